@@ -1,0 +1,38 @@
+# One tree, laid in two places: the prefix (component atoll), and the folder of the Python package (component python,
+# which a wheel takes). Both have lib/, include/, lib/cmake/atoll and lib/pkgconfig, and both may be moved.
+if(NOT TARGET atoll)
+    return()
+endif()
+include(CMakePackageConfigHelpers)
+
+set(_generated "${PROJECT_BINARY_DIR}/generated/install")
+write_basic_package_version_file("${_generated}/atollConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+configure_file("${PROJECT_SOURCE_DIR}/cmake/atoll.pc.in" "${_generated}/atoll.pc" @ONLY)
+
+function(_atoll_install component root)
+    set(_where COMPONENT ${component})
+    if(component STREQUAL "python")
+        list(APPEND _where EXCLUDE_FROM_ALL)
+    endif()
+    install(TARGETS atoll EXPORT atoll_${component} LIBRARY DESTINATION "${root}lib" ${_where}
+            INCLUDES DESTINATION "${root}include")
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" "${ATOLL_GENERATED_INCLUDE}/" DESTINATION "${root}include"
+            ${_where} FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh")
+    install(EXPORT atoll_${component} FILE atollTargets.cmake NAMESPACE atoll:: DESTINATION "${root}lib/cmake/atoll"
+            ${_where})
+    install(FILES "${PROJECT_SOURCE_DIR}/cmake/atollConfig.cmake" "${_generated}/atollConfigVersion.cmake"
+            DESTINATION "${root}lib/cmake/atoll" ${_where})
+    install(FILES "${_generated}/atoll.pc" DESTINATION "${root}lib/pkgconfig" ${_where})
+endfunction()
+
+_atoll_install(atoll "")
+_atoll_install(python "atoll/")
+if(TARGET atoll_cli)
+    install(TARGETS atoll_cli RUNTIME DESTINATION bin COMPONENT atoll)
+    if(DEFINED SKBUILD_SCRIPTS_DIR)
+        install(TARGETS atoll_cli RUNTIME DESTINATION "${SKBUILD_SCRIPTS_DIR}" COMPONENT python EXCLUDE_FROM_ALL)
+    endif()
+endif()
+if(TARGET _atoll)
+    install(TARGETS _atoll LIBRARY DESTINATION atoll COMPONENT python EXCLUDE_FROM_ALL)
+endif()

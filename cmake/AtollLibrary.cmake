@@ -1,0 +1,47 @@
+# The library twice from the same objects: atoll_core (static) for our own programs and tests, which may look inside,
+# and atoll (shared) for everybody else, which shows only what ATOLL_API marks.
+set(_layers common bootstrap heap transport core collective)
+set(ATOLL_CORE_SOURCES)
+foreach(_layer IN LISTS _layers)
+    file(GLOB_RECURSE _found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${_layer}/*.cpp")
+    list(APPEND ATOLL_CORE_SOURCES ${_found})
+endforeach()
+file(GLOB_RECURSE ATOLL_CLI_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.cpp")
+
+set(ATOLL_GENERATED_INCLUDE "${PROJECT_BINARY_DIR}/generated/include")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/version.hpp.in" "${ATOLL_GENERATED_INCLUDE}/atoll/version.hpp" @ONLY)
+
+if(NOT ATOLL_CORE_SOURCES)
+    message(STATUS "Atoll: no library sources, so nothing to build")
+    return()
+endif()
+
+add_library(atoll_core STATIC ${ATOLL_CORE_SOURCES})
+target_compile_features(atoll_core PUBLIC cxx_std_20)
+target_include_directories(atoll_core PUBLIC "${PROJECT_SOURCE_DIR}/include" "${ATOLL_GENERATED_INCLUDE}"
+                                             "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(atoll_core PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:atoll_flags>)
+
+# The file is libatoll.so and its soname says the same: before 1.0 there is no ABI to version, and a wheel cannot
+# hold the symbolic links that a versioned name needs.
+add_library(atoll SHARED)
+add_library(atoll::atoll ALIAS atoll)
+set_target_properties(atoll PROPERTIES LINKER_LANGUAGE CXX)
+target_compile_features(atoll INTERFACE cxx_std_20)
+target_include_directories(atoll INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                           $<BUILD_INTERFACE:${ATOLL_GENERATED_INCLUDE}>)
+target_link_libraries(atoll PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,atoll_core>)
+target_link_options(atoll PRIVATE -Wl,--no-undefined)
+
+# The launcher holds the static core, so that it is one file that runs wherever it is copied.
+if(ATOLL_CLI_SOURCES)
+    find_package(CLI11 QUIET)
+    find_package(nlohmann_json QUIET)
+    if(NOT CLI11_FOUND OR NOT nlohmann_json_FOUND)
+        message(FATAL_ERROR "Atoll's launcher needs CLI11 and nlohmann-json; "
+                            "on Debian: apt-get install libcli11-dev nlohmann-json3-dev.")
+    endif()
+    add_executable(atoll_cli ${ATOLL_CLI_SOURCES})
+    set_target_properties(atoll_cli PROPERTIES OUTPUT_NAME atoll)
+    target_link_libraries(atoll_cli PRIVATE atoll_core atoll_flags CLI11::CLI11 nlohmann_json::nlohmann_json)
+endif()

@@ -1,0 +1,58 @@
+# What a build can be asked for, and the flags that all our targets share.
+if(DEFINED SKBUILD)
+    set(_own OFF)   # a wheel needs the library, the launcher and the module, nothing else
+else()
+    set(_own ${PROJECT_IS_TOP_LEVEL})
+endif()
+option(ATOLL_WERROR "Warnings in our own sources are errors" ${PROJECT_IS_TOP_LEVEL})
+option(ATOLL_PYTHON "Build the Python module (where Python and nanobind are found)" ON)
+option(ATOLL_TESTS "Build the tests" ${_own})
+option(ATOLL_EXAMPLES "Build the C++ examples" ${_own})
+option(ATOLL_BENCH "Build the benchmarks" ${_own})
+set(ATOLL_SANITIZE "" CACHE STRING "What -fsanitize= gets: address,undefined or thread")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+# Release: -O3 because reductions and copies want its vectoriser; -g1 so that a crash in the field has a stack.
+# NDEBUG is set: what users can get wrong is checked by ATOLL_CHECK and throws, assert() is for our own invariants
+# and lives in the debug and sanitizer builds.
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -g1 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    find_program(ATOLL_CCACHE ccache)
+    if(ATOLL_CCACHE)
+        set(CMAKE_CXX_COMPILER_LAUNCHER "${ATOLL_CCACHE}")
+    endif()
+endif()
+
+find_package(Threads REQUIRED)
+
+# Everything that our own targets are compiled with; nothing of it reaches a user of the library.
+add_library(atoll_flags INTERFACE)
+target_compile_options(atoll_flags INTERFACE -Wall -Wextra $<$<BOOL:${ATOLL_WERROR}>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    target_compile_options(atoll_flags INTERFACE -Wno-psabi)   # a note about GCC 10's ABI, not about our code
+endif()
+target_compile_definitions(atoll_flags INTERFACE ATOLL_BUILD_TYPE="${CMAKE_BUILD_TYPE}"
+                                                 ATOLL_SANITIZE="${ATOLL_SANITIZE}")
+if(ATOLL_SANITIZE)
+    set(_flags -fsanitize=${ATOLL_SANITIZE} -fno-omit-frame-pointer)
+    if(ATOLL_SANITIZE MATCHES "undefined")
+        list(APPEND _flags -fno-sanitize-recover=all)
+    endif()
+    add_compile_options(${_flags})
+    add_link_options(${_flags})
+endif()

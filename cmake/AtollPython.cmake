@@ -1,0 +1,45 @@
+# The module _atoll: thin bindings on the shared library, which stands beside it in lib/.
+file(GLOB_RECURSE ATOLL_PYTHON_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/src/*.cpp")
+if(NOT ATOLL_PYTHON OR NOT ATOLL_PYTHON_SOURCES OR NOT TARGET atoll OR CMAKE_CROSSCOMPILING)
+    return()
+endif()
+
+# A wheel must have the module; a plain C++ build has it where Python allows, and says so where not.
+function(_atoll_no_python reason)
+    if(DEFINED SKBUILD)
+        message(FATAL_ERROR "${reason}")
+    endif()
+    message(STATUS "Atoll: no Python module (${reason})")
+endfunction()
+
+find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.SABIModule)
+if(NOT Python_FOUND)
+    _atoll_no_python("Atoll needs Python 3.10 or newer with its development headers.")
+    return()
+endif()
+execute_process(
+    COMMAND "${Python_EXECUTABLE}" -c
+            "import numpy, nanobind; print(numpy.__version__, numpy.get_include(), nanobind.cmake_dir(), sep='|')"
+    OUTPUT_VARIABLE _found OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(NOT _found)
+    _atoll_no_python("Atoll needs NumPy 2 or newer and nanobind 3 or newer in ${Python_EXECUTABLE}.")
+    return()
+endif()
+string(REPLACE "|" ";" _found "${_found}")
+list(GET _found 0 _numpy_version)
+list(GET _found 1 _numpy_include)
+list(GET _found 2 _nanobind_dir)
+if(_numpy_version VERSION_LESS 2)
+    _atoll_no_python("Atoll needs NumPy 2 or newer; ${Python_EXECUTABLE} has ${_numpy_version}.")
+    return()
+endif()
+find_package(nanobind 3 CONFIG REQUIRED PATHS "${_nanobind_dir}" NO_DEFAULT_PATH)
+
+# Speed before size on this path; the stable ABI takes effect from Python 3.12 on (nanobind sees to it).
+nanobind_add_module(_atoll STABLE_ABI NB_STATIC NOMINSIZE NOSTRIP NB_SUPPRESS_WARNINGS ${ATOLL_PYTHON_SOURCES})
+target_include_directories(_atoll SYSTEM PRIVATE "${_numpy_include}")
+target_compile_definitions(_atoll PRIVATE NPY_NO_DEPRECATED_API=NPY_2_0_API_VERSION
+                                          NPY_TARGET_VERSION=NPY_2_0_API_VERSION)
+target_link_libraries(_atoll PRIVATE atoll atoll_flags)
+set_target_properties(_atoll PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/python"
+                                        INSTALL_RPATH "$ORIGIN/lib")
