@@ -1,0 +1,72 @@
+// SymmetricArray: an owned array that stands at the same offset on every PE; used through spans.
+#pragma once
+
+#include "atoll/job.hpp"
+
+#include <cstring>
+#include <span>
+#include <utility>
+
+namespace atl {
+
+/// Making one and `free()` are collective. The destructor is local: it only tells that this PE dropped the array;
+/// the memory comes back in a later collective allocation, once all PEs dropped it.
+template <Symmetric T>
+class SymmetricArray {
+  public:
+    SymmetricArray() = default;
+    /// `count` zeroed elements on every PE of `job`; zero everywhere before any PE returns.
+    SymmetricArray(Job& job, std::size_t count) : job_(&job), count_(count) {
+        const Allocation block = job.allocate(detail::ContextBase::bytes_of<T>(count), alignof(T));
+        data_ = static_cast<T*>(block.address);
+        serial_ = block.serial;
+        if (!block.zeroed && count != 0) std::memset(static_cast<void*>(data_), 0, count * sizeof(T));
+        job.world().sync();
+    }
+    ~SymmetricArray() { release(); }
+    SymmetricArray(SymmetricArray&& other) noexcept { swap(other); }
+    SymmetricArray& operator=(SymmetricArray&& other) noexcept {
+        swap(other);
+        return *this;
+    }
+    SymmetricArray(const SymmetricArray&) = delete;
+    SymmetricArray& operator=(const SymmetricArray&) = delete;
+
+    T* data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return count_; }
+    T& operator[](std::size_t i) const noexcept { return data_[i]; }
+    T* begin() const noexcept { return data_; }
+    T* end() const noexcept { return data_ + count_; }
+    std::span<T> span() const noexcept { return {data_, count_}; }
+    std::span<T> subspan(std::size_t offset, std::size_t n = std::dynamic_extent) const { return span().subspan(offset, n); }
+    operator std::span<T>() const noexcept { return span(); }
+    /// The same array on another PE, by load and store; empty where that PE is out of reach.
+    std::span<T> peer(int pe) const {
+        T* p = job_->context().ptr(data_, pe);
+        return {p, p ? count_ : 0};
+    }
+    /// Collective over the world.
+    void free() {
+        if (data_) job_->free(data_);
+        data_ = nullptr;
+        count_ = 0;
+    }
+
+  private:
+    void release() noexcept {
+        if (data_) job_->drop(serial_);
+        data_ = nullptr;
+    }
+    void swap(SymmetricArray& other) noexcept {
+        std::swap(job_, other.job_);
+        std::swap(data_, other.data_);
+        std::swap(count_, other.count_);
+        std::swap(serial_, other.serial_);
+    }
+    Job* job_ = nullptr;
+    T* data_ = nullptr;
+    std::size_t count_ = 0;
+    std::uint64_t serial_ = 0;
+};
+
+}  // namespace atl

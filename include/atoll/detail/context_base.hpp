@@ -1,0 +1,69 @@
+// What every operation of a context starts with: is the PE one of the team's, is the address symmetric, which slot.
+#pragma once
+
+#include "atoll/detail/memory_ops.hpp"
+#include "atoll/detail/wait.hpp"
+#include "atoll/detail/window.hpp"
+#include "atoll/types.hpp"
+
+#include <memory>
+
+namespace atl::core {
+class ContextState;
+class JobState;
+class TeamState;
+}  // namespace atl::core
+
+namespace atl::detail {
+
+class ATOLL_API ContextBase {
+  public:
+    /// Rank of this PE in the context's team.
+    int my_pe() const noexcept { return map_.my_pe; }
+    /// Number of PEs of the context's team; PE arguments count from 0 within it.
+    int n_pes() const noexcept { return map_.n_pes; }
+
+    core::ContextState& state() const noexcept { return *state_; }
+    const Window& window() const noexcept { return window_; }
+    const TeamMap& map() const noexcept { return map_; }
+    core::JobState& job() const noexcept { return *job_; }
+    int spins() const noexcept { return spins_; }
+
+    /// Slot of `pe` for `bytes` at `symmetric`, or -1: by transport. Throws Error: pe, not_symmetric.
+    int route(const void* symmetric, std::size_t bytes, int pe) const {
+        if (window_.check) {
+            if (static_cast<unsigned>(pe) >= static_cast<unsigned>(map_.n_pes)) [[unlikely]] throw_pe(pe, map_.n_pes);
+            if (!window_.holds(symmetric, bytes)) [[unlikely]] throw_not_symmetric(window_, symmetric, bytes);
+        }
+        return map_.slot(pe);
+    }
+    /// Bytes of `count` elements; saturates, so that a wrapped product cannot pass the range check.
+    template <class T>
+    static std::size_t bytes_of(std::size_t count) noexcept {
+        std::size_t bytes = 0;
+        return __builtin_mul_overflow(count, sizeof(T), &bytes) ? SIZE_MAX : bytes;
+    }
+
+  protected:
+    ContextBase() = default;
+
+    std::shared_ptr<core::ContextState> state_;
+    core::JobState* job_ = nullptr;
+    Window window_;
+    TeamMap map_;
+    int spins_ = 0;
+};
+
+// The routed forms: for PEs outside the window, or when ATOLL_TRANSPORT forces a transport.
+ATOLL_API void put_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe, bool blocking);
+ATOLL_API void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe, bool blocking);
+ATOLL_API std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
+                                      std::uint64_t compare, int pe);
+/// fence (`quiet` false) or quiet towards one team PE, or all (-1).
+ATOLL_API void order_routed(core::ContextState& ctx, int pe, bool quiet);
+/// The large copies whose data the peer reads next: non-temporal stores from ATOLL_NONTEMPORAL bytes on, fenced.
+ATOLL_API void copy_for_reader(void* dst, const void* src, std::size_t bytes) noexcept;
+[[noreturn]] ATOLL_API void throw_misaligned(const void* address, std::size_t needed);
+[[noreturn]] ATOLL_API void throw_stride(std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride);
+
+}  // namespace atl::detail

@@ -1,0 +1,108 @@
+// Job: this process's membership in a set of PEs that share symmetric memory.
+#pragma once
+
+#include "atoll/team.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace atl {
+
+/// How the PEs of a job find one another when neither `atoll run` nor another launcher has told them.
+struct JobOptions {
+    /// From get_unique_id() of any process, carried to all PEs by any means; with `pe` and `n_pes`.
+    std::string unique_id;
+    int pe = -1;
+    int n_pes = -1;
+    /// A store that already connects the PEs: put makes a value known, get waits for it, fence waits for all PEs.
+    struct Store {
+        std::function<void(const std::string& key, const std::string& value)> put;
+        std::function<std::string(const std::string& key)> get;
+    };
+    std::optional<Store> store;
+};
+
+/// Bytes that identify a job to be: random, printable, at most 128 characters. Local.
+ATOLL_API std::string get_unique_id();
+
+/// What allocation knows of a block.
+struct AllocationHints {
+    bool atomics_remote = false;  ///< OpenSHMEM's SHMEM_MALLOC_ATOMICS_REMOTE
+    bool signal_remote = false;   ///< SHMEM_MALLOC_SIGNAL_REMOTE
+};
+
+struct Allocation {
+    void* address = nullptr;
+    bool zeroed = false;        ///< the memory was never used before, hence is zero
+    std::uint64_t serial = 0;   ///< the same on all PEs; what `drop` takes
+};
+
+/// Construction is collective over all PEs of the job; so is `finalize`, which waits for them. Destruction without
+/// finalize is local: it announces that this PE has left and waits for nobody. Objects made by a job must not outlive it.
+/// Source: OpenSHMEM 1.6, sections 9.1 and 9.2. Throws Error: bootstrap, settings, out_of_memory, collective_mismatch.
+class ATOLL_API Job {
+  public:
+    explicit Job(const JobOptions& options = {});
+    explicit Job(std::unique_ptr<core::JobState> state);
+    ~Job();
+    Job(Job&&) noexcept;
+    Job& operator=(Job&&) noexcept;
+    Job(const Job&) = delete;
+    Job& operator=(const Job&) = delete;
+
+    void finalize();
+
+    int my_pe() const;
+    int n_pes() const;
+    const Team& world() const;
+    /// All PEs that load and store each other's memory; on one host the same PEs as world.
+    const Team& shared() const;
+    /// The default context: all PEs, thread-safe.
+    const Context& context() const;
+    Context create_context(const ContextOptions& options = {}) const { return world().create_context(options); }
+
+    // ---- symmetric memory: collective over the world, same arguments on all PEs (always compared) -------------------
+    /// `bytes` of 0 gives null without a barrier. `align` is a power of two; at least 64 is used. Throws Error:
+    /// out_of_memory (on every PE alike; says size, used, largest free block), collective_mismatch, invalid_argument.
+    Allocation allocate(std::size_t bytes, std::size_t align = 0, const AllocationHints& hints = {});
+    void* malloc(std::size_t bytes) { return allocate(bytes).address; }
+    void* calloc(std::size_t count, std::size_t bytes);
+    void* align(std::size_t alignment, std::size_t bytes) { return allocate(bytes, alignment).address; }
+    /// Keeps the contents up to the smaller size. realloc(p, 0) frees, realloc(null, n) allocates; on failure the block stays.
+    void* realloc(void* block, std::size_t bytes);
+    void free(void* block);
+    /// Local: this PE needs the block no more. It is reclaimed in a later collective allocation, when all PEs dropped it.
+    void drop(std::uint64_t serial) noexcept;
+    /// True if the whole range lies in blocks of the heap that are allocated now.
+    bool is_symmetric(const void* address, std::size_t bytes = 1) const;
+
+    struct HeapUse {
+        std::size_t limit_bytes, used_bytes, largest_free_bytes, blocks;
+    };
+    HeapUse heap_use() const;
+
+    /// Ends all PEs with `status`; the launcher reports the sentence. Does not return.
+    [[noreturn]] void global_exit(int status, const std::string& sentence = "");
+
+    core::JobState& state() const;
+
+  private:
+    std::unique_ptr<core::JobState> state_;
+};
+
+// ---- the process's current job, for programs that want no object (and for the free functions of ops.hpp) ------------
+/// Counted; the first call makes the job, collectively.
+ATOLL_API Job& init(const JobOptions& options = {});
+/// Counted; the last call ends the job, collectively. Throws Error(not_initialized) when called more often than init.
+ATOLL_API void finalize();
+ATOLL_API bool is_initialized() noexcept;
+/// Throws Error(not_initialized) with what to do.
+ATOLL_API Job& current_job();
+
+struct Version {
+    int major, minor, patch;
+};
+ATOLL_API Version version() noexcept;
+
+}  // namespace atl

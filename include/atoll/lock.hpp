@@ -1,0 +1,34 @@
+// Lock: mutual exclusion among all PEs, first come first served (OpenSHMEM 1.6, section 9.13).
+#pragma once
+
+#include "atoll/job.hpp"
+
+namespace atl {
+
+/// The words behind a lock: symmetric, zeroed before use, one 64-bit word on every PE. PEs queue in order of arrival.
+/// `clear` completes this PE's puts on the default context first. Not recursive. Throws Error: not_symmetric, pe_died,
+/// timeout, invalid_argument (clearing a lock that this PE does not hold).
+ATOLL_API void set_lock(Job& job, std::int64_t* lock, double timeout_s = -1);
+/// True if the lock is now held by this PE.
+ATOLL_API bool test_lock(Job& job, std::int64_t* lock);
+ATOLL_API void clear_lock(Job& job, std::int64_t* lock);
+
+/// A lock with its own symmetric word. Making and free() are collective. Works with std::lock_guard and std::unique_lock.
+class ATOLL_API Lock {
+  public:
+    explicit Lock(Job& job);
+    ~Lock();
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+    void lock() { set_lock(*job_, word_); }
+    bool try_lock() { return test_lock(*job_, word_); }
+    void unlock() { clear_lock(*job_, word_); }
+    void free();
+
+  private:
+    Job* job_;
+    std::int64_t* word_;
+    std::uint64_t serial_;
+};
+
+}  // namespace atl

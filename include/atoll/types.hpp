@@ -1,0 +1,99 @@
+// The vocabulary that every layer shares: element types, operators, comparisons.
+#pragma once
+
+#include <complex>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace atl {
+
+/// Element types that atomics and reductions know. RMA moves bytes and needs none of them.
+enum class DType : std::uint8_t {
+    int8, int16, int32, int64,
+    uint8, uint16, uint32, uint64,
+    float32, float64, long_double,
+    complex64, complex128,
+    boolean,
+};
+inline constexpr int dtype_count = 14;
+
+enum class ReduceOp : std::uint8_t { sum, prod, min, max, bit_and, bit_or, bit_xor };
+inline constexpr int reduce_op_count = 7;
+
+/// OpenSHMEM's SHMEM_CMP_*: `value cmp expected`, signed or unsigned as the type is.
+enum class Compare : std::uint8_t { eq, ne, gt, ge, lt, le };
+
+/// What a put-with-signal does to the signal word once its data stand in the target.
+enum class SignalOp : std::uint8_t { set, add };
+
+enum class AtomicOp : std::uint8_t {
+    fetch, set, swap, compare_swap, add, fetch_add, bit_and, fetch_and, bit_or, fetch_or, bit_xor, fetch_xor,
+};
+
+/// Anything that may stand in symmetric memory: moved as bytes, no pointers into the PE's own address space.
+template <class T>
+concept Symmetric = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
+
+/// fetch, set and swap: 32- and 64-bit integers, float and double (OpenSHMEM 1.6, extended AMO types).
+template <class T>
+concept ExtendedAtomic = (std::integral<T> || std::same_as<T, float> || std::same_as<T, double>) &&
+                         (sizeof(T) == 4 || sizeof(T) == 8) && !std::same_as<T, bool>;
+
+/// compare_swap: 32- and 64-bit integers (OpenSHMEM 1.6, standard AMO types).
+template <class T>
+concept StandardAtomic = std::integral<T> && (sizeof(T) == 4 || sizeof(T) == 8);
+
+/// inc and add: the standard types, and float and double as Atoll's extension.
+template <class T>
+concept AddAtomic = ExtendedAtomic<T>;
+
+/// and, or, xor. OpenSHMEM names fewer types; any 32- or 64-bit integer works.
+template <class T>
+concept BitwiseAtomic = StandardAtomic<T>;
+
+template <class T>
+concept Waitable = std::integral<T> && !std::same_as<T, bool>;
+
+namespace detail {
+template <class T>
+consteval DType dtype_of() {
+    if constexpr (std::same_as<T, bool>) return DType::boolean;
+    else if constexpr (std::same_as<T, float>) return DType::float32;
+    else if constexpr (std::same_as<T, double>) return DType::float64;
+    else if constexpr (std::same_as<T, long double>) return DType::long_double;
+    else if constexpr (std::same_as<T, std::complex<float>>) return DType::complex64;
+    else if constexpr (std::same_as<T, std::complex<double>>) return DType::complex128;
+    else if constexpr (std::integral<T> && std::is_signed_v<T>)
+        return sizeof(T) == 1 ? DType::int8 : sizeof(T) == 2 ? DType::int16 : sizeof(T) == 4 ? DType::int32 : DType::int64;
+    else if constexpr (std::integral<T>)
+        return sizeof(T) == 1 ? DType::uint8 : sizeof(T) == 2 ? DType::uint16 : sizeof(T) == 4 ? DType::uint32 : DType::uint64;
+}
+
+template <class T>
+concept HasDType = std::integral<T> || std::floating_point<T> || std::same_as<T, std::complex<float>> ||
+                   std::same_as<T, std::complex<double>>;
+}  // namespace detail
+
+/// The DType of a C++ arithmetic or complex type.
+template <detail::HasDType T>
+inline constexpr DType dtype = detail::dtype_of<T>();
+
+/// sum and prod: every arithmetic type and complex.
+template <class T>
+concept SumReducible = detail::HasDType<T> && !std::same_as<T, bool>;
+/// min and max: everything ordered.
+template <class T>
+concept Ordered = (std::integral<T> || std::floating_point<T>) && !std::same_as<T, bool>;
+/// and, or, xor: integers and bool (bool is logical).
+template <class T>
+concept BitwiseReducible = std::integral<T>;
+
+/// Size in bytes of one element.
+constexpr std::size_t size_of(DType d) noexcept {
+    constexpr std::size_t sizes[dtype_count] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8, sizeof(long double), 8, 16, 1};
+    return sizes[static_cast<int>(d)];
+}
+
+}  // namespace atl

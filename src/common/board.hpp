@@ -1,0 +1,99 @@
+// The job board: one small shared block per job and host in which every PE says what it is doing, so that the
+// launcher (or any PE) can print it, and through which the end of a PE reaches those that wait.
+#pragma once
+
+#include "atoll/types.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace atl::common {
+
+enum class PeState : std::uint32_t {
+    absent,     ///< has not called init
+    running,    ///< between init and finalize
+    finalized,  ///< left by finalize
+    left,       ///< ended without finalize
+    died,       ///< killed, crashed, or ended with a status other than 0
+};
+
+/// What a PE waits for. Written by its owner between two increments of `sequence` (odd while being written).
+struct WaitRecord {
+    std::atomic<std::uint32_t> sequence{0};
+    std::atomic<std::uint32_t> active{0};
+    char operation[40] = {};        ///< "barrier", "signal_wait_until", …
+    std::int32_t team = 0;          ///< team's number within its PE, 0 = world
+    std::int32_t peer = -1;         ///< world PE waited for, -1 = any
+    std::uint64_t offset = 0;       ///< of the awaited word in the heap, ~0 = a word of the library's own
+    std::uint64_t expected = 0;
+    std::uint64_t found = 0;        ///< as last seen
+    std::uint32_t compare = 0;      ///< Compare
+    std::uint32_t has_value = 0;    ///< offset, expected, found and compare mean something
+    std::uint64_t since_ns = 0;     ///< CLOCK_MONOTONIC
+};
+
+struct alignas(64) BoardEntry {
+    std::atomic<std::uint32_t> state{0};  ///< PeState
+    std::atomic<std::int32_t> pid{0};
+    std::atomic<std::uint64_t> waits{0};  ///< number of waits that became slow: stands still in a stalled job
+    WaitRecord wait;
+};
+
+inline constexpr std::uint32_t board_magic = 0xA7011B0Du;
+inline constexpr std::uint32_t board_version = 1;
+
+struct alignas(64) BoardHeader {
+    std::uint32_t magic = board_magic;
+    std::uint32_t version = board_version;
+    std::int32_t n_pes = 0;
+    /// 0: nobody yet, 1: one PE is filling in the layout, 2: layout below is valid. Futex word.
+    std::atomic<std::uint32_t> layout_state{0};
+    std::uint64_t heap_bytes = 0;
+    std::uint32_t stride_log2 = 0;
+    std::int32_t layout_pe = -1;  ///< who filled it in
+    char release[32] = {};        ///< version of the library that filled it in
+    /// Set once, by whoever notices first: everybody who waits stops with an error. Futex word.
+    alignas(64) std::atomic<std::uint32_t> abort{0};
+    std::atomic<std::int32_t> abort_pe{-1};
+    std::atomic<std::int32_t> abort_status{0};
+    char abort_text[256] = {};
+    /// PEs that finalized, left or died.
+    alignas(64) std::atomic<std::uint32_t> gone{0};
+    std::atomic<std::uint32_t> left{0};  ///< of those: without finalize
+};
+
+/// A board in shared memory (or, for PEs that are threads, in the process's own).
+class BoardView {
+  public:
+    BoardView() = default;
+    explicit BoardView(void* memory) : header_(static_cast<BoardHeader*>(memory)) {}
+
+    static std::size_t bytes(int n_pes) {
+        return sizeof(BoardHeader) + sizeof(BoardEntry) * static_cast<std::size_t>(n_pes);
+    }
+    /// Starts a board in zeroed memory of at least `bytes(n_pes)`.
+    static BoardView create(void* memory, int n_pes);
+
+    explicit operator bool() const { return header_ != nullptr; }
+    BoardHeader& header() const { return *header_; }
+    BoardEntry& entry(int pe) const { return reinterpret_cast<BoardEntry*>(header_ + 1)[pe]; }
+    int n_pes() const { return header_->n_pes; }
+
+    /// Marks the job as aborted, first caller wins; wakes sleepers on the abort word.
+    void abort(int pe, int status, const std::string& text) const;
+    void set_state(int pe, PeState state) const;
+    PeState state(int pe) const { return static_cast<PeState>(entry(pe).state.load(std::memory_order_acquire)); }
+
+    /// A consistent copy of what `pe` waits for, as text such as
+    /// "signal_wait_until on heap+0x40: found 3, waiting for >= 4 (12.3 s)"; empty when it does not wait.
+    std::string wait_text(int pe) const;
+    /// The table that `--timeout`, SIGQUIT and a stall print: PEs that do the same grouped in one line.
+    std::string table() const;
+
+  private:
+    BoardHeader* header_ = nullptr;
+};
+
+}  // namespace atl::common
