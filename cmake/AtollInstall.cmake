@@ -5,6 +5,14 @@ if(NOT TARGET atoll)
 endif()
 include(CMakePackageConfigHelpers)
 
+# What a wheel is made of, and all that `make` without a target needs.
+add_custom_target(atoll_package)
+foreach(_target atoll atoll_cli _atoll)
+    if(TARGET ${_target})
+        add_dependencies(atoll_package ${_target})
+    endif()
+endforeach()
+
 set(_generated "${PROJECT_BINARY_DIR}/generated/install")
 write_basic_package_version_file("${_generated}/atollConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/atoll.pc.in" "${_generated}/atoll.pc" @ONLY)

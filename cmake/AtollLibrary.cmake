@@ -24,13 +24,12 @@ target_link_libraries(atoll_core PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFA
 
 # The file is libatoll.so and its soname says the same: before 1.0 there is no ABI to version, and a wheel cannot
 # hold the symbolic links that a versioned name needs.
-add_library(atoll SHARED)
+add_library(atoll SHARED $<TARGET_OBJECTS:atoll_core>)
 add_library(atoll::atoll ALIAS atoll)
-set_target_properties(atoll PROPERTIES LINKER_LANGUAGE CXX)
 target_compile_features(atoll INTERFACE cxx_std_20)
 target_include_directories(atoll INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                            $<BUILD_INTERFACE:${ATOLL_GENERATED_INCLUDE}>)
-target_link_libraries(atoll PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,atoll_core>)
+target_link_libraries(atoll PRIVATE Threads::Threads)
 target_link_options(atoll PRIVATE -Wl,--no-undefined)
 
 # The launcher holds the static core, so that it is one file that runs wherever it is copied.

@@ -1,0 +1,60 @@
+# Atoll's commands. Each installs what it needs (system packages by apt where that is permitted, Python packages into
+# .venv), prints a line a step, and keeps the output in build/logs.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := all
+.PHONY: all demo test ci sanitize cross bench soak wheel stubs format setup setup-test setup-cross clean distclean help
+
+all: setup ## a ready environment: .venv/bin/atoll, and `import atoll` in .venv/bin/python
+	@scripts/install.sh
+
+demo: all ## rain on a real mountain, by four PEs; leaves a picture and says where
+	@scripts/demo.sh
+
+test: setup setup-test ## release build, C++ and Python tests, layout, formatters and linters; one closing line
+	@scripts/test.sh
+
+ci: ## test, sanitize and cross, with one closing line
+	@scripts/ci.sh
+
+sanitize: setup setup-test ## the C++ tests under ASan + UBSan, then TSan
+	@scripts/sanitize.sh
+
+cross: setup-cross ## cross-compile for aarch64, run the C++ tests under qemu-user
+	@scripts/cross.sh
+
+bench: setup setup-test ## the benchmarks, as tables
+	@scripts/bench.sh
+
+soak: setup setup-test ## what runs long on purpose (ATOLL_SOAK_SECONDS, 600 by default)
+	@scripts/soak.sh
+
+wheel: setup ## a wheel in dist/, from the same build
+	@scripts/install.sh
+	@.venv/bin/python -m pip wheel -q --no-build-isolation --no-deps -Cbuild-dir=build/release -w dist .
+	@ls -1 dist/*.whl
+
+stubs: all ## write python/atoll/_atoll.pyi anew from the built module
+	@scripts/stubs.sh
+
+format: setup ## clang-format and ruff over everything
+	@scripts/format.sh
+
+setup:
+	@scripts/setup.sh build
+	@scripts/setup.sh venv
+
+setup-test:
+	@scripts/setup.sh test
+
+setup-cross:
+	@scripts/setup.sh cross
+
+clean: ## remove what was built
+	@rm -rf build dist
+
+distclean: clean ## remove .venv too
+	@rm -rf .venv
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18

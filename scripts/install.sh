@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Leaves a ready .venv: the package importable (edits to python/atoll show at once), .venv/bin/atoll the launcher itself.
+# The wheel is made from build/release, the same tree as the tests', so nothing is compiled twice.
+#   install.sh [TARGET]   TARGET of build/release to build first: atoll_package (default) or all
+source "$(dirname "$0")/lib.sh"
+
+step "configure (release)" configure release -DPython_EXECUTABLE="$PWD/$python"
+step "build (release)" build release "${1:-atoll_package}"
+
+# pip is slow, so it runs only when something that it installs has changed. Python sources are used in place: of
+# these only the list counts.
+fingerprint() {
+    {
+        find build/release/lib/libatoll.so build/release/bin/atoll build/release/python/_atoll*.so include \
+            pyproject.toml CMakeLists.txt cmake -type f -print0 2>/dev/null | sort -z | xargs -0 sha256sum
+        find python/atoll -name '*.py*' -not -path '*/__pycache__/*' | sort
+    } | sha256sum
+}
+now=$(fingerprint)
+if [ -f python/atoll/__init__.py ] && [ "$now" != "$(cat .venv/atoll.fingerprint 2>/dev/null)" ]; then
+    step "package into .venv" "$python" -m pip install --disable-pip-version-check --no-build-isolation --no-deps \
+        -Cbuild-dir=build/release --editable .
+    fingerprint >.venv/atoll.fingerprint
+fi

@@ -1,0 +1,52 @@
+# Sourced by the scripts beside it: quiet steps, and counts of what was checked.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+jobs=${ATOLL_JOBS:-$(nproc)}
+logs=build/logs
+results=build/results
+python=.venv/bin/python
+mkdir -p "$logs" "$results"
+
+say() { printf '%s\n' "$*"; }
+
+# step NAME COMMAND...: one line on the terminal, all output in a log, the log's end where it failed.
+step() {
+    local name=$1 start=$SECONDS status=0
+    shift
+    local log="$logs/${name//[^A-Za-z0-9_-]/-}.log"
+    printf '  %-34s ' "$name"
+    "$@" >"$log" 2>&1 </dev/null || status=$?
+    if [ "$status" -eq 0 ]; then
+        printf 'ok      %4d s\n' $((SECONDS - start))
+    else
+        printf 'FAILED  %4d s   (status %d; the log is %s)\n' $((SECONDS - start)) "$status" "$log"
+        tail -n "${ATOLL_TAIL:-40}" "$log" | sed 's/^/    | /'
+    fi
+    return "$status"
+}
+
+# begin SUITE: where the checks that follow are counted.
+begin() {
+    suite=$1
+    : >"$results/$suite.tsv"
+}
+
+# check NAME [--junit FILE] COMMAND...: a step that is counted, by its JUnit file or as one check; never ends the script.
+check() {
+    local name=$1 junit= status=0 start=$SECONDS
+    shift
+    if [ "${1:-}" = --junit ]; then
+        junit=$2
+        shift 2
+        rm -f "$junit"
+    fi
+    step "$name" "$@" || status=$?
+    python3 scripts/summary.py count "$results/$suite.tsv" "$name" "$status" $((SECONDS - start)) ${junit:+"$junit"}
+}
+
+# closing SUITE...: the table and the one closing line; fails where anything failed.
+closing() { python3 scripts/summary.py close "${@/#/$results/}"; }
+
+# configure PRESET and build a target of it (all by default).
+configure() { cmake --preset "$1" "${@:2}"; }
+build() { cmake --build "build/$1" -j "$jobs" --target "${2:-all}"; }

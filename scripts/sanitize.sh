@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# The C++ suites under the address and undefined-behaviour sanitizers, then under the thread sanitizer.
+source "$(dirname "$0")/lib.sh"
+begin sanitize
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1:suppressions=$PWD/tests/tsan.supp}
+[ -f tests/tsan.supp ] || TSAN_OPTIONS=${TSAN_OPTIONS%:suppressions=*}
+
+for preset in asan tsan; do
+    check "build ($preset)" bash -c "source scripts/lib.sh; configure $preset && build $preset"
+    check "C++ tests ($preset)" --junit "$PWD/$results/ctest-$preset.xml" \
+        timeout 1200 ctest --preset "$preset" --output-junit "$PWD/$results/ctest-$preset.xml"
+done
+[ -n "${ATOLL_NO_CLOSING:-}" ] || closing sanitize

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Installs what is missing and says so; does nothing, quickly, where all is there.
+#   setup.sh build   what building the library, the launcher and the Python module needs
+#   setup.sh test    what `make test` needs beyond that
+#   setup.sh cross   what `make cross` needs beyond that
+#   setup.sh venv    the project's .venv, with the packages of requirements-dev.txt
+source "$(dirname "$0")/lib.sh"
+
+build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev python3 python3-venv python3-dev)
+test_packages=(libgtest-dev googletest libbenchmark-dev clang-tidy pkg-config git)
+cross_packages=(g++-aarch64-linux-gnu qemu-user googletest libcli11-dev nlohmann-json3-dev)
+
+missing_of() {
+    local package
+    for package in "$@"; do
+        [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || printf '%s ' "$package"
+    done
+}
+
+apt_install() {
+    export DEBIAN_FRONTEND=noninteractive
+    $as_root apt-get update -q
+    $as_root apt-get install -q -y --no-install-recommends "$@"
+}
+
+need() {
+    local missing as_root=
+    if ! command -v dpkg-query >/dev/null; then
+        for tool in g++ cmake ninja python3; do
+            command -v "$tool" >/dev/null || { say "Atoll needs $tool; install it (on Debian it comes by apt)."; exit 1; }
+        done
+        return 0
+    fi
+    missing=$(missing_of "$@")
+    [ -n "$missing" ] || return 0
+    if [ "$(id -u)" -ne 0 ]; then
+        if sudo -n true 2>/dev/null; then as_root="sudo -n"; else
+            say "Missing system packages, and no right to install them. Please run:"
+            say "    sudo apt-get install $missing"
+            exit 1
+        fi
+    fi
+    # shellcheck disable=SC2086  # a list of package names
+    step "apt: $(wc -w <<<"$missing") packages" apt_install $missing
+}
+
+newest_python() {
+    local candidate
+    for candidate in "${PYTHON:-python3}" python3.14 python3.13 python3.12 python3.11 python3.10; do
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+            "$candidate" -c 'import sys; print(sys.executable)'
+            return 0
+        fi
+    done
+    say "Atoll needs Python 3.10 or newer; python3 is $(python3 --version 2>&1)." >&2
+    return 1
+}
+
+venv() {
+    cmp -s requirements-dev.txt .venv/requirements-dev.txt && return 0
+    local base
+    base=$(newest_python)
+    [ -x "$python" ] || step "Python environment in .venv" "$base" -m venv .venv
+    step "Python packages" "$python" -m pip install --disable-pip-version-check -r requirements-dev.txt
+    cp requirements-dev.txt .venv/requirements-dev.txt
+}
+
+case "${1:-}" in
+    build) need "${build_packages[@]}" ;;
+    test) need "${test_packages[@]}" ;;
+    cross) need "${cross_packages[@]}" ;;
+    venv) venv ;;
+    *) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2 ;;
+esac

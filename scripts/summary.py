@@ -1,0 +1,70 @@
+"""Counts checks into a file, and closes a run with a table and one line.
+
+summary.py count FILE NAME STATUS SECONDS [JUNIT]   appends a row: the JUnit file's cases, else one check
+summary.py close FILE...                            prints the rows, then "N passed, N failed, N skipped"
+"""
+
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+
+def cases(junit: Path) -> tuple[int, int, int, list[str]]:
+    """The passed, failed and skipped cases of pytest's or ctest's JUnit file, and the names of the failed."""
+    passed = skipped = 0
+    failed: list[str] = []
+    for case in ElementTree.parse(junit).iter("testcase"):
+        skip = case.find("skipped")
+        # ctest calls a program that could not be started "skipped" too; a real skip says SKIP_...
+        reason = skip.get("message", "") if skip is not None else ""
+        not_started = case.get("status") == "notrun" and "SKIP_" not in reason
+        if case.find("failure") is not None or case.find("error") is not None or not_started:
+            failed.append("::".join(filter(None, (case.get("classname"), case.get("name")))))
+        elif skip is not None or case.get("status") == "disabled":
+            skipped += 1
+        else:
+            passed += 1
+    return passed, len(failed), skipped, failed
+
+
+def count(table: Path, name: str, status: int, seconds: int, junit: Path | None) -> None:
+    """Append what one step checked."""
+    passed, failed, skipped = (1, 0, 0) if status == 0 else (0, 1, 0)
+    names: list[str] = []
+    if junit is not None and junit.exists():
+        passed, failed, skipped, names = cases(junit)
+        if status != 0 and failed == 0:
+            failed = 1  # the runner itself failed: a crash, a time-out, a file that does not import
+    elif junit is not None and status == 0:
+        passed = 0
+    with table.open("a") as out:
+        print(name, passed, failed, skipped, seconds, " ".join(names), sep="\t", file=out)
+
+
+def close(tables: list[Path]) -> int:
+    """Print every row and the sum; 1 where anything failed or nothing ran."""
+    total = [0, 0, 0]
+    rows = []
+    for table in tables:
+        for line in table.read_text().splitlines() if table.exists() else []:
+            name, *numbers, names = line.split("\t")
+            values = [int(number) for number in numbers]
+            total = [sum(pair) for pair in zip(total, values, strict=False)]
+            rows.append((name, *values, names))
+        if not table.exists():
+            rows.append((f"{table.stem} did not start", 0, 1, 0, 0, ""))
+            total[1] += 1
+    print(f"\n  {'':34} {'passed':>7} {'failed':>7} {'skipped':>7} {'seconds':>8}")
+    for name, *values, names in rows:
+        print("  {:34} {:7} {:7} {:7} {:8}".format(name, *values), f"  {names[:300]}" if names else "")
+    print(f"\n{total[0]} passed, {total[1]} failed, {total[2]} skipped")
+    return 1 if total[1] or not total[0] else 0
+
+
+if __name__ == "__main__":
+    what, *rest = sys.argv[1:]
+    if what == "count":
+        junit = Path(rest[4]) if len(rest) > 4 else None
+        count(Path(rest[0]), rest[1], int(rest[2]), int(rest[3]), junit)
+    else:
+        sys.exit(close([Path(name).with_suffix(".tsv") for name in rest]))

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Everything that `make test` checks, all of it run whatever fails, then one closing summary.
+source "$(dirname "$0")/lib.sh"
+begin test
+
+check "ready environment" scripts/install.sh all
+check "C++ tests" --junit "$PWD/$results/ctest.xml" \
+    timeout 900 ctest --preset release --output-junit "$PWD/$results/ctest.xml"
+for folder in tests/python tests/cli tests/examples tests/packaging tests/layout; do
+    [ -n "$(find "$folder" -name 'test_*.py' -print -quit 2>/dev/null)" ] || continue
+    check "pytest ${folder#tests/}" --junit "$results/${folder##*/}.xml" \
+        timeout 900 "$python" -m pytest -q "$folder" --junit-xml="$results/${folder##*/}.xml"
+done
+check "clang-format" scripts/format.sh --check
+check "clang-tidy" "$python" scripts/tidy.py
+check "ruff" "$python" -m ruff check .
+check "ruff format" "$python" -m ruff format --check .
+if [ -n "$(find python/atoll -name '*.py' -print -quit 2>/dev/null)" ]; then
+    check "mypy --strict" "$python" -m mypy
+    check "type stubs" scripts/stubs.sh --check
+fi
+[ -n "${ATOLL_NO_CLOSING:-}" ] || closing test

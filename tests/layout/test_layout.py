@@ -1,0 +1,214 @@
+"""The architecture as tests: who may include whom, how long files may be, what must be in step."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# A layer and what it may include besides itself (docs/design.md, section 2). `core` and `collective` know
+# each other's headers: a team offers collectives, and these are written over a team's operations.
+BELOW_CORE = {"common", "bootstrap", "heap", "transport"}
+MAY_INCLUDE = {
+    "common": set(),
+    "bootstrap": {"common"},
+    "heap": {"common"},
+    "transport": {"common", "heap"},
+    "core": BELOW_CORE | {"collective"},
+    "collective": BELOW_CORE | {"core"},
+    "cli": BELOW_CORE | {"core", "collective"},
+    "shmem": {"core"},
+    "python": {"core"},
+}
+# Layers that read the environment: `common` for all settings, the launcher to hand it to its children.
+MAY_READ_ENVIRONMENT = {"common", "cli"}
+
+WARN_LINES, MOST_LINES = 400, 800
+# File: why it may be longer than MOST_LINES.
+LONGER: dict[str, str] = {}
+GENERATED = ("api/generated/", "python/atoll/_atoll.pyi", "bench/results/")
+
+
+def tracked(*suffixes: str) -> list[Path]:
+    """The project's files by suffix: what git tracks or would."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    files = [ROOT / name for name in run.stdout.splitlines() if name.endswith(suffixes)]
+    return [file for file in files if file.is_file()]
+
+
+def run_quietly(*command: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command in the project's folder and keep what it says."""
+    return subprocess.run(command, cwd=ROOT, input=text, capture_output=True, text=True, check=False)
+
+
+def name_of(file: Path) -> str:
+    """A file's name within the project."""
+    return str(file.relative_to(ROOT))
+
+
+def layer_of(file: Path) -> str | None:
+    """The layer that a source file belongs to."""
+    match file.relative_to(ROOT).parts:
+        case ("src", layer, *_):
+            return layer
+        case ("python", "src", *_):
+            return "python"
+    return None
+
+
+def includes(file: Path) -> Iterator[tuple[str, Path | None]]:
+    """Each #include of a file: as written, and the file of this project that it names."""
+    for name in re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', file.read_text(), re.MULTILINE):
+        for folder in (file.parent, ROOT / "src", ROOT / "include", ROOT / "python" / "src"):
+            if (found := (folder / name).resolve()).is_file():
+                yield name, found
+                break
+        else:
+            yield name, None
+
+
+CPP = (".cpp", ".hpp", ".h")
+
+
+def test_lower_layers_never_include_higher_ones() -> None:
+    wrong = []
+    for file in tracked(*CPP):
+        if (layer := layer_of(file)) is None:
+            continue
+        for name, found in includes(file):
+            other = layer_of(found) if found else None
+            if other not in (None, layer) and other not in MAY_INCLUDE.get(layer, set()):
+                wrong.append(f"{name_of(file)} includes {name}: {layer} may not know {other}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_source_folder_is_a_known_layer() -> None:
+    folders = {layer for file in tracked(*CPP) if (layer := layer_of(file))}
+    assert folders <= MAY_INCLUDE.keys(), (
+        f"unknown: {folders - MAY_INCLUDE.keys()}; say in MAY_INCLUDE who may see it"
+    )
+
+
+def test_public_headers_include_only_public_headers() -> None:
+    wrong = [
+        f"{name_of(file)} includes {name}"
+        for file in tracked(".hpp", ".h")
+        if file.is_relative_to(ROOT / "include")
+        for name, found in includes(file)
+        if found is not None and not found.is_relative_to(ROOT / "include")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_namespace_is_atl() -> None:
+    # C declares ::atoll(const char*) in <stdlib.h>, so a namespace of that name cannot exist beside it.
+    wrong = [name_of(file) for file in tracked(*CPP) if re.search(r"\bnamespace\s+atoll\b", file.read_text())]
+    assert not wrong, f"the namespace is atl: {wrong}"
+
+
+def test_the_environment_is_read_in_one_place() -> None:
+    wrong = [
+        name_of(file)
+        for file in tracked(*CPP)
+        if (layer := layer_of(file)) and layer not in MAY_READ_ENVIRONMENT
+        if re.search(r"\bgetenv\s*\(", file.read_text())
+    ]
+    assert not wrong, f"settings are read in src/common; these call getenv: {wrong}"
+
+
+def test_every_public_header_compiles_alone(tmp_path: Path) -> None:
+    generated = ROOT / "build" / "release" / "generated" / "include"
+    headers = [file for file in tracked(".hpp") if file.is_relative_to(ROOT / "include")]
+
+    def compile_alone(header: Path) -> str:
+        # Included twice, so that a missing guard is found too.
+        name = header.relative_to(ROOT / "include")
+        text = f"#include <{name}>\n#include <{name}>\n"
+        flags = [
+            "-std=c++20",
+            "-fsyntax-only",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            f"-I{ROOT}/include",
+            f"-I{generated}",
+        ]
+        run = run_quietly(os.environ.get("CXX", "g++"), *flags, "-x", "c++", "-", text=text)
+        return "" if run.returncode == 0 else f"{name}:\n{run.stderr[:2000]}"
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        wrong = [report for report in pool.map(compile_alone, headers) if report]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_files_are_short() -> None:
+    sizes = {
+        name_of(file): len(file.read_bytes().splitlines())
+        for file in tracked(".cpp", ".hpp", ".h", ".cu", ".cuh", ".py", ".cmake", ".sh")
+        if not name_of(file).startswith(GENERATED)
+    }
+    for name in sorted(sizes, key=lambda name: -sizes[name]):
+        if sizes[name] > WARN_LINES:
+            print(f"{sizes[name]} lines: {name}")  # to be seen with -s or -rP; a hint, not a failure
+    wrong = [
+        f"{name}: {size} lines" for name, size in sizes.items() if size > MOST_LINES and name not in LONGER
+    ]
+    assert not wrong, f"above {MOST_LINES} lines; split it, or give the reason in LONGER: {wrong}"
+    stale = [name for name in LONGER if sizes.get(name, 0) <= MOST_LINES]
+    assert not stale, f"no longer above {MOST_LINES} lines, so take it out of LONGER: {stale}"
+
+
+def test_generated_files_are_in_step() -> None:
+    # Every generator of the project takes --check and says what differs.
+    for generator in tracked("generate.py"):
+        run = run_quietly(sys.executable, str(generator), "--check")
+        assert run.returncode == 0, f"{name_of(generator)} --check:\n{run.stdout}{run.stderr}"
+
+
+def test_nothing_is_left_unfinished() -> None:
+    marks = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "XX" + "X")) + r")\b")
+    wrong = [
+        f"{name_of(file)}:{number}: {line.strip()}"
+        for file in tracked(
+            *CPP, ".cu", ".cuh", ".py", ".pyi", ".cmake", ".sh", ".md", ".toml", ".txt", "Makefile"
+        )
+        for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1)
+        if marks.search(line)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_registry_is_named() -> None:
+    # Packages come from where the user's own tools are set up to find them.
+    hosts = ("py" + "pi.org", "python" + "hosted.org", "deb.debian" + ".org", "--index" + "-url")
+    wrong = [
+        f"{name_of(file)} names {host}"
+        for file in tracked("")
+        if file.stat().st_size < 1 << 20
+        for host in hosts
+        if host in file.read_text(errors="replace")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_version_is_stated_once() -> None:
+    version = re.search(r"project\(atoll VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())
+    assert version
+    assert 'dynamic = ["version"]' in (ROOT / "pyproject.toml").read_text()
+    assert f"## {version[1]}" in (ROOT / "CHANGELOG.md").read_text(), (
+        "CHANGELOG.md lacks this version's section"
+    )
+
+
+def test_python_requirements_agree() -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    development = (ROOT / "requirements-dev.txt").read_text()
+    required = re.search(r"^requires = \[(.*)\]", text, re.MULTILINE)
+    assert required
+    for requirement in re.findall(r'"([a-z-]+>=[0-9.]+)"', required[1]):
+        assert requirement in development, f"{requirement} of pyproject.toml is not in requirements-dev.txt"
