@@ -13,11 +13,12 @@ fingerprint() {
     {
         find build/release/lib/libatoll.so build/release/bin/atoll build/release/python/_atoll*.so include \
             pyproject.toml CMakeLists.txt cmake -type f -print0 2>/dev/null | sort -z | xargs -0 sha256sum
-        find python/atoll -name '*.py*' -not -path '*/__pycache__/*' | sort
+        find python -name '*.py*' -not -path '*/__pycache__/*' | sort
     } | sha256sum
 }
+[ -f python/atoll/__init__.py ] || exit 0   # a checkout without the Python part
 now=$(fingerprint)
-if [ -f python/atoll/__init__.py ] && [ "$now" != "$(cat .venv/atoll.fingerprint 2>/dev/null)" ]; then
+if [ "$now" != "$(cat .venv/atoll.fingerprint 2>/dev/null)" ]; then
     step "package into .venv" "$python" -m pip install --disable-pip-version-check --no-build-isolation --no-deps \
         -Cbuild-dir=build/release --editable .
     fingerprint >.venv/atoll.fingerprint

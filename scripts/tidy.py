@@ -31,7 +31,7 @@ def sources() -> list[Path]:
     database = json.loads((BUILD / "compile_commands.json").read_text())
     folders = (ROOT / "src", ROOT / "python" / "src")
     found = {Path(entry["file"]) for entry in database}
-    ours = [file for file in found if any(file.is_relative_to(folder) for folder in folders)]
+    ours = [file for file in found if file.exists() and any(file.is_relative_to(f) for f in folders)]
     return sorted(ours, key=lambda file: file.stat().st_mtime, reverse=True)
 
 
