@@ -2,12 +2,12 @@
 // launcher (or any PE) can print it, and through which the end of a PE reaches those that wait.
 #pragma once
 
-#include "atoll/types.hpp"
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+
+#include "atoll/types.hpp"
 
 namespace atl::common {
 
@@ -23,15 +23,15 @@ enum class PeState : std::uint32_t {
 struct WaitRecord {
     std::atomic<std::uint32_t> sequence{0};
     std::atomic<std::uint32_t> active{0};
-    char operation[40] = {};        ///< "barrier", "signal_wait_until", …
-    std::int32_t team = 0;          ///< team's number within its PE, 0 = world
-    std::int32_t peer = -1;         ///< world PE waited for, -1 = any
-    std::uint64_t offset = 0;       ///< of the awaited word in the heap, ~0 = a word of the library's own
+    char operation[40] = {};   ///< "barrier", "signal_wait_until", …
+    std::int32_t team = 0;     ///< team's number within its PE, 0 = world
+    std::int32_t peer = -1;    ///< world PE waited for, -1 = any
+    std::uint64_t offset = 0;  ///< of the awaited word in the heap, ~0 = a word of the library's own
     std::uint64_t expected = 0;
-    std::uint64_t found = 0;        ///< as last seen
-    std::uint32_t compare = 0;      ///< Compare
-    std::uint32_t has_value = 0;    ///< offset, expected, found and compare mean something
-    std::uint64_t since_ns = 0;     ///< CLOCK_MONOTONIC
+    std::uint64_t found = 0;      ///< as last seen
+    std::uint32_t compare = 0;    ///< Compare
+    std::uint32_t has_value = 0;  ///< offset, expected, found and compare mean something
+    std::uint64_t since_ns = 0;   ///< CLOCK_MONOTONIC
 };
 
 struct alignas(64) BoardEntry {
@@ -59,6 +59,8 @@ struct alignas(64) BoardHeader {
     std::atomic<std::int32_t> abort_pe{-1};
     std::atomic<std::int32_t> abort_status{0};
     char abort_text[256] = {};
+    /// Taken by the one caller of abort() that writes the three fields above, before it sets `abort`.
+    std::atomic<std::uint32_t> abort_claim{0};
     /// PEs that finalized, left or died.
     alignas(64) std::atomic<std::uint32_t> gone{0};
     std::atomic<std::uint32_t> left{0};  ///< of those: without finalize
@@ -81,14 +83,20 @@ class BoardView {
     BoardEntry& entry(int pe) const { return reinterpret_cast<BoardEntry*>(header_ + 1)[pe]; }
     int n_pes() const { return header_->n_pes; }
 
-    /// Marks the job as aborted, first caller wins; wakes sleepers on the abort word.
+    /// Marks the job as aborted, first caller wins; wakes sleepers on the abort word. `pe` is -1 when no PE
+    /// is to blame. What is too long for `abort_text` is cut.
     void abort(int pe, int status, const std::string& text) const;
+    /// Keeps `gone` and `left` right however often and by whom it is called, and wakes sleepers on `gone`.
     void set_state(int pe, PeState state) const;
-    PeState state(int pe) const { return static_cast<PeState>(entry(pe).state.load(std::memory_order_acquire)); }
+    PeState state(int pe) const {
+        return static_cast<PeState>(entry(pe).state.load(std::memory_order_acquire));
+    }
 
     /// A consistent copy of what `pe` waits for, as text such as
     /// "signal_wait_until on heap+0x40: found 3, waiting for >= 4 (12.3 s)"; empty when it does not wait.
     std::string wait_text(int pe) const;
+    /// PE `pe` waits, by its own account.
+    bool waits(int pe) const { return entry(pe).wait.active.load(std::memory_order_acquire) != 0; }
     /// The table that `--timeout`, SIGQUIT and a stall print: PEs that do the same grouped in one line.
     std::string table() const;
 

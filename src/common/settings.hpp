@@ -10,34 +10,39 @@ namespace atl::common {
 enum class CheckLevel { none, args, all };
 
 struct Settings {
-    std::uint64_t heap_bytes = 0;      ///< ATOLL_HEAP_SIZE, SHMEM_SYMMETRIC_SIZE, SMA_SYMMETRIC_SIZE; 0 = default
+    std::uint64_t heap_bytes = 0;  ///< ATOLL_HEAP_SIZE, SHMEM_SYMMETRIC_SIZE, SMA_SYMMETRIC_SIZE; 0 = default
     CheckLevel check = CheckLevel::args;  ///< ATOLL_CHECK
-    double wait_timeout_s = 0;         ///< ATOLL_WAIT_TIMEOUT; 0 = none
-    double stall_warn_s = 30;          ///< ATOLL_STALL_WARN; 0 = never
-    double init_timeout_s = 60;        ///< ATOLL_INIT_TIMEOUT
-    int spin = -1;                     ///< ATOLL_SPIN; -1 = by the number of cores
-    bool info = false;                 ///< ATOLL_INFO
-    std::string transport = "auto";    ///< ATOLL_TRANSPORT: auto, window, loopback
-    std::string algorithms;            ///< ATOLL_COLLECTIVE: "broadcast:65536=push,reduce=central,…"
-    std::string bootstrap = "auto";    ///< ATOLL_BOOTSTRAP: auto, single, launcher, tcp
+    double wait_timeout_s = 0;            ///< ATOLL_WAIT_TIMEOUT; 0 = none
+    double stall_warn_s = 30;             ///< ATOLL_STALL_WARN; 0 = never
+    double init_timeout_s = 60;           ///< ATOLL_INIT_TIMEOUT
+    int spin = -1;                        ///< ATOLL_SPIN; -1 = by the number of cores
+    bool info = false;                    ///< ATOLL_INFO
+    std::string transport = "auto";       ///< ATOLL_TRANSPORT: auto, window, loopback
+    std::string algorithms;               ///< ATOLL_COLLECTIVE: "broadcast:65536=push,reduce=central,…"
+    std::string bootstrap = "auto";       ///< ATOLL_BOOTSTRAP: auto, single, launcher, tcp
     std::uint64_t nontemporal_bytes = 64 * 1024;  ///< ATOLL_NONTEMPORAL
-    bool no_launcher = false;
+    bool no_launcher = false;  ///< ATOLL_NO_LAUNCHER: init ignores the launcher that started the program
+    std::string python;        ///< ATOLL_PYTHON: what `atoll run` starts .py files with; empty = beside atoll
 };
 
 /// One row of `atoll info`.
 struct SettingRow {
     std::string name;
     std::string value;
-    std::string source;   ///< "default", "environment"
+    std::string source;  ///< "default", "environment", or "SHMEM_SYMMETRIC_SIZE" when an alias was read
     std::string meaning;
 };
 
 /// Reads the environment. Throws Error(settings) for a value that cannot be read; unknown ATOLL_* names are
-/// warned about once, with the nearest known name.
+/// warned about once, with the nearest known name (under the launcher by the launcher alone, not by every PE:
+/// so call this before ATOLL_LAUNCHED is removed from the environment).
 Settings read_settings();
+/// All documented variables in the order of `atoll info`. Throws nothing: what cannot be read says so in
+/// `value`.
 std::vector<SettingRow> describe_settings();
 
-/// "512m", "1.5G", ".5m", "4096": the suffix's first letter (k, m, g, t) counts, 1024-based. Throws Error(settings).
+/// "512m", "1.5G", ".5m", "4096": the suffix's first letter (k, m, g, t) counts, 1024-based. Throws
+/// Error(settings).
 std::uint64_t parse_size(const std::string& text, const std::string& variable);
 
 /// Memory this process may use: the smaller of the machine's and the cgroup's limit, in bytes.

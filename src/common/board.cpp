@@ -1,0 +1,205 @@
+#include "common/board.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <linux/futex.h>
+#include <new>
+#include <optional>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <vector>
+
+#include "common/pe_ranges.hpp"
+
+namespace atl::common {
+namespace {
+
+// The board is shared between processes, so the private futexes of std::atomic::wait would wake nobody.
+void wake_all(std::atomic<std::uint32_t>& word) {
+    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+std::uint64_t now_ns() {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+/// A wait record as it stood at one moment.
+struct WaitCopy {
+    char operation[sizeof(WaitRecord::operation)];
+    std::int32_t team, peer;
+    std::uint64_t offset, expected, found;
+    std::uint32_t compare, has_value;
+    std::uint64_t since_ns;
+};
+
+template <class T> T relaxed(const T& field) {
+    T value;
+    __atomic_load(&field, &value, __ATOMIC_RELAXED);
+    return value;
+}
+
+// The owner may write at any moment, so fields are read atomically and kept only when the sequence did not
+// move. A PE may have been killed half way through writing: no endless retry.
+std::optional<WaitCopy> copy_wait(const WaitRecord& wait) {
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+        const std::uint32_t before = wait.sequence.load(std::memory_order_acquire);
+        if (before & 1u) continue;
+        if (wait.active.load(std::memory_order_acquire) == 0) return std::nullopt;
+        WaitCopy copy;
+        for (std::size_t i = 0; i < sizeof copy.operation; ++i)
+            copy.operation[i] = relaxed(wait.operation[i]);
+        copy.operation[sizeof copy.operation - 1] = '\0';
+        copy.team = relaxed(wait.team);
+        copy.peer = relaxed(wait.peer);
+        copy.offset = relaxed(wait.offset);
+        copy.expected = relaxed(wait.expected);
+        copy.found = relaxed(wait.found);
+        copy.compare = relaxed(wait.compare);
+        copy.has_value = relaxed(wait.has_value);
+        copy.since_ns = relaxed(wait.since_ns);
+        std::atomic_thread_fence(std::memory_order_acquire);
+        if (wait.sequence.load(std::memory_order_relaxed) == before) return copy;
+    }
+    return std::nullopt;
+}
+
+const char* compare_sign(std::uint32_t compare) {
+    constexpr const char* signs[] = {"==", "!=", ">", ">=", "<", "<="};
+    return compare < std::size(signs) ? signs[compare] : "?";
+}
+
+std::string describe(const WaitCopy& wait) {
+    std::string text = wait.operation;
+    if (wait.team != 0) text += " of team " + std::to_string(wait.team);
+    if (wait.has_value && wait.offset != ~std::uint64_t{0}) {
+        char place[40];
+        std::snprintf(place, sizeof place, " on heap+0x%llx", static_cast<unsigned long long>(wait.offset));
+        text += place;
+    }
+    if (wait.peer >= 0) text += ", for PE " + std::to_string(wait.peer);
+    if (wait.has_value) {
+        // Signed: -1 is a likelier value of a flag than 2^64 - 1.
+        text += ": found " + std::to_string(static_cast<std::int64_t>(wait.found)) + ", waiting for " +
+                compare_sign(wait.compare) + " " + std::to_string(static_cast<std::int64_t>(wait.expected));
+    }
+    return text;
+}
+
+double seconds_since(std::uint64_t since_ns) {
+    const std::uint64_t now = now_ns();
+    return since_ns == 0 || now < since_ns ? 0 : static_cast<double>(now - since_ns) * 1e-9;
+}
+
+const char* describe(PeState state) {
+    switch (state) {
+        case PeState::absent:
+            return "has not called init";
+        case PeState::running:
+            return "running, waits for nothing";
+        case PeState::finalized:
+            return "has finalized";
+        case PeState::left:
+            return "ended without finalize";
+        case PeState::died:
+            return "died";
+    }
+    return "in a state that this launcher does not know";
+}
+
+bool is_gone(PeState state) { return state >= PeState::finalized; }
+
+/// PEs of one line of the table, and for how long they have been at it.
+struct Group {
+    std::string text;
+    std::vector<int> pes;
+    bool waits = false;
+    double shortest = 0, longest = 0;
+};
+
+std::string render(const Group& group) {
+    std::string line = "  PE " + pe_ranges(group.pes) + ": " + group.text;
+    if (group.waits) {
+        char time[64];
+        if (group.longest - group.shortest < 0.1) {
+            std::snprintf(time, sizeof time, " (%.1f s)", group.longest);
+        } else {
+            std::snprintf(time, sizeof time, " (%.1f to %.1f s)", group.shortest, group.longest);
+        }
+        line += time;
+    }
+    return line + "\n";
+}
+
+}  // namespace
+
+BoardView BoardView::create(void* memory, int n_pes) {
+    BoardView board(new (memory) BoardHeader);
+    board.header().n_pes = n_pes;
+    for (int pe = 0; pe < n_pes; ++pe) new (&board.entry(pe)) BoardEntry;
+    return board;
+}
+
+void BoardView::abort(int pe, int status, const std::string& text) const {
+    BoardHeader& board = header();
+    if (board.abort_claim.exchange(1, std::memory_order_acq_rel) != 0) return;
+    board.abort_pe.store(pe, std::memory_order_relaxed);
+    board.abort_status.store(status, std::memory_order_relaxed);
+    const std::size_t length = std::min(text.size(), sizeof board.abort_text - 1);
+    std::memcpy(board.abort_text, text.data(), length);
+    board.abort_text[length] = '\0';
+    board.abort.store(1, std::memory_order_release);
+    wake_all(board.abort);
+}
+
+void BoardView::set_state(int pe, PeState state) const {
+    BoardHeader& board = header();
+    const auto before = static_cast<PeState>(
+        entry(pe).state.exchange(static_cast<std::uint32_t>(state), std::memory_order_acq_rel));
+    // Differences, so that the launcher and the PE may both say it, and a PE may come back by a second init.
+    // `left` first: who sees `gone` complete must find `left` complete too.
+    const auto without_finalize = [](PeState s) {
+        return static_cast<std::uint32_t>(s > PeState::finalized);
+    };
+    board.left.fetch_add(without_finalize(state) - without_finalize(before), std::memory_order_acq_rel);
+    board.gone.fetch_add(
+        static_cast<std::uint32_t>(is_gone(state)) - static_cast<std::uint32_t>(is_gone(before)),
+        std::memory_order_acq_rel);
+    if (is_gone(state)) wake_all(board.gone);
+}
+
+std::string BoardView::wait_text(int pe) const {
+    const std::optional<WaitCopy> wait = copy_wait(entry(pe).wait);
+    if (!wait) return {};
+    char time[32];
+    std::snprintf(time, sizeof time, " (%.1f s)", seconds_since(wait->since_ns));
+    return describe(*wait) + time;
+}
+
+std::string BoardView::table() const {
+    std::vector<Group> groups;
+    for (int pe = 0; pe < n_pes(); ++pe) {
+        const PeState now = state(pe);
+        const std::optional<WaitCopy> wait =
+            now == PeState::running ? copy_wait(entry(pe).wait) : std::nullopt;
+        const std::string text = wait ? describe(*wait) : describe(now);
+        const double seconds = wait ? seconds_since(wait->since_ns) : 0;
+        const bool waits = wait.has_value();
+        auto group = std::find_if(groups.begin(), groups.end(),
+                                  [&](const Group& g) { return g.text == text && g.waits == waits; });
+        if (group == groups.end())
+            group = groups.insert(groups.end(), Group{text, {}, waits, seconds, seconds});
+        group->pes.push_back(pe);
+        group->shortest = std::min(group->shortest, seconds);
+        group->longest = std::max(group->longest, seconds);
+    }
+    std::string table;
+    for (const Group& group : groups) table += render(group);
+    return table;
+}
+
+}  // namespace atl::common

@@ -1,0 +1,24 @@
+// What control groups allow this process.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace atl::common {
+
+inline constexpr std::uint64_t no_memory_limit = ~std::uint64_t{0};
+inline constexpr double no_cpu_limit = 1e9;
+
+/// Limits of one process: version 1 and 2 hierarchies, every level from the process's group up to the root.
+struct CgroupLimits {
+    std::uint64_t memory_bytes = no_memory_limit;
+    double cpus = no_cpu_limit;
+};
+
+/// `membership` is what /proc/self/cgroup says, `root` where control groups are mounted. Levels that are not
+/// there (as in a container without its own cgroup namespace) are passed over.
+CgroupLimits cgroup_limits(const std::string& membership, const std::string& root);
+/// Of this process.
+CgroupLimits cgroup_limits();
+
+}  // namespace atl::common

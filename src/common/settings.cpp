@@ -1,0 +1,261 @@
+#include "common/settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <climits>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <unistd.h>
+
+#include "atoll/error.hpp"
+#include "common/nearest_name.hpp"
+
+namespace atl::common {
+namespace {
+
+[[noreturn]] void refuse(const std::string& variable, const std::string& value, const std::string& expected) {
+    throw Error(ErrorCode::settings, variable + "=" + value + " cannot be read: expected " + expected);
+}
+
+/// Where a value came from, for messages, and the value.
+struct Raw {
+    std::string variable;
+    std::string value;
+};
+
+bool parse_flag(const Raw& raw) {
+    for (const char* yes : {"1", "true", "yes", "on"}) {
+        if (strcasecmp(raw.value.c_str(), yes) == 0) return true;
+    }
+    for (const char* no : {"0", "false", "no", "off"}) {
+        if (strcasecmp(raw.value.c_str(), no) == 0) return false;
+    }
+    // OpenSHMEM's own flags count as set whatever their value is.
+    if (raw.variable.rfind("SHMEM_", 0) == 0) return true;
+    refuse(raw.variable, raw.value, "1 or 0");
+}
+
+double parse_seconds(const Raw& raw) {
+    double seconds = 0;
+    const char* end = raw.value.data() + raw.value.size();
+    const auto [rest, error] = std::from_chars(raw.value.data(), end, seconds);
+    const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+    if (error != std::errc{} || (unit != "" && unit != "s") || !std::isfinite(seconds) || seconds < 0) {
+        refuse(raw.variable, raw.value, "seconds, such as 30 or 0.5 (0 switches it off)");
+    }
+    return seconds;
+}
+
+int parse_spin(const Raw& raw) {
+    int count = 0;
+    const char* end = raw.value.data() + raw.value.size();
+    const auto [rest, error] = std::from_chars(raw.value.data(), end, count);
+    if (error != std::errc{} || rest != end || count < -1) {
+        refuse(raw.variable, raw.value,
+               "how often to look before yielding, such as 1000 (-1: by the number of cores)");
+    }
+    return count;
+}
+
+std::string parse_choice(const Raw& raw, std::initializer_list<const char*> choices) {
+    std::string expected;
+    for (const char* choice : choices) {
+        if (raw.value == choice) return raw.value;
+        expected += (expected.empty() ? "" : ", ") + std::string(choice);
+    }
+    refuse(raw.variable, raw.value, "one of " + expected);
+}
+
+CheckLevel parse_check(const Raw& raw) {
+    const std::string level = parse_choice(raw, {"none", "args", "all"});
+    return level == "none" ? CheckLevel::none : level == "args" ? CheckLevel::args : CheckLevel::all;
+}
+
+/// One row of the table below.
+struct Variable {
+    const char* name;
+    std::array<const char*, 2> aliases;  ///< OpenSHMEM's names for it; ours wins, then the first of these
+    const char* fallback;                ///< the default, as text
+    const char* meaning;
+    void (*apply)(Settings&, const Raw&);
+};
+
+// The only list of variables: reading, `atoll info` and the warning about misspelt names all go through it.
+constexpr Variable variables[] = {
+    {"ATOLL_HEAP_SIZE",
+     {"SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE"},
+     "half of the memory, divided among the PEs",
+     "limit of a PE's symmetric heap, such as 512m or 1.5G; costs only what is touched",
+     [](Settings& s, const Raw& raw) { s.heap_bytes = parse_size(raw.value, raw.variable); }},
+    {"ATOLL_CHECK",
+     {},
+     "args",
+     "what is checked: none; args (arguments of every call); all (also that PEs call collectives alike)",
+     [](Settings& s, const Raw& raw) { s.check = parse_check(raw); }},
+    {"ATOLL_WAIT_TIMEOUT",
+     {},
+     "0",
+     "seconds after which a wait is an error that says what it waited for; 0: never",
+     [](Settings& s, const Raw& raw) { s.wait_timeout_s = parse_seconds(raw); }},
+    {"ATOLL_STALL_WARN",
+     {},
+     "30",
+     "seconds in which all PEs wait and nothing moves before atoll run says so; 0: never",
+     [](Settings& s, const Raw& raw) { s.stall_warn_s = parse_seconds(raw); }},
+    {"ATOLL_INIT_TIMEOUT",
+     {},
+     "60",
+     "seconds that init waits for the other PEs",
+     [](Settings& s, const Raw& raw) { s.init_timeout_s = parse_seconds(raw); }},
+    {"ATOLL_SPIN",
+     {},
+     "-1",
+     "how often a wait looks before it yields the core; -1: by PEs and cores",
+     [](Settings& s, const Raw& raw) { s.spin = parse_spin(raw); }},
+    {"ATOLL_INFO",
+     {"SHMEM_INFO", "SHMEM_VERSION"},
+     "0",
+     "1: PE 0 prints version and settings when the job starts",
+     [](Settings& s, const Raw& raw) { s.info = parse_flag(raw); }},
+    {"ATOLL_TRANSPORT",
+     {},
+     "auto",
+     "how PEs reach each other: auto, window (shared memory) or loopback (reference)",
+     [](Settings& s, const Raw& raw) {
+         s.transport = parse_choice(raw, {"auto", "window", "loopback"});
+     }},
+    {"ATOLL_COLLECTIVE",
+     {},
+     "",
+     "algorithms by size, such as broadcast:65536=push,reduce=central",
+     [](Settings& s, const Raw& raw) { s.algorithms = raw.value; }},
+    {"ATOLL_BOOTSTRAP",
+     {},
+     "auto",
+     "how PEs find each other: auto, single (a job of one), launcher or tcp",
+     [](Settings& s, const Raw& raw) {
+         s.bootstrap = parse_choice(raw, {"auto", "single", "launcher", "tcp"});
+     }},
+    {"ATOLL_NONTEMPORAL",
+     {},
+     "64k",
+     "from this size on, data that the peer reads next bypass the writer's cache",
+     [](Settings& s, const Raw& raw) { s.nontemporal_bytes = parse_size(raw.value, raw.variable); }},
+    {"ATOLL_NO_LAUNCHER",
+     {},
+     "0",
+     "1: init takes no notice of the launcher that started the program",
+     [](Settings& s, const Raw& raw) { s.no_launcher = parse_flag(raw); }},
+    {"ATOLL_PYTHON",
+     {},
+     "the python beside atoll, else of the virtual environment, else python3",
+     "what atoll run starts .py files with",
+     [](Settings& s, const Raw& raw) { s.python = raw.value; }},
+};
+
+// Ours too, but nobody's to set: between the launcher and its PEs, for the tests, and CMake's names for
+// finding us.
+constexpr const char* internal_names[] = {"ATOLL_LAUNCHED", "ATOLL_BIN", "ATOLL_ROOT", "ATOLL_DIR"};
+constexpr const char* internal_prefixes[] = {"ATOLL_TEST_", "ATOLL_LAUNCH_", "ATOLL_BENCH_", "ATOLL_BUILD_"};
+
+/// The value that counts for `variable`; false when none of its names is set. An empty value is no value.
+bool lookup(const Variable& variable, Raw& raw) {
+    const char* names[] = {variable.name, variable.aliases[0], variable.aliases[1]};
+    for (const char* name : names) {
+        const char* value = name ? std::getenv(name) : nullptr;
+        if (value && *value) {
+            raw = {name, value};
+            return true;
+        }
+    }
+    return false;
+}
+
+bool is_internal(std::string_view name) {
+    return std::any_of(std::begin(internal_names), std::end(internal_names),
+                       [&](std::string_view known) { return name == known; }) ||
+           std::any_of(std::begin(internal_prefixes), std::end(internal_prefixes),
+                       [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; });
+}
+
+void warn_about_unknown_names() {
+    static std::atomic<bool> warned{false};
+    if (std::getenv("ATOLL_LAUNCHED") || warned.load()) return;
+    std::vector<std::string> known;
+    for (const Variable& variable : variables) known.emplace_back(variable.name);
+    std::string warning;
+    for (char** entry = environ; entry && *entry; ++entry) {
+        const std::string_view text(*entry);
+        const std::string name(text.substr(0, text.find('=')));
+        if (name.rfind("ATOLL_", 0) != 0 || is_internal(name)) continue;
+        if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+        const std::string nearest = nearest_name(name, known);
+        warning += "atoll: " + name + " is set, but Atoll has no such setting" +
+                   (nearest.empty() ? " (atoll info lists them)\n" : "; did you mean " + nearest + "?\n");
+    }
+    if (!warning.empty() && !warned.exchange(true)) std::fputs(warning.c_str(), stderr);
+}
+
+}  // namespace
+
+std::uint64_t parse_size(const std::string& text, const std::string& variable) {
+    constexpr const char* expected = "a size in bytes, or one such as 512k, 64m, 1.5G, 2t";
+    const char* end = text.data() + text.size();
+    double number = 0;
+    // from_chars alone would take "-1", "inf" and "nan".
+    const bool starts = !text.empty() && (text[0] == '.' || (text[0] >= '0' && text[0] <= '9'));
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    if (!starts || error != std::errc{}) refuse(variable, text, expected);
+    std::string suffix(rest, end);
+    suffix.erase(0, suffix.find_first_not_of(' ') == std::string::npos ? suffix.size()
+                                                                       : suffix.find_first_not_of(' '));
+    int shift = 0;
+    if (!suffix.empty()) {
+        constexpr std::string_view letters = "bkmgt";
+        const std::size_t position = letters.find(static_cast<char>(suffix[0] | 0x20));
+        const bool is_word = std::all_of(suffix.begin(), suffix.end(),
+                                         [](char c) { return std::isalpha(static_cast<unsigned char>(c)); });
+        if (position == std::string_view::npos || !is_word) refuse(variable, text, expected);
+        shift = 10 * static_cast<int>(position);
+    }
+    const double bytes = std::ldexp(number, shift);
+    if (!(bytes < 0x1p62)) refuse(variable, text, "a size that this machine can address");
+    return static_cast<std::uint64_t>(bytes);
+}
+
+Settings read_settings() {
+    warn_about_unknown_names();
+    Settings settings;
+    Raw raw;
+    for (const Variable& variable : variables) {
+        if (lookup(variable, raw)) variable.apply(settings, raw);
+    }
+    return settings;
+}
+
+std::vector<SettingRow> describe_settings() {
+    std::vector<SettingRow> rows;
+    for (const Variable& variable : variables) {
+        SettingRow row{variable.name, variable.fallback, "default", variable.meaning};
+        Raw raw;
+        if (lookup(variable, raw)) {
+            row.value = raw.value;
+            row.source = raw.variable == variable.name ? "environment" : raw.variable;
+            try {
+                Settings unused;
+                variable.apply(unused, raw);
+            } catch (const Error& error) {
+                row.value = error.what();
+            }
+        }
+        rows.push_back(row);
+    }
+    return rows;
+}
+
+}  // namespace atl::common

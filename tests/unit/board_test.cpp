@@ -1,0 +1,174 @@
+#include "common/board.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "common/pe_ranges.hpp"
+
+namespace atl::common {
+namespace {
+
+class Board : public ::testing::Test {
+  protected:
+    explicit Board(int n_pes = 4) : memory_(aligned_alloc(64, BoardView::bytes(n_pes))) {
+        std::memset(memory_, 0, BoardView::bytes(n_pes));
+        board = BoardView::create(memory_, n_pes);
+    }
+    ~Board() override { std::free(memory_); }
+
+    void wait(int pe, const char* operation, int peer = -1) {
+        WaitRecord& wait = board.entry(pe).wait;
+        wait.sequence.fetch_add(1);
+        std::strncpy(wait.operation, operation, sizeof wait.operation - 1);
+        wait.peer = peer;
+        wait.offset = ~std::uint64_t{0};
+        wait.active.store(1);
+        wait.sequence.fetch_add(1);
+    }
+
+    BoardView board;
+
+  private:
+    void* memory_;
+};
+
+TEST_F(Board, StartsWithAllAbsentAndNobodyAborting) {
+    EXPECT_TRUE(board);
+    EXPECT_EQ(board.n_pes(), 4);
+    EXPECT_EQ(board.header().magic, board_magic);
+    EXPECT_EQ(board.header().abort.load(), 0u);
+    EXPECT_EQ(board.header().abort_pe.load(), -1);
+    for (int pe = 0; pe < 4; ++pe) EXPECT_EQ(board.state(pe), PeState::absent);
+    EXPECT_EQ(board.table(), "  PE 0-3: has not called init\n");
+}
+
+TEST_F(Board, FirstAbortWins) {
+    board.abort(2, 7, "PE 2 gave up");
+    board.abort(1, 9, "too late");
+    EXPECT_EQ(board.header().abort.load(), 1u);
+    EXPECT_EQ(board.header().abort_pe.load(), 2);
+    EXPECT_EQ(board.header().abort_status.load(), 7);
+    EXPECT_STREQ(board.header().abort_text, "PE 2 gave up");
+}
+
+TEST_F(Board, LongAbortTextIsCutAndTerminated) {
+    board.abort(0, 1, std::string(1000, 'x'));
+    EXPECT_EQ(std::strlen(board.header().abort_text), sizeof(BoardHeader::abort_text) - 1);
+}
+
+TEST_F(Board, AbortTextIsWholeOnceAbortIsSeen) {
+    std::thread reader([&] {
+        while (board.header().abort.load(std::memory_order_acquire) == 0) std::this_thread::yield();
+        EXPECT_EQ(std::string(board.header().abort_text).find("PE "), 0u);
+        EXPECT_GE(board.header().abort_pe.load(), 0);
+    });
+    std::vector<std::thread> writers;
+    for (int pe = 0; pe < 4; ++pe)
+        writers.emplace_back([&, pe] { board.abort(pe, 1, "PE " + std::to_string(pe)); });
+    for (std::thread& writer : writers) writer.join();
+    reader.join();
+}
+
+TEST_F(Board, CountsWhoIsGoneOnceHoweverOftenItIsSaid) {
+    board.set_state(0, PeState::running);
+    EXPECT_EQ(board.header().gone.load(), 0u);
+    board.set_state(0, PeState::finalized);
+    board.set_state(0, PeState::finalized);
+    EXPECT_EQ(board.header().gone.load(), 1u);
+    EXPECT_EQ(board.header().left.load(), 0u);
+    board.set_state(1, PeState::left);
+    board.set_state(1, PeState::died);
+    EXPECT_EQ(board.header().gone.load(), 2u);
+    EXPECT_EQ(board.header().left.load(), 1u);
+}
+
+TEST_F(Board, SecondInitTakesTheGoneBack) {
+    board.set_state(0, PeState::left);
+    board.set_state(0, PeState::running);
+    EXPECT_EQ(board.header().gone.load(), 0u);
+    EXPECT_EQ(board.header().left.load(), 0u);
+}
+
+TEST_F(Board, WaitTextNamesEverythingThatIsKnown) {
+    board.set_state(1, PeState::running);
+    EXPECT_EQ(board.wait_text(1), "");
+    wait(1, "signal_wait_until", 3);
+    WaitRecord& record = board.entry(1).wait;
+    record.team = 2;
+    record.has_value = 1;
+    record.offset = 0x40;
+    record.found = 3;
+    record.expected = 4;
+    record.compare = 3;
+    const std::string text = board.wait_text(1);
+    EXPECT_EQ(text.find("signal_wait_until of team 2 on heap+0x40, for PE 3: found 3, waiting for >= 4 ("),
+              0u)
+        << text;
+}
+
+TEST_F(Board, NegativeValuesAreShownAsSuch) {
+    board.set_state(0, PeState::running);
+    wait(0, "wait_until");
+    board.entry(0).wait.has_value = 1;
+    board.entry(0).wait.found = static_cast<std::uint64_t>(-1);
+    EXPECT_NE(board.wait_text(0).find("found -1, waiting for == 0"), std::string::npos) << board.wait_text(0);
+}
+
+TEST_F(Board, TornWaitRecordIsNotShown) {
+    board.set_state(0, PeState::running);
+    wait(0, "barrier");
+    board.entry(0).wait.sequence.fetch_add(1);  // killed while writing
+    EXPECT_EQ(board.wait_text(0), "");
+}
+
+TEST_F(Board, ReaderNeverSeesHalfARecord) {
+    board.set_state(0, PeState::running);
+    wait(0, "aaaaaaaa");
+    std::atomic<bool> stop{false};
+    std::thread writer([&] {
+        WaitRecord& record = board.entry(0).wait;
+        for (std::uint32_t i = 0; !stop.load(std::memory_order_relaxed); ++i) {
+            record.sequence.store(2 * i + 1, std::memory_order_relaxed);
+            std::atomic_thread_fence(std::memory_order_release);
+            for (int c = 0; c < 8; ++c)
+                __atomic_store_n(&record.operation[c], i & 1 ? 'a' : 'b', __ATOMIC_RELAXED);
+            record.sequence.store(2 * i + 2, std::memory_order_release);
+        }
+    });
+    for (int i = 0; i < 2000; ++i) {
+        const std::string text = board.wait_text(0);
+        if (text.empty()) continue;
+        const std::string operation = text.substr(0, text.find(' '));
+        EXPECT_TRUE(operation == "aaaaaaaa" || operation == "bbbbbbbb") << text;
+    }
+    stop.store(true);
+    writer.join();
+}
+
+TEST_F(Board, TableGroupsThoseThatDoTheSame) {
+    for (int pe = 0; pe < 3; ++pe) board.set_state(pe, PeState::running);
+    wait(0, "barrier");
+    wait(2, "barrier");
+    board.set_state(3, PeState::died);
+    const std::string table = board.table();
+    EXPECT_NE(table.find("  PE 0,2: barrier ("), std::string::npos) << table;
+    EXPECT_NE(table.find("  PE 1: running, waits for nothing\n"), std::string::npos) << table;
+    EXPECT_NE(table.find("  PE 3: died\n"), std::string::npos) << table;
+}
+
+TEST(PeRanges, AreWrittenAsPeopleWriteThem) {
+    EXPECT_EQ(pe_ranges({}), "");
+    EXPECT_EQ(pe_ranges({5}), "5");
+    EXPECT_EQ(pe_ranges({0, 1}), "0,1");
+    EXPECT_EQ(pe_ranges({0, 1, 2, 3, 7}), "0-3,7");
+    EXPECT_EQ(pe_ranges({1, 3, 4, 5, 9, 10}), "1,3-5,9,10");
+}
+
+}  // namespace
+}  // namespace atl::common
