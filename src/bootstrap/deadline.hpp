@@ -1,0 +1,33 @@
+// A moment after which setting up the job is given up: ATOLL_INIT_TIMEOUT from now.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+namespace atl::bootstrap {
+
+class Deadline {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    /// `seconds` <= 0: never.
+    explicit Deadline(double seconds)
+        : never_(seconds <= 0),
+          end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                  std::chrono::duration<double>(std::min(seconds, 1e8)))) {}
+
+    bool passed() const { return !never_ && Clock::now() >= end_; }
+    /// What poll(2) may wait: at most `most`, so that its caller can look at other things meanwhile.
+    int poll_ms(int most) const {
+        if (never_) return most;
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count() + 1;
+        return static_cast<int>(std::clamp<long long>(left, 0, most));
+    }
+    Clock::time_point end() const { return never_ ? Clock::now() + std::chrono::hours(24) : end_; }
+
+  private:
+    bool never_;
+    Clock::time_point end_;
+};
+
+}  // namespace atl::bootstrap

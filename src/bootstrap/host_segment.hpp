@@ -1,0 +1,49 @@
+// The memory that the PEs of a host share, before anybody looks at it: how it is made, and how what others made is checked.
+#pragma once
+
+#include "common/board.hpp"
+#include "common/fd.hpp"
+
+#include <cstddef>
+#include <string>
+
+namespace atl::bootstrap {
+
+/// A job board mapped into this process. Owns the mapping; the bootstrap that made it lives as long as its job.
+class MappedBoard {
+  public:
+    MappedBoard() = default;
+    /// Of this process alone. Throws Error(system).
+    static MappedBoard create_private(int n_pes);
+    /// A new one in a memfd, which is returned in `fd`. Throws Error(system).
+    static MappedBoard create_shared(int n_pes, common::Fd& fd);
+    /// One that somebody else made for `n_pes` PEs. Throws Error(bootstrap) if `fd` is not such a board; `whence` says
+    /// in the sentence where the descriptor came from.
+    static MappedBoard adopt(int fd, int n_pes, const std::string& whence);
+
+    MappedBoard(MappedBoard&& other) noexcept;
+    MappedBoard& operator=(MappedBoard&& other) noexcept;
+    ~MappedBoard();
+
+    const common::BoardView& view() const { return view_; }
+    explicit operator bool() const { return static_cast<bool>(view_); }
+
+  private:
+    MappedBoard(int fd, std::size_t bytes);
+
+    void* memory_ = nullptr;
+    std::size_t bytes_ = 0;
+    common::BoardView view_;
+};
+
+/// The memfd of the host heap, still empty. Throws Error(system).
+common::Fd make_heap_fd();
+/// True if `fd` is an open descriptor of memory (or of a file).
+bool is_memory(int fd) noexcept;
+
+/// "PE 3 (process 4711)" as far as the board knows.
+std::string pe_text(const common::BoardView& board, int pe);
+/// Throws Error(pe_died) with the board's sentence if the job is over.
+void throw_if_aborted(const common::BoardView& board);
+
+}  // namespace atl::bootstrap

@@ -1,0 +1,197 @@
+// A PE of our own launcher: `atoll run` left us a socket, the board and the heap. The words are in launch_protocol.hpp.
+#include "bootstrap/bootstrap.hpp"
+#include "bootstrap/deadline.hpp"
+#include "bootstrap/fail.hpp"
+#include "bootstrap/host_segment.hpp"
+#include "bootstrap/launch_protocol.hpp"
+#include "common/fd_passing.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+namespace atl::bootstrap {
+namespace {
+
+/// What ATOLL_LAUNCHED says.
+struct Invitation {
+    int version = 0, pe = -1, n_pes = 0, socket = -1, board = -1, heap = -1;
+};
+
+Invitation parse(const std::string& variable) {
+    Invitation i;
+    int used = 0;
+    const int fields = std::sscanf(variable.c_str(), "%d:%d:%d:%d:%d:%d%n", &i.version, &i.pe, &i.n_pes, &i.socket, &i.board, &i.heap, &used);
+    if (fields >= 1 && i.version != protocol_version)
+        throw_bootstrap("This program's Atoll speaks version " + std::to_string(protocol_version) + " of the launcher's protocol, the `atoll run` that started it speaks " +
+                        std::to_string(i.version) + "; use the launcher of the same release.");
+    if (fields != 6 || static_cast<std::size_t>(used) != variable.size() || i.n_pes < 1 || i.pe < 0 || i.pe >= i.n_pes)
+        throw_bootstrap(std::string(launched_variable) + "=" + variable + " is not what `atoll run` sets (1:PE:N_PES:SOCKET:BOARD:HEAP); unset it.");
+    return i;
+}
+
+bool is_launcher_socket(int fd) {
+    int type = 0;
+    socklen_t size = sizeof type;
+    return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+void check_descriptors(const Invitation& i) {
+    if (is_launcher_socket(i.socket) && is_memory(i.board) && is_memory(i.heap)) return;
+    throw_bootstrap(
+        "This program was started under `atoll run` (as PE " + std::to_string(i.pe) + " of " + std::to_string(i.n_pes) +
+        "), but the descriptors that the launcher left for it are closed: a program between the two closes what it does "
+        "not know (in Python: subprocess.run(..., close_fds=False)). To run it as a job of its own instead, unset " +
+        launched_variable + ".");
+}
+
+/// This PE's end of a socket pair whose other end the launcher holds: each side sees the other's death.
+/// Ours is armed so that the kernel kills this process, whatever it computes, when the launcher is gone.
+void arm_lifeline(int fd) {
+    if (::fcntl(fd, F_SETOWN, ::getpid()) != 0 || ::fcntl(fd, F_SETSIG, SIGKILL) != 0 ||
+        ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_ASYNC) != 0)
+        throw_system("The lifeline to the launcher could not be armed");
+    // It may have died before that.
+    pollfd state{fd, POLLRDHUP, 0};
+    if (::poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLRDHUP))) ::kill(::getpid(), SIGKILL);
+}
+
+class Launched final : public Bootstrap {
+  public:
+    Launched(const common::Settings& settings, const Invitation& invitation)
+        : timeout_s_(settings.init_timeout_s), pe_(invitation.pe), n_pes_(invitation.n_pes), socket_(invitation.socket),
+          heap_fd_(invitation.heap) {
+        const common::Fd board_fd(invitation.board);
+        for (const int fd : {socket_.get(), heap_fd_.get()}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+        board_ = MappedBoard::adopt(board_fd.get(), n_pes_, "from the launcher");
+        claim();
+        hello();
+    }
+
+    std::string_view name() const override { return "launcher"; }
+    int pe() const override { return pe_; }
+    int n_pes() const override { return n_pes_; }
+
+    void put(const std::string& key, const std::string& value) override {
+        const std::lock_guard lock(mutex_);
+        send("P" + key + '\0' + value);
+    }
+    std::string get(const std::string& key) override {
+        const std::lock_guard lock(mutex_);
+        send("G" + key);
+        return await('V', "the value \"" + key + "\"");
+    }
+    void fence() override {
+        const std::lock_guard lock(mutex_);
+        send("F");
+        await('F', "all PEs to arrive");
+    }
+
+    HostSegment host_segment() override {
+        HostSegment segment;
+        segment.board = board_.view();
+        segment.heap_fd = std::move(heap_fd_);
+        return segment;
+    }
+    /// The launcher watches; its own death reaches us through the lifeline.
+    std::unique_ptr<Monitor> monitor(const common::BoardView&) override { return nullptr; }
+
+    void goodbye(bool finalized) noexcept override { send_quietly(finalized ? "Bf" : "Bl"); }
+    void abort(int status, const std::string& sentence) noexcept override {
+        try {
+            send_quietly("A" + std::to_string(status) + '\0' + sentence.substr(0, max_packet_bytes / 2));
+        } catch (const std::bad_alloc&) {
+            send_quietly("A1");
+        }
+    }
+
+  private:
+    /// One PE is one process: `sh -c 'a & b'` starts two for one place.
+    void claim() {
+        std::atomic<std::int32_t>& pid = board_.view().entry(pe_).pid;
+        const std::int32_t other = pid.load(std::memory_order_relaxed);
+        const bool taken = board_.view().state(pe_) == common::PeState::running && other != ::getpid() && ::kill(other, 0) == 0;
+        if (taken)
+            throw_bootstrap("PE " + std::to_string(pe_) + " is already process " + std::to_string(other) +
+                            ": the command given to `atoll run` may run one Atoll program at a time for each PE.");
+        pid.store(::getpid(), std::memory_order_relaxed);
+    }
+
+    void hello() {
+        auto [mine, theirs] = common::socket_pair(SOCK_STREAM);
+        const int passed = theirs.get();
+        if (common::send_with_fds(socket_.get(), "H", 1, {&passed, 1}) != 1) throw_gone("greeting it");
+        theirs = common::Fd();
+        arm_lifeline(mine.get());
+        // Stays open until this process ends: its closing tells the launcher that it did, also if `sh` stands between.
+        lifeline_ = mine.release();
+    }
+
+    void send(const std::string& packet) {
+        if (packet.size() > static_cast<std::size_t>(max_packet_bytes))
+            throw Error(ErrorCode::invalid_argument, "A value for the launcher's store has " + std::to_string(packet.size()) + " bytes; at most " +
+                                                         std::to_string(max_packet_bytes) + " are possible.");
+        if (common::send_with_fds(socket_.get(), packet.data(), packet.size(), {}) < 0) throw_gone("sending to it");
+    }
+    void send_quietly(const std::string& packet) noexcept {
+        common::send_with_fds(socket_.get(), packet.data(), packet.size(), {}, MSG_DONTWAIT);
+    }
+
+    /// The body of the launcher's next packet, which must be of `type`. Wakes now and then to see whether the job is over.
+    std::string await(char type, const std::string& awaited) {
+        const Deadline deadline(timeout_s_);
+        pollfd readable{socket_.get(), POLLIN, 0};
+        while (::poll(&readable, 1, deadline.poll_ms(100)) <= 0) {
+            throw_if_aborted(board_.view());
+            if (deadline.passed()) throw_late(awaited);
+        }
+        std::string packet(static_cast<std::size_t>(max_packet_bytes) + 64, '\0');
+        std::vector<common::Fd> none;
+        const ssize_t received = common::receive_with_fds(socket_.get(), packet.data(), packet.size(), none);
+        if (received <= 0) throw_gone("waiting for " + awaited);
+        packet.resize(static_cast<std::size_t>(received));
+        if (packet[0] != type)
+            throw_bootstrap(std::string("The launcher answered '") + packet[0] + "' where '" + type + "' was due; is it of this release?");
+        return packet.substr(1);
+    }
+
+    [[noreturn]] void throw_late(const std::string& awaited) const {
+        std::string missing;
+        for (int pe = 0; pe < n_pes_; ++pe) {
+            if (board_.view().entry(pe).pid.load(std::memory_order_relaxed) != 0) continue;
+            missing += (missing.empty() ? "" : ", ") + std::to_string(pe);
+        }
+        throw_bootstrap("PE " + std::to_string(pe_) + " waited " + std::to_string(timeout_s_) + " s (ATOLL_INIT_TIMEOUT) for " + awaited +
+                        (missing.empty() ? "; all PEs have begun their init." : "; these PEs have not called init: " + missing + "."));
+    }
+    [[noreturn]] void throw_gone(const std::string& doing) const {
+        throw_if_aborted(board_.view());
+        throw_bootstrap("The launcher (`atoll run`) of PE " + std::to_string(pe_) + " went away while " + doing + ".");
+    }
+
+    const double timeout_s_;
+    const int pe_;
+    const int n_pes_;
+    common::Fd socket_;
+    common::Fd heap_fd_;
+    MappedBoard board_;
+    int lifeline_ = -1;  // never closed by us
+    std::mutex mutex_;
+};
+
+}  // namespace
+
+std::unique_ptr<Bootstrap> create_launched(const common::Settings& settings, const std::string& variable) {
+    const Invitation invitation = parse(variable);
+    check_descriptors(invitation);
+    // Programs that this one starts are jobs of their own.
+    ::unsetenv(launched_variable);
+    return std::make_unique<Launched>(settings, invitation);
+}
+
+}  // namespace atl::bootstrap

@@ -1,0 +1,49 @@
+// A job of one PE: nobody to find, nobody to wait for.
+#include "bootstrap/bootstrap.hpp"
+#include "bootstrap/fail.hpp"
+#include "bootstrap/host_segment.hpp"
+
+#include <map>
+
+namespace atl::bootstrap {
+namespace {
+
+class Single final : public Bootstrap {
+  public:
+    Single() : board_(MappedBoard::create_private(1)) {
+        board_.view().entry(0).pid.store(::getpid(), std::memory_order_relaxed);
+    }
+
+    std::string_view name() const override { return "single"; }
+    int pe() const override { return 0; }
+    int n_pes() const override { return 1; }
+
+    void put(const std::string& key, const std::string& value) override { values_[key] = value; }
+    std::string get(const std::string& key) override {
+        const auto found = values_.find(key);
+        if (found == values_.end())
+            throw_bootstrap("Nobody put \"" + key + "\", and this job has one PE, so nobody else will.");
+        return found->second;
+    }
+    void fence() override {}
+
+    HostSegment host_segment() override {
+        HostSegment segment;
+        segment.board = board_.view();
+        segment.heap_fd = make_heap_fd();
+        return segment;
+    }
+    std::unique_ptr<Monitor> monitor(const common::BoardView&) override { return nullptr; }
+    void goodbye(bool) noexcept override {}
+    void abort(int, const std::string&) noexcept override {}
+
+  private:
+    MappedBoard board_;
+    std::map<std::string, std::string> values_;
+};
+
+}  // namespace
+
+std::unique_ptr<Bootstrap> create_single(const common::Settings&) { return std::make_unique<Single>(); }
+
+}  // namespace atl::bootstrap
