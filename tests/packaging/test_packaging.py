@@ -1,0 +1,143 @@
+"""What leaves the build: the wheel in an empty environment, and installed trees used from outside ours."""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "release"
+CONSUMER = Path(__file__).with_name("consumer")
+
+
+def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
+    """Run a command, away from this environment's own packages; its output."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    done = subprocess.run(
+        command, cwd=cwd, env=kept | environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "--no-cache-dir",
+        f"-Cbuild-dir={BUILD}", "-w", folder, ROOT)  # fmt: skip
+    (built,) = folder.glob("atoll-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def empty_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment with the wheel and what it depends on, nothing else."""
+    environment = tmp_path_factory.mktemp("environment")
+    run(sys.executable, "-m", "venv", environment)
+    run(environment / "bin" / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check", wheel)
+    return environment
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `cmake --install` leaves, moved away from where it was installed."""
+    folder = tmp_path_factory.mktemp("prefix")
+    run("cmake", "--install", BUILD, "--prefix", folder / "first", "--component", "atoll")
+    return Path(shutil.move(folder / "first", folder / "moved"))
+
+
+def package_folder(environment: Path) -> Path:
+    """The folder of the installed package."""
+    (folder,) = environment.glob("lib/python*/site-packages/atoll")
+    return folder
+
+
+def test_the_wheel_holds_everything(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    wanted = {
+        "atoll/__init__.py", "atoll/py.typed", "atoll/_atoll.pyi", "atoll/lib/libatoll.so",
+        "atoll/include/atoll/atoll.hpp", "atoll/include/atoll/version.hpp",
+        "atoll/lib/cmake/atoll/atollConfig.cmake", "atoll/lib/pkgconfig/atoll.pc",
+    }  # fmt: skip
+    assert wanted <= set(names), f"missing: {wanted - set(names)}"
+    assert any(name.endswith(".data/scripts/atoll") for name in names), "the launcher is not in the wheel"
+    assert not [name for name in names if name.endswith(".a") or "tests" in name]
+
+
+def test_the_wheel_needs_only_numpy(empty_environment: Path) -> None:
+    listed = run(empty_environment / "bin" / "python", "-m", "pip", "list", "--format=freeze")
+    packages = {line.split("==")[0].lower() for line in listed.split()}
+    assert packages - {"pip", "setuptools", "wheel"} == {"atoll", "numpy"}
+
+
+def test_the_launcher_of_the_wheel_is_an_executable(empty_environment: Path) -> None:
+    launcher = empty_environment / "bin" / "atoll"
+    assert launcher.read_bytes()[:4] == b"\x7fELF"
+    needed = run("ldd", launcher)
+    assert "libatoll" not in needed and "not found" not in needed
+
+
+def test_the_wheel_runs_a_job(empty_environment: Path, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import atoll\natoll.init()\nprint(f'PE {atoll.my_pe()} of {atoll.n_pes()}')\natoll.finalize()\n"
+    )
+    said = run(empty_environment / "bin" / "atoll", "run", "-n", "3", program, cwd=tmp_path)
+    assert sorted(said.splitlines()) == ["PE 0 of 3", "PE 1 of 3", "PE 2 of 3"]
+    alone = run(empty_environment / "bin" / "python", program, cwd=tmp_path)
+    assert alone.strip() == "PE 0 of 1"
+
+
+def check_consumer(program: Path, launcher: Path) -> None:
+    """Runs the program of consumer/ alone and as two PEs."""
+    assert "PE 0 of 1 got 0" in run(program)
+    said = sorted(run(launcher, "run", "-n", "2", program).splitlines())
+    assert [line.split(": ")[1] for line in said] == ["PE 0 of 2 got 1", "PE 1 of 2 got 0"]
+
+
+@pytest.mark.parametrize("where", ["prefix", "wheel"])
+def test_find_package(where: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    if where == "prefix":
+        tree = request.getfixturevalue("prefix")
+        launcher = tree / "bin" / "atoll"
+    else:
+        environment = request.getfixturevalue("empty_environment")
+        tree, launcher = package_folder(environment), environment / "bin" / "atoll"
+    run("cmake", "-G", "Ninja", "-S", CONSUMER, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={tree}")
+    run("cmake", "--build", tmp_path)
+    check_consumer(tmp_path / "consumer", launcher)
+
+
+def test_pkg_config(prefix: Path, tmp_path: Path) -> None:
+    flags = run(
+        "pkg-config", "--cflags", "--libs", "atoll", PKG_CONFIG_PATH=str(prefix / "lib" / "pkgconfig")
+    )
+    program = tmp_path / "consumer"
+    run(os.environ.get("CXX", "g++"), "-std=c++20", CONSUMER / "main.cpp", "-o", program, *flags.split())
+    check_consumer(program, prefix / "bin" / "atoll")
+
+
+def test_an_unsupported_platform_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    toolchain = tmp_path / "toolchain.cmake"
+    toolchain.write_text("set(CMAKE_SYSTEM_NAME Linux)\nset(CMAKE_SYSTEM_PROCESSOR riscv64)\n")
+    command = [
+        "cmake",
+        "-G",
+        "Ninja",
+        "-S",
+        ROOT,
+        "-B",
+        tmp_path / "build",
+        f"-DCMAKE_TOOLCHAIN_FILE={toolchain}",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    said = " ".join(done.stderr.split())
+    assert (
+        "Atoll supports Linux on x86-64 and aarch64 with glibc 2.31 or newer; this processor is riscv64."
+        in said
+    )
