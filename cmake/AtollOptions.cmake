@@ -14,7 +14,7 @@ set(ATOLL_SANITIZE "" CACHE STRING "What -fsanitize= gets: address,undefined or 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
-# Release: -O3 because reductions and copies want its vectoriser; -g1 so that a crash in the field has a stack.
+# Release: -O3 because reductions and copies want its vectoriser; -g1 so that a crash in a build tree has a stack (wheels are stripped).
 # NDEBUG is set: what users can get wrong is checked by ATOLL_CHECK and throws, assert() is for our own invariants
 # and lives in the debug and sanitizer builds.
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -g1 -DNDEBUG")
