@@ -26,7 +26,7 @@ cross: setup-cross ## cross-compile for aarch64, run the C++ tests under qemu-us
 bench: setup setup-test ## the benchmarks, as tables
 	@scripts/bench.sh
 
-soak: setup setup-test ## what runs long on purpose (ATOLL_SOAK_SECONDS, 600 by default)
+soak: setup setup-test ## what runs long on purpose (ATOLL_TEST_SOAK_SECONDS, 600 by default)
 	@scripts/soak.sh
 
 wheel: setup ## a wheel in dist/, from the same build

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # make test, make sanitize and make cross in one run with one closing line.
 source "$(dirname "$0")/lib.sh"
-export ATOLL_NO_CLOSING=1
+export ATOLL_BUILD_NO_CLOSING=1
 for part in test sanitize cross; do
     rm -f "$results/$part.tsv"
     say "$part:"

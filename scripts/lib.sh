@@ -1,7 +1,7 @@
 # Sourced by the scripts beside it: quiet steps, and counts of what was checked.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-jobs=${ATOLL_JOBS:-$(nproc)}
+jobs=${ATOLL_BUILD_JOBS:-$(nproc)}
 logs=build/logs
 results=build/results
 python=.venv/bin/python
@@ -20,7 +20,7 @@ step() {
         printf 'ok      %4d s\n' $((SECONDS - start))
     else
         printf 'FAILED  %4d s   (status %d; the log is %s)\n' $((SECONDS - start)) "$status" "$log"
-        tail -n "${ATOLL_TAIL:-40}" "$log" | sed 's/^/    | /'
+        tail -n "${ATOLL_BUILD_TAIL:-40}" "$log" | sed 's/^/    | /'
     fi
     return "$status"
 }

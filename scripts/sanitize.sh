@@ -12,4 +12,4 @@ for preset in asan tsan; do
     check "C++ tests ($preset)" --junit "$PWD/$results/ctest-$preset.xml" \
         timeout 1200 ctest --preset "$preset" --output-junit "$PWD/$results/ctest-$preset.xml"
 done
-[ -n "${ATOLL_NO_CLOSING:-}" ] || closing sanitize
+[ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing sanitize

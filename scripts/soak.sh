@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests that run long on purpose: programs of tests/soak, and pytest's marker `soak`.
 source "$(dirname "$0")/lib.sh"
-export ATOLL_SOAK_SECONDS=${ATOLL_SOAK_SECONDS:-600}
+export ATOLL_TEST_SOAK_SECONDS=${ATOLL_TEST_SOAK_SECONDS:-600}
 begin soak
 check "ready environment" scripts/install.sh all
 check "C++ soak" --junit "$PWD/$results/ctest-soak.xml" \

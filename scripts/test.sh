@@ -20,4 +20,4 @@ if [ -n "$(find python/atoll -name '*.py' -print -quit 2>/dev/null)" ]; then
     check "mypy --strict" "$python" -m mypy
     check "type stubs" scripts/stubs.sh --check
 fi
-[ -n "${ATOLL_NO_CLOSING:-}" ] || closing test
+[ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing test

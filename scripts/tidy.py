@@ -1,4 +1,4 @@
-"""clang-tidy over the library's sources within a time budget (ATOLL_TIDY_SECONDS, 240 by default).
+"""clang-tidy over the library's sources within a time budget (ATOLL_BUILD_TIDY_SECONDS, 240 by default).
 
 What passed is remembered by content (the file, every header of the project and .clang-tidy), so a second run
 looks only at what changed. Files changed last come first; what the budget leaves out is said.
@@ -40,7 +40,7 @@ def main() -> int:
     if not (BUILD / "compile_commands.json").exists():
         print("no compile_commands.json: build first")
         return 1
-    budget = float(os.environ.get("ATOLL_TIDY_SECONDS", "240"))
+    budget = float(os.environ.get("ATOLL_BUILD_TIDY_SECONDS", "240"))
     deadline = time.monotonic() + budget
     headers = sorted(file for folder in ("include", "src") for file in (ROOT / folder).rglob("*.hpp"))
     common = digest(ROOT / ".clang-tidy", *headers)

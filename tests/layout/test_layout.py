@@ -24,8 +24,9 @@ MAY_INCLUDE = {
     "shmem": {"core"},
     "python": {"core"},
 }
-# Layers that read the environment: `common` for all settings, the launcher to hand it to its children.
-MAY_READ_ENVIRONMENT = {"common", "cli"}
+# Layers that read the environment: `common` for all settings of ours, `bootstrap` for what other launchers set
+# (RANK, PMIX_...), the command to hand it to its children.
+MAY_READ_ENVIRONMENT = {"common", "bootstrap", "cli"}
 
 WARN_LINES, MOST_LINES = 400, 800
 # File: why it may be longer than MOST_LINES.
