@@ -85,7 +85,9 @@ class ATOLL_API Job {
     /// Ends all PEs with `status`; the launcher reports the sentence. Does not return.
     [[noreturn]] void global_exit(int status, const std::string& sentence = "");
 
-    core::JobState& state() const;
+    /// Keeps the window mapped while held, past finalize too: for those who hand out addresses.
+    std::shared_ptr<const void> memory() const;
+    core::JobState& state() const;  ///< throws Error(not_initialized) after finalize
 
   private:
     std::unique_ptr<core::JobState> state_;

@@ -75,12 +75,14 @@ class ATOLL_API SlowWait {
     bool hooked_ = false;
 };
 
+inline constexpr int tight_spins = 64;
+
 /// Spins `spins` times, then waits slowly, until `ready()`.
 template <class Ready>
 void wait(core::JobState& job, int spins, const WaitReason& reason, double timeout_s, Ready&& ready) {
     for (int i = 0; i < spins; ++i) {
         if (ready()) return;
-        cpu_pause();
+        if (i >= tight_spins) cpu_pause();  // a pause costs more than a flag takes from core to core
     }
     if (ready()) return;
     SlowWait slow(job, reason, timeout_s);

@@ -30,6 +30,7 @@ struct Window {
     int stride_log2 = 0;
     int my_slot = 0;
     bool check = true;            ///< ATOLL_CHECK is `args` or `all`
+    int n_slots = 1;
     bool routed = false;          ///< some PE is not in the window, or a transport was forced
 
     std::ptrdiff_t distance(int slot) const noexcept {

@@ -1,0 +1,28 @@
+#include "common/text.hpp"
+
+#include <cstdio>
+
+namespace atl::common {
+
+std::string bytes_text(std::uint64_t bytes) {
+    static constexpr const char* units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
+    if (bytes < 1024) return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+    double value = static_cast<double>(bytes);
+    int unit = -1;
+    while (value >= 1024 && unit < 4) {
+        value /= 1024;
+        ++unit;
+    }
+    char buffer[48];
+    const bool whole = value == static_cast<double>(static_cast<std::uint64_t>(value));
+    std::snprintf(buffer, sizeof buffer, whole ? "%.0f %s" : "%.1f %s", value, units[unit]);
+    return buffer;
+}
+
+std::string address_text(const void* address) {
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "%p", address);
+    return buffer;
+}
+
+}  // namespace atl::common

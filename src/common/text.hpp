@@ -1,0 +1,14 @@
+// Numbers as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace atl::common {
+
+/// "512 MiB", "1.5 GiB", "17 bytes".
+std::string bytes_text(std::uint64_t bytes);
+/// "0x7f00…".
+std::string address_text(const void* address);
+
+}  // namespace atl::common

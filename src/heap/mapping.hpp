@@ -1,0 +1,34 @@
+// The window: the one mapping of all slots of a host.
+#pragma once
+
+#include "common/fd.hpp"
+#include "heap/layout.hpp"
+
+#include <memory>
+
+namespace atl::heap {
+
+/// Owns the reserved addresses. Held by the job and by whoever handed out addresses into it.
+class Mapping {
+  public:
+    /// Sizes the memfd if nobody has yet and maps all slots. Throws Error(system, out_of_memory).
+    Mapping(const common::Fd& heap_fd, const Layout& layout, int n_slots, int my_slot);
+    /// For PEs that are threads: somebody else's mapping, not unmapped here.
+    Mapping(char* base, const Layout& layout, int n_slots);
+    ~Mapping();
+    Mapping(const Mapping&) = delete;
+    Mapping& operator=(const Mapping&) = delete;
+
+    char* slot(int i) const { return base_ + static_cast<std::size_t>(i) * layout_.stride(); }
+    const Layout& layout() const { return layout_; }
+    /// Gives the whole pages inside a range of this mapping back to the system; they read as zero afterwards.
+    void release_pages(char* from, std::size_t bytes) const;
+
+  private:
+    char* base_ = nullptr;
+    std::size_t bytes_ = 0;
+    bool owned_ = false;
+    Layout layout_;
+};
+
+}  // namespace atl::heap
