@@ -155,7 +155,7 @@ class ATOLL_API RmaOps : public ContextBase {
                           SignalOp op, int pe) const {
         if (bytes != 0) {
             const int slot = route(dst, bytes, pe);
-            if (slot >= 0) [[likely]] copy_for_reader(window_.at(dst, slot), src, bytes);
+            if (slot >= 0) [[likely]] copy_for_reader(window_.at(dst, slot), src, bytes, window_.nontemporal_bytes);
             else {
                 put_routed(*state_, dst, src, bytes, pe, true);
                 order_routed(*state_, pe, false);

@@ -29,7 +29,7 @@ static void write_layout(common::BoardHeader& header, const Layout& layout, int 
     header.heap_bytes = layout.heap_bytes;
     header.stride_log2 = static_cast<std::uint32_t>(layout.stride_log2);
     header.layout_pe = pe;
-    std::snprintf(header.release, sizeof header.release, "%s", ATOLL_VERSION_STRING);
+    std::snprintf(header.release, sizeof header.release, "%s", ATOLL_VERSION);
     header.layout_state.store(2, std::memory_order_release);
     common::futex_wake_all(header.layout_state);
 }
@@ -54,9 +54,9 @@ Layout agree_on_layout(const common::BoardView& board, const common::Settings& s
         return mine;
     }
     await_layout(header, settings.init_timeout_s);
-    if (std::strncmp(header.release, ATOLL_VERSION_STRING, sizeof header.release - 1) != 0)
+    if (std::strncmp(header.release, ATOLL_VERSION, sizeof header.release - 1) != 0)
         throw Error(ErrorCode::bootstrap, "PE " + std::to_string(header.layout_pe) + " runs Atoll " + header.release + ", PE " +
-                                              std::to_string(pe) + " runs " ATOLL_VERSION_STRING
+                                              std::to_string(pe) + " runs " ATOLL_VERSION
                                               "; all PEs of a job must load the same version.");
     if (header.heap_bytes != mine.heap_bytes && settings.heap_bytes)
         throw Error(ErrorCode::settings, "The symmetric heap is " + common::bytes_text(header.heap_bytes) + " on PE " +

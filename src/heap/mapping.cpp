@@ -42,8 +42,8 @@ Mapping::Mapping(const common::Fd& heap_fd, const Layout& layout, int n_slots, i
                                                   "; lower ATOLL_HEAP_SIZE or lift the address space limit (ulimit -v).");
     base_ = static_cast<char*>(p);
     // A core dump of one PE should hold its own memory only.
-    for (int i = 0; i < n_slots; ++i)
-        if (i != my_slot) ::madvise(slot(i), layout.stride(), MADV_DONTDUMP);
+    ::madvise(base_, static_cast<std::size_t>(my_slot) * layout.stride(), MADV_DONTDUMP);
+    ::madvise(slot(my_slot + 1), static_cast<std::size_t>(n_slots - my_slot - 1) * layout.stride(), MADV_DONTDUMP);
 }
 
 Mapping::Mapping(char* base, const Layout& layout, int n_slots)
@@ -53,11 +53,11 @@ Mapping::~Mapping() {
     if (owned_) ::munmap(base_, bytes_);
 }
 
-void Mapping::release_pages(char* from, std::size_t bytes) const {
+bool Mapping::release_pages(char* from, std::size_t bytes) const {
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const auto begin = (reinterpret_cast<std::uintptr_t>(from) + page - 1) / page * page;
     const auto end = (reinterpret_cast<std::uintptr_t>(from) + bytes) / page * page;
-    if (end > begin) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_REMOVE);
+    return end > begin && ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_REMOVE) == 0;
 }
 
 }  // namespace atl::heap

@@ -61,8 +61,8 @@ ATOLL_API std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DTyp
                                       std::uint64_t compare, int pe);
 /// fence (`quiet` false) or quiet towards one team PE, or all (-1).
 ATOLL_API void order_routed(core::ContextState& ctx, int pe, bool quiet);
-/// The large copies whose data the peer reads next: non-temporal stores from ATOLL_NONTEMPORAL bytes on, fenced.
-ATOLL_API void copy_for_reader(void* dst, const void* src, std::size_t bytes) noexcept;
+/// A copy whose data another PE reads next: past the cache from `nontemporal_bytes` on, and fenced then.
+ATOLL_API void copy_for_reader(void* dst, const void* src, std::size_t bytes, std::size_t nontemporal_bytes) noexcept;
 [[noreturn]] ATOLL_API void throw_misaligned(const void* address, std::size_t needed);
 [[noreturn]] ATOLL_API void throw_stride(std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride);
 

@@ -1,0 +1,95 @@
+// Contexts, and the operations that do not go by the window.
+#include "atoll/context.hpp"
+
+#include "common/text.hpp"
+#include "core/context_state.hpp"
+#include "core/job_state.hpp"
+
+namespace atl {
+
+namespace core {
+
+ContextState::ContextState(JobState& job, TeamState& team, const ContextOptions& options, bool is_default)
+    : job_(job), team_(team), options_(options) {
+    if (job.transport() && !is_default) id_ = job.transport()->create_context();
+}
+
+ContextState::~ContextState() {
+    if (job_.transport() && id_ != 0) job_.transport()->destroy_context(id_);
+}
+
+}  // namespace core
+
+Context::Context(std::shared_ptr<core::ContextState> state) {
+    job_ = &state->job();
+    window_ = job_->window();
+    map_ = state->team().map();
+    spins_ = job_->spins();
+    state_ = std::move(state);
+}
+
+void* Context::pointer(void* symmetric, int slot) const noexcept { return slot >= 0 ? window_.at(static_cast<char*>(symmetric), slot) : nullptr; }
+
+namespace detail {
+
+namespace {
+
+std::uint64_t offset_of(const core::ContextState& ctx, const void* symmetric) {
+    return static_cast<std::uint64_t>(static_cast<const char*>(symmetric) - ctx.job().window().mine);
+}
+
+transport::Completion completion(bool blocking) {
+    return blocking ? transport::Completion::local : transport::Completion::at_quiet;
+}
+
+}  // namespace
+
+void put_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe, bool blocking) {
+    ctx.job().transport()->put(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, dst), src, bytes, completion(blocking));
+}
+
+void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe, bool blocking) {
+    ctx.job().transport()->get(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, src), dst, bytes, completion(blocking));
+}
+
+std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
+                            std::uint64_t compare, int pe) {
+    return ctx.job().transport()->atomic(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, dst), op, type, value, compare);
+}
+
+void order_routed(core::ContextState& ctx, int pe, bool quiet) {
+    const int world_pe = pe < 0 ? -1 : ctx.team().world_pe(pe);
+    if (quiet) ctx.job().transport()->quiet(ctx.id(), world_pe);
+    else ctx.job().transport()->fence(ctx.id(), world_pe);
+}
+
+std::uint64_t AtomicOps::atomic_erased(AtomicOp op, DType type, void* dst, std::uint64_t value, std::uint64_t compare, int pe) const {
+    const std::size_t bytes = size_of(type);
+    const int slot = route(dst, bytes, pe);
+    if (window_.check && !aligned_to(dst, bytes)) throw_misaligned(dst, bytes);
+    if (slot < 0) return atomic_routed(*state_, op, type, dst, value, compare, pe);
+    const auto apply = [&]<class T>(T) {
+        const auto word = [](std::uint64_t x) { return from_word<T>(static_cast<Word<T>>(x)); };
+        return static_cast<std::uint64_t>(
+            to_word(atomic_apply(op, window_.at(static_cast<T*>(dst), slot), word(value), word(compare))));
+    };
+    switch (type) {
+        case DType::int32: return apply(std::int32_t{});
+        case DType::uint32: return apply(std::uint32_t{});
+        case DType::int64: return apply(std::int64_t{});
+        case DType::uint64: return apply(std::uint64_t{});
+        case DType::float32: return apply(float{});
+        case DType::float64: return apply(double{});
+        default:
+            throw Error(ErrorCode::dtype_mismatch, "Atomics work on 32- and 64-bit integers, float and double.");
+    }
+}
+
+std::size_t WaitOps::next_start(std::size_t n) noexcept {
+    // One counter a thread: which word a search starts at matters for fairness only.
+    static thread_local std::size_t turn = 0;
+    return n == 0 ? 0 : turn++ % n;
+}
+
+}  // namespace detail
+}  // namespace atl

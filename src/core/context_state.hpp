@@ -1,0 +1,34 @@
+// What a context is beyond the window: its team, and its number at the transport.
+#pragma once
+
+#include "atoll/context.hpp"
+#include "transport/transport.hpp"
+
+#include <memory>
+
+namespace atl::core {
+
+class JobState;
+class TeamState;
+
+class ContextState {
+  public:
+    ContextState(JobState& job, TeamState& team, const ContextOptions& options, bool is_default);
+    /// Local; completes what is outstanding.
+    ~ContextState();
+    ContextState(const ContextState&) = delete;
+    ContextState& operator=(const ContextState&) = delete;
+
+    JobState& job() const { return job_; }
+    TeamState& team() const { return team_; }
+    const ContextOptions& options() const { return options_; }
+    transport::ContextId id() const { return id_; }
+
+  private:
+    JobState& job_;
+    TeamState& team_;
+    ContextOptions options_;
+    transport::ContextId id_ = 0;
+};
+
+}  // namespace atl::core

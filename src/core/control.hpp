@@ -1,0 +1,53 @@
+// The shared control block of a team: words by which its members meet. It stands in the arena of the team's first
+// member; all members load and store it. Every word has a cache line of its own, with the data it announces.
+#pragma once
+
+#include "atoll/detail/wait.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace atl::core {
+
+inline constexpr std::size_t line_bytes = 64;
+inline constexpr std::size_t exchange_bytes = 48;  ///< data beside a flag in one line
+
+struct alignas(line_bytes) SyncLine {
+    detail::Flag flag;
+};
+
+/// Flag and data in one line: two lines would take twice the time.
+struct alignas(line_bytes) ExchangeLine {
+    detail::Flag flag;
+    unsigned char spare[8];
+    unsigned char data[exchange_bytes];
+};
+static_assert(sizeof(ExchangeLine) == line_bytes);
+
+inline constexpr int max_rounds = 12;  ///< dissemination up to 4096 members of one host
+
+struct MemberBlock {
+    ExchangeLine exchange[2];            ///< by parity of the epoch, see exchange.cpp
+    SyncLine arrived;                    ///< epoch of the last sync this member entered (only when crowded)
+    SyncLine stage;                      ///< for algorithms in src/collective: this member's progress
+    std::atomic<std::uint64_t> staging;  ///< arena offset + 1 of this member's staging buffer, 0 = none yet
+    unsigned char pad[line_bytes - 8];
+    SyncLine round[max_rounds];
+};
+
+struct ControlBlock {
+    SyncLine count;           ///< arrivals at the current sync, when PEs outnumber cores
+    SyncLine release;         ///< its epoch once all have arrived
+    SyncLine exchange_count;
+    SyncLine exchange_release;
+    SyncLine left;            ///< members that destroyed the team
+    // MemberBlock[n] follows
+
+    MemberBlock& member(int i) { return reinterpret_cast<MemberBlock*>(this + 1)[i]; }
+    static std::size_t bytes(int n) { return sizeof(ControlBlock) + sizeof(MemberBlock) * static_cast<std::size_t>(n); }
+};
+
+/// Publishes `value` and wakes sleepers. A full barrier, so that it cannot miss one that is about to sleep.
+void set_flag(detail::Flag& flag, std::uint32_t value) noexcept;
+
+}  // namespace atl::core

@@ -1,0 +1,80 @@
+// Meeting with a few bytes each: every member writes its line, then reads everybody's.
+//
+// A member's two lines alternate. Line e is written again at e + 2, which its owner reaches only after it has seen every
+// member's flag for e + 1; and a member sets that one after it has finished with e. So nothing is overwritten unread.
+#include "core/job_state.hpp"
+#include "core/team_state.hpp"
+
+#include <cstring>
+
+namespace atl::core {
+
+using detail::reached;
+
+void TeamState::exchange(const char* operation, const void* mine, std::size_t bytes) {
+    check_alive();
+    const std::uint32_t epoch = ++exchange_epoch_;
+    ExchangeLine& line = member(my_pe_).exchange[epoch & 1];
+    std::memcpy(line.data, mine, bytes);
+    if (n_pes() == 1) return;
+    if (!crowded_) {
+        set_flag(line.flag, epoch);
+        wait_exchange_lines(operation, epoch);
+        return;
+    }
+    line.flag.value.store(epoch, std::memory_order_release);
+    const auto n = static_cast<std::uint32_t>(n_pes());
+    if (control_->exchange_count.flag.value.fetch_add(1, std::memory_order_acq_rel) + 1 == n * epoch)
+        set_flag(control_->exchange_release.flag, epoch);
+    else
+        wait_flag(operation, control_->exchange_release.flag, epoch, -1, &missing_at_exchange);
+}
+
+void TeamState::wait_exchange_lines(const char* operation, std::uint32_t epoch) {
+    for (int k = 1; k < n_pes(); ++k) {
+        const int i = my_pe_ + k < n_pes() ? my_pe_ + k : my_pe_ + k - n_pes();
+        wait_flag(operation, member(i).exchange[epoch & 1].flag, epoch, i);
+    }
+}
+
+int TeamState::missing_at_exchange(const void* argument, int* pes, int most) {
+    auto& team = *const_cast<TeamState*>(static_cast<const TeamState*>(argument));
+    const std::uint32_t epoch = team.exchange_epoch_;
+    int count = 0;
+    for (int i = 0; i < team.n_pes() && count < most; ++i)
+        if (team.member(i).exchange[epoch & 1].flag.value.load(std::memory_order_acquire) != epoch)
+            pes[count++] = team.world_pe(i);
+    return count;
+}
+
+namespace {
+
+std::string arguments_text(const CallRecord& record) {
+    std::string text(record.operation, strnlen(record.operation, sizeof record.operation));
+    text += "(" + std::to_string(record.a);
+    for (const std::uint64_t x : {record.b, record.c, record.d}) text += ", " + std::to_string(static_cast<std::int64_t>(x));
+    return text + ")";
+}
+
+}  // namespace
+
+void TeamState::agree(const CallRecord& record) {
+    exchange(record.operation, &record, sizeof record);
+    CallRecord first;
+    std::memcpy(&first, exchanged(0), sizeof first);
+    for (int i = 1; i < n_pes(); ++i) {
+        CallRecord other;
+        std::memcpy(&other, exchanged(i), sizeof other);
+        if (std::memcmp(&first, &other, sizeof first) == 0) continue;
+        throw Error(ErrorCode::collective_mismatch,
+                    "PEs called a collective of " + name() + " differently: PE " + std::to_string(world_pe(0)) + " called " +
+                        arguments_text(first) + ", PE " + std::to_string(world_pe(i)) + " called " + arguments_text(other) +
+                        "; all PEs must make the same collective calls in the same order with the same arguments.");
+    }
+}
+
+void TeamState::check_call(const CallRecord& record) {
+    if (job_.settings().check == common::CheckLevel::all) agree(record);
+}
+
+}  // namespace atl::core

@@ -1,0 +1,80 @@
+#include "atoll/job.hpp"
+
+#include "atoll/version.hpp"
+#include "common/text.hpp"
+#include "core/job_state.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace atl {
+
+namespace {
+
+std::unique_ptr<core::JobState> start(const JobOptions& options) {
+    const common::Settings settings = common::read_settings();
+    return std::make_unique<core::JobState>(bootstrap::choose(options, settings), settings);
+}
+
+}  // namespace
+
+Job::Job(const JobOptions& options) : state_(start(options)) {}
+Job::Job(std::unique_ptr<core::JobState> state) : state_(std::move(state)) {}
+Job::~Job() = default;
+Job::Job(Job&&) noexcept = default;
+Job& Job::operator=(Job&&) noexcept = default;
+
+core::JobState& Job::state() const {
+    if (!state_) throw Error(ErrorCode::not_initialized, "This job has been finalized; nothing more can be asked of it.");
+    return *state_;
+}
+
+void Job::finalize() {
+    state().finalize();
+    state_.reset();
+}
+
+int Job::my_pe() const { return state().pe(); }
+int Job::n_pes() const { return state().n_pes(); }
+const Team& Job::world() const { return state().world(); }
+const Team& Job::shared() const { return state().world(); }
+const Context& Job::context() const { return state().world_state().context(); }
+
+Allocation Job::allocate(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
+    return state().allocate(bytes, align, hints);
+}
+
+void* Job::calloc(std::size_t count, std::size_t bytes) {
+    std::size_t total = 0;
+    if (__builtin_mul_overflow(count, bytes, &total)) total = SIZE_MAX;
+    const Allocation block = allocate(total);
+    if (!block.address) return nullptr;
+    if (!block.zeroed) std::memset(block.address, 0, total);
+    world().sync();
+    return block.address;
+}
+
+void* Job::realloc(void* block, std::size_t bytes) { return state().reallocate(block, bytes); }
+void Job::free(void* block) { state().free(block); }
+void Job::drop(std::uint64_t serial) noexcept {
+    if (state_) state_->drop(serial);
+}
+bool Job::is_symmetric(const void* address, std::size_t bytes) const { return state().is_symmetric(address, bytes); }
+Job::HeapUse Job::heap_use() const { return state().heap_use(); }
+std::shared_ptr<const void> Job::memory() const { return state().mapping(); }
+
+void Job::global_exit(int status, const std::string& sentence) {
+    const std::string text = sentence.empty() ? "PE " + std::to_string(my_pe()) + " ended the job with status " +
+                                                    std::to_string(status) + " (global_exit)"
+                                              : sentence;
+    state().board().abort(my_pe(), status, text);
+    state().bootstrap().abort(status, text);
+    std::fflush(nullptr);
+    // No destructors: other threads of this PE may be in the middle of anything.
+    std::_Exit(status);
+}
+
+Version version() noexcept { return {ATOLL_VERSION_MAJOR, ATOLL_VERSION_MINOR, ATOLL_VERSION_PATCH}; }
+
+}  // namespace atl

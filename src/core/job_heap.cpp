@@ -1,0 +1,145 @@
+// The symmetric heap's collective calls. Every PE runs the same allocator on the same calls and so gets the same offsets;
+// what the calls must agree on is always compared.
+#include "common/text.hpp"
+#include "core/job_state.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace atl::core {
+
+namespace {
+
+/// Blocks of this size and more give their pages back when freed: the heap costs what is used.
+constexpr std::size_t release_from_bytes = std::size_t{1} << 20;
+
+CallRecord record(const char* operation, std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t dropped) {
+    CallRecord r;
+    std::strncpy(r.operation, operation, sizeof r.operation - 1);
+    r.a = a;
+    r.b = b;
+    r.c = c;
+    r.d = dropped;
+    return r;
+}
+
+}  // namespace
+
+Allocation JobState::allocate(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
+    const std::uint64_t hint_bits = (hints.atomics_remote ? 1u : 0u) | (hints.signal_remote ? 2u : 0u);
+    if (align != 0 && !std::has_single_bit(align))
+        throw Error(ErrorCode::invalid_argument, "The alignment of a symmetric block must be a power of two; " +
+                                                     std::to_string(align) + " was passed.");
+    if (bytes == 0) return {};
+    // Completes this PE's stores; what others see of the new block is theirs to order by what they do next.
+    world_state().context().quiet();
+    world_state().agree(record("allocate", bytes, align, hint_bits, 0));
+    reclaim_dropped();
+    std::lock_guard lock(heap_mutex_);
+    const auto block = heap_->allocate(bytes, align);
+    if (!block) throw_exhausted(bytes, align);
+    const std::uint64_t serial = ++serials_;
+    serial_of_[block->offset] = serial;
+    offset_of_[serial] = block->offset;
+    return {window_.mine + block->offset, block->untouched, serial};
+}
+
+void JobState::throw_exhausted(std::size_t bytes, std::size_t align) const {
+    throw Error(ErrorCode::out_of_memory,
+                "The symmetric heap has no room for " + common::bytes_text(bytes) +
+                    (align > heap::Allocator::granule ? " aligned to " + std::to_string(align) : "") + ": of " +
+                    common::bytes_text(heap_->limit_bytes()) + " a PE " + common::bytes_text(heap_->used_bytes()) +
+                    " are used, and the largest free block is " + common::bytes_text(heap_->largest_free_bytes()) +
+                    "; raise ATOLL_HEAP_SIZE (or SHMEM_SYMMETRIC_SIZE), or free what is no longer needed.");
+}
+
+std::size_t JobState::checked_block(const void* block, const char* operation) const {
+    const auto offset = static_cast<std::size_t>(static_cast<const char*>(block) - window_.mine);
+    if (window_.holds(block, 1) && heap_->is_block(offset)) return offset;
+    std::string what = std::string(operation) + " needs the start of a block of the symmetric heap; " +
+                       common::address_text(block) + " is ";
+    if (!window_.holds(block, 1)) what += "not in this PE's heap.";
+    else if (const auto inside = heap_->find(offset))
+        what += "inside a block of " + common::bytes_text(inside->bytes) + " that starts " +
+                common::bytes_text(offset - inside->offset) + " before it.";
+    else throw Error(ErrorCode::use_after_free, what + "in no block that is allocated now; it was freed already.");
+    throw Error(ErrorCode::not_symmetric, what);
+}
+
+void JobState::release_block(std::size_t offset) {
+    const auto block = heap_->find(offset);
+    heap_->free(offset);
+    if (block && block->bytes >= release_from_bytes) mapping_->release_pages(window_.mine + offset, block->bytes);
+    if (const auto it = serial_of_.find(offset); it != serial_of_.end()) {
+        offset_of_.erase(it->second);
+        serial_of_.erase(it);
+    }
+}
+
+void JobState::free(void* block) {
+    if (!block) return;
+    std::size_t offset = 0;
+    {
+        std::lock_guard lock(heap_mutex_);
+        offset = checked_block(block, "free");
+    }
+    world_state().context().quiet();
+    world_state().agree(record("free", offset, 0, 0, 0));
+    std::lock_guard lock(heap_mutex_);
+    release_block(offset);
+}
+
+void* JobState::reallocate(void* block, std::size_t bytes) {
+    if (!block) return allocate(bytes, 0, {}).address;
+    if (bytes == 0) {
+        free(block);
+        return nullptr;
+    }
+    std::size_t offset = 0;
+    std::size_t old_bytes = 0;
+    {
+        std::lock_guard lock(heap_mutex_);
+        offset = checked_block(block, "realloc");
+        old_bytes = heap_->find(offset)->bytes;
+    }
+    world_state().context().quiet();
+    world_state().agree(record("realloc", offset, bytes, 0, 0));
+    void* moved = block;
+    {
+        std::lock_guard lock(heap_mutex_);
+        if (!heap_->resize(offset, bytes)) {
+            const auto fresh = heap_->allocate(bytes, 0);
+            if (!fresh) throw_exhausted(bytes, 0);
+            moved = window_.mine + fresh->offset;
+            std::memcpy(moved, block, std::min(old_bytes, bytes));
+            const std::uint64_t serial = serial_of_[offset];
+            release_block(offset);
+            serial_of_[fresh->offset] = serial;
+            offset_of_[serial] = fresh->offset;
+        }
+    }
+    // On exit too: nobody may write into the new place before its owner has moved the old contents there.
+    world_state().sync("realloc");
+    return moved;
+}
+
+void JobState::drop(std::uint64_t serial) noexcept {
+    std::lock_guard lock(dropped_mutex_);
+    dropped_.push_back(serial);
+}
+
+bool JobState::is_symmetric(const void* address, std::size_t bytes) const {
+    if (!window_.holds(address, bytes)) return false;
+    std::lock_guard lock(heap_mutex_);
+    const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - window_.mine);
+    const auto block = heap_->find(offset);
+    return block && bytes <= block->bytes - (offset - block->offset);
+}
+
+Job::HeapUse JobState::heap_use() const {
+    std::lock_guard lock(heap_mutex_);
+    return {heap_->limit_bytes(), heap_->used_bytes(), heap_->largest_free_bytes(), heap_->blocks()};
+}
+
+}  // namespace atl::core

@@ -1,0 +1,83 @@
+#include "core/job_state.hpp"
+
+#include "common/log.hpp"
+#include "transport/loopback/loopback.hpp"
+
+#include <cstring>
+#include <numeric>
+
+namespace atl::core {
+
+/// Pauses before a wait yields, when every PE of the host has a core of its own, and when not.
+constexpr int spins_with_cores = 1000;
+constexpr int spins_without = 10;
+
+JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common::Settings& settings)
+    : settings_(settings), bootstrap_(std::move(bootstrap)), pe_(bootstrap_->pe()), n_pes_(bootstrap_->n_pes()) {
+    usable_cpus_ = common::usable_cpus();
+    spins_ = settings_.spin >= 0 ? settings_.spin : (n_pes_ <= usable_cpus_ ? spins_with_cores : spins_without);
+    segment_ = bootstrap_->host_segment();
+    map_window();
+    make_transport();
+    segment_.board.set_state(pe_, common::PeState::running);
+    make_world();
+    monitor_ = bootstrap_->monitor(segment_.board);
+    world_state().sync("init");
+    if (settings_.info && pe_ == 0)
+        common::say("job of " + std::to_string(n_pes_) + (n_pes_ == 1 ? " PE" : " PEs") + ", started by " +
+                    std::string(bootstrap_->name()) + ", heap limit " + std::to_string(window_.heap_bytes) +
+                    " bytes a PE, transport " + std::string(transport_ ? transport_->name() : "window"));
+}
+
+JobState::~JobState() {
+    monitor_.reset();
+    if (!ended_) announce(false);
+}
+
+void JobState::map_window() {
+    const heap::Layout layout = heap::agree_on_layout(segment_.board, settings_, pe_, n_pes_);
+    if (segment_.heap_memory) mapping_ = std::make_shared<heap::Mapping>(segment_.heap_memory, layout, n_pes_);
+    else mapping_ = std::make_shared<heap::Mapping>(segment_.heap_fd, layout, n_pes_, pe_);
+    window_.mine = mapping_->slot(pe_);
+    window_.heap_bytes = layout.heap_bytes;
+    window_.stride_log2 = layout.stride_log2;
+    window_.my_slot = pe_;
+    window_.n_slots = n_pes_;
+    window_.nontemporal_bytes = settings_.nontemporal_bytes;
+    window_.check = settings_.check != common::CheckLevel::none;
+    heap_ = std::make_unique<heap::Allocator>(layout.heap_bytes);
+    arena_ = std::make_unique<heap::Allocator>(layout.arena_bytes());
+}
+
+void JobState::make_transport() {
+    if (settings_.transport != "loopback") return;
+    // The window reaches everybody here, so this only sends what could go by it through the transport's functions.
+    transport_ = transport::create_loopback(n_pes_, [mapping = mapping_](int pe) { return mapping->slot(pe); });
+    routed_ = true;
+    window_.routed = true;
+}
+
+void JobState::make_world() {
+    std::vector<int> everybody(static_cast<std::size_t>(n_pes_));
+    std::iota(everybody.begin(), everybody.end(), 0);
+    // The first block of PE 0's arena: every PE knows where without being told, and new memory is zero.
+    auto* control = reinterpret_cast<ControlBlock*>(mapping_->slot(0) + mapping_->layout().arena_offset());
+    if (pe_ == 0) arena_->allocate(ControlBlock::bytes(n_pes_), heap::Allocator::granule);
+    world_ = Team(std::make_shared<TeamState>(*this, 0, std::move(everybody), pe_, control, false));
+}
+
+void JobState::finalize() {
+    if (ended_) throw Error(ErrorCode::not_initialized, "finalize was called on a job that has ended.");
+    world_state().context().quiet();
+    world_state().sync("finalize");
+    announce(true);
+}
+
+void JobState::announce(bool finalized) noexcept {
+    ended_ = true;
+    monitor_.reset();
+    segment_.board.set_state(pe_, finalized ? common::PeState::finalized : common::PeState::left);
+    bootstrap_->goodbye(finalized);
+}
+
+}  // namespace atl::core

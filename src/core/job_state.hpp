@@ -1,0 +1,109 @@
+// A job as one of its PEs sees it: everything that the public objects share. No state of the library is global below the
+// fronts, so that PEs can be threads of one process.
+#pragma once
+
+#include "atoll/detail/window.hpp"
+#include "atoll/job.hpp"
+#include "bootstrap/bootstrap.hpp"
+#include "common/settings.hpp"
+#include "core/team_state.hpp"
+#include "heap/allocator.hpp"
+#include "heap/mapping.hpp"
+#include "transport/transport.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace atl::core {
+
+class JobState {
+  public:
+    /// Collective: finds the other PEs, maps the window, makes the world team.
+    JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common::Settings& settings);
+    /// Local: announces an exit without finalize, waits for nobody.
+    ~JobState();
+    JobState(const JobState&) = delete;
+    JobState& operator=(const JobState&) = delete;
+
+    /// Collective.
+    void finalize();
+
+    int pe() const { return pe_; }
+    int n_pes() const { return n_pes_; }
+    int spins() const { return spins_; }
+    int usable_cpus() const { return usable_cpus_; }
+    const common::Settings& settings() const { return settings_; }
+    const detail::Window& window() const { return window_; }
+    const std::shared_ptr<heap::Mapping>& mapping() const { return mapping_; }
+    const common::BoardView& board() const { return segment_.board; }
+    bootstrap::Bootstrap& bootstrap() { return *bootstrap_; }
+    transport::Transport* transport() { return transport_.get(); }
+    const Team& world() const { return world_; }
+    TeamState& world_state() const { return world_.state(); }
+    /// Slot of a world PE for operations: -1 where the transport carries them.
+    int slot(int pe) const { return routed_ && pe != pe_ ? -1 : pe; }
+    bool routed() const { return routed_; }
+
+    // ---- heap (job_heap.cpp): collective over the world ---------------------------------------------------------------
+    Allocation allocate(std::size_t bytes, std::size_t align, const AllocationHints& hints);
+    void* reallocate(void* block, std::size_t bytes);
+    void free(void* block);
+    void drop(std::uint64_t serial) noexcept;
+    bool is_symmetric(const void* address, std::size_t bytes) const;
+    Job::HeapUse heap_use() const;
+
+    // ---- arena: the library's own shared memory, local calls ------------------------------------------------------------
+    /// Zeroed. Throws Error(out_of_memory).
+    void* arena_allocate(std::size_t bytes);
+    void arena_free(void* block) noexcept;
+    /// An address in this PE's arena as seen by others: offset in the slot, and back.
+    std::uint64_t arena_offset(const void* address) const;
+    void* arena_address(int slot, std::uint64_t offset) const;
+    /// Control blocks of destroyed teams are freed by their owner when it next makes one.
+    void retire_control(ControlBlock* block, int n_pes);
+    void sweep_control();
+    int next_team_number() { return ++team_numbers_; }
+
+  private:
+    void map_window();
+    void make_transport();
+    void make_world();
+    void announce(bool finalized) noexcept;
+    [[noreturn]] void throw_exhausted(std::size_t bytes, std::size_t align) const;
+    void reclaim_dropped();
+    void release_block(std::size_t offset);
+    std::size_t checked_block(const void* block, const char* operation) const;
+
+    common::Settings settings_;
+    std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
+    int pe_;
+    int n_pes_;
+    int usable_cpus_ = 1;
+    int spins_ = 0;
+    bool routed_ = false;
+    bool ended_ = false;
+    int team_numbers_ = 0;
+    bootstrap::HostSegment segment_;
+    std::shared_ptr<heap::Mapping> mapping_;
+    detail::Window window_;
+    std::unique_ptr<transport::Transport> transport_;
+
+    mutable std::mutex heap_mutex_;
+    std::unique_ptr<heap::Allocator> heap_;
+    std::uint64_t serials_ = 0;
+    std::map<std::size_t, std::uint64_t> serial_of_;   // offset → serial
+    std::map<std::uint64_t, std::size_t> offset_of_;   // serial → offset
+    std::mutex dropped_mutex_;
+    std::vector<std::uint64_t> dropped_;
+
+    std::mutex arena_mutex_;
+    std::unique_ptr<heap::Allocator> arena_;
+    std::vector<std::pair<ControlBlock*, int>> retired_;
+
+    Team world_;
+    std::unique_ptr<bootstrap::Monitor> monitor_;  // last: it stops before anything that it looks at goes
+};
+
+}  // namespace atl::core

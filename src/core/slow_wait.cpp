@@ -1,0 +1,234 @@
+// The part of a wait that comes after the spin.
+#include "atoll/detail/wait.hpp"
+
+#include "common/clock.hpp"
+#include "common/futex.hpp"
+#include "core/job_state.hpp"
+#include "core/wait_hooks.hpp"
+
+#include <sched.h>
+#include <time.h>
+
+#include <cstdio>
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace atl::core {
+
+static WaitHooks process_hooks;
+void set_wait_hooks(const WaitHooks& hooks) noexcept { process_hooks = hooks; }
+const WaitHooks& wait_hooks() noexcept { return process_hooks; }
+
+void set_flag(detail::Flag& flag, std::uint32_t value) noexcept {
+    // An exchange rather than a store: the load of `sleepers` must not move before it.
+    flag.value.exchange(value, std::memory_order_seq_cst);
+    if (flag.sleepers.load(std::memory_order_seq_cst) != 0) common::futex_wake_all(flag.value);
+}
+
+}  // namespace atl::core
+
+namespace atl::detail {
+
+namespace {
+
+constexpr int yields = 50;
+constexpr std::uint64_t first_sleep_ns = 50'000;      // nobody wakes a sleeper on a user's word: short
+constexpr std::uint64_t longest_sleep_ns = 1'000'000;
+constexpr std::uint64_t futex_sleep_ns = 20'000'000;  // the setter wakes us; this bounds how late a death is seen
+constexpr std::uint64_t poll_interval_ns = 50'000'000;
+
+bool has_gone(common::PeState state) {
+    return state == common::PeState::left || state == common::PeState::died || state == common::PeState::finalized;
+}
+
+const char* how_gone(common::PeState state) {
+    switch (state) {
+        case common::PeState::died: return "died";
+        case common::PeState::finalized: return "has finalized";
+        default: return "left the job without finalize";
+    }
+}
+
+const char* sign(Compare cmp) {
+    static constexpr const char* signs[] = {"==", "!=", ">", ">=", "<", "<="};
+    return signs[static_cast<int>(cmp)];
+}
+
+std::string value_text(std::uint64_t value, const WaitReason& reason) {
+    if (!reason.word_signed) return std::to_string(value);
+    switch (reason.word_bytes) {
+        case 1: return std::to_string(static_cast<std::int8_t>(value));
+        case 2: return std::to_string(static_cast<std::int16_t>(value));
+        case 4: return std::to_string(static_cast<std::int32_t>(value));
+        default: return std::to_string(static_cast<std::int64_t>(value));
+    }
+}
+
+std::uint64_t heap_offset(const core::JobState& job, const WaitReason& reason) {
+    return static_cast<std::uint64_t>(static_cast<const char*>(reason.word) - job.window().mine);
+}
+
+/// "signal_wait_until on heap+0x40: found 3, waiting for >= 4" or "barrier of team 2".
+std::string describe(const core::JobState& job, const WaitReason& reason, std::uint64_t found) {
+    std::string text = reason.operation;
+    if (reason.team != 0) text += " of team " + std::to_string(reason.team);
+    if (reason.word_bytes != 0) {
+        char offset[32];
+        std::snprintf(offset, sizeof offset, "%#llx", static_cast<unsigned long long>(heap_offset(job, reason)));
+        text += std::string(" on heap+") + offset + ": found " + value_text(found, reason) + ", waiting for " +
+                sign(reason.compare) + " " + value_text(reason.expected, reason);
+    }
+    if (reason.peer >= 0) text += ", waiting for PE " + std::to_string(reason.peer);
+    return text;
+}
+
+}  // namespace
+
+SlowWait::SlowWait(core::JobState& job, const WaitReason& reason, double timeout_s)
+    : job_(job), reason_(reason), start_ns_(common::now_ns()) {
+    const double bound = timeout_s >= 0 ? timeout_s : job.settings().wait_timeout_s;
+    const bool bounded = timeout_s >= 0 || job.settings().wait_timeout_s > 0;
+    deadline_ns_ = bounded ? start_ns_ + static_cast<std::uint64_t>(std::min(bound, 1e9) * 1e9) : 0;
+    if (deadline_ns_ == start_ns_) deadline_ns_ = start_ns_ + 1;
+    last_poll_ns_ = start_ns_;
+    if (core::wait_hooks().enter) {
+        hook_state_ = core::wait_hooks().enter();
+        hooked_ = true;
+    }
+}
+
+SlowWait::~SlowWait() {
+    if (published_) {
+        auto& entry = job_.board().entry(job_.pe());
+        entry.wait.active.fetch_sub(1, std::memory_order_acq_rel);
+        entry.wait.sequence.fetch_add(2, std::memory_order_release);
+    }
+    if (hooked_) core::wait_hooks().leave(hook_state_);
+}
+
+bool SlowWait::yielded() {
+    if (round_++ >= yields) return false;
+    if (auto* transport = job_.transport()) transport->progress();
+    // The abort word is looked at here too: a job that ends should not wait for the first sleep.
+    if ((round_ & 15) == 0) check();
+    ::sched_yield();
+    return true;
+}
+
+void SlowWait::pause() {
+    if (yielded()) return;
+    check();
+    publish();
+    const int shift = std::min((round_ - yields) / 20, 5);
+    timespec t{0, static_cast<long>(std::min(first_sleep_ns << shift, longest_sleep_ns))};
+    ::nanosleep(&t, nullptr);
+}
+
+void SlowWait::pause_on(Flag& flag, std::uint32_t seen) {
+    if (yielded()) return;
+    check();
+    publish();
+    flag.sleepers.fetch_add(1, std::memory_order_seq_cst);
+    const std::uint64_t sleep = job_.transport() ? longest_sleep_ns : futex_sleep_ns;
+    if (flag.value.load(std::memory_order_seq_cst) == seen) common::futex_wait(flag.value, seen, sleep);
+    flag.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void SlowWait::check() {
+    const auto& header = job_.board().header();
+    if (header.abort.load(std::memory_order_acquire) != 0)
+        throw Error(ErrorCode::pe_died, std::string(header.abort_text) + " (noticed in " +
+                                            describe(job_, reason_, current_value()) + ")");
+    if (header.gone.load(std::memory_order_acquire) != 0) check_gone();
+    const std::uint64_t now = common::now_ns();
+    if (deadline_ns_ != 0 && now >= deadline_ns_) fail_timeout();
+    if (now - last_poll_ns_ < poll_interval_ns) return;
+    last_poll_ns_ = now;
+    if (published_) publish();
+    if (hooked_ && core::wait_hooks().interrupted(hook_state_))
+        throw Error(ErrorCode::interrupted, "Interrupted while waiting: " + describe(job_, reason_, current_value()) + ".");
+}
+
+std::uint64_t SlowWait::current_value() const {
+    switch (reason_.word_bytes) {
+        case 1: return atomic_load(static_cast<const std::uint8_t*>(reason_.word));
+        case 2: return atomic_load(static_cast<const std::uint16_t*>(reason_.word));
+        case 4: return atomic_load(static_cast<const std::uint32_t*>(reason_.word));
+        case 8: return atomic_load(static_cast<const std::uint64_t*>(reason_.word));
+        default: return 0;
+    }
+}
+
+void SlowWait::publish() {
+    auto& entry = job_.board().entry(job_.pe());
+    auto& record = entry.wait;
+    if (!published_) {
+        // Of several threads that wait at once the first is shown.
+        if (record.active.fetch_add(1, std::memory_order_acq_rel) != 0) {
+            published_ = true;
+            round_ |= 1 << 30;
+            return;
+        }
+        entry.waits.fetch_add(1, std::memory_order_relaxed);
+    } else if (round_ >= 1 << 30) {
+        return;
+    }
+    published_ = true;
+    record.sequence.fetch_add(1, std::memory_order_acq_rel);
+    std::strncpy(record.operation, reason_.operation, sizeof record.operation - 1);
+    record.team = reason_.team;
+    record.peer = reason_.peer;
+    if (reason_.missing && reason_.missing(reason_.argument, &record.peer, 1) == 0) record.peer = -1;
+    record.has_value = reason_.word_bytes != 0;
+    record.offset = record.has_value ? heap_offset(job_, reason_) : ~std::uint64_t{0};
+    record.expected = reason_.expected;
+    record.found = current_value();
+    record.compare = static_cast<std::uint32_t>(reason_.compare);
+    record.since_ns = start_ns_;
+    record.sequence.fetch_add(1, std::memory_order_release);
+}
+
+void SlowWait::fail_timeout() {
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%.3g", static_cast<double>(deadline_ns_ - start_ns_) * 1e-9);
+    std::string text = "Timed out after " + std::string(seconds) + " s in " + describe(job_, reason_, current_value());
+    int pes[16];
+    if (reason_.missing) {
+        const int n = reason_.missing(reason_.argument, pes, 16);
+        if (n > 0) text += n == 1 ? "; still missing is PE" : "; still missing are PEs";
+        for (int i = 0; i < n; ++i) text += (i ? ", " : " ") + std::to_string(pes[i]);
+    }
+    throw Error(ErrorCode::timeout, text + ". Raise the timeout (ATOLL_WAIT_TIMEOUT, or the call's own) or see why nobody "
+                                           "does what this PE waits for.");
+}
+
+/// Throws if a PE that this wait needs has ended. What it did last may still be on its way to being seen by our caller, so
+/// the first sight only makes the caller look once more.
+void SlowWait::check_gone() {
+    int pes[64];
+    int n = 0;
+    const auto& board = job_.board();
+    if (reason_.missing) n = reason_.missing(reason_.argument, pes, 64);
+    else if (reason_.peer >= 0) pes[n++] = reason_.peer;
+    int gone = -1;
+    for (int i = 0; i < n && gone < 0; ++i)
+        if (has_gone(board.state(pes[i]))) gone = pes[i];
+    const bool anybody = !reason_.missing && reason_.peer < 0;
+    if (anybody && job_.n_pes() > 1) {
+        for (int i = 0; i < job_.n_pes(); ++i)
+            if (i != job_.pe() && !has_gone(board.state(i))) return;
+        gone = job_.pe() == 0 ? 1 : 0;
+    }
+    if (gone < 0) return;
+    if (!saw_gone_) {
+        saw_gone_ = true;
+        return;
+    }
+    const std::string who = anybody && job_.n_pes() > 2 ? "Every other PE has ended (PE " + std::to_string(gone) + " " +
+                                                             how_gone(board.state(gone)) + ")"
+                                                       : "PE " + std::to_string(gone) + " " + how_gone(board.state(gone));
+    throw Error(ErrorCode::pe_died, who + ", so this cannot end: " + describe(job_, reason_, current_value()) + ".");
+}
+
+}  // namespace atl::detail

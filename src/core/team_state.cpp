@@ -1,0 +1,124 @@
+#include "core/team_state.hpp"
+
+#include "core/context_state.hpp"
+#include "core/job_state.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace atl::core {
+
+TeamState::TeamState(JobState& job, int number, std::vector<int> members, int my_pe, ControlBlock* control, bool owns_control)
+    : job_(job), number_(number), members_(std::move(members)), my_pe_(my_pe), control_(control), owns_control_(owns_control) {
+    crowded_ = n_pes() > job.usable_cpus() || job.n_pes() > job.usable_cpus();
+    first_ = members_[0];
+    step_ = n_pes() > 1 ? members_[1] - members_[0] : 1;
+    bool regular = !job.routed();
+    for (int i = 0; i < n_pes() && regular; ++i) regular = world_pe(i) == first_ + i * step_;
+    if (!regular)
+        for (const int pe : members_) slots_.push_back(job.slot(pe));
+    context_ = Context(std::make_shared<ContextState>(job, *this, ContextOptions{}, number == 0));
+}
+
+TeamState::~TeamState() = default;
+
+detail::TeamMap TeamState::map() const {
+    return {my_pe_, n_pes(), first_, step_, slots_.empty() ? nullptr : slots_.data()};
+}
+
+int TeamState::find(int world_pe) const {
+    const auto it = std::find(members_.begin(), members_.end(), world_pe);
+    return it == members_.end() ? -1 : static_cast<int>(it - members_.begin());
+}
+
+std::string TeamState::name() const {
+    return number_ == 0 ? "the world team" : "team " + std::to_string(number_) + " (" + std::to_string(n_pes()) + " PEs)";
+}
+
+void TeamState::check_alive() const {
+    if (destroyed_)
+        throw Error(ErrorCode::use_after_free, "This team was destroyed; team numbers and contexts made from it are gone too.");
+}
+
+void TeamState::destroy() {
+    check_alive();
+    if (number_ == 0)
+        throw Error(ErrorCode::invalid_argument, "The world team cannot be destroyed; it ends with the job.");
+    context_.quiet();
+    sync("team_destroy");
+    destroyed_ = true;
+    collective_state.reset();
+    // The owner may free the block only once all members have read their last flag in it.
+    control_->left.flag.value.fetch_add(1, std::memory_order_acq_rel);
+    if (owns_control_) job_.retire_control(control_, n_pes());
+}
+
+namespace {
+
+struct SplitWish {
+    std::int32_t color;
+    std::int32_t key;
+};
+
+struct NewControl {
+    std::uint64_t offset;  ///< 0 = its owner had no room
+};
+
+/// Members of my color as parent PEs, ordered by key, then by parent PE.
+std::vector<int> members_of(TeamState& parent, int color) {
+    std::vector<std::pair<int, int>> order;
+    for (int i = 0; i < parent.n_pes(); ++i) {
+        SplitWish wish;
+        std::memcpy(&wish, parent.exchanged(i), sizeof wish);
+        if (wish.color == color) order.emplace_back(wish.key, i);
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<int> members;
+    for (const auto& [key, i] : order) members.push_back(i);
+    return members;
+}
+
+}  // namespace
+
+std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const CallRecord& record) {
+    parent.agree(record);
+    JobState& job = parent.job();
+    const SplitWish wish{color, key};
+    parent.exchange("team_split", &wish, sizeof wish);
+    const std::vector<int> members = color < 0 ? std::vector<int>{} : members_of(parent, color);
+    const bool leads = !members.empty() && members[0] == parent.my_pe();
+    // Everybody meets once more, so that all agree on whether every new team has its memory.
+    ControlBlock* control = nullptr;
+    NewControl mine{1};
+    if (leads) {
+        job.sweep_control();
+        try {
+            control = static_cast<ControlBlock*>(job.arena_allocate(ControlBlock::bytes(static_cast<int>(members.size()))));
+            mine.offset = job.arena_offset(control);
+        } catch (const Error&) {
+            mine.offset = 0;
+        }
+    }
+    parent.exchange("team_split", &mine, sizeof mine);
+    for (int i = 0; i < parent.n_pes(); ++i) {
+        NewControl theirs;
+        std::memcpy(&theirs, parent.exchanged(i), sizeof theirs);
+        if (theirs.offset != 0) continue;
+        if (control) job.arena_free(control);
+        throw Error(ErrorCode::out_of_memory, "No new team was made: PE " + std::to_string(parent.world_pe(i)) +
+                                                  " has no room for its control block; destroy teams that are no longer used, "
+                                                  "or raise ATOLL_HEAP_SIZE.");
+    }
+    if (members.empty()) return nullptr;
+    if (!leads) {
+        NewControl theirs;
+        std::memcpy(&theirs, parent.exchanged(members[0]), sizeof theirs);
+        control = static_cast<ControlBlock*>(job.arena_address(parent.world_pe(members[0]), theirs.offset));
+    }
+    std::vector<int> world_members;
+    for (const int i : members) world_members.push_back(parent.world_pe(i));
+    const int my_pe = static_cast<int>(std::find(members.begin(), members.end(), parent.my_pe()) - members.begin());
+    return std::make_shared<TeamState>(job, job.next_team_number(), std::move(world_members), my_pe, control, leads);
+}
+
+}  // namespace atl::core

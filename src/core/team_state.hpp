@@ -1,0 +1,96 @@
+// A team as its member sees it.
+#pragma once
+
+#include "atoll/context.hpp"
+#include "atoll/detail/window.hpp"
+#include "core/control.hpp"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace atl::core {
+
+class JobState;
+
+/// What a collective is called with, compared between members by `agree`.
+struct CallRecord {
+    char operation[16] = {};
+    std::uint64_t a = 0, b = 0, c = 0, d = 0;
+};
+static_assert(sizeof(CallRecord) == exchange_bytes);
+
+class TeamState {
+  public:
+    /// Members as world PEs. `control` stands in the arena of the first member.
+    TeamState(JobState& job, int number, std::vector<int> members, int my_pe, ControlBlock* control, bool owns_control);
+    ~TeamState();
+    TeamState(const TeamState&) = delete;
+    TeamState& operator=(const TeamState&) = delete;
+
+    JobState& job() const { return job_; }
+    int number() const { return number_; }  ///< for people: world is 0, others count up on this PE
+    int my_pe() const { return my_pe_; }
+    int n_pes() const { return static_cast<int>(members_.size()); }
+    int world_pe(int i) const { return members_[static_cast<std::size_t>(i)]; }
+    int find(int world_pe) const;  ///< -1 if not a member
+    std::string name() const;      ///< "the world team", "team 3 (4 PEs)"
+
+    const Context& context() const { return context_; }
+    detail::TeamMap map() const;
+    ControlBlock& control() { return *control_; }
+    MemberBlock& member(int i) { return control_->member(i); }
+    bool crowded() const { return crowded_; }  ///< more members than cores: sleep rather than spin
+
+    /// Throws Error(use_after_free) once destroyed. Collective: last use of the control block.
+    void check_alive() const;
+    void destroy();
+    bool destroyed() const { return destroyed_; }
+
+    // ---- meeting (sync.cpp, exchange.cpp) ---------------------------------------------------------------------------
+    /// All members have arrived.
+    void sync(const char* operation);
+    /// All members have arrived, and `exchanged(i)` holds what member i passed (at most exchange_bytes, alike in size),
+    /// until this PE's next exchange on this team.
+    void exchange(const char* operation, const void* mine, std::size_t bytes);
+    const unsigned char* exchanged(int i) { return control_->member(i).exchange[exchange_epoch_ & 1].data; }
+    /// Meets, and throws Error(collective_mismatch) on every member, naming two of them, unless all passed the same.
+    void agree(const CallRecord& record);
+    /// agree, only with ATOLL_CHECK=all.
+    void check_call(const CallRecord& record);
+
+    /// Waits until `flag` of the team's own has reached `value`; `peer` is the team PE waited for, -1 = see `missing`.
+    void wait_flag(const char* operation, detail::Flag& flag, std::uint32_t value, int peer,
+                   int (*missing)(const void*, int*, int) = nullptr);
+
+    /// Space of its own for a layer above (src/collective keeps its staging and channels here).
+    std::shared_ptr<void> collective_state;
+
+  private:
+    void sync_rounds(const char* operation);
+    void sync_counted(const char* operation);
+    static int missing_at_sync(const void* team, int* pes, int most);
+    static int missing_at_exchange(const void* team, int* pes, int most);
+    void wait_exchange_lines(const char* operation, std::uint32_t epoch);
+
+    JobState& job_;
+    int number_;
+    std::vector<int> members_;
+    std::vector<int> slots_;  ///< empty when members are slots first + i * step
+    int first_ = 0;
+    int step_ = 1;
+    int my_pe_;
+    ControlBlock* control_;
+    bool owns_control_;
+    bool crowded_ = false;
+    bool destroyed_ = false;
+    std::uint32_t sync_epoch_ = 0;
+    std::uint32_t exchange_epoch_ = 0;
+    Context context_;
+};
+
+/// Collective over `parent`; see Team::split. Null for PEs that join none.
+std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const CallRecord& record);
+
+}  // namespace atl::core

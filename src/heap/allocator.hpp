@@ -1,0 +1,57 @@
+// An allocator of offsets: deterministic, so that PEs that make the same calls get the same offsets, and with all its
+// records outside the memory it hands out, where no stray put can reach them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace atl::heap {
+
+class Allocator {
+  public:
+    explicit Allocator(std::size_t limit_bytes);
+
+    struct Block {
+        std::size_t offset;
+        std::size_t bytes;   ///< as asked for
+        bool untouched;      ///< never handed out before
+    };
+
+    /// Best fit, lowest offset first. `align` is a power of two. Nothing when no free block is large enough.
+    std::optional<Block> allocate(std::size_t bytes, std::size_t align);
+    void free(std::size_t offset);
+    /// Changes the size in place if the neighbourhood allows.
+    bool resize(std::size_t offset, std::size_t bytes);
+
+    /// The allocated block that holds `offset`.
+    std::optional<Block> find(std::size_t offset) const;
+    bool is_block(std::size_t offset) const { return used_.contains(offset); }
+
+    std::size_t limit_bytes() const { return limit_; }
+    std::size_t used_bytes() const { return used_bytes_; }
+    std::size_t largest_free_bytes() const { return by_size_.empty() ? 0 : by_size_.rbegin()->first; }
+    std::size_t blocks() const { return used_.size(); }
+
+    static constexpr std::size_t granule = 64;  ///< a cache line: no two blocks share one
+
+  private:
+    struct Used {
+        std::size_t bytes;
+        std::size_t reserved;
+    };
+    void add_free(std::size_t offset, std::size_t bytes);
+    void remove_free(std::size_t offset, std::size_t bytes);
+
+    std::size_t limit_;
+    std::size_t used_bytes_ = 0;
+    std::size_t high_water_ = 0;
+    std::map<std::size_t, std::size_t> free_;                 // offset → size
+    std::set<std::pair<std::size_t, std::size_t>> by_size_;   // (size, offset)
+    std::map<std::size_t, Used> used_;
+};
+
+}  // namespace atl::heap
