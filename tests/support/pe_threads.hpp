@@ -1,0 +1,55 @@
+// PEs as threads of this process: runs one function as every PE of a job.
+#pragma once
+
+#include "atoll/atoll.hpp"
+#include "bootstrap/bootstrap.hpp"
+#include "common/settings.hpp"
+#include "core/job_state.hpp"
+
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace atl::testing {
+
+struct ThreadJobOptions {
+    std::size_t heap_bytes = std::size_t{16} << 20;
+    common::CheckLevel check = common::CheckLevel::all;
+    std::string transport = "auto";
+    double wait_timeout_s = 60;
+    bool finalize = true;
+};
+
+/// Runs `body` as PEs 0 … n-1 and finalizes. What a PE throws ends the job and is thrown again here (the lowest PE's).
+inline void run_pes(int n, const std::function<void(Job&)>& body, const ThreadJobOptions& options = {}) {
+    common::Settings settings;
+    settings.heap_bytes = options.heap_bytes;
+    settings.check = options.check;
+    settings.transport = options.transport;
+    settings.wait_timeout_s = options.wait_timeout_s;
+    const auto layout = heap::layout_for(options.heap_bytes);
+    const auto hub = bootstrap::create_hub(n, layout.stride() * static_cast<std::size_t>(n));
+    std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n));
+    std::vector<std::thread> threads;
+    for (int pe = 0; pe < n; ++pe)
+        threads.emplace_back([&, pe] {
+            try {
+                Job job(std::make_unique<core::JobState>(bootstrap::create_thread(hub, pe), settings));
+                body(job);
+                if (options.finalize) job.finalize();
+            } catch (...) {
+                errors[static_cast<std::size_t>(pe)] = std::current_exception();
+            }
+        });
+    for (auto& thread : threads) thread.join();
+    for (const auto& error : errors)
+        if (error) std::rethrow_exception(error);
+}
+
+/// The PE counts that the suites run at.
+inline const std::vector<int> pe_counts = {1, 2, 3, 4, 7};
+
+}  // namespace atl::testing
