@@ -141,3 +141,13 @@ def test_an_unsupported_platform_is_refused_in_one_sentence(tmp_path: Path) -> N
         "Atoll supports Linux on x86-64 and aarch64 with glibc 2.31 or newer; this processor is riscv64."
         in said
     )
+
+
+def test_an_old_python_is_refused_in_one_sentence() -> None:
+    program = "import sys; sys.version_info = (3, 9, 0); import build_backend"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT / "cmake", capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "Python 3.10 or newer" in done.stderr and done.stderr.endswith("this is Python 3.9.\n")
