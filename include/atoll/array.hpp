@@ -9,10 +9,9 @@
 
 namespace atl {
 
-/// Making one and `free()` are collective. The destructor is local: it only tells that this PE dropped the array;
-/// the memory comes back in a later collective allocation, once all PEs dropped it.
-template <Symmetric T>
-class SymmetricArray {
+/// Making one and `free()` are collective. The destructor is local: it only tells that this PE dropped the
+/// array; the memory comes back in a later collective allocation, once all PEs dropped it.
+template <Symmetric T> class SymmetricArray {
   public:
     SymmetricArray() = default;
     /// `count` zeroed elements on every PE of `job`; zero everywhere before any PE returns.
@@ -38,7 +37,9 @@ class SymmetricArray {
     T* begin() const noexcept { return data_; }
     T* end() const noexcept { return data_ + count_; }
     std::span<T> span() const noexcept { return {data_, count_}; }
-    std::span<T> subspan(std::size_t offset, std::size_t n = std::dynamic_extent) const { return span().subspan(offset, n); }
+    std::span<T> subspan(std::size_t offset, std::size_t n = std::dynamic_extent) const {
+        return span().subspan(offset, n);
+    }
     operator std::span<T>() const noexcept { return span(); }
     /// The same array on another PE, by load and store; empty where that PE is out of reach.
     std::span<T> peer(int pe) const {

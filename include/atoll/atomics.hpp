@@ -1,5 +1,5 @@
-// Remote atomics (OpenSHMEM 1.6, section 9.9): on 32- and 64-bit integers, float and double. Atomic with one another,
-// with waits and with signals on the same word; acquire and release where the word is on this host.
+// Remote atomics (OpenSHMEM 1.6, section 9.9): on 32- and 64-bit integers, float and double. Atomic with one
+// another, with waits and with signals on the same word; acquire and release where the word is on this host.
 #pragma once
 
 #include "atoll/rma.hpp"
@@ -8,88 +8,93 @@ namespace atl::detail {
 
 class ATOLL_API AtomicOps : public RmaOps {
   public:
-    template <ExtendedAtomic T>
-    T atomic_fetch(const T* src, int pe) const {
+    template <ExtendedAtomic T> T atomic_fetch(const T* src, int pe) const {
         return apply(AtomicOp::fetch, const_cast<T*>(src), T{}, T{}, pe, [](T* p) { return atomic_load(p); });
     }
-    template <ExtendedAtomic T>
-    void atomic_set(T* dst, std::type_identity_t<T> value, int pe) const {
+    template <ExtendedAtomic T> void atomic_set(T* dst, std::type_identity_t<T> value, int pe) const {
         apply(AtomicOp::set, dst, value, T{}, pe, [=](T* p) { return atomic_store(p, value), T{}; });
     }
     /// Returns what stood there before.
-    template <ExtendedAtomic T>
-    T atomic_swap(T* dst, std::type_identity_t<T> value, int pe) const {
+    template <ExtendedAtomic T> T atomic_swap(T* dst, std::type_identity_t<T> value, int pe) const {
         return apply(AtomicOp::swap, dst, value, T{}, pe, [=](T* p) { return atomic_exchange(p, value); });
     }
     /// Stores `value` if `expected` stands there. Returns what stood there before.
     template <StandardAtomic T>
-    T atomic_compare_swap(T* dst, std::type_identity_t<T> expected, std::type_identity_t<T> value, int pe) const {
+    T atomic_compare_swap(T* dst, std::type_identity_t<T> expected, std::type_identity_t<T> value,
+                          int pe) const {
         return apply(AtomicOp::compare_swap, dst, value, expected, pe,
                      [=](T* p) { return atomic_compare_exchange(p, expected, value); });
     }
-    template <AddAtomic T>
-    T atomic_fetch_add(T* dst, std::type_identity_t<T> value, int pe) const {
-        return apply(AtomicOp::fetch_add, dst, value, T{}, pe, [=](T* p) { return detail::atomic_add(p, value); });
+    template <AddAtomic T> T atomic_fetch_add(T* dst, std::type_identity_t<T> value, int pe) const {
+        return apply(AtomicOp::fetch_add, dst, value, T{}, pe,
+                     [=](T* p) { return detail::atomic_add(p, value); });
     }
-    template <AddAtomic T>
-    void atomic_add(T* dst, std::type_identity_t<T> value, int pe) const {
+    template <AddAtomic T> void atomic_add(T* dst, std::type_identity_t<T> value, int pe) const {
         apply(AtomicOp::add, dst, value, T{}, pe, [=](T* p) { return detail::atomic_add(p, value); });
     }
-    template <AddAtomic T>
-    T atomic_fetch_inc(T* dst, int pe) const {
+    template <AddAtomic T> T atomic_fetch_inc(T* dst, int pe) const {
         return atomic_fetch_add(dst, T{1}, pe);
     }
-    template <AddAtomic T>
-    void atomic_inc(T* dst, int pe) const {
-        atomic_add(dst, T{1}, pe);
+    template <AddAtomic T> void atomic_inc(T* dst, int pe) const { atomic_add(dst, T{1}, pe); }
+    template <BitwiseAtomic T> T atomic_fetch_and(T* dst, std::type_identity_t<T> value, int pe) const {
+        return apply(AtomicOp::fetch_and, dst, value, T{}, pe,
+                     [=](T* p) { return detail::atomic_and(p, value); });
     }
-    template <BitwiseAtomic T>
-    T atomic_fetch_and(T* dst, std::type_identity_t<T> value, int pe) const {
-        return apply(AtomicOp::fetch_and, dst, value, T{}, pe, [=](T* p) { return detail::atomic_and(p, value); });
-    }
-    template <BitwiseAtomic T>
-    void atomic_and(T* dst, std::type_identity_t<T> value, int pe) const {
+    template <BitwiseAtomic T> void atomic_and(T* dst, std::type_identity_t<T> value, int pe) const {
         atomic_fetch_and(dst, value, pe);
     }
-    template <BitwiseAtomic T>
-    T atomic_fetch_or(T* dst, std::type_identity_t<T> value, int pe) const {
-        return apply(AtomicOp::fetch_or, dst, value, T{}, pe, [=](T* p) { return detail::atomic_or(p, value); });
+    template <BitwiseAtomic T> T atomic_fetch_or(T* dst, std::type_identity_t<T> value, int pe) const {
+        return apply(AtomicOp::fetch_or, dst, value, T{}, pe,
+                     [=](T* p) { return detail::atomic_or(p, value); });
     }
-    template <BitwiseAtomic T>
-    void atomic_or(T* dst, std::type_identity_t<T> value, int pe) const {
+    template <BitwiseAtomic T> void atomic_or(T* dst, std::type_identity_t<T> value, int pe) const {
         atomic_fetch_or(dst, value, pe);
     }
-    template <BitwiseAtomic T>
-    T atomic_fetch_xor(T* dst, std::type_identity_t<T> value, int pe) const {
-        return apply(AtomicOp::fetch_xor, dst, value, T{}, pe, [=](T* p) { return detail::atomic_xor(p, value); });
+    template <BitwiseAtomic T> T atomic_fetch_xor(T* dst, std::type_identity_t<T> value, int pe) const {
+        return apply(AtomicOp::fetch_xor, dst, value, T{}, pe,
+                     [=](T* p) { return detail::atomic_xor(p, value); });
     }
-    template <BitwiseAtomic T>
-    void atomic_xor(T* dst, std::type_identity_t<T> value, int pe) const {
+    template <BitwiseAtomic T> void atomic_xor(T* dst, std::type_identity_t<T> value, int pe) const {
         atomic_fetch_xor(dst, value, pe);
     }
 
     // Non-blocking fetching forms: `*fetch` is valid after quiet.
+    template <ExtendedAtomic T> void atomic_fetch_nbi(T* fetch, const T* src, int pe) const {
+        *fetch = atomic_fetch(src, pe);
+    }
     template <ExtendedAtomic T>
-    void atomic_fetch_nbi(T* fetch, const T* src, int pe) const { *fetch = atomic_fetch(src, pe); }
-    template <ExtendedAtomic T>
-    void atomic_swap_nbi(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const { *fetch = atomic_swap(dst, value, pe); }
+    void atomic_swap_nbi(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+        *fetch = atomic_swap(dst, value, pe);
+    }
     template <StandardAtomic T>
-    void atomic_compare_swap_nbi(T* fetch, T* dst, std::type_identity_t<T> expected, std::type_identity_t<T> value, int pe) const {
+    void atomic_compare_swap_nbi(T* fetch, T* dst, std::type_identity_t<T> expected,
+                                 std::type_identity_t<T> value, int pe) const {
         *fetch = atomic_compare_swap(dst, expected, value, pe);
     }
+    template <AddAtomic T> void atomic_fetch_inc_nbi(T* fetch, T* dst, int pe) const {
+        *fetch = atomic_fetch_inc(dst, pe);
+    }
     template <AddAtomic T>
-    void atomic_fetch_inc_nbi(T* fetch, T* dst, int pe) const { *fetch = atomic_fetch_inc(dst, pe); }
-    template <AddAtomic T>
-    void atomic_fetch_add_nbi(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const { *fetch = atomic_fetch_add(dst, value, pe); }
+    void atomic_fetch_add_nbi(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+        *fetch = atomic_fetch_add(dst, value, pe);
+    }
     template <BitwiseAtomic T>
-    void atomic_fetch_and_nbi(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const { *fetch = atomic_fetch_and(dst, value, pe); }
+    void atomic_fetch_and_nbi(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+        *fetch = atomic_fetch_and(dst, value, pe);
+    }
     template <BitwiseAtomic T>
-    void atomic_fetch_or_nbi(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const { *fetch = atomic_fetch_or(dst, value, pe); }
+    void atomic_fetch_or_nbi(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+        *fetch = atomic_fetch_or(dst, value, pe);
+    }
     template <BitwiseAtomic T>
-    void atomic_fetch_xor_nbi(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const { *fetch = atomic_fetch_xor(dst, value, pe); }
+    void atomic_fetch_xor_nbi(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+        *fetch = atomic_fetch_xor(dst, value, pe);
+    }
 
-    /// The erased form, for fronts that learn op and type at run time. Values travel as the low bytes of a uint64.
-    std::uint64_t atomic_erased(AtomicOp op, DType type, void* dst, std::uint64_t value, std::uint64_t compare, int pe) const;
+    /// The erased form, for fronts that learn op and type at run time. Values travel as the low bytes of a
+    /// uint64.
+    std::uint64_t atomic_erased(AtomicOp op, DType type, void* dst, std::uint64_t value,
+                                std::uint64_t compare, int pe) const;
 
   protected:
     AtomicOps() = default;
@@ -98,8 +103,10 @@ class ATOLL_API AtomicOps : public RmaOps {
     template <class T, class Local>
     T apply(AtomicOp op, T* dst, T value, T compare, int pe, Local local) const {
         const int slot = route(dst, sizeof(T), pe);
-        if (window_.check && !aligned_to(dst, sizeof(T))) [[unlikely]] throw_misaligned(dst, sizeof(T));
-        if (slot >= 0) [[likely]] return local(window_.at(dst, slot));
+        if (window_.check && !aligned_to(dst, sizeof(T))) [[unlikely]]
+            throw_misaligned(dst, sizeof(T));
+        if (slot >= 0) [[likely]]
+            return local(window_.at(dst, slot));
         const auto word = atomic_routed(*state_, op, dtype<T>, dst, to_word(value), to_word(compare), pe);
         return from_word<T>(static_cast<Word<T>>(word));
     }

@@ -27,8 +27,8 @@ enum class ErrorCode : int {
     interrupted,          ///< a signal handler asked to stop waiting (Ctrl-C in Python)
 };
 
-/// `what()` says what was passed, what was expected and what to do. Thrown by every C++ call; nothing is lost:
-/// the heap, the teams and the job stay usable unless the code is `pe_died`.
+/// `what()` says what was passed, what was expected and what to do. Thrown by every C++ call; nothing is
+/// lost: the heap, the teams and the job stay usable unless the code is `pe_died`.
 class ATOLL_API Error : public std::runtime_error {
   public:
     Error(ErrorCode code, const std::string& sentence) : std::runtime_error(sentence), code_(code) {}

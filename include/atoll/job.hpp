@@ -15,7 +15,8 @@ struct JobOptions {
     std::string unique_id;
     int pe = -1;
     int n_pes = -1;
-    /// A store that already connects the PEs: put makes a value known, get waits for it, fence waits for all PEs.
+    /// A store that already connects the PEs: put makes a value known, get waits for it, fence waits for all
+    /// PEs.
     struct Store {
         std::function<void(const std::string& key, const std::string& value)> put;
         std::function<std::string(const std::string& key)> get;
@@ -34,13 +35,14 @@ struct AllocationHints {
 
 struct Allocation {
     void* address = nullptr;
-    bool zeroed = false;        ///< the memory was never used before, hence is zero
-    std::uint64_t serial = 0;   ///< the same on all PEs; what `drop` takes
+    bool zeroed = false;       ///< the memory was never used before, hence is zero
+    std::uint64_t serial = 0;  ///< the same on all PEs; what `drop` takes
 };
 
-/// Construction is collective over all PEs of the job; so is `finalize`, which waits for them. Destruction without
-/// finalize is local: it announces that this PE has left and waits for nobody. Objects made by a job must not outlive it.
-/// Source: OpenSHMEM 1.6, sections 9.1 and 9.2. Throws Error: bootstrap, settings, out_of_memory, collective_mismatch.
+/// Construction is collective over all PEs of the job; so is `finalize`, which waits for them. Destruction
+/// without finalize is local: it announces that this PE has left and waits for nobody. Objects made by a job
+/// must not outlive it. Source: OpenSHMEM 1.6, sections 9.1 and 9.2. Throws Error: bootstrap, settings,
+/// out_of_memory, collective_mismatch.
 class ATOLL_API Job {
   public:
     explicit Job(const JobOptions& options = {});
@@ -60,19 +62,25 @@ class ATOLL_API Job {
     const Team& shared() const;
     /// The default context: all PEs, thread-safe.
     const Context& context() const;
-    Context create_context(const ContextOptions& options = {}) const { return world().create_context(options); }
+    Context create_context(const ContextOptions& options = {}) const {
+        return world().create_context(options);
+    }
 
-    // ---- symmetric memory: collective over the world, same arguments on all PEs (always compared) -------------------
-    /// `bytes` of 0 gives null without a barrier. `align` is a power of two; at least 64 is used. Throws Error:
-    /// out_of_memory (on every PE alike; says size, used, largest free block), collective_mismatch, invalid_argument.
+    // ---- symmetric memory: collective over the world, same arguments on all PEs (always compared)
+    // -------------------
+    /// `bytes` of 0 gives null without a barrier. `align` is a power of two; at least 64 is used. Throws
+    /// Error: out_of_memory (on every PE alike; says size, used, largest free block), collective_mismatch,
+    /// invalid_argument.
     Allocation allocate(std::size_t bytes, std::size_t align = 0, const AllocationHints& hints = {});
     void* malloc(std::size_t bytes) { return allocate(bytes).address; }
     void* calloc(std::size_t count, std::size_t bytes);
     void* align(std::size_t alignment, std::size_t bytes) { return allocate(bytes, alignment).address; }
-    /// Keeps the contents up to the smaller size. realloc(p, 0) frees, realloc(null, n) allocates; on failure the block stays.
+    /// Keeps the contents up to the smaller size. realloc(p, 0) frees, realloc(null, n) allocates; on failure
+    /// the block stays.
     void* realloc(void* block, std::size_t bytes);
     void free(void* block);
-    /// Local: this PE needs the block no more. It is reclaimed in a later collective allocation, when all PEs dropped it.
+    /// Local: this PE needs the block no more. It is reclaimed in a later collective allocation, when all PEs
+    /// dropped it.
     void drop(std::uint64_t serial) noexcept;
     /// True if the whole range lies in blocks of the heap that are allocated now.
     bool is_symmetric(const void* address, std::size_t bytes = 1) const;
@@ -93,10 +101,12 @@ class ATOLL_API Job {
     std::unique_ptr<core::JobState> state_;
 };
 
-// ---- the process's current job, for programs that want no object (and for the free functions of ops.hpp) ------------
+// ---- the process's current job, for programs that want no object (and for the free functions of ops.hpp)
+// ------------
 /// Counted; the first call makes the job, collectively.
 ATOLL_API Job& init(const JobOptions& options = {});
-/// Counted; the last call ends the job, collectively. Throws Error(not_initialized) when called more often than init.
+/// Counted; the last call ends the job, collectively. Throws Error(not_initialized) when called more often
+/// than init.
 ATOLL_API void finalize();
 ATOLL_API bool is_initialized() noexcept;
 /// Throws Error(not_initialized) with what to do.

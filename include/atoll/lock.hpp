@@ -5,15 +5,16 @@
 
 namespace atl {
 
-/// The words behind a lock: symmetric, zeroed before use, one 64-bit word on every PE. PEs queue in order of arrival.
-/// `clear` completes this PE's puts on the default context first. Not recursive. Throws Error: not_symmetric, pe_died,
-/// timeout, invalid_argument (clearing a lock that this PE does not hold).
+/// The words behind a lock: symmetric, zeroed before use, one 64-bit word on every PE. PEs queue in order of
+/// arrival. `clear` completes this PE's puts on the default context first. Not recursive. Throws Error:
+/// not_symmetric, pe_died, timeout, invalid_argument (clearing a lock that this PE does not hold).
 ATOLL_API void set_lock(Job& job, std::int64_t* lock, double timeout_s = -1);
 /// True if the lock is now held by this PE.
 ATOLL_API bool test_lock(Job& job, std::int64_t* lock);
 ATOLL_API void clear_lock(Job& job, std::int64_t* lock);
 
-/// A lock with its own symmetric word. Making and free() are collective. Works with std::lock_guard and std::unique_lock.
+/// A lock with its own symmetric word. Making and free() are collective. Works with std::lock_guard and
+/// std::unique_lock.
 class ATOLL_API Lock {
   public:
     explicit Lock(Job& job);

@@ -1,4 +1,5 @@
-// Mailbox: small messages between pairs of PEs whose words carry their own flags, so that none waits for a fence.
+// Mailbox: small messages between pairs of PEs whose words carry their own flags, so that none waits for a
+// fence.
 #pragma once
 
 #include "atoll/job.hpp"
@@ -6,9 +7,9 @@
 namespace atl {
 
 /// `slots` messages of up to `nbytes` bytes from every PE to every PE of a team; design, section 6.
-/// Contract: `receive` acquires the message's own words and nothing else; one poster at a time per pair; a slot is
-/// reused only after its credit came back, so `post` waits while `slots` messages to that PE are unread.
-/// Making one and free() are collective over the *world* (it allocates symmetric memory).
+/// Contract: `receive` acquires the message's own words and nothing else; one poster at a time per pair; a
+/// slot is reused only after its credit came back, so `post` waits while `slots` messages to that PE are
+/// unread. Making one and free() are collective over the *world* (it allocates symmetric memory).
 class ATOLL_API Mailbox {
   public:
     Mailbox(Job& job, std::size_t nbytes, int slots = 2);

@@ -1,7 +1,8 @@
 // What users spell `atoll::…`: the library's names, and free functions on the process's current job.
 //
-// The C library declares a function `atoll` (text to long long), and C++ lets no namespace share a function's name; a
-// class may. So the library lives in `namespace atl`, and this class gives its names their spelling. It has no objects.
+// The C library declares a function `atoll` (text to long long), and C++ lets no namespace share a function's
+// name; a class may. So the library lives in `namespace atl`, and this class gives its names their spelling.
+// It has no objects.
 #pragma once
 
 #include "atoll/array.hpp"
@@ -32,11 +33,11 @@ struct atoll {
     using SignalOp = atl::SignalOp;
     using AtomicOp = atl::AtomicOp;
     using Version = atl::Version;
-    template <atl::Symmetric T>
-    using SymmetricArray = atl::SymmetricArray<T>;
+    template <atl::Symmetric T> using SymmetricArray = atl::SymmetricArray<T>;
     static constexpr std::size_t none = atl::none;
 
-    // ---- the current job ------------------------------------------------------------------------------------------
+    // ---- the current job
+    // ------------------------------------------------------------------------------------------
     static Job& init(const JobOptions& options = {}) { return atl::init(options); }
     static void finalize() { atl::finalize(); }
     static Job& current_job() { return atl::current_job(); }
@@ -88,5 +89,4 @@ struct atoll {
     // clang-format on
 #undef ATOLL_CONTEXT_FUNCTION
 #undef ATOLL_TEAM_FUNCTION
-
 };

@@ -1,4 +1,5 @@
-// Puts, gets, strided forms, put-with-signal, and what orders them (OpenSHMEM 1.6, sections 9.5, 9.7, 9.8 and 9.10).
+// Puts, gets, strided forms, put-with-signal, and what orders them (OpenSHMEM 1.6, sections 9.5, 9.7, 9.8
+// and 9.10).
 #pragma once
 
 #include "atoll/detail/context_base.hpp"
@@ -9,11 +10,12 @@ namespace atl::detail {
 
 class ATOLL_API RmaOps : public ContextBase {
   public:
-    // ---- contiguous -------------------------------------------------------------------------------------------
-    /// Copies `count` elements from local `src` to symmetric `dst` on `pe`. Returns when `src` may be reused; the data
-    /// stand in the target after quiet, a barrier, or (in order) a fence. Throws Error: pe, not_symmetric.
-    template <Symmetric T>
-    void put(T* dst, const T* src, std::size_t count, int pe) const {
+    // ---- contiguous
+    // -------------------------------------------------------------------------------------------
+    /// Copies `count` elements from local `src` to symmetric `dst` on `pe`. Returns when `src` may be reused;
+    /// the data stand in the target after quiet, a barrier, or (in order) a fence. Throws Error: pe,
+    /// not_symmetric.
+    template <Symmetric T> void put(T* dst, const T* src, std::size_t count, int pe) const {
         put_bytes(dst, src, bytes_of<T>(count), pe, true);
     }
     template <Symmetric T>
@@ -22,13 +24,11 @@ class ATOLL_API RmaOps : public ContextBase {
         put(dst.data(), src.data(), src.size(), pe);
     }
     /// Like put, but `src` must stay as it is until quiet.
-    template <Symmetric T>
-    void put_nbi(T* dst, const T* src, std::size_t count, int pe) const {
+    template <Symmetric T> void put_nbi(T* dst, const T* src, std::size_t count, int pe) const {
         put_bytes(dst, src, bytes_of<T>(count), pe, false);
     }
     /// Copies `count` elements from symmetric `src` on `pe` to local `dst`; the data are there on return.
-    template <Symmetric T>
-    void get(T* dst, const T* src, std::size_t count, int pe) const {
+    template <Symmetric T> void get(T* dst, const T* src, std::size_t count, int pe) const {
         get_bytes(dst, src, bytes_of<T>(count), pe, true);
     }
     template <Symmetric T>
@@ -37,35 +37,35 @@ class ATOLL_API RmaOps : public ContextBase {
         get(dst.data(), src.data(), src.size(), pe);
     }
     /// Like get, but the data are there only after quiet.
-    template <Symmetric T>
-    void get_nbi(T* dst, const T* src, std::size_t count, int pe) const {
+    template <Symmetric T> void get_nbi(T* dst, const T* src, std::size_t count, int pe) const {
         get_bytes(dst, src, bytes_of<T>(count), pe, false);
     }
     /// Stores one element into symmetric `dst` on `pe`. Ordered like put.
-    template <Symmetric T>
-    void p(T* dst, T value, int pe) const {
+    template <Symmetric T> void p(T* dst, T value, int pe) const {
         put_bytes(dst, &value, sizeof(T), pe, true);
     }
     /// Loads one element from symmetric `src` on `pe`.
-    template <Symmetric T>
-    T g(const T* src, int pe) const {
+    template <Symmetric T> T g(const T* src, int pe) const {
         T value;
         get_bytes(&value, src, sizeof(T), pe, true);
         return value;
     }
 
-    // ---- strided ----------------------------------------------------------------------------------------------
+    // ---- strided
+    // ----------------------------------------------------------------------------------------------
     /// dst[i * dst_stride] on `pe` = src[i * src_stride] for i < count; strides in elements, at least 1.
     template <Symmetric T>
-    void iput(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t count, int pe) const {
+    void iput(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t count,
+              int pe) const {
         ibput(dst, src, dst_stride, src_stride, 1, count, pe);
     }
     template <Symmetric T>
-    void iget(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t count, int pe) const {
+    void iget(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t count,
+              int pe) const {
         ibget(dst, src, dst_stride, src_stride, 1, count, pe);
     }
-    /// Blocks of `block` elements, `n_blocks` of them, block i at i * stride; strides in elements, at least `block`
-    /// unless there is one block.
+    /// Blocks of `block` elements, `n_blocks` of them, block i at i * stride; strides in elements, at least
+    /// `block` unless there is one block.
     template <Symmetric T>
     void ibput(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t block,
                std::size_t n_blocks, int pe) const {
@@ -97,34 +97,42 @@ class ATOLL_API RmaOps : public ContextBase {
         }
     }
 
-    // ---- put with signal --------------------------------------------------------------------------------------
-    /// put, then `signal` on `pe` is set to, or increased by, `value`, after the data stand there. Whoever sees the
-    /// signal (signal_wait_until, signal_fetch) sees this call's data, and no more. A count of 0 still signals.
+    // ---- put with signal
+    // --------------------------------------------------------------------------------------
+    /// put, then `signal` on `pe` is set to, or increased by, `value`, after the data stand there. Whoever
+    /// sees the signal (signal_wait_until, signal_fetch) sees this call's data, and no more. A count of 0
+    /// still signals.
     template <Symmetric T>
-    void put_signal(T* dst, const T* src, std::size_t count, std::uint64_t* signal, std::uint64_t value, SignalOp op,
-                    int pe) const {
+    void put_signal(T* dst, const T* src, std::size_t count, std::uint64_t* signal, std::uint64_t value,
+                    SignalOp op, int pe) const {
         put_signal_bytes(dst, src, bytes_of<T>(count), signal, value, op, pe);
     }
     template <Symmetric T>
-    void put_signal_nbi(T* dst, const T* src, std::size_t count, std::uint64_t* signal, std::uint64_t value, SignalOp op,
-                        int pe) const {
+    void put_signal_nbi(T* dst, const T* src, std::size_t count, std::uint64_t* signal, std::uint64_t value,
+                        SignalOp op, int pe) const {
         put_signal_bytes(dst, src, bytes_of<T>(count), signal, value, op, pe);
     }
-    void signal_set(std::uint64_t* signal, std::uint64_t value, int pe) const { signal_op(signal, value, SignalOp::set, pe); }
-    void signal_add(std::uint64_t* signal, std::uint64_t value, int pe) const { signal_op(signal, value, SignalOp::add, pe); }
+    void signal_set(std::uint64_t* signal, std::uint64_t value, int pe) const {
+        signal_op(signal, value, SignalOp::set, pe);
+    }
+    void signal_add(std::uint64_t* signal, std::uint64_t value, int pe) const {
+        signal_op(signal, value, SignalOp::add, pe);
+    }
     /// This PE's own signal word, with acquire order.
     std::uint64_t signal_fetch(const std::uint64_t* signal) const {
         route(signal, sizeof *signal, map_.my_pe);
         return atomic_load(signal);
     }
 
-    // ---- order ------------------------------------------------------------------------------------------------
+    // ---- order
+    // ------------------------------------------------------------------------------------------------
     /// What this context puts to a PE after it is delivered after what it put there before. Local.
     void fence() const {
         std::atomic_thread_fence(std::memory_order_release);
         if (window_.routed) order_routed(*state_, -1, false);
     }
-    /// All operations of this context, and this thread's stores, are complete and visible to every PE on return. Local.
+    /// All operations of this context, and this thread's stores, are complete and visible to every PE on
+    /// return. Local.
     void quiet() const {
         if (window_.routed) order_routed(*state_, -1, true);
         std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -138,24 +146,30 @@ class ATOLL_API RmaOps : public ContextBase {
         std::atomic_thread_fence(std::memory_order_seq_cst);
     }
 
-    // ---- bytes ------------------------------------------------------------------------------------------------
+    // ---- bytes
+    // ------------------------------------------------------------------------------------------------
     void put_bytes(void* dst, const void* src, std::size_t bytes, int pe, bool blocking = true) const {
         if (bytes == 0) return check_pe(pe);
         const int slot = route(dst, bytes, pe);
-        if (slot >= 0) [[likely]] copy(window_.at(dst, slot), src, bytes);
-        else put_routed(*state_, dst, src, bytes, pe, blocking);
+        if (slot >= 0) [[likely]]
+            copy(window_.at(dst, slot), src, bytes);
+        else
+            put_routed(*state_, dst, src, bytes, pe, blocking);
     }
     void get_bytes(void* dst, const void* src, std::size_t bytes, int pe, bool blocking = true) const {
         if (bytes == 0) return check_pe(pe);
         const int slot = route(src, bytes, pe);
-        if (slot >= 0) [[likely]] copy(dst, window_.at(src, slot), bytes);
-        else get_routed(*state_, dst, src, bytes, pe, blocking);
+        if (slot >= 0) [[likely]]
+            copy(dst, window_.at(src, slot), bytes);
+        else
+            get_routed(*state_, dst, src, bytes, pe, blocking);
     }
-    void put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal, std::uint64_t value,
-                          SignalOp op, int pe) const {
+    void put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
+                          std::uint64_t value, SignalOp op, int pe) const {
         if (bytes != 0) {
             const int slot = route(dst, bytes, pe);
-            if (slot >= 0) [[likely]] copy_for_reader(window_.at(dst, slot), src, bytes, window_.nontemporal_bytes);
+            if (slot >= 0) [[likely]]
+                copy_for_reader(window_.at(dst, slot), src, bytes, window_.nontemporal_bytes);
             else {
                 put_routed(*state_, dst, src, bytes, pe, true);
                 order_routed(*state_, pe, false);
@@ -164,7 +178,8 @@ class ATOLL_API RmaOps : public ContextBase {
         signal_op(signal, value, op, pe);
     }
     void check_pe(int pe) const {
-        if (window_.check && static_cast<unsigned>(pe) >= static_cast<unsigned>(map_.n_pes)) throw_pe(pe, map_.n_pes);
+        if (window_.check && static_cast<unsigned>(pe) >= static_cast<unsigned>(map_.n_pes))
+            throw_pe(pe, map_.n_pes);
     }
 
   protected:
@@ -186,16 +201,18 @@ class ATOLL_API RmaOps : public ContextBase {
         return bytes_of<T>(span);
     }
     template <class T>
-    static void copy_blocks(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t block,
-                            std::size_t n_blocks) {
+    static void copy_blocks(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride,
+                            std::size_t block, std::size_t n_blocks) {
         for (std::size_t i = 0; i < n_blocks; ++i, dst += dst_stride, src += src_stride)
             copy(dst, src, block * sizeof(T));
     }
     void signal_op(std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe) const {
         const int slot = route(signal, sizeof *signal, pe);
-        if (window_.check && !aligned_to(signal, sizeof *signal)) [[unlikely]] throw_misaligned(signal, sizeof *signal);
+        if (window_.check && !aligned_to(signal, sizeof *signal)) [[unlikely]]
+            throw_misaligned(signal, sizeof *signal);
         if (slot < 0) [[unlikely]] {
-            atomic_routed(*state_, op == SignalOp::set ? AtomicOp::set : AtomicOp::add, DType::uint64, signal, value, 0, pe);
+            atomic_routed(*state_, op == SignalOp::set ? AtomicOp::set : AtomicOp::add, DType::uint64, signal,
+                          value, 0, pe);
         } else if (op == SignalOp::set) {
             atomic_store(window_.at(signal, slot), value);
         } else {

@@ -1,4 +1,5 @@
-// Team: an ordered set of PEs, its collectives, and how new teams are made from it (OpenSHMEM 1.6, sections 9.3, 9.11).
+// Team: an ordered set of PEs, its collectives, and how new teams are made from it (OpenSHMEM 1.6,
+// sections 9.3, 9.11).
 #pragma once
 
 #include "atoll/context.hpp"
@@ -8,11 +9,12 @@
 
 namespace atl {
 
-/// Collectives of a team are called by all its members, in the same order, with the same sizes, roots and operators
-/// (checked with ATOLL_CHECK=all). They complete locally: on return this PE's `dst` holds the result and its `src` may be
-/// reused. Arrays may be symmetric or ordinary; symmetric ones are faster. Every collective returns only what the names
-/// say; only barrier completes outstanding puts. Reductions are evaluated in PE order, so that all PEs and all runs
-/// get the same bits. A handle: copies name the same team; `destroy` is explicit and collective, the destructor is local.
+/// Collectives of a team are called by all its members, in the same order, with the same sizes, roots and
+/// operators (checked with ATOLL_CHECK=all). They complete locally: on return this PE's `dst` holds the
+/// result and its `src` may be reused. Arrays may be symmetric or ordinary; symmetric ones are faster. Every
+/// collective returns only what the names say; only barrier completes outstanding puts. Reductions are
+/// evaluated in PE order, so that all PEs and all runs get the same bits. A handle: copies name the same
+/// team; `destroy` is explicit and collective, the destructor is local.
 class ATOLL_API Team {
   public:
     Team() = default;
@@ -29,7 +31,8 @@ class ATOLL_API Team {
     /// The number that this team's `pe` has in `other`; -1 if it is not a member.
     int translate_pe(int pe, const Team& other) const;
 
-    // ---- teams from teams: collective over this team; usable at once; PEs that are not members get an empty Team ----
+    // ---- teams from teams: collective over this team; usable at once; PEs that are not members get an empty
+    // Team ----
     Team split_strided(int start, int stride, int size) const;
     /// First team: this PE's row of `xrange` consecutive PEs; second: its column.
     std::pair<Team, Team> split_2d(int xrange) const;
@@ -43,13 +46,15 @@ class ATOLL_API Team {
     /// The team's default context.
     const Context& context() const;
 
-    // ---- synchronisation --------------------------------------------------------------------------------------------
+    // ---- synchronisation
+    // --------------------------------------------------------------------------------------------
     /// All members have arrived; earlier stores of each are visible to all. Does not complete puts.
     void sync() const;
     /// quiet on the team's default context, then sync.
     void barrier() const;
 
-    // ---- data -------------------------------------------------------------------------------------------------------
+    // ---- data
+    // -------------------------------------------------------------------------------------------------------
     /// dst of every member, the root too, = src of `root`.
     template <Symmetric T>
     void broadcast(std::span<T> dst, std::span<const std::type_identity_t<T>> src, int root) const {
@@ -72,7 +77,8 @@ class ATOLL_API Team {
     }
     /// alltoall of `count` elements a block, strided: element i of block j at (j * count + i) * stride.
     template <Symmetric T>
-    void alltoalls(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t count) const {
+    void alltoalls(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride,
+                   std::size_t count) const {
         alltoalls_bytes(dst, src, dst_stride, src_stride, count, sizeof(T));
     }
     /// dst on root = src of PE 0, 1, …; dst may be empty elsewhere.
@@ -86,29 +92,45 @@ class ATOLL_API Team {
         scatter_bytes(dst.data(), dst.size_bytes(), src.data(), src.size_bytes(), root);
     }
 
-    // ---- reductions: element-wise over the members; dst may be src --------------------------------------------------
+    // ---- reductions: element-wise over the members; dst may be src
+    // --------------------------------------------------
     template <detail::HasDType T>
     void reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src, ReduceOp op) const {
         check_equal(dst.size(), src.size());
         reduce_erased(dst.data(), src.data(), src.size(), dtype<T>, op);
     }
     template <SumReducible T>
-    void sum_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const { reduce(dst, src, ReduceOp::sum); }
+    void sum_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
+        reduce(dst, src, ReduceOp::sum);
+    }
     template <SumReducible T>
-    void prod_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const { reduce(dst, src, ReduceOp::prod); }
+    void prod_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
+        reduce(dst, src, ReduceOp::prod);
+    }
     template <Ordered T>
-    void min_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const { reduce(dst, src, ReduceOp::min); }
+    void min_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
+        reduce(dst, src, ReduceOp::min);
+    }
     template <Ordered T>
-    void max_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const { reduce(dst, src, ReduceOp::max); }
+    void max_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
+        reduce(dst, src, ReduceOp::max);
+    }
     template <BitwiseReducible T>
-    void and_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const { reduce(dst, src, ReduceOp::bit_and); }
+    void and_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
+        reduce(dst, src, ReduceOp::bit_and);
+    }
     template <BitwiseReducible T>
-    void or_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const { reduce(dst, src, ReduceOp::bit_or); }
+    void or_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
+        reduce(dst, src, ReduceOp::bit_or);
+    }
     template <BitwiseReducible T>
-    void xor_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const { reduce(dst, src, ReduceOp::bit_xor); }
+    void xor_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
+        reduce(dst, src, ReduceOp::bit_xor);
+    }
     /// Result on `root` only; dst may be empty elsewhere.
     template <detail::HasDType T>
-    void reduce_to(std::span<T> dst, std::span<const std::type_identity_t<T>> src, ReduceOp op, int root) const {
+    void reduce_to(std::span<T> dst, std::span<const std::type_identity_t<T>> src, ReduceOp op,
+                   int root) const {
         reduce_to_erased(dst.data(), dst.size(), src.data(), src.size(), dtype<T>, op, root);
     }
     /// dst = block my_pe of the reduction; src holds n_pes blocks of dst's size.
@@ -129,27 +151,35 @@ class ATOLL_API Team {
         scan_erased(dst.data(), src.data(), src.size(), dtype<T>, ReduceOp::sum, false);
     }
 
-    // ---- two-sided: matched in order between a pair -----------------------------------------------------------------
-    template <Symmetric T>
-    void send(std::span<const T> src, int pe) const { send_bytes(src.data(), src.size_bytes(), pe); }
-    template <Symmetric T>
-    void recv(std::span<T> dst, int pe) const { recv_bytes(dst.data(), dst.size_bytes(), pe); }
+    // ---- two-sided: matched in order between a pair
+    // -----------------------------------------------------------------
+    template <Symmetric T> void send(std::span<const T> src, int pe) const {
+        send_bytes(src.data(), src.size_bytes(), pe);
+    }
+    template <Symmetric T> void recv(std::span<T> dst, int pe) const {
+        recv_bytes(dst.data(), dst.size_bytes(), pe);
+    }
 
-    // ---- erased forms, for fronts that learn types at run time. Errors as above -------------------------------------
-    void broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes, int root) const;
+    // ---- erased forms, for fronts that learn types at run time. Errors as above
+    // -------------------------------------
+    void broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
+                         int root) const;
     void fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const;
     std::size_t collect_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const;
     void alltoall_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const;
-    void alltoalls_bytes(void* dst, const void* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t count,
-                         std::size_t element_bytes) const;
-    void gather_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes, int root) const;
-    void scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes, int root) const;
+    void alltoalls_bytes(void* dst, const void* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride,
+                         std::size_t count, std::size_t element_bytes) const;
+    void gather_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
+                      int root) const;
+    void scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
+                       int root) const;
     void reduce_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op) const;
-    void reduce_to_erased(void* dst, std::size_t dst_count, const void* src, std::size_t count, DType type, ReduceOp op,
-                          int root) const;
-    void reduce_scatter_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count, DType type,
-                               ReduceOp op) const;
-    void scan_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op, bool inclusive) const;
+    void reduce_to_erased(void* dst, std::size_t dst_count, const void* src, std::size_t count, DType type,
+                          ReduceOp op, int root) const;
+    void reduce_scatter_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,
+                               DType type, ReduceOp op) const;
+    void scan_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op,
+                     bool inclusive) const;
     void send_bytes(const void* src, std::size_t bytes, int pe) const;
     void recv_bytes(void* dst, std::size_t bytes, int pe) const;
 
@@ -162,7 +192,9 @@ class ATOLL_API Team {
 class ATOLL_API MessageGroup {
   public:
     explicit MessageGroup(Team team) : team_(std::move(team)) {}
-    void send_bytes(const void* src, std::size_t bytes, int pe) { messages_.push_back({const_cast<void*>(src), bytes, pe, true}); }
+    void send_bytes(const void* src, std::size_t bytes, int pe) {
+        messages_.push_back({const_cast<void*>(src), bytes, pe, true});
+    }
     void recv_bytes(void* dst, std::size_t bytes, int pe) { messages_.push_back({dst, bytes, pe, false}); }
     void run();
 

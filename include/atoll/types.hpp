@@ -11,10 +11,19 @@ namespace atl {
 
 /// Element types that atomics and reductions know. RMA moves bytes and needs none of them.
 enum class DType : std::uint8_t {
-    int8, int16, int32, int64,
-    uint8, uint16, uint32, uint64,
-    float32, float64, long_double,
-    complex64, complex128,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    float32,
+    float64,
+    long_double,
+    complex64,
+    complex128,
     boolean,
 };
 inline constexpr int dtype_count = 14;
@@ -29,7 +38,18 @@ enum class Compare : std::uint8_t { eq, ne, gt, ge, lt, le };
 enum class SignalOp : std::uint8_t { set, add };
 
 enum class AtomicOp : std::uint8_t {
-    fetch, set, swap, compare_swap, add, fetch_add, bit_and, fetch_and, bit_or, fetch_or, bit_xor, fetch_xor,
+    fetch,
+    set,
+    swap,
+    compare_swap,
+    add,
+    fetch_add,
+    bit_and,
+    fetch_and,
+    bit_or,
+    fetch_or,
+    bit_xor,
+    fetch_xor,
 };
 
 /// Anything that may stand in symmetric memory: moved as bytes, no pointers into the PE's own address space.
@@ -38,12 +58,13 @@ concept Symmetric = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
 
 /// fetch, set and swap: 32- and 64-bit integers, float and double (OpenSHMEM 1.6, extended AMO types).
 template <class T>
-concept ExtendedAtomic = (std::integral<T> || std::same_as<T, float> || std::same_as<T, double>) &&
-                         (sizeof(T) == 4 || sizeof(T) == 8) && !std::same_as<T, bool>;
+concept ExtendedAtomic = (std::integral<T> || std::same_as<T, float> ||
+                          std::same_as<T, double>)&&(sizeof(T) == 4 || sizeof(T) == 8) &&
+                         !std::same_as<T, bool>;
 
 /// compare_swap: 32- and 64-bit integers (OpenSHMEM 1.6, standard AMO types).
 template <class T>
-concept StandardAtomic = std::integral<T> && (sizeof(T) == 4 || sizeof(T) == 8);
+concept StandardAtomic = std::integral<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
 
 /// inc and add: the standard types, and float and double as Atoll's extension.
 template <class T>
@@ -57,35 +78,45 @@ template <class T>
 concept Waitable = std::integral<T> && !std::same_as<T, bool>;
 
 namespace detail {
-template <class T>
-consteval DType dtype_of() {
-    if constexpr (std::same_as<T, bool>) return DType::boolean;
-    else if constexpr (std::same_as<T, float>) return DType::float32;
-    else if constexpr (std::same_as<T, double>) return DType::float64;
-    else if constexpr (std::same_as<T, long double>) return DType::long_double;
-    else if constexpr (std::same_as<T, std::complex<float>>) return DType::complex64;
-    else if constexpr (std::same_as<T, std::complex<double>>) return DType::complex128;
+template <class T> consteval DType dtype_of() {
+    if constexpr (std::same_as<T, bool>)
+        return DType::boolean;
+    else if constexpr (std::same_as<T, float>)
+        return DType::float32;
+    else if constexpr (std::same_as<T, double>)
+        return DType::float64;
+    else if constexpr (std::same_as<T, long double>)
+        return DType::long_double;
+    else if constexpr (std::same_as<T, std::complex<float>>)
+        return DType::complex64;
+    else if constexpr (std::same_as<T, std::complex<double>>)
+        return DType::complex128;
     else if constexpr (std::integral<T> && std::is_signed_v<T>)
-        return sizeof(T) == 1 ? DType::int8 : sizeof(T) == 2 ? DType::int16 : sizeof(T) == 4 ? DType::int32 : DType::int64;
+        return sizeof(T) == 1   ? DType::int8
+               : sizeof(T) == 2 ? DType::int16
+               : sizeof(T) == 4 ? DType::int32
+                                : DType::int64;
     else if constexpr (std::integral<T>)
-        return sizeof(T) == 1 ? DType::uint8 : sizeof(T) == 2 ? DType::uint16 : sizeof(T) == 4 ? DType::uint32 : DType::uint64;
+        return sizeof(T) == 1   ? DType::uint8
+               : sizeof(T) == 2 ? DType::uint16
+               : sizeof(T) == 4 ? DType::uint32
+                                : DType::uint64;
 }
 
 template <class T>
 concept HasDType = std::integral<T> || std::floating_point<T> || std::same_as<T, std::complex<float>> ||
-                   std::same_as<T, std::complex<double>>;
+    std::same_as<T, std::complex<double>>;
 }  // namespace detail
 
 /// The DType of a C++ arithmetic or complex type.
-template <detail::HasDType T>
-inline constexpr DType dtype = detail::dtype_of<T>();
+template <detail::HasDType T> inline constexpr DType dtype = detail::dtype_of<T>();
 
 /// sum and prod: every arithmetic type and complex.
 template <class T>
 concept SumReducible = detail::HasDType<T> && !std::same_as<T, bool>;
 /// min and max: everything ordered.
 template <class T>
-concept Ordered = (std::integral<T> || std::floating_point<T>) && !std::same_as<T, bool>;
+concept Ordered = (std::integral<T> || std::floating_point<T>)&&!std::same_as<T, bool>;
 /// and, or, xor: integers and bool (bool is logical).
 template <class T>
 concept BitwiseReducible = std::integral<T>;

@@ -1,8 +1,10 @@
-// Point-to-point synchronisation (OpenSHMEM 1.6, section 9.12): wait and test on this PE's own symmetric words.
+// Point-to-point synchronisation (OpenSHMEM 1.6, section 9.12): wait and test on this PE's own symmetric
+// words.
 //
-// All acquire: what the updating PE had ordered before its update is visible on return. `status`, where given, excludes
-// the words whose entry is not 0; null means all. A wait longer than `timeout_s` (negative: ATOLL_WAIT_TIMEOUT, 0 there
-// meaning for ever) throws Error(timeout) naming what it waited for; so does the end of every PE that could end it.
+// All acquire: what the updating PE had ordered before its update is visible on return. `status`, where
+// given, excludes the words whose entry is not 0; null means all. A wait longer than `timeout_s` (negative:
+// ATOLL_WAIT_TIMEOUT, 0 there meaning for ever) throws Error(timeout) naming what it waited for; so does the
+// end of every PE that could end it.
 #pragma once
 
 #include "atoll/atomics.hpp"
@@ -23,78 +25,97 @@ class ATOLL_API WaitOps : public AtomicOps {
         check_local(word, sizeof(T));
         T found{};
         WaitReason reason = reason_for(word, cmp, value, "wait_until");
-        wait(*job_, spins_, reason, timeout_s, [&] { return compare(found = atomic_load(word), cmp, value); });
+        wait(*job_, spins_, reason, timeout_s,
+             [&] { return compare(found = atomic_load(word), cmp, value); });
         return found;
     }
     /// wait_until on a signal word.
-    std::uint64_t signal_wait_until(const std::uint64_t* signal, Compare cmp, std::uint64_t value, double timeout_s = -1) const {
+    std::uint64_t signal_wait_until(const std::uint64_t* signal, Compare cmp, std::uint64_t value,
+                                    double timeout_s = -1) const {
         check_local(signal, sizeof *signal);
         std::uint64_t found = 0;
         WaitReason reason = reason_for(signal, cmp, value, "signal_wait_until");
-        wait(*job_, spins_, reason, timeout_s, [&] { return compare(found = atomic_load(signal), cmp, value); });
+        wait(*job_, spins_, reason, timeout_s,
+             [&] { return compare(found = atomic_load(signal), cmp, value); });
         return found;
     }
-    template <Waitable T>
-    bool test(const T* word, Compare cmp, std::type_identity_t<T> value) const {
+    template <Waitable T> bool test(const T* word, Compare cmp, std::type_identity_t<T> value) const {
         check_local(word, sizeof(T));
         return compare(atomic_load(word), cmp, value);
     }
 
     /// All not excluded words satisfy. An empty set is satisfied.
     template <Waitable T>
-    void wait_until_all(const T* words, std::size_t n, const int* status, Compare cmp, std::type_identity_t<T> value,
-                        double timeout_s = -1) const {
-        wait_all(words, n, status, cmp, [=](std::size_t) { return value; }, "wait_until_all", timeout_s);
+    void wait_until_all(const T* words, std::size_t n, const int* status, Compare cmp,
+                        std::type_identity_t<T> value, double timeout_s = -1) const {
+        wait_all(
+            words, n, status, cmp, [=](std::size_t) { return value; }, "wait_until_all", timeout_s);
     }
     template <Waitable T>
     void wait_until_all_vector(const T* words, std::size_t n, const int* status, Compare cmp, const T* values,
                                double timeout_s = -1) const {
-        wait_all(words, n, status, cmp, [=](std::size_t i) { return values[i]; }, "wait_until_all_vector", timeout_s);
+        wait_all(
+            words, n, status, cmp, [=](std::size_t i) { return values[i]; }, "wait_until_all_vector",
+            timeout_s);
     }
     template <Waitable T>
-    bool test_all(const T* words, std::size_t n, const int* status, Compare cmp, std::type_identity_t<T> value) const {
+    bool test_all(const T* words, std::size_t n, const int* status, Compare cmp,
+                  std::type_identity_t<T> value) const {
         check_local(words, bytes_of<T>(n));
-        return first_unsatisfied(words, n, status, cmp, [=](std::size_t) { return value; }, 0) == n;
+        return first_unsatisfied(
+                   words, n, status, cmp, [=](std::size_t) { return value; }, 0) == n;
     }
     template <Waitable T>
-    bool test_all_vector(const T* words, std::size_t n, const int* status, Compare cmp, const T* values) const {
+    bool test_all_vector(const T* words, std::size_t n, const int* status, Compare cmp,
+                         const T* values) const {
         check_local(words, bytes_of<T>(n));
-        return first_unsatisfied(words, n, status, cmp, [=](std::size_t i) { return values[i]; }, 0) == n;
+        return first_unsatisfied(
+                   words, n, status, cmp, [=](std::size_t i) { return values[i]; }, 0) == n;
     }
 
-    /// Index of one satisfying word, in turn, so that every satisfying word is reported in time; `none` for an empty set.
+    /// Index of one satisfying word, in turn, so that every satisfying word is reported in time; `none` for
+    /// an empty set.
     template <Waitable T>
-    std::size_t wait_until_any(const T* words, std::size_t n, const int* status, Compare cmp, std::type_identity_t<T> value,
-                               double timeout_s = -1) const {
-        return wait_any(words, n, status, cmp, [=](std::size_t) { return value; }, "wait_until_any", timeout_s);
+    std::size_t wait_until_any(const T* words, std::size_t n, const int* status, Compare cmp,
+                               std::type_identity_t<T> value, double timeout_s = -1) const {
+        return wait_any(
+            words, n, status, cmp, [=](std::size_t) { return value; }, "wait_until_any", timeout_s);
     }
     template <Waitable T>
-    std::size_t wait_until_any_vector(const T* words, std::size_t n, const int* status, Compare cmp, const T* values,
-                                      double timeout_s = -1) const {
-        return wait_any(words, n, status, cmp, [=](std::size_t i) { return values[i]; }, "wait_until_any_vector", timeout_s);
+    std::size_t wait_until_any_vector(const T* words, std::size_t n, const int* status, Compare cmp,
+                                      const T* values, double timeout_s = -1) const {
+        return wait_any(
+            words, n, status, cmp, [=](std::size_t i) { return values[i]; }, "wait_until_any_vector",
+            timeout_s);
     }
     template <Waitable T>
-    std::size_t test_any(const T* words, std::size_t n, const int* status, Compare cmp, std::type_identity_t<T> value) const {
+    std::size_t test_any(const T* words, std::size_t n, const int* status, Compare cmp,
+                         std::type_identity_t<T> value) const {
         check_local(words, bytes_of<T>(n));
-        return find_any(words, n, status, cmp, [=](std::size_t) { return value; }, next_start(n));
+        return find_any(
+            words, n, status, cmp, [=](std::size_t) { return value; }, next_start(n));
     }
     template <Waitable T>
-    std::size_t test_any_vector(const T* words, std::size_t n, const int* status, Compare cmp, const T* values) const {
+    std::size_t test_any_vector(const T* words, std::size_t n, const int* status, Compare cmp,
+                                const T* values) const {
         check_local(words, bytes_of<T>(n));
-        return find_any(words, n, status, cmp, [=](std::size_t i) { return values[i]; }, next_start(n));
+        return find_any(
+            words, n, status, cmp, [=](std::size_t i) { return values[i]; }, next_start(n));
     }
 
     /// Fills `indices` with all words that satisfy now, at least one; returns how many; 0 for an empty set.
     template <Waitable T>
-    std::size_t wait_until_some(const T* words, std::size_t n, std::size_t* indices, const int* status, Compare cmp,
-                                std::type_identity_t<T> value, double timeout_s = -1) const {
-        return wait_some(words, n, indices, status, cmp, [=](std::size_t) { return value; }, "wait_until_some", timeout_s);
+    std::size_t wait_until_some(const T* words, std::size_t n, std::size_t* indices, const int* status,
+                                Compare cmp, std::type_identity_t<T> value, double timeout_s = -1) const {
+        return wait_some(
+            words, n, indices, status, cmp, [=](std::size_t) { return value; }, "wait_until_some", timeout_s);
     }
     template <Waitable T>
-    std::size_t wait_until_some_vector(const T* words, std::size_t n, std::size_t* indices, const int* status, Compare cmp,
-                                       const T* values, double timeout_s = -1) const {
-        return wait_some(words, n, indices, status, cmp, [=](std::size_t i) { return values[i]; }, "wait_until_some_vector",
-                         timeout_s);
+    std::size_t wait_until_some_vector(const T* words, std::size_t n, std::size_t* indices, const int* status,
+                                       Compare cmp, const T* values, double timeout_s = -1) const {
+        return wait_some(
+            words, n, indices, status, cmp, [=](std::size_t i) { return values[i]; },
+            "wait_until_some_vector", timeout_s);
     }
     template <Waitable T>
     std::size_t test_some(const T* words, std::size_t n, std::size_t* indices, const int* status, Compare cmp,
@@ -103,8 +124,8 @@ class ATOLL_API WaitOps : public AtomicOps {
         return find_some(words, n, indices, status, cmp, [=](std::size_t) { return value; });
     }
     template <Waitable T>
-    std::size_t test_some_vector(const T* words, std::size_t n, std::size_t* indices, const int* status, Compare cmp,
-                                 const T* values) const {
+    std::size_t test_some_vector(const T* words, std::size_t n, std::size_t* indices, const int* status,
+                                 Compare cmp, const T* values) const {
         check_local(words, bytes_of<T>(n));
         return find_some(words, n, indices, status, cmp, [=](std::size_t i) { return values[i]; });
     }
@@ -130,18 +151,21 @@ class ATOLL_API WaitOps : public AtomicOps {
         reason.compare = cmp;
         return reason;
     }
-    static bool included(const int* status, std::size_t i) noexcept { return status == nullptr || status[i] == 0; }
+    static bool included(const int* status, std::size_t i) noexcept {
+        return status == nullptr || status[i] == 0;
+    }
     static std::size_t next_start(std::size_t n) noexcept;  // rotates, for fairness
 
     template <class T, class Value>
-    static std::size_t first_unsatisfied(const T* words, std::size_t n, const int* status, Compare cmp, Value value,
-                                         std::size_t from) {
+    static std::size_t first_unsatisfied(const T* words, std::size_t n, const int* status, Compare cmp,
+                                         Value value, std::size_t from) {
         for (std::size_t i = from; i < n; ++i)
             if (included(status, i) && !compare(atomic_load(words + i), cmp, value(i))) return i;
         return n;
     }
     template <class T, class Value>
-    static std::size_t find_any(const T* words, std::size_t n, const int* status, Compare cmp, Value value, std::size_t start) {
+    static std::size_t find_any(const T* words, std::size_t n, const int* status, Compare cmp, Value value,
+                                std::size_t start) {
         for (std::size_t k = 0; k < n; ++k) {
             const std::size_t i = start + k < n ? start + k : start + k - n;
             if (included(status, i) && compare(atomic_load(words + i), cmp, value(i))) return i;
@@ -149,8 +173,8 @@ class ATOLL_API WaitOps : public AtomicOps {
         return none;
     }
     template <class T, class Value>
-    static std::size_t find_some(const T* words, std::size_t n, std::size_t* indices, const int* status, Compare cmp,
-                                 Value value) {
+    static std::size_t find_some(const T* words, std::size_t n, std::size_t* indices, const int* status,
+                                 Compare cmp, Value value) {
         std::size_t count = 0;
         for (std::size_t i = 0; i < n; ++i)
             if (included(status, i) && compare(atomic_load(words + i), cmp, value(i))) indices[count++] = i;
@@ -163,34 +187,37 @@ class ATOLL_API WaitOps : public AtomicOps {
     }
 
     template <class T, class Value>
-    void wait_all(const T* words, std::size_t n, const int* status, Compare cmp, Value value, const char* operation,
-                  double timeout_s) const {
+    void wait_all(const T* words, std::size_t n, const int* status, Compare cmp, Value value,
+                  const char* operation, double timeout_s) const {
         check_local(words, bytes_of<T>(n));
         // A word that satisfied once counts: the standard asks that each did, not that all do at one moment.
         for (std::size_t i = 0; (i = first_unsatisfied(words, n, status, cmp, value, i)) < n;) {
             WaitReason reason = reason_for(words + i, cmp, value(i), operation);
-            wait(*job_, spins_, reason, timeout_s, [&] { return compare(atomic_load(words + i), cmp, value(i)); });
+            wait(*job_, spins_, reason, timeout_s,
+                 [&] { return compare(atomic_load(words + i), cmp, value(i)); });
         }
     }
     template <class T, class Value>
-    std::size_t wait_any(const T* words, std::size_t n, const int* status, Compare cmp, Value value, const char* operation,
-                         double timeout_s) const {
+    std::size_t wait_any(const T* words, std::size_t n, const int* status, Compare cmp, Value value,
+                         const char* operation, double timeout_s) const {
         check_local(words, bytes_of<T>(n));
         if (!any_included(n, status)) return none;
         const std::size_t start = next_start(n);
         std::size_t found = none;
         WaitReason reason = reason_for(words, cmp, value(0), operation);
-        wait(*job_, spins_, reason, timeout_s, [&] { return (found = find_any(words, n, status, cmp, value, start)) != none; });
+        wait(*job_, spins_, reason, timeout_s,
+             [&] { return (found = find_any(words, n, status, cmp, value, start)) != none; });
         return found;
     }
     template <class T, class Value>
-    std::size_t wait_some(const T* words, std::size_t n, std::size_t* indices, const int* status, Compare cmp, Value value,
-                          const char* operation, double timeout_s) const {
+    std::size_t wait_some(const T* words, std::size_t n, std::size_t* indices, const int* status, Compare cmp,
+                          Value value, const char* operation, double timeout_s) const {
         check_local(words, bytes_of<T>(n));
         if (!any_included(n, status)) return 0;
         std::size_t count = 0;
         WaitReason reason = reason_for(words, cmp, value(0), operation);
-        wait(*job_, spins_, reason, timeout_s, [&] { return (count = find_some(words, n, indices, status, cmp, value)) != 0; });
+        wait(*job_, spins_, reason, timeout_s,
+             [&] { return (count = find_some(words, n, indices, status, cmp, value)) != 0; });
         return count;
     }
 };

@@ -1,4 +1,5 @@
-// The library's own shared memory: one arena a PE, behind its heap. Only its owner allocates; everybody loads and stores.
+// The library's own shared memory: one arena a PE, behind its heap. Only its owner allocates; everybody loads
+// and stores.
 #include "common/text.hpp"
 #include "core/job_state.hpp"
 
@@ -10,11 +11,12 @@ void* JobState::arena_allocate(std::size_t bytes) {
     std::lock_guard lock(arena_mutex_);
     const auto block = arena_->allocate(bytes, heap::Allocator::granule);
     if (!block)
-        throw Error(ErrorCode::out_of_memory,
-                    "Atoll's own shared memory of PE " + std::to_string(pe_) + " is used up: " + common::bytes_text(bytes) +
-                        " wanted, " + common::bytes_text(arena_->largest_free_bytes()) + " free of " +
-                        common::bytes_text(arena_->limit_bytes()) +
-                        "; destroy teams that are no longer used, or raise ATOLL_HEAP_SIZE, which raises this too.");
+        throw Error(
+            ErrorCode::out_of_memory,
+            "Atoll's own shared memory of PE " + std::to_string(pe_) + " is used up: " +
+                common::bytes_text(bytes) + " wanted, " + common::bytes_text(arena_->largest_free_bytes()) +
+                " free of " + common::bytes_text(arena_->limit_bytes()) +
+                "; destroy teams that are no longer used, or raise ATOLL_HEAP_SIZE, which raises this too.");
     char* address = window_.mine + mapping_->layout().arena_offset() + block->offset;
     if (!block->untouched) std::memset(address, 0, bytes);
     return address;
@@ -22,7 +24,8 @@ void* JobState::arena_allocate(std::size_t bytes) {
 
 void JobState::arena_free(void* block) noexcept {
     std::lock_guard lock(arena_mutex_);
-    arena_->free(static_cast<std::size_t>(static_cast<char*>(block) - window_.mine) - mapping_->layout().arena_offset());
+    arena_->free(static_cast<std::size_t>(static_cast<char*>(block) - window_.mine) -
+                 mapping_->layout().arena_offset());
 }
 
 std::uint64_t JobState::arena_offset(const void* address) const {

@@ -28,7 +28,9 @@ Context::Context(std::shared_ptr<core::ContextState> state) {
     state_ = std::move(state);
 }
 
-void* Context::pointer(void* symmetric, int slot) const noexcept { return slot >= 0 ? window_.at(static_cast<char*>(symmetric), slot) : nullptr; }
+void* Context::pointer(void* symmetric, int slot) const noexcept {
+    return slot >= 0 ? window_.at(static_cast<char*>(symmetric), slot) : nullptr;
+}
 
 namespace detail {
 
@@ -44,26 +46,34 @@ transport::Completion completion(bool blocking) {
 
 }  // namespace
 
-void put_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe, bool blocking) {
-    ctx.job().transport()->put(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, dst), src, bytes, completion(blocking));
+void put_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
+                bool blocking) {
+    ctx.job().transport()->put(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, dst), src, bytes,
+                               completion(blocking));
 }
 
-void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe, bool blocking) {
-    ctx.job().transport()->get(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, src), dst, bytes, completion(blocking));
+void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
+                bool blocking) {
+    ctx.job().transport()->get(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, src), dst, bytes,
+                               completion(blocking));
 }
 
 std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
                             std::uint64_t compare, int pe) {
-    return ctx.job().transport()->atomic(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, dst), op, type, value, compare);
+    return ctx.job().transport()->atomic(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, dst), op, type,
+                                         value, compare);
 }
 
 void order_routed(core::ContextState& ctx, int pe, bool quiet) {
     const int world_pe = pe < 0 ? -1 : ctx.team().world_pe(pe);
-    if (quiet) ctx.job().transport()->quiet(ctx.id(), world_pe);
-    else ctx.job().transport()->fence(ctx.id(), world_pe);
+    if (quiet)
+        ctx.job().transport()->quiet(ctx.id(), world_pe);
+    else
+        ctx.job().transport()->fence(ctx.id(), world_pe);
 }
 
-std::uint64_t AtomicOps::atomic_erased(AtomicOp op, DType type, void* dst, std::uint64_t value, std::uint64_t compare, int pe) const {
+std::uint64_t AtomicOps::atomic_erased(AtomicOp op, DType type, void* dst, std::uint64_t value,
+                                       std::uint64_t compare, int pe) const {
     const std::size_t bytes = size_of(type);
     const int slot = route(dst, bytes, pe);
     if (window_.check && !aligned_to(dst, bytes)) throw_misaligned(dst, bytes);
@@ -74,14 +84,21 @@ std::uint64_t AtomicOps::atomic_erased(AtomicOp op, DType type, void* dst, std::
             to_word(atomic_apply(op, window_.at(static_cast<T*>(dst), slot), word(value), word(compare))));
     };
     switch (type) {
-        case DType::int32: return apply(std::int32_t{});
-        case DType::uint32: return apply(std::uint32_t{});
-        case DType::int64: return apply(std::int64_t{});
-        case DType::uint64: return apply(std::uint64_t{});
-        case DType::float32: return apply(float{});
-        case DType::float64: return apply(double{});
+        case DType::int32:
+            return apply(std::int32_t{});
+        case DType::uint32:
+            return apply(std::uint32_t{});
+        case DType::int64:
+            return apply(std::int64_t{});
+        case DType::uint64:
+            return apply(std::uint64_t{});
+        case DType::float32:
+            return apply(float{});
+        case DType::float64:
+            return apply(double{});
         default:
-            throw Error(ErrorCode::dtype_mismatch, "Atomics work on 32- and 64-bit integers, float and double.");
+            throw Error(ErrorCode::dtype_mismatch,
+                        "Atomics work on 32- and 64-bit integers, float and double.");
     }
 }
 

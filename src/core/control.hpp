@@ -1,5 +1,6 @@
-// The shared control block of a team: words by which its members meet. It stands in the arena of the team's first
-// member; all members load and store it. Every word has a cache line of its own, with the data it announces.
+// The shared control block of a team: words by which its members meet. It stands in the arena of the team's
+// first member; all members load and store it. Every word has a cache line of its own, with the data it
+// announces.
 #pragma once
 
 #include "atoll/detail/wait.hpp"
@@ -36,15 +37,17 @@ struct MemberBlock {
 };
 
 struct ControlBlock {
-    SyncLine count;           ///< arrivals at the current sync, when PEs outnumber cores
-    SyncLine release;         ///< its epoch once all have arrived
+    SyncLine count;    ///< arrivals at the current sync, when PEs outnumber cores
+    SyncLine release;  ///< its epoch once all have arrived
     SyncLine exchange_count;
     SyncLine exchange_release;
-    SyncLine left;            ///< members that destroyed the team
+    SyncLine left;  ///< members that destroyed the team
     // MemberBlock[n] follows
 
     MemberBlock& member(int i) { return reinterpret_cast<MemberBlock*>(this + 1)[i]; }
-    static std::size_t bytes(int n) { return sizeof(ControlBlock) + sizeof(MemberBlock) * static_cast<std::size_t>(n); }
+    static std::size_t bytes(int n) {
+        return sizeof(ControlBlock) + sizeof(MemberBlock) * static_cast<std::size_t>(n);
+    }
 };
 
 /// Publishes `value` and wakes sleepers. A full barrier, so that it cannot miss one that is about to sleep.

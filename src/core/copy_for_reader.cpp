@@ -1,5 +1,5 @@
-// Copies whose data another core reads next. From a measured size on (design, section 6) they bypass the cache: a peer
-// that reads lines which are dirty in our cache gets them at a tenth of memory's speed.
+// Copies whose data another core reads next. From a measured size on (design, section 6) they bypass the
+// cache: a peer that reads lines which are dirty in our cache gets them at a tenth of memory's speed.
 #include "atoll/detail/context_base.hpp"
 
 #include <cstring>
@@ -38,9 +38,11 @@ void stream(char* dst, const char* src, std::size_t bytes) noexcept {
 #endif
 }  // namespace
 
-void copy_for_reader(void* dst, const void* src, std::size_t bytes, [[maybe_unused]] std::size_t nontemporal_bytes) noexcept {
+void copy_for_reader(void* dst, const void* src, std::size_t bytes,
+                     [[maybe_unused]] std::size_t nontemporal_bytes) noexcept {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-    if (bytes >= nontemporal_bytes) return stream(static_cast<char*>(dst), static_cast<const char*>(src), bytes);
+    if (bytes >= nontemporal_bytes)
+        return stream(static_cast<char*>(dst), static_cast<const char*>(src), bytes);
 #endif
     copy(dst, src, bytes);
 }

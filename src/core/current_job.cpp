@@ -1,5 +1,8 @@
-// The process's current job: the one place where the library keeps global state, for fronts that pass no object.
+// The process's current job: the one place where the library keeps global state, for fronts that pass no
+// object.
 #include "atoll/job.hpp"
+
+#include <pthread.h>
 
 #include <atomic>
 #include <memory>
@@ -12,9 +15,42 @@ std::mutex mutex;
 std::unique_ptr<Job> owned;
 std::atomic<Job*> current{nullptr};
 int count = 0;
+int forked_from_pe = -1;
+
+/// In a forked child: the parent stays the PE. The child's copy is leaked, since ending it would speak for
+/// the parent.
+void forget_in_child() {
+    if (!owned) return;
+    forked_from_pe = owned->my_pe();
+    static_cast<void>(owned.release());
+    current.store(nullptr, std::memory_order_release);
+    count = 0;
+}
+
+void watch_forks() {
+    static const int once = ::pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); },
+                                             [] {
+                                                 forget_in_child();
+                                                 mutex.unlock();
+                                             });
+    static_cast<void>(once);
+}
+
+[[noreturn]] void throw_not_initialized() {
+    if (forked_from_pe >= 0)
+        throw Error(ErrorCode::not_initialized, "This process was forked by PE " +
+                                                    std::to_string(forked_from_pe) +
+                                                    " after init; only the parent is a PE. Start other "
+                                                    "programs with exec (subprocess), or fork before init.");
+    throw Error(ErrorCode::not_initialized,
+                "Atoll is not initialized in this process: call atoll::init() (atoll.init() in Python) "
+                "first, and nothing "
+                "after the last finalize().");
+}
 }  // namespace
 
 Job& init(const JobOptions& options) {
+    watch_forks();
     std::lock_guard lock(mutex);
     if (count == 0) {
         owned = std::make_unique<Job>(options);
@@ -28,7 +64,8 @@ void finalize() {
     std::lock_guard lock(mutex);
     if (count == 0)
         throw Error(ErrorCode::not_initialized,
-                    "finalize was called more often than init; each init needs one finalize, the last one ends the job.");
+                    "finalize was called more often than init; each init needs one finalize, the last one "
+                    "ends the job.");
     if (count == 1) owned->finalize();
     if (--count == 0) {
         current.store(nullptr, std::memory_order_release);
@@ -40,10 +77,7 @@ bool is_initialized() noexcept { return current.load(std::memory_order_acquire) 
 
 Job& current_job() {
     Job* job = current.load(std::memory_order_acquire);
-    if (!job)
-        throw Error(ErrorCode::not_initialized,
-                    "Atoll is not initialized in this process: call atoll::init() (atoll.init() in Python) first, and nothing "
-                    "after the last finalize().");
+    if (!job) throw_not_initialized();
     return *job;
 }
 

@@ -9,8 +9,9 @@ using common::address_text;
 using common::bytes_text;
 
 void throw_pe(int pe, int n_pes) {
-    throw Error(ErrorCode::pe, "PE " + std::to_string(pe) + " does not exist: the team has " + std::to_string(n_pes) +
-                                   (n_pes == 1 ? " PE, number 0." : " PEs, 0 to " + std::to_string(n_pes - 1) + "."));
+    throw Error(ErrorCode::pe,
+                "PE " + std::to_string(pe) + " does not exist: the team has " + std::to_string(n_pes) +
+                    (n_pes == 1 ? " PE, number 0." : " PEs, 0 to " + std::to_string(n_pes - 1) + "."));
 }
 
 void throw_not_symmetric(const Window& window, const void* address, std::size_t bytes) {
@@ -19,30 +20,36 @@ void throw_not_symmetric(const Window& window, const void* address, std::size_t 
     std::string text = bytes_text(bytes) + " at " + address_text(address) + " ";
     if (distance >= 0 && static_cast<std::size_t>(distance) < window.heap_bytes) {
         text += "reach past the end of the symmetric heap (" + bytes_text(window.heap_bytes) + ")";
-    } else if (const auto slot = window.my_slot + (distance >= 0 ? distance / stride : -((stride - 1 - distance) / stride));
+    } else if (const auto slot =
+                   window.my_slot + (distance >= 0 ? distance / stride : -((stride - 1 - distance) / stride));
                slot >= 0 && slot < window.n_slots && slot != window.my_slot) {
         text += "are PE " + std::to_string(slot) + "'s memory seen through the window, not this PE's";
     } else {
         text += "are not in the symmetric heap";
     }
-    throw Error(ErrorCode::not_symmetric,
-                text + "; pass an address in this PE's own symmetric memory (from allocate, malloc or a SymmetricArray) and the "
-                       "number of the PE that is meant.");
+    throw Error(ErrorCode::not_symmetric, text +
+                                              "; pass an address in this PE's own symmetric memory (from "
+                                              "allocate, malloc or a SymmetricArray) and the "
+                                              "number of the PE that is meant.");
 }
 
 void throw_misaligned(const void* address, std::size_t needed) {
-    throw Error(ErrorCode::invalid_argument, "An atomic or a signal at " + address_text(address) + " needs an address that is a "
-                                             "multiple of " + std::to_string(needed) + ".");
+    throw Error(ErrorCode::invalid_argument, "An atomic or a signal at " + address_text(address) +
+                                                 " needs an address that is a "
+                                                 "multiple of " +
+                                                 std::to_string(needed) + ".");
 }
 
 void throw_stride(std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride) {
-    throw Error(ErrorCode::invalid_argument, "Strides count elements and must be at least 1; the target's is " +
-                                                 std::to_string(dst_stride) + ", the source's " + std::to_string(src_stride) + ".");
+    throw Error(ErrorCode::invalid_argument,
+                "Strides count elements and must be at least 1; the target's is " +
+                    std::to_string(dst_stride) + ", the source's " + std::to_string(src_stride) + ".");
 }
 
 void RmaOps::throw_size(std::size_t dst, std::size_t src) {
-    throw Error(ErrorCode::shape_mismatch, "The target has room for " + std::to_string(dst) + " elements, the source has " +
-                                               std::to_string(src) + "; make them fit or pass a subspan.");
+    throw Error(ErrorCode::shape_mismatch, "The target has room for " + std::to_string(dst) +
+                                               " elements, the source has " + std::to_string(src) +
+                                               "; make them fit or pass a subspan.");
 }
 
 }  // namespace atl::detail

@@ -1,11 +1,15 @@
 // Meeting with a few bytes each: every member writes its line, then reads everybody's.
 //
-// A member's two lines alternate. Line e is written again at e + 2, which its owner reaches only after it has seen every
-// member's flag for e + 1; and a member sets that one after it has finished with e. So nothing is overwritten unread.
+// A member's two lines alternate. Line e is written again at e + 2, which its owner reaches only after it has
+// seen every member's flag for e + 1; and a member sets that one after it has finished with e. So nothing is
+// overwritten unread.
 #include "core/job_state.hpp"
 #include "core/team_state.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <string_view>
 
 namespace atl::core {
 
@@ -49,10 +53,30 @@ int TeamState::missing_at_exchange(const void* argument, int* pes, int most) {
 
 namespace {
 
+/// What a record's numbers are, for those who read the error.
+struct Labels {
+    std::string_view operation;
+    std::string_view names[4];
+};
+constexpr Labels labels[] = {
+    {"allocate", {"bytes", "align", "hints", ""}}, {"free", {"offset", "", "", ""}},
+    {"realloc", {"offset", "bytes", "", ""}},      {"split_strided", {"start", "stride", "size", ""}},
+    {"split_2d", {"xrange", "", "", ""}},          {"split", {"", "", "", ""}},
+};
+constexpr Labels of_data{"", {"bytes", "root", "dtype", "op"}};
+
 std::string arguments_text(const CallRecord& record) {
-    std::string text(record.operation, strnlen(record.operation, sizeof record.operation));
-    text += "(" + std::to_string(record.a);
-    for (const std::uint64_t x : {record.b, record.c, record.d}) text += ", " + std::to_string(static_cast<std::int64_t>(x));
+    const std::string operation(record.operation, strnlen(record.operation, sizeof record.operation));
+    const auto* known = std::find_if(std::begin(labels), std::end(labels),
+                                     [&](const Labels& l) { return l.operation == operation; });
+    const Labels& names = known == std::end(labels) ? of_data : *known;
+    const std::uint64_t values[] = {record.a, record.b, record.c, record.d};
+    std::string text = operation + "(";
+    for (int i = 0; i < 4; ++i) {
+        if (names.names[i].empty()) continue;
+        if (text.back() != '(') text += ", ";
+        text += std::string(names.names[i]) + "=" + std::to_string(static_cast<std::int64_t>(values[i]));
+    }
     return text + ")";
 }
 
@@ -66,10 +90,12 @@ void TeamState::agree(const CallRecord& record) {
         CallRecord other;
         std::memcpy(&other, exchanged(i), sizeof other);
         if (std::memcmp(&first, &other, sizeof first) == 0) continue;
-        throw Error(ErrorCode::collective_mismatch,
-                    "PEs called a collective of " + name() + " differently: PE " + std::to_string(world_pe(0)) + " called " +
-                        arguments_text(first) + ", PE " + std::to_string(world_pe(i)) + " called " + arguments_text(other) +
-                        "; all PEs must make the same collective calls in the same order with the same arguments.");
+        throw Error(
+            ErrorCode::collective_mismatch,
+            "PEs called a collective of " + name() + " differently: PE " + std::to_string(world_pe(0)) +
+                " called " + arguments_text(first) + ", PE " + std::to_string(world_pe(i)) + " called " +
+                arguments_text(other) +
+                "; all PEs must make the same collective calls in the same order with the same arguments.");
     }
 }
 

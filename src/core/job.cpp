@@ -26,7 +26,9 @@ Job::Job(Job&&) noexcept = default;
 Job& Job::operator=(Job&&) noexcept = default;
 
 core::JobState& Job::state() const {
-    if (!state_) throw Error(ErrorCode::not_initialized, "This job has been finalized; nothing more can be asked of it.");
+    if (!state_)
+        throw Error(ErrorCode::not_initialized,
+                    "This job has been finalized; nothing more can be asked of it.");
     return *state_;
 }
 
@@ -60,14 +62,17 @@ void Job::free(void* block) { state().free(block); }
 void Job::drop(std::uint64_t serial) noexcept {
     if (state_) state_->drop(serial);
 }
-bool Job::is_symmetric(const void* address, std::size_t bytes) const { return state().is_symmetric(address, bytes); }
+bool Job::is_symmetric(const void* address, std::size_t bytes) const {
+    return state().is_symmetric(address, bytes);
+}
 Job::HeapUse Job::heap_use() const { return state().heap_use(); }
 std::shared_ptr<const void> Job::memory() const { return state().mapping(); }
 
 void Job::global_exit(int status, const std::string& sentence) {
-    const std::string text = sentence.empty() ? "PE " + std::to_string(my_pe()) + " ended the job with status " +
-                                                    std::to_string(status) + " (global_exit)"
-                                              : sentence;
+    const std::string text = sentence.empty()
+                                 ? "PE " + std::to_string(my_pe()) + " ended the job with status " +
+                                       std::to_string(status) + " (global_exit)"
+                                 : sentence;
     state().board().abort(my_pe(), status, text);
     state().bootstrap().abort(status, text);
     std::fflush(nullptr);

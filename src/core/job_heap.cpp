@@ -1,5 +1,5 @@
-// The symmetric heap's collective calls. Every PE runs the same allocator on the same calls and so gets the same offsets;
-// what the calls must agree on is always compared.
+// The symmetric heap's collective calls. Every PE runs the same allocator on the same calls and so gets the
+// same offsets; what the calls must agree on is always compared.
 #include "common/text.hpp"
 #include "core/job_state.hpp"
 
@@ -14,7 +14,8 @@ namespace {
 /// Blocks of this size and more give their pages back when freed: the heap costs what is used.
 constexpr std::size_t release_from_bytes = std::size_t{1} << 20;
 
-CallRecord record(const char* operation, std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t dropped) {
+CallRecord record(const char* operation, std::uint64_t a, std::uint64_t b, std::uint64_t c,
+                  std::uint64_t dropped) {
     CallRecord r;
     std::strncpy(r.operation, operation, sizeof r.operation - 1);
     r.a = a;
@@ -29,8 +30,9 @@ CallRecord record(const char* operation, std::uint64_t a, std::uint64_t b, std::
 Allocation JobState::allocate(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
     const std::uint64_t hint_bits = (hints.atomics_remote ? 1u : 0u) | (hints.signal_remote ? 2u : 0u);
     if (align != 0 && !std::has_single_bit(align))
-        throw Error(ErrorCode::invalid_argument, "The alignment of a symmetric block must be a power of two; " +
-                                                     std::to_string(align) + " was passed.");
+        throw Error(ErrorCode::invalid_argument,
+                    "The alignment of a symmetric block must be a power of two; " + std::to_string(align) +
+                        " was passed.");
     if (bytes == 0) return {};
     // Completes this PE's stores; what others see of the new block is theirs to order by what they do next.
     world_state().context().quiet();
@@ -48,9 +50,10 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
 void JobState::throw_exhausted(std::size_t bytes, std::size_t align) const {
     throw Error(ErrorCode::out_of_memory,
                 "The symmetric heap has no room for " + common::bytes_text(bytes) +
-                    (align > heap::Allocator::granule ? " aligned to " + std::to_string(align) : "") + ": of " +
-                    common::bytes_text(heap_->limit_bytes()) + " a PE " + common::bytes_text(heap_->used_bytes()) +
-                    " are used, and the largest free block is " + common::bytes_text(heap_->largest_free_bytes()) +
+                    (align > heap::Allocator::granule ? " aligned to " + std::to_string(align) : "") +
+                    ": of " + common::bytes_text(heap_->limit_bytes()) + " a PE " +
+                    common::bytes_text(heap_->used_bytes()) + " are used, and the largest free block is " +
+                    common::bytes_text(heap_->largest_free_bytes()) +
                     "; raise ATOLL_HEAP_SIZE (or SHMEM_SYMMETRIC_SIZE), or free what is no longer needed.");
 }
 
@@ -59,18 +62,22 @@ std::size_t JobState::checked_block(const void* block, const char* operation) co
     if (window_.holds(block, 1) && heap_->is_block(offset)) return offset;
     std::string what = std::string(operation) + " needs the start of a block of the symmetric heap; " +
                        common::address_text(block) + " is ";
-    if (!window_.holds(block, 1)) what += "not in this PE's heap.";
+    if (!window_.holds(block, 1))
+        what += "not in this PE's heap.";
     else if (const auto inside = heap_->find(offset))
         what += "inside a block of " + common::bytes_text(inside->bytes) + " that starts " +
                 common::bytes_text(offset - inside->offset) + " before it.";
-    else throw Error(ErrorCode::use_after_free, what + "in no block that is allocated now; it was freed already.");
+    else
+        throw Error(ErrorCode::use_after_free,
+                    what + "in no block that is allocated now; it was freed already.");
     throw Error(ErrorCode::not_symmetric, what);
 }
 
 void JobState::release_block(std::size_t offset) {
     const auto block = heap_->find(offset);
     heap_->free(offset);
-    if (block && block->bytes >= release_from_bytes) mapping_->release_pages(window_.mine + offset, block->bytes);
+    if (block && block->bytes >= release_from_bytes)
+        mapping_->release_pages(window_.mine + offset, block->bytes);
     if (const auto it = serial_of_.find(offset); it != serial_of_.end()) {
         offset_of_.erase(it->second);
         serial_of_.erase(it);

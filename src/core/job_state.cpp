@@ -3,7 +3,8 @@
 #include "common/log.hpp"
 #include "transport/loopback/loopback.hpp"
 
-#include <cstring>
+#include <unistd.h>
+
 #include <numeric>
 
 namespace atl::core {
@@ -13,9 +14,14 @@ constexpr int spins_with_cores = 1000;
 constexpr int spins_without = 10;
 
 JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common::Settings& settings)
-    : settings_(settings), bootstrap_(std::move(bootstrap)), pe_(bootstrap_->pe()), n_pes_(bootstrap_->n_pes()) {
+    : settings_(settings),
+      bootstrap_(std::move(bootstrap)),
+      pe_(bootstrap_->pe()),
+      n_pes_(bootstrap_->n_pes()),
+      process_(::getpid()) {
     usable_cpus_ = common::usable_cpus();
-    spins_ = settings_.spin >= 0 ? settings_.spin : (n_pes_ <= usable_cpus_ ? spins_with_cores : spins_without);
+    spins_ =
+        settings_.spin >= 0 ? settings_.spin : (n_pes_ <= usable_cpus_ ? spins_with_cores : spins_without);
     segment_ = bootstrap_->host_segment();
     map_window();
     make_transport();
@@ -30,14 +36,22 @@ JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common
 }
 
 JobState::~JobState() {
+    if (::getpid() != process_) {
+        // In a forked child: the parent is the PE, and the monitor's thread does not exist here.
+        static_cast<void>(monitor_.release());
+        static_cast<void>(bootstrap_.release());
+        return;
+    }
     monitor_.reset();
     if (!ended_) announce(false);
 }
 
 void JobState::map_window() {
     const heap::Layout layout = heap::agree_on_layout(segment_.board, settings_, pe_, n_pes_);
-    if (segment_.heap_memory) mapping_ = std::make_shared<heap::Mapping>(segment_.heap_memory, layout, n_pes_);
-    else mapping_ = std::make_shared<heap::Mapping>(segment_.heap_fd, layout, n_pes_, pe_);
+    if (segment_.heap_memory)
+        mapping_ = std::make_shared<heap::Mapping>(segment_.heap_memory, layout, n_pes_);
+    else
+        mapping_ = std::make_shared<heap::Mapping>(segment_.heap_fd, layout, n_pes_, pe_);
     window_.mine = mapping_->slot(pe_);
     window_.heap_bytes = layout.heap_bytes;
     window_.stride_log2 = layout.stride_log2;
@@ -51,8 +65,10 @@ void JobState::map_window() {
 
 void JobState::make_transport() {
     if (settings_.transport != "loopback") return;
-    // The window reaches everybody here, so this only sends what could go by it through the transport's functions.
-    transport_ = transport::create_loopback(n_pes_, [mapping = mapping_](int pe) { return mapping->slot(pe); });
+    // The window reaches everybody here, so this only sends what could go by it through the transport's
+    // functions.
+    transport_ =
+        transport::create_loopback(n_pes_, [mapping = mapping_](int pe) { return mapping->slot(pe); });
     routed_ = true;
     window_.routed = true;
 }

@@ -1,5 +1,5 @@
-// A job as one of its PEs sees it: everything that the public objects share. No state of the library is global below the
-// fronts, so that PEs can be threads of one process.
+// A job as one of its PEs sees it: everything that the public objects share. No state of the library is
+// global below the fronts, so that PEs can be threads of one process.
 #pragma once
 
 #include "atoll/detail/window.hpp"
@@ -46,7 +46,8 @@ class JobState {
     int slot(int pe) const { return routed_ && pe != pe_ ? -1 : pe; }
     bool routed() const { return routed_; }
 
-    // ---- heap (job_heap.cpp): collective over the world ---------------------------------------------------------------
+    // ---- heap (job_heap.cpp): collective over the world
+    // ---------------------------------------------------------------
     Allocation allocate(std::size_t bytes, std::size_t align, const AllocationHints& hints);
     void* reallocate(void* block, std::size_t bytes);
     void free(void* block);
@@ -54,7 +55,8 @@ class JobState {
     bool is_symmetric(const void* address, std::size_t bytes) const;
     Job::HeapUse heap_use() const;
 
-    // ---- arena: the library's own shared memory, local calls ------------------------------------------------------------
+    // ---- arena: the library's own shared memory, local calls
+    // ------------------------------------------------------------
     /// Zeroed. Throws Error(out_of_memory).
     void* arena_allocate(std::size_t bytes);
     void arena_free(void* block) noexcept;
@@ -84,6 +86,7 @@ class JobState {
     int spins_ = 0;
     bool routed_ = false;
     bool ended_ = false;
+    int process_;  ///< a forked child must not speak for this PE
     int team_numbers_ = 0;
     bootstrap::HostSegment segment_;
     std::shared_ptr<heap::Mapping> mapping_;
@@ -93,8 +96,8 @@ class JobState {
     mutable std::mutex heap_mutex_;
     std::unique_ptr<heap::Allocator> heap_;
     std::uint64_t serials_ = 0;
-    std::map<std::size_t, std::uint64_t> serial_of_;   // offset → serial
-    std::map<std::uint64_t, std::size_t> offset_of_;   // serial → offset
+    std::map<std::size_t, std::uint64_t> serial_of_;  // offset → serial
+    std::map<std::uint64_t, std::size_t> offset_of_;  // serial → offset
     std::mutex dropped_mutex_;
     std::vector<std::uint64_t> dropped_;
 

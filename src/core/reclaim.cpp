@@ -1,5 +1,5 @@
-// What every PE has dropped comes back in the next collective allocation. A PE drops when its language's garbage
-// collector does, so the lists differ; the PEs compare them, a few serial numbers at a meeting.
+// What every PE has dropped comes back in the next collective allocation. A PE drops when its language's
+// garbage collector does, so the lists differ; the PEs compare them, a few serial numbers at a meeting.
 #include "core/job_state.hpp"
 
 #include <algorithm>
@@ -60,7 +60,8 @@ void JobState::reclaim_dropped() {
         if (nothing) break;
         for (const std::uint64_t serial : part.serials)
             if (serial != 0 && serial <= complete &&
-                std::all_of(parts.begin(), parts.end(), [&](const Part& other) { return holds(other, serial); }))
+                std::all_of(parts.begin(), parts.end(),
+                            [&](const Part& other) { return holds(other, serial); }))
                 common.push_back(serial);
         if (complete == ~std::uint64_t{0}) break;
         after = complete;
@@ -72,7 +73,9 @@ void JobState::reclaim_dropped() {
             if (const auto it = offset_of_.find(serial); it != offset_of_.end()) release_block(it->second);
     }
     std::lock_guard lock(dropped_mutex_);
-    std::erase_if(dropped_, [&](std::uint64_t s) { return std::find(common.begin(), common.end(), s) != common.end(); });
+    std::erase_if(dropped_, [&](std::uint64_t s) {
+        return std::find(common.begin(), common.end(), s) != common.end();
+    });
 }
 
 }  // namespace atl::core

@@ -9,8 +9,8 @@
 #include <sched.h>
 #include <time.h>
 
-#include <cstdio>
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <string>
 
@@ -33,20 +33,25 @@ namespace atl::detail {
 namespace {
 
 constexpr int yields = 50;
-constexpr std::uint64_t first_sleep_ns = 50'000;      // nobody wakes a sleeper on a user's word: short
+constexpr std::uint64_t first_sleep_ns = 50'000;  // nobody wakes a sleeper on a user's word: short
 constexpr std::uint64_t longest_sleep_ns = 1'000'000;
-constexpr std::uint64_t futex_sleep_ns = 20'000'000;  // the setter wakes us; this bounds how late a death is seen
+constexpr std::uint64_t futex_sleep_ns =
+    20'000'000;  // the setter wakes us; this bounds how late a death is seen
 constexpr std::uint64_t poll_interval_ns = 50'000'000;
 
 bool has_gone(common::PeState state) {
-    return state == common::PeState::left || state == common::PeState::died || state == common::PeState::finalized;
+    return state == common::PeState::left || state == common::PeState::died ||
+           state == common::PeState::finalized;
 }
 
 const char* how_gone(common::PeState state) {
     switch (state) {
-        case common::PeState::died: return "died";
-        case common::PeState::finalized: return "has finalized";
-        default: return "left the job without finalize";
+        case common::PeState::died:
+            return "died";
+        case common::PeState::finalized:
+            return "has finalized";
+        default:
+            return "left the job without finalize";
     }
 }
 
@@ -58,10 +63,14 @@ const char* sign(Compare cmp) {
 std::string value_text(std::uint64_t value, const WaitReason& reason) {
     if (!reason.word_signed) return std::to_string(value);
     switch (reason.word_bytes) {
-        case 1: return std::to_string(static_cast<std::int8_t>(value));
-        case 2: return std::to_string(static_cast<std::int16_t>(value));
-        case 4: return std::to_string(static_cast<std::int32_t>(value));
-        default: return std::to_string(static_cast<std::int64_t>(value));
+        case 1:
+            return std::to_string(static_cast<std::int8_t>(value));
+        case 2:
+            return std::to_string(static_cast<std::int16_t>(value));
+        case 4:
+            return std::to_string(static_cast<std::int32_t>(value));
+        default:
+            return std::to_string(static_cast<std::int64_t>(value));
     }
 }
 
@@ -75,9 +84,10 @@ std::string describe(const core::JobState& job, const WaitReason& reason, std::u
     if (reason.team != 0) text += " of team " + std::to_string(reason.team);
     if (reason.word_bytes != 0) {
         char offset[32];
-        std::snprintf(offset, sizeof offset, "%#llx", static_cast<unsigned long long>(heap_offset(job, reason)));
-        text += std::string(" on heap+") + offset + ": found " + value_text(found, reason) + ", waiting for " +
-                sign(reason.compare) + " " + value_text(reason.expected, reason);
+        std::snprintf(offset, sizeof offset, "%#llx",
+                      static_cast<unsigned long long>(heap_offset(job, reason)));
+        text += std::string(" on heap+") + offset + ": found " + value_text(found, reason) +
+                ", waiting for " + sign(reason.compare) + " " + value_text(reason.expected, reason);
     }
     if (reason.peer >= 0) text += ", waiting for PE " + std::to_string(reason.peer);
     return text;
@@ -147,16 +157,22 @@ void SlowWait::check() {
     last_poll_ns_ = now;
     if (published_) publish();
     if (hooked_ && core::wait_hooks().interrupted(hook_state_))
-        throw Error(ErrorCode::interrupted, "Interrupted while waiting: " + describe(job_, reason_, current_value()) + ".");
+        throw Error(ErrorCode::interrupted,
+                    "Interrupted while waiting: " + describe(job_, reason_, current_value()) + ".");
 }
 
 std::uint64_t SlowWait::current_value() const {
     switch (reason_.word_bytes) {
-        case 1: return atomic_load(static_cast<const std::uint8_t*>(reason_.word));
-        case 2: return atomic_load(static_cast<const std::uint16_t*>(reason_.word));
-        case 4: return atomic_load(static_cast<const std::uint32_t*>(reason_.word));
-        case 8: return atomic_load(static_cast<const std::uint64_t*>(reason_.word));
-        default: return 0;
+        case 1:
+            return atomic_load(static_cast<const std::uint8_t*>(reason_.word));
+        case 2:
+            return atomic_load(static_cast<const std::uint16_t*>(reason_.word));
+        case 4:
+            return atomic_load(static_cast<const std::uint32_t*>(reason_.word));
+        case 8:
+            return atomic_load(static_cast<const std::uint64_t*>(reason_.word));
+        default:
+            return 0;
     }
 }
 
@@ -192,25 +208,30 @@ void SlowWait::publish() {
 void SlowWait::fail_timeout() {
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%.3g", static_cast<double>(deadline_ns_ - start_ns_) * 1e-9);
-    std::string text = "Timed out after " + std::string(seconds) + " s in " + describe(job_, reason_, current_value());
+    std::string text =
+        "Timed out after " + std::string(seconds) + " s in " + describe(job_, reason_, current_value());
     int pes[16];
     if (reason_.missing) {
         const int n = reason_.missing(reason_.argument, pes, 16);
         if (n > 0) text += n == 1 ? "; still missing is PE" : "; still missing are PEs";
         for (int i = 0; i < n; ++i) text += (i ? ", " : " ") + std::to_string(pes[i]);
     }
-    throw Error(ErrorCode::timeout, text + ". Raise the timeout (ATOLL_WAIT_TIMEOUT, or the call's own) or see why nobody "
-                                           "does what this PE waits for.");
+    throw Error(ErrorCode::timeout,
+                text +
+                    ". Raise the timeout (ATOLL_WAIT_TIMEOUT, or the call's own) or see why nobody "
+                    "does what this PE waits for.");
 }
 
-/// Throws if a PE that this wait needs has ended. What it did last may still be on its way to being seen by our caller, so
-/// the first sight only makes the caller look once more.
+/// Throws if a PE that this wait needs has ended. What it did last may still be on its way to being seen by
+/// our caller, so the first sight only makes the caller look once more.
 void SlowWait::check_gone() {
     int pes[64];
     int n = 0;
     const auto& board = job_.board();
-    if (reason_.missing) n = reason_.missing(reason_.argument, pes, 64);
-    else if (reason_.peer >= 0) pes[n++] = reason_.peer;
+    if (reason_.missing)
+        n = reason_.missing(reason_.argument, pes, 64);
+    else if (reason_.peer >= 0)
+        pes[n++] = reason_.peer;
     int gone = -1;
     for (int i = 0; i < n && gone < 0; ++i)
         if (has_gone(board.state(pes[i]))) gone = pes[i];
@@ -225,10 +246,12 @@ void SlowWait::check_gone() {
         saw_gone_ = true;
         return;
     }
-    const std::string who = anybody && job_.n_pes() > 2 ? "Every other PE has ended (PE " + std::to_string(gone) + " " +
-                                                             how_gone(board.state(gone)) + ")"
-                                                       : "PE " + std::to_string(gone) + " " + how_gone(board.state(gone));
-    throw Error(ErrorCode::pe_died, who + ", so this cannot end: " + describe(job_, reason_, current_value()) + ".");
+    const std::string who =
+        anybody && job_.n_pes() > 2
+            ? "Every other PE has ended (PE " + std::to_string(gone) + " " + how_gone(board.state(gone)) + ")"
+            : "PE " + std::to_string(gone) + " " + how_gone(board.state(gone));
+    throw Error(ErrorCode::pe_died,
+                who + ", so this cannot end: " + describe(job_, reason_, current_value()) + ".");
 }
 
 }  // namespace atl::detail

@@ -1,5 +1,5 @@
-// How the members of a team meet. PEs that have a core each go by dissemination; more PEs than cores by one counter and
-// one word on which all but the last sleep (measured: design, section 6).
+// How the members of a team meet. PEs that have a core each go by dissemination; more PEs than cores by one
+// counter and one word on which all but the last sleep (measured: design, section 6).
 #include "core/job_state.hpp"
 #include "core/team_state.hpp"
 
@@ -32,8 +32,10 @@ void TeamState::sync(const char* operation) {
     check_alive();
     ++sync_epoch_;
     if (n_pes() == 1) return;
-    if (crowded_) sync_counted(operation);
-    else sync_rounds(operation);
+    if (crowded_)
+        sync_counted(operation);
+    else
+        sync_rounds(operation);
 }
 
 void TeamState::sync_rounds(const char* operation) {

@@ -26,7 +26,9 @@ Team team_of(std::shared_ptr<core::TeamState> state) { return state ? Team(std::
 }  // namespace
 
 core::TeamState& Team::state() const {
-    if (!state_) throw Error(ErrorCode::use_after_free, "This team is empty: this PE is not a member of it, or it was never made.");
+    if (!state_)
+        throw Error(ErrorCode::use_after_free,
+                    "This team is empty: this PE is not a member of it, or it was never made.");
     return *state_;
 }
 
@@ -47,14 +49,15 @@ Team Team::split_strided(int start, int stride, int size) const {
     core::TeamState& parent = state();
     parent.check_alive();
     const int last = start + stride * (size - 1);
-    const bool valid = size >= 1 && start >= 0 && start < parent.n_pes() && last >= 0 && last < parent.n_pes() &&
-                       (stride != 0 || size == 1);
+    const bool valid = size >= 1 && start >= 0 && start < parent.n_pes() && last >= 0 &&
+                       last < parent.n_pes() && (stride != 0 || size == 1);
     if (!valid) {
         // Collective even when it fails: all must have passed the same.
         parent.agree(record("split_strided", start, stride, size));
         throw Error(ErrorCode::invalid_argument,
-                    "split_strided(start " + std::to_string(start) + ", stride " + std::to_string(stride) + ", size " +
-                        std::to_string(size) + ") does not stay within the " + std::to_string(parent.n_pes()) +
+                    "split_strided(start " + std::to_string(start) + ", stride " + std::to_string(stride) +
+                        ", size " + std::to_string(size) + ") does not stay within the " +
+                        std::to_string(parent.n_pes()) +
                         " PEs of the parent team; size must be at least 1, and stride 0 needs size 1.");
     }
     const int steps = stride == 0 ? 0 : (parent.my_pe() - start) / stride;
@@ -69,7 +72,8 @@ std::pair<Team, Team> Team::split_2d(int xrange) const {
     if (xrange < 1) {
         parent.agree(record("split_2d", xrange));
         throw Error(ErrorCode::invalid_argument,
-                    "split_2d needs an extent of the first axis of at least 1; " + std::to_string(xrange) + " was passed.");
+                    "split_2d needs an extent of the first axis of at least 1; " + std::to_string(xrange) +
+                        " was passed.");
     }
     const int width = std::min(xrange, parent.n_pes());
     const int x = parent.my_pe() % width;
@@ -103,8 +107,9 @@ void Team::barrier() const {
 
 void Team::check_equal(std::size_t dst, std::size_t src) {
     if (dst != src)
-        throw Error(ErrorCode::shape_mismatch, "The target has " + std::to_string(dst) + " elements and the source " +
-                                                   std::to_string(src) + "; they must have equally many.");
+        throw Error(ErrorCode::shape_mismatch, "The target has " + std::to_string(dst) +
+                                                   " elements and the source " + std::to_string(src) +
+                                                   "; they must have equally many.");
 }
 
 }  // namespace atl

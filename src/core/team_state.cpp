@@ -8,8 +8,14 @@
 
 namespace atl::core {
 
-TeamState::TeamState(JobState& job, int number, std::vector<int> members, int my_pe, ControlBlock* control, bool owns_control)
-    : job_(job), number_(number), members_(std::move(members)), my_pe_(my_pe), control_(control), owns_control_(owns_control) {
+TeamState::TeamState(JobState& job, int number, std::vector<int> members, int my_pe, ControlBlock* control,
+                     bool owns_control)
+    : job_(job),
+      number_(number),
+      members_(std::move(members)),
+      my_pe_(my_pe),
+      control_(control),
+      owns_control_(owns_control) {
     crowded_ = n_pes() > job.usable_cpus() || job.n_pes() > job.usable_cpus();
     first_ = members_[0];
     step_ = n_pes() > 1 ? members_[1] - members_[0] : 1;
@@ -32,12 +38,14 @@ int TeamState::find(int world_pe) const {
 }
 
 std::string TeamState::name() const {
-    return number_ == 0 ? "the world team" : "team " + std::to_string(number_) + " (" + std::to_string(n_pes()) + " PEs)";
+    return number_ == 0 ? "the world team"
+                        : "team " + std::to_string(number_) + " (" + std::to_string(n_pes()) + " PEs)";
 }
 
 void TeamState::check_alive() const {
     if (destroyed_)
-        throw Error(ErrorCode::use_after_free, "This team was destroyed; team numbers and contexts made from it are gone too.");
+        throw Error(ErrorCode::use_after_free,
+                    "This team was destroyed; team numbers and contexts made from it are gone too.");
 }
 
 void TeamState::destroy() {
@@ -93,7 +101,8 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     if (leads) {
         job.sweep_control();
         try {
-            control = static_cast<ControlBlock*>(job.arena_allocate(ControlBlock::bytes(static_cast<int>(members.size()))));
+            control = static_cast<ControlBlock*>(
+                job.arena_allocate(ControlBlock::bytes(static_cast<int>(members.size()))));
             mine.offset = job.arena_offset(control);
         } catch (const Error&) {
             mine.offset = 0;
@@ -105,9 +114,10 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
         std::memcpy(&theirs, parent.exchanged(i), sizeof theirs);
         if (theirs.offset != 0) continue;
         if (control) job.arena_free(control);
-        throw Error(ErrorCode::out_of_memory, "No new team was made: PE " + std::to_string(parent.world_pe(i)) +
-                                                  " has no room for its control block; destroy teams that are no longer used, "
-                                                  "or raise ATOLL_HEAP_SIZE.");
+        throw Error(ErrorCode::out_of_memory,
+                    "No new team was made: PE " + std::to_string(parent.world_pe(i)) +
+                        " has no room for its control block; destroy teams that are no longer used, "
+                        "or raise ATOLL_HEAP_SIZE.");
     }
     if (members.empty()) return nullptr;
     if (!leads) {
@@ -117,8 +127,10 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     }
     std::vector<int> world_members;
     for (const int i : members) world_members.push_back(parent.world_pe(i));
-    const int my_pe = static_cast<int>(std::find(members.begin(), members.end(), parent.my_pe()) - members.begin());
-    return std::make_shared<TeamState>(job, job.next_team_number(), std::move(world_members), my_pe, control, leads);
+    const int my_pe =
+        static_cast<int>(std::find(members.begin(), members.end(), parent.my_pe()) - members.begin());
+    return std::make_shared<TeamState>(job, job.next_team_number(), std::move(world_members), my_pe, control,
+                                       leads);
 }
 
 }  // namespace atl::core

@@ -24,7 +24,8 @@ static_assert(sizeof(CallRecord) == exchange_bytes);
 class TeamState {
   public:
     /// Members as world PEs. `control` stands in the arena of the first member.
-    TeamState(JobState& job, int number, std::vector<int> members, int my_pe, ControlBlock* control, bool owns_control);
+    TeamState(JobState& job, int number, std::vector<int> members, int my_pe, ControlBlock* control,
+              bool owns_control);
     ~TeamState();
     TeamState(const TeamState&) = delete;
     TeamState& operator=(const TeamState&) = delete;
@@ -48,19 +49,22 @@ class TeamState {
     void destroy();
     bool destroyed() const { return destroyed_; }
 
-    // ---- meeting (sync.cpp, exchange.cpp) ---------------------------------------------------------------------------
+    // ---- meeting (sync.cpp, exchange.cpp)
+    // ---------------------------------------------------------------------------
     /// All members have arrived.
     void sync(const char* operation);
-    /// All members have arrived, and `exchanged(i)` holds what member i passed (at most exchange_bytes, alike in size),
-    /// until this PE's next exchange on this team.
+    /// All members have arrived, and `exchanged(i)` holds what member i passed (at most exchange_bytes, alike
+    /// in size), until this PE's next exchange on this team.
     void exchange(const char* operation, const void* mine, std::size_t bytes);
     const unsigned char* exchanged(int i) { return control_->member(i).exchange[exchange_epoch_ & 1].data; }
-    /// Meets, and throws Error(collective_mismatch) on every member, naming two of them, unless all passed the same.
+    /// Meets, and throws Error(collective_mismatch) on every member, naming two of them, unless all passed
+    /// the same.
     void agree(const CallRecord& record);
     /// agree, only with ATOLL_CHECK=all.
     void check_call(const CallRecord& record);
 
-    /// Waits until `flag` of the team's own has reached `value`; `peer` is the team PE waited for, -1 = see `missing`.
+    /// Waits until `flag` of the team's own has reached `value`; `peer` is the team PE waited for, -1 = see
+    /// `missing`.
     void wait_flag(const char* operation, detail::Flag& flag, std::uint32_t value, int peer,
                    int (*missing)(const void*, int*, int) = nullptr);
 

@@ -1,5 +1,5 @@
-// An allocator of offsets: deterministic, so that PEs that make the same calls get the same offsets, and with all its
-// records outside the memory it hands out, where no stray put can reach them.
+// An allocator of offsets: deterministic, so that PEs that make the same calls get the same offsets, and with
+// all its records outside the memory it hands out, where no stray put can reach them.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ class Allocator {
 
     struct Block {
         std::size_t offset;
-        std::size_t bytes;   ///< as asked for
-        bool untouched;      ///< never handed out before
+        std::size_t bytes;  ///< as asked for
+        bool untouched;     ///< never handed out before
     };
 
     /// Best fit, lowest offset first. `align` is a power of two. Nothing when no free block is large enough.
@@ -49,8 +49,8 @@ class Allocator {
     std::size_t limit_;
     std::size_t used_bytes_ = 0;
     std::size_t high_water_ = 0;
-    std::map<std::size_t, std::size_t> free_;                 // offset → size
-    std::set<std::pair<std::size_t, std::size_t>> by_size_;   // (size, offset)
+    std::map<std::size_t, std::size_t> free_;                // offset → size
+    std::set<std::pair<std::size_t, std::size_t>> by_size_;  // (size, offset)
     std::map<std::size_t, Used> used_;
 };
 

@@ -14,7 +14,8 @@
 
 namespace atl::heap {
 
-/// The library's memory of one PE: control blocks of teams, staging of large collectives. Sparse, like all of the slot.
+/// The library's memory of one PE: control blocks of teams, staging of large collectives. Sparse, like all of
+/// the slot.
 constexpr std::size_t least_arena_bytes = std::size_t{64} << 20;
 
 Layout layout_for(std::size_t heap_bytes) {
@@ -40,7 +41,8 @@ static void await_layout(common::BoardHeader& header, double timeout_s) {
         common::futex_wait(header.layout_state, 1, 100'000'000);
         if (timeout_s > 0 && static_cast<double>(common::now_ns() - start) > timeout_s * 1e9)
             throw Error(ErrorCode::bootstrap,
-                        "Another PE of this host began to set up the shared memory and did not end; it has probably died.");
+                        "Another PE of this host began to set up the shared memory and did not end; it has "
+                        "probably died.");
     }
 }
 
@@ -55,14 +57,16 @@ Layout agree_on_layout(const common::BoardView& board, const common::Settings& s
     }
     await_layout(header, settings.init_timeout_s);
     if (std::strncmp(header.release, ATOLL_VERSION, sizeof header.release - 1) != 0)
-        throw Error(ErrorCode::bootstrap, "PE " + std::to_string(header.layout_pe) + " runs Atoll " + header.release + ", PE " +
-                                              std::to_string(pe) + " runs " ATOLL_VERSION
+        throw Error(ErrorCode::bootstrap, "PE " + std::to_string(header.layout_pe) + " runs Atoll " +
+                                              header.release + ", PE " + std::to_string(pe) +
+                                              " runs " ATOLL_VERSION
                                               "; all PEs of a job must load the same version.");
     if (header.heap_bytes != mine.heap_bytes && settings.heap_bytes)
-        throw Error(ErrorCode::settings, "The symmetric heap is " + common::bytes_text(header.heap_bytes) + " on PE " +
-                                             std::to_string(header.layout_pe) + " and " + common::bytes_text(mine.heap_bytes) +
-                                             " on PE " + std::to_string(pe) +
-                                             "; set ATOLL_HEAP_SIZE (or SHMEM_SYMMETRIC_SIZE) alike for all PEs.");
+        throw Error(ErrorCode::settings,
+                    "The symmetric heap is " + common::bytes_text(header.heap_bytes) + " on PE " +
+                        std::to_string(header.layout_pe) + " and " + common::bytes_text(mine.heap_bytes) +
+                        " on PE " + std::to_string(pe) +
+                        "; set ATOLL_HEAP_SIZE (or SHMEM_SYMMETRIC_SIZE) alike for all PEs.");
     return layout_for(header.heap_bytes);
 }
 

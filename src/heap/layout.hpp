@@ -8,7 +8,8 @@
 
 namespace atl::heap {
 
-/// A slot is [heap | arena]: the user's symmetric heap from its start, the library's own shared memory behind it.
+/// A slot is [heap | arena]: the user's symmetric heap from its start, the library's own shared memory behind
+/// it.
 struct Layout {
     std::size_t heap_bytes = 0;
     int stride_log2 = 0;

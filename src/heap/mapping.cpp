@@ -17,18 +17,20 @@ namespace atl::heap {
 static void check_file_limit(std::size_t bytes) {
     rlimit limit{};
     if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes)
-        throw Error(ErrorCode::out_of_memory, "The window needs a memory file of " + common::bytes_text(bytes) +
-                                                  " (sparse), but the file size limit is " + common::bytes_text(limit.rlim_cur) +
-                                                  "; run `ulimit -f unlimited` or lower ATOLL_HEAP_SIZE.");
+        throw Error(ErrorCode::out_of_memory,
+                    "The window needs a memory file of " + common::bytes_text(bytes) +
+                        " (sparse), but the file size limit is " + common::bytes_text(limit.rlim_cur) +
+                        "; run `ulimit -f unlimited` or lower ATOLL_HEAP_SIZE.");
 }
 
 static void size_file(int fd, std::size_t bytes) {
-    struct stat status{};
+    struct stat status {};
     if (::fstat(fd, &status) == 0 && static_cast<std::size_t>(status.st_size) >= bytes) return;
     check_file_limit(bytes);
     if (::ftruncate(fd, static_cast<off_t>(bytes)) != 0)
-        throw Error(ErrorCode::system, "The memory file of the window cannot be sized to " + common::bytes_text(bytes) + ": " +
-                                           common::errno_text(errno) + ".");
+        throw Error(ErrorCode::system, "The memory file of the window cannot be sized to " +
+                                           common::bytes_text(bytes) + ": " + common::errno_text(errno) +
+                                           ".");
 }
 
 Mapping::Mapping(const common::Fd& heap_fd, const Layout& layout, int n_slots, int my_slot)
@@ -36,14 +38,16 @@ Mapping::Mapping(const common::Fd& heap_fd, const Layout& layout, int n_slots, i
     size_file(heap_fd.get(), bytes_);
     void* p = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, heap_fd.get(), 0);
     if (p == MAP_FAILED)
-        throw Error(ErrorCode::out_of_memory, "The window of " + std::to_string(n_slots) + " slots of " +
-                                                  common::bytes_text(layout.stride()) + " cannot be mapped: " +
-                                                  common::errno_text(errno) +
-                                                  "; lower ATOLL_HEAP_SIZE or lift the address space limit (ulimit -v).");
+        throw Error(ErrorCode::out_of_memory,
+                    "The window of " + std::to_string(n_slots) + " slots of " +
+                        common::bytes_text(layout.stride()) +
+                        " cannot be mapped: " + common::errno_text(errno) +
+                        "; lower ATOLL_HEAP_SIZE or lift the address space limit (ulimit -v).");
     base_ = static_cast<char*>(p);
     // A core dump of one PE should hold its own memory only.
     ::madvise(base_, static_cast<std::size_t>(my_slot) * layout.stride(), MADV_DONTDUMP);
-    ::madvise(slot(my_slot + 1), static_cast<std::size_t>(n_slots - my_slot - 1) * layout.stride(), MADV_DONTDUMP);
+    ::madvise(slot(my_slot + 1), static_cast<std::size_t>(n_slots - my_slot - 1) * layout.stride(),
+              MADV_DONTDUMP);
 }
 
 Mapping::Mapping(char* base, const Layout& layout, int n_slots)

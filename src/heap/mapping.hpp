@@ -21,7 +21,8 @@ class Mapping {
 
     char* slot(int i) const { return base_ + static_cast<std::size_t>(i) * layout_.stride(); }
     const Layout& layout() const { return layout_; }
-    /// Gives the whole pages inside a range of this mapping back to the system; they read as zero if that succeeded.
+    /// Gives the whole pages inside a range of this mapping back to the system; they read as zero if that
+    /// succeeded.
     bool release_pages(char* from, std::size_t bytes) const;
 
   private:

@@ -23,7 +23,8 @@ struct ThreadJobOptions {
     bool finalize = true;
 };
 
-/// Runs `body` as PEs 0 … n-1 and finalizes. What a PE throws ends the job and is thrown again here (the lowest PE's).
+/// Runs `body` as PEs 0 … n-1 and finalizes. What a PE throws ends the job and is thrown again here (the
+/// lowest PE's).
 inline void run_pes(int n, const std::function<void(Job&)>& body, const ThreadJobOptions& options = {}) {
     common::Settings settings;
     settings.heap_bytes = options.heap_bytes;

@@ -1,4 +1,5 @@
-// What every operation of a context starts with: is the PE one of the team's, is the address symmetric, which slot.
+// What every operation of a context starts with: is the PE one of the team's, is the address symmetric, which
+// slot.
 #pragma once
 
 #include "atoll/detail/memory_ops.hpp"
@@ -32,14 +33,15 @@ class ATOLL_API ContextBase {
     /// Slot of `pe` for `bytes` at `symmetric`, or -1: by transport. Throws Error: pe, not_symmetric.
     int route(const void* symmetric, std::size_t bytes, int pe) const {
         if (window_.check) {
-            if (static_cast<unsigned>(pe) >= static_cast<unsigned>(map_.n_pes)) [[unlikely]] throw_pe(pe, map_.n_pes);
-            if (!window_.holds(symmetric, bytes)) [[unlikely]] throw_not_symmetric(window_, symmetric, bytes);
+            if (static_cast<unsigned>(pe) >= static_cast<unsigned>(map_.n_pes)) [[unlikely]]
+                throw_pe(pe, map_.n_pes);
+            if (!window_.holds(symmetric, bytes)) [[unlikely]]
+                throw_not_symmetric(window_, symmetric, bytes);
         }
         return map_.slot(pe);
     }
     /// Bytes of `count` elements; saturates, so that a wrapped product cannot pass the range check.
-    template <class T>
-    static std::size_t bytes_of(std::size_t count) noexcept {
+    template <class T> static std::size_t bytes_of(std::size_t count) noexcept {
         std::size_t bytes = 0;
         return __builtin_mul_overflow(count, sizeof(T), &bytes) ? SIZE_MAX : bytes;
     }
@@ -55,14 +57,17 @@ class ATOLL_API ContextBase {
 };
 
 // The routed forms: for PEs outside the window, or when ATOLL_TRANSPORT forces a transport.
-ATOLL_API void put_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe, bool blocking);
-ATOLL_API void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe, bool blocking);
-ATOLL_API std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
-                                      std::uint64_t compare, int pe);
+ATOLL_API void put_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
+                          bool blocking);
+ATOLL_API void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
+                          bool blocking);
+ATOLL_API std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst,
+                                      std::uint64_t value, std::uint64_t compare, int pe);
 /// fence (`quiet` false) or quiet towards one team PE, or all (-1).
 ATOLL_API void order_routed(core::ContextState& ctx, int pe, bool quiet);
 /// A copy whose data another PE reads next: past the cache from `nontemporal_bytes` on, and fenced then.
-ATOLL_API void copy_for_reader(void* dst, const void* src, std::size_t bytes, std::size_t nontemporal_bytes) noexcept;
+ATOLL_API void copy_for_reader(void* dst, const void* src, std::size_t bytes,
+                               std::size_t nontemporal_bytes) noexcept;
 [[noreturn]] ATOLL_API void throw_misaligned(const void* address, std::size_t needed);
 [[noreturn]] ATOLL_API void throw_stride(std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride);
 

@@ -11,10 +11,10 @@ inline bool aligned_to(const void* p, std::size_t n) noexcept {
     return (reinterpret_cast<std::uintptr_t>(p) & (n - 1)) == 0;
 }
 
-template <class Word>
-bool copy_word(void* dst, const void* src) noexcept {
+template <class Word> bool copy_word(void* dst, const void* src) noexcept {
     if (!aligned_to(dst, sizeof(Word)) || !aligned_to(src, sizeof(Word))) return false;
-    // A word that is put may be a flag that somebody waits for: release costs nothing on x86 and little elsewhere.
+    // A word that is put may be a flag that somebody waits for: release costs nothing on x86 and little
+    // elsewhere.
     const Word value = __atomic_load_n(static_cast<const Word*>(src), __ATOMIC_ACQUIRE);
     __atomic_store_n(static_cast<Word*>(dst), value, __ATOMIC_RELEASE);
     return true;
@@ -23,52 +23,53 @@ bool copy_word(void* dst, const void* src) noexcept {
 /// Copies between window and local memory, either way. Aligned words of 1, 2, 4 and 8 bytes are never torn.
 inline void copy(void* dst, const void* src, std::size_t bytes) noexcept {
     switch (bytes) {
-        case 8: if (copy_word<std::uint64_t>(dst, src)) return; break;
-        case 4: if (copy_word<std::uint32_t>(dst, src)) return; break;
-        case 2: if (copy_word<std::uint16_t>(dst, src)) return; break;
-        case 1: copy_word<std::uint8_t>(dst, src); return;
-        default: break;
+        case 8:
+            if (copy_word<std::uint64_t>(dst, src)) return;
+            break;
+        case 4:
+            if (copy_word<std::uint32_t>(dst, src)) return;
+            break;
+        case 2:
+            if (copy_word<std::uint16_t>(dst, src)) return;
+            break;
+        case 1:
+            copy_word<std::uint8_t>(dst, src);
+            return;
+        default:
+            break;
     }
     std::memcpy(dst, src, bytes);
 }
 
-template <std::size_t Bytes>
-struct WordOf;
+template <std::size_t Bytes> struct WordOf;
 template <> struct WordOf<1> { using type = std::uint8_t; };
 template <> struct WordOf<2> { using type = std::uint16_t; };
 template <> struct WordOf<4> { using type = std::uint32_t; };
 template <> struct WordOf<8> { using type = std::uint64_t; };
-template <class T>
-using Word = typename WordOf<sizeof(T)>::type;
+template <class T> using Word = typename WordOf<sizeof(T)>::type;
 
-template <class T>
-Word<T> to_word(T value) noexcept { return __builtin_bit_cast(Word<T>, value); }
-template <class T>
-T from_word(Word<T> word) noexcept { return __builtin_bit_cast(T, word); }
+template <class T> Word<T> to_word(T value) noexcept { return __builtin_bit_cast(Word<T>, value); }
+template <class T> T from_word(Word<T> word) noexcept { return __builtin_bit_cast(T, word); }
 
-template <class T>
-T atomic_load(const T* p) noexcept {
+template <class T> T atomic_load(const T* p) noexcept {
     return from_word<T>(__atomic_load_n(reinterpret_cast<const Word<T>*>(p), __ATOMIC_ACQUIRE));
 }
-template <class T>
-void atomic_store(T* p, T value) noexcept {
+template <class T> void atomic_store(T* p, T value) noexcept {
     __atomic_store_n(reinterpret_cast<Word<T>*>(p), to_word(value), __ATOMIC_RELEASE);
 }
-template <class T>
-T atomic_exchange(T* p, T value) noexcept {
+template <class T> T atomic_exchange(T* p, T value) noexcept {
     return from_word<T>(__atomic_exchange_n(reinterpret_cast<Word<T>*>(p), to_word(value), __ATOMIC_ACQ_REL));
 }
-template <class T>
-T atomic_compare_exchange(T* p, T expected, T value) noexcept {
+template <class T> T atomic_compare_exchange(T* p, T expected, T value) noexcept {
     Word<T> word = to_word(expected);
     __atomic_compare_exchange_n(reinterpret_cast<Word<T>*>(p), &word, to_word(value), false, __ATOMIC_ACQ_REL,
                                 __ATOMIC_ACQUIRE);
     return from_word<T>(word);
 }
-template <class T>
-T atomic_add(T* p, T value) noexcept {
+template <class T> T atomic_add(T* p, T value) noexcept {
     if constexpr (std::is_integral_v<T>) {
-        return from_word<T>(__atomic_fetch_add(reinterpret_cast<Word<T>*>(p), to_word(value), __ATOMIC_ACQ_REL));
+        return from_word<T>(
+            __atomic_fetch_add(reinterpret_cast<Word<T>*>(p), to_word(value), __ATOMIC_ACQ_REL));
     } else {
         for (T old = atomic_load(p);;) {
             const T seen = atomic_compare_exchange(p, old, static_cast<T>(old + value));
@@ -77,52 +78,64 @@ T atomic_add(T* p, T value) noexcept {
         }
     }
 }
-template <class T>
-T atomic_and(T* p, T value) noexcept {
+template <class T> T atomic_and(T* p, T value) noexcept {
     return from_word<T>(__atomic_fetch_and(reinterpret_cast<Word<T>*>(p), to_word(value), __ATOMIC_ACQ_REL));
 }
-template <class T>
-T atomic_or(T* p, T value) noexcept {
+template <class T> T atomic_or(T* p, T value) noexcept {
     return from_word<T>(__atomic_fetch_or(reinterpret_cast<Word<T>*>(p), to_word(value), __ATOMIC_ACQ_REL));
 }
-template <class T>
-T atomic_xor(T* p, T value) noexcept {
+template <class T> T atomic_xor(T* p, T value) noexcept {
     return from_word<T>(__atomic_fetch_xor(reinterpret_cast<Word<T>*>(p), to_word(value), __ATOMIC_ACQ_REL));
 }
 
-/// One atomic on memory that this process can load and store. Returns the value before (or, for set, nothing of use).
-template <class T>
-T atomic_apply(AtomicOp op, T* p, T value, T compare) noexcept {
+/// One atomic on memory that this process can load and store. Returns the value before (or, for set, nothing
+/// of use).
+template <class T> T atomic_apply(AtomicOp op, T* p, T value, T compare) noexcept {
     switch (op) {
-        case AtomicOp::fetch: return atomic_load(p);
-        case AtomicOp::set: atomic_store(p, value); return T{};
-        case AtomicOp::swap: return atomic_exchange(p, value);
+        case AtomicOp::fetch:
+            return atomic_load(p);
+        case AtomicOp::set:
+            atomic_store(p, value);
+            return T{};
+        case AtomicOp::swap:
+            return atomic_exchange(p, value);
         case AtomicOp::add:
-        case AtomicOp::fetch_add: return atomic_add(p, value);
-        case AtomicOp::compare_swap: return atomic_compare_exchange(p, compare, value);
-        default: break;
+        case AtomicOp::fetch_add:
+            return atomic_add(p, value);
+        case AtomicOp::compare_swap:
+            return atomic_compare_exchange(p, compare, value);
+        default:
+            break;
     }
     if constexpr (std::is_integral_v<T>) {
         switch (op) {
             case AtomicOp::bit_and:
-            case AtomicOp::fetch_and: return atomic_and(p, value);
+            case AtomicOp::fetch_and:
+                return atomic_and(p, value);
             case AtomicOp::bit_or:
-            case AtomicOp::fetch_or: return atomic_or(p, value);
-            default: return atomic_xor(p, value);
+            case AtomicOp::fetch_or:
+                return atomic_or(p, value);
+            default:
+                return atomic_xor(p, value);
         }
     }
     return T{};
 }
 
-template <class T>
-constexpr bool compare(T found, Compare cmp, T expected) noexcept {
+template <class T> constexpr bool compare(T found, Compare cmp, T expected) noexcept {
     switch (cmp) {
-        case Compare::eq: return found == expected;
-        case Compare::ne: return found != expected;
-        case Compare::gt: return found > expected;
-        case Compare::ge: return found >= expected;
-        case Compare::lt: return found < expected;
-        case Compare::le: return found <= expected;
+        case Compare::eq:
+            return found == expected;
+        case Compare::ne:
+            return found != expected;
+        case Compare::gt:
+            return found > expected;
+        case Compare::ge:
+            return found >= expected;
+        case Compare::lt:
+            return found < expected;
+        case Compare::le:
+            return found <= expected;
     }
     return false;
 }

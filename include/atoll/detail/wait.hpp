@@ -1,5 +1,5 @@
-// How every wait of the library goes: spin, then yield, then sleep; bounded if asked; and always able to say what it
-// waits for. The spin is inlined, the rest is out of line.
+// How every wait of the library goes: spin, then yield, then sleep; bounded if asked; and always able to say
+// what it waits for. The spin is inlined, the rest is out of line.
 #pragma once
 
 #include "atoll/detail/memory_ops.hpp"
@@ -22,25 +22,28 @@ struct alignas(8) Flag {
 };
 
 /// Epochs are monotonic and wrap: `a` has reached `b`.
-constexpr bool reached(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) >= 0; }
+constexpr bool reached(std::uint32_t a, std::uint32_t b) noexcept {
+    return static_cast<std::int32_t>(a - b) >= 0;
+}
 
 /// Names a wait for people. `peer` is a world PE, -1 when any may end the wait.
 struct WaitReason {
     const char* operation = "";
     int team = 0;
     int peer = -1;
-    const void* word = nullptr;      ///< symmetric word, null for the library's own
-    std::uint8_t word_bytes = 0;     ///< 0 = no value to show
+    const void* word = nullptr;   ///< symmetric word, null for the library's own
+    std::uint8_t word_bytes = 0;  ///< 0 = no value to show
     bool word_signed = false;
     std::uint64_t expected = 0;
     Compare compare = Compare::eq;
-    /// Tells which world PEs are still missing when several are waited for: fills `pes`, returns how many. May be null.
+    /// Tells which world PEs are still missing when several are waited for: fills `pes`, returns how many.
+    /// May be null.
     int (*missing)(const void* argument, int* pes, int most) = nullptr;
     const void* argument = nullptr;
 };
 
-/// The slow part of a wait. Constructed after the spin; `pause()` yields, sleeps, publishes the reason on the job
-/// board, and throws Error: timeout, pe_died, interrupted.
+/// The slow part of a wait. Constructed after the spin; `pause()` yields, sleeps, publishes the reason on the
+/// job board, and throws Error: timeout, pe_died, interrupted.
 class ATOLL_API SlowWait {
   public:
     /// `timeout_s` < 0: the job's ATOLL_WAIT_TIMEOUT.
@@ -53,7 +56,8 @@ class ATOLL_API SlowWait {
     void pause();
     /// For the library's own flags: sleeps in futex until the value is no longer `seen`.
     void pause_on(Flag& flag, std::uint32_t seen);
-    /// Throws if the job is over, somebody needed is gone, or time is up. `pause` calls it; so do loops that poll themselves.
+    /// Throws if the job is over, somebody needed is gone, or time is up. `pause` calls it; so do loops that
+    /// poll themselves.
     void check();
 
   private:

@@ -25,22 +25,22 @@ struct TeamMap {
 
 /// This PE's view of the host window. `mine` is where slot `my_slot` is mapped.
 struct Window {
-    char* mine = nullptr;         ///< start of this PE's slot, which is the start of its heap
-    std::size_t heap_bytes = 0;   ///< limit of the heap: the checked part of a slot
+    char* mine = nullptr;        ///< start of this PE's slot, which is the start of its heap
+    std::size_t heap_bytes = 0;  ///< limit of the heap: the checked part of a slot
     int stride_log2 = 0;
     int my_slot = 0;
     std::size_t nontemporal_bytes = 64 * 1024;  ///< ATOLL_NONTEMPORAL
-    bool check = true;            ///< ATOLL_CHECK is `args` or `all`
+    bool check = true;                          ///< ATOLL_CHECK is `args` or `all`
     int n_slots = 1;
-    bool routed = false;          ///< some PE is not in the window, or a transport was forced
+    bool routed = false;  ///< some PE is not in the window, or a transport was forced
 
     std::ptrdiff_t distance(int slot) const noexcept {
         return static_cast<std::ptrdiff_t>(slot - my_slot) * (std::ptrdiff_t{1} << stride_log2);
     }
     /// The same object on another PE. Only for addresses in this PE's own slot.
-    template <class T>
-    T* at(T* local, int slot) const noexcept {
-        return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(local) + static_cast<std::uintptr_t>(distance(slot)));
+    template <class T> T* at(T* local, int slot) const noexcept {
+        return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(local) +
+                                    static_cast<std::uintptr_t>(distance(slot)));
     }
     bool holds(const void* p, std::size_t bytes) const noexcept {
         const auto offset = reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(mine);
