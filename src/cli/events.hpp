@@ -1,0 +1,54 @@
+// Waiting for many descriptors at once.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <sys/epoll.h>
+#include <system_error>
+
+#include "common/fd.hpp"
+
+namespace atl::cli {
+
+enum class Source : std::uint32_t { signals, socket, lifeline, output, sink, terminal, terminal_pipe };
+
+/// Which descriptor an event is of: its kind, and the PE or the number of the stream.
+struct Tag {
+    Source source;
+    std::uint32_t index;
+};
+
+class Poller {
+  public:
+    Poller() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+        if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll");
+    }
+    /// False when it cannot be waited for, as a regular file, which is always ready.
+    bool add(int fd, Tag tag, std::uint32_t events = EPOLLIN) {
+        return control(EPOLL_CTL_ADD, fd, tag, events);
+    }
+    void change(int fd, Tag tag, std::uint32_t events) { control(EPOLL_CTL_MOD, fd, tag, events); }
+    /// Before it is closed: a copy of it in another process would keep its events coming.
+    void remove(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
+
+    template <class Handle> void wait(int timeout_ms, Handle handle) {
+        epoll_event events[64];
+        const int count = epoll_wait(epoll_.get(), events, 64, timeout_ms);
+        for (int i = 0; i < count; ++i) {
+            const std::uint64_t data = events[i].data.u64;
+            handle(Tag{static_cast<Source>(data >> 32), static_cast<std::uint32_t>(data)}, events[i].events);
+        }
+    }
+
+  private:
+    bool control(int what, int fd, Tag tag, std::uint32_t events) {
+        epoll_event event{};
+        event.events = events;
+        event.data.u64 = static_cast<std::uint64_t>(tag.source) << 32 | tag.index;
+        return epoll_ctl(epoll_.get(), what, fd, &event) == 0;
+    }
+
+    common::Fd epoll_;
+};
+
+}  // namespace atl::cli

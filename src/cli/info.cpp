@@ -1,0 +1,176 @@
+// `atoll info`: what this build is, how it is set up, and what the machine offers.
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <dlfcn.h>
+#include <glob.h>
+#include <iostream>
+#include <string>
+#include <sys/resource.h>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "atoll/version.hpp"
+#include "cli/cli.hpp"
+#include "cli/options.hpp"
+#include "common/settings.hpp"
+
+#ifndef ATOLL_BUILD_TYPE
+#define ATOLL_BUILD_TYPE ""
+#endif
+#ifndef ATOLL_SANITIZE
+#define ATOLL_SANITIZE ""
+#endif
+
+namespace atl::cli {
+namespace {
+
+// Ordered, so that people read it in the order written here.
+using Json = nlohmann::ordered_json;
+
+std::string size_text(std::uint64_t bytes) {
+    constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double value = static_cast<double>(bytes);
+    int unit = 0;
+    for (; value >= 1024 && unit < 4; ++unit) value /= 1024;
+    char text[48];
+    std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+    return text;
+}
+
+Json describe_build() {
+    const std::string sanitizers = ATOLL_SANITIZE;
+    return {
+#if defined(__clang__)
+        {"compiler", "Clang " __clang_version__},
+#else
+        {"compiler", "GCC " __VERSION__},
+#endif
+            {"type", ATOLL_BUILD_TYPE}, {"sanitizers", sanitizers.empty() ? "none" : sanitizers},
+#if defined(__x86_64__)
+            {"architecture", "x86-64"},
+#elif defined(__aarch64__)
+            {"architecture", "aarch64"},
+#endif
+#if defined(NDEBUG)
+            {"assertions", "off"},
+#else
+            {"assertions", "on"},
+#endif
+            {"cuda", "no CUDA part in this build"},
+    };
+}
+
+Json describe_machine(int n_pes) {
+    rlimit descriptors{};
+    getrlimit(RLIMIT_NOFILE, &descriptors);
+    Json machine = {
+        {"usable_cpus", common::usable_cpus()},
+        {"memory_limit_bytes", common::memory_limit_bytes()},
+        {"default_heap_bytes", common::default_heap_bytes(n_pes)},
+        {"default_heap_pes", n_pes},
+        {"descriptor_limit", descriptors.rlim_max},
+    };
+    return machine;
+}
+
+Json describe_transports() {
+    return {
+        {{"name", "window"}, {"reaches", "PEs of this host, by loads and stores"}, {"usable", true}},
+        {{"name", "loopback"}, {"reaches", "PEs of this host, as a reference for tests"}, {"usable", true}},
+    };
+}
+
+/// Devices by their nodes and the driver's library, so that no driver is started just to be shown.
+Json describe_gpus() {
+    std::vector<std::string> nodes;
+    glob_t found{};
+    if (glob("/dev/nvidia[0-9]*", 0, nullptr, &found) == 0) {
+        nodes.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    }
+    globfree(&found);
+    void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    const bool has_driver = driver != nullptr;
+    if (driver) dlclose(driver);
+    return {{"devices", nodes}, {"driver", has_driver ? "libcuda.so.1" : "not found"}};
+}
+
+Json describe_settings_json() {
+    Json settings = Json::array();
+    for (const common::SettingRow& row : common::describe_settings()) {
+        settings.push_back(
+            {{"name", row.name}, {"value", row.value}, {"source", row.source}, {"meaning", row.meaning}});
+    }
+    return settings;
+}
+
+void print_settings(const Json& settings) {
+    std::puts("\nsettings");
+    for (const Json& row : settings) {
+        const auto text = [&](const char* key) { return row[key].get<std::string>(); };
+        const std::string value = text("value").empty() ? "\"\"" : text("value");
+        std::printf("  %-20s %s  (%s)\n  %-20s   %s\n", text("name").c_str(), value.c_str(),
+                    text("source").c_str(), "", text("meaning").c_str());
+    }
+}
+
+void print(const Json& info) {
+    const Json& build = info["build"];
+    const Json& machine = info["machine"];
+    std::printf("atoll %s\n", ATOLL_VERSION);
+    std::printf("  build        %s, %s, %s, sanitizers: %s, assertions: %s\n",
+                build["architecture"].get<std::string>().c_str(),
+                build["compiler"].get<std::string>().c_str(), build["type"].get<std::string>().c_str(),
+                build["sanitizers"].get<std::string>().c_str(),
+                build["assertions"].get<std::string>().c_str());
+    std::printf("  CPUs         %d usable (affinity and cgroup)\n", machine["usable_cpus"].get<int>());
+    std::printf("  memory       %s (machine and cgroup)\n",
+                size_text(machine["memory_limit_bytes"].get<std::uint64_t>()).c_str());
+    std::printf("  heap         %s a PE by default with -n %d\n",
+                size_text(machine["default_heap_bytes"].get<std::uint64_t>()).c_str(),
+                machine["default_heap_pes"].get<int>());
+    std::printf("  descriptors  %s\n", machine["descriptor_limit"].dump().c_str());
+    for (const Json& transport : info["transports"]) {
+        std::printf("  transport    %s: %s\n", transport["name"].get<std::string>().c_str(),
+                    transport["reaches"].get<std::string>().c_str());
+    }
+    std::printf("  GPUs         %zu found, driver: %s; %s\n", info["gpus"]["devices"].size(),
+                info["gpus"]["driver"].get<std::string>().c_str(), build["cuda"].get<std::string>().c_str());
+    print_settings(info["settings"]);
+}
+
+}  // namespace
+
+int info_command(const Arguments& arguments) {
+    std::string count;
+    bool as_json = false;
+    CLI::App app("Shows version, build, settings, and what this machine offers.", "atoll info");
+    app.add_option("-n,--np", count, "number of PEs that the default heap size is shown for")->type_name("N");
+    app.add_flag("--json", as_json, "as JSON");
+    try {
+        Arguments reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them last first
+        app.parse(reversed);
+    } catch (const CLI::CallForHelp&) {
+        std::cout << app.help();
+        return 0;
+    } catch (const CLI::ParseError& error) {
+        throw UsageError(error.what());
+    }
+    const int n_pes = count.empty() ? common::usable_cpus() : parse_pe_count(count);
+    const Json info = {{"version", ATOLL_VERSION},
+                       {"build", describe_build()},
+                       {"machine", describe_machine(n_pes)},
+                       {"transports", describe_transports()},
+                       {"gpus", describe_gpus()},
+                       {"settings", describe_settings_json()}};
+    if (as_json) {
+        std::cout << info.dump(2) << '\n';
+    } else {
+        print(info);
+    }
+    return 0;
+}
+
+}  // namespace atl::cli

@@ -1,0 +1,221 @@
+#include "cli/job.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cmath>
+#include <ctime>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <system_error>
+#include <unistd.h>
+
+#include "bootstrap/launch_protocol.hpp"
+
+namespace atl::cli {
+namespace {
+
+double monotonic_s() {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+[[noreturn]] void fail(const std::string& what) {
+    throw std::system_error(errno, std::generic_category(), what);
+}
+
+bool is_ignored(int number) {
+    struct sigaction action {};
+    return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+/// Signals that the launcher reads from a descriptor. Blocks them, and those that would stop it, and returns
+/// the mask as it was, which is what PEs get.
+sigset_t take_signals(common::Fd& descriptor) {
+    sigset_t handled, blocked, before;
+    sigemptyset(&handled);
+    for (const int number : {SIGCHLD, SIGUSR1, SIGUSR2, SIGWINCH, SIGTERM, SIGTSTP, SIGCONT})
+        sigaddset(&handled, number);
+    // nohup, and a shell's "&", ask for these not to count.
+    for (const int number : {SIGINT, SIGHUP, SIGQUIT}) {
+        if (!is_ignored(number)) sigaddset(&handled, number);
+    }
+    blocked = handled;
+    for (const int number : {SIGPIPE, SIGTTIN, SIGTTOU}) sigaddset(&blocked, number);
+    signal(SIGCHLD, SIG_DFL);  // ignored, it would take the exit statuses away
+    sigprocmask(SIG_BLOCK, &blocked, &before);
+    descriptor = common::Fd(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!descriptor) fail("signalfd");
+    return before;
+}
+
+}  // namespace
+
+Job::Job(const RunOptions& options, const Program& program, const common::Settings& settings,
+         const rlimit& child_descriptors)
+    : options_(options),
+      program_(program),
+      settings_(settings),
+      n_pes_(options.n_pes),
+      start_s_(monotonic_s()),
+      pes_(static_cast<std::size_t>(options.n_pes)),
+      store_(options.n_pes, [this](int pe, const std::string& packet) { answer(pe, packet); }),
+      stall_(settings.stall_warn_s) {
+    const sigset_t child_signals = take_signals(signals_);
+    poller_.add(signals_.get(), {Source::signals, 0});
+    group_ = std::make_unique<ProcessGroup>(child_signals, child_descriptors);
+    create_shared_memory();
+    if (options.label) output_ = std::make_unique<LabelledOutput>(poller_, n_pes_);
+    for (char** entry = environ; *entry; ++entry) environment_.push_back(*entry);
+    environment_.push_back(nullptr);  // ATOLL_LAUNCHED of the PE that is being started
+    environment_.push_back(nullptr);
+}
+
+Job::~Job() {
+    // Before lifelines close, which PEs that live would take for the launcher's death; the result is the
+    // same.
+    group_.reset();
+    if (board_memory_) munmap(board_memory_, common::BoardView::bytes(n_pes_));
+}
+
+void Job::create_shared_memory() {
+    // Nothing in a file system: nothing to leak, and no /dev/shm that may be full.
+    board_fd_ = common::Fd(memfd_create("atoll-board", MFD_CLOEXEC));
+    heap_fd_ = common::Fd(memfd_create("atoll-heap", MFD_CLOEXEC));
+    const std::size_t bytes = common::BoardView::bytes(n_pes_);
+    if (!board_fd_ || !heap_fd_ || ftruncate(board_fd_.get(), static_cast<off_t>(bytes)) != 0) {
+        fail("cannot make shared memory for the job");
+    }
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, board_fd_.get(), 0);
+    if (memory == MAP_FAILED) fail("cannot map the job board");
+    board_memory_ = memory;
+    board_ = common::BoardView::create(memory, n_pes_);
+}
+
+std::vector<int> Job::usable_cpu_numbers() const {
+    std::vector<int> numbers;
+    cpu_set_t set;
+    if (!options_.bind_core || sched_getaffinity(0, sizeof set, &set) != 0) return numbers;
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (CPU_ISSET(static_cast<unsigned>(cpu), &set)) numbers.push_back(cpu);
+    }
+    return numbers;
+}
+
+void Job::start_pe(int pe) {
+    Pe& started = pes_[static_cast<std::size_t>(pe)];
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
+    started.socket = common::Fd(ends[0]);
+    const common::Fd its_socket(ends[1]);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+
+    common::Fd input, out, err;
+    if (pe > 0) {
+        input = common::Fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    } else if (isatty(STDIN_FILENO)) {
+        terminal_ = std::make_unique<TerminalInput>(poller_, input);
+    }
+    if (output_) output_->open(pe, out, err);
+
+    Child child;
+    child.standard[0] = input.get();
+    child.standard[1] = out.get();
+    child.standard[2] = err.get();
+    child.inherited = {its_socket.get(), board_fd_.get(), heap_fd_.get()};
+    std::string launched = std::string(bootstrap::launched_variable) + "=" +
+                           std::to_string(bootstrap::protocol_version) + ":" + std::to_string(pe) + ":" +
+                           std::to_string(n_pes_);
+    for (const int fd : child.inherited) launched += ":" + std::to_string(fd);
+    environment_[environment_.size() - 2] = launched.data();
+    child.environment = environment_.data();
+    const std::vector<int> cpus = usable_cpu_numbers();
+    if (!cpus.empty()) child.cpu = cpus[static_cast<std::size_t>(pe) % cpus.size()];
+    started.pid = group_->spawn(program_, child);
+    ++running_;
+    poller_.add(started.socket.get(), {Source::socket, static_cast<std::uint32_t>(pe)});
+}
+
+int Job::run() {
+    for (int pe = 0; pe < n_pes_; ++pe) {
+        try {
+            start_pe(pe);
+        } catch (const std::system_error& error) {
+            throw UsageError("cannot start PE " + std::to_string(pe) + " of " + std::to_string(n_pes_) +
+                                 ": " + error.what() +
+                                 " (limits: ulimit -u, ulimit -n, the cgroup's pids.max)",
+                             1);
+        }
+    }
+    while (!finished()) {
+        // Signals last: what a PE said before it died is to be heard before its death is.
+        bool signalled = false;
+        poller_.wait(timeout_ms(), [&](Tag tag, std::uint32_t events) {
+            if (tag.source == Source::signals) {
+                signalled = true;
+            } else {
+                dispatch(tag, events);
+            }
+        });
+        if (signalled) on_signals();
+        for (int pe = 0; pe < n_pes_; ++pe) on_lost(pe);
+        check_timeout();
+        check_stall();
+        advance_end();
+    }
+    group_->end();
+    if (output_) output_->finish();
+    return status_;
+}
+
+bool Job::finished() const {
+    const bool all_ended = running_ == 0 && lifelines_ == 0;
+    // What survives SIGKILL for long is stuck in the kernel, or escaped and is ended by ProcessGroup.
+    return all_ended || (phase_ == Phase::killed && (running_ == 0 || now() >= next_phase_s_));
+}
+
+int Job::timeout_ms() const {
+    double next = stall_.next_s();
+    if (phase_ != Phase::running) next = std::min(next, next_phase_s_);
+    if (phase_ == Phase::running && options_.timeout_s > 0) next = std::min(next, options_.timeout_s);
+    for (const Pe& pe : pes_) {
+        if (pe.lost_at > 0 && phase_ == Phase::running) next = std::min(next, pe.lost_at + lost_grace_s);
+    }
+    if (next >= StallWatch::never) return -1;
+    return static_cast<int>(std::clamp(std::ceil((next - now()) * 1e3), 0.0, 1e6));
+}
+
+void Job::dispatch(Tag tag, std::uint32_t events) {
+    const int index = static_cast<int>(tag.index);
+    switch (tag.source) {
+        case Source::socket:
+            return on_socket(index, events);
+        case Source::lifeline:
+            return on_lifeline(index);
+        case Source::output:
+            return output_->on_readable(tag.index);
+        case Source::sink:
+            return output_->on_writable(tag.index);
+        case Source::terminal:
+            return terminal_->on_terminal();
+        case Source::terminal_pipe:
+            return terminal_->on_pipe(events);
+        case Source::signals:
+            return;
+    }
+}
+
+double Job::now() const { return monotonic_s() - start_s_; }
+
+void Job::say(const std::string& sentence) {
+    const std::string line = "atoll run: " + sentence + "\n";
+    if (output_) return output_->say(line);
+    // One write, so that it stays whole among what PEs write to the same place.
+    if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+}
+
+}  // namespace atl::cli

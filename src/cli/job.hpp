@@ -1,0 +1,134 @@
+// One job: its PEs, what they say, and how it ends.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/events.hpp"
+#include "cli/kv.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/process_group.hpp"
+#include "cli/stall.hpp"
+#include "cli/terminal_input.hpp"
+#include "common/board.hpp"
+#include "common/settings.hpp"
+
+namespace atl::cli {
+
+class Job {
+  public:
+    Job(const RunOptions& options, const Program& program, const common::Settings& settings,
+        const rlimit& child_descriptors);
+    ~Job();
+    Job(const Job&) = delete;
+    Job& operator=(const Job&) = delete;
+
+    /// Starts all PEs and stays until the last has ended. Returns the status of the job.
+    int run();
+
+  private:
+    struct Pe {
+        pid_t pid = -1;       ///< of what we started
+        pid_t member = -1;    ///< of what called init: the same, or a descendant (`sh -c program`)
+        common::Fd socket;    ///< our end of the one for packets
+        common::Fd lifeline;  ///< from hello until its other end closes
+        std::deque<std::string> outgoing;  ///< answers that the socket had no room for
+        bool waits_for_room = false;       ///< so its socket is polled for room too
+        bool said_hello = false;
+        char goodbye = 0;  ///< 'f' or 'l' once said
+        bool reaped = false;
+        double lost_at = 0;  ///< when the lifeline ended without goodbye; 0 = it did not
+    };
+    enum class Phase {
+        running,
+        aborted,     ///< the board says so; PEs may still tell what they know
+        terminated,  ///< SIGTERM sent
+        killed,      ///< SIGKILL sent
+    };
+
+    // job.cpp: start and loop
+    void create_shared_memory();
+    void start_pe(int pe);
+    std::vector<int> usable_cpu_numbers() const;
+    bool finished() const;
+    int timeout_ms() const;
+    void dispatch(Tag tag, std::uint32_t events);
+    double now() const;  ///< seconds since the start
+    void say(const std::string& sentence);
+
+    // job_packets.cpp: what PEs say
+    void on_socket(int pe, std::uint32_t events);
+    bool receive(int pe);
+    void handle(int pe, char type, const std::string& body, common::Fd descriptor);
+    void hello(int pe, common::Fd lifeline);
+    void answer(int pe, const std::string& packet);
+    void send_outgoing(int pe);
+    void close_socket(int pe);
+    void on_lifeline(int pe);
+    void close_lifeline(int pe);
+
+    // job_end.cpp: how PEs and the job end
+    void reap();
+    void on_exit(int pe, int wait_status);
+    void on_member_exit(int pe, int wait_status);
+    void on_death(int pe, int wait_status);
+    void on_abort(int pe, int status, const std::string& text);
+    void settle(int pe);
+    void on_lost(int pe);
+    void check_never_joined();
+    void end(int pe, int status, const std::string& sentence);
+    void advance_end();
+    std::string describe_doing(int pe) const;
+    bool some_member_lives() const;
+
+    // job_signals.cpp: what people ask for while it runs
+    void on_signals();
+    void interrupt(int number);
+    void stop();
+    void print_table(const std::string& heading);
+    void check_timeout();
+    void check_stall();
+
+    const RunOptions& options_;
+    const Program& program_;
+    const common::Settings& settings_;
+    const int n_pes_;
+    double start_s_;
+
+    Poller poller_;
+    common::Fd signals_;
+    common::Fd board_fd_, heap_fd_;
+    void* board_memory_ = nullptr;
+    common::BoardView board_;
+    std::vector<char*> environment_;  ///< of PEs, with room for ATOLL_LAUNCHED
+    std::unique_ptr<ProcessGroup> group_;
+    std::unique_ptr<LabelledOutput> output_;   ///< with --label
+    std::unique_ptr<TerminalInput> terminal_;  ///< when stdin is one
+    std::vector<Pe> pes_;
+    KeyValueStore store_;
+    StallWatch stall_;
+
+    Phase phase_ = Phase::running;
+    double next_phase_s_ = 0;
+    int status_ = 0;
+    int running_ = 0;     ///< PEs not reaped
+    int lifelines_ = 0;   ///< open ones
+    int interrupts_ = 0;  ///< Ctrl-C and SIGTERM so far
+    int interrupted_by_ = 0;
+    bool somebody_joined_ = false;  ///< has called init
+    /// How long a broken lifeline may stay unexplained: a death by exit status or signal is told by the
+    /// kernel at once, one inside `sh -c` by the shell's own end a little later.
+    static constexpr double lost_grace_s = 0.3;
+};
+
+/// "exited with status 3", "was killed by SIGSEGV (segmentation fault)".
+std::string describe_wait_status(int wait_status);
+/// What a shell would call it: the status, or 128 + the signal.
+int shell_status(int wait_status);
+/// "SIGTERM"; "signal 40" for those without a name.
+std::string signal_name(int number);
+
+}  // namespace atl::cli

@@ -1,0 +1,178 @@
+// How PEs end, and with them the job.
+#include <algorithm>
+#include <cstdio>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "cli/job.hpp"
+#include "common/pe_ranges.hpp"
+
+namespace atl::cli {
+namespace {
+
+// From the abort word to SIGTERM: time for PEs to flush, and for Python to print its traceback.
+constexpr double abort_grace_s = 0.3;
+// From SIGTERM to SIGKILL.
+constexpr double term_grace_s = 0.5;
+// From SIGKILL to giving up.
+constexpr double kill_grace_s = 1.0;
+
+std::string seconds(double s) {
+    char text[32];
+    std::snprintf(text, sizeof text, s < 10 ? "%.2f s" : "%.1f s", s);
+    return text;
+}
+
+}  // namespace
+
+void Job::reap() {
+    int wait_status = 0;
+    for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) {
+        if (group_->is_guard(pid)) continue;  // somebody killed it: the kernel's death signal remains
+        auto started =
+            std::find_if(pes_.begin(), pes_.end(), [&](const Pe& pe) { return pe.pid == pid && !pe.reaped; });
+        if (started != pes_.end()) {
+            on_exit(static_cast<int>(started - pes_.begin()), wait_status);
+            continue;
+        }
+        // Of a PE whose first process ended before it (`sh -c 'program &'`): we inherited it.
+        auto member = std::find_if(pes_.begin(), pes_.end(), [&](const Pe& pe) { return pe.member == pid; });
+        if (member != pes_.end()) on_member_exit(static_cast<int>(member - pes_.begin()), wait_status);
+    }
+}
+
+void Job::on_exit(int pe, int wait_status) {
+    Pe& ended = pes_[static_cast<std::size_t>(pe)];
+    while (receive(pe)) {
+    }
+    ended.reaped = true;
+    ended.lost_at = 0;
+    --running_;
+    // The lifeline of a descendant stays; that of this process is over even if a child that it forked holds a
+    // copy.
+    if (ended.member == ended.pid) close_lifeline(pe);
+    if (wait_status != 0) {
+        on_death(pe, wait_status);
+    } else if (!ended.lifeline) {
+        settle(pe);
+    }
+}
+
+void Job::on_member_exit(int pe, int wait_status) {
+    Pe& ended = pes_[static_cast<std::size_t>(pe)];
+    while (receive(pe)) {
+    }
+    ended.lost_at = 0;
+    if (wait_status != 0) {
+        on_death(pe, wait_status);
+    } else {
+        settle(pe);
+    }
+}
+
+/// It has ended, or said goodbye, and nothing is wrong with that.
+void Job::settle(int pe) {
+    Pe& ended = pes_[static_cast<std::size_t>(pe)];
+    if (ended.goodbye != 'f' && board_.state(pe) < common::PeState::finalized)
+        board_.set_state(pe, common::PeState::left);
+    store_.depart(pe);
+    check_never_joined();
+}
+
+void Job::on_death(int pe, int wait_status) {
+    const std::string doing = describe_doing(pe);
+    board_.set_state(pe, common::PeState::died);
+    store_.depart(pe);
+    if (phase_ != Phase::running) return;
+    const auto& header = board_.header();
+    if (header.abort.load(std::memory_order_acquire) != 0) {
+        // A PE has said on the board why the job ends; the others' statuses only follow from that.
+        return end(header.abort_pe.load(), std::max(header.abort_status.load(), 1), header.abort_text);
+    }
+    const std::string when = " " + seconds(now()) + " after the start";
+    const int status = shell_status(wait_status);
+    if (interrupted_by_ != 0 && status == 128 + interrupted_by_) {
+        return end(-1, status, "the job was interrupted by " + signal_name(interrupted_by_) + when);
+    }
+    std::string sentence =
+        "PE " + std::to_string(pe) + " " + describe_wait_status(wait_status) + when + doing;
+    const int number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+    if ((number == SIGSEGV || number == SIGBUS) && settings_.check == common::CheckLevel::none) {
+        sentence += "; ATOLL_CHECK=all may tell why";
+    }
+    if (number == SIGKILL) sentence += "; if nobody did that, the kernel ran out of memory (dmesg tells)";
+    end(pe, status, sentence);
+}
+
+void Job::on_abort(int pe, int status, const std::string& text) {
+    // OpenSHMEM's global_exit(0): everybody ends, and nothing is wrong.
+    if (status == 0 && text.empty()) return end(pe, 0, "");
+    end(pe, status,
+        "PE " + std::to_string(pe) + " ended the job with status " + std::to_string(status) + " " +
+            seconds(now()) + " after the start" + (text.empty() ? "" : ": " + text));
+}
+
+/// A PE's lifeline broke and nothing has told why for a while.
+void Job::on_lost(int pe) {
+    Pe& lost = pes_[static_cast<std::size_t>(pe)];
+    if (lost.lost_at == 0 || phase_ != Phase::running || now() < lost.lost_at + lost_grace_s) return;
+    const std::string doing = describe_doing(pe);
+    lost.lost_at = 0;
+    board_.set_state(pe, common::PeState::died);
+    store_.depart(pe);
+    end(pe, 1,
+        "PE " + std::to_string(pe) + " (process " + std::to_string(lost.member) +
+            ") left the job without a word " + seconds(now()) + " after the start" + doing +
+            ": by a crash that the program around it hides, by _exit or by exec");
+}
+
+/// A job that some PEs have joined cannot begin when others end without joining.
+void Job::check_never_joined() {
+    if (phase_ != Phase::running || !somebody_joined_) return;
+    std::vector<int> missing;
+    for (int pe = 0; pe < n_pes_; ++pe) {
+        const Pe& candidate = pes_[static_cast<std::size_t>(pe)];
+        if (candidate.reaped && !candidate.said_hello && !candidate.socket) missing.push_back(pe);
+    }
+    if (missing.empty()) return;
+    const std::vector<int> waiting = store_.waiting();
+    if (waiting.empty()) return;
+    end(missing[0], 1,
+        "PE " + common::pe_ranges(missing) + " ended without calling init, in which PE " +
+            common::pe_ranges(waiting) + " waits");
+}
+
+bool Job::some_member_lives() const {
+    return std::any_of(pes_.begin(), pes_.end(), [](const Pe& pe) { return bool(pe.lifeline); });
+}
+
+void Job::end(int pe, int status, const std::string& sentence) {
+    if (phase_ != Phase::running) return;
+    status_ = status;
+    board_.abort(pe, status, sentence.empty() ? "PE " + std::to_string(pe) + " ended the job" : sentence);
+    if (!sentence.empty()) say(sentence);
+    phase_ = Phase::aborted;
+    next_phase_s_ = now() + (some_member_lives() ? abort_grace_s : 0);
+}
+
+void Job::advance_end() {
+    if (phase_ == Phase::running || now() < next_phase_s_) return;
+    if (phase_ == Phase::aborted) {
+        group_->signal(SIGTERM);
+        group_->signal(SIGCONT);  // a stopped process takes no other signal
+        phase_ = Phase::terminated;
+        next_phase_s_ = now() + term_grace_s;
+    } else {
+        group_->signal(SIGKILL);
+        phase_ = Phase::killed;
+        next_phase_s_ = now() + kill_grace_s;
+    }
+}
+
+std::string Job::describe_doing(int pe) const {
+    if (board_.state(pe) != common::PeState::running) return "";
+    const std::string wait = board_.wait_text(pe);
+    return wait.empty() ? "" : ", waiting in " + wait;
+}
+
+}  // namespace atl::cli

@@ -1,0 +1,87 @@
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <unistd.h>
+
+#include "atoll/error.hpp"
+#include "atoll/version.hpp"
+#include "cli/cli.hpp"
+#include "common/nearest_name.hpp"
+
+namespace atl::cli {
+namespace {
+
+struct Command {
+    const char* name;
+    const char* summary;
+    int (*call)(const Arguments&);
+};
+
+constexpr Command commands[] = {
+    {"run", "start a program as N processing elements of one job", run_command},
+    {"info", "show version, settings, and what this machine offers", info_command},
+    {"bench", "run the benchmarks and print tables", bench_command},
+};
+
+void print_help() {
+    std::puts("atoll " ATOLL_VERSION ": one symmetric memory over the processes of a job\n");
+    for (const Command& command : commands) std::printf("  atoll %-6s %s\n", command.name, command.summary);
+    std::puts("\nFor example: atoll run -n 4 script.py\n`atoll COMMAND --help` tells more.");
+}
+
+int dispatch(const Arguments& arguments) {
+    if (arguments.empty()) {
+        print_help();
+        return UsageError::bad_usage;
+    }
+    const std::string& name = arguments[0];
+    if (name == "--help" || name == "-h" || name == "help") {
+        print_help();
+        return 0;
+    }
+    if (name == "--version" || name == "-V") {
+        std::puts("atoll " ATOLL_VERSION);
+        return 0;
+    }
+    Arguments names;
+    for (const Command& command : commands) {
+        if (name == command.name) return command.call({arguments.begin() + 1, arguments.end()});
+        names.emplace_back(command.name);
+    }
+    const std::string nearest = common::nearest_name(name, names);
+    throw UsageError(
+        "\"" + name + "\" is no command of atoll" +
+        (nearest.empty() ? "; there are run, info and bench" : "; did you mean " + nearest + "?"));
+}
+
+}  // namespace
+
+std::string executable_folder() {
+    char path[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+    if (length <= 0) return ".";
+    const std::string whole(path, static_cast<std::size_t>(length));
+    return whole.substr(0, whole.find_last_of('/'));
+}
+
+}  // namespace atl::cli
+
+int main(int argc, char** argv) {
+    using atl::cli::UsageError;
+    const atl::cli::Arguments arguments(argv + (argc > 0), argv + argc);
+    const std::string name = arguments.empty() || arguments[0][0] == '-' ? "" : " " + arguments[0];
+    try {
+        return atl::cli::dispatch(arguments);
+    } catch (const UsageError& error) {
+        std::fprintf(stderr, "atoll%s: %s\n", name.c_str(), error.what());
+        return error.status();
+    } catch (const atl::Error& error) {  // a setting that cannot be read
+        std::fprintf(stderr, "atoll%s: %s\n", name.c_str(), error.what());
+        return UsageError::bad_usage;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "atoll%s: %s\n", name.c_str(), error.what());
+        return 1;
+    }
+}

@@ -1,0 +1,112 @@
+#include "cli/options.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+#include "common/settings.hpp"
+
+namespace atl::cli {
+namespace {
+
+constexpr const char* usage = "atoll run -n N [OPTIONS] PROGRAM [ARGUMENTS...]";
+
+/// Number of arguments before PROGRAM. Found by hand because everything behind PROGRAM is the program's,
+/// whatever it looks like, and because "-np" is no option that a parser of single letters takes.
+std::size_t find_program(const Arguments& arguments) {
+    constexpr const char* with_value[] = {"-n", "-np", "--np", "--timeout", "--bind", "--heap-size", "--env"};
+    std::size_t i = 0;
+    while (i < arguments.size() && arguments[i].size() > 1 && arguments[i][0] == '-' &&
+           arguments[i] != "--") {
+        const bool takes_next =
+            std::find(std::begin(with_value), std::end(with_value), arguments[i]) != std::end(with_value);
+        i += takes_next ? 2 : 1;
+    }
+    return std::min(i, arguments.size());
+}
+
+double parse_timeout(const std::string& text) {
+    double seconds = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, seconds);
+    const bool unit = end - rest == 1 && *rest == 's';
+    if (error != std::errc{} || (rest != end && !unit) || !std::isfinite(seconds) || seconds <= 0) {
+        throw UsageError("--timeout " + text + ": expected seconds above 0, such as 60 or 0.5");
+    }
+    return seconds;
+}
+
+void check_environment(const Arguments& entries) {
+    for (const std::string& entry : entries) {
+        const std::size_t sign = entry.find('=');
+        if (sign == std::string::npos || sign == 0) {
+            throw UsageError("--env " + entry + ": expected NAME=VALUE");
+        }
+    }
+}
+
+}  // namespace
+
+int parse_pe_count(const std::string& text) {
+    int count = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, count);
+    if (error != std::errc{} || rest != end || count < 1 || count > 1 << 16) {
+        throw UsageError("-n " + text + ": expected the number of PEs to start, 1 or more");
+    }
+    return count;
+}
+
+std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
+    const std::size_t split = find_program(arguments);
+    Arguments own(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(split));
+    std::replace(own.begin(), own.end(), std::string("-np"), std::string("-n"));
+
+    RunOptions options;
+    std::string count, timeout, bind = "none";
+    CLI::App app("Starts PROGRAM as N processing elements (PEs) of one job. A .py file is run by Python.",
+                 "atoll run");
+    app.add_option("-n,--np", count, "number of PEs (also -np)")->type_name("N");
+    app.add_flag("--label", options.label, "begin every line that a PE prints with its number");
+    app.add_option("--timeout", timeout,
+                   "end the job after so many seconds, with a table of what each PE does")
+        ->type_name("S");
+    app.add_option("--bind", bind, "core: one core for each PE; none (default)")->type_name("core|none");
+    app.add_option("--heap-size", options.heap_size, "limit of a PE's symmetric heap, such as 512m or 2g")
+        ->type_name("SIZE");
+    app.add_option("--env", options.environment, "set a variable for all PEs")
+        ->type_name("K=V")
+        ->allow_extra_args(false);
+    std::string shown_in_help;
+    app.add_option("PROGRAM", shown_in_help, "what to start; all that follows it is its own")
+        ->type_name("[ARGUMENTS...]");
+    app.footer("Ctrl-C ends the job, a second one at once; Ctrl-\\ prints what every PE is doing.");
+    try {
+        std::reverse(own.begin(), own.end());  // CLI11 takes them last first
+        app.parse(own);
+    } catch (const CLI::CallForHelp&) {
+        std::cout << app.help();
+        return std::nullopt;
+    } catch (const CLI::ParseError& error) {
+        throw UsageError(std::string(error.what()) + " (usage: " + usage + ")");
+    }
+
+    if (count.empty()) throw UsageError("-n is missing: how many PEs to start, such as -n 4");
+    options.n_pes = parse_pe_count(count);
+    if (!timeout.empty()) options.timeout_s = parse_timeout(timeout);
+    if (bind != "core" && bind != "none") throw UsageError("--bind " + bind + ": expected core or none");
+    options.bind_core = bind == "core";
+    if (!options.heap_size.empty()) common::parse_size(options.heap_size, "--heap-size");
+    check_environment(options.environment);
+
+    std::size_t program = split;
+    if (program < arguments.size() && arguments[program] == "--") ++program;
+    options.command.assign(arguments.begin() + static_cast<std::ptrdiff_t>(program), arguments.end());
+    if (options.command.empty()) throw UsageError(std::string("PROGRAM is missing: ") + usage);
+    return options;
+}
+
+}  // namespace atl::cli

@@ -1,0 +1,27 @@
+// What `atoll run` was asked for.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/cli.hpp"
+
+namespace atl::cli {
+
+struct RunOptions {
+    int n_pes = 0;
+    bool label = false;      ///< prefix every line with its PE
+    bool bind_core = false;  ///< one core for each PE, round robin
+    double timeout_s = 0;    ///< 0 = none
+    std::string heap_size;   ///< as written, already checked; empty = not given
+    Arguments environment;   ///< "K=V"
+    Arguments command;       ///< program and its arguments
+};
+
+/// Throws UsageError. Nothing when help was asked for (and printed).
+std::optional<RunOptions> parse_run_options(const Arguments& arguments);
+
+/// The number of PEs; throws UsageError for anything but 1, 2, …
+int parse_pe_count(const std::string& text);
+
+}  // namespace atl::cli

@@ -1,0 +1,18 @@
+// Which file a PE is started from.
+#pragma once
+
+#include "cli/cli.hpp"
+
+namespace atl::cli {
+
+struct Program {
+    std::string path;     ///< to be executed
+    Arguments arguments;  ///< with the program's name first
+};
+
+/// Finds what the user named: a path, a name in PATH, or a .py file, for which `python` is started (empty:
+/// the one beside this executable, else the virtual environment's, else python3). Throws UsageError with 126
+/// or 127.
+Program find_program(const Arguments& command, const std::string& python);
+
+}  // namespace atl::cli
