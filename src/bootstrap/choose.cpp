@@ -1,10 +1,11 @@
-// Which way the PEs find each other: what the caller passed, else what ATOLL_BOOTSTRAP says, else what the environment offers.
+// Which way the PEs find each other: what the caller passed, else what ATOLL_BOOTSTRAP says, else what the
+// environment offers.
+#include <atomic>
+#include <cstdlib>
+
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/fail.hpp"
 #include "bootstrap/launch_protocol.hpp"
-
-#include <atomic>
-#include <cstdlib>
 
 namespace atl::bootstrap {
 namespace {
@@ -20,14 +21,16 @@ bool has_torchrun_variables() {
     return true;
 }
 
-/// The process that joined a launcher's job, 0 if this one has not. A launcher's job can be joined once, and its variable
-/// is gone afterwards: without this a second init would quietly be a job of one PE.
+/// The process that joined a launcher's job, 0 if this one has not. A launcher's job can be joined once, and
+/// its variable is gone afterwards: without this a second init would quietly be a job of one PE.
 std::atomic<pid_t> joined{0};
 
 std::unique_ptr<Bootstrap> join_launcher(const common::Settings& settings) {
     const char* invitation = variable(launched_variable);
     if (!invitation)
-        throw_bootstrap("ATOLL_BOOTSTRAP=launcher, but this program was not started by `atoll run`; start it so, or unset ATOLL_BOOTSTRAP.");
+        throw_bootstrap(
+            "ATOLL_BOOTSTRAP=launcher, but this program was not started by `atoll run`; start it so, or "
+            "unset ATOLL_BOOTSTRAP.");
     std::unique_ptr<Bootstrap> bootstrap = create_launched(settings, invitation);
     joined = ::getpid();
     return bootstrap;
@@ -35,8 +38,11 @@ std::unique_ptr<Bootstrap> join_launcher(const common::Settings& settings) {
 
 void check_not_joined() {
     if (joined == ::getpid())
-        throw_bootstrap("This process has joined the job of `atoll run` before and left it; it can do so only once. Keep the "
-                        "job until the program ends (init is counted), or set ATOLL_BOOTSTRAP=single for a job of this PE alone.");
+        throw_bootstrap(
+            "This process has joined the job of `atoll run` before and left it; it can do so only once. Keep "
+            "the "
+            "job until the program ends (init is counted), or set ATOLL_BOOTSTRAP=single for a job of this "
+            "PE alone.");
 }
 
 std::unique_ptr<Bootstrap> by_name(const std::string& name, const common::Settings& settings) {
@@ -51,14 +57,18 @@ std::unique_ptr<Bootstrap> by_name(const std::string& name, const common::Settin
 std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Settings& settings) {
     if (options.store || !options.unique_id.empty()) {
         if (options.n_pes < 1 || options.pe < 0 || options.pe >= options.n_pes)
-            throw Error(ErrorCode::invalid_argument, "With a unique id or a store, init needs this PE's number and how many there are; it was given pe=" +
-                                                         std::to_string(options.pe) + ", n_pes=" + std::to_string(options.n_pes) + ".");
+            throw Error(ErrorCode::invalid_argument,
+                        "With a unique id or a store, init needs this PE's number and how many there are; it "
+                        "was given pe=" +
+                            std::to_string(options.pe) + ", n_pes=" + std::to_string(options.n_pes) + ".");
         if (options.store) return create_store(settings, *options.store, options.pe, options.n_pes);
         return create_unique_id(settings, options.unique_id, options.pe, options.n_pes);
     }
     if (options.pe >= 0 || options.n_pes >= 0)
-        throw Error(ErrorCode::invalid_argument, "init was given pe=" + std::to_string(options.pe) + ", n_pes=" + std::to_string(options.n_pes) +
-                                                     " but neither a unique id nor a store; get one with get_unique_id() and pass it to all PEs.");
+        throw Error(
+            ErrorCode::invalid_argument,
+            "init was given pe=" + std::to_string(options.pe) + ", n_pes=" + std::to_string(options.n_pes) +
+                " but neither a unique id nor a store; get one with get_unique_id() and pass it to all PEs.");
     if (settings.bootstrap != "auto") return by_name(settings.bootstrap, settings);
     if (!settings.no_launcher) {
         check_not_joined();

@@ -20,7 +20,8 @@ class Deadline {
     /// What poll(2) may wait: at most `most`, so that its caller can look at other things meanwhile.
     int poll_ms(int most) const {
         if (never_) return most;
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count() + 1;
+        const auto left =
+            std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count() + 1;
         return static_cast<int>(std::clamp<long long>(left, 0, most));
     }
     Clock::time_point end() const { return never_ ? Clock::now() + std::chrono::hours(24) : end_; }

@@ -1,11 +1,11 @@
 // What the bootstraps throw when the system or a peer refuses.
 #pragma once
 
-#include "atoll/error.hpp"
-
 #include <cerrno>
 #include <string>
 #include <system_error>
+
+#include "atoll/error.hpp"
 
 namespace atl::bootstrap {
 
@@ -15,6 +15,8 @@ inline std::string errno_sentence(int error) { return std::generic_category().me
 [[noreturn]] inline void throw_system(const std::string& what) {
     throw Error(ErrorCode::system, what + ": " + errno_sentence(errno) + ".");
 }
-[[noreturn]] inline void throw_bootstrap(const std::string& sentence) { throw Error(ErrorCode::bootstrap, sentence); }
+[[noreturn]] inline void throw_bootstrap(const std::string& sentence) {
+    throw Error(ErrorCode::bootstrap, sentence);
+}
 
 }  // namespace atl::bootstrap

@@ -1,11 +1,10 @@
 #include "bootstrap/host_segment.hpp"
 
-#include "bootstrap/fail.hpp"
-
 #include <sys/mman.h>
 #include <sys/stat.h>
-
 #include <utility>
+
+#include "bootstrap/fail.hpp"
 
 namespace atl::bootstrap {
 
@@ -22,7 +21,9 @@ MappedBoard::MappedBoard(int fd, std::size_t bytes) : bytes_(bytes) {
 }
 
 MappedBoard::MappedBoard(MappedBoard&& other) noexcept
-    : memory_(std::exchange(other.memory_, nullptr)), bytes_(other.bytes_), view_(std::exchange(other.view_, {})) {}
+    : memory_(std::exchange(other.memory_, nullptr)),
+      bytes_(other.bytes_),
+      view_(std::exchange(other.view_, {})) {}
 
 MappedBoard& MappedBoard::operator=(MappedBoard&& other) noexcept {
     std::swap(memory_, other.memory_);
@@ -45,7 +46,8 @@ MappedBoard MappedBoard::create_shared(int n_pes, common::Fd& fd) {
     fd = common::Fd(::memfd_create("atoll-board", MFD_CLOEXEC));
     if (!fd) throw_system("Memory for the job board could not be made (memfd_create)");
     const std::size_t bytes = BoardView::bytes(n_pes);
-    if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) throw_system("The job board could not be sized");
+    if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
+        throw_system("The job board could not be sized");
     MappedBoard board(fd.get(), bytes);
     BoardView::create(board.memory_, n_pes);
     return board;

@@ -1,15 +1,17 @@
-// The memory that the PEs of a host share, before anybody looks at it: how it is made, and how what others made is checked.
+// The memory that the PEs of a host share, before anybody looks at it: how it is made, and how what others
+// made is checked.
 #pragma once
-
-#include "common/board.hpp"
-#include "common/fd.hpp"
 
 #include <cstddef>
 #include <string>
 
+#include "common/board.hpp"
+#include "common/fd.hpp"
+
 namespace atl::bootstrap {
 
-/// A job board mapped into this process. Owns the mapping; the bootstrap that made it lives as long as its job.
+/// A job board mapped into this process. Owns the mapping; the bootstrap that made it lives as long as its
+/// job.
 class MappedBoard {
   public:
     MappedBoard() = default;
@@ -17,8 +19,8 @@ class MappedBoard {
     static MappedBoard create_private(int n_pes);
     /// A new one in a memfd, which is returned in `fd`. Throws Error(system).
     static MappedBoard create_shared(int n_pes, common::Fd& fd);
-    /// One that somebody else made for `n_pes` PEs. Throws Error(bootstrap) if `fd` is not such a board; `whence` says
-    /// in the sentence where the descriptor came from.
+    /// One that somebody else made for `n_pes` PEs. Throws Error(bootstrap) if `fd` is not such a board;
+    /// `whence` says in the sentence where the descriptor came from.
     static MappedBoard adopt(int fd, int n_pes, const std::string& whence);
 
     MappedBoard(MappedBoard&& other) noexcept;

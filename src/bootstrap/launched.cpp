@@ -1,19 +1,19 @@
-// A PE of our own launcher: `atoll run` left us a socket, the board and the heap. The words are in launch_protocol.hpp.
+// A PE of our own launcher: `atoll run` left us a socket, the board and the heap. The words are in
+// launch_protocol.hpp.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <mutex>
+#include <poll.h>
+#include <sys/socket.h>
+
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/deadline.hpp"
 #include "bootstrap/fail.hpp"
 #include "bootstrap/host_segment.hpp"
 #include "bootstrap/launch_protocol.hpp"
 #include "common/fd_passing.hpp"
-
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/socket.h>
-
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <mutex>
 
 namespace atl::bootstrap {
 namespace {
@@ -26,12 +26,16 @@ struct Invitation {
 Invitation parse(const std::string& variable) {
     Invitation i;
     int used = 0;
-    const int fields = std::sscanf(variable.c_str(), "%d:%d:%d:%d:%d:%d%n", &i.version, &i.pe, &i.n_pes, &i.socket, &i.board, &i.heap, &used);
+    const int fields = std::sscanf(variable.c_str(), "%d:%d:%d:%d:%d:%d%n", &i.version, &i.pe, &i.n_pes,
+                                   &i.socket, &i.board, &i.heap, &used);
     if (fields >= 1 && i.version != protocol_version)
-        throw_bootstrap("This program's Atoll speaks version " + std::to_string(protocol_version) + " of the launcher's protocol, the `atoll run` that started it speaks " +
+        throw_bootstrap("This program's Atoll speaks version " + std::to_string(protocol_version) +
+                        " of the launcher's protocol, the `atoll run` that started it speaks " +
                         std::to_string(i.version) + "; use the launcher of the same release.");
-    if (fields != 6 || static_cast<std::size_t>(used) != variable.size() || i.n_pes < 1 || i.pe < 0 || i.pe >= i.n_pes)
-        throw_bootstrap(std::string(launched_variable) + "=" + variable + " is not what `atoll run` sets (1:PE:N_PES:SOCKET:BOARD:HEAP); unset it.");
+    if (fields != 6 || static_cast<std::size_t>(used) != variable.size() || i.n_pes < 1 || i.pe < 0 ||
+        i.pe >= i.n_pes)
+        throw_bootstrap(std::string(launched_variable) + "=" + variable +
+                        " is not what `atoll run` sets (1:PE:N_PES:SOCKET:BOARD:HEAP); unset it.");
     return i;
 }
 
@@ -43,11 +47,13 @@ bool is_launcher_socket(int fd) {
 
 void check_descriptors(const Invitation& i) {
     if (is_launcher_socket(i.socket) && is_memory(i.board) && is_memory(i.heap)) return;
-    throw_bootstrap(
-        "This program was started under `atoll run` (as PE " + std::to_string(i.pe) + " of " + std::to_string(i.n_pes) +
-        "), but the descriptors that the launcher left for it are closed: a program between the two closes what it does "
-        "not know (in Python: subprocess.run(..., close_fds=False)). To run it as a job of its own instead, unset " +
-        launched_variable + ".");
+    throw_bootstrap("This program was started under `atoll run` (as PE " + std::to_string(i.pe) + " of " +
+                    std::to_string(i.n_pes) +
+                    "), but the descriptors that the launcher left for it are closed: a program between the "
+                    "two closes what it does "
+                    "not know (in Python: subprocess.run(..., close_fds=False)). To run it as a job of its "
+                    "own instead, unset " +
+                    launched_variable + ".");
 }
 
 /// This PE's end of a socket pair whose other end the launcher holds: each side sees the other's death.
@@ -64,7 +70,10 @@ void arm_lifeline(int fd) {
 class Launched final : public Bootstrap {
   public:
     Launched(const common::Settings& settings, const Invitation& invitation)
-        : timeout_s_(settings.init_timeout_s), pe_(invitation.pe), n_pes_(invitation.n_pes), socket_(invitation.socket),
+        : timeout_s_(settings.init_timeout_s),
+          pe_(invitation.pe),
+          n_pes_(invitation.n_pes),
+          socket_(invitation.socket),
           heap_fd_(invitation.heap) {
         const common::Fd board_fd(invitation.board);
         for (const int fd : {socket_.get(), heap_fd_.get()}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -115,10 +124,12 @@ class Launched final : public Bootstrap {
     void claim() {
         std::atomic<std::int32_t>& pid = board_.view().entry(pe_).pid;
         const std::int32_t other = pid.load(std::memory_order_relaxed);
-        const bool taken = board_.view().state(pe_) == common::PeState::running && other != ::getpid() && ::kill(other, 0) == 0;
+        const bool taken = board_.view().state(pe_) == common::PeState::running && other != ::getpid() &&
+                           ::kill(other, 0) == 0;
         if (taken)
-            throw_bootstrap("PE " + std::to_string(pe_) + " is already process " + std::to_string(other) +
-                            ": the command given to `atoll run` may run one Atoll program at a time for each PE.");
+            throw_bootstrap(
+                "PE " + std::to_string(pe_) + " is already process " + std::to_string(other) +
+                ": the command given to `atoll run` may run one Atoll program at a time for each PE.");
         pid.store(::getpid(), std::memory_order_relaxed);
     }
 
@@ -128,21 +139,25 @@ class Launched final : public Bootstrap {
         if (common::send_with_fds(socket_.get(), "H", 1, {&passed, 1}) != 1) throw_gone("greeting it");
         theirs = common::Fd();
         arm_lifeline(mine.get());
-        // Stays open until this process ends: its closing tells the launcher that it did, also if `sh` stands between.
+        // Stays open until this process ends: its closing tells the launcher that it did, also if `sh` stands
+        // between.
         lifeline_ = mine.release();
     }
 
     void send(const std::string& packet) {
         if (packet.size() > static_cast<std::size_t>(max_packet_bytes))
-            throw Error(ErrorCode::invalid_argument, "A value for the launcher's store has " + std::to_string(packet.size()) + " bytes; at most " +
+            throw Error(ErrorCode::invalid_argument, "A value for the launcher's store has " +
+                                                         std::to_string(packet.size()) + " bytes; at most " +
                                                          std::to_string(max_packet_bytes) + " are possible.");
-        if (common::send_with_fds(socket_.get(), packet.data(), packet.size(), {}) < 0) throw_gone("sending to it");
+        if (common::send_with_fds(socket_.get(), packet.data(), packet.size(), {}) < 0)
+            throw_gone("sending to it");
     }
     void send_quietly(const std::string& packet) noexcept {
         common::send_with_fds(socket_.get(), packet.data(), packet.size(), {}, MSG_DONTWAIT);
     }
 
-    /// The body of the launcher's next packet, which must be of `type`. Wakes now and then to see whether the job is over.
+    /// The body of the launcher's next packet, which must be of `type`. Wakes now and then to see whether the
+    /// job is over.
     std::string await(char type, const std::string& awaited) {
         const Deadline deadline(timeout_s_);
         pollfd readable{socket_.get(), POLLIN, 0};
@@ -156,7 +171,8 @@ class Launched final : public Bootstrap {
         if (received <= 0) throw_gone("waiting for " + awaited);
         packet.resize(static_cast<std::size_t>(received));
         if (packet[0] != type)
-            throw_bootstrap(std::string("The launcher answered '") + packet[0] + "' where '" + type + "' was due; is it of this release?");
+            throw_bootstrap(std::string("The launcher answered '") + packet[0] + "' where '" + type +
+                            "' was due; is it of this release?");
         return packet.substr(1);
     }
 
@@ -166,12 +182,15 @@ class Launched final : public Bootstrap {
             if (board_.view().entry(pe).pid.load(std::memory_order_relaxed) != 0) continue;
             missing += (missing.empty() ? "" : ", ") + std::to_string(pe);
         }
-        throw_bootstrap("PE " + std::to_string(pe_) + " waited " + std::to_string(timeout_s_) + " s (ATOLL_INIT_TIMEOUT) for " + awaited +
-                        (missing.empty() ? "; all PEs have begun their init." : "; these PEs have not called init: " + missing + "."));
+        throw_bootstrap("PE " + std::to_string(pe_) + " waited " + std::to_string(timeout_s_) +
+                        " s (ATOLL_INIT_TIMEOUT) for " + awaited +
+                        (missing.empty() ? "; all PEs have begun their init."
+                                         : "; these PEs have not called init: " + missing + "."));
     }
     [[noreturn]] void throw_gone(const std::string& doing) const {
         throw_if_aborted(board_.view());
-        throw_bootstrap("The launcher (`atoll run`) of PE " + std::to_string(pe_) + " went away while " + doing + ".");
+        throw_bootstrap("The launcher (`atoll run`) of PE " + std::to_string(pe_) + " went away while " +
+                        doing + ".");
     }
 
     const double timeout_s_;

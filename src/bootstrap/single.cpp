@@ -1,9 +1,9 @@
 // A job of one PE: nobody to find, nobody to wait for.
+#include <map>
+
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/fail.hpp"
 #include "bootstrap/host_segment.hpp"
-
-#include <map>
 
 namespace atl::bootstrap {
 namespace {

@@ -1,25 +1,27 @@
-// PEs as threads of one process, for tests and sanitizers: one mapping for all of them, so that a word of the window has
-// one address, as ThreadSanitizer needs it.
+// PEs as threads of one process, for tests and sanitizers: one mapping for all of them, so that a word of the
+// window has one address, as ThreadSanitizer needs it.
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <sys/mman.h>
+#include <vector>
+
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/deadline.hpp"
 #include "bootstrap/fail.hpp"
 #include "bootstrap/host_segment.hpp"
-
-#include <sys/mman.h>
-
-#include <condition_variable>
-#include <map>
-#include <mutex>
-#include <vector>
 
 namespace atl::bootstrap {
 
 class ThreadHub {
   public:
     ThreadHub(int n_pes, std::size_t heap_bytes)
-        : n_pes_(n_pes), heap_bytes_(heap_bytes), board_(MappedBoard::create_private(n_pes)),
+        : n_pes_(n_pes),
+          heap_bytes_(heap_bytes),
+          board_(MappedBoard::create_private(n_pes)),
           fenced_(static_cast<std::size_t>(n_pes)) {
-        void* memory = ::mmap(nullptr, heap_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void* memory = ::mmap(nullptr, heap_bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED)
             throw_system("The heaps of " + std::to_string(n_pes) + " PEs (" + std::to_string(heap_bytes) +
                          " bytes) could not be mapped");
@@ -55,13 +57,14 @@ class ThreadHub {
 
   private:
     template <class Ready>
-    void wait(std::unique_lock<std::mutex>& lock, double timeout_s, const std::string& awaited, Ready&& ready) {
+    void wait(std::unique_lock<std::mutex>& lock, double timeout_s, const std::string& awaited,
+              Ready&& ready) {
         const Deadline deadline(timeout_s);
         while (!ready()) {
             throw_if_aborted(board());
             if (deadline.passed())
-                throw_bootstrap("Setting up the job took longer than ATOLL_INIT_TIMEOUT (" + std::to_string(timeout_s) +
-                                " s), waiting for " + awaited + ".");
+                throw_bootstrap("Setting up the job took longer than ATOLL_INIT_TIMEOUT (" +
+                                std::to_string(timeout_s) + " s), waiting for " + awaited + ".");
             changed_.wait_for(lock, std::chrono::milliseconds(deadline.poll_ms(100)));
         }
     }
@@ -80,7 +83,8 @@ namespace {
 
 class Thread final : public Bootstrap {
   public:
-    Thread(std::shared_ptr<ThreadHub> hub, int pe, double timeout_s) : hub_(std::move(hub)), pe_(pe), timeout_s_(timeout_s) {
+    Thread(std::shared_ptr<ThreadHub> hub, int pe, double timeout_s)
+        : hub_(std::move(hub)), pe_(pe), timeout_s_(timeout_s) {
         hub_->board().entry(pe).pid.store(::getpid(), std::memory_order_relaxed);
     }
 
@@ -99,7 +103,9 @@ class Thread final : public Bootstrap {
     }
     std::unique_ptr<Monitor> monitor(const common::BoardView&) override { return nullptr; }
     void goodbye(bool) noexcept override {}
-    void abort(int status, const std::string& sentence) noexcept override { hub_->board().abort(pe_, status, sentence); }
+    void abort(int status, const std::string& sentence) noexcept override {
+        hub_->board().abort(pe_, status, sentence);
+    }
 
   private:
     std::shared_ptr<ThreadHub> hub_;
@@ -110,13 +116,16 @@ class Thread final : public Bootstrap {
 }  // namespace
 
 std::shared_ptr<ThreadHub> create_hub(int n_pes, std::size_t heap_bytes) {
-    if (n_pes < 1) throw Error(ErrorCode::invalid_argument, "A job needs at least 1 PE; this hub was asked for " + std::to_string(n_pes) + ".");
+    if (n_pes < 1)
+        throw Error(ErrorCode::invalid_argument,
+                    "A job needs at least 1 PE; this hub was asked for " + std::to_string(n_pes) + ".");
     return std::make_shared<ThreadHub>(n_pes, heap_bytes);
 }
 
 std::unique_ptr<Bootstrap> create_thread(std::shared_ptr<ThreadHub> hub, int pe) {
     if (pe < 0 || pe >= hub->n_pes())
-        throw Error(ErrorCode::pe, "PE " + std::to_string(pe) + " is not one of this hub's " + std::to_string(hub->n_pes()) + ".");
+        throw Error(ErrorCode::pe, "PE " + std::to_string(pe) + " is not one of this hub's " +
+                                       std::to_string(hub->n_pes()) + ".");
     constexpr double init_timeout_s = 60;  // tests have no settings of their own here
     return std::make_unique<Thread>(std::move(hub), pe, init_timeout_s);
 }

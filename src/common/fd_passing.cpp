@@ -1,12 +1,11 @@
 #include "common/fd_passing.hpp"
 
-#include "atoll/error.hpp"
-
-#include <sys/socket.h>
-
 #include <cerrno>
 #include <cstring>
+#include <sys/socket.h>
 #include <system_error>
+
+#include "atoll/error.hpp"
 
 namespace atl::common {
 namespace {
@@ -18,7 +17,8 @@ struct alignas(cmsghdr) ControlSpace {
 
 }  // namespace
 
-ssize_t send_with_fds(int socket, const void* data, std::size_t bytes, std::span<const int> fds, int flags) noexcept {
+ssize_t send_with_fds(int socket, const void* data, std::size_t bytes, std::span<const int> fds,
+                      int flags) noexcept {
     iovec part{const_cast<void*>(data), bytes};
     msghdr message{};
     message.msg_iov = &part;
@@ -66,9 +66,9 @@ ssize_t receive_with_fds(int socket, void* data, std::size_t bytes, std::vector<
 std::pair<Fd, Fd> socket_pair(int type) {
     int ends[2];
     if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) != 0)
-        throw Error(ErrorCode::system, "A pair of sockets could not be made: " +
-                                           std::generic_category().message(errno) +
-                                           "; see `ulimit -n` if descriptors ran out.");
+        throw Error(ErrorCode::system,
+                    "A pair of sockets could not be made: " + std::generic_category().message(errno) +
+                        "; see `ulimit -n` if descriptors ran out.");
     return {Fd(ends[0]), Fd(ends[1])};
 }
 

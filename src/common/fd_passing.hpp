@@ -1,25 +1,26 @@
 // Descriptors travel between processes over unix sockets (SCM_RIGHTS): no name in any file system is needed.
 #pragma once
 
-#include "common/fd.hpp"
-
-#include <sys/types.h>
-
 #include <cstddef>
 #include <span>
+#include <sys/types.h>
 #include <vector>
+
+#include "common/fd.hpp"
 
 namespace atl::common {
 
 /// Most descriptors that one message carries.
 inline constexpr std::size_t max_passed_fds = 8;
 
-/// As send(2) and recv(2), with descriptors beside the bytes; on a stream they come with the first byte. Sending raises
-/// no SIGPIPE; what is received has FD_CLOEXEC. Both retry when a signal interrupts.
-ssize_t send_with_fds(int socket, const void* data, std::size_t bytes, std::span<const int> fds, int flags = 0) noexcept;
+/// As send(2) and recv(2), with descriptors beside the bytes; on a stream they come with the first byte.
+/// Sending raises no SIGPIPE; what is received has FD_CLOEXEC. Both retry when a signal interrupts.
+ssize_t send_with_fds(int socket, const void* data, std::size_t bytes, std::span<const int> fds,
+                      int flags = 0) noexcept;
 ssize_t receive_with_fds(int socket, void* data, std::size_t bytes, std::vector<Fd>& fds, int flags = 0);
 
-/// A connected pair of unix sockets of `type` (SOCK_STREAM, SOCK_SEQPACKET), both FD_CLOEXEC. Throws Error(system).
+/// A connected pair of unix sockets of `type` (SOCK_STREAM, SOCK_SEQPACKET), both FD_CLOEXEC. Throws
+/// Error(system).
 std::pair<Fd, Fd> socket_pair(int type);
 
 }  // namespace atl::common
