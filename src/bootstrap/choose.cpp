@@ -1,36 +1,19 @@
 // Which way the PEs find each other: what the caller passed, else what ATOLL_BOOTSTRAP says, else what the
 // environment offers.
 #include <atomic>
-#include <cstdlib>
 
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/fail.hpp"
-#include "bootstrap/launch_protocol.hpp"
+#include "common/job_environment.hpp"
 
 namespace atl::bootstrap {
 namespace {
-
-const char* variable(const char* name) {
-    const char* value = std::getenv(name);
-    return value && *value ? value : nullptr;
-}
-
-bool has_torchrun_variables() {
-    for (const char* name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
-        if (!variable(name)) return false;
-    return true;
-}
 
 /// The process that joined a launcher's job, 0 if this one has not. A launcher's job can be joined once, and
 /// its variable is gone afterwards: without this a second init would quietly be a job of one PE.
 std::atomic<pid_t> joined{0};
 
-std::unique_ptr<Bootstrap> join_launcher(const common::Settings& settings) {
-    const char* invitation = variable(launched_variable);
-    if (!invitation)
-        throw_bootstrap(
-            "ATOLL_BOOTSTRAP=launcher, but this program was not started by `atoll run`; start it so, or "
-            "unset ATOLL_BOOTSTRAP.");
+std::unique_ptr<Bootstrap> join_launcher(const common::Settings& settings, const std::string& invitation) {
     std::unique_ptr<Bootstrap> bootstrap = create_launched(settings, invitation);
     joined = ::getpid();
     return bootstrap;
@@ -49,7 +32,12 @@ std::unique_ptr<Bootstrap> by_name(const std::string& name, const common::Settin
     if (name == "single") return create_single(settings);
     if (name == "tcp") return create_tcp(settings);
     check_not_joined();
-    return join_launcher(settings);
+    const std::string invitation = common::read_job_environment().launched;
+    if (invitation.empty())
+        throw_bootstrap(
+            "ATOLL_BOOTSTRAP=launcher, but this program was not started by `atoll run`; start it so, or "
+            "unset ATOLL_BOOTSTRAP.");
+    return join_launcher(settings, invitation);
 }
 
 }  // namespace
@@ -70,11 +58,12 @@ std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Setti
             "init was given pe=" + std::to_string(options.pe) + ", n_pes=" + std::to_string(options.n_pes) +
                 " but neither a unique id nor a store; get one with get_unique_id() and pass it to all PEs.");
     if (settings.bootstrap != "auto") return by_name(settings.bootstrap, settings);
+    const common::JobEnvironment environment = common::read_job_environment();
     if (!settings.no_launcher) {
         check_not_joined();
-        if (variable(launched_variable)) return join_launcher(settings);
+        if (!environment.launched.empty()) return join_launcher(settings, environment.launched);
     }
-    if (has_torchrun_variables()) return create_tcp(settings);
+    if (environment.has_torchrun_variables()) return create_tcp(settings);
     return create_single(settings);
 }
 

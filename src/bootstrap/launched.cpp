@@ -2,7 +2,6 @@
 // launch_protocol.hpp.
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <fcntl.h>
 #include <mutex>
 #include <poll.h>
@@ -14,6 +13,8 @@
 #include "bootstrap/host_segment.hpp"
 #include "bootstrap/launch_protocol.hpp"
 #include "common/fd_passing.hpp"
+#include "common/fork_guard.hpp"
+#include "common/job_environment.hpp"
 
 namespace atl::bootstrap {
 namespace {
@@ -110,7 +111,9 @@ class Launched final : public Bootstrap {
     /// The launcher watches; its own death reaches us through the lifeline.
     std::unique_ptr<Monitor> monitor(const common::BoardView&) override { return nullptr; }
 
-    void goodbye(bool finalized) noexcept override { send_quietly(finalized ? "Bf" : "Bl"); }
+    void goodbye(bool finalized) noexcept override {
+        if (::getpid() == process_) send_quietly(finalized ? "Bf" : "Bl");
+    }
     void abort(int status, const std::string& sentence) noexcept override {
         try {
             send_quietly("A" + std::to_string(status) + '\0' + sentence.substr(0, max_packet_bytes / 2));
@@ -141,7 +144,8 @@ class Launched final : public Bootstrap {
         arm_lifeline(mine.get());
         // Stays open until this process ends: its closing tells the launcher that it did, also if `sh` stands
         // between.
-        lifeline_ = mine.release();
+        common::replace_after_fork(mine.get());
+        mine.release();
     }
 
     void send(const std::string& packet) {
@@ -199,7 +203,7 @@ class Launched final : public Bootstrap {
     common::Fd socket_;
     common::Fd heap_fd_;
     MappedBoard board_;
-    int lifeline_ = -1;  // never closed by us
+    const pid_t process_ = ::getpid();
     std::mutex mutex_;
 };
 
@@ -208,8 +212,7 @@ class Launched final : public Bootstrap {
 std::unique_ptr<Bootstrap> create_launched(const common::Settings& settings, const std::string& variable) {
     const Invitation invitation = parse(variable);
     check_descriptors(invitation);
-    // Programs that this one starts are jobs of their own.
-    ::unsetenv(launched_variable);
+    common::forget_launched();
     return std::make_unique<Launched>(settings, invitation);
 }
 

@@ -1,0 +1,46 @@
+#include "bootstrap/wire.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace atl::bootstrap {
+
+constexpr std::size_t header_bytes = sizeof(std::uint32_t) + 1;
+
+std::string encode(char type, std::string_view body) {
+    const auto length = static_cast<std::uint32_t>(body.size());
+    std::string frame(sizeof length, '\0');
+    std::memcpy(frame.data(), &length, sizeof length);
+    frame += type;
+    return frame.append(body);
+}
+
+bool FrameReader::take_greeting() {
+    const std::size_t come = std::min(buffer_.size(), greeting.size());
+    if (buffer_.compare(0, come, greeting.substr(0, come)) != 0) broken_ = true;
+    if (broken_ || come < greeting.size()) return false;
+    buffer_.erase(0, greeting.size());
+    return greeted_ = true;
+}
+
+std::optional<Frame> FrameReader::next() {
+    if (broken_ || (!greeted_ && !take_greeting()) || buffer_.size() < header_bytes) return std::nullopt;
+    std::uint32_t length = 0;
+    std::memcpy(&length, buffer_.data(), sizeof length);
+    if (length > limit_) {
+        broken_ = true;
+        return std::nullopt;
+    }
+    if (buffer_.size() < header_bytes + length) return std::nullopt;
+    Frame frame{buffer_[sizeof length], buffer_.substr(header_bytes, length)};
+    buffer_.erase(0, header_bytes + length);
+    return frame;
+}
+
+std::pair<std::string, std::string> split(const std::string& body) {
+    const std::size_t nul = body.find('\0');
+    if (nul == std::string::npos) return {body, {}};
+    return {body.substr(0, nul), body.substr(nul + 1)};
+}
+
+}  // namespace atl::bootstrap
