@@ -1,5 +1,9 @@
-// How the PEs of a job find each other: a store of small values, and the memory that the PEs of this host share.
+// How the PEs of a job find each other: a store of small values, and the memory that the PEs of this host
+// share.
 #pragma once
+
+#include <memory>
+#include <string>
 
 #include "atoll/job.hpp"
 #include "bootstrap/monitor.hpp"
@@ -7,30 +11,31 @@
 #include "common/fd.hpp"
 #include "common/settings.hpp"
 
-#include <memory>
-#include <string>
-
 namespace atl::bootstrap {
 
-/// What the PEs of a host share: the job board and the heap's memfd (its size is set by the first PE, see heap).
+/// What the PEs of a host share: the job board and the heap's memfd (its size is set by the first PE, see
+/// heap).
 struct HostSegment {
     common::BoardView board;      ///< mapped for the life of the process's job
     std::size_t board_bytes = 0;  ///< 0: not ours to unmap
     common::Fd heap_fd;           ///< invalid when `heap_memory` is given
-    /// PEs that are threads of one process share one mapping, so that ThreadSanitizer sees one address per word.
+    /// PEs that are threads of one process share one mapping, so that ThreadSanitizer sees one address per
+    /// word.
     char* heap_memory = nullptr;
 };
 
 class Bootstrap {
   public:
     virtual ~Bootstrap() = default;
-    virtual std::string_view name() const = 0;  ///< "single", "launcher", "unique id", "tcp store", "store", "threads"
+    virtual std::string_view name()
+        const = 0;  ///< "single", "launcher", "unique id", "tcp store", "store", "threads"
     virtual int pe() const = 0;
     virtual int n_pes() const = 0;
 
     /// Makes a value known to all PEs. Keys are written once.
     virtual void put(const std::string& key, const std::string& value) = 0;
-    /// Waits for the value. Throws Error(bootstrap) naming the key and who is missing after ATOLL_INIT_TIMEOUT.
+    /// Waits for the value. Throws Error(bootstrap) naming the key and who is missing after
+    /// ATOLL_INIT_TIMEOUT.
     virtual std::string get(const std::string& key) = 0;
     /// Waits for all PEs.
     virtual void fence() = 0;
@@ -39,21 +44,26 @@ class Bootstrap {
     virtual HostSegment host_segment() = 0;
     /// Starts watching: from now on the death of a PE of this job reaches the board. May be null.
     virtual std::unique_ptr<Monitor> monitor(const common::BoardView& board) = 0;
-    /// Tells whoever started this PE that it leaves; `finalized` false: without finalize. Never waits, never throws.
+    /// Tells whoever started this PE that it leaves; `finalized` false: without finalize. Never waits, never
+    /// throws.
     virtual void goodbye(bool finalized) noexcept = 0;
     /// Asks for the end of the job; returns if nobody is there to ask.
     virtual void abort(int status, const std::string& sentence) noexcept = 0;
 };
 
-/// Chooses by options, then ATOLL_BOOTSTRAP, then what the environment offers: our launcher, torchrun's variables, alone.
+/// Chooses by options, then ATOLL_BOOTSTRAP, then what the environment offers: our launcher, torchrun's
+/// variables, alone.
 std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Settings& settings);
 
 // One exported function for each way; each in a file of its own.
 std::unique_ptr<Bootstrap> create_single(const common::Settings& settings);
 std::unique_ptr<Bootstrap> create_launched(const common::Settings& settings, const std::string& variable);
-std::unique_ptr<Bootstrap> create_unique_id(const common::Settings& settings, const std::string& id, int pe, int n_pes);
-std::unique_ptr<Bootstrap> create_tcp(const common::Settings& settings);  ///< RANK WORLD_SIZE MASTER_ADDR MASTER_PORT
-std::unique_ptr<Bootstrap> create_store(const common::Settings& settings, const JobOptions::Store& store, int pe, int n_pes);
+std::unique_ptr<Bootstrap> create_unique_id(const common::Settings& settings, const std::string& id, int pe,
+                                            int n_pes);
+std::unique_ptr<Bootstrap> create_tcp(
+    const common::Settings& settings);  ///< RANK WORLD_SIZE MASTER_ADDR MASTER_PORT
+std::unique_ptr<Bootstrap> create_store(const common::Settings& settings, const JobOptions::Store& store,
+                                        int pe, int n_pes);
 
 /// PEs as threads of one process, for tests: what they share, and one bootstrap for each.
 class ThreadHub;

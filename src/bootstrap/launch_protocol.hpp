@@ -1,13 +1,14 @@
 // What `atoll run` and a PE say to each other. Shared by src/cli and the launcher bootstrap.
 //
-// The launcher starts each PE with the variable ATOLL_LAUNCHED = "1:PE:N_PES:SOCKET:BOARD:HEAP", the last three
-// being inherited descriptors: a SOCK_SEQPACKET socket of this PE alone, the memfd of the job board and the (yet
-// empty) memfd of the host heap. A PE that adopts them sets FD_CLOEXEC on all three and removes the variable, so
-// that programs which the PE starts are jobs of their own.
+// The launcher starts each PE with the variable ATOLL_LAUNCHED = "1:PE:N_PES:SOCKET:BOARD:HEAP", the last
+// three being inherited descriptors: a SOCK_SEQPACKET socket of this PE alone, the memfd of the job board and
+// the (yet empty) memfd of the host heap. A PE that adopts them sets FD_CLOEXEC on all three and removes the
+// variable, so that programs which the PE starts are jobs of their own.
 //
 // A packet is one type byte and a body. The launcher answers only 'G' and 'F'.
 //   PE → launcher
-//   'H'  hello; carries one descriptor (SCM_RIGHTS): the launcher's end of a lifeline socketpair. While the PE lives
+//   'H'  hello; carries one descriptor (SCM_RIGHTS): the launcher's end of a lifeline socketpair. While the
+//   PE lives
 //        the other end is open; end of file without goodbye is a death. The PE arms its own end with
 //        F_SETSIG(SIGKILL), so that it ends when the launcher is killed
 //   'P'  put:  key NUL value

@@ -1,0 +1,76 @@
+#include "bootstrap/peer_monitor.hpp"
+
+#include <csignal>
+#include <poll.h>
+#include <string>
+
+#include "bootstrap/host_segment.hpp"
+#include "common/quiet_thread.hpp"
+
+namespace atl::bootstrap {
+namespace {
+
+/// From the end of the job to SIGTERM, and from there to SIGKILL for those who ignore it: 2 s in all.
+constexpr int grace_ms = 1000;
+constexpr int ignored_ms = 800;
+
+class PeerMonitor final : public Monitor {
+  public:
+    PeerMonitor(int socket, const common::BoardView& board)
+        : socket_(socket), board_(board), thread_([this] { watch(); }) {}
+    ~PeerMonitor() override { stop_.signal(); }
+
+  private:
+    void watch() {
+        // Not POLLIN: what comes on this connection is the store's.
+        pollfd ends[] = {{stop_.fd(), POLLIN, 0}, {socket_, POLLRDHUP, 0}};
+        while (::poll(ends, 2, -1) <= 0) {
+        }
+        if (ends[0].revents) return;
+        if (job_is_over()) end_process();
+    }
+
+    /// False if PE 0 has merely ended before us.
+    bool job_is_over() {
+        if (board_.header().abort.load(std::memory_order_acquire) != 0) return true;
+        if (board_.state(0) >= common::PeState::finalized && board_.state(0) != common::PeState::died)
+            return false;
+        board_.set_state(0, common::PeState::died);
+        board_.abort(0, 1, pe_text(board_, 0) + " died.");
+        return true;
+    }
+
+    /// True if the job was destroyed within `ms`: the program has noticed and goes its way.
+    bool stopped_within(int ms) {
+        pollfd stop{stop_.fd(), POLLIN, 0};
+        return ::poll(&stop, 1, ms) > 0;
+    }
+
+    void end_process() {
+        if (stopped_within(grace_ms)) return;
+        common::BoardHeader& header = board_.header();
+        while (header.abort.load(std::memory_order_acquire) == 0)
+            if (stopped_within(1)) return;
+        const std::string line = "atoll: the job is over: " + std::string(header.abort_text) + "\n";
+        static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
+        const int pe = header.abort_pe.load(std::memory_order_relaxed);
+        const bool death = pe < 0 || board_.state(pe) == common::PeState::died;
+        // A global exit carries the status that all PEs are to end with.
+        if (!death) ::_exit(header.abort_status.load(std::memory_order_relaxed));
+        ::kill(::getpid(), SIGTERM);
+        if (!stopped_within(ignored_ms)) ::kill(::getpid(), SIGKILL);
+    }
+
+    const int socket_;
+    const common::BoardView board_;
+    const common::Wake stop_;
+    common::QuietThread thread_;  // last: it uses the others
+};
+
+}  // namespace
+
+std::unique_ptr<Monitor> create_peer_monitor(int socket, const common::BoardView& board) {
+    return std::make_unique<PeerMonitor>(socket, board);
+}
+
+}  // namespace atl::bootstrap

@@ -1,0 +1,174 @@
+#include "bootstrap/store_client.hpp"
+
+#include <cstdlib>
+#include <poll.h>
+#include <sys/socket.h>
+#include <thread>
+
+#include "bootstrap/fail.hpp"
+#include "bootstrap/host_segment.hpp"
+#include "common/fd_passing.hpp"
+
+namespace atl::bootstrap {
+
+constexpr auto retry_pause = std::chrono::milliseconds(10);
+
+StoreClient::StoreClient(const Connect& connect, const std::string& place, const Hello& hello,
+                         double timeout_s)
+    : hello_(hello), timeout_s_(timeout_s) {
+    const Deadline deadline(timeout_s);
+    bool answered = false;
+    for (;;) {
+        if (common::Fd fd = connect()) {
+            fd_ = common::ProcessFd(std::move(fd));
+            reader_ = FrameReader();
+            reader_.set_limit(most_frame_bytes);
+            if (greet(deadline)) return;
+            answered = true;
+        }
+        if (deadline.passed()) break;
+        std::this_thread::sleep_for(retry_pause);
+    }
+    throw_bootstrap("PE " + std::to_string(hello.pe) + " of " + std::to_string(hello.n_pes) +
+                    " found no PE 0 within " + std::to_string(timeout_s) + " s (ATOLL_INIT_TIMEOUT): " +
+                    (answered ? "what listens at " + place + " does not answer as this job's PE 0."
+                              : "nobody listens at " + place +
+                                    ". Either PE 0 has not called init, or its job is "
+                                    "already complete because two processes were given the same number."));
+}
+
+/// False if this is not (yet) our server: somebody else's listener, or one that is just closing.
+bool StoreClient::greet(const Deadline& deadline) {
+    const std::string hello = std::to_string(hello_.pe) + " " + std::to_string(hello_.n_pes) + " " +
+                              std::to_string(::getpid()) + " " + hello_.token;
+    const std::string bytes = std::string(greeting) + encode('H', hello);
+    if (common::send_with_fds(fd_.get(), bytes.data(), bytes.size(), {}) !=
+        static_cast<ssize_t>(bytes.size()))
+        return false;
+    Frame frame;
+    while (!deadline.passed()) {
+        const Came came = receive(frame, deadline.poll_ms(100));
+        if (came == Came::end || reader_.broken()) return false;
+        if (came == Came::nothing) continue;
+        if (frame.type == 'E') throw_failure(frame.body);
+        return frame.type == 'O';
+    }
+    return false;
+}
+
+void StoreClient::send(const std::string& bytes) {
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+        const ssize_t sent = common::send_with_fds(fd_.get(), bytes.data() + done, bytes.size() - done, {});
+        if (sent < 0) {
+            // It may have said why before it went.
+            Frame frame;
+            while (receive(frame, 0) == Came::frame)
+                if (frame.type == 'E') throw_failure(frame.body);
+            throw_gone("sending to it");
+        }
+        done += static_cast<std::size_t>(sent);
+    }
+}
+
+StoreClient::Came StoreClient::receive(Frame& frame, int poll_ms) {
+    for (;;) {
+        if (std::optional<Frame> next = reader_.next()) {
+            frame = std::move(*next);
+            return Came::frame;
+        }
+        if (reader_.broken()) return Came::end;
+        pollfd readable{fd_.get(), POLLIN, 0};
+        if (::poll(&readable, 1, poll_ms) <= 0) return Came::nothing;
+        char bytes[16384];
+        const ssize_t received = common::receive_with_fds(fd_.get(), bytes, sizeof bytes, passed_);
+        if (received <= 0) return Came::end;
+        reader_.append(bytes, static_cast<std::size_t>(received));
+    }
+}
+
+std::string StoreClient::await(char type, const std::string& awaited) {
+    const Deadline deadline(timeout_s_);
+    Frame frame;
+    for (;;) {
+        const Came came = receive(frame, deadline.poll_ms(100));
+        if (came == Came::end) throw_gone("waiting for " + awaited);
+        if (came == Came::frame && frame.type == 'E') throw_failure(frame.body);
+        if (came == Came::frame && frame.type == type) return std::move(frame.body);
+        throw_if_aborted(board_);
+        if (deadline.passed()) throw_late(awaited);
+    }
+}
+
+void StoreClient::put(const std::string& key, const std::string& value) {
+    const std::lock_guard lock(mutex_);
+    const std::string frame = encode('P', key + '\0' + value);
+    if (frame.size() > most_frame_bytes)
+        throw Error(ErrorCode::invalid_argument, "A value for the job's store has " +
+                                                     std::to_string(value.size()) + " bytes; at most " +
+                                                     std::to_string(most_frame_bytes) + " are possible.");
+    send(frame);
+}
+
+std::string StoreClient::get(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    send(encode('G', key));
+    return await('V', "the value \"" + key + "\"");
+}
+
+void StoreClient::fence() {
+    const std::lock_guard lock(mutex_);
+    send(encode('F'));
+    await('F', "all PEs to arrive");
+}
+
+std::vector<common::Fd> StoreClient::segment() {
+    const std::lock_guard lock(mutex_);
+    send(encode('S'));
+    await('S', "PE 0 to make the shared memory");
+    if (passed_.size() != 2)
+        throw_bootstrap("PE " + std::to_string(hello_.pe) +
+                        " was sent the shared memory but could not take its descriptors; "
+                        "raise the limit of open files (`ulimit -n`).");
+    return std::move(passed_);
+}
+
+void StoreClient::abort(int status, const std::string& sentence) noexcept {
+    try {
+        const std::string frame = encode('A', std::to_string(status) + '\0' + sentence);
+        common::send_with_fds(fd_.get(), frame.data(), frame.size(), {}, MSG_DONTWAIT);
+    } catch (const std::bad_alloc&) {  // then the end of this process has to say it
+    }
+}
+
+void StoreClient::goodbye() noexcept {
+    const char frame[] = {0, 0, 0, 0, 'B'};
+    common::send_with_fds(fd_.get(), frame, sizeof frame, {}, MSG_DONTWAIT);
+}
+
+void StoreClient::throw_failure(const std::string& body) const {
+    const auto [code, sentence] = split(body);
+    throw Error(static_cast<ErrorCode>(std::atoi(code.c_str())), sentence);
+}
+
+void StoreClient::throw_late(const std::string& awaited) {
+    std::string missing = "PE 0 does not answer";
+    const Deadline deadline(2);
+    Frame frame;
+    send(encode('W'));
+    while (!deadline.passed() && receive(frame, deadline.poll_ms(100)) != Came::end) {
+        if (frame.type != 'W') continue;
+        missing = frame.body;
+        break;
+    }
+    throw_bootstrap("PE " + std::to_string(hello_.pe) + " waited " + std::to_string(timeout_s_) +
+                    " s (ATOLL_INIT_TIMEOUT) for " + awaited + "; " + missing + ".");
+}
+
+void StoreClient::throw_gone(const std::string& awaited) const {
+    throw_if_aborted(board_);
+    throw Error(ErrorCode::pe_died,
+                "PE 0 went away while PE " + std::to_string(hello_.pe) + " was " + awaited + ".");
+}
+
+}  // namespace atl::bootstrap

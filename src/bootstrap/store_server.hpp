@@ -1,0 +1,102 @@
+// The store of a job being set up, in a thread of PE 0: small values, fences, the descriptors of the shared
+// memory; and, since every PE keeps its connection for the life of the job, the one who notices when a PE
+// dies.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <list>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "atoll/error.hpp"
+#include "bootstrap/wire.hpp"
+#include "common/board.hpp"
+#include "common/fork_guard.hpp"
+#include "common/quiet_thread.hpp"
+
+namespace atl::bootstrap {
+
+class StoreServer {
+  public:
+    struct Options {
+        int n_pes = 1;
+        std::string token;       ///< what PEs must say in their hello
+        bool same_user = false;  ///< unix sockets: the kernel tells whose the other end is
+    };
+
+    /// `listener` is listening; `own` is the end of a pair whose other end is PE 0's client.
+    StoreServer(common::Fd listener, common::Fd own, Options options);
+    ~StoreServer();
+
+    /// What PEs get when they ask for the host's segment.
+    void offer(const common::BoardView& board, common::Fd board_fd, common::Fd heap_fd);
+    /// All are in: closes the listener. From now on a PE that goes without goodbye aborts the job.
+    void end_setup();
+    /// Waits until every PE has come and all but 0 have gone again. False when `seconds` have passed.
+    bool wait_until_alone(double seconds);
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    struct Message {
+        std::string bytes;
+        std::vector<int> fds;
+    };
+    struct Peer {
+        common::ProcessFd fd;
+        FrameReader reader;
+        std::list<Message> out;
+        int pe = -1;  // -1: a stranger
+        int pid = 0;
+        bool waits_for_segment = false;
+        bool goodbye = false;
+        bool gone = false;
+        Clock::time_point since = Clock::now();
+    };
+
+    // All of these run in the server's thread, with `mutex_` held.
+    void run();
+    int poll_ms() const;
+    void accept_all();
+    void read_from(Peer& peer);
+    void flush(Peer& peer);
+    void send(Peer& peer, char type, std::string_view body = {}, std::vector<int> fds = {});
+    void handle(Peer& peer, const Frame& frame);
+    void handle_hello(Peer& peer, const std::string& body);
+    void handle_fence(Peer& peer);
+    void handle_put(const std::string& body);
+    void handle_get(Peer& peer, const std::string& key);
+    void handle_abort(Peer& peer, const std::string& body);
+    void serve_segment(Peer& peer);
+    void drop(Peer& peer);
+    void drop_strangers(bool all);
+    void lost(Peer& peer);
+    void fail(ErrorCode code, const std::string& sentence);
+    void abort_job(int pe, int status, const std::string& sentence);
+    std::string missing_text(int pe) const;
+    Peer* joined(int pe);
+
+    const Options options_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    common::ProcessFd listener_;
+    common::Wake wake_;
+    std::atomic<bool> stopping_{false};
+    bool set_up_ = false;
+    std::list<Peer> peers_;
+    std::map<std::string, std::string> values_;
+    std::map<std::string, std::vector<int>> waiting_;  // key → PEs
+    std::vector<int> fenced_;                          // how often each PE has
+    int fences_done_ = 0;
+    std::vector<bool> seen_;  // PEs that have said hello, also if they are gone
+    common::BoardView board_;
+    common::Fd board_fd_, heap_fd_;
+    std::string failure_;         // body of the 'E' frame that everybody gets
+    common::QuietThread thread_;  // last: it uses all the others
+};
+
+}  // namespace atl::bootstrap
