@@ -1,0 +1,387 @@
+// Every way of finding the other PEs: what works, and what is said when it does not.
+#include "bootstrap/bootstrap.hpp"
+#include "bootstrap/rendezvous.hpp"
+#include "support/forked.hpp"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <thread>
+
+namespace atl::bootstrap {
+namespace {
+
+using test::Forked;
+using test::Outcome;
+using test::run_forked;
+
+common::Settings quick(double init_timeout_s = 20) {
+    common::Settings settings;
+    settings.init_timeout_s = init_timeout_s;
+    return settings;
+}
+
+/// What every bootstrap can do, through the store and through the memory; returns the values that this PE
+/// read.
+std::string exercise(Bootstrap& bootstrap) {
+    const int pe = bootstrap.pe();
+    bootstrap.put("key" + std::to_string(pe), std::string("va\0ue", 5) + std::to_string(pe));
+    HostSegment segment = bootstrap.host_segment();
+    constexpr std::size_t bytes = 4096;
+    if (pe == 0 && ::ftruncate(segment.heap_fd.get(), bytes) != 0) return "ftruncate";
+    bootstrap.fence();
+    void* heap = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segment.heap_fd.get(), 0);
+    if (heap == MAP_FAILED) return "mmap";
+    static_cast<int*>(heap)[pe] = 100 + pe;
+    segment.board.set_state(pe, common::PeState::running);
+    bootstrap.fence();
+    std::string read;
+    for (int other = 0; other < bootstrap.n_pes(); ++other) {
+        const std::string value = bootstrap.get("key" + std::to_string(other));
+        if (value != std::string("va\0ue", 5) + std::to_string(other)) return "value";
+        if (segment.board.state(other) != common::PeState::running) return "board";
+        read += std::to_string(static_cast<int*>(heap)[other]) + " ";
+    }
+    const std::unique_ptr<Monitor> monitor = bootstrap.monitor(segment.board);
+    bootstrap.fence();
+    bootstrap.goodbye(true);
+    return read;
+}
+
+void expect_all(const std::vector<Outcome>& outcomes, const std::string& text) {
+    for (std::size_t pe = 0; pe < outcomes.size(); ++pe) {
+        EXPECT_TRUE(outcomes[pe].ok()) << "PE " << pe << " status " << outcomes[pe].status;
+        EXPECT_EQ(outcomes[pe].text, text) << "PE " << pe;
+    }
+}
+
+void expect_named(const Outcome& outcome, const std::vector<std::string>& parts) {
+    EXPECT_TRUE(outcome.threw) << outcome.status << ": " << outcome.text;
+    for (const std::string& part : parts)
+        EXPECT_NE(outcome.text.find(part), std::string::npos)
+            << "\"" << part << "\" is not in: " << outcome.text;
+}
+
+TEST(Single, IsAJobOfOne) {
+    const auto bootstrap = create_single(quick());
+    EXPECT_EQ(bootstrap->name(), "single");
+    EXPECT_EQ(exercise(*bootstrap), "100 ");
+    EXPECT_THROW(bootstrap->get("nobody's"), Error);
+}
+
+TEST(Threads, ShareValuesAndFences) {
+    const auto hub = create_hub(4, 1 << 20);
+    std::vector<std::thread> threads;
+    std::vector<std::string> seen(4);
+    for (int pe = 0; pe < 4; ++pe)
+        threads.emplace_back([&, pe] {
+            const auto bootstrap = create_thread(hub, pe);
+            const HostSegment segment = bootstrap->host_segment();
+            segment.heap_memory[pe] = static_cast<char>('a' + pe);
+            bootstrap->put("k" + std::to_string(pe), std::string(1, static_cast<char>('0' + pe)));
+            bootstrap->fence();
+            for (int other = 0; other < 4; ++other)
+                seen[static_cast<std::size_t>(pe)] +=
+                    bootstrap->get("k" + std::to_string(other)) + segment.heap_memory[other];
+        });
+    for (std::thread& thread : threads) thread.join();
+    for (const std::string& text : seen) EXPECT_EQ(text, "0a1b2c3d");
+    EXPECT_THROW(create_thread(hub, 4), Error);
+}
+
+TEST(UniqueId, IsRandomAndPrintable) {
+    const std::string id = get_unique_id();
+    EXPECT_LE(id.size(), 128u);
+    EXPECT_NE(id, get_unique_id());
+    for (const char c : id) EXPECT_TRUE(std::isprint(static_cast<unsigned char>(c)));
+}
+
+TEST(UniqueId, ConnectsPesStartedInAnyOrder) {
+    for (const std::vector<int>& order : {std::vector{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 0, 3, 1}}) {
+        const std::string id = get_unique_id();
+        expect_all(run_forked(
+                       4, [&](int pe) { return exercise(*create_unique_id(quick(), id, pe, 4)); }, order),
+                   "100 101 102 103 ");
+    }
+}
+
+TEST(UniqueId, OfOnePe) { EXPECT_EQ(exercise(*create_unique_id(quick(), get_unique_id(), 0, 1)), "100 "); }
+
+TEST(UniqueId, ThatIsNoneIsRefused) {
+    for (const std::string& id : {std::string("hello"), get_unique_id() + "0", std::string(300, 'a')})
+        EXPECT_THROW(create_unique_id(quick(), id, 0, 1), Error) << id;
+}
+
+TEST(UniqueId, NamesPesThatDoNotCome) {
+    const std::string id = get_unique_id();
+    const auto outcomes = run_forked(4, [&](int pe) -> std::string {
+        if (pe >= 2) return "";
+        return exercise(*create_unique_id(quick(0.4), id, pe, 4));
+    });
+    expect_named(outcomes[0], {"2,3 of 4 did not come", "ATOLL_INIT_TIMEOUT"});
+    expect_named(outcomes[1], {"PE"});  // 2,3, or that PE 0 gave up: whichever of the two is first
+}
+
+TEST(UniqueId, NamesAMissingPe0) {
+    const Outcome outcome =
+        Forked([] { return exercise(*create_unique_id(quick(0.2), get_unique_id(), 1, 2)); }).wait();
+    expect_named(outcome, {"PE 1 of 2 found no PE 0", "nobody listens"});
+}
+
+TEST(UniqueId, NamesTwoWithOneNumber) {
+    const std::string id = get_unique_id();
+    const int pes[] = {0, 1, 1};
+    const auto outcomes =
+        run_forked(3, [&](int i) { return exercise(*create_unique_id(quick(), id, pes[i], 3)); });
+    for (const Outcome& outcome : outcomes) expect_named(outcome, {"says that it is PE 1", "already is"});
+}
+
+TEST(UniqueId, NamesDifferentNumbersOfPes) {
+    const std::string id = get_unique_id();
+    const auto outcomes =
+        run_forked(2, [&](int pe) { return exercise(*create_unique_id(quick(), id, pe, 2 + pe)); });
+    for (const Outcome& outcome : outcomes)
+        expect_named(outcome, {"PE 1 of 3", "PE 0 was told that there are 2"});
+}
+
+TEST(UniqueId, TwoPe0s) {
+    const std::string id = get_unique_id();
+    const auto first = create_unique_id(quick(), id, 0, 2);
+    EXPECT_THROW(create_unique_id(quick(), id, 0, 2), Error);
+}
+
+TEST(UniqueId, NamesAPeThatDiesWhileOthersWait) {
+    const std::string id = get_unique_id();
+    const auto outcomes = run_forked(3, [&](int pe) -> std::string {
+        if (pe == 2) ::alarm(0);
+        const auto bootstrap = create_unique_id(quick(), id, pe, 3);
+        if (pe == 2) ::kill(::getpid(), SIGKILL);
+        return exercise(*bootstrap);
+    });
+    for (const int pe : {0, 1})
+        expect_named(outcomes[static_cast<std::size_t>(pe)], {"PE 2 (process", "ended while"});
+}
+
+// ---- strangers
+// ------------------------------------------------------------------------------------------------------
+
+/// Connects, says `bytes`, and waits until it is shown the door.
+bool is_turned_away(int family, const sockaddr* address, socklen_t size, const std::string& bytes) {
+    for (;;) {
+        const common::Fd fd(::socket(family, SOCK_STREAM, 0));
+        if (::connect(fd.get(), address, size) != 0) {
+            std::this_thread::yield();
+            continue;
+        }
+        static_cast<void>(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
+        char answer = 0;
+        return ::recv(fd.get(), &answer, 1, 0) <= 0;
+    }
+}
+
+std::vector<std::string> rubbish() {
+    std::string huge_frame = "ATOLL/1\n";
+    huge_frame += std::string("\xff\xff\xff\x7fH", 5);
+    std::string wrong_token = "ATOLL/1\n";
+    wrong_token += std::string("\x0d\0\0\0H", 5) + "1 2 77 secret";
+    return {"GET / HTTP/1.1\r\n\r\n", std::string(100000, '\0'), huge_frame, wrong_token, "ATOLL/1\n\x01"};
+}
+
+TEST(UniqueId, StrangersAreIgnored) {
+    const std::string id = get_unique_id();
+    Forked pe0([&] { return exercise(*create_unique_id(quick(), id, 0, 2)); });
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string name = "atoll-" + id.substr(id.find('-') + 1, 32);
+    std::memcpy(address.sun_path + 1, name.data(), name.size());
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    std::vector<std::string> all = rubbish();
+    all.pop_back();  // the one that must be waited for
+    for (const std::string& bytes : all)
+        EXPECT_TRUE(is_turned_away(AF_UNIX, reinterpret_cast<sockaddr*>(&address), size, bytes));
+    EXPECT_EQ(exercise(*create_unique_id(quick(), id, 1, 2)), "100 101 ");
+    EXPECT_TRUE(pe0.wait().ok());
+}
+
+// ---- torchrun's variables
+// -------------------------------------------------------------------------------------------
+
+sockaddr_in loopback(int port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+}
+
+/// Binds without SO_REUSEADDR: also what lingers would be in the way.
+common::Fd bind_plainly(int port) {
+    common::Fd fd(::socket(AF_INET, SOCK_STREAM, 0));
+    const sockaddr_in address = loopback(port);
+    if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return {};
+    return fd;
+}
+
+int free_port() {
+    const common::Fd fd = bind_plainly(0);
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size);
+    return ntohs(address.sin_port);
+}
+
+void set_torchrun(int pe, int n_pes, int port) {
+    ::setenv("RANK", std::to_string(pe).c_str(), 1);
+    ::setenv("WORLD_SIZE", std::to_string(n_pes).c_str(), 1);
+    ::setenv("MASTER_ADDR", "127.0.0.1", 1);
+    ::setenv("MASTER_PORT", std::to_string(port).c_str(), 1);
+}
+
+TEST(Tcp, ConnectsAndLeavesThePortFree) {
+    for (const std::vector<int>& order : {std::vector{0, 1, 2}, {2, 1, 0}}) {
+        const int port = free_port();
+        const auto outcomes = run_forked(
+            3,
+            [&](int pe) {
+                set_torchrun(pe, 3, port);
+                const auto bootstrap = choose({}, quick());
+                // Whoever has left init finds the port free: for PE 0's torch to listen, for the others not
+                // to meet us.
+                const common::Fd bound = bind_plainly(port);
+                const std::string free = bound || pe != 0 ? "free " : "taken ";
+                bootstrap->fence();
+                return free + std::string(bootstrap->name()) + " " + exercise(*bootstrap);
+            },
+            order);
+        expect_all(outcomes, "free tcp store 100 101 102 ");
+    }
+}
+
+TEST(Tcp, StrangersAreIgnored) {
+    const int port = free_port();
+    const auto pe_at = [&](int pe) {
+        set_torchrun(pe, 2, port);
+        return exercise(*create_tcp(quick()));
+    };
+    Forked pe0([&] { return pe_at(0); });
+    const sockaddr_in address = loopback(port);
+    std::vector<std::string> all = rubbish();
+    all.pop_back();
+    for (const std::string& bytes : all)
+        EXPECT_TRUE(
+            is_turned_away(AF_INET, reinterpret_cast<const sockaddr*>(&address), sizeof address, bytes));
+    Forked pe1([&] { return pe_at(1); });
+    EXPECT_EQ(pe1.wait().text, "100 101 ");
+    EXPECT_TRUE(pe0.wait().ok());
+}
+
+TEST(Tcp, SaysWhatIsWrongWithTheVariables) {
+    const auto attempt = [](const std::function<void()>& spoil) {
+        return Forked([&]() -> std::string {
+                   set_torchrun(0, 1, free_port());
+                   spoil();
+                   create_tcp(quick(0.3));
+                   return "";
+               })
+            .wait();
+    };
+    expect_named(attempt([] { ::setenv("RANK", "x", 1); }), {"RANK=x"});
+    expect_named(attempt([] { ::setenv("RANK", "1", 1); }), {"RANK=1", "WORLD_SIZE=1"});
+    expect_named(attempt([] { ::setenv("MASTER_PORT", "99999", 1); }), {"99999"});
+    expect_named(attempt([] { ::unsetenv("MASTER_ADDR"); }), {"MASTER_ADDR"});
+    expect_named(attempt([] { ::setenv("MASTER_ADDR", "192.0.2.1", 1); }),
+                 {"192.0.2.1", "RANK 0 must run on the host"});
+    expect_named(attempt([] { ::setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1); }),
+                 {"Pass torch's store"});
+    expect_named(attempt([] { ::setenv("WORLD_SIZE", "2", 1); }), {"1 of 2 did not come"});
+}
+
+TEST(Tcp, SaysThatThePortIsTaken) {
+    const int port = free_port();
+    const common::Fd taken = bind_plainly(port);
+    ASSERT_EQ(::listen(taken.get(), 1), 0);
+    const Outcome outcome = Forked([&]() -> std::string {
+                                set_torchrun(0, 2, port);
+                                create_tcp(quick());
+                                return "";
+                            }).wait();
+    expect_named(outcome, {"another program does", "MASTER_PORT"});
+}
+
+// ---- a store that the program brings
+// ----------------------------------------------------------------------------------
+
+JobOptions::Store store_of(Bootstrap& bootstrap) {
+    return {[&](const std::string& key, const std::string& value) { bootstrap.put(key, value); },
+            [&](const std::string& key) { return bootstrap.get(key); }};
+}
+
+TEST(Store, ConnectsThePes) {
+    const auto hub = create_hub(3, 4096);
+    std::vector<std::thread> threads;
+    std::vector<std::string> seen(3);
+    for (int pe = 0; pe < 3; ++pe)
+        threads.emplace_back([&, pe] {
+            const auto carrier = create_thread(hub, pe);
+            JobOptions options;
+            options.store = store_of(*carrier);
+            options.pe = pe;
+            options.n_pes = 3;
+            const auto bootstrap = choose(options, quick());
+            seen[static_cast<std::size_t>(pe)] = std::string(bootstrap->name()) + " " + exercise(*bootstrap);
+        });
+    for (std::thread& thread : threads) thread.join();
+    for (const std::string& text : seen) EXPECT_EQ(text, "store 100 101 102 ");
+}
+
+TEST(Store, OtherHostsAreUnsupportedAndSaidSoToAll) {
+    for (const auto& [there, expected] :
+         {std::pair{"bootB net:[1]", "on another host"}, {"bootA net:[2]", "network namespace"}}) {
+        const auto hub = create_hub(3, 4096);
+        std::vector<std::thread> threads;
+        std::vector<std::string> said(3);
+        for (int pe = 0; pe < 3; ++pe)
+            threads.emplace_back([&, pe, there = there] {
+                const auto carrier = create_thread(hub, pe);
+                try {
+                    meet(store_of(*carrier), pe, 3, pe == 1 ? there : "bootA net:[1]");
+                } catch (const Error& error) {
+                    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+                    said[static_cast<std::size_t>(pe)] = error.what();
+                }
+            });
+        for (std::thread& thread : threads) thread.join();
+        for (const std::string& text : said) {
+            EXPECT_NE(text.find("PE 1"), std::string::npos) << text;
+            EXPECT_NE(text.find(expected), std::string::npos) << text;
+        }
+    }
+}
+
+TEST(Choose, ChecksWhatItIsGiven) {
+    JobOptions options;
+    options.pe = 1;
+    EXPECT_THROW(choose(options, quick()), Error);
+    options.unique_id = get_unique_id();
+    EXPECT_THROW(choose(options, quick()), Error);
+    options.n_pes = 1;
+    EXPECT_THROW(choose(options, quick()), Error);
+    EXPECT_EQ(choose({}, quick())->name(), "single");
+}
+
+TEST(Choose, SettingsComeBeforeTheEnvironment) {
+    const Outcome outcome = Forked([]() -> std::string {
+                                set_torchrun(1, 2, 1);
+                                common::Settings settings = quick();
+                                settings.bootstrap = "single";
+                                return std::string(choose({}, settings)->name());
+                            }).wait();
+    EXPECT_EQ(outcome.text, "single");
+}
+
+}  // namespace
+}  // namespace atl::bootstrap
