@@ -38,6 +38,7 @@ find_package(nanobind 3 CONFIG REQUIRED PATHS "${_nanobind_dir}" NO_DEFAULT_PATH
 # Speed before size on this path; the stable ABI takes effect from Python 3.12 on (nanobind sees to it).
 nanobind_add_module(_atoll STABLE_ABI NB_STATIC NOMINSIZE NOSTRIP NB_SUPPRESS_WARNINGS ${ATOLL_PYTHON_SOURCES})
 target_include_directories(_atoll SYSTEM PRIVATE "${_numpy_include}")
+target_include_directories(_atoll PRIVATE "${PROJECT_SOURCE_DIR}/src")   # core/wait_hooks.hpp
 target_compile_definitions(_atoll PRIVATE NPY_NO_DEPRECATED_API=NPY_2_0_API_VERSION
                                           NPY_TARGET_VERSION=NPY_2_0_API_VERSION)
 target_link_libraries(_atoll PRIVATE atoll atoll_flags)

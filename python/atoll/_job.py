@@ -1,0 +1,153 @@
+"""The job: joining it, leaving it, ending it."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, NoReturn
+
+from . import _atoll
+
+_failure: str | None = None
+_watched = False
+
+
+def init(
+    uid: str | bytes | None = None,
+    pe: int | None = None,
+    n_pes: int | None = None,
+    comm: Any = None,
+) -> None:
+    """Join the job. Collective: every PE calls it, once before anything else.
+
+    Without arguments the job is the one that started this process: `atoll run`, torchrun's variables
+    (RANK, WORLD_SIZE, ...), or, run alone, a job of one PE. Where torch.distributed is initialised, or
+    torchrun's agent keeps its store, that store connects the PEs.
+
+    uid, pe, n_pes: a job of processes that something else started: one process calls
+        atoll.get_unique_id() and sends it to all, each says which PE it is, of how many.
+    comm: an mpi4py communicator whose processes become the PEs, rank for rank.
+
+    Counted: a second call only counts, and so many calls of finalize() end the job. A process that
+    ends without finalize() announces that and waits for nobody; an exception that nobody catches ends
+    the job. A child forked after init cannot use Atoll.
+
+    Raises BootstrapError, SettingsError, OutOfMemory. Source: OpenSHMEM 1.6, section 9.1.
+    """
+    put: Callable[[str, bytes], None] | None = None
+    get: Callable[[str], bytes] | None = None
+    if not _atoll.is_initialized():
+        if comm is not None:
+            if uid is not None:
+                raise _atoll.InvalidArgument("init() takes uid= or comm=, not both.")
+            pe, n_pes = comm.Get_rank(), comm.Get_size()
+            uid = comm.bcast(_atoll.get_unique_id() if pe == 0 else None, root=0)
+        elif uid is None and "ATOLL_LAUNCHED" not in os.environ:
+            found = _torch_store()
+            if found is not None:
+                pe, n_pes, put, get = found
+    _atoll._init(uid, pe, n_pes, put, get)
+    _watch()
+
+
+def _torch_store() -> tuple[int, int, Callable[[str, bytes], None], Callable[[str], bytes]] | None:
+    """torch.distributed's store, where torch or its agent already keeps one."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        store = distributed.distributed_c10d._get_default_store()
+        rank, size = distributed.get_rank(), distributed.get_world_size()
+    elif os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
+        import torch.distributed as distributed  # type: ignore[import-not-found,unused-ignore]
+
+        rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+        address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+        store = distributed.TCPStore(address, port, size, is_master=False)
+    else:
+        return None
+    prefixed = distributed.PrefixStore("atoll", store)
+    return rank, size, prefixed.set, prefixed.get
+
+
+def finalize() -> None:
+    """Leave the job: the last of as many calls as there were of init() waits for all PEs and ends it.
+
+    Collective over all PEs. Implies barrier_all. Arrays stay readable and writeable by NumPy as long
+    as they live; every other call raises NotInitialized. Raises NotInitialized when called more often
+    than init(). Source: OpenSHMEM 1.6, section 9.1.
+    """
+    _atoll._finalize()
+
+
+def global_exit(status: int = 0) -> NoReturn:
+    """End all PEs now, with this exit status. Not collective: one PE is enough. Does not return.
+
+    Output is flushed; atexit functions do not run. Source: OpenSHMEM 1.6, section 9.1.
+    """
+    _flush()
+    _atoll._global_exit(status, "")
+    raise AssertionError("unreachable")
+
+
+def abort(message: str = "", status: int = 1) -> NoReturn:
+    """End all PEs now because of an error, with a message that names this PE. Does not return.
+
+    status: 1 to 255. Like global_exit(status), and the launcher prints the message.
+    """
+    _flush()
+    text = message or "no reason given"
+    _atoll._global_exit(status, f"PE {_atoll.my_pe()} aborted the job: {text}")
+    raise AssertionError("unreachable")
+
+
+def version() -> str:
+    """Return the library's version, such as '0.1.0'. Local; works before init()."""
+    return _atoll._version()
+
+
+def info() -> dict[str, Any]:
+    """Return what this PE knows of the job and its memory, as a dictionary. Local; works before init().
+
+    Keys: version, initialized, and in a job my_pe, n_pes, and heap (limit_bytes, used_bytes,
+    largest_free_bytes, blocks). Settings and what the machine offers: run `atoll info`.
+    """
+    found: dict[str, Any] = {"version": version(), "initialized": _atoll.is_initialized()}
+    if _atoll.is_initialized():
+        found.update(my_pe=_atoll.my_pe(), n_pes=_atoll.n_pes(), heap=_atoll._heap_use())
+    return found
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+
+
+def _watch() -> None:
+    """Once: tell the other PEs when this one ends by an exception, and forked children that they are no PEs."""
+    global _watched
+    if _watched:
+        return
+    _watched = True
+    os.register_at_fork(after_in_child=_atoll._forked)
+    previous = sys.excepthook
+
+    def hook(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
+        global _failure
+        previous(kind, value, trace)
+        # At an interactive prompt the process goes on.
+        if not hasattr(sys, "ps1") and not sys.flags.interactive:
+            _failure = traceback.format_exception_only(kind, value)[-1].strip()
+
+    sys.excepthook = hook
+    atexit.register(_announce)
+
+
+def _announce() -> None:
+    if _failure is not None and _atoll.is_initialized():
+        _flush()
+        _atoll._global_exit(1, f"PE {_atoll.my_pe()} ended by an exception that nobody caught: {_failure}")

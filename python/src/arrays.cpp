@@ -1,0 +1,214 @@
+// Allocating symmetric arrays, freeing them, and seeing other PEs' copies of them.
+#include "array.hpp"
+#include "registry.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace atl::python {
+namespace {
+
+Spec empty_spec, free_spec, is_symmetric_spec, peer_spec, global_view_spec, addr_spec, pe_accessible_spec;
+
+struct Dims {
+    PyArray_Dims dims{nullptr, 0};
+    explicit Dims(PyObject* shape) {
+        if (!PyArray_IntpConverter(shape, &dims)) throw Raised{};
+    }
+    ~Dims() { PyDimMem_FREE(dims.ptr); }
+};
+
+std::size_t checked_bytes(const Dims& shape, PyArray_Descr* descr) {
+    std::size_t bytes = static_cast<std::size_t>(PyDataType_ELSIZE(descr));
+    if (bytes == 0)
+        fail(ErrorCode::dtype_mismatch, "dtype %S has no size; name one, such as 'S8'.", reinterpret_cast<PyObject*>(descr));
+    for (int i = 0; i < shape.dims.len; ++i) {
+        if (shape.dims.ptr[i] < 0) fail(ErrorCode::shape_mismatch, "A shape has no negative lengths (%zd).", shape.dims.ptr[i]);
+        if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(shape.dims.ptr[i]), &bytes) || bytes > PTRDIFF_MAX)
+            fail(ErrorCode::out_of_memory, "This shape needs more bytes than an address can count; make it smaller.");
+    }
+    return bytes;
+}
+
+/// _empty(shape, dtype, fortran, align, atomics, signal, zero)
+PyObject* empty_body(const Arguments<7>& a) {
+    Job& job = current("allocation");
+    PyArray_Descr* descr = nullptr;
+    if (!PyArray_DescrConverter(a[1], &descr)) throw Raised{};
+    const Ref held(reinterpret_cast<PyObject*>(descr));
+    if (PyDataType_REFCHK(descr) || !PyArray_ISNBO(descr->byteorder))
+        fail(ErrorCode::dtype_mismatch, "dtype %S cannot stand in symmetric memory: %s.", held.get(),
+             PyDataType_REFCHK(descr) ? "its elements are Python objects, which mean nothing in another process"
+                                      : "its byte order is not this machine's; use dtype.newbyteorder('=')");
+    const Dims shape(a[0]);
+    const std::size_t bytes = checked_bytes(shape, descr);
+    const Py_ssize_t align = integer(empty_spec, "align", a[3]);
+    if (align < 0) fail(ErrorCode::invalid_argument, "align is %zd; pass a power of two, or 0.", align);
+    // An array without elements takes a byte, so that it is allocated, compared between PEs and freed like any other.
+    const std::size_t asked = std::max<std::size_t>(bytes, 1);
+    const Allocation block = job.allocate(asked, static_cast<std::size_t>(align),
+                                          {PyObject_IsTrue(a[4]) == 1, PyObject_IsTrue(a[5]) == 1});
+    const Ref owner = make_block(block, asked);
+    if (PyObject_IsTrue(a[6]) == 1) {
+        if (!block.zeroed) {
+            ReleaseGil released(bytes >= release_gil_bytes);
+            std::memset(block.address, 0, bytes);
+        }
+        job.world().sync();
+    }
+    return array_over(descr, shape.dims.len, shape.dims.ptr, nullptr, static_cast<char*>(block.address), owner.get(),
+                      PyObject_IsTrue(a[2]) == 1).release();
+}
+
+PyObject* free_body(const Arguments<1>& a) {
+    Job& job = current("free");
+    PyArrayObject* array = array_arg(free_spec, "x", a[0]);
+    Block* block = block_of(array);
+    if (block == nullptr)
+        fail(ErrorCode::not_symmetric, "free(): x is an ordinary array; only what atoll.zeros() and its kin returned is freed.");
+    const Extent extent = extent_of(array);
+    check_symmetric(free_spec, "x", array, extent.low, extent.bytes);
+    if (extent.low != block->address || std::max<std::size_t>(extent.bytes, 1) != block->bytes)
+        fail(ErrorCode::invalid_argument, "free(): x is a view of %zu of the array's %zu bytes; pass the array that was allocated.",
+             extent.bytes, block->bytes);
+    job.free(block->address);
+    block->freed = true;
+    return none();
+}
+
+bool symmetric_now(PyArrayObject* array) {
+    const Block* block = block_of(array);
+    const Extent extent = extent_of(array);
+    if (block == nullptr) return g.job->is_symmetric(extent.low, std::max<std::size_t>(extent.bytes, 1));
+    if (block->parent || block->freed || block->epoch != g.epoch) return false;
+    const auto offset = static_cast<std::size_t>(extent.low - block->address);
+    return offset <= block->bytes && extent.bytes <= block->bytes - offset;
+}
+
+PyObject* is_symmetric_body(const Arguments<1>& a) {
+    if (g.job == nullptr || !is_array(a[0])) Py_RETURN_FALSE;
+    return PyBool_FromLong(symmetric_now(as_array(a[0])));
+}
+
+[[noreturn]] void fail_unreachable(const Spec& spec, int pe) {
+    fail(ErrorCode::unsupported, "%s(): PE %d's memory cannot be loaded and stored from here (another host, or "
+         "ATOLL_TRANSPORT forces a transport); use put and get.", spec.name, pe);
+}
+
+PyObject* peer_body(const Arguments<3>& a) {
+    const Context& ctx = context_of(peer_spec, nullptr, a[2]);
+    PyArrayObject* array = array_arg(peer_spec, "x", a[0]);
+    const Extent extent = symmetric_arg(peer_spec, "x", array, false);
+    const int pe = pe_of(peer_spec, a[1]);
+    const int slot = ctx.route(extent.low, extent.bytes, pe);
+    if (slot < 0) fail_unreachable(peer_spec, pe);
+    Block* block = block_of(array);
+    if (block == nullptr) fail(ErrorCode::not_symmetric, "peer(): x has lost its owner on the way; pass the array that was allocated.");
+    const Ref owner = make_remote_block(block, ctx.window().at(extent.low, slot), extent.bytes);
+    return array_over(PyArray_DESCR(array), PyArray_NDIM(array), PyArray_DIMS(array), PyArray_STRIDES(array),
+                      ctx.window().at(PyArray_BYTES(array), slot), owner.get()).release();
+}
+
+/// The distance between consecutive PEs of a team in the window; throws where it is not constant.
+std::ptrdiff_t team_stride(const Context& ctx) {
+    std::ptrdiff_t stride = 0;
+    for (int pe = 0; pe < ctx.n_pes(); ++pe) {
+        const int slot = ctx.map().slot(pe);
+        if (slot < 0) fail_unreachable(global_view_spec, pe);
+        if (pe == 0) continue;
+        const std::ptrdiff_t step = ctx.window().distance(slot) - ctx.window().distance(ctx.map().slot(pe - 1));
+        if (pe > 1 && step != stride)
+            fail(ErrorCode::unsupported, "global_view(): the team's PEs are not evenly spaced, so no strides describe it; use "
+                 "atoll.peer(x, pe) for each, or a team made by split_strided.");
+        stride = step;
+    }
+    return stride;
+}
+
+PyObject* global_view_body(const Arguments<2>& a) {
+    const Context& ctx = context_of(global_view_spec, nullptr, a[1]);
+    PyArrayObject* array = array_arg(global_view_spec, "x", a[0]);
+    const Extent extent = symmetric_arg(global_view_spec, "x", array, false);
+    Block* block = block_of(array);
+    if (block == nullptr)
+        fail(ErrorCode::not_symmetric, "global_view(): x has lost its owner on the way; pass the array that was allocated.");
+    const int nd = PyArray_NDIM(array);
+    if (nd + 1 > NPY_MAXDIMS) fail(ErrorCode::shape_mismatch, "global_view(): x has as many axes as NumPy allows; there is no room for one more.");
+    npy_intp dims[NPY_MAXDIMS];
+    npy_intp strides[NPY_MAXDIMS];
+    dims[0] = ctx.n_pes();
+    strides[0] = team_stride(ctx);
+    std::copy_n(PyArray_DIMS(array), nd, dims + 1);
+    std::copy_n(PyArray_STRIDES(array), nd, strides + 1);
+    const int first = ctx.map().slot(0);
+    const Ref owner = make_remote_block(block, ctx.window().at(extent.low, first), extent.bytes);
+    return array_over(PyArray_DESCR(array), nd + 1, dims, strides, ctx.window().at(PyArray_BYTES(array), first), owner.get()).release();
+}
+
+PyObject* addr_accessible_body(const Arguments<3>& a) {
+    const Context& ctx = context_of(addr_spec, nullptr, a[2]);
+    const int pe = pe_within(addr_spec, a[1], ctx.n_pes());
+    return PyBool_FromLong(is_array(a[0]) && symmetric_now(as_array(a[0])) && ctx.map().slot(pe) >= -1);
+}
+
+PyObject* pe_accessible_body(const Arguments<2>& a) {
+    const Context& ctx = context_of(pe_accessible_spec, nullptr, a[1]);
+    const int pe = pe_of(pe_accessible_spec, a[0]);
+    return PyBool_FromLong(pe >= 0 && pe < ctx.n_pes());
+}
+
+const Function functions[] = {
+    {"_empty", entry<7, empty_spec, empty_body>, &empty_spec,
+     "(shape: Any, dtype: Any, fortran: bool, align: int, atomics: bool, signal: bool, zero: bool) -> Array",
+     "Allocate; see atoll.empty."},
+    {"free", entry<1, free_spec, free_body>, &free_spec, "(x: Array) -> None",
+     R"(Free a symmetric array. Collective over all PEs, in the same order on all.
+
+x: what atoll.zeros() or its kin returned, or a view of all of it. Afterwards the array and every
+view of it (peer and global_view too) raise UseAfterFree when passed to a call; reading them by
+NumPy is not caught. Waits for all PEs; outstanding puts into x must be complete (barrier_all).
+
+An array that is never freed is no error: once the garbage collectors of all PEs have dropped
+it, its memory comes back at the next collective allocation.
+
+Raises NotSymmetric, UseAfterFree, InvalidArgument (part of an array), CollectiveMismatch.
+Source: OpenSHMEM 1.6, section 9.3 (shmem_free).)"},
+    {"is_symmetric", entry<1, is_symmetric_spec, is_symmetric_body>, &is_symmetric_spec, "(x: object) -> bool",
+     R"(True if x is an array, or a view of one, in this PE's symmetric memory and not freed. Local; never raises.)"},
+    {"peer", entry<3, peer_spec, peer_body>, &peer_spec, "(x: Array, pe: int, *, team: Team | None = None) -> Array",
+     R"(Return PE pe's copy of x as a plain array: reading and writing it are loads and stores there.
+
+x:  a symmetric array or view. The result has its shape, dtype and strides, and keeps the memory
+    mapped. Order such accesses by barriers, signals or atomics.
+pe: within `team` if given.
+
+Local. Raises Unsupported where PE pe is out of load/store reach, NotSymmetric, PeError,
+UseAfterFree. Source: OpenSHMEM 1.6, section 9.3 (shmem_ptr).)"},
+    {"global_view", entry<2, global_view_spec, global_view_body>, &global_view_spec,
+     "(x: Array, team: Team | None = None) -> Array",
+     R"(Return all PEs' copies of x as one array of shape (n_pes, *x.shape).
+
+everyone[pe, i] is PE pe's x[i], by load and store; slices along the first axis read from several
+PEs. A plain numpy.ndarray whose first stride is the distance between PEs' memories; it keeps the
+memory mapped. Order such accesses by barriers, signals or atomics.
+
+x:    a symmetric array or view.
+team: PEs in this team's order; its PEs must be evenly spaced.
+
+Local. Raises Unsupported (a PE out of load/store reach, an irregular team), NotSymmetric,
+UseAfterFree.)"},
+    {"addr_accessible", entry<3, addr_spec, addr_accessible_body>, &addr_spec,
+     "(x: object, pe: int, *, team: Team | None = None) -> bool",
+     R"(True if x is symmetric and can be named as a target or source on PE pe. Local. Raises PeError.
+Source: OpenSHMEM 1.6, section 9.1 (shmem_addr_accessible).)"},
+    {"pe_accessible", entry<2, pe_accessible_spec, pe_accessible_body>, &pe_accessible_spec,
+     "(pe: int, *, team: Team | None = None) -> bool",
+     R"(True if pe is the number of a PE of the job (or team). Local.
+Source: OpenSHMEM 1.6, section 9.1 (shmem_pe_accessible).)"},
+};
+
+}  // namespace
+
+void register_arrays(PyObject* module) { register_functions(module, functions); }
+
+}  // namespace atl::python

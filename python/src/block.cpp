@@ -1,0 +1,102 @@
+#include "block.hpp"
+
+#include <new>
+
+namespace atl::python {
+
+PyTypeObject* block_type = nullptr;
+
+namespace {
+
+void drop(Block* block) noexcept {
+    // Garbage collection never waits for another PE: the job only notes that this one needs the block no more.
+    if (block->parent == nullptr && !block->freed && g.job != nullptr && block->epoch == g.epoch) g.job->drop(block->serial);
+}
+
+void dealloc(PyObject* self) {
+    auto* block = reinterpret_cast<Block*>(self);
+    drop(block);
+    Py_XDECREF(reinterpret_cast<PyObject*>(block->parent));
+    delete block->memory;
+    PyTypeObject* type = Py_TYPE(self);
+    reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+PyObject* repr(PyObject* self) {
+    const auto* block = reinterpret_cast<Block*>(self);
+    return PyUnicode_FromFormat("<atoll block of %zu bytes at %p%s%s>", block->bytes, static_cast<void*>(block->address),
+                                block->parent ? ", on other PEs" : "", is_freed(block) ? ", freed" : "");
+}
+
+PyType_Slot slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_repr, reinterpret_cast<void*>(repr)},
+    {Py_tp_doc, const_cast<char*>("Owns a piece of symmetric memory; the end of the .base chain of every symmetric array.")},
+    {0, nullptr},
+};
+PyType_Spec spec{"atoll.Block", sizeof(Block), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+Block* allocate_object() {
+    using Allocate = PyObject* (*)(PyTypeObject*, Py_ssize_t);
+    auto* block = reinterpret_cast<Block*>(reinterpret_cast<Allocate>(PyType_GetSlot(block_type, Py_tp_alloc))(block_type, 0));
+    if (block == nullptr) throw Raised{};
+    block->freed = true;  // until it is filled in, nothing to drop
+    return block;
+}
+
+}  // namespace
+
+void register_block(PyObject* module) {
+    block_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+    if (!block_type || PyModule_AddObjectRef(module, "Block", reinterpret_cast<PyObject*>(block_type)) < 0) throw Raised{};
+}
+
+Block* block_behind(PyObject* base) noexcept {
+    PyObject* next = PyObject_GetAttrString(base, PyMemoryView_Check(base) ? "obj" : "base");
+    if (next == nullptr) {
+        PyErr_Clear();
+        return nullptr;
+    }
+    Py_DECREF(next);  // `base` holds it
+    if (Py_TYPE(next) == block_type) return reinterpret_cast<Block*>(next);
+    if (PyArray_Check(next)) return block_of(reinterpret_cast<PyArrayObject*>(next));
+    return next == Py_None || next == base ? nullptr : block_behind(next);
+}
+
+Ref make_block(const Allocation& allocation, std::size_t bytes) {
+    Block* block = allocate_object();
+    Ref ref(reinterpret_cast<PyObject*>(block));
+    block->memory = new std::shared_ptr<const void>(g.job->memory());
+    block->address = static_cast<char*>(allocation.address);
+    block->bytes = bytes;
+    block->serial = allocation.serial;
+    block->epoch = g.epoch;
+    block->freed = false;
+    return ref;
+}
+
+Ref make_remote_block(Block* parent, char* address, std::size_t bytes) {
+    Block* block = allocate_object();
+    Ref ref(reinterpret_cast<PyObject*>(block));
+    while (parent->parent) parent = parent->parent;
+    Py_INCREF(reinterpret_cast<PyObject*>(parent));
+    block->parent = parent;
+    block->address = address;
+    block->bytes = bytes;
+    block->epoch = parent->epoch;
+    block->freed = false;
+    return ref;
+}
+
+Ref array_over(PyArray_Descr* descr, int nd, const npy_intp* dims, const npy_intp* strides, char* data, PyObject* owner,
+               bool fortran) {
+    Py_INCREF(reinterpret_cast<PyObject*>(descr));
+    const int flags = NPY_ARRAY_WRITEABLE | (fortran ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS);
+    Ref array(PyArray_NewFromDescr(g.ndarray, descr, nd, dims, strides, data, flags, nullptr));
+    Py_INCREF(owner);
+    if (PyArray_SetBaseObject(array.array(), owner) < 0) throw Raised{};
+    return array;
+}
+
+}  // namespace atl::python

@@ -1,0 +1,117 @@
+#include "call.hpp"
+
+#include <deque>
+#include <string>
+#include <string_view>
+
+namespace atl::python {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+    return text;
+}
+
+/// The end of the parameter that starts at `from`: a comma or the closing parenthesis outside brackets.
+std::size_t parameter_end(std::string_view text, std::size_t from) {
+    int depth = 0;
+    for (std::size_t i = from; i < text.size(); ++i) {
+        if (text[i] == '[' || text[i] == '(') ++depth;
+        if (depth == 0 && (text[i] == ',' || text[i] == ')')) return i;
+        if (text[i] == ']' || text[i] == ')') --depth;
+    }
+    return text.size();
+}
+
+/// Fills `spec` from the first line of the signature and returns it without types, as inspect.signature wants it.
+std::string read_signature(Spec& spec, const char* name, std::string_view signature) {
+    spec.name = name;
+    std::string plain = "(";
+    bool positional = true;
+    for (std::size_t at = 1; at < signature.size() && signature[at - 1] != ')';) {
+        const std::size_t end = parameter_end(signature, at);
+        const std::string_view parameter = trimmed(signature.substr(at, end - at));
+        at = end + 1;
+        if (parameter.empty()) continue;
+        if (plain.size() > 1) plain += ", ";
+        if (parameter == "*") {
+            positional = false;
+            plain += "*";
+            continue;
+        }
+        const std::string_view keyword = trimmed(parameter.substr(0, parameter.find(':')));
+        const std::size_t equals = parameter.rfind(" = ");
+        plain += keyword;
+        if (equals != std::string_view::npos) plain += "=" + std::string(trimmed(parameter.substr(equals + 3)));
+        else ++spec.n_required;
+        if (positional) ++spec.n_positional;
+        if (spec.n_total == max_arguments) throw std::length_error(name);
+        spec.keywords[spec.n_total++] = PyUnicode_InternFromString(std::string(keyword).c_str());
+    }
+    return plain + ")";
+}
+
+}  // namespace
+
+void register_functions(PyObject* module, std::span<const Function> functions) {
+    static std::deque<std::string> documents;  // what a PyMethodDef points to must live as long as the process
+    static std::deque<PyMethodDef> definitions;
+    Ref module_name(PyUnicode_InternFromString("atoll"));
+    PyObject* signatures = PyObject_GetAttrString(module, "__signatures__");
+    if (signatures == nullptr) {
+        PyErr_Clear();
+        signatures = PyDict_New();
+        if (!signatures || PyModule_AddObjectRef(module, "__signatures__", signatures) < 0) throw Raised{};
+    }
+    Ref held(signatures);
+    for (const Function& f : functions) {
+        const std::string_view signature = f.signature;
+        const std::string plain = read_signature(*f.spec, f.name, signature.substr(0, signature.find('\n')));
+        documents.push_back(f.name + plain + "\n--\n\n" + f.doc);
+        definitions.push_back({f.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f.call)),
+                               METH_FASTCALL | METH_KEYWORDS, documents.back().c_str()});
+        Ref made(PyCFunction_NewEx(&definitions.back(), nullptr, module_name.get()));
+        Ref text(PyUnicode_FromString(f.signature));
+        if (PyModule_AddObjectRef(module, f.name, made.get()) < 0 ||
+            PyDict_SetItemString(signatures, f.name, text.get()) < 0)
+            throw Raised{};
+    }
+}
+
+void fail_too_many(const Spec& spec, Py_ssize_t n) {
+    PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional argument%s (%zd given); see help(atoll.%s)", spec.name,
+                 spec.n_positional, spec.n_positional == 1 ? "" : "s", n, spec.name);
+    throw Raised{};
+}
+
+void fail_missing(const Spec& spec, PyObject* const* values) {
+    int i = 0;
+    while (values[i] != nullptr) ++i;
+    PyErr_Format(PyExc_TypeError, "%s() lacks its argument '%U'; see help(atoll.%s)", spec.name, spec.keywords[i], spec.name);
+    throw Raised{};
+}
+
+int find_keyword(const Spec& spec, PyObject* keyword) {
+    for (int i = 0; i < spec.n_total; ++i)
+        if (PyUnicode_Compare(keyword, spec.keywords[i]) == 0) return i;
+    PyErr_Format(PyExc_TypeError, "%s() has no argument '%U'; see help(atoll.%s)", spec.name, keyword, spec.name);
+    throw Raised{};
+}
+
+void bind_keywords(const Spec& spec, PyObject** values, Py_ssize_t n, PyObject* const* args, PyObject* names) {
+    const Py_ssize_t n_names = PyTuple_Size(names);
+    for (Py_ssize_t k = 0; k < n_names; ++k) {
+        PyObject* keyword = PyTuple_GetItem(names, k);
+        int i = 0;
+        while (i < spec.n_total && spec.keywords[i] != keyword) ++i;
+        if (i == spec.n_total) i = find_keyword(spec, keyword);
+        if (values[i] != nullptr) {
+            PyErr_Format(PyExc_TypeError, "%s() got its argument '%U' twice", spec.name, keyword);
+            throw Raised{};
+        }
+        values[i] = args[n + k];
+    }
+}
+
+}  // namespace atl::python

@@ -1,0 +1,85 @@
+// The one header that names Python, NumPy and nanobind.
+#pragma once
+
+#include <Python.h>
+
+#define PY_ARRAY_UNIQUE_SYMBOL atoll_numpy_api
+#ifndef ATOLL_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include <nanobind/nanobind.h>
+
+namespace atl::python {
+
+namespace nb = nanobind;
+
+/// Thrown where a Python exception is already set.
+struct Raised {};
+
+/// An owned reference. (nanobind's `object` would do; this one costs nothing to read.)
+class Ref {
+  public:
+    Ref() = default;
+    explicit Ref(PyObject* owned) : object_(owned) {
+        if (owned == nullptr) throw Raised{};
+    }
+    Ref(Ref&& other) noexcept : object_(other.release()) {}
+    Ref& operator=(Ref&& other) noexcept {
+        PyObject* mine = object_;
+        object_ = other.object_;
+        other.object_ = mine;
+        return *this;
+    }
+    ~Ref() { Py_XDECREF(object_); }
+    static Ref borrow(PyObject* object) {
+        Py_XINCREF(object);
+        Ref ref;
+        ref.object_ = object;
+        return ref;
+    }
+    PyObject* get() const noexcept { return object_; }
+    PyArrayObject* array() const noexcept { return reinterpret_cast<PyArrayObject*>(object_); }
+    explicit operator bool() const noexcept { return object_ != nullptr; }
+    PyObject* release() noexcept {
+        PyObject* object = object_;
+        object_ = nullptr;
+        return object;
+    }
+
+  private:
+    PyObject* object_ = nullptr;
+};
+
+inline PyObject* none() {
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+inline bool given(PyObject* argument) { return argument != nullptr && argument != Py_None; }
+
+/// Copies of this size and more let other Python threads run meanwhile.
+inline constexpr std::size_t release_gil_bytes = 256 * 1024;
+
+class ReleaseGil {
+  public:
+    explicit ReleaseGil(bool release) : state_(release ? PyEval_SaveThread() : nullptr) {
+        if (state_) released_ = state_;
+    }
+    ~ReleaseGil() {
+        if (!state_) return;
+        released_ = nullptr;
+        PyEval_RestoreThread(state_);
+    }
+    ReleaseGil(const ReleaseGil&) = delete;
+    ReleaseGil& operator=(const ReleaseGil&) = delete;
+
+    /// This thread's state while a call of its has released the GIL; a wait within the call takes it to look for signals.
+    static PyThreadState* released() noexcept { return released_; }
+
+  private:
+    PyThreadState* state_;
+    static thread_local PyThreadState* released_;
+};
+
+}  // namespace atl::python

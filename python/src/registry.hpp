@@ -1,0 +1,27 @@
+// One registration function for each topic.
+#pragma once
+
+#include "py.hpp"
+
+namespace atl::python {
+
+void register_job(PyObject* module);
+void register_arrays(PyObject* module);
+void register_rma(PyObject* module);
+void register_strided(PyObject* module);
+void register_irregular(PyObject* module);
+void register_atomics(PyObject* module);
+void register_signals(PyObject* module);
+void register_waits(PyObject* module);
+void register_sync(PyObject* module);
+void register_collectives(PyObject* module);
+void register_reductions(PyObject* module);
+void register_messages(nb::module_& module);
+void register_enums(nb::module_& module);
+void register_team(nb::module_& module);
+void register_context(nb::module_& module);
+void register_lock(nb::module_& module);
+void register_mailbox(nb::module_& module);
+void register_wait_hooks();
+
+}  // namespace atl::python

@@ -1,0 +1,222 @@
+// put, get, p, g and what orders them.
+#include "registry.hpp"
+#include "transfer.hpp"
+
+#include <memory>
+
+namespace atl::python {
+namespace {
+
+Spec put_spec, put_nbi_spec, get_spec, get_nbi_spec, p_spec, g_spec, fence_spec, quiet_spec, pe_quiet_spec;
+
+/// One value, made once and put into every element of the target.
+void put_value(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObject* value, int pe) {
+    const Extent extent = symmetric_arg(spec, "dst", dst, true);
+    const std::size_t item = item_bytes(dst);
+    alignas(16) char small[64];
+    std::unique_ptr<char[]> large(item > sizeof small ? new char[item] : nullptr);
+    char* element = large ? large.get() : small;
+    write_element({spec, "src", reinterpret_cast<PyObject*>(PyArray_DESCR(dst))}, value, element);
+    if (extent.bytes == item) return put_contiguous(ctx, extent.low, element, item, pe);
+    static const Strides repeat{};
+    put_strided(ctx, {dst, extent, element, repeat.of, pe});
+}
+
+[[gnu::cold]] void put_other(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObject* src, int pe) {
+    if (src != nullptr && is_scalar(src)) return put_value(spec, ctx, dst, src, pe);
+    if (is_array(src)) fail_shapes(spec, "dst", dst, "src", as_array(src));
+    const Ref made = source_like(spec, "src", src, dst);
+    if (!same_shape(dst, made.array())) fail_shapes(spec, "dst", dst, "src", made.array());
+    const Extent extent = symmetric_arg(spec, "dst", dst, true);
+    const Strides near = strides_as(made.array(), dst);
+    put_strided(ctx, {dst, extent, PyArray_BYTES(made.array()), near.of, pe});
+}
+
+template <Spec& S, bool Blocking>
+PyObject* put_body(const Arguments<5>& a) {
+    const Context& ctx = context_of(S, a[3], a[4]);
+    PyArrayObject* dst = array_arg(S, "dst", a[0]);
+    const int pe = pe_of(S, a[2]);
+    if (Py_TYPE(a[1]) == &PyFloat_Type || Py_TYPE(a[1]) == &PyLong_Type) {
+        put_value(S, ctx, dst, a[1], pe);
+        return none();
+    }
+    if (!is_array(a[1]) || PyArray_NDIM(as_array(a[1])) == 0) [[unlikely]] {
+        put_other(S, ctx, dst, a[1], pe);
+        return none();
+    }
+    PyArrayObject* src = as_array(a[1]);
+    const Extent extent = symmetric_arg(S, "dst", dst, true);
+    check_readable(S, "src", src);
+    if (!same_dtype(dst, src)) [[unlikely]] fail_dtypes(S, "dst", dst, "src", src);
+    if (!same_shape(dst, src)) [[unlikely]] fail_shapes(S, "dst", dst, "src", src);
+    if (c_contiguous(dst) && c_contiguous(src)) [[likely]] {
+        put_contiguous(ctx, extent.low, PyArray_BYTES(src), extent.bytes, pe, Blocking);
+    } else {
+        const Strides near = strides_as(src, dst);
+        put_strided(ctx, {dst, extent, PyArray_BYTES(src), near.of, pe});
+    }
+    return none();
+}
+
+template <Spec& S, bool Blocking>
+PyObject* get_body(const Arguments<5>& a) {
+    const Context& ctx = context_of(S, a[3], a[4]);
+    PyArrayObject* dst = array_arg(S, "dst", a[0]);
+    PyArrayObject* src = array_arg(S, "src", a[1]);
+    const int pe = pe_of(S, a[2]);
+    check_writeable(S, "dst", dst);
+    const Extent extent = symmetric_arg(S, "src", src, false);
+    if (!same_dtype(src, dst)) [[unlikely]] fail_dtypes(S, "src", src, "dst", dst);
+    if (!same_shape(dst, src)) [[unlikely]] fail_shapes(S, "dst", dst, "src", src);
+    if (c_contiguous(dst) && c_contiguous(src)) [[likely]] {
+        get_contiguous(ctx, PyArray_BYTES(dst), extent.low, extent.bytes, pe, Blocking);
+    } else {
+        const Strides near = strides_as(dst, src);
+        get_strided(ctx, {src, extent, PyArray_BYTES(dst), near.of, pe});
+    }
+    return none();
+}
+
+PyObject* p_body(const Arguments<6>& a) {
+    const Context& ctx = context_of(p_spec, a[4], a[5]);
+    PyArrayObject* dst = array_arg(p_spec, "dst", a[0]);
+    const int pe = pe_of(p_spec, a[2]);
+    check_dtype(p_spec, "dst", dst);
+    char* target = symmetric_element(p_spec, "dst", dst, a[3], true);
+    const std::size_t item = item_bytes(dst);
+    alignas(16) char small[64];
+    std::unique_ptr<char[]> large(item > sizeof small ? new char[item] : nullptr);
+    char* element = large ? large.get() : small;
+    write_element({p_spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(dst))}, a[1], element);
+    ctx.put_bytes(target, element, item, pe);
+    return none();
+}
+
+PyObject* g_body(const Arguments<5>& a) {
+    const Context& ctx = context_of(g_spec, a[3], a[4]);
+    PyArrayObject* src = array_arg(g_spec, "src", a[0]);
+    const int pe = pe_of(g_spec, a[1]);
+    check_dtype(g_spec, "src", src);
+    char* source = symmetric_element(g_spec, "src", src, a[2], false);
+    const std::size_t item = item_bytes(src);
+    alignas(16) char small[64];
+    std::unique_ptr<char[]> large(item > sizeof small ? new char[item] : nullptr);
+    char* element = large ? large.get() : small;
+    ctx.get_bytes(element, source, item, pe);
+    return read_element(element, PyArray_DESCR(src));
+}
+
+PyObject* fence_body(const Arguments<1>& a) {
+    context_of(fence_spec, a[0], nullptr).fence();
+    return none();
+}
+
+PyObject* quiet_body(const Arguments<1>& a) {
+    context_of(quiet_spec, a[0], nullptr).quiet();
+    return none();
+}
+
+PyObject* pe_quiet_body(const Arguments<3>& a) {
+    const Context& ctx = context_of(pe_quiet_spec, a[1], a[2]);
+    if (PyIndex_Check(a[0]) && !PyArray_Check(a[0])) {
+        const int pe = pe_of(pe_quiet_spec, a[0]);
+        ctx.pe_quiet({&pe, 1});
+        return none();
+    }
+    Ref pes(PyArray_FromAny(a[0], PyArray_DescrFromType(NPY_INT32), 0, 1, NPY_ARRAY_CARRAY, nullptr));
+    ctx.pe_quiet({static_cast<const int*>(PyArray_DATA(pes.array())), size_of(pes.array())});
+    return none();
+}
+
+#define ATOLL_MOVE "(dst: Array, src: ArrayLike, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None"
+#define ATOLL_FETCH "(dst: Array, src: Array, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None"
+
+const Function functions[] = {
+    {"put", entry<5, put_spec, put_body<put_spec, true>>, &put_spec, ATOLL_MOVE,
+     R"(Copy src into dst on PE pe, without that PE's help.
+
+dst:  a symmetric array or any view of one (slice, reshape, transpose, field); it names the
+      place on PE pe that stands where dst stands here. This PE's own dst is not touched,
+      unless pe is this PE.
+src:  an array of dst's dtype and shape (axes of length 1 do not count), symmetric or not, of any
+      strides; or one Python number, NumPy scalar or 0-d array, which fills dst; or a list.
+      Nothing is cast. src and dst may overlap.
+pe:   number of the target PE, 0 to n_pes()-1; within `team`, or the context's team, if given.
+
+Local, not collective. On return src may be changed; the data stand in the target for certain
+after quiet() or barrier_all(); fence() orders puts to one PE. An aligned element of 1, 2, 4
+or 8 bytes is never seen half written. Arrays without elements are legal and move nothing.
+
+Raises NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized,
+InvalidArgument (read-only dst).
+
+    atoll.put(x, np.arange(8.0), pe=1)      # all of x on PE 1
+    atoll.put(x[2:4], 0.0, pe=1)            # two of its elements
+
+Source: OpenSHMEM 1.6, section 9.5 (shmem_put).)"},
+    {"put_nbi", entry<5, put_nbi_spec, put_body<put_nbi_spec, false>>, &put_nbi_spec, ATOLL_MOVE,
+     R"(Like put, but src must not be changed before quiet().
+
+Local. Returns at once where the data travel by themselves; on one host it is put.
+Arguments and errors as for put. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).)"},
+    {"get", entry<5, get_spec, get_body<get_spec, true>>, &get_spec, ATOLL_FETCH,
+     R"(Copy src of PE pe into the local array dst.
+
+dst:  a writeable array, symmetric or not, of any strides.
+src:  a symmetric array or any view of one, of dst's dtype and shape (axes of length 1 do not
+      count); it names the place on PE pe that stands where src stands here.
+pe:   number of the PE to read from, 0 to n_pes()-1; within `team`, or the context's team.
+
+Local, not collective. The data are in dst on return. Nothing makes PE pe's own writes
+visible: order the two by a barrier, a signal or an atomic. An aligned element of 1, 2, 4 or
+8 bytes is never seen half written.
+
+Raises NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized,
+InvalidArgument (read-only dst). Source: OpenSHMEM 1.6, section 9.5 (shmem_get).)"},
+    {"get_nbi", entry<5, get_nbi_spec, get_body<get_nbi_spec, false>>, &get_nbi_spec, ATOLL_FETCH,
+     R"(Like get, but the data are in dst only after quiet().
+
+Local. Arguments and errors as for get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).)"},
+    {"p", entry<6, p_spec, p_body>, &p_spec,
+     "(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None",
+     R"(Store one element, dst.flat[index] = value, on PE pe.
+
+dst:    a symmetric array or view; of its elements only number `index` (C order, negative
+        counts from the end) is written.
+value:  a Python number that fits, or a NumPy scalar of dst's dtype.
+
+Local; ordered and completed like put. Raises as put does, and IndexError.
+Source: OpenSHMEM 1.6, section 9.5 (shmem_p).)"},
+    {"g", entry<5, g_spec, g_body>, &g_spec,
+     "(src: Array, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any",
+     R"(Return one element, src.flat[index], of PE pe.
+
+A Python int, float, complex or bool where nothing is lost by that, else a NumPy scalar
+(float16, long double, dates, structured dtypes).
+
+Local; the value is there on return. Raises as get does, and IndexError.
+Source: OpenSHMEM 1.6, section 9.5 (shmem_g).)"},
+    {"fence", entry<1, fence_spec, fence_body>, &fence_spec, "(ctx: Context | None = None) -> None",
+     R"(Order: what this PE puts to some PE after the fence arrives there after what it put to that PE before.
+
+For puts, atomics and signals of the default context, or of ctx; for each target PE by
+itself. Completes nothing: use quiet() for that. Local. Source: OpenSHMEM 1.6, section 9.10.)"},
+    {"quiet", entry<1, quiet_spec, quiet_body>, &quiet_spec, "(ctx: Context | None = None) -> None",
+     R"(Wait until all operations of this PE are complete and visible to every PE.
+
+For puts, atomics, signals and the nbi forms of the default context, or of ctx, and this
+thread's plain stores into symmetric arrays. Local: it waits for nobody's call.
+Source: OpenSHMEM 1.6, section 9.10.)"},
+    {"pe_quiet", entry<3, pe_quiet_spec, pe_quiet_body>, &pe_quiet_spec,
+     "(pes: ArrayLike, ctx: Context | None = None, *, team: Team | None = None) -> None",
+     R"(Like quiet(), for the operations to some PEs only.
+
+pes: one PE number or a sequence of them. Raises PeError. Source: OpenSHMEM 1.6, section 9.10.)"},
+};
+
+}  // namespace
+
+void register_rma(PyObject* module) { register_functions(module, functions); }
+
+}  // namespace atl::python

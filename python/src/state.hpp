@@ -1,0 +1,74 @@
+// What the module knows of the process's current job. Python's operations are on this job, so it is the one global here.
+#pragma once
+
+#include "atoll/job.hpp"
+
+#include "call.hpp"
+
+namespace atl::python {
+
+/// atoll.Team. `which` names the two teams that exist before init; they are looked up at each use.
+struct PyTeam {
+    enum class Which { made, world, shared } which = Which::made;
+    Team team;
+    std::uint64_t epoch = 0;  ///< the job that made it
+};
+
+/// atoll.Context.
+struct PyContext {
+    Context context;
+    std::uint64_t epoch = 0;
+    bool destroyed = false;
+};
+
+struct State {
+    Job* job = nullptr;                 ///< null before init and after finalize
+    const Context* context = nullptr;   ///< the job's default context, null with it
+    const Team* world = nullptr;
+    std::uint64_t epoch = 0;            ///< counts jobs
+    bool forked = false;                ///< this process is a child made after init
+    PyTypeObject* ndarray = nullptr;
+    PyTypeObject* team_class = nullptr;
+    PyTypeObject* context_class = nullptr;
+};
+extern State g;
+
+[[noreturn, gnu::cold]] void fail_not_initialized(const char* function);
+[[gnu::cold]] const Context& context_slow(const Spec& spec, PyObject* ctx, PyObject* team);
+[[gnu::cold]] const Team& team_slow(const Spec& spec, PyObject* team);
+
+inline Job& current(const char* function) {
+    if (g.job == nullptr) [[unlikely]] fail_not_initialized(function);
+    return *g.job;
+}
+/// The context of a call with the keywords ctx= and team=.
+inline const Context& context_of(const Spec& spec, PyObject* ctx, PyObject* team) {
+    if (ctx == nullptr && team == nullptr && g.context != nullptr) [[likely]] return *g.context;
+    return context_slow(spec, ctx, team);
+}
+inline const Team& team_of(const Spec& spec, PyObject* team) {
+    if (team == nullptr && g.world != nullptr) [[likely]] return *g.world;
+    return team_slow(spec, team);
+}
+/// The live team behind an atoll.Team; throws for one that is destroyed, empty, or of an earlier job.
+const Team& live(const PyTeam& team, const char* function);
+/// A new atoll.Team, or None for an empty one.
+PyObject* wrap(Team team);
+
+/// Any PE number that fits an int; the range is the context's to check.
+[[gnu::cold]] int pe_slow(const Spec& spec, PyObject* pe);
+inline int pe_of(const Spec& spec, PyObject* pe) {
+    if (PyLong_CheckExact(pe)) [[likely]] {
+        int overflow = 0;
+        const long value = PyLong_AsLongAndOverflow(pe, &overflow);
+        if (overflow == 0 && value == static_cast<int>(value)) [[likely]] return static_cast<int>(value);
+    }
+    return pe_slow(spec, pe);
+}
+/// A PE that must exist in a team of `n`.
+int pe_within(const Spec& spec, PyObject* pe, int n);
+/// `timeout=`: None is the job's default (-1).
+double timeout_of(const Spec& spec, PyObject* timeout);
+Py_ssize_t integer(const Spec& spec, const char* which, PyObject* value);
+
+}  // namespace atl::python

@@ -1,0 +1,52 @@
+// Copies between arrays of any strides: the axes are sorted and merged first, so that the inner loop is as long and as
+// plain as the layouts allow.
+#pragma once
+
+#include <cstddef>
+
+#include "py.hpp"
+
+namespace atl::python {
+
+/// dst[i] = src[i] for every index of `nd` axes. Strides in bytes, any sign; a source stride of 0 repeats.
+/// The memory of both may overlap.
+void copy_strided(char* dst, const npy_intp* dst_strides, const char* src, const npy_intp* src_strides, const npy_intp* dims,
+                  int nd, std::size_t item);
+
+/// One axis of a copy.
+struct Axis {
+    npy_intp dim;
+    npy_intp dst;
+    npy_intp src;
+};
+
+/// The axes of a copy in their best order, neighbours merged, and the contiguous bytes below the innermost.
+struct CopyPlan {
+    Axis axes[NPY_MAXDIMS];
+    int n = 0;
+    std::size_t block = 0;  ///< bytes that are contiguous on both sides
+};
+CopyPlan plan_copy(const npy_intp* dst_strides, const npy_intp* src_strides, const npy_intp* dims, int nd, std::size_t item);
+
+/// Calls `f(dst_offset, src_offset)` for every block of the plan.
+template <class F>
+void for_each_block(const CopyPlan& plan, F&& f) {
+    npy_intp at[NPY_MAXDIMS] = {};
+    npy_intp dst = 0;
+    npy_intp src = 0;
+    for (;;) {
+        f(dst, src);
+        int k = plan.n - 1;
+        for (; k >= 0; --k) {
+            dst += plan.axes[k].dst;
+            src += plan.axes[k].src;
+            if (++at[k] < plan.axes[k].dim) break;
+            dst -= plan.axes[k].dst * plan.axes[k].dim;
+            src -= plan.axes[k].src * plan.axes[k].dim;
+            at[k] = 0;
+        }
+        if (k < 0) return;
+    }
+}
+
+}  // namespace atl::python
