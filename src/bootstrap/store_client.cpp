@@ -1,8 +1,8 @@
 #include "bootstrap/store_client.hpp"
 
-#include <cstdlib>
 #include <poll.h>
 #include <sys/socket.h>
+#include <cstdlib>
 #include <thread>
 
 #include "bootstrap/fail.hpp"
@@ -152,17 +152,28 @@ void StoreClient::throw_failure(const std::string& body) const {
 }
 
 void StoreClient::throw_late(const std::string& awaited) {
-    std::string missing = "PE 0 does not answer";
-    const Deadline deadline(2);
+    constexpr double patience_s = 2;  // a server that lives answers at once
+    const std::optional<std::string> missing = exchange(encode('W'), 'W', patience_s);
+    const std::string sentence = "PE " + std::to_string(hello_.pe) + " waited " + std::to_string(timeout_s_) +
+                                 " s (ATOLL_INIT_TIMEOUT) for " + awaited + "; " +
+                                 missing.value_or("PE 0 does not answer") + ".";
+    // The others need not find out for themselves. The answer shows that PE 0 has told them.
+    exchange(encode('A', std::string("1") + '\0' + sentence), 'E', patience_s);
+    throw_bootstrap(sentence);
+}
+
+/// Sends and waits for an answer of `type`, passing over others; no exception, no answer where the server is
+/// gone.
+std::optional<std::string> StoreClient::exchange(const std::string& request, char type, double patience_s) {
+    if (common::send_with_fds(fd_.get(), request.data(), request.size(), {}) < 0) return std::nullopt;
+    const Deadline deadline(patience_s);
     Frame frame;
-    send(encode('W'));
-    while (!deadline.passed() && receive(frame, deadline.poll_ms(100)) != Came::end) {
-        if (frame.type != 'W') continue;
-        missing = frame.body;
-        break;
+    while (!deadline.passed()) {
+        const Came came = receive(frame, deadline.poll_ms(100));
+        if (came == Came::end) return std::nullopt;
+        if (came == Came::frame && frame.type == type) return std::move(frame.body);
     }
-    throw_bootstrap("PE " + std::to_string(hello_.pe) + " waited " + std::to_string(timeout_s_) +
-                    " s (ATOLL_INIT_TIMEOUT) for " + awaited + "; " + missing + ".");
+    return std::nullopt;
 }
 
 void StoreClient::throw_gone(const std::string& awaited) const {

@@ -1,9 +1,9 @@
 #include "bootstrap/store_server.hpp"
 
-#include <algorithm>
-#include <cstdio>
 #include <poll.h>
 #include <sys/socket.h>
+#include <algorithm>
+#include <cstdio>
 
 #include "bootstrap/fail.hpp"
 #include "bootstrap/host_segment.hpp"
@@ -34,10 +34,20 @@ StoreServer::StoreServer(common::Fd listener, common::Fd own, Options options)
           run();
       }) {}
 
-// Without the mutex: in a forked child it may be locked for ever.
+// In a forked child there is no thread, and the mutex may be locked for ever.
 StoreServer::~StoreServer() {
+    if (::getpid() == process_) linger();
     stopping_ = true;
     wake_.signal();
+}
+
+/// When setting up has failed, PEs may still be on their way: they should hear why, not wait for nobody.
+void StoreServer::linger() {
+    std::unique_lock lock(mutex_);
+    if (failure_.empty() || set_up_) return;
+    constexpr auto patience = std::chrono::seconds(1);
+    changed_.wait_for(lock, patience,
+                      [&] { return std::count(seen_.begin(), seen_.end(), true) == options_.n_pes; });
 }
 
 void StoreServer::offer(const common::BoardView& board, common::Fd board_fd, common::Fd heap_fd) {
@@ -213,12 +223,12 @@ void StoreServer::handle_hello(Peer& peer, const std::string& body) {
     else if (seen_[static_cast<std::size_t>(pe)])
         wrong = who + ", which another process was before; a job's id serves once.";
     if (!wrong.empty()) fail(ErrorCode::bootstrap, wrong);
+    if (pe >= 0 && pe < options_.n_pes) seen_[static_cast<std::size_t>(pe)] = true;
     if (!failure_.empty()) {
         send(peer, 'E', failure_);
         return;
     }
     peer.pe = pe;
-    seen_[static_cast<std::size_t>(pe)] = true;
     send(peer, 'O');
 }
 
@@ -293,7 +303,7 @@ void StoreServer::fail(ErrorCode code, const std::string& sentence) {
 }
 
 void StoreServer::abort_job(int pe, int status, const std::string& sentence) {
-    fail(ErrorCode::pe_died, sentence);
+    fail(set_up_ ? ErrorCode::pe_died : ErrorCode::bootstrap, sentence);
     if (!board_) return;
     board_.abort(pe, status, sentence);
     // The end of this stream is what the PEs' monitors watch for; what was sent before it is still read.

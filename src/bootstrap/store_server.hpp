@@ -58,6 +58,8 @@ class StoreServer {
         Clock::time_point since = Clock::now();
     };
 
+    void linger();
+
     // All of these run in the server's thread, with `mutex_` held.
     void run();
     int poll_ms() const;
@@ -81,6 +83,7 @@ class StoreServer {
     Peer* joined(int pe);
 
     const Options options_;
+    const pid_t process_ = ::getpid();
     std::mutex mutex_;
     std::condition_variable changed_;
     common::ProcessFd listener_;

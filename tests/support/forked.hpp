@@ -4,6 +4,7 @@
 
 #include "common/fd.hpp"
 
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,6 +63,7 @@ class Forked {
             text = error.what();
             status = threw_status;
         }
+        if (::testing::Test::HasFailure()) status = 78;  // an EXPECT in the child said so on standard output
         static_cast<void>(!::write(out, text.data(), text.size()));
         ::_exit(status);
     }
