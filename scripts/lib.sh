@@ -31,7 +31,8 @@ begin() {
     : >"$results/$suite.tsv"
 }
 
-# check NAME [--junit FILE] COMMAND...: a step that is counted, by its JUnit file or as one check; never ends the script.
+# check NAME [--junit FILE] COMMAND...: a step that is counted, by its JUnit file or as one check. Never ends the script;
+# whether it went well is left in $checked.
 check() {
     local name=$1 junit= status=0 start=$SECONDS
     shift
@@ -42,6 +43,7 @@ check() {
     fi
     step "$name" "$@" || status=$?
     python3 scripts/summary.py count "$results/$suite.tsv" "$name" "$status" $((SECONDS - start)) ${junit:+"$junit"}
+    checked=$status
 }
 
 # closing SUITE...: the table and the one closing line; fails where anything failed.
