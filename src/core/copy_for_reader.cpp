@@ -4,14 +4,14 @@
 
 #include <cstring>
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #include <immintrin.h>
 #endif
 
 namespace atl::detail {
 
 namespace {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 /// Streams whole 64-byte lines of `dst`; the ragged ends go by memcpy.
 void stream(char* dst, const char* src, std::size_t bytes) noexcept {
     const std::size_t head = (64 - (reinterpret_cast<std::uintptr_t>(dst) & 63)) & 63;

@@ -13,7 +13,6 @@
 
 namespace atl::core {
 
-using detail::reached;
 
 void TeamState::exchange(const char* operation, const void* mine, std::size_t bytes) {
     check_alive();
