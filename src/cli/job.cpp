@@ -1,17 +1,17 @@
 #include "cli/job.hpp"
 
-#include <algorithm>
-#include <cerrno>
-#include <climits>
-#include <cmath>
-#include <ctime>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <system_error>
 #include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cmath>
+#include <ctime>
+#include <system_error>
 
 #include "bootstrap/launch_protocol.hpp"
 
@@ -173,7 +173,11 @@ int Job::run() {
 }
 
 bool Job::finished() const {
-    const bool all_ended = running_ == 0 && lifelines_ == 0;
+    if (running_ > 0 && phase_ != Phase::killed) return false;
+    const bool unexplained =
+        phase_ == Phase::running &&
+        std::any_of(pes_.begin(), pes_.end(), [](const Pe& pe) { return pe.lost_at > 0; });
+    const bool all_ended = running_ == 0 && lifelines_ == 0 && !unexplained;
     // What survives SIGKILL for long is stuck in the kernel, or escaped and is ended by ProcessGroup.
     return all_ended || (phase_ == Phase::killed && (running_ == 0 || now() >= next_phase_s_));
 }

@@ -1,8 +1,8 @@
 // How PEs end, and with them the job.
-#include <algorithm>
-#include <cstdio>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <algorithm>
+#include <cstdio>
 
 #include "cli/job.hpp"
 #include "common/pe_ranges.hpp"
@@ -73,9 +73,11 @@ void Job::on_member_exit(int pe, int wait_status) {
 /// It has ended, or said goodbye, and nothing is wrong with that.
 void Job::settle(int pe) {
     Pe& ended = pes_[static_cast<std::size_t>(pe)];
-    if (ended.goodbye != 'f' && board_.state(pe) < common::PeState::finalized)
+    if (ended.goodbye != 'f' && board_.state(pe) < common::PeState::finalized) {
         board_.set_state(pe, common::PeState::left);
-    store_.depart(pe);
+    }
+    // The fences of a PE that never joined stay closed: the others' init cannot be complete without it.
+    if (ended.said_hello) store_.depart(pe);
     check_never_joined();
 }
 

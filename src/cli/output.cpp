@@ -1,9 +1,9 @@
 #include "cli/output.hpp"
 
-#include <algorithm>
-#include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
+#include <algorithm>
+#include <cstring>
 
 namespace atl::cli {
 namespace {

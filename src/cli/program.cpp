@@ -1,12 +1,12 @@
 #include "cli/program.hpp"
 
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
-#include <sys/auxv.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace atl::cli {
 namespace {

@@ -1,15 +1,15 @@
 #include "common/board.hpp"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <algorithm>
 #include <climits>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <linux/futex.h>
 #include <new>
 #include <optional>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <vector>
 
 #include "common/pe_ranges.hpp"

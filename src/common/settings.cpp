@@ -1,5 +1,6 @@
 #include "common/settings.hpp"
 
+#include <unistd.h>
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -10,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
-#include <unistd.h>
 
 #include "atoll/error.hpp"
 #include "common/nearest_name.hpp"

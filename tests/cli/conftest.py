@@ -1,0 +1,115 @@
+"""The launcher under test, and ways to start it."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# Nobody waits this long; it only keeps a hang from holding up everything else.
+HANG_GUARD = 60
+
+
+def find_atoll() -> Path:
+    candidates = [ROOT / "build/release/bin/atoll", ROOT / ".venv/bin/atoll"]
+    if "ATOLL_BIN" in os.environ:
+        candidates.insert(0, Path(os.environ["ATOLL_BIN"]))
+    for candidate in candidates:
+        if candidate.exists():
+            return candidate
+    raise FileNotFoundError(f"no launcher among {candidates}: build it with make")
+
+
+class Atoll:
+    """Starts the command, with an environment in which only what a test sets is set."""
+
+    def __init__(self) -> None:
+        self.path = str(find_atoll())
+        self.environment = {
+            k: v for k, v in os.environ.items() if not k.startswith(("ATOLL_", "SHMEM_", "SMA_"))
+        }
+        self.environment["ATOLL_PYTHON"] = sys.executable
+        self.environment["PYTHONPATH"] = str(Path(__file__).parent)
+        self.started: list[subprocess.Popen[str]] = []
+
+    def __call__(self, *arguments: object, env: dict[str, str] | None = None, **options: object):
+        """Runs to the end."""
+        return subprocess.run(
+            [self.path, *map(str, arguments)],
+            env={**self.environment, **(env or {})},
+            timeout=HANG_GUARD,
+            text=True,
+            **{"capture_output": True, "stdin": subprocess.DEVNULL, **options},
+        )
+
+    def start(self, *arguments: object, env: dict[str, str] | None = None, **options: object):
+        """Starts, for tests that do something meanwhile."""
+        process = subprocess.Popen(
+            [self.path, *map(str, arguments)],
+            env={**self.environment, **(env or {})},
+            text=True,
+            **{
+                "stdin": subprocess.DEVNULL,
+                "stdout": subprocess.PIPE,
+                "stderr": subprocess.PIPE,
+                **options,
+            },
+        )
+        self.started.append(process)
+        return process
+
+    def close(self) -> None:
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate(timeout=HANG_GUARD)
+
+
+@pytest.fixture
+def atoll() -> Iterator[Atoll]:
+    command = Atoll()
+    yield command
+    command.close()
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Callable[[str], Path]:
+    """Writes a Python program that the launcher can start; `pe` in it is the module beside this file."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "program.py"
+        path.write_text("import os, signal, sys, time\nimport pe\n" + text)
+        return path
+
+    return write
+
+
+class Witness:
+    """A pipe whose writing end every process of a job inherits: its end of file says that all of them are gone."""
+
+    def __init__(self) -> None:
+        self.reader, self.writer = os.pipe()
+
+    def pass_fds(self) -> list[int]:
+        return [self.writer]
+
+    def all_gone(self) -> bool:
+        os.close(self.writer)
+        self.writer = -1
+        readable, _, _ = select.select([self.reader], [], [], HANG_GUARD)
+        return bool(readable) and os.read(self.reader, 1) == b""
+
+
+@pytest.fixture
+def witness() -> Iterator[Witness]:
+    pipe = Witness()
+    yield pipe
+    os.close(pipe.reader)
+    if pipe.writer >= 0:
+        os.close(pipe.writer)

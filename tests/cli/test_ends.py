@@ -1,0 +1,266 @@
+"""How jobs end: well, by a death, by abort, by time; and that nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+
+@pytest.mark.parametrize("status", [1, 3, 255])
+def test_first_failing_pe_gives_the_status(atoll, status):
+    result = atoll(
+        "run", "-n", 3, "sh", "-c", f'case "$ATOLL_LAUNCHED" in 1:1:*) exit {status};; esac; exec sleep 1000'
+    )
+    assert result.returncode == status
+    assert re.fullmatch(
+        rf"atoll run: PE 1 exited with status {status} \d+\.\d\d s after the start\n", result.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT, signal.SIGBUS, signal.SIGTERM]
+)
+def test_killed_pe_ends_the_job(atoll, witness, number):
+    result = atoll(
+        "run", "-n", 4, "sh", "-c",
+        f'case "$ATOLL_LAUNCHED" in 1:2:*) kill -{int(number)} $$;; esac; exec sleep 1000',
+        pass_fds=witness.pass_fds(),
+    )  # fmt: skip
+    assert result.returncode == 128 + number
+    assert result.stderr.startswith(f"atoll run: PE 2 was killed by {number.name}")
+    assert result.stderr.count("\n") == 1
+    assert witness.all_gone()
+
+
+def test_crash_hints_at_the_checks_when_they_are_off(atoll):
+    result = atoll("run", "-n", 1, "sh", "-c", "kill -SEGV $$", env={"ATOLL_CHECK": "none"})
+    assert "ATOLL_CHECK=all" in result.stderr
+    result = atoll("run", "-n", 1, "sh", "-c", "kill -SEGV $$")
+    assert "ATOLL_CHECK=all" not in result.stderr
+
+
+def test_statuses_of_shells_are_explained(atoll):
+    result = atoll("run", "-n", 1, "sh", "-c", "sh -c 'kill -SEGV $$'; exit $?")
+    assert result.returncode == 139
+    assert "exited with status 139 (by which a shell means SIGSEGV)" in result.stderr
+
+
+def test_others_that_ignore_sigterm_are_killed(atoll, program, witness):
+    path = program(
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "pe.hello()\npe.fence()\n"
+        "if pe.number == 1: os._exit(5)\n"
+        "while True: signal.pause()\n"
+    )
+    result = atoll("run", "-n", 3, path, pass_fds=witness.pass_fds())
+    assert result.returncode == 5
+    assert witness.all_gone()
+
+
+def test_grandchildren_end_too(atoll, witness):
+    script = 'sleep 1000 & setsid sleep 1000 & case "$ATOLL_LAUNCHED" in 1:0:*) exit 7;; esac; wait'
+    result = atoll("run", "-n", 3, "sh", "-c", script, pass_fds=witness.pass_fds())
+    assert result.returncode == 7
+    assert witness.all_gone()
+
+
+def test_what_pes_leave_running_ends_with_the_job(atoll, witness):
+    result = atoll(
+        "run", "-n", 2, "sh", "-c", "sleep 1000 & setsid sleep 1000 & exit 0", pass_fds=witness.pass_fds()
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert witness.all_gone()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["sh", "-c", "echo ready; exec sleep 1000"],
+        ["sh", "-c", "trap '' TERM INT HUP; sleep 1000 & echo ready; wait"],
+    ],
+)
+def test_sigkill_of_the_launcher_leaves_nothing(atoll, witness, command):
+    job = atoll.start("run", "-n", 4, *command, pass_fds=witness.pass_fds())
+    assert [job.stdout.readline() for _ in range(4)] == ["ready\n"] * 4
+    job.kill()
+    job.wait(timeout=60)
+    assert witness.all_gone()
+
+
+def test_sigkill_of_the_launcher_ends_members_in_sessions_of_their_own(atoll, program, witness):
+    path = program("pe.hello()\npe.say('ready')\nwhile True: signal.pause()\n")
+    job = atoll.start(
+        "run", "-n", 2, "sh", "-c", f'setsid "$ATOLL_PYTHON" {path}', pass_fds=witness.pass_fds()
+    )
+    assert [job.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
+    job.kill()
+    job.wait(timeout=60)
+    assert witness.all_gone()
+
+
+def test_death_is_seen_on_the_board_by_those_who_wait(atoll, program):
+    path = program(
+        "pe.hello()\npe.fence()\n"
+        "if pe.number == 1: os.kill(os.getpid(), signal.SIGSEGV)\n"
+        "pe.say(pe.wait_for_abort())\nsys.exit(9)\n"
+    )
+    result = atoll("run", "-n", 3, path)
+    assert result.returncode == 139
+    seen = result.stdout.splitlines()
+    assert len(seen) == 2
+    assert all(line.startswith("PE 1 was killed by SIGSEGV (segmentation fault)") for line in seen)
+    assert result.stderr.count("atoll run:") == 1
+
+
+def test_message_says_what_the_dead_pe_waited_for(atoll, program):
+    path = program(
+        "pe.hello()\npe.fence()\n"
+        "if pe.number == 0:\n"
+        "    pe.publish_wait('barrier', peer=1)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "pe.wait_for_abort()\n"
+    )
+    result = atoll("run", "-n", 2, path)
+    assert result.returncode == 137
+    assert "PE 0 was killed by SIGKILL" in result.stderr
+    assert ", waiting in barrier, for PE 1 (" in result.stderr
+    assert "memory" in result.stderr
+
+
+def test_death_while_others_are_in_a_fence(atoll, program):
+    path = program("pe.hello()\nif pe.number == 2: os.abort()\npe.fence()\n")
+    result = atoll("run", "-n", 4, path)
+    assert result.returncode == 134
+    assert "PE 2 was killed by SIGABRT" in result.stderr
+
+
+def test_exit_0_without_finalize_is_no_failure(atoll, program):
+    path = program(
+        "pe.hello()\npe.fence()\n"
+        "if pe.number == 1: os._exit(0)\n"
+        "while pe.state(1) != pe.LEFT_STATE: time.sleep(0.001)\n"
+        "pe.say([pe.read_word(pe.GONE), pe.read_word(pe.LEFT), pe.read_word(pe.ABORT)])\npe.finalize()\n"
+    )
+    result = atoll("run", "-n", 2, path)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == "[1, 1, 0]\n"
+
+
+def test_finalized_pe_that_fails_later_still_fails_the_job(atoll, program):
+    path = program("pe.hello()\npe.fence()\npe.finalize()\nsys.exit(4 if pe.number == 1 else 0)\n")
+    result = atoll("run", "-n", 2, path)
+    assert result.returncode == 4
+    assert "PE 1 exited with status 4" in result.stderr
+
+
+def test_pe_that_never_joins_is_named(atoll, program):
+    path = program("if pe.number == 1: sys.exit(0)\npe.hello()\npe.fence()\n")
+    result = atoll("run", "-n", 3, path)
+    assert result.returncode == 1
+    assert "PE 1 ended without calling init, in which PE 0,2 waits" in result.stderr or (
+        # whichever of the two came first
+        re.search(r"PE 1 ended without calling init, in which PE [02] waits", result.stderr)
+    )
+
+
+def test_crash_inside_a_shell_that_goes_on(atoll, program, witness):
+    path = program(
+        "pe.hello()\npe.fence()\nif pe.number == 1: os.kill(os.getpid(), 9)\npe.wait_for_abort()\n"
+    )
+    script = f'"$ATOLL_PYTHON" {path}; exec sleep 1000'
+    result = atoll("run", "-n", 2, "sh", "-c", script, pass_fds=witness.pass_fds())
+    assert result.returncode == 1
+    assert re.search(r"PE 1 \(process \d+\) left the job without a word", result.stderr)
+    assert witness.all_gone()
+
+
+def test_member_that_outlives_its_shell_counts(atoll, program):
+    """`sh -c 'program &'` ends at once, its program later and badly: the launcher inherits it and knows how."""
+    path = program(
+        "pe.hello()\n"
+        "while os.getppid() == int(sys.argv[1]): time.sleep(0.001)\n"
+        "pe.fence()\nsys.exit(6 if pe.number == 1 else 0)\n"
+    )
+    # The shell ends only after its program said hello.
+    script = f'"$ATOLL_PYTHON" {path} $$ & "$ATOLL_PYTHON" -c "import pe, time\nwhile pe.state(pe.number) == 0: time.sleep(0.001)"'
+    result = atoll("run", "-n", 2, "sh", "-c", script)
+    assert result.returncode == 6
+    assert "PE 1 exited with status 6" in result.stderr
+
+
+def test_abort_packet(atoll, program, witness):
+    path = program(
+        "pe.hello()\npe.fence()\nif pe.number == 1: pe.abort(42, 'enough is enough')\nwhile True: signal.pause()\n"
+    )
+    result = atoll("run", "-n", 3, path, pass_fds=witness.pass_fds())
+    assert result.returncode == 42
+    assert re.search(
+        r"PE 1 ended the job with status 42 [\d.]+ s after the start: enough is enough\n", result.stderr
+    )
+    assert witness.all_gone()
+
+
+def test_abort_with_status_0_ends_the_job_well(atoll, program):
+    path = program("pe.hello()\npe.fence()\nif pe.number == 1: pe.abort(0, '')\nwhile True: signal.pause()\n")
+    result = atoll("run", "-n", 3, path)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_timeout_prints_the_table_and_ends_with_124(atoll, program, witness):
+    path = program(
+        "pe.hello()\npe.fence()\nif pe.number != 1: pe.publish_wait('signal_wait_until')\npe.wait_for_abort()\n"
+        "while True: signal.pause()\n"
+    )
+    # As long as Python may need to start on a busy machine; the job itself waits for ever.
+    result = atoll("run", "-n", 3, "--timeout", 5, path, pass_fds=witness.pass_fds())
+    assert result.returncode == 124
+    assert "atoll run: time is up (--timeout 5 s)" in result.stderr
+    assert re.search(r"^  PE 0,2: signal_wait_until \(.* s\)$", result.stderr, re.MULTILINE)
+    assert "  PE 1: running, waits for nothing\n" in result.stderr
+    assert result.stderr.endswith("the job was ended after its --timeout of 5 s\n")
+    assert witness.all_gone()
+
+
+def test_timeout_that_is_not_reached(atoll):
+    assert atoll("run", "-n", 2, "--timeout", 50, "true").returncode == 0
+
+
+def test_stall_is_reported_once_and_the_job_goes_on(atoll, program):
+    path = program("pe.hello()\npe.fence()\npe.publish_wait('barrier')\nsys.stdin.read() if pe.number == 0 else pe.get('go on')\n"
+                   "pe.put('go on', b'')\npe.finalize()\n")  # fmt: skip
+    job = atoll.start("run", "-n", 2, path, stdin=subprocess.PIPE, env={"ATOLL_STALL_WARN": "0.2"})
+    assert job.stderr.readline().startswith(
+        "atoll run: every PE waits and nothing has moved for 0.2 s (ATOLL_STALL_WARN)"
+    )
+    assert re.fullmatch(r"  PE 0,1: barrier \(.* s\)\n", job.stderr.readline())
+    _, err = job.communicate("", timeout=60)
+    assert (job.returncode, err) == (0, "")
+
+
+def test_death_of_many_at_once_is_one_message(atoll):
+    result = atoll("run", "-n", 64, "sh", "-c", "exit 3")
+    assert result.returncode == 3
+    assert result.stderr.count("\n") == 1
+
+
+def test_stopped_pes_are_ended_too(atoll, witness):
+    script = 'case "$ATOLL_LAUNCHED" in 1:0:*) exit 2;; esac; kill -STOP $$'
+    result = atoll("run", "-n", 3, "sh", "-c", script, pass_fds=witness.pass_fds())
+    assert result.returncode == 2
+    assert witness.all_gone()
+
+
+def test_no_file_is_needed(atoll, tmp_path):
+    """Full or unwritable /tmp, /dev/shm and working folder: nothing is there to be written."""
+    before = set(os.listdir("/dev/shm"))  # noqa: PTH208
+    job = atoll.start(
+        "run", "-n", 2, "sh", "-c", "echo ready; exec sleep 1000", env={"TMPDIR": "/nonexistent"}, cwd="/proc"
+    )
+    assert [job.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
+    job.kill()
+    job.wait(timeout=60)
+    assert set(os.listdir("/dev/shm")) == before  # noqa: PTH208

@@ -1,0 +1,195 @@
+"""--label, and a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+
+import pytest
+
+
+def test_labels_on_both_streams(atoll):
+    result = atoll("run", "-n", 2, "--label", "sh", "-c", "echo out; echo err >&2; printf unfinished")
+    assert result.returncode == 0
+    assert sorted(result.stdout.splitlines()) == ["[0] out", "[0] unfinished", "[1] out", "[1] unfinished"]
+    assert sorted(result.stderr.splitlines()) == ["[0] err", "[1] err"]
+
+
+def test_labelled_lines_are_never_torn(atoll, program):
+    path = program(
+        "line = (f'{pe.number}' * 99 + '\\n').encode()\n"
+        "for _ in range(2000):\n"
+        "    os.write(1, line[:37])\n"
+        "    os.write(1, line[37:])\n"
+    )
+    result = atoll("run", "-n", 4, "--label", path)
+    assert result.returncode == 0
+    printed = result.stdout.splitlines()
+    assert len(printed) == 8000
+    assert set(printed) == {f"[{pe}] " + str(pe) * 99 for pe in range(4)}
+
+
+def test_long_lines_and_empty_ones(atoll, program):
+    path = program("sys.stdout.write('x' * 3_000_000 + '\\n\\n' + 'end')")
+    result = atoll("run", "-n", 2, "--label", path)
+    expected = [label + text for label in ("[0] ", "[1] ") for text in ("x" * 3_000_000, "", "end")]
+    assert sorted(result.stdout.splitlines()) == sorted(expected)
+
+
+def test_reader_that_is_slow_loses_nothing(atoll, program):
+    path = program("for i in range(100_000): print(i)\n")
+    job = atoll.start("run", "-n", 2, "--label", path)
+    first = os.read(job.stdout.fileno(), 10).decode()  # the launcher now has far more than a pipe holds
+    out, _ = job.communicate(timeout=60)
+    assert (first + out).count("\n") == 200_000
+    assert job.returncode == 0
+
+
+def test_reader_that_goes_away_does_not_hang_the_job(atoll, program):
+    path = program("try:\n    for i in range(100_000): print(i)\nexcept BrokenPipeError: pass\n")
+    job = atoll.start("run", "-n", 2, "--label", path)
+    os.read(job.stdout.fileno(), 10)
+    job.stdout.close()
+    job.stdout = None
+    job.communicate(timeout=60)
+    assert job.returncode == 0
+
+
+def test_label_into_a_file(atoll, tmp_path):
+    with (tmp_path / "out").open("w") as file:
+        assert (
+            atoll("run", "-n", 3, "--label", "echo", "x", capture_output=False, stdout=file).returncode == 0
+        )
+    assert sorted((tmp_path / "out").read_text().splitlines()) == ["[0] x", "[1] x", "[2] x"]
+
+
+def test_death_of_a_labelled_pe(atoll):
+    result = atoll("run", "-n", 2, "--label", "sh", "-c", "printf last-words; kill -SEGV $$")
+    assert result.returncode == 139
+    assert "SIGSEGV" in result.stderr
+    assert "last-words\n" in result.stdout
+
+
+class Terminal:
+    """The launcher on a terminal of its own."""
+
+    def __init__(self, atoll, *arguments: object, env: dict[str, str] | None = None) -> None:
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execve(atoll.path, [atoll.path, *map(str, arguments)], {**atoll.environment, **(env or {})})
+        self.seen = ""
+
+    def type(self, text: str) -> None:
+        os.write(self.fd, text.encode())
+
+    def expect(self, text: str) -> None:
+        while text not in self.seen:
+            assert self.read(), f"{text!r} did not come, only {self.seen!r}"
+
+    def read(self) -> bool:
+        if not select.select([self.fd], [], [], 60)[0]:
+            return False
+        try:
+            data = os.read(self.fd, 4096)
+        except OSError:  # how Linux says that nobody has the other side any more
+            return False
+        self.seen += data.decode()
+        return bool(data)
+
+    def end(self) -> int:
+        while self.read():
+            pass
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(status)
+
+
+def test_terminal_is_read_for_pe_0(atoll, program):
+    path = program(
+        "pe.say(f'{pe.number} ready')\nfor line in sys.stdin: pe.say(f'{pe.number} read {line.strip()}')\npe.say('end')\n"
+    )
+    terminal = Terminal(atoll, "run", "-n", 2, path)
+    terminal.expect("0 ready")
+    terminal.type("hello\n")
+    terminal.expect("0 read hello")
+    terminal.type("\x04")  # Ctrl-D
+    assert terminal.end() == 0
+    assert "1 read hello" not in terminal.seen
+
+
+def test_output_stays_a_terminal(atoll, program):
+    path = program("pe.say(f'{pe.number} {sys.stdout.isatty()} {sys.stderr.isatty()} {sys.stdin.isatty()}')")
+    terminal = Terminal(atoll, "run", "-n", 2, path)
+    assert terminal.end() == 0
+    assert "0 True True False" in terminal.seen
+    assert "1 True True False" in terminal.seen
+
+
+def test_ctrl_c(atoll, program):
+    path = program(
+        "pe.say(f'{pe.number} ready')\nsignal.signal(signal.SIGINT, signal.SIG_DFL)\nwhile True: signal.pause()\n"
+    )
+    terminal = Terminal(atoll, "run", "-n", 2, path)
+    terminal.expect("0 ready")
+    terminal.expect("1 ready")
+    terminal.type("\x03")
+    terminal.expect("interrupted by SIGINT")
+    assert terminal.end() == 130
+
+
+def test_ctrl_backslash_prints_the_table_and_the_job_goes_on(atoll, program):
+    path = program(
+        "pe.hello()\npe.say(f'{pe.number} ready')\nsys.stdin.readline()\npe.fence()\npe.finalize()\n"
+    )
+    terminal = Terminal(atoll, "run", "-n", 2, path)
+    terminal.expect("0 ready")
+    terminal.expect("1 ready")
+    terminal.type("\x1c")
+    terminal.expect("PE 0,1: running, waits for nothing")
+    terminal.type("go on\n")
+    assert terminal.end() == 0
+
+
+@pytest.mark.parametrize("label", [[], ["--label"]])
+def test_background_job_of_a_shell_is_not_stopped_by_its_terminal(atoll, label):
+    command = " ".join([atoll.path, "run", "-n", "2", *label, "echo", "x"])
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execve("/bin/bash", ["bash", "-c", f"set -m; {command} & wait $!; exit $?"], atoll.environment)
+    terminal = Terminal.__new__(Terminal)
+    terminal.pid, terminal.fd, terminal.seen = pid, fd, ""
+    assert terminal.end() == 0
+    assert len(re.findall(r"^(?:\[.\] )?x\r$", terminal.seen, re.MULTILINE)) == 2
+
+
+def test_sigquit_without_a_terminal(atoll):
+    job = atoll.start("run", "-n", 3, "sh", "-c", "echo ready; exec sleep 1000")
+    assert [job.stdout.readline() for _ in range(3)] == ["ready\n"] * 3
+    job.send_signal(signal.SIGQUIT)
+    assert job.stderr.readline().startswith("atoll run: what the PEs are doing, ")
+    assert job.stderr.readline() == "  PE 0-2: has not called init\n"
+    job.send_signal(signal.SIGTERM)
+    job.communicate(timeout=60)
+    assert job.returncode == 143
+
+
+def test_idle_launcher_uses_no_cpu(atoll, program):
+    path = program("pe.hello()\npe.say('ready')\nsys.stdin.readline()\npe.fence()\npe.finalize()\n")
+    job = atoll.start("run", "-n", 2, "--label", path, stdin=subprocess.PIPE)
+    assert sorted(job.stdout.readline() for _ in range(2)) == ["[0] ready\n", "[1] ready\n"]
+
+    def switches() -> int:
+        with open(f"/proc/{job.pid}/status") as file:  # noqa: PTH123
+            return sum(int(line.split()[1]) for line in file if "ctxt_switches" in line)
+
+    # Wakes once a second to look for a stall; a loop that spins would have switched thousands of times meanwhile.
+    before = switches()
+    subprocess.run([sys.executable, "-c", "sum(range(3_000_000))"], check=True)
+    assert switches() - before < 100
+    job.communicate("\n", timeout=60)
+    assert job.returncode == 0

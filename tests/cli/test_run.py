@@ -1,0 +1,186 @@
+"""What a PE gets: its program, arguments, environment, standard streams, signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def lines(result) -> list[str]:
+    assert (result.returncode, result.stderr) == (0, "")
+    return sorted(result.stdout.splitlines())
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_every_pe_gets_its_number(atoll, n):
+    result = atoll("run", "-n", n, "sh", "-c", 'echo "$ATOLL_LAUNCHED" | cut -d: -f1-3')
+    assert lines(result) == sorted(f"1:{pe}:{n}" for pe in range(n))
+
+
+def test_256_pes(atoll):
+    assert len(lines(atoll("run", "-n", 256, "echo", "here"))) == 256
+
+
+@pytest.mark.parametrize("spelling", [["-np", "2"], ["-n2"], ["--np", "2"], ["--np=2"], ["-n", "2", "--"]])
+def test_spellings_of_the_count(atoll, spelling):
+    assert lines(atoll("run", *spelling, "echo", "x")) == ["x", "x"]
+
+
+def test_all_behind_the_program_is_its_own(atoll):
+    result = atoll("run", "-n", 1, "printf", "%s\n", "-n", "--label", "--help", "-np", "a b", "")
+    assert result.stdout == "-n\n--label\n--help\n-np\na b\n\n"
+
+
+def test_python_files_are_run_by_python(atoll, program):
+    path = program("pe.say(' '.join([str(pe.number), sys.executable, *sys.argv[1:]]))")
+    assert lines(atoll("run", "-n", 2, path, "a", "-n")) == [f"{pe} {sys.executable} a -n" for pe in range(2)]
+
+
+def test_python_beside_the_launcher_is_preferred(atoll, tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/atoll").symlink_to(Path(atoll.path).resolve())
+    python = tmp_path / "bin/python"
+    python.write_text('#!/bin/sh\necho beside "$@"\n')
+    python.chmod(0o755)
+    script = tmp_path / "script.py"
+    script.touch()
+    environment = {k: v for k, v in atoll.environment.items() if k != "ATOLL_PYTHON"}
+    result = subprocess.run(
+        [tmp_path / "bin/atoll", "run", "-n", "1", script],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.stdout == f"beside {script}\n"
+
+
+def test_environment_and_heap_size(atoll):
+    result = atoll(
+        "run",
+        "-n",
+        2,
+        "--env",
+        "A=1=2",
+        "--env",
+        "B=",
+        "--heap-size",
+        "64m",
+        "sh",
+        "-c",
+        'echo "$A,$B,$ATOLL_HEAP_SIZE"',
+    )
+    assert lines(result) == ["1=2,,64m"] * 2
+
+
+def test_descriptors_are_those_of_the_protocol_only(atoll, program):
+    path = program(
+        "fds = sorted(int(fd) for fd in os.listdir('/proc/self/fd'))\n"
+        "known = {0, 1, 2, pe.launcher.fileno(), pe._board, pe.heap}\n"
+        "pe.say([os.readlink(f'/proc/self/fd/{fd}') for fd in fds if fd not in known and os.path.exists(f'/proc/self/fd/{fd}')])\n"
+    )
+    # What remains is the memory map's copy of the board's descriptor, which Python keeps.
+    assert all(line == "['/memfd:atoll-board (deleted)']" for line in lines(atoll("run", "-n", 3, path)))
+
+
+def test_binding_gives_each_pe_one_core(atoll):
+    program = "import os; os.write(1, b'%d\\n' % len(os.sched_getaffinity(0)))"
+    assert lines(atoll("run", "-n", 3, "--bind", "core", sys.executable, "-c", program)) == ["1"] * 3
+    everything = str(len(os.sched_getaffinity(0)))
+    assert lines(atoll("run", "-n", 3, "--bind", "none", sys.executable, "-c", program)) == [everything] * 3
+
+
+def test_standard_input_goes_to_pe_0(atoll):
+    result = atoll("run", "-n", 3, "sh", "-c", "cat; echo done", stdin=None, input="some\ninput\n")
+    assert lines(result) == ["done", "done", "done", "input", "some"]
+
+
+def test_closed_standard_streams_do_no_harm(atoll):
+    result = subprocess.run(
+        ["sh", "-c", '"$@" <&- 2>&-', "-", atoll.path, "run", "-n", "2", "sh", "-c", "cat; echo ok"],
+        env=atoll.environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+    assert (result.returncode, result.stdout) == (0, "ok\nok\n")
+
+
+def test_jobs_within_a_job_are_their_own(atoll):
+    inner = f'"{atoll.path}" run -n 2 sh -c \'echo "$ATOLL_LAUNCHED" | cut -d: -f2-3\''
+    assert lines(atoll("run", "-n", 2, "sh", "-c", inner)) == ["0:2", "0:2", "1:2", "1:2"]
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP, signal.SIGWINCH, signal.SIGINT, signal.SIGTERM]
+)
+def test_signals_reach_every_pe(atoll, program, number):
+    path = program(
+        "def caught(number, frame):\n"
+        "    pe.say(f'{pe.number} caught {number}')\n"
+        "    os._exit(0)\n"
+        f"signal.signal({int(number)}, caught)\n"
+        "pe.say('ready')\n"
+        "while True: signal.pause()\n"
+    )
+    job = atoll.start("run", "-n", 3, path)
+    for _ in range(3):
+        assert job.stdout.readline() == "ready\n"
+    job.send_signal(number)
+    out, err = job.communicate(timeout=60)
+    assert sorted(out.splitlines()) == [f"{pe} caught {int(number)}" for pe in range(3)]
+    assert (job.returncode, err) == (0, "")
+
+
+def test_signal_masks_and_actions_are_the_defaults(atoll, program):
+    path = program(
+        "pe.say([s.name for s in signal.pthread_sigmask(signal.SIG_BLOCK, [])])\n"
+        "pe.say(signal.getsignal(signal.SIGCHLD) == signal.SIG_DFL)\n"
+    )
+    assert lines(atoll("run", "-n", 2, path)) == ["True", "True", "[]", "[]"]
+
+
+def test_stop_and_continue(atoll, program):
+    path = program(
+        "pe.say('ready')\nsignal.signal(signal.SIGUSR1, lambda *_: os._exit(0))\nwhile True: signal.pause()\n"
+    )
+    job = atoll.start("run", "-n", 2, path)
+    for _ in range(2):
+        job.stdout.readline()
+    job.send_signal(signal.SIGTSTP)
+    _, status = os.waitpid(job.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)
+    job.send_signal(signal.SIGCONT)
+    job.send_signal(signal.SIGTERM)
+    job.communicate(timeout=60)
+    assert job.returncode == 128 + signal.SIGTERM
+
+
+def test_second_interrupt_kills(atoll, program, witness):
+    path = program(
+        "signal.signal(signal.SIGINT, lambda *_: pe.say('not yet'))\npe.say('ready')\nwhile True: signal.pause()\n"
+    )
+    job = atoll.start("run", "-n", 2, path, pass_fds=witness.pass_fds())
+    assert [job.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
+    job.send_signal(signal.SIGINT)
+    assert [job.stdout.readline() for _ in range(2)] == ["not yet\n"] * 2
+    job.send_signal(signal.SIGINT)
+    _, err = job.communicate(timeout=60)
+    assert job.returncode == 130
+    assert "second SIGINT" in err
+    assert witness.all_gone()
+
+
+def test_interrupt_is_no_crash(atoll):
+    job = atoll.start("run", "-n", 2, "sh", "-c", "echo ready; exec sleep 1000")
+    assert [job.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
+    job.send_signal(signal.SIGINT)
+    _, err = job.communicate(timeout=60)
+    assert job.returncode == 130
+    assert err.startswith("atoll run: the job was interrupted by SIGINT")
+    assert err.count("\n") == 1

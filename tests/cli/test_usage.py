@@ -1,0 +1,184 @@
+"""What is said of bad input, and with what status."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["-n", "0", "true"], 2, "-n 0: expected the number of PEs"),
+        (["-n", "x", "true"], 2, "-n x: expected the number of PEs"),
+        (["-n", "-1", "true"], 2, "-n -1: expected the number of PEs"),
+        (["-n", "1.5", "true"], 2, "-n 1.5: expected the number of PEs"),
+        (["-n", "99999999999", "true"], 2, "expected the number of PEs"),
+        (["true"], 2, "-n is missing"),
+        (["-n", "2"], 2, "PROGRAM is missing"),
+        (["-n"], 2, "-n"),
+        (["-n", "2", "--"], 2, "PROGRAM is missing"),
+        (["-n", "2", ""], 127, "PROGRAM is empty"),
+        (["-n", "2", "no-such-program"], 127, "there is no such program in PATH"),
+        (["-n", "2", "./no-such-program"], 127, "there is no such file"),
+        (["-n", "2", "no-such.py"], 127, "no-such.py: there is no such file"),
+        (["-n", "2", "/tmp"], 126, "/tmp is a directory"),
+        (["-n", "2", "/etc/passwd"], 126, "not executable"),
+        (["-n", "2", "--heap-size", "lots", "true"], 2, "--heap-size=lots cannot be read"),
+        (["-n", "2", "--env", "NAME", "true"], 2, "--env NAME: expected NAME=VALUE"),
+        (["-n", "2", "--env", "=x", "true"], 2, "expected NAME=VALUE"),
+        (["-n", "2", "--bind", "socket", "true"], 2, "--bind socket: expected core or none"),
+        (["-n", "2", "--timeout", "soon", "true"], 2, "--timeout soon: expected seconds"),
+        (["-n", "2", "--timeout", "0", "true"], 2, "--timeout 0: expected seconds"),
+        (["-n", "2", "--frobnicate", "true"], 2, "--frobnicate"),
+    ],
+)
+def test_bad_input_is_one_sentence(atoll, arguments, status, said):
+    result = atoll("run", *arguments)
+    assert (result.returncode, result.stdout) == (status, "")
+    assert said in result.stderr
+    assert result.stderr.startswith("atoll run: ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_file_that_is_no_program(atoll, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("neither a program nor a script\n")
+    file.chmod(0o755)
+    result = atoll("run", "-n", 3, file)
+    assert result.returncode == 126
+    assert "cannot be executed" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_script_with_a_missing_interpreter(atoll, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("#!/no/such/interpreter\n")
+    file.chmod(0o755)
+    result = atoll("run", "-n", 2, file)
+    assert result.returncode == 126
+    assert "interpreter does not exist" in result.stderr
+
+
+def test_program_in_the_folder_is_suggested(atoll, tmp_path):
+    file = tmp_path / "my-program"
+    file.write_text("#!/bin/sh\n")
+    file.chmod(0o755)
+    result = atoll("run", "-n", 1, "my-program", cwd=tmp_path)
+    assert result.returncode == 127
+    assert "did you mean ./my-program?" in result.stderr
+    assert atoll("run", "-n", 1, "./my-program", cwd=tmp_path).returncode == 0
+
+
+def test_wrong_setting_is_said_once_before_anything_starts(atoll):
+    result = atoll("run", "-n", 4, "echo", "started", env={"ATOLL_HEAP_SIZE": "lots"})
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.count("ATOLL_HEAP_SIZE=lots cannot be read") == 1
+
+
+def test_misspelt_setting_is_warned_about_once(atoll):
+    result = atoll("run", "-n", 3, "true", env={"ATOLL_HAEP_SIZE": "1g"})
+    assert result.returncode == 0
+    assert result.stderr.count("did you mean ATOLL_HEAP_SIZE?") == 1
+
+
+def test_descriptor_limit_too_low(atoll):
+    result = subprocess.run(
+        ["bash", "-c", 'ulimit -n 64; exec "$@"', "-", atoll.path, "run", "-n", "40", "true"],
+        env=atoll.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.returncode == 2
+    assert "-n 40 needs 120 file descriptors, but the hard limit is 64 (ulimit -Hn)" in result.stderr
+
+
+def test_soft_descriptor_limit_is_raised_for_the_launcher_only(atoll):
+    result = subprocess.run(
+        [
+            "bash",
+            "-c",
+            'ulimit -Sn 64; exec "$@"',
+            "-",
+            atoll.path,
+            "run",
+            "-n",
+            "40",
+            "sh",
+            "-c",
+            "ulimit -n",
+        ],
+        env=atoll.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.split() == ["64"] * 40
+
+
+def test_commands_and_help(atoll):
+    assert atoll().returncode == 2
+    assert "atoll run" in atoll("--help").stdout
+    assert atoll("--version").stdout.startswith("atoll ")
+    for command in ("run", "info", "bench"):
+        result = atoll(command, "--help")
+        assert result.returncode == 0
+        assert "Usage: atoll " + command in result.stdout
+    assert "did you mean run?" in atoll("rnu").stderr
+
+
+def test_info(atoll):
+    text = atoll("info", "-n", 4, env={"ATOLL_CHECK": "all", "SHMEM_SYMMETRIC_SIZE": "64m"})
+    assert text.returncode == 0
+    assert "with -n 4" in text.stdout
+    shown = json.loads(
+        atoll("info", "--json", env={"ATOLL_CHECK": "all", "SHMEM_SYMMETRIC_SIZE": "64m"}).stdout
+    )
+    settings = {row["name"]: row for row in shown["settings"]}
+    assert settings["ATOLL_CHECK"]["value"] == "all"
+    assert settings["ATOLL_CHECK"]["source"] == "environment"
+    assert settings["ATOLL_HEAP_SIZE"]["source"] == "SHMEM_SYMMETRIC_SIZE"
+    assert all(row["meaning"] for row in settings.values())
+    assert "ATOLL_LAUNCHED" not in settings
+    assert shown["machine"]["usable_cpus"] >= 1
+    assert {transport["name"] for transport in shown["transports"]} == {"window", "loopback"}
+
+
+def test_info_shows_a_wrong_setting_instead_of_failing(atoll):
+    result = atoll("info", env={"ATOLL_SPIN": "x"})
+    assert result.returncode == 0
+    assert "ATOLL_SPIN=x cannot be read" in result.stdout
+
+
+def test_bench_without_benchmarks_says_where_it_looked(atoll, tmp_path):
+    copy = tmp_path / "atoll"
+    copy.write_bytes(open(atoll.path, "rb").read())  # noqa: SIM115, PTH123
+    copy.chmod(0o755)
+    result = subprocess.run(
+        [copy, "bench"], env=atoll.environment, capture_output=True, text=True, timeout=60
+    )
+    assert result.returncode == 127
+    assert "atoll-bench-core" in result.stderr
+    assert str(tmp_path) in result.stderr
+
+
+def test_bench_runs_the_program_beside_it(atoll, tmp_path):
+    copy = tmp_path / "atoll"
+    copy.write_bytes(open(atoll.path, "rb").read())  # noqa: SIM115, PTH123
+    copy.chmod(0o755)
+    core = tmp_path / "atoll-bench-core"
+    core.write_text('#!/bin/sh\necho "$@"\n')
+    core.chmod(0o755)
+    result = subprocess.run(
+        [copy, "bench", "put", "get", "-n", "3", "--json", "out.json"],
+        env=atoll.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == "--json out.json put get\n" * 3
