@@ -210,19 +210,29 @@ def test_abort_with_status_0_ends_the_job_well(atoll, program):
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_timeout_prints_the_table_and_ends_with_124(atoll, program, witness):
-    path = program(
-        "pe.hello()\npe.fence()\nif pe.number != 1: pe.publish_wait('signal_wait_until')\npe.wait_for_abort()\n"
-        "while True: signal.pause()\n"
-    )
-    # As long as Python may need to start on a busy machine; the job itself waits for ever.
-    result = atoll("run", "-n", 3, "--timeout", 5, path, pass_fds=witness.pass_fds())
+def test_timeout_prints_the_table_and_ends_with_124(atoll, witness):
+    result = atoll("run", "-n", 3, "--timeout", 0.5, "sleep", "1000", pass_fds=witness.pass_fds())
     assert result.returncode == 124
-    assert "atoll run: time is up (--timeout 5 s)" in result.stderr
-    assert re.search(r"^  PE 0,2: signal_wait_until \(.* s\)$", result.stderr, re.MULTILINE)
-    assert "  PE 1: running, waits for nothing\n" in result.stderr
-    assert result.stderr.endswith("the job was ended after its --timeout of 5 s\n")
+    assert "atoll run: time is up (--timeout 0.5 s)" in result.stderr
+    assert "  PE 0-2: has not called init\n" in result.stderr
+    assert result.stderr.endswith("the job was ended after its --timeout of 0.5 s\n")
     assert witness.all_gone()
+
+
+def test_sigquit_prints_the_table_and_the_job_goes_on(atoll, program):
+    path = program(
+        "pe.hello()\nif pe.number != 1: pe.publish_wait('signal_wait_until')\n"
+        "pe.say('ready')\nsys.stdin.read() if pe.number == 0 else pe.get('go on')\n"
+        "pe.put('go on', b'')\npe.finalize()\n"
+    )
+    job = atoll.start("run", "-n", 3, path, stdin=subprocess.PIPE)
+    assert [job.stdout.readline() for _ in range(3)] == ["ready\n"] * 3
+    job.send_signal(signal.SIGQUIT)
+    assert job.stderr.readline().startswith("atoll run: what the PEs are doing, ")
+    assert re.fullmatch(r"  PE 0,2: signal_wait_until \(.* s\)\n", job.stderr.readline())
+    assert job.stderr.readline() == "  PE 1: running, waits for nothing\n"
+    _, err = job.communicate("", timeout=60)
+    assert (job.returncode, err) == (0, "")
 
 
 def test_timeout_that_is_not_reached(atoll):
