@@ -152,26 +152,27 @@ void StoreClient::throw_failure(const std::string& body) const {
 }
 
 void StoreClient::throw_late(const std::string& awaited) {
-    constexpr double patience_s = 2;  // a server that lives answers at once
-    const std::optional<std::string> missing = exchange(encode('W'), 'W', patience_s);
+    const std::optional<Frame> missing = ask(encode('W'), 'W');
+    // Another PE's time was up a little earlier.
+    if (missing && missing->type == 'E') throw_failure(missing->body);
     const std::string sentence = "PE " + std::to_string(hello_.pe) + " waited " + std::to_string(timeout_s_) +
                                  " s (ATOLL_INIT_TIMEOUT) for " + awaited + "; " +
-                                 missing.value_or("PE 0 does not answer") + ".";
+                                 (missing ? missing->body : "PE 0 does not answer") + ".";
     // The others need not find out for themselves. The answer shows that PE 0 has told them.
-    exchange(encode('A', std::string("1") + '\0' + sentence), 'E', patience_s);
+    ask(encode('A', std::string("1") + '\0' + sentence), 'E');
     throw_bootstrap(sentence);
 }
 
-/// Sends and waits for an answer of `type`, passing over others; no exception, no answer where the server is
-/// gone.
-std::optional<std::string> StoreClient::exchange(const std::string& request, char type, double patience_s) {
+/// Sends and waits for an answer of `type`, or the news that setting up has failed. Nothing where the server
+/// is gone.
+std::optional<Frame> StoreClient::ask(const std::string& request, char type) {
     if (common::send_with_fds(fd_.get(), request.data(), request.size(), {}) < 0) return std::nullopt;
-    const Deadline deadline(patience_s);
+    const Deadline deadline(2);  // a server that lives answers at once
     Frame frame;
     while (!deadline.passed()) {
         const Came came = receive(frame, deadline.poll_ms(100));
         if (came == Came::end) return std::nullopt;
-        if (came == Came::frame && frame.type == type) return std::move(frame.body);
+        if (came == Came::frame && (frame.type == type || frame.type == 'E')) return frame;
     }
     return std::nullopt;
 }

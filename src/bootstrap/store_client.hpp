@@ -47,7 +47,7 @@ class StoreClient {
     void send(const std::string& bytes);
     Came receive(Frame& frame, int poll_ms);
     std::string await(char type, const std::string& awaited);
-    std::optional<std::string> exchange(const std::string& request, char type, double patience_s);
+    std::optional<Frame> ask(const std::string& request, char type);
     [[noreturn]] void throw_failure(const std::string& body) const;
     [[noreturn]] void throw_late(const std::string& awaited);
     [[noreturn]] void throw_gone(const std::string& awaited) const;

@@ -1,5 +1,5 @@
-// The reference transport: every operation is queued and carried out, in the order that is most likely to show a missing
-// fence or quiet, by loads and stores into memory that `base_of` names.
+// The reference transport: every operation is queued and carried out, in the order that is most likely to
+// show a missing fence or quiet, by loads and stores into memory that `base_of` names.
 #pragma once
 
 #include "transport/transport.hpp"
