@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/pe_ranges.hpp"
+#include "common/settings.hpp"
 
 namespace atl::common {
 namespace {
@@ -140,6 +141,7 @@ std::string render(const Group& group) {
 BoardView BoardView::create(void* memory, int n_pes) {
     BoardView board(new (memory) BoardHeader);
     board.header().n_pes = n_pes;
+    board.header().usable_cpus = usable_cpus();
     for (int pe = 0; pe < n_pes; ++pe) new (&board.entry(pe)) BoardEntry;
     return board;
 }

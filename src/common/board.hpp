@@ -54,6 +54,9 @@ struct alignas(64) BoardHeader {
     std::uint32_t stride_log2 = 0;
     std::int32_t layout_pe = -1;  ///< who filled it in
     char release[32] = {};        ///< version of the library that filled it in
+    char agreed[200] = {};        ///< settings that all PEs must share, as text
+    /// CPUs of whoever made the board: PEs may be bound to fewer, and all must choose the same algorithms.
+    std::int32_t usable_cpus = 1;
     /// Set once, by whoever notices first: everybody who waits stops with an error. Futex word.
     alignas(64) std::atomic<std::uint32_t> abort{0};
     std::atomic<std::int32_t> abort_pe{-1};

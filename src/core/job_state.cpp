@@ -19,20 +19,31 @@ JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common
       pe_(bootstrap_->pe()),
       n_pes_(bootstrap_->n_pes()),
       process_(::getpid()) {
-    usable_cpus_ = common::usable_cpus();
-    spins_ =
-        settings_.spin >= 0 ? settings_.spin : (n_pes_ <= usable_cpus_ ? spins_with_cores : spins_without);
     segment_ = bootstrap_->host_segment();
+    try {
+        join();
+    } catch (const Error& error) {
+        // The others would wait for this PE; they hear why it does not come.
+        segment_.board.abort(pe_, 1, error.what());
+        bootstrap_->abort(1, error.what());
+        throw;
+    }
+    if (settings_.info && pe_ == 0)
+        common::say("job of " + std::to_string(n_pes_) + (n_pes_ == 1 ? " PE" : " PEs") + ", started by " +
+                    std::string(bootstrap_->name()) + ", heap limit " + std::to_string(window_.heap_bytes) +
+                    " bytes a PE, transport " + std::string(transport_ ? transport_->name() : "window"));
+}
+
+void JobState::join() {
+    usable_cpus_ = segment_.board.header().usable_cpus;
+    const bool has_cores = n_pes_ <= usable_cpus_;
+    spins_ = settings_.spin >= 0 ? settings_.spin : (has_cores ? spins_with_cores : spins_without);
     map_window();
     make_transport();
     segment_.board.set_state(pe_, common::PeState::running);
     make_world();
     monitor_ = bootstrap_->monitor(segment_.board);
     world_state().sync("init");
-    if (settings_.info && pe_ == 0)
-        common::say("job of " + std::to_string(n_pes_) + (n_pes_ == 1 ? " PE" : " PEs") + ", started by " +
-                    std::string(bootstrap_->name()) + ", heap limit " + std::to_string(window_.heap_bytes) +
-                    " bytes a PE, transport " + std::string(transport_ ? transport_->name() : "window"));
 }
 
 JobState::~JobState() {

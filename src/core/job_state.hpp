@@ -69,6 +69,7 @@ class JobState {
     int next_team_number() { return ++team_numbers_; }
 
   private:
+    void join();
     void map_window();
     void make_transport();
     void make_world();

@@ -26,10 +26,19 @@ Layout layout_for(std::size_t heap_bytes) {
     return layout;
 }
 
-static void write_layout(common::BoardHeader& header, const Layout& layout, int pe) {
+/// Settings by which PEs would otherwise call different collectives.
+static std::string agreed_text(const common::Settings& settings) {
+    static constexpr const char* levels[] = {"none", "args", "all"};
+    return std::string("ATOLL_CHECK=") + levels[static_cast<int>(settings.check)] +
+           " ATOLL_TRANSPORT=" + settings.transport + " ATOLL_COLLECTIVE=" + settings.algorithms;
+}
+
+static void write_layout(common::BoardHeader& header, const Layout& layout, const std::string& agreed,
+                         int pe) {
     header.heap_bytes = layout.heap_bytes;
     header.stride_log2 = static_cast<std::uint32_t>(layout.stride_log2);
     header.layout_pe = pe;
+    std::snprintf(header.agreed, sizeof header.agreed, "%s", agreed.c_str());
     std::snprintf(header.release, sizeof header.release, "%s", ATOLL_VERSION);
     header.layout_state.store(2, std::memory_order_release);
     common::futex_wake_all(header.layout_state);
@@ -49,10 +58,11 @@ static void await_layout(common::BoardHeader& header, double timeout_s) {
 Layout agree_on_layout(const common::BoardView& board, const common::Settings& settings, int pe, int n_pes) {
     const std::size_t wanted = settings.heap_bytes ? settings.heap_bytes : common::default_heap_bytes(n_pes);
     const Layout mine = layout_for(wanted);
+    const std::string agreed = agreed_text(settings);
     common::BoardHeader& header = board.header();
     std::uint32_t nobody = 0;
     if (header.layout_state.compare_exchange_strong(nobody, 1, std::memory_order_acq_rel)) {
-        write_layout(header, mine, pe);
+        write_layout(header, mine, agreed, pe);
         return mine;
     }
     await_layout(header, settings.init_timeout_s);
@@ -61,6 +71,10 @@ Layout agree_on_layout(const common::BoardView& board, const common::Settings& s
                                               header.release + ", PE " + std::to_string(pe) +
                                               " runs " ATOLL_VERSION
                                               "; all PEs of a job must load the same version.");
+    if (agreed.compare(0, sizeof header.agreed - 1, header.agreed) != 0)
+        throw Error(ErrorCode::settings, "PE " + std::to_string(header.layout_pe) + " runs with " +
+                                             header.agreed + ", PE " + std::to_string(pe) + " with " +
+                                             agreed + "; set these variables alike for all PEs.");
     if (header.heap_bytes != mine.heap_bytes && settings.heap_bytes)
         throw Error(ErrorCode::settings,
                     "The symmetric heap is " + common::bytes_text(header.heap_bytes) + " on PE " +

@@ -94,6 +94,29 @@ TEST_P(Spine, ExhaustionIsAnErrorOnEveryPe) {
     });
 }
 
+TEST(Settings, DifferingOnesAreNamedOnEveryPe) {
+    const auto layout = heap::layout_for(std::size_t{1} << 20);
+    const auto hub = bootstrap::create_hub(2, 2 * layout.stride());
+    std::vector<std::string> said(2);
+    std::vector<std::thread> threads;
+    for (int pe = 0; pe < 2; ++pe)
+        threads.emplace_back([&, pe] {
+            common::Settings settings;
+            settings.heap_bytes = std::size_t{1} << 20;
+            settings.check = pe == 0 ? common::CheckLevel::all : common::CheckLevel::args;
+            try {
+                Job job(std::make_unique<core::JobState>(bootstrap::create_thread(hub, pe), settings));
+            } catch (const Error& error) {
+                said[static_cast<std::size_t>(pe)] = error.what();
+            }
+        });
+    for (auto& thread : threads) thread.join();
+    for (const std::string& text : said) {
+        EXPECT_NE(text.find("ATOLL_CHECK=all"), std::string::npos) << text;
+        EXPECT_NE(text.find("ATOLL_CHECK=args"), std::string::npos) << text;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Pes, Spine, ::testing::ValuesIn(pe_counts));
 
 }  // namespace
