@@ -24,7 +24,11 @@ void register_all(nb::module_& module) {
     register_job(m);
     register_arrays(m);
     register_rma(m);
+    register_strided(m);
+    register_irregular(m);
     register_atomics(m);
+    register_signals(m);
+    register_waits(m);
     register_sync(m);
 }
 

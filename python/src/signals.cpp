@@ -1,0 +1,146 @@
+// Signals: words of uint64 that a put sets or increases once its data have arrived.
+#include "enums.hpp"
+#include "registry.hpp"
+#include "transfer.hpp"
+
+#include <cstring>
+
+namespace atl::python {
+namespace {
+
+Spec put_signal_spec, put_signal_nbi_spec, set_spec, add_spec, fetch_spec, wait_spec;
+
+std::uint64_t* signal_word(const Spec& spec, PyObject* object, PyObject* index) {
+    PyArrayObject* array = array_arg(spec, "sig", object);
+    const DTypeRow& row = row_of(array);
+    if (!row.known || row.type != DType::uint64)
+        fail(ErrorCode::dtype_mismatch, "%s(): sig has dtype %S; signals are uint64 words, as atoll.signal() makes them.", spec.name,
+             reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
+    check_dtype(spec, "sig", array);
+    return reinterpret_cast<std::uint64_t*>(symmetric_element(spec, "sig", array, index, true));
+}
+
+std::uint64_t value_of(const Spec& spec, PyObject* sig, PyObject* value) {
+    return value_as<std::uint64_t>({spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(as_array(sig)))}, value);
+}
+
+/// (dst, src, sig, value, op, pe, index, ctx, team)
+template <Spec& S>
+PyObject* put_signal_body(const Arguments<9>& a) {
+    const Context& ctx = context_of(S, a[7], a[8]);
+    PyArrayObject* dst = array_arg(S, "dst", a[0]);
+    const int pe = pe_of(S, a[5]);
+    std::uint64_t* word = signal_word(S, a[2], a[6]);
+    const std::uint64_t value = value_of(S, a[2], a[3]);
+    const SignalOp op = signal_op_of(S, a[4]);
+    const Extent extent = symmetric_arg(S, "dst", dst, true);
+    Ref made;
+    PyArrayObject* src = nullptr;
+    if (is_array(a[1]) && PyArray_NDIM(as_array(a[1])) > 0) {
+        src = as_array(a[1]);
+        check_readable(S, "src", src);
+        if (!same_dtype(dst, src)) fail_dtypes(S, "dst", dst, "src", src);
+    } else if (given(a[1]) && is_scalar(a[1])) {
+        // A number fills dst: it travels as the contiguous array that it stands for.
+        made = Ref(PyArray_NewLikeArray(dst, NPY_CORDER, nullptr, 0));
+        char element[64];
+        if (item_bytes(dst) > sizeof element) fail_not_array(S, "src", a[1]);
+        write_element({S, "src", reinterpret_cast<PyObject*>(PyArray_DESCR(dst))}, a[1], element);
+        char* out = PyArray_BYTES(made.array());
+        for (std::size_t i = 0; i < size_of(dst); ++i) std::memcpy(out + i * item_bytes(dst), element, item_bytes(dst));
+        src = made.array();
+    } else {
+        made = source_like(S, "src", a[1], dst);
+        src = made.array();
+    }
+    if (!same_shape(dst, src)) fail_shapes(S, "dst", dst, "src", src);
+    if (c_contiguous(dst) && c_contiguous(src)) {
+        ReleaseGil released(extent.bytes >= release_gil_bytes);
+        ctx.put_signal_bytes(extent.low, PyArray_BYTES(src), extent.bytes, word, value, op, pe);
+        return none();
+    }
+    const Strides near = strides_as(src, dst);
+    ctx.check_pe(pe);
+    put_strided(ctx, {dst, extent, PyArray_BYTES(src), near.of, pe});
+    ctx.fence();
+    ctx.put_signal_bytes(nullptr, nullptr, 0, word, value, op, pe);
+    return none();
+}
+
+template <Spec& S, bool Set>
+PyObject* update_body(const Arguments<6>& a) {
+    const Context& ctx = context_of(S, a[4], a[5]);
+    const int pe = pe_of(S, a[2]);
+    std::uint64_t* word = signal_word(S, a[0], a[3]);
+    const std::uint64_t value = value_of(S, a[0], a[1]);
+    if constexpr (Set) ctx.signal_set(word, value, pe);
+    else ctx.signal_add(word, value, pe);
+    return none();
+}
+
+PyObject* fetch_body(const Arguments<2>& a) {
+    const Context& ctx = context_of(fetch_spec, nullptr, nullptr);
+    return PyLong_FromUnsignedLongLong(ctx.signal_fetch(signal_word(fetch_spec, a[0], a[1])));
+}
+
+PyObject* wait_body(const Arguments<5>& a) {
+    const Context& ctx = context_of(wait_spec, nullptr, nullptr);
+    const std::uint64_t* word = signal_word(wait_spec, a[0], a[4]);
+    const Compare cmp = compare_of(wait_spec, a[1]);
+    const std::uint64_t value = value_of(wait_spec, a[0], a[2]);
+    return PyLong_FromUnsignedLongLong(ctx.signal_wait_until(word, cmp, value, timeout_of(wait_spec, a[3])));
+}
+
+#define ATOLL_PUT_SIGNAL \
+    "(dst: Array, src: ArrayLike, sig: Array, value: int, op: SignalName, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None"
+#define ATOLL_UPDATE "(sig: Array, value: int, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None"
+
+const Function functions[] = {
+    {"put_signal", entry<9, put_signal_spec, put_signal_body<put_signal_spec>>, &put_signal_spec, ATOLL_PUT_SIGNAL,
+     R"(Copy src into dst on PE pe, then set or increase a signal there.
+
+dst, src, pe: as for put. dst without elements is legal: the signal is given all the same.
+sig:   symmetric words of uint64 (atoll.signal()); number `index` of them on PE pe is the signal.
+value: 0 to 2**64 - 1.
+op:    "set" or "add", or atoll.SIGNAL_SET, atoll.SIGNAL_ADD. Sums wrap.
+
+Local. Whoever sees the signal (signal_wait_until, signal_fetch) sees this call's data, and no more
+than that. On return src may be changed. Raises as put does.
+Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).)"},
+    {"put_signal_nbi", entry<9, put_signal_nbi_spec, put_signal_body<put_signal_nbi_spec>>, &put_signal_nbi_spec, ATOLL_PUT_SIGNAL,
+     R"(Like put_signal, but src must not be changed before quiet().
+
+Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal_nbi).)"},
+    {"signal_set", entry<6, set_spec, update_body<set_spec, true>>, &set_spec, ATOLL_UPDATE,
+     R"(Set signal word number `index` of sig on PE pe to value.
+
+sig: symmetric words of uint64. Local; not ordered after puts: fence() first, or use put_signal.
+Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.)"},
+    {"signal_add", entry<6, add_spec, update_body<add_spec, false>>, &add_spec, ATOLL_UPDATE,
+     R"(Add value to signal word number `index` of sig on PE pe, atomically.
+
+sig: symmetric words of uint64; sums wrap. Local; not ordered after puts: fence() first, or use put_signal.
+Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.)"},
+    {"signal_fetch", entry<2, fetch_spec, fetch_body>, &fetch_spec, "(sig: Array, index: int = 0) -> int",
+     R"(Return this PE's own signal word number `index` of sig.
+
+Acquires: what the PE that signalled had put by put_signal is visible. Local.
+Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_fetch).)"},
+    {"signal_wait_until", entry<5, wait_spec, wait_body>, &wait_spec,
+     "(sig: Array, cmp: CompareName, value: int, timeout: float | None = None, index: int = 0) -> int",
+     R"(Wait until this PE's own signal word compares, and return the value that did.
+
+sig:     symmetric words of uint64; number `index` of them is waited for.
+cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
+timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
+
+Acquires: what the PE that signalled had put by put_signal is visible. Other threads run meanwhile and
+Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, DtypeMismatch, NotSymmetric.
+Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).)"},
+};
+
+}  // namespace
+
+void register_signals(PyObject* module) { register_functions(module, functions); }
+
+}  // namespace atl::python
