@@ -105,8 +105,8 @@ class ATOLL_API Job {
 // ------------
 /// Counted; the first call makes the job, collectively.
 ATOLL_API Job& init(const JobOptions& options = {});
-/// Counted; the last call ends the job, collectively. Throws Error(not_initialized) when called more often
-/// than init.
+/// Counted; the last call ends the job, collectively; arrays may be destroyed after it, not used. Throws
+/// Error(not_initialized) when called more often than init.
 ATOLL_API void finalize();
 ATOLL_API bool is_initialized() noexcept;
 /// Throws Error(not_initialized) with what to do.

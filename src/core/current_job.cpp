@@ -7,12 +7,16 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace atl {
 
 namespace {
 std::mutex mutex;
 std::unique_ptr<Job> owned;
+/// Jobs that have ended: empty, but still asked by arrays that are destroyed after finalize(), as those of
+/// main() are.
+std::vector<std::unique_ptr<Job>> ended;
 std::atomic<Job*> current{nullptr};
 int count = 0;
 int forked_from_pe = -1;
@@ -69,7 +73,7 @@ void finalize() {
     if (count == 1) owned->finalize();
     if (--count == 0) {
         current.store(nullptr, std::memory_order_release);
-        owned.reset();
+        ended.push_back(std::move(owned));
     }
 }
 
