@@ -1,0 +1,7 @@
+"""Who is there: every PE says its number."""
+
+import atoll
+
+atoll.init()
+print(f"Hello from PE {atoll.my_pe()} of {atoll.n_pes()}")
+atoll.finalize()

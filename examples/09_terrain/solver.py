@@ -1,0 +1,155 @@
+"""Shallow water on a raster, by the local-inertial scheme of Bates, Horritt and Fewtrell (2010), in NumPy.
+
+doi:10.1016/j.jhydrol.2010.03.027. Nothing here knows of PEs: a `Water` holds some rows of the raster between two ghost
+rows, which somebody else fills.
+
+Every depth is a whole multiple of QUANTUM (2**-40 m, a picometre) and below 4096 m, so a double holds it exactly, and
+every sum and difference of depths too. What leaves a cell is what its neighbour gets, to the last bit and in whatever
+order: mass is conserved exactly, and the answer does not depend on how the rows are split.
+"""
+
+import math
+
+import numpy as np
+
+GRAVITY = 9.81
+QUANTUM = 2.0**-40
+ROUND = (
+    1.5 * 2.0**12
+)  # adding and subtracting it rounds to QUANTUM: so far apart are doubles from 2**12 to 2**13
+DRY = 1e-6  # m; keeps the friction of a dry face finite
+BLOCK = 16384  # faces that are worked on at a time, so that all their arrays stay in the cache
+LONGEST_STEP = 10.0  # s
+
+
+def quanta(depths):
+    """The sum of `depths` in units of QUANTUM, as an integer: exact, whatever the order."""
+    return int((depths * (1 / QUANTUM)).astype(np.int64).sum())
+
+
+class Faces:
+    """The faces between the cells `low` and their neighbours `high`, which stand to the south or east of them."""
+
+    def __init__(self, water, low, high, flow, spacing):
+        self.surface = water.surface[low], water.surface[high]
+        self.depth = water.depth[low], water.depth[high]
+        self.limit = water.limit[low], water.minus_limit[high]
+        self.sill = np.maximum(water.ground[low], water.ground[high])
+        self.flow = flow  # m²/s towards `high`; kept from step to step, since water has inertia
+        self.spacing = spacing
+        self.friction = GRAVITY * water.manning**2
+        self.scratch = [np.empty(flow.shape) for _ in range(3)]
+
+    def move(self, dt):
+        """Updates the flow and moves the water. Writes into arrays that are there; makes none."""
+        low, high = self.surface
+        q = self.flow
+        a, b, c = self.scratch
+        # The depth h that flows: from the higher surface down to the higher ground.
+        np.maximum(low, high, out=a)
+        np.subtract(a, self.sill, out=a)
+        np.maximum(a, DRY, out=a)
+        # Pull:  b = g h dt (slope of the surface)
+        np.subtract(high, low, out=b)
+        np.multiply(b, a, out=b)
+        np.multiply(b, GRAVITY * dt / self.spacing, out=b)
+        # Friction, implicit:  q = (q - b) / (1 + g dt n² |q| / h^(7/3)), with one division
+        np.cbrt(a, out=c)
+        np.multiply(a, a, out=a)
+        np.multiply(a, c, out=a)
+        np.abs(q, out=c)
+        np.multiply(c, self.friction * dt, out=c)
+        np.add(c, a, out=c)
+        np.subtract(q, b, out=q)
+        np.multiply(q, a, out=q)
+        np.divide(q, c, out=q)
+        # What crosses, as a change of depth: at most a quarter of what the giving cell has, so none gets negative.
+        np.multiply(q, dt / self.spacing, out=b)
+        np.minimum(b, self.limit[0], out=b)
+        np.maximum(b, self.limit[1], out=b)
+        np.add(b, ROUND, out=b)
+        np.subtract(b, ROUND, out=b)
+        low, high = self.depth
+        np.subtract(low, b, out=low)
+        np.add(high, b, out=high)
+
+
+class Brink:
+    """Cells at an open edge of the raster, over which water falls at critical flow, q = h sqrt(g h)."""
+
+    def __init__(self, water, cells, spacing):
+        self.depth = water.depth[cells]
+        self.limit = water.limit[cells]
+        self.spacing = spacing
+
+    def spill(self, before, dt):
+        """Takes water away, as much as follows from the depths `before`; returns it in quanta."""
+        gone = np.minimum(before * np.sqrt(GRAVITY * before) * (dt / self.spacing), self.limit)
+        gone = gone + ROUND - ROUND
+        self.depth -= gone
+        return quanta(gone)
+
+
+class Water:
+    """Rows of the raster, with a ghost row above and below. `depth` may be any array of ground's shape: a symmetric one."""
+
+    def __init__(self, ground, depth, dx, dy, manning):
+        self.ground, self.depth = ground, depth
+        self.dx, self.dy, self.manning = dx, dy, manning
+        self.rows, self.columns = ground.shape[0] - 2, ground.shape[1]
+        self.own = depth[1:-1]
+        self.surface, self.limit, self.minus_limit = (np.zeros_like(ground) for _ in range(3))
+        self.flow_x = np.zeros((self.rows, self.columns - 1))
+        self.flow_y = np.zeros((self.rows + 1, self.columns))  # face k stands between rows k and k + 1
+        self.inner = []
+        height = max(1, BLOCK // self.columns)
+        for first in range(1, self.rows + 1, height):
+            last = min(first + height, self.rows + 1)
+            self.inner.append(self.faces_x(first, last))
+            if min(last, self.rows) > first:
+                self.inner.append(self.faces_y(first, min(last, self.rows)))
+        self.north = self.faces_y(0, 1)
+        self.south = self.faces_y(self.rows, self.rows + 1)
+
+    def faces_x(self, first, last):
+        rows = slice(first, last)
+        flow = self.flow_x[first - 1 : last - 1]
+        return Faces(self, np.s_[rows, :-1], np.s_[rows, 1:], flow, self.dx)
+
+    def faces_y(self, first, last):
+        return Faces(self, np.s_[first:last], np.s_[first + 1 : last + 1], self.flow_y[first:last], self.dy)
+
+    def look(self, first, last):
+        """Takes surface and limits of some rows from their depths; faces next to them may then move."""
+        rows = slice(first, last)
+        np.add(self.ground[rows], self.depth[rows], out=self.surface[rows])
+        np.multiply(self.depth[rows], 0.25, out=self.limit[rows])
+        np.subtract(
+            self.limit[rows], QUANTUM / 2, out=self.limit[rows]
+        )  # so that rounding does not pass the quarter
+        np.negative(self.limit[rows], out=self.minus_limit[rows])
+
+    def deepest(self):
+        return float(self.own.max())
+
+    def discharge(self):
+        """Discharge through each of the own cells, m³/s."""
+        x = np.zeros((self.rows, self.columns))
+        x[:, :-1] += self.flow_x
+        x[:, 1:] += self.flow_x
+        y = self.flow_y[:-1] + self.flow_y[1:]
+        return np.hypot(x / 2 * self.dy, y / 2 * self.dx)
+
+
+def time_step(deepest, spacing, courant=0.7):
+    """The longest stable step: a wave in the deepest water must not cross more than a part of a cell."""
+    if deepest <= 0:
+        return LONGEST_STEP
+    return min(LONGEST_STEP, courant * spacing / math.sqrt(GRAVITY * deepest))
+
+
+def rain_on(water, rate, dt):
+    """Rains `rate` m/s for `dt` s on the own cells. Returns the depth in quanta, the same on every cell."""
+    depth = round(rate * dt / QUANTUM)
+    water.own += depth * QUANTUM
+    return depth

@@ -1,0 +1,225 @@
+"""Rain on a real mountain: shallow water by several PEs.     atoll run -n 4 terrain.py
+
+The rows of the raster are split over the PEs. In each time step a PE puts its first and its last row beside its
+neighbours' rows, with a signal, computes everything between its own rows meanwhile, and then what needs the neighbours'.
+"""
+
+import argparse
+import hashlib
+import os
+import sys
+import time
+from pathlib import Path
+
+import atoll
+import elevation
+import numpy as np
+import progress
+from solver import QUANTUM, Brink, Water, quanta, rain_on, time_step
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0].split("     ")[0])
+    parser.add_argument("--hours", type=float, default=3.0, help="how long it rains (default: %(default)s)")
+    parser.add_argument("--steps", type=int, help="stop after so many steps")
+    parser.add_argument("--rain", type=float, default=40.0, help="mm per hour (default: %(default)s)")
+    parser.add_argument(
+        "--manning", type=float, default=0.05, help="roughness of the ground (default: %(default)s)"
+    )
+    parser.add_argument("--refine", type=int, default=1, metavar="K", help="K x K cells for one, bilinear")
+    parser.add_argument(
+        "--open", action="store_true", help="water may leave at the edges (default: it may not)"
+    )
+    parser.add_argument("--synthetic", action="store_true", help="a made-up mountain instead of matplotlib's")
+    parser.add_argument(
+        "--output", type=Path, default=Path("terrain.png"), help="the picture (default: %(default)s)"
+    )
+    parser.add_argument("--no-picture", action="store_true", help="compute only")
+    parser.add_argument(
+        "--check", action="store_true", help="compute it once more on one PE alone, compare every bit"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    choice = parser.parse_args()
+    if choice.hours <= 0 or choice.rain < 0 or choice.manning <= 0 or choice.refine < 1:
+        parser.error("--hours, --manning and --refine must be positive, --rain not negative")
+    if not choice.no_picture:
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            parser.error("the picture needs matplotlib: pip install atoll[demo]   (or run with --no-picture)")
+    return choice
+
+
+class Slab:
+    """The rows of one PE, as part of the whole raster: which they are, and the edges of the raster that they touch."""
+
+    def __init__(self, ground, dx, dy, choice, pe, n_pes, depth=None):
+        self.choice = choice
+        self.bounds = [k * ground.shape[0] // n_pes for k in range(n_pes + 1)]
+        self.first, self.last = self.bounds[pe], self.bounds[pe + 1]
+        self.spacing = min(dx, dy)
+        padded = np.pad(ground, ((1, 1), (0, 0)), mode="edge")[self.first : self.last + 2]
+        depth = np.zeros_like(padded) if depth is None else depth[: len(padded)]
+        self.water = water = Water(padded, depth, dx, dy, choice.manning)
+        self.has_north, self.has_south = pe > 0, pe < n_pes - 1
+        self.brinks = []
+        if choice.open:
+            self.brinks += [Brink(water, np.s_[1:-1, side], dx) for side in (0, -1)]
+            self.brinks += [] if self.has_north else [Brink(water, np.s_[1], dy)]
+            self.brinks += [] if self.has_south else [Brink(water, np.s_[-2], dy)]
+        self.time, self.steps, self.rained, self.spilled = 0.0, 0, 0, 0
+
+    def finished(self):
+        return self.time >= 3600 * self.choice.hours or self.steps == self.choice.steps
+
+    def step(self, deepest, wait_for_neighbours=lambda: None):
+        """One time step. Nothing of the neighbours' rows is looked at before `wait_for_neighbours` returns."""
+        water = self.water
+        dt = min(time_step(deepest, self.spacing), 3600 * self.choice.hours - self.time)
+        water.look(1, water.rows + 1)
+        before = [brink.depth.copy() for brink in self.brinks]
+        for faces in water.inner:
+            faces.move(dt)
+        self.spilled += sum(brink.spill(b, dt) for brink, b in zip(self.brinks, before, strict=True))
+        wait_for_neighbours()
+        if self.has_north:
+            water.look(0, 1)
+            water.north.move(dt)
+        if self.has_south:
+            water.look(water.rows + 1, water.rows + 2)
+            water.south.move(dt)
+        self.rained += rain_on(water, self.choice.rain / 3.6e6, dt)
+        self.time += dt
+        self.steps += 1
+
+
+def rain_together(ground, dx, dy, choice):
+    """The simulation on all PEs. Returns this PE's slab, the symmetric depths, and the seconds: all, and waiting."""
+    me, n = atoll.my_pe(), atoll.n_pes()
+    most_rows = -(-ground.shape[0] // n) + 2
+    depth = atoll.zeros(
+        (most_rows, ground.shape[1]), np.float64
+    )  # rows 0 and -1 of what a PE uses are ghosts
+    arrived = atoll.signal(2)  # from the north, from the south: the last step whose row is here
+    deepest, deepest_of_all = atoll.zeros(1, np.float64), atoll.zeros(1, np.float64)
+    slab = Slab(ground, dx, dy, choice, me, n, depth)
+    rows, bounds = slab.water.rows, slab.bounds
+
+    def wait_for_neighbours():
+        nonlocal waited
+        start = time.perf_counter()
+        if slab.has_north:
+            atoll.signal_wait_until(arrived[0:1], ">=", slab.steps + 1)
+        if slab.has_south:
+            atoll.signal_wait_until(arrived[1:2], ">=", slab.steps + 1)
+        waited += time.perf_counter() - start
+
+    bar = progress.bar(choice.hours, choice.quiet or me != 0)
+    atoll.barrier_all()
+    waited, started = 0.0, time.perf_counter()
+    while not slab.finished():
+        start = time.perf_counter()
+        deepest[0] = slab.water.deepest()
+        atoll.max_reduce(deepest_of_all, deepest)
+        # Who has come through the reduction knows that all PEs are done with the ghost rows of the last step.
+        stamp = slab.steps + 1
+        if slab.has_north:
+            atoll.put_signal(
+                depth[bounds[me] - bounds[me - 1] + 1], depth[1], arrived[1:2], stamp, "set", me - 1
+            )
+        if slab.has_south:
+            atoll.put_signal(depth[0], depth[rows], arrived[0:1], stamp, "set", me + 1)
+        waited += time.perf_counter() - start
+        slab.step(float(deepest_of_all[0]), wait_for_neighbours)
+        bar.to(slab.time / 3600)
+    bar.close()
+    return slab, depth, (time.perf_counter() - started, waited)
+
+
+def rain_alone(ground, dx, dy, choice):
+    """The same on one PE, without Atoll."""
+    slab = Slab(ground, dx, dy, choice, 0, 1)
+    while not slab.finished():
+        slab.step(slab.water.deepest())
+    return slab
+
+
+def collected(slab, rows, array):
+    """On PE 0 the whole raster, from each PE's rows of a symmetric array."""
+    atoll.barrier_all()
+    if atoll.my_pe() != 0:
+        return None
+    whole = np.empty((slab.bounds[-1], array.shape[1]))
+    for pe, (first, last) in enumerate(zip(slab.bounds, slab.bounds[1:], strict=False)):
+        atoll.get(whole[first:last], array[rows(last - first)], pe)
+    return whole
+
+
+def main():
+    choice = options()
+    atoll.init()
+    me, n = atoll.my_pe(), atoll.n_pes()
+    ground, dx, dy = elevation.load(choice.synthetic, choice.refine)
+    if n > len(ground):
+        refusal = f"{n} PEs cannot share {len(ground)} rows: run with at most {len(ground)}, or --refine"
+        sys.exit(refusal if me == 0 else 1)
+
+    slab, depth, (seconds, waited) = rain_together(ground, dx, dy, choice)
+
+    # Depths are whole multiples of QUANTUM, so the sums are integers and exact.
+    stored, spilled = atoll.sum_reduce(np.array([quanta(slab.water.own), slab.spilled], np.int64))
+    shares = atoll.sum_reduce(np.array([waited / seconds / n]))
+    discharge = atoll.zeros(depth.shape, np.float64)
+    discharge[: slab.water.rows] = slab.water.discharge()
+    whole_depth = collected(slab, lambda rows: slice(1, rows + 1), depth)
+    whole_discharge = collected(slab, lambda rows: slice(0, rows), discharge)
+
+    right = True
+    if me == 0:
+        right = report(
+            choice, slab, ground, dx, dy, whole_depth, int(stored), int(spilled), seconds, float(shares[0])
+        )
+        if not choice.no_picture:
+            draw(choice, slab, ground, dx, dy, whole_depth, whole_discharge)
+    atoll.finalize()
+    sys.exit(0 if right else 1)
+
+
+def report(choice, slab, ground, dx, dy, depth, stored, spilled, seconds, share):
+    n, cores = atoll.n_pes(), len(os.sched_getaffinity(0))
+    rained = slab.rained * ground.size
+    volume = QUANTUM * dx * dy / 1e6
+    lost = rained - stored - spilled
+    rate = ground.size * slab.steps / seconds / 1e6
+    print(f"{ground.shape[0]} x {ground.shape[1]} cells, {slab.steps} steps, {n} PEs: {seconds:.1f} s")
+    print(
+        f"{rate:.1f} million cell updates per second; {share:.0%} of the time in communication"
+        + (f", mostly waiting for a turn ({n} PEs on {cores} cores)" if n > cores else "")
+    )
+    print(
+        f"water: {rained * volume:.6f} million m³ rained = {stored * volume:.6f} stored + {spilled * volume:.6f} left"
+        f"; unaccounted for: {lost * volume:g}"
+    )
+    print(f"depths: {hashlib.sha256(depth.tobytes()).hexdigest()[:16]}, the same bits for any number of PEs")
+    right = lost == 0 and depth.min() >= 0
+    if choice.check:
+        same = np.array_equal(rain_alone(ground, dx, dy, choice).water.own, depth)
+        print(f"check: {'the same, bit for bit, as' if same else 'DIFFERENT from'} a run on one PE alone")
+        right = right and same
+    return right
+
+
+def draw(choice, slab, ground, dx, dy, depth, discharge):
+    import picture
+
+    place = "A made-up volcano" if choice.synthetic else "Rain on the Jacksboro fault, Tennessee"
+    headline = f"{place}: {choice.rain:g} mm/h for {slab.time / 3600:.3g} hours"
+    small_print = (
+        f"Shallow water, local-inertial scheme (Bates, Horritt, Fewtrell 2010); {ground.shape[0]} x {ground.shape[1]} cells "
+        f"of {dx:.0f} x {dy:.0f} m, {slab.steps} steps, Manning n = {choice.manning:g}; computed by {atoll.n_pes()} PEs with Atoll"
+    )
+    picture.save(choice.output, ground, depth, discharge, dx, dy, headline, small_print)
+    print(f"picture: {choice.output.resolve()}")
+
+
+main()
