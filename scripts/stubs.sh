@@ -3,7 +3,7 @@
 source "$(dirname "$0")/lib.sh"
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
-"$python" -m nanobind.stubgen -q -m atoll._atoll -o "$fresh/_atoll.pyi"
+"$python" python/stubs.py "$fresh/_atoll.pyi"
 if [ "${1:-}" = --check ]; then
     diff -u python/atoll/_atoll.pyi "$fresh/_atoll.pyi" || { say "The stubs are out of step; run: make stubs"; exit 1; }
 else

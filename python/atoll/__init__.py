@@ -16,6 +16,8 @@ that each can put to, get from, atomically update, signal and wait on any other'
 help(atoll.put) and so on tell everything about a function. In a notebook: atoll.launch(function, n_pes=4).
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 # The names on both sides of `as` are alike so that type checkers take them as ours to give.
 from ._arrays import array as array
 from ._arrays import empty as empty
@@ -34,5 +36,21 @@ from ._job import global_exit as global_exit
 from ._job import info as info
 from ._job import init as init
 from ._job import version as version
+from ._objects import bcast_object as bcast_object
+from ._objects import gather_object as gather_object
+
+if _TYPE_CHECKING:
+    from ._launch import LaunchError as LaunchError
+    from ._launch import launch as launch
 
 __version__ = version()
+
+
+def __getattr__(name: str) -> object:
+    # Loaded when first used: what launch needs of the standard library takes longer to load than all of Atoll.
+    if name in ("launch", "LaunchError"):
+        from . import _launch
+
+        globals().update(launch=_launch.launch, LaunchError=_launch.LaunchError)
+        return globals()[name]
+    raise AttributeError(f"module 'atoll' has no attribute {name!r}")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _atoll
 
-Array: TypeAlias = npt.NDArray[Any]
-Shape: TypeAlias = int | Sequence[int]
-Order: TypeAlias = Literal["C", "F"]
-Hint: TypeAlias = Literal["atomics", "signal"]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ._types import Array, Hint, Order, Shape
 
 
 def _allocate(
@@ -27,7 +26,9 @@ def _allocate(
     zero: bool,
 ) -> Array:
     if device not in (None, "cpu"):
-        raise _atoll.Unsupported(f"device={device!r}: this build of Atoll has symmetric memory on 'cpu' only.")
+        raise _atoll.Unsupported(
+            f"device={device!r}: this build of Atoll has symmetric memory on 'cpu' only."
+        )
     if order not in ("C", "F"):
         raise _atoll.InvalidArgument(f"order={order!r}: pass 'C' or 'F'.")
     unknown = set(hints) - {"atomics", "signal"}
@@ -149,17 +150,23 @@ def _like(a: npt.ArrayLike, dtype: npt.DTypeLike | None, order: str) -> tuple[tu
     return model.shape, model.dtype if dtype is None else dtype, "F" if fortran else "C"
 
 
-def empty_like(a: npt.ArrayLike, dtype: npt.DTypeLike | None = None, order: Literal["C", "F", "A", "K"] = "K") -> Array:
+def empty_like(
+    a: npt.ArrayLike, dtype: npt.DTypeLike | None = None, order: Literal["C", "F", "A", "K"] = "K"
+) -> Array:
     """Return atoll.empty of a's shape and dtype (a may be any array). Collective."""
     return empty(*_like(a, dtype, order))
 
 
-def zeros_like(a: npt.ArrayLike, dtype: npt.DTypeLike | None = None, order: Literal["C", "F", "A", "K"] = "K") -> Array:
+def zeros_like(
+    a: npt.ArrayLike, dtype: npt.DTypeLike | None = None, order: Literal["C", "F", "A", "K"] = "K"
+) -> Array:
     """Return atoll.zeros of a's shape and dtype (a may be any array). Collective."""
     return zeros(*_like(a, dtype, order))
 
 
-def ones_like(a: npt.ArrayLike, dtype: npt.DTypeLike | None = None, order: Literal["C", "F", "A", "K"] = "K") -> Array:
+def ones_like(
+    a: npt.ArrayLike, dtype: npt.DTypeLike | None = None, order: Literal["C", "F", "A", "K"] = "K"
+) -> Array:
     """Return atoll.ones of a's shape and dtype (a may be any array). Collective."""
     return ones(*_like(a, dtype, order))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
 import os
 import sys
-import traceback
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, NoReturn
@@ -57,13 +57,12 @@ def init(
 
 def _torch_store() -> tuple[int, int, Callable[[str, bytes], None], Callable[[str], bytes]] | None:
     """torch.distributed's store, where torch or its agent already keeps one."""
-    distributed = sys.modules.get("torch.distributed")
+    distributed: Any = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         store = distributed.distributed_c10d._get_default_store()
         rank, size = distributed.get_rank(), distributed.get_world_size()
     elif os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
-        import torch.distributed as distributed  # type: ignore[import-not-found,unused-ignore]
-
+        distributed = importlib.import_module("torch.distributed")
         rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
         address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
         store = distributed.TCPStore(address, port, size, is_master=False)
@@ -141,7 +140,7 @@ def _watch() -> None:
         previous(kind, value, trace)
         # At an interactive prompt the process goes on.
         if not hasattr(sys, "ps1") and not sys.flags.interactive:
-            _failure = traceback.format_exception_only(kind, value)[-1].strip()
+            _failure = f"{kind.__name__}: {value}"
 
     sys.excepthook = hook
     atexit.register(_announce)

@@ -1,0 +1,1654 @@
+import enum
+from typing import Any, Callable, Final, NoReturn, overload
+
+
+from ._types import Array, ArrayLike, CompareName, IndexArray, ReduceName, SignalName, Value
+
+class Error(Exception):
+    """
+    What Atoll raises. The text says what was passed, what was expected and what to do.
+    """
+
+class NotInitialized(Error):
+    """A call before atoll.init() or after the last atoll.finalize()."""
+
+class PeError(Error, IndexError):
+    """A PE number outside 0 ... n_pes()-1 of the team."""
+
+class NotSymmetric(Error, ValueError):
+    """
+    An array outside the symmetric heap where a symmetric one is needed, or a view that leaves its array.
+    """
+
+class ShapeMismatch(Error, ValueError):
+    """Shapes or sizes that do not fit each other."""
+
+class DtypeMismatch(Error, TypeError):
+    """Element types that do not fit each other or the operation."""
+
+class UseAfterFree(Error):
+    """An array or object that was freed or destroyed."""
+
+class CollectiveMismatch(Error):
+    """PEs called a collective differently."""
+
+class Timeout(Error, TimeoutError):
+    """A bounded wait ran out; the text says what it waited for."""
+
+class PeDied(Error):
+    """A PE that this call needs has ended."""
+
+class OutOfMemory(Error, MemoryError):
+    """No room in the symmetric heap or the system."""
+
+class Unsupported(Error):
+    """Not available here."""
+
+class InvalidArgument(Error, ValueError):
+    """A value that makes no sense."""
+
+class SettingsError(Error, ValueError):
+    """An ATOLL_* or SHMEM_* variable of the environment that cannot be read."""
+
+class BootstrapError(Error):
+    """The PEs could not find each other."""
+
+class SystemFailure(Error, OSError):
+    """A system call failed."""
+
+class Block:
+    """
+    Owns a piece of symmetric memory; the end of the .base chain of every symmetric array.
+    """
+
+class Compare(enum.Enum):
+    """How a wait or test compares: found `cmp` value."""
+
+    EQ = 0
+
+    NE = 1
+
+    GT = 2
+
+    GE = 3
+
+    LT = 4
+
+    LE = 5
+
+EQ: Final = Compare.EQ
+
+NE: Final = Compare.NE
+
+GT: Final = Compare.GT
+
+GE: Final = Compare.GE
+
+LT: Final = Compare.LT
+
+LE: Final = Compare.LE
+
+class ReduceOp(enum.Enum):
+    """
+    What a reduction does with the PEs' elements; and, or, xor are bitwise, on bool logical.
+    """
+
+    SUM = 0
+
+    PROD = 1
+
+    MIN = 2
+
+    MAX = 3
+
+    AND = 4
+
+    OR = 5
+
+    XOR = 6
+
+SUM: Final = ReduceOp.SUM
+
+PROD: Final = ReduceOp.PROD
+
+MIN: Final = ReduceOp.MIN
+
+MAX: Final = ReduceOp.MAX
+
+AND: Final = ReduceOp.AND
+
+OR: Final = ReduceOp.OR
+
+XOR: Final = ReduceOp.XOR
+
+class SignalOp(enum.Enum):
+    """What put_signal does to the signal word."""
+
+    SIGNAL_SET = 0
+
+    SIGNAL_ADD = 1
+
+SIGNAL_SET: Final = SignalOp.SIGNAL_SET
+
+SIGNAL_ADD: Final = SignalOp.SIGNAL_ADD
+
+class Team:
+    """
+    An ordered set of PEs; collectives take it as team=, and one-sided operations number their PEs in it.
+
+    atoll.WORLD holds all PEs, atoll.SHARED all that load and store each other's memory. Others are made by
+    split, split_strided and split_2d, which are collective over the team they are called on. In a `with`
+    statement a team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.
+    """
+
+    def my_pe(self) -> int:
+        """Return the number of this PE within the team. Local."""
+
+    def n_pes(self) -> int:
+        """Return the number of PEs in the team. Local."""
+
+    def world_pe(self, pe: int) -> int:
+        """
+        Return the number in atoll.WORLD of the team's PE pe. Local. Raises PeError.
+        """
+
+    def translate_pe(self, pe: int, other: Team) -> int:
+        """
+        Return the number that the team's PE pe has in `other`; -1 if it is no member. Local. Raises PeError.
+        """
+
+    def split_strided(self, start: int, stride: int, size: int) -> Team | None:
+        """
+        Return the team of PEs start, start + stride, ... (size of them); None on PEs that are not among them.
+
+        Collective over this team; usable at once. Raises InvalidArgument, PeError, CollectiveMismatch.
+        """
+
+    def split_2d(self, xrange: int) -> tuple[Team, Team]:
+        """
+        Lay the PEs in rows of xrange and return this PE's (row, column) as teams. Collective over this team.
+        """
+
+    def split(self, color: int, key: int = 0) -> Team | None:
+        """
+        Return the team of all PEs that passed this color, ordered by key, then by PE; None for a negative color.
+
+        Collective over this team; usable at once. Raises CollectiveMismatch.
+        """
+
+    def sync(self) -> None:
+        """
+        Wait until all PEs of the team have come here; completes no puts. Collective over the team.
+        """
+
+    def barrier(self) -> None:
+        """
+        Complete this PE's puts on the team's default context, then sync. Collective over the team.
+        """
+
+    def destroy(self) -> None:
+        """
+        Free what the team uses. Collective over the team; afterwards its use raises UseAfterFree.
+        """
+
+    def __enter__(self) -> Team: ...
+
+    def __exit__(self, *args: object) -> None: ...
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+    def __repr__(self) -> str: ...
+
+WORLD: Team = ...
+
+SHARED: Team = ...
+
+class Context:
+    """
+    An ordering domain: fence and quiet of a context concern its own operations only.
+
+    Pass it as ctx= to one-sided operations; PE numbers are then those of its team. Making and destroying
+    one is local. In a `with` statement it is destroyed, after a quiet, at the end.
+
+    team:       the PEs it reaches; None: all.
+    private:    only the creating thread uses it.
+    serialized: several threads use it, never at once.
+    nostore:    its fence and quiet need not order plain stores.
+
+    Raises OutOfMemory, UseAfterFree. Source: OpenSHMEM 1.6, section 9.4 (shmem_ctx_create).
+    """
+
+    def __init__(self, team: Team | None = None, *, private: bool = False, serialized: bool = False, nostore: bool = False) -> None: ...
+
+    def my_pe(self) -> int:
+        """Return the number of this PE in the context's team. Local."""
+
+    def n_pes(self) -> int:
+        """Return the number of PEs of the context's team. Local."""
+
+    def fence(self) -> None:
+        """atoll.fence for this context."""
+
+    def quiet(self) -> None:
+        """atoll.quiet for this context."""
+
+    def destroy(self) -> None:
+        """
+        Quiet, then free what the context uses. Local. A second call does nothing.
+        """
+
+    def __enter__(self) -> Context: ...
+
+    def __exit__(self, *args: object) -> None: ...
+
+def _init(uid: str | bytes | None, pe: int | None, n_pes: int | None, put: Callable[[str, bytes], None] | None, get: Callable[[str], bytes] | None) -> None:
+    """Make or count the job; see atoll.init."""
+
+def _finalize() -> None:
+    """See atoll.finalize."""
+
+def is_initialized() -> bool:
+    """
+    True between atoll.init() and the last atoll.finalize(). Local; never raises.
+    """
+
+def get_unique_id() -> str:
+    """
+    Return a text that identifies a job to be.
+
+    One process makes it and carries it by any means (Ray, Dask, MPI, a file) to all processes that
+    shall be PEs; each then calls atoll.init(uid=..., pe=..., n_pes=...). Random; at most 128 characters. Local.
+    """
+
+def my_pe(team: Team | None = None) -> int:
+    """
+    Return the number of this PE, 0 to n_pes()-1; within `team` if given. Local.
+    Source: OpenSHMEM 1.6, section 9.1.
+    """
+
+def n_pes(team: Team | None = None) -> int:
+    """
+    Return the number of PEs of the job, or of `team`. Local. Source: OpenSHMEM 1.6, section 9.1.
+    """
+
+def _global_exit(status: int, sentence: str) -> NoReturn:
+    """See atoll.global_exit."""
+
+def _heap_use() -> dict[str, int]:
+    """See atoll.info."""
+
+def _forked() -> None:
+    """Run in a forked child: its parent's job is not its own."""
+
+def _version() -> str:
+    """The library's version."""
+
+def _empty(shape: Any, dtype: Any, fortran: bool, align: int, atomics: bool, signal: bool, zero: bool) -> Array:
+    """Allocate; see atoll.empty."""
+
+def free(x: Array) -> None:
+    """
+    Free a symmetric array. Collective over all PEs, in the same order on all.
+
+    x: what atoll.zeros() or its kin returned, or a view of all of it. Afterwards the array and every
+    view of it (peer and global_view too) raise UseAfterFree when passed to a call; reading them by
+    NumPy is not caught. Waits for all PEs; outstanding puts into x must be complete (barrier_all).
+
+    An array that is never freed is no error: once the garbage collectors of all PEs have dropped
+    it, its memory comes back at the next collective allocation.
+
+    Raises NotSymmetric, UseAfterFree, InvalidArgument (part of an array), CollectiveMismatch.
+    Source: OpenSHMEM 1.6, section 9.3 (shmem_free).
+    """
+
+def is_symmetric(x: object) -> bool:
+    """
+    True if x is an array, or a view of one, in this PE's symmetric memory and not freed. Local; never raises.
+    """
+
+def peer(x: Array, pe: int, *, team: Team | None = None) -> Array:
+    """
+    Return PE pe's copy of x as a plain array: reading and writing it are loads and stores there.
+
+    x:  a symmetric array or view. The result has its shape, dtype and strides, and keeps the memory
+        mapped. Order such accesses by barriers, signals or atomics.
+    pe: within `team` if given.
+
+    Local. Raises Unsupported where PE pe is out of load/store reach, NotSymmetric, PeError,
+    UseAfterFree. Source: OpenSHMEM 1.6, section 9.3 (shmem_ptr).
+    """
+
+def global_view(x: Array, team: Team | None = None) -> Array:
+    """
+    Return all PEs' copies of x as one array of shape (n_pes, *x.shape).
+
+    everyone[pe, i] is PE pe's x[i], by load and store; slices along the first axis read from several
+    PEs. A plain numpy.ndarray whose first stride is the distance between PEs' memories; it keeps the
+    memory mapped. Order such accesses by barriers, signals or atomics.
+
+    x:    a symmetric array or view.
+    team: PEs in this team's order; its PEs must be evenly spaced.
+
+    Local. Raises Unsupported (a PE out of load/store reach, an irregular team), NotSymmetric,
+    UseAfterFree.
+    """
+
+def addr_accessible(x: object, pe: int, *, team: Team | None = None) -> bool:
+    """
+    True if x is symmetric and can be named as a target or source on PE pe. Local. Raises PeError.
+    Source: OpenSHMEM 1.6, section 9.1 (shmem_addr_accessible).
+    """
+
+def pe_accessible(pe: int, *, team: Team | None = None) -> bool:
+    """
+    True if pe is the number of a PE of the job (or team). Local.
+    Source: OpenSHMEM 1.6, section 9.1 (shmem_pe_accessible).
+    """
+
+def put(dst: Array, src: ArrayLike, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Copy src into dst on PE pe, without that PE's help.
+
+    dst:  a symmetric array or any view of one (slice, reshape, transpose, field); it names the
+          place on PE pe that stands where dst stands here. This PE's own dst is not touched,
+          unless pe is this PE.
+    src:  an array of dst's dtype and shape (axes of length 1 do not count), symmetric or not, of any
+          strides; or one Python number, NumPy scalar or 0-d array, which fills dst; or a list.
+          Nothing is cast. src and dst may overlap.
+    pe:   number of the target PE, 0 to n_pes()-1; within `team`, or the context's team, if given.
+
+    Local, not collective. On return src may be changed; the data stand in the target for certain
+    after quiet() or barrier_all(); fence() orders puts to one PE. An aligned element of 1, 2, 4
+    or 8 bytes is never seen half written. Arrays without elements are legal and move nothing.
+
+    Raises NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized,
+    InvalidArgument (read-only dst).
+
+        atoll.put(x, np.arange(8.0), pe=1)      # all of x on PE 1
+        atoll.put(x[2:4], 0.0, pe=1)            # two of its elements
+
+    Source: OpenSHMEM 1.6, section 9.5 (shmem_put).
+    """
+
+def put_nbi(dst: Array, src: ArrayLike, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Like put, but src must not be changed before quiet().
+
+    Local. Returns at once where the data travel by themselves; on one host it is put.
+    Arguments and errors as for put. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).
+    """
+
+def get(dst: Array, src: Array, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Copy src of PE pe into the local array dst.
+
+    dst:  a writeable array, symmetric or not, of any strides.
+    src:  a symmetric array or any view of one, of dst's dtype and shape (axes of length 1 do not
+          count); it names the place on PE pe that stands where src stands here.
+    pe:   number of the PE to read from, 0 to n_pes()-1; within `team`, or the context's team.
+
+    Local, not collective. The data are in dst on return. Nothing makes PE pe's own writes
+    visible: order the two by a barrier, a signal or an atomic. An aligned element of 1, 2, 4 or
+    8 bytes is never seen half written.
+
+    Raises NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized,
+    InvalidArgument (read-only dst). Source: OpenSHMEM 1.6, section 9.5 (shmem_get).
+    """
+
+def get_nbi(dst: Array, src: Array, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Like get, but the data are in dst only after quiet().
+
+    Local. Arguments and errors as for get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).
+    """
+
+def p(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Store one element, dst.flat[index] = value, on PE pe.
+
+    dst:    a symmetric array or view; of its elements only number `index` (C order, negative
+            counts from the end) is written.
+    value:  a Python number that fits, or a NumPy scalar of dst's dtype.
+
+    Local; ordered and completed like put. Raises as put does, and IndexError.
+    Source: OpenSHMEM 1.6, section 9.5 (shmem_p).
+    """
+
+def g(src: Array, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
+    """
+    Return one element, src.flat[index], of PE pe.
+
+    A Python int, float, complex or bool where nothing is lost by that, else a NumPy scalar
+    (float16, long double, dates, structured dtypes).
+
+    Local; the value is there on return. Raises as get does, and IndexError.
+    Source: OpenSHMEM 1.6, section 9.5 (shmem_g).
+    """
+
+def fence(ctx: Context | None = None) -> None:
+    """
+    Order: what this PE puts to some PE after the fence arrives there after what it put to that PE before.
+
+    For puts, atomics and signals of the default context, or of ctx; for each target PE by
+    itself. Completes nothing: use quiet() for that. Local. Source: OpenSHMEM 1.6, section 9.10.
+    """
+
+def quiet(ctx: Context | None = None) -> None:
+    """
+    Wait until all operations of this PE are complete and visible to every PE.
+
+    For puts, atomics, signals and the nbi forms of the default context, or of ctx, and this
+    thread's plain stores into symmetric arrays. Local: it waits for nobody's call.
+    Source: OpenSHMEM 1.6, section 9.10.
+    """
+
+def pe_quiet(pes: ArrayLike, ctx: Context | None = None, *, team: Team | None = None) -> None:
+    """
+    Like quiet(), for the operations to some PEs only.
+
+    pes: one PE number or a sequence of them. Raises PeError. Source: OpenSHMEM 1.6, section 9.10.
+    """
+
+def iput(dst: Array, src: Array, tst: int, sst: int, nelems: int, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Copy src[i * sst] to dst[i * tst] on PE pe, for i < nelems.
+
+    dst: a contiguous symmetric array (or view); src: a contiguous array of its dtype.
+    tst, sst: strides in elements, at least 1. put(dst[::tst], src[::sst], pe) says the same in NumPy's terms.
+    Local; completed like put. Raises as put does. Source: OpenSHMEM 1.6, section 9.5 (shmem_iput).
+    """
+
+def iget(dst: Array, src: Array, tst: int, sst: int, nelems: int, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Copy src[i * sst] of PE pe to dst[i * tst], for i < nelems.
+
+    src: a contiguous symmetric array (or view); dst: a contiguous array of its dtype.
+    tst, sst: strides in elements, at least 1. get(dst[::tst], src[::sst], pe) says the same in NumPy's terms.
+    Local; the data are in dst on return. Raises as get does. Source: OpenSHMEM 1.6, section 9.5 (shmem_iget).
+    """
+
+def ibput(dst: Array, src: Array, tst: int, sst: int, bsize: int, nblocks: int, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Copy nblocks blocks of bsize elements to PE pe: block i from src[i * sst] on, to dst[i * tst] on.
+
+    dst: a contiguous symmetric array (or view); src: a contiguous array of its dtype.
+    tst, sst: elements from one block's start to the next, at least bsize.
+    Local; completed like put. Raises as put does. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibput).
+    """
+
+def ibget(dst: Array, src: Array, tst: int, sst: int, bsize: int, nblocks: int, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Copy nblocks blocks of bsize elements from PE pe: block i from src[i * sst] on, to dst[i * tst] on.
+
+    src: a contiguous symmetric array (or view); dst: a contiguous array of its dtype.
+    tst, sst: elements from one block's start to the next, at least bsize.
+    Local; the data are in dst on return. Raises as get does. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibget).
+    """
+
+def take(src: Array, index: ArrayLike, pe: ArrayLike, out: Array | None = None, *, ctx: Context | None = None, team: Team | None = None) -> Array:
+    """
+    Return src.flat[index] of PE pe, for many elements of many PEs in one call, at C speed.
+
+    src:   a symmetric array or any view of one.
+    index: element numbers in C order, negative ones from the end: an int or an array of integers.
+    pe:    whose elements: an int or an array; broadcasts against index, which gives the result's shape.
+    out:   a contiguous array of that shape and src's dtype to write into, and to return.
+
+    Local; the data are there on return. All numbers are checked before the first element is read.
+    Raises IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree.
+
+        atoll.take(x, [3, 3, 0], [0, 1, 1])      # x[3] of PE 0, x[3] of PE 1, x[0] of PE 1
+    """
+
+def put_at(dst: Array, index: ArrayLike, values: ArrayLike, pe: ArrayLike, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Store dst.flat[index] = values on PE pe, for many elements of many PEs in one call, at C speed.
+
+    dst:    a symmetric array or any view of one.
+    index:  element numbers in C order, negative ones from the end: an int or an array of integers.
+    values: an array of dst's dtype, or a number. index, values and pe broadcast against each other.
+    pe:     whose elements: an int or an array.
+
+    Local; completed like put. Of several values for one element any one is kept. All numbers are
+    checked before the first element is written.
+    Raises IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree.
+    """
+
+def add_at(dst: Array, index: ArrayLike, values: ArrayLike, pe: ArrayLike, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Add values to dst.flat[index] on PE pe atomically, for many elements of many PEs in one call, at C speed.
+
+    dst: a symmetric array or view of 32- or 64-bit integers, float32 or float64. Other arguments as for
+    put_at. Each addition is an atomic_add: elements that occur more than once, here or on other PEs
+    at the same time, get every value. Integers wrap. Local; completed like put; errors as put_at.
+
+        atoll.add_at(histogram, keys % m, 1, keys // m)       # counts kept by m a PE
+    """
+
+def atomic_set(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Set one element to value.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    value:  a Python number that fits the dtype, or a NumPy scalar of it.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+    """
+
+def atomic_inc(dst: Array, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Add 1 to one element; integers wrap.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+    """
+
+def atomic_add(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Add value to one element; integers wrap.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    value:  a Python number that fits the dtype, or a NumPy scalar of it.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+    """
+
+def atomic_and(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Bitwise and of one element with value.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers.
+    value:  a Python number that fits the dtype, or a NumPy scalar of it.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+    """
+
+def atomic_or(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Bitwise or of one element with value.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers.
+    value:  a Python number that fits the dtype, or a NumPy scalar of it.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+    """
+
+def atomic_xor(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Bitwise exclusive or of one element with value.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers.
+    value:  a Python number that fits the dtype, or a NumPy scalar of it.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+    """
+
+def atomic_fetch(src: Array, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
+    """
+    Return one element.
+
+    src:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. The value before is
+    returned as a Python number.
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+    """
+
+def atomic_fetch_nbi(fetch: Array, dst: Array, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Read one element into fetch.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    fetch:  a local array of the same dtype; its first element takes the value before, for certain
+            after quiet().
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
+    """
+
+def atomic_swap(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
+    """
+    Set one element to value; return what stood there before.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    value:  a Python number that fits the dtype, or a NumPy scalar of it.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. The value before is
+    returned as a Python number.
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+    """
+
+def atomic_swap_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Set one element to value; what stood there before goes to fetch.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    fetch:  a local array of the same dtype; its first element takes the value before, for certain
+            after quiet().
+    value:  a Python number that fits the dtype, or a NumPy scalar of it.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
+    """
+
+def atomic_compare_swap(dst: Array, expected: Value, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> int:
+    """
+    Set one element to value if it equals expected; return what stood there before.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers.
+    value:  a Python number that fits the dtype, or a NumPy scalar of it.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. The value before is
+    returned as a Python number.
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+    """
+
+def atomic_compare_swap_nbi(fetch: Array, dst: Array, expected: Value, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Set one element to value if it equals expected; what stood there before goes to fetch.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers.
+    fetch:  a local array of the same dtype; its first element takes the value before, for certain
+            after quiet().
+    value:  a Python number that fits the dtype, or a NumPy scalar of it.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
+    """
+
+def atomic_fetch_inc(dst: Array, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
+    """
+    Add 1 to one element; return what stood there before.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. The value before is
+    returned as a Python number.
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+    """
+
+def atomic_fetch_inc_nbi(fetch: Array, dst: Array, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Add 1 to one element; what stood there before goes to fetch.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    fetch:  a local array of the same dtype; its first element takes the value before, for certain
+            after quiet().
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
+    """
+
+def atomic_fetch_add(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
+    """
+    Add value to one element, integers wrapping; return what stood there before.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    value:  a Python number that fits the dtype, or a NumPy scalar of it.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. The value before is
+    returned as a Python number.
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+    """
+
+def atomic_fetch_add_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Add value to one element, integers wrapping; what stood there before goes to fetch.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
+    fetch:  a local array of the same dtype; its first element takes the value before, for certain
+            after quiet().
+    value:  a Python number that fits the dtype, or a NumPy scalar of it.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
+    """
+
+def atomic_fetch_and(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> int:
+    """
+    Bitwise and of one element with value; return what stood there before.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers.
+    value:  a Python number that fits the dtype, or a NumPy scalar of it.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. The value before is
+    returned as a Python number.
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+    """
+
+def atomic_fetch_and_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Bitwise and of one element with value; what stood there before goes to fetch.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers.
+    fetch:  a local array of the same dtype; its first element takes the value before, for certain
+            after quiet().
+    value:  a Python number that fits the dtype, or a NumPy scalar of it.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
+    """
+
+def atomic_fetch_or(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> int:
+    """
+    Bitwise or of one element with value; return what stood there before.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers.
+    value:  a Python number that fits the dtype, or a NumPy scalar of it.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. The value before is
+    returned as a Python number.
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+    """
+
+def atomic_fetch_or_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Bitwise or of one element with value; what stood there before goes to fetch.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers.
+    fetch:  a local array of the same dtype; its first element takes the value before, for certain
+            after quiet().
+    value:  a Python number that fits the dtype, or a NumPy scalar of it.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
+    """
+
+def atomic_fetch_xor(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> int:
+    """
+    Bitwise exclusive or of one element with value; return what stood there before.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers.
+    value:  a Python number that fits the dtype, or a NumPy scalar of it.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. The value before is
+    returned as a Python number.
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+    """
+
+def atomic_fetch_xor_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Bitwise exclusive or of one element with value; what stood there before goes to fetch.
+
+    dst:    a symmetric array or view of 32- or 64-bit integers.
+    fetch:  a local array of the same dtype; its first element takes the value before, for certain
+            after quiet().
+    value:  a Python number that fits the dtype, or a NumPy scalar of it.
+    pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    index:  which element, in C order; negative ones count from the end.
+
+    Local, not collective. Atomic together with every other atomic operation, signal and wait on
+    the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
+
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
+    """
+
+def put_signal(dst: Array, src: ArrayLike, sig: Array, value: int, op: SignalName, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Copy src into dst on PE pe, then set or increase a signal there.
+
+    dst, src, pe: as for put. dst without elements is legal: the signal is given all the same.
+    sig:   symmetric words of uint64 (atoll.signal()); number `index` of them on PE pe is the signal.
+    value: 0 to 2**64 - 1.
+    op:    "set" or "add", or atoll.SIGNAL_SET, atoll.SIGNAL_ADD. Sums wrap.
+
+    Local. Whoever sees the signal (signal_wait_until, signal_fetch) sees this call's data, and no more
+    than that. On return src may be changed. Raises as put does.
+    Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
+    """
+
+def put_signal_nbi(dst: Array, src: ArrayLike, sig: Array, value: int, op: SignalName, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Like put_signal, but src must not be changed before quiet().
+
+    Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal_nbi).
+    """
+
+def signal_set(sig: Array, value: int, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Set signal word number `index` of sig on PE pe to value.
+
+    sig: symmetric words of uint64. Local; not ordered after puts: fence() first, or use put_signal.
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.
+    """
+
+def signal_add(sig: Array, value: int, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+    """
+    Add value to signal word number `index` of sig on PE pe, atomically.
+
+    sig: symmetric words of uint64; sums wrap. Local; not ordered after puts: fence() first, or use put_signal.
+    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.
+    """
+
+def signal_fetch(sig: Array, index: int = 0) -> int:
+    """
+    Return this PE's own signal word number `index` of sig.
+
+    Acquires: what the PE that signalled had put by put_signal is visible. Local.
+    Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_fetch).
+    """
+
+def signal_wait_until(sig: Array, cmp: CompareName, value: int, timeout: float | None = None, index: int = 0) -> int:
+    """
+    Wait until this PE's own signal word compares, and return the value that did.
+
+    sig:     symmetric words of uint64; number `index` of them is waited for.
+    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
+    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
+
+    Acquires: what the PE that signalled had put by put_signal is visible. Other threads run meanwhile and
+    Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, DtypeMismatch, NotSymmetric.
+    Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).
+    """
+
+def wait_until(ivar: Array, cmp: CompareName, value: Value, timeout: float | None = None, index: int = 0) -> int:
+    """
+    Wait until this PE's own symmetric word number `index` of ivar compares; return the value that did.
+
+    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
+    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
+    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever.
+
+    Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
+    run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
+    DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    """
+
+def test(ivar: Array, cmp: CompareName, value: Value, index: int = 0) -> bool:
+    """
+    True if this PE's own symmetric word number `index` of ivar compares.
+
+    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
+    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
+
+
+    Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
+    UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    """
+
+def wait_until_all(ivars: Array, cmp: CompareName, value: Value, status: ArrayLike | None = None, timeout: float | None = None) -> None:
+    """
+    Wait until every word has compared; one that did once counts.
+
+    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
+    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
+    value:   an integer.
+    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
+    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever.
+
+    Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
+    run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
+    DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    """
+
+def wait_until_all_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: ArrayLike | None = None, timeout: float | None = None) -> None:
+    """
+    Wait until every word has compared; one that did once counts. Each word has its own value.
+
+    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
+    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
+    values:  one for each word, of ivars' dtype, or a list of Python numbers.
+    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
+    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever.
+
+    Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
+    run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
+    DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    """
+
+def test_all(ivars: Array, cmp: CompareName, value: Value, status: ArrayLike | None = None) -> bool:
+    """
+    True if every word compares.
+
+    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
+    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
+    value:   an integer.
+    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
+
+
+    Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
+    UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    """
+
+def test_all_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: ArrayLike | None = None) -> bool:
+    """
+    True if every word compares. Each word has its own value.
+
+    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
+    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
+    values:  one for each word, of ivars' dtype, or a list of Python numbers.
+    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
+
+
+    Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
+    UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    """
+
+def wait_until_any(ivars: Array, cmp: CompareName, value: Value, status: ArrayLike | None = None, timeout: float | None = None) -> int | None:
+    """
+    Wait until some word compares; return its index, in turn among several; None if no word is left in.
+
+    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
+    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
+    value:   an integer.
+    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
+    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever.
+
+    Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
+    run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
+    DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    """
+
+def wait_until_any_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: ArrayLike | None = None, timeout: float | None = None) -> int | None:
+    """
+    Wait until some word compares; return its index, in turn among several; None if no word is left in. Each word has its own value.
+
+    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
+    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
+    values:  one for each word, of ivars' dtype, or a list of Python numbers.
+    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
+    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever.
+
+    Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
+    run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
+    DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    """
+
+def test_any(ivars: Array, cmp: CompareName, value: Value, status: ArrayLike | None = None) -> int | None:
+    """
+    Return the index of a word that compares, in turn among several; None if there is none.
+
+    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
+    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
+    value:   an integer.
+    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
+
+
+    Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
+    UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    """
+
+def test_any_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: ArrayLike | None = None) -> int | None:
+    """
+    Return the index of a word that compares, in turn among several; None if there is none. Each word has its own value.
+
+    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
+    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
+    values:  one for each word, of ivars' dtype, or a list of Python numbers.
+    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
+
+
+    Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
+    UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    """
+
+def wait_until_some(ivars: Array, cmp: CompareName, value: Value, status: ArrayLike | None = None, timeout: float | None = None) -> IndexArray:
+    """
+    Wait until some word compares; return the indices of all that do, as an integer array (empty if no word is left in).
+
+    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
+    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
+    value:   an integer.
+    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
+    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever.
+
+    Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
+    run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
+    DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    """
+
+def wait_until_some_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: ArrayLike | None = None, timeout: float | None = None) -> IndexArray:
+    """
+    Wait until some word compares; return the indices of all that do, as an integer array (empty if no word is left in). Each word has its own value.
+
+    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
+    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
+    values:  one for each word, of ivars' dtype, or a list of Python numbers.
+    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
+    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever.
+
+    Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
+    run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
+    DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    """
+
+def test_some(ivars: Array, cmp: CompareName, value: Value, status: ArrayLike | None = None) -> IndexArray:
+    """
+    Return the indices of all words that compare, as an integer array.
+
+    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
+    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
+    value:   an integer.
+    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
+
+
+    Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
+    UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    """
+
+def test_some_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: ArrayLike | None = None) -> IndexArray:
+    """
+    Return the indices of all words that compare, as an integer array. Each word has its own value.
+
+    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
+    cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
+    values:  one for each word, of ivars' dtype, or a list of Python numbers.
+    status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
+
+
+    Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
+    UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+    """
+
+def barrier_all() -> None:
+    """
+    Wait until all PEs have come here and all that they put before is complete and visible.
+
+    Collective over all PEs. Completes the default context's puts, atomics and signals, and plain stores
+    into symmetric arrays. Other threads run meanwhile and Ctrl-C is answered if it takes long.
+    Raises PeDied, CollectiveMismatch, Timeout (ATOLL_WAIT_TIMEOUT). Source: OpenSHMEM 1.6, section 9.11.
+    """
+
+def sync_all() -> None:
+    """
+    Wait until all PEs have come here; completes no puts.
+
+    Collective over all PEs. Each PE's plain stores before it are visible to all after it.
+    Raises PeDied, CollectiveMismatch, Timeout. Source: OpenSHMEM 1.6, section 9.11.
+    """
+
+def barrier(team: Team | None = None) -> None:
+    """
+    barrier_all among the PEs of a team: quiet on the team's default context, then sync.
+
+    Collective over the team (None: all PEs). Raises PeDied, CollectiveMismatch, UseAfterFree, Timeout.
+    """
+
+def sync(team: Team | None = None) -> None:
+    """
+    Wait until all PEs of a team have come here; completes no puts.
+
+    Collective over the team (None: all PEs). Raises PeDied, CollectiveMismatch, UseAfterFree, Timeout.
+    Source: OpenSHMEM 1.6, section 9.11 (shmem_team_sync).
+    """
+
+@overload
+def broadcast(dst: Array, src: Array, root: int = 0, *, team: Team | None = None) -> None:
+    """
+    Give every PE the root's src.
+
+    broadcast(dst, src, root) writes it into dst, on the root too; broadcast(src, root) returns it as a new
+    ordinary array. src has dst's shape and dtype on every PE; its contents count on the root only.
+
+    Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
+    with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
+    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, CollectiveMismatch, PeDied, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.11 (shmem_broadcast).
+    """
+
+@overload
+def broadcast(src: Array, root: int = 0, *, team: Team | None = None) -> Array: ...
+
+@overload
+def fcollect(dst: Array, src: Array, *, team: Team | None = None) -> None:
+    """
+    Give every PE the src of all PEs, in PE order; src has one size on all.
+
+    fcollect(dst, src) fills dst, which has n_pes times src's elements; fcollect(src) returns a new ordinary
+    array of shape (n_pes, *src.shape).
+
+    Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
+    with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
+    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, CollectiveMismatch, PeDied, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.11 (shmem_fcollect).
+    """
+
+@overload
+def fcollect(src: Array, *, team: Team | None = None) -> Array: ...
+
+@overload
+def collect(dst: Array, src: Array, *, team: Team | None = None) -> int:
+    """
+    Give every PE the src of all PEs, one after the other in PE order; sizes may differ, also be 0.
+
+    collect(dst, src) fills the start of dst and returns how many elements arrived; collect(src) returns a
+    new ordinary array, joined along the first axis (whose length alone may differ).
+
+    Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
+    with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
+    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, CollectiveMismatch, PeDied, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.11 (shmem_collect).
+    """
+
+@overload
+def collect(src: Array, *, team: Team | None = None) -> Array: ...
+
+@overload
+def alltoall(dst: Array, src: Array, *, team: Team | None = None) -> None:
+    """
+    Exchange blocks: block j of this PE's src becomes block my_pe of PE j's dst.
+
+    src, in C order, is n_pes equal blocks, such as an array of shape (n_pes, k). alltoall(dst, src) fills dst, of
+    as many elements; alltoall(src) returns a new ordinary array of src's shape.
+
+    Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
+    with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
+    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, CollectiveMismatch, PeDied, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoall).
+    """
+
+@overload
+def alltoall(src: Array, *, team: Team | None = None) -> Array: ...
+
+def alltoalls(dst: Array, src: Array, dst_stride: int, src_stride: int, nelems: int, *, team: Team | None = None) -> None:
+    """
+    alltoall of nelems elements a block, strided: element i of block j stands at (j * nelems + i) * stride.
+
+    dst and src are contiguous; strides count elements, at least 1.
+
+    Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
+    with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
+    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, CollectiveMismatch, PeDied, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoalls).
+    """
+
+@overload
+def gather(dst: Array | None, src: Array, root: int = 0, *, team: Team | None = None) -> Array | None:
+    """
+    Give the root the src of all PEs, in PE order; src has one size on all.
+
+    gather(dst, src, root) fills the root's dst, which has n_pes times src's elements (elsewhere dst is not looked
+    at and may be None); gather(src, root) returns on the root a new ordinary array of shape
+    (n_pes, *src.shape), elsewhere None.
+
+    Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
+    with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
+    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, CollectiveMismatch, PeDied, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.11.
+    """
+
+@overload
+def gather(src: Array, root: int = 0, *, team: Team | None = None) -> Array | None: ...
+
+@overload
+def scatter(dst: Array, src: Array | None, root: int = 0, *, team: Team | None = None) -> None:
+    """
+    Give every PE its own block of the root's src.
+
+    scatter(dst, src, root) fills dst; src, of n_pes times dst's elements, counts on the root only.
+    scatter(src, root) takes src of shape (n_pes, ...) on every PE and returns row my_pe of the root's, as a new
+    ordinary array.
+
+    Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
+    with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
+    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, CollectiveMismatch, PeDied, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.11.
+    """
+
+@overload
+def scatter(src: Array, root: int = 0, *, team: Team | None = None) -> Array: ...
+
+@overload
+def sum_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
+    """
+    Sum over PEs, on every PE.
+
+    name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.
+
+    src:  an array of integers, float32, float64, long double or complex; any strides,
+          symmetric (faster) or not; equal shape and dtype on all PEs.
+    dst:  like src; it may be src itself.
+    team: the PEs that take part; None: all.
+
+    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
+    same bits. On return dst is complete here and src may be changed; completes no puts.
+
+    Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.11 (reductions).
+    """
+
+@overload
+def sum_reduce(src: Array, *, team: Team | None = None) -> Array: ...
+
+@overload
+def prod_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
+    """
+    Product over PEs, on every PE.
+
+    name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.
+
+    src:  an array of integers, float32, float64, long double or complex; any strides,
+          symmetric (faster) or not; equal shape and dtype on all PEs.
+    dst:  like src; it may be src itself.
+    team: the PEs that take part; None: all.
+
+    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
+    same bits. On return dst is complete here and src may be changed; completes no puts.
+
+    Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.11 (reductions).
+    """
+
+@overload
+def prod_reduce(src: Array, *, team: Team | None = None) -> Array: ...
+
+@overload
+def min_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
+    """
+    Minimum over PEs, on every PE.
+
+    name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.
+
+    src:  an array of integers, float32, float64 or long double; any strides,
+          symmetric (faster) or not; equal shape and dtype on all PEs.
+    dst:  like src; it may be src itself.
+    team: the PEs that take part; None: all.
+
+    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
+    same bits. On return dst is complete here and src may be changed; completes no puts.
+
+    Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.11 (reductions).
+    """
+
+@overload
+def min_reduce(src: Array, *, team: Team | None = None) -> Array: ...
+
+@overload
+def max_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
+    """
+    Maximum over PEs, on every PE.
+
+    name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.
+
+    src:  an array of integers, float32, float64 or long double; any strides,
+          symmetric (faster) or not; equal shape and dtype on all PEs.
+    dst:  like src; it may be src itself.
+    team: the PEs that take part; None: all.
+
+    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
+    same bits. On return dst is complete here and src may be changed; completes no puts.
+
+    Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.11 (reductions).
+    """
+
+@overload
+def max_reduce(src: Array, *, team: Team | None = None) -> Array: ...
+
+@overload
+def and_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
+    """
+    Bitwise (bool: logical) and over PEs, on every PE.
+
+    name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.
+
+    src:  an array of integers or bool; any strides,
+          symmetric (faster) or not; equal shape and dtype on all PEs.
+    dst:  like src; it may be src itself.
+    team: the PEs that take part; None: all.
+
+    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
+    same bits. On return dst is complete here and src may be changed; completes no puts.
+
+    Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.11 (reductions).
+    """
+
+@overload
+def and_reduce(src: Array, *, team: Team | None = None) -> Array: ...
+
+@overload
+def or_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
+    """
+    Bitwise (bool: logical) or over PEs, on every PE.
+
+    name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.
+
+    src:  an array of integers or bool; any strides,
+          symmetric (faster) or not; equal shape and dtype on all PEs.
+    dst:  like src; it may be src itself.
+    team: the PEs that take part; None: all.
+
+    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
+    same bits. On return dst is complete here and src may be changed; completes no puts.
+
+    Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.11 (reductions).
+    """
+
+@overload
+def or_reduce(src: Array, *, team: Team | None = None) -> Array: ...
+
+@overload
+def xor_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
+    """
+    Bitwise (bool: logical) exclusive or over PEs, on every PE.
+
+    name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.
+
+    src:  an array of integers or bool; any strides,
+          symmetric (faster) or not; equal shape and dtype on all PEs.
+    dst:  like src; it may be src itself.
+    team: the PEs that take part; None: all.
+
+    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
+    same bits. On return dst is complete here and src may be changed; completes no puts.
+
+    Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.11 (reductions).
+    """
+
+@overload
+def xor_reduce(src: Array, *, team: Team | None = None) -> Array: ...
+
+@overload
+def reduce(dst: Array, src: Array, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> None:
+    """
+    Reduce over PEs with an operator, on every PE or on one.
+
+    reduce(dst, src, op, root=None) writes into dst; reduce(src, op, root=None) returns a new ordinary array.
+
+    op:   "sum", "prod", "min", "max", "and", "or", "xor", or atoll.SUM and so on.
+    root: the PE that gets the result; elsewhere dst is left alone and None is returned. None: every PE.
+    Else as for sum_reduce. Raises also InvalidArgument (op) and PeError (root).
+    """
+
+@overload
+def reduce(src: Array, op: ReduceName, *, team: Team | None = None) -> Array: ...
+
+@overload
+def reduce(src: Array, op: ReduceName, root: int, *, team: Team | None = None) -> Array | None: ...
+
+@overload
+def reduce_scatter(dst: Array, src: Array, op: ReduceName = 'sum', *, team: Team | None = None) -> None:
+    """
+    Reduce over PEs, each PE getting its own block of the result.
+
+    reduce_scatter(dst, src, op) writes block my_pe into dst, and src has n_pes times dst's elements;
+    reduce_scatter(src, op) takes src of shape (n_pes, ...) and returns row my_pe of the reduction.
+
+    op: "sum" (default), "prod", "min", "max", "and", "or", "xor". Else as for sum_reduce.
+    """
+
+@overload
+def reduce_scatter(src: Array, op: ReduceName = 'sum', *, team: Team | None = None) -> Array: ...
+
+@overload
+def sum_inscan(dst: Array, src: Array, *, team: Team | None = None) -> None:
+    """
+    Sum over PEs 0 to my_pe, this PE included.
+
+    name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.
+
+    src:  an array of integers, float32, float64, long double or complex; any strides,
+          symmetric (faster) or not; equal shape and dtype on all PEs.
+    dst:  like src; it may be src itself.
+    team: the PEs that take part; None: all.
+
+    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
+    same bits. On return dst is complete here and src may be changed; completes no puts.
+
+    Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.11 (reductions).
+    """
+
+@overload
+def sum_inscan(src: Array, *, team: Team | None = None) -> Array: ...
+
+@overload
+def sum_exscan(dst: Array, src: Array, *, team: Team | None = None) -> None:
+    """
+    Sum over PEs 0 to my_pe - 1, this PE not included; 0 on the first.
+
+    name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.
+
+    src:  an array of integers, float32, float64, long double or complex; any strides,
+          symmetric (faster) or not; equal shape and dtype on all PEs.
+    dst:  like src; it may be src itself.
+    team: the PEs that take part; None: all.
+
+    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
+    same bits. On return dst is complete here and src may be changed; completes no puts.
+
+    Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.
+    Source: OpenSHMEM 1.6, section 9.11 (reductions).
+    """
+
+@overload
+def sum_exscan(src: Array, *, team: Team | None = None) -> Array: ...
+
+def send(src: Array, pe: int, *, team: Team | None = None) -> None:
+    """
+    Send src to PE pe, which calls recv. Returns when src may be changed, which may be after the receiver came.
+
+    src: any array.
+
+    Messages between a pair of PEs are matched in order, and sizes must be equal. Inside `with atoll.group():`
+    the call only notes what to do; all of the group's run together at its end, in any order, so that PEs may
+    send to each other. Other threads run meanwhile and Ctrl-C is answered.
+    Raises ShapeMismatch, PeError, PeDied, Timeout, UseAfterFree. An addition to OpenSHMEM.
+    """
+
+def recv(dst: Array, pe: int, *, team: Team | None = None) -> None:
+    """
+    Receive into dst what PE pe sends; the data are there on return.
+
+    dst: any writeable array of the message's size.
+
+    Messages between a pair of PEs are matched in order, and sizes must be equal. Inside `with atoll.group():`
+    the call only notes what to do; all of the group's run together at its end, in any order, so that PEs may
+    send to each other. Other threads run meanwhile and Ctrl-C is answered.
+    Raises ShapeMismatch, PeError, PeDied, Timeout, UseAfterFree. An addition to OpenSHMEM.
+    """
+
+class group:
+    """
+    Several send and recv calls at once: they run together at the end of the `with` statement.
+
+        with atoll.group():
+            atoll.send(x, right)
+            atoll.recv(y, left)
+
+    Arrays must stay as they are until then. After an exception inside nothing is sent. One group a thread
+    at a time, of one team. Called by the PEs that take part in its messages.
+    """
+
+    def __init__(self, team: Team | None = None) -> None: ...
+
+    def __enter__(self) -> group: ...
+
+    def __exit__(self, *args: object) -> None: ...
+
+class Lock:
+    """
+    Mutual exclusion among all PEs, first come first served.
+
+        lock = atoll.Lock()          # collective over all PEs
+        with lock:                   # one PE at a time
+            ...
+
+    Not recursive. Making and free() are collective; a lock that is only dropped is reclaimed later, as arrays are.
+    Source: OpenSHMEM 1.6, section 9.13 (shmem_set_lock, shmem_test_lock, shmem_clear_lock).
+    """
+
+    def __init__(self) -> None: ...
+
+    def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
+        """
+        Take the lock; True once this PE holds it. With blocking=False return False at once where another holds it.
+
+        timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. Raises Timeout, PeDied.
+        """
+
+    def release(self) -> None:
+        """
+        Give the lock back, after completing this PE's puts on the default context.
+
+        Raises InvalidArgument where this PE does not hold it.
+        """
+
+    def free(self) -> None:
+        """Free the lock's memory. Collective over all PEs."""
+
+    def __enter__(self) -> Lock: ...
+
+    def __exit__(self, *args: object) -> None: ...
+
+class Mailbox:
+    """
+    Small messages from every PE of a team to every other, faster than put_signal.
+
+    Their words carry their own flags, so that no message waits for a fence.
+
+    nbytes: the longest message; slots: messages to one PE that may be unread before post() waits.
+    team:   the PEs that write to each other. device: 'cpu' or None.
+
+    Making one and free() are collective over all PEs of the job, whatever the team. `receive` makes the
+    message itself visible and nothing else. One thread posts at a time for each pair of PEs.
+    """
+
+    def __init__(self, nbytes: int, slots: int = 2, team: Team | None = None, device: str | None = None) -> None: ...
+
+    def post(self, src: Array, pe: int, timeout: float | None = None) -> None:
+        """
+        Copy src (any array of at most nbytes bytes) to PE pe; on return it may be changed.
+
+        Waits while all slots to that PE are unread. Raises ShapeMismatch, PeError, Timeout, PeDied, UseAfterFree.
+        """
+
+    def receive(self, dst: Array, from_pe: int, timeout: float | None = None) -> int:
+        """
+        Copy the next message from PE from_pe into dst; return the number of elements that arrived.
+
+        Messages of a pair arrive in order. dst must be large enough for it.
+        Raises ShapeMismatch, DtypeMismatch, PeError, Timeout, PeDied, UseAfterFree.
+        """
+
+    def try_receive(self, dst: Array, from_pe: int) -> int | None:
+        """Like receive, but return None at once where there is no message."""
+
+    def capacity_bytes(self) -> int:
+        """The longest message, in bytes."""
+
+    def free(self) -> None:
+        """Free the mailbox's memory. Collective over all PEs of the job."""
+
+    def __enter__(self) -> Mailbox: ...
+
+    def __exit__(self, *args: object) -> None: ...

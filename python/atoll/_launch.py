@@ -1,0 +1,189 @@
+"""Starting jobs from Python: the launcher's program, and functions run by all PEs."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import sysconfig
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from . import _atoll
+
+Result = TypeVar("Result")
+
+
+class LaunchError(_atoll.Error, RuntimeError):
+    """A PE of atoll.launch ended by an exception or otherwise; the text has its number and traceback.
+
+    pe: its number, -1 where unknown. The exception itself, where it could be pickled, is `__cause__`.
+    """
+
+    def __init__(self, text: str, pe: int = -1) -> None:
+        super().__init__(text)
+        self.pe = pe
+
+
+def launcher_path() -> str:
+    """Where the program `atoll` is: beside this Python, else on $PATH."""
+    beside = [Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))]
+    for folder in beside:
+        if os.access(folder / "atoll", os.X_OK):
+            return str(folder / "atoll")
+    found = shutil.which("atoll")
+    if found is None:
+        raise _atoll.Unsupported(
+            f"The program 'atoll' is neither in {beside[0]} nor on $PATH; pip install atoll puts it there."
+        )
+    return found
+
+
+def launch(
+    fn: Callable[..., Result],
+    n_pes: int,
+    *args: Any,
+    timeout: float | None = None,
+    env: Mapping[str, str] | None = None,
+    **kwargs: Any,
+) -> list[Result]:
+    """Run fn(*args, **kwargs) in n_pes new processes, the PEs of a job, and return the results in PE order.
+
+    Each PE has called atoll.init() when fn starts, and leaves the job after it. fn may be defined anywhere, in
+    a notebook's cell too; it, its arguments and its results travel by cloudpickle (the extra `notebook`).
+    What PEs print appears here.
+
+    n_pes:   at least 1; more PEs than cores is legal.
+    timeout: seconds after which the job is ended, with a table of what every PE waited for.
+    env:     variables of the PEs' environment beside this process's, such as {"ATOLL_CHECK": "all"}.
+
+    Raises LaunchError with the number and the traceback of the PE that failed first (its exception is the
+    cause), ImportError where cloudpickle is missing. Not collective: no PE of this process's job is involved.
+
+        atoll.launch(lambda: atoll.my_pe(), n_pes=4)        # [0, 1, 2, 3]
+    """
+    if not isinstance(n_pes, int) or n_pes < 1:
+        raise _atoll.InvalidArgument(f"launch(): n_pes is {n_pes!r}; pass at least 1.")
+    payload = pickle.dumps(sys.path) + dumps((fn, args, kwargs))
+    with _Files(payload, n_pes) as files:
+        status, complaint = _run(_command(n_pes, timeout, files), files.all(), env)
+        outcomes = files.outcomes()
+    return _results(outcomes, status, complaint)
+
+
+def dumps(value: object) -> bytes:
+    """What any process can load: functions and classes that no module offers travel by value."""
+    try:
+        cloudpickle: Any = importlib.import_module("cloudpickle")
+    except ImportError:
+        raise ImportError(
+            "atoll.launch sends functions to other processes by cloudpickle, which is not installed: "
+            "pip install 'atoll[notebook]'"
+        ) from None
+    data: bytes = cloudpickle.dumps(value)
+    return data
+
+
+class _Files:
+    """The payload and one file for each PE's outcome: in memory, inherited by the PEs, gone with the last of them."""
+
+    def __init__(self, payload: bytes, n_pes: int) -> None:
+        self.payload = os.memfd_create("atoll-launch")
+        with open(self.payload, "wb", closefd=False) as out:
+            out.write(payload)
+        self.results = [os.memfd_create(f"atoll-result-{pe}") for pe in range(n_pes)]
+
+    def __enter__(self) -> _Files:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for fd in self.all():
+            os.close(fd)
+
+    def all(self) -> list[int]:
+        return [self.payload, *self.results]
+
+    def outcomes(self) -> list[dict[str, Any] | None]:
+        """What each PE left: a result, an exception, or nothing."""
+        found: list[dict[str, Any] | None] = []
+        for fd in self.results:
+            with open(fd, "rb", closefd=False) as file:
+                file.seek(0)
+                data = file.read()
+            found.append(pickle.loads(data) if data else None)
+        return found
+
+
+def _command(n_pes: int, timeout: float | None, files: _Files) -> list[str]:
+    bound = [] if timeout is None else ["--timeout", str(timeout)]
+    worker = [sys.executable, "-m", "atoll._worker", str(files.payload), *map(str, files.results)]
+    return [launcher_path(), "run", "-n", str(n_pes), *bound, *worker]
+
+
+def _run(command: Sequence[str], fds: Sequence[int], env: Mapping[str, str] | None) -> tuple[int, str]:
+    """Run the job; its output goes where Python's own goes now, which in a notebook is the cell."""
+    surroundings = {**os.environ, **(env or {})}
+    # The PEs must find this very package, also where it was imported from a folder that is not installed.
+    package = str(Path(__file__).resolve().parents[1])
+    surroundings["PYTHONPATH"] = os.pathsep.join(filter(None, [package, surroundings.get("PYTHONPATH", "")]))
+    process = subprocess.Popen(
+        command,
+        pass_fds=fds,
+        env=surroundings,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
+    last: deque[str] = deque(maxlen=20)
+    pumps = [
+        threading.Thread(target=_pump, args=(process.stdout, sys.stdout, None), daemon=True),
+        threading.Thread(target=_pump, args=(process.stderr, sys.stderr, last), daemon=True),
+    ]
+    for pump in pumps:
+        pump.start()
+    try:
+        status = process.wait()
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+    finally:
+        for pump in pumps:
+            pump.join()
+    return status, "".join(last)
+
+
+def _pump(source: IO[str], target: IO[str], last: deque[str] | None) -> None:
+    for line in source:
+        target.write(line)
+        if last is not None:
+            last.append(line)
+    target.flush()
+
+
+def _results(outcomes: list[dict[str, Any] | None], status: int, complaint: str) -> list[Any]:
+    failed = [(o["time"], pe, o) for pe, o in enumerate(outcomes) if o is not None and "error" in o]
+    if failed:
+        _, pe, outcome = min(failed, key=lambda f: f[0])
+        cause: BaseException | None = None
+        if outcome["pickled"] is not None:
+            try:
+                cause = pickle.loads(outcome["pickled"])
+            except Exception:
+                cause = None  # its class may exist in the PE only; the text says all
+        raise LaunchError(f"PE {pe} raised {outcome['error']}\n\n{outcome['traceback']}", pe) from cause
+    missing = [pe for pe, outcome in enumerate(outcomes) if outcome is None]
+    if status != 0 or missing:
+        pe = missing[0] if len(missing) == 1 else -1
+        which = f"PE {pe}" if pe >= 0 else f"PEs {', '.join(map(str, missing))}" if missing else "the job"
+        text = f"launch(): {which} ended without a result (exit status {status})."
+        raise LaunchError(f"{text}\n{complaint}".rstrip(), pe)
+    return [outcome["result"] for outcome in outcomes if outcome is not None]

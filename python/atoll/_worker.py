@@ -1,0 +1,66 @@
+"""What a PE of atoll.launch runs: python -m atoll._worker PAYLOAD_FD RESULT_FD..."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from ._launch import dumps
+
+
+def _leave(fd: int, outcome: dict[str, Any]) -> None:
+    with open(fd, "wb", closefd=False) as out:
+        out.write(pickle.dumps(outcome))
+
+
+def _failure(error: BaseException) -> dict[str, Any]:
+    try:
+        pickled: bytes | None = dumps(error)
+        pickle.loads(pickled or b"")
+    except Exception:
+        pickled = None
+    summary = traceback.format_exception_only(type(error), error)[-1].strip()
+    text = "".join(traceback.format_exception(error))
+    return {"error": summary, "traceback": text, "pickled": pickled, "time": time.monotonic()}
+
+
+def main() -> int:
+    # A copy of its own: the file's position is shared by all who inherited it.
+    with Path(f"/proc/self/fd/{sys.argv[1]}").open("rb") as payload:
+        sys.path[:] = [*sys.path, *(p for p in pickle.load(payload) if p not in sys.path)]
+        rest = payload.read()
+    import atoll
+
+    # Lines of several PEs must not mix.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True, write_through=False)
+    atoll.init()
+    own = int(sys.argv[2 + atoll.my_pe()])
+    try:
+        fn, args, kwargs = pickle.loads(rest)
+        outcome = {"result": fn(*args, **kwargs)}
+        data = dumps(outcome)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        _leave(own, _failure(error))
+        sys.stdout.flush()
+        return 1
+    with open(own, "wb", closefd=False) as out:
+        out.write(data)
+    atoll.finalize()
+    return 0
+
+
+if __name__ == "__main__":
+    status = main()
+    sys.stdout.flush()
+    if status != 0:
+        # The launcher ends the others now; this one has nothing left to do.
+        os._exit(status)

@@ -1,0 +1,67 @@
+"""Write the type stubs of the module _atoll: python stubs.py OUTPUT.
+
+nanobind's generator knows its own classes. The functions are plain C ones; each states its signature once, beside its
+code, and the module keeps these texts in `__signatures__`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from atoll import _atoll
+from nanobind.stubgen import ReplacePattern, StubGen
+
+HEADER = [
+    "\\from typing import Any, Callable, Final, NoReturn, overload",
+    "from ._types import Array, ArrayLike, CompareName, IndexArray, ReduceName, SignalName, Value",
+    "",
+]
+
+
+def pattern(name: str, lines: list[str]) -> ReplacePattern:
+    """What stands in the stub for one name of the module."""
+    return ReplacePattern(re.compile(rf"^atoll\._atoll\.{name}$"), lines, 0)
+
+
+def function_lines(name: str, signature: str) -> list[str]:
+    """A definition, or its overloads where the signature has them; the documentation stands in the first."""
+    plain, *overloads = signature.split("\n")
+    if not overloads:
+        return [f"def {name}{plain}:", "\\doc", ""]
+    lines: list[str] = []
+    for i, text in enumerate(overloads):
+        lines += [
+            "@overload",
+            f"def {name}{text}:" if i == 0 else f"def {name}{text}: ...",
+            *(["\\doc"] if i == 0 else []),
+            "",
+        ]
+    return lines
+
+
+def exception_lines(kind: type[BaseException]) -> list[str]:
+    bases = ", ".join(base.__name__ for base in kind.__bases__)
+    return [f"class {kind.__name__}({bases}):", "\\doc", ""]
+
+
+def main() -> None:
+    patterns = [pattern("__prefix__", HEADER), pattern("__signatures__", [])]
+    for name, value in vars(_atoll).items():
+        if name in _atoll.__signatures__:
+            patterns.append(pattern(name, function_lines(name, _atoll.__signatures__[name])))
+        elif isinstance(value, type) and issubclass(value, BaseException):
+            patterns.append(pattern(name, exception_lines(value)))
+        elif name == "Block":
+            patterns.append(pattern(name, ["class Block:", "\\doc", ""]))
+        elif type(value).__name__ in ("Compare", "ReduceOp", "SignalOp"):
+            patterns.append(pattern(name, [f"{name}: Final = {type(value).__name__}.{name}", ""]))
+    generator = StubGen(_atoll, include_private=True, patterns=patterns)
+    generator.put(_atoll)
+    text = re.sub(r"\n{4,}", "\n\n\n", generator.get())
+    Path(sys.argv[1]).write_text(text)
+
+
+if __name__ == "__main__":
+    main()
