@@ -5,11 +5,14 @@
 
 namespace atl {
 
-/// The words behind a lock: symmetric, zeroed before use, one 64-bit word on every PE. PEs queue in order of
-/// arrival. `clear` completes this PE's puts on the default context first. Not recursive. Throws Error:
-/// not_symmetric, pe_died, timeout, invalid_argument (clearing a lock that this PE does not hold).
+/// The words behind a lock: symmetric, zeroed before use, one 64-bit word on every PE, which the library
+/// alone touches. PEs queue in order of arrival. `clear_lock` completes this PE's puts on the default context
+/// first. A PE holds a lock, not a thread: its threads must not call these for one lock at once. A wait that
+/// ends by an error gives its place up. Throws Error: not_symmetric, pe_died (naming who held the lock, or
+/// waited before this PE), timeout, invalid_argument (setting a lock that this PE holds, clearing one that it
+/// does not hold).
 ATOLL_API void set_lock(Job& job, std::int64_t* lock, double timeout_s = -1);
-/// True if the lock is now held by this PE.
+/// Never waits. True if the lock is now held by this PE; false if anybody holds it, this PE included.
 ATOLL_API bool test_lock(Job& job, std::int64_t* lock);
 ATOLL_API void clear_lock(Job& job, std::int64_t* lock);
 
@@ -18,7 +21,7 @@ ATOLL_API void clear_lock(Job& job, std::int64_t* lock);
 class ATOLL_API Lock {
   public:
     explicit Lock(Job& job);
-    ~Lock();
+    ~Lock();  ///< local: tells that this PE needs the lock no more
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
     void lock() { set_lock(*job_, word_); }

@@ -10,12 +10,12 @@ namespace atl {
 namespace core {
 
 ContextState::ContextState(JobState& job, TeamState& team, const ContextOptions& options, bool is_default)
-    : job_(job), team_(team), options_(options) {
-    if (job.transport() && !is_default) id_ = job.transport()->create_context();
+    : job_(job), team_(team), options_(options), transport_(job.shared_transport()) {
+    if (transport_ && !is_default) id_ = transport_->create_context();
 }
 
 ContextState::~ContextState() {
-    if (job_.transport() && id_ != 0) job_.transport()->destroy_context(id_);
+    if (id_ != 0) transport_->destroy_context(id_);
 }
 
 }  // namespace core

@@ -28,6 +28,7 @@ class ContextState {
     JobState& job_;
     TeamState& team_;
     ContextOptions options_;
+    std::shared_ptr<transport::Transport> transport_;  ///< held: a context may go after its job has ended
     transport::ContextId id_ = 0;
 };
 

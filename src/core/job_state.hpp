@@ -11,12 +11,22 @@
 #include "heap/mapping.hpp"
 #include "transport/transport.hpp"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 namespace atl::core {
+
+/// Locks that this PE stopped waiting for while it stood in their queues (see lock.cpp), as offsets in the
+/// heap.
+struct AbandonedLocks {
+    std::mutex mutex;
+    std::set<std::uint64_t> offsets;
+    std::atomic<int> count{0};  ///< of `offsets`: nobody takes the mutex while there are none
+};
 
 class JobState {
   public:
@@ -40,6 +50,7 @@ class JobState {
     const common::BoardView& board() const { return segment_.board; }
     bootstrap::Bootstrap& bootstrap() { return *bootstrap_; }
     transport::Transport* transport() { return transport_.get(); }
+    const std::shared_ptr<transport::Transport>& shared_transport() const { return transport_; }
     const Team& world() const { return world_; }
     TeamState& world_state() const { return world_.state(); }
     /// Slot of a world PE for operations: -1 where the transport carries them.
@@ -66,6 +77,7 @@ class JobState {
     /// Control blocks of destroyed teams are freed by their owner when it next makes one.
     void retire_control(ControlBlock* block, int n_pes);
     void sweep_control();
+    AbandonedLocks& abandoned_locks() { return abandoned_locks_; }
     int next_team_number() { return ++team_numbers_; }
 
   private:
@@ -92,7 +104,7 @@ class JobState {
     bootstrap::HostSegment segment_;
     std::shared_ptr<heap::Mapping> mapping_;
     detail::Window window_;
-    std::unique_ptr<transport::Transport> transport_;
+    std::shared_ptr<transport::Transport> transport_;
 
     mutable std::mutex heap_mutex_;
     std::unique_ptr<heap::Allocator> heap_;
@@ -105,6 +117,7 @@ class JobState {
     std::mutex arena_mutex_;
     std::unique_ptr<heap::Allocator> arena_;
     std::vector<std::pair<ControlBlock*, int>> retired_;
+    AbandonedLocks abandoned_locks_;
 
     Team world_;
     std::unique_ptr<bootstrap::Monitor> monitor_;  // last: it stops before anything that it looks at goes

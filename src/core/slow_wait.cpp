@@ -35,6 +35,7 @@ namespace {
 constexpr int yields = 50;
 constexpr std::uint64_t first_sleep_ns = 50'000;  // nobody wakes a sleeper on a user's word: short
 constexpr std::uint64_t longest_sleep_ns = 1'000'000;
+constexpr std::uint64_t first_futex_sleep_ns = 625'000;
 constexpr std::uint64_t futex_sleep_ns =
     20'000'000;  // the setter wakes us; this bounds how late a death is seen
 constexpr std::uint64_t poll_interval_ns = 50'000'000;
@@ -82,13 +83,15 @@ std::uint64_t heap_offset(const core::JobState& job, const WaitReason& reason) {
 std::string describe(const core::JobState& job, const WaitReason& reason, std::uint64_t found) {
     std::string text = reason.operation;
     if (reason.team != 0) text += " of team " + std::to_string(reason.team);
-    if (reason.word_bytes != 0) {
+    if (reason.word) {
         char offset[32];
         std::snprintf(offset, sizeof offset, "%#llx",
                       static_cast<unsigned long long>(heap_offset(job, reason)));
-        text += std::string(" on heap+") + offset + ": found " + value_text(found, reason) +
-                ", waiting for " + sign(reason.compare) + " " + value_text(reason.expected, reason);
+        text += std::string(" on heap+") + offset;
     }
+    if (reason.word_bytes != 0)
+        text += ": found " + value_text(found, reason) + ", waiting for " + sign(reason.compare) + " " +
+                value_text(reason.expected, reason);
     if (reason.peer >= 0) text += ", waiting for PE " + std::to_string(reason.peer);
     return text;
 }
@@ -141,8 +144,30 @@ void SlowWait::pause_on(Flag& flag, std::uint32_t seen) {
     publish();
     flag.sleepers.fetch_add(1, std::memory_order_seq_cst);
     const std::uint64_t sleep = job_.transport() ? longest_sleep_ns : futex_sleep_ns;
-    if (flag.value.load(std::memory_order_seq_cst) == seen) common::futex_wait(flag.value, seen, sleep);
+    if (flag.value.load(std::memory_order_seq_cst) == seen)
+        common::futex_wait(flag.value, seen, until_deadline(sleep));
     flag.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+bool SlowWait::must_sleep() {
+    if (yielded()) return false;
+    check();
+    publish();
+    return true;
+}
+
+void SlowWait::sleep_on(std::atomic<std::uint32_t>& word, std::uint32_t seen) {
+    // Setters of such words look for sleepers without a full barrier; who was missed in that moment sleeps
+    // briefly.
+    const std::uint64_t longest = job_.transport() ? longest_sleep_ns : futex_sleep_ns;
+    common::futex_wait(word, seen,
+                       until_deadline(std::min(first_futex_sleep_ns << std::min(sleeps_++, 5), longest)));
+}
+
+std::uint64_t SlowWait::until_deadline(std::uint64_t sleep_ns) const {
+    if (deadline_ns_ == 0) return sleep_ns;
+    const std::uint64_t now = common::now_ns();
+    return now >= deadline_ns_ ? 1 : std::min(sleep_ns, deadline_ns_ - now);
 }
 
 void SlowWait::check() {
@@ -213,7 +238,7 @@ void SlowWait::fail_timeout() {
     int pes[16];
     if (reason_.missing) {
         const int n = reason_.missing(reason_.argument, pes, 16);
-        if (n > 0) text += n == 1 ? "; still missing is PE" : "; still missing are PEs";
+        if (n > 0) text += std::string("; ") + reason_.missing_as + (n == 1 ? " is PE" : " are PEs");
         for (int i = 0; i < n; ++i) text += (i ? ", " : " ") + std::to_string(pes[i]);
     }
     throw Error(ErrorCode::timeout,

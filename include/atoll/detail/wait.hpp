@@ -40,6 +40,7 @@ struct WaitReason {
     /// May be null.
     int (*missing)(const void* argument, int* pes, int most) = nullptr;
     const void* argument = nullptr;
+    const char* missing_as = "still missing";  ///< what these are, for people
 };
 
 /// The slow part of a wait. Constructed after the spin; `pause()` yields, sleeps, publishes the reason on the
@@ -56,12 +57,18 @@ class ATOLL_API SlowWait {
     void pause();
     /// For the library's own flags: sleeps in futex until the value is no longer `seen`.
     void pause_on(Flag& flag, std::uint32_t seen);
+    /// For words with another way to tell who sleeps: false after a mere yield, true when the caller shall
+    /// mark itself as asleep, look once more, and call `sleep_on`, which returns when woken, when the word is
+    /// not `seen`, or in between.
+    bool must_sleep();
+    void sleep_on(std::atomic<std::uint32_t>& word, std::uint32_t seen);
     /// Throws if the job is over, somebody needed is gone, or time is up. `pause` calls it; so do loops that
     /// poll themselves.
     void check();
 
   private:
     bool yielded();
+    std::uint64_t until_deadline(std::uint64_t sleep_ns) const;
     void publish();
     std::uint64_t current_value() const;
     [[noreturn]] void fail_timeout();
@@ -73,6 +80,7 @@ class ATOLL_API SlowWait {
     std::uint64_t deadline_ns_;  ///< 0 = none
     std::uint64_t last_poll_ns_ = 0;
     int round_ = 0;
+    int sleeps_ = 0;
     bool published_ = false;
     bool saw_gone_ = false;
     void* hook_state_ = nullptr;

@@ -1,0 +1,294 @@
+// Locks: a queue of PEs (Mellor-Crummey and Scott), in the user's symmetric word and nothing else.
+//
+// The word of a lock has two halves of 32 bits. `tail` counts on one PE only, the lock's home: 1 + the PE
+// that is last in the queue, 0 = free. `node` is every PE's own place in the queue: what it does in the upper
+// two bits, 1 + the PE behind it in the lower thirty. A PE enters by an exchange of the tail, tells the PE
+// before it, and then looks at its own node only, which that PE turns to `held` when it leaves. So PEs are
+// served in order of arrival and poll no shared word.
+//
+// A PE that stops waiting (a timeout, Ctrl-C) cannot leave the middle of the queue. It turns its node to
+// `held`, too, which whoever hands the lock to it cannot confuse, since it finds a PE that waits otherwise;
+// that one takes it out of the queue.
+//
+// Words are loaded and stored by window addresses also where a transport is forced: all accesses are the
+// library's own, so they cannot race with routed ones, and PEs of one host reach each other's words always.
+#include "atoll/lock.hpp"
+
+#include "common/futex.hpp"
+#include "core/job_state.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace atl {
+
+namespace {
+
+struct LockWords {
+    std::atomic<std::uint32_t> tail;
+    std::atomic<std::uint32_t> node;
+};
+static_assert(sizeof(LockWords) == sizeof(std::int64_t));
+
+constexpr std::uint32_t waiting = 1u << 30;
+constexpr std::uint32_t held = 2u << 30;
+constexpr std::uint32_t sleeping = 3u << 30;  ///< waits in futex
+constexpr std::uint32_t state_bits = 3u << 30;
+constexpr std::uint32_t next_bits = ~state_bits;
+
+/// One lock as this PE sees it, for the time of one call.
+class LockQueue {
+  public:
+    LockQueue(Job& job, std::int64_t* lock, const char* operation);
+    void enter(double timeout_s);
+    bool try_enter();
+    void leave();
+
+  private:
+    LockWords& words(int pe) const { return *window_.at(mine_, pe); }
+    LockWords& home() const { return words(home_); }
+    std::uint32_t my_mark() const { return static_cast<std::uint32_t>(job_.pe()) + 1; }
+
+    void claim_node(double timeout_s);
+    void await_grant(int previous, double timeout_s);
+    void sleep(detail::SlowWait& slow);
+    bool free_if_last(int pe);
+    int await_next(int pe);
+    void hand_to(int pe);
+    detail::WaitReason reason() const;
+    static int missing(const void* queue, int* pes, int most);
+
+    bool is_abandoned() const;
+    void set_abandoned(bool abandoned) const;
+
+    core::JobState& job_;
+    const detail::Window& window_;
+    LockWords* mine_;
+    std::uint64_t offset_;
+    const char* operation_;
+    int home_;
+    int previous_ = -1;  ///< the PE before this one in the queue, while waiting
+};
+
+LockQueue::LockQueue(Job& job, std::int64_t* lock, const char* operation)
+    : job_(job.state()),
+      window_(job_.window()),
+      mine_(reinterpret_cast<LockWords*>(lock)),
+      operation_(operation) {
+    if (!window_.holds(lock, sizeof *lock)) detail::throw_not_symmetric(window_, lock, sizeof *lock);
+    if (!detail::aligned_to(lock, sizeof *lock)) detail::throw_misaligned(lock, sizeof *lock);
+    offset_ = static_cast<std::uint64_t>(reinterpret_cast<const char*>(lock) - window_.mine);
+    // Any function of the offset that spreads neighbours and blocks alike: here the upper bits of a product.
+    home_ = static_cast<int>(((offset_ >> 3) * 0x9e3779b97f4a7c15u >> 33) %
+                             static_cast<std::uint64_t>(job_.n_pes()));
+}
+
+void LockQueue::claim_node(double timeout_s) {
+    std::uint32_t idle = 0;
+    if (mine_->node.compare_exchange_strong(idle, waiting, std::memory_order_acq_rel)) return;
+    if (!is_abandoned())
+        throw Error(
+            ErrorCode::invalid_argument,
+            (idle & state_bits) == held
+                ? "This PE holds the lock already; locks are not recursive, so set_lock would wait for ever."
+                : "Another thread of this PE waits for the same lock; a lock knows PEs only, so let the "
+                  "threads of a PE "
+                  "take turns by a mutex of theirs.");
+    // An earlier wait of this PE was given up and its place is still in the queue; it goes when the lock
+    // passes by.
+    const auto why = reason();
+    detail::wait(job_, job_.spins(), why, timeout_s, [&] {
+        idle = 0;
+        return mine_->node.compare_exchange_strong(idle, waiting, std::memory_order_acq_rel);
+    });
+}
+
+void LockQueue::enter(double timeout_s) {
+    claim_node(timeout_s);
+    set_abandoned(false);
+    const std::uint32_t last = home().tail.exchange(my_mark(), std::memory_order_acq_rel);
+    if (last == 0) {
+        mine_->node.fetch_add(held - waiting, std::memory_order_acq_rel);
+        return;
+    }
+    const int previous = static_cast<int>(last) - 1;
+    words(previous).node.fetch_or(my_mark(), std::memory_order_acq_rel);
+    await_grant(previous, timeout_s);
+}
+
+void LockQueue::await_grant(int previous, double timeout_s) {
+    const auto granted = [&] { return (mine_->node.load(std::memory_order_acquire) & state_bits) == held; };
+    for (int i = 0, spins = job_.spins(); i < spins; ++i) {
+        if (granted()) return;
+        if (i >= detail::tight_spins) detail::cpu_pause();
+    }
+    previous_ = previous;
+    const auto why = reason();
+    try {
+        detail::SlowWait slow(job_, why, timeout_s);
+        while (!granted())
+            if (slow.must_sleep()) sleep(slow);
+    } catch (...) {
+        std::uint32_t node = mine_->node.load(std::memory_order_acquire);
+        while ((node & state_bits) != held) {
+            set_abandoned(true);
+            if (mine_->node.compare_exchange_weak(node, held | (node & next_bits), std::memory_order_acq_rel))
+                throw;
+        }
+        set_abandoned(false);  // granted in the last moment: the wait has succeeded after all
+    }
+}
+
+void LockQueue::sleep(detail::SlowWait& slow) {
+    std::uint32_t node = mine_->node.load(std::memory_order_acquire);
+    while ((node & state_bits) == waiting && !mine_->node.compare_exchange_weak(node, node | sleeping)) {
+    }
+    if ((node & state_bits) == waiting) node |= sleeping;
+    if ((node & state_bits) == sleeping) slow.sleep_on(mine_->node, node);
+}
+
+bool LockQueue::try_enter() {
+    if (home().tail.load(std::memory_order_acquire) != 0) return false;
+    std::uint32_t idle = 0;
+    if (!mine_->node.compare_exchange_strong(idle, held, std::memory_order_acq_rel)) return false;
+    std::uint32_t nobody = 0;
+    if (home().tail.compare_exchange_strong(nobody, my_mark(), std::memory_order_acq_rel)) {
+        set_abandoned(false);
+        return true;
+    }
+    mine_->node.store(0, std::memory_order_release);  // it never was in the queue, so nobody has linked to it
+    return false;
+}
+
+void LockQueue::leave() {
+    const std::uint32_t node = mine_->node.load(std::memory_order_acquire);
+    if ((node & state_bits) != held || is_abandoned())
+        throw Error(ErrorCode::invalid_argument, "clear_lock on a lock that PE " + std::to_string(job_.pe()) +
+                                                     " does not hold; clear it once, on the PE that set it.");
+    job_.world_state().context().quiet();
+    int next = static_cast<int>(node & next_bits) - 1;
+    if (next < 0) {
+        if (free_if_last(job_.pe())) return;
+        next = await_next(job_.pe());
+    }
+    mine_->node.store(0, std::memory_order_release);
+    hand_to(next);
+}
+
+/// Empties the queue if `pe`, which leaves it, is the last in it.
+bool LockQueue::free_if_last(int pe) {
+    std::uint32_t last = static_cast<std::uint32_t>(pe) + 1;
+    if (!home().tail.compare_exchange_strong(last, 0, std::memory_order_acq_rel)) return false;
+    words(pe).node.store(0, std::memory_order_release);  // nobody can link to it any more
+    return true;
+}
+
+/// The PE behind `pe`. It has entered; at worst it is between its exchange of the tail and telling `pe`.
+int LockQueue::await_next(int pe) {
+    std::uint32_t next = 0;
+    const auto why = reason();
+    detail::wait(job_, job_.spins(), why, -1,
+                 [&] { return (next = words(pe).node.load(std::memory_order_acquire) & next_bits) != 0; });
+    return static_cast<int>(next) - 1;
+}
+
+/// Makes `pe` the holder, or, if it no longer waits, whoever comes behind it.
+void LockQueue::hand_to(int pe) {
+    for (;;) {
+        std::atomic<std::uint32_t>& theirs = words(pe).node;
+        std::uint32_t node = theirs.load(std::memory_order_acquire);
+        while ((node & state_bits) != held)
+            if (theirs.compare_exchange_weak(node, held | (node & next_bits), std::memory_order_acq_rel)) {
+                if ((node & state_bits) == sleeping) common::futex_wake_all(theirs);
+                return;
+            }
+        int next = static_cast<int>(node & next_bits) - 1;
+        if (next < 0) {
+            if (free_if_last(pe)) return;
+            next = await_next(pe);
+        }
+        theirs.store(0, std::memory_order_release);
+        pe = next;
+    }
+}
+
+detail::WaitReason LockQueue::reason() const {
+    detail::WaitReason why;
+    why.operation = operation_;
+    why.word = mine_;
+    why.missing = &LockQueue::missing;
+    why.argument = this;
+    why.missing_as = "before this PE in the queue";
+    return why;
+}
+
+/// Whom a wait of this PE depends on: who holds the lock, who stands before it, and anybody in the queue who
+/// has ended.
+int LockQueue::missing(const void* argument, int* pes, int most) {
+    const auto& queue = *static_cast<const LockQueue*>(argument);
+    const auto node_of = [&](int pe) { return queue.words(pe).node.load(std::memory_order_acquire); };
+    int count = 0;
+    const auto add = [&](int pe) {
+        if (pe != queue.job_.pe() && count < most && std::find(pes, pes + count, pe) == pes + count)
+            pes[count++] = pe;
+    };
+    // Somebody points to a PE that gave up, nobody to the one that holds the lock.
+    const int n = queue.job_.n_pes();
+    std::vector<bool> linked(static_cast<std::size_t>(n) + 1);
+    for (int pe = 0; pe < n; ++pe)
+        if (const std::uint32_t next = node_of(pe) & next_bits; next <= static_cast<std::uint32_t>(n))
+            linked[next] = true;
+    for (int pe = 0; pe < n; ++pe)
+        if ((node_of(pe) & state_bits) == held && !linked[static_cast<std::size_t>(pe) + 1]) add(pe);
+    if (queue.previous_ >= 0) add(queue.previous_);
+    for (int pe = 0; pe < n; ++pe)
+        if (node_of(pe) != 0 && queue.job_.board().state(pe) != common::PeState::running) add(pe);
+    return count;
+}
+
+// Offsets rather than addresses, and a count to look at first: nearly always nobody has ever given a lock up.
+bool LockQueue::is_abandoned() const {
+    core::AbandonedLocks& locks = job_.abandoned_locks();
+    if (locks.count.load(std::memory_order_acquire) == 0) return false;
+    const std::lock_guard guard(locks.mutex);
+    return locks.offsets.contains(offset_);
+}
+
+void LockQueue::set_abandoned(bool abandoned) const {
+    core::AbandonedLocks& locks = job_.abandoned_locks();
+    if (!abandoned && locks.count.load(std::memory_order_acquire) == 0) return;
+    const std::lock_guard guard(locks.mutex);
+    if (abandoned)
+        locks.offsets.insert(offset_);
+    else
+        locks.offsets.erase(offset_);
+    locks.count.store(static_cast<int>(locks.offsets.size()), std::memory_order_release);
+}
+
+}  // namespace
+
+void set_lock(Job& job, std::int64_t* lock, double timeout_s) {
+    LockQueue(job, lock, "set_lock").enter(timeout_s);
+}
+bool test_lock(Job& job, std::int64_t* lock) { return LockQueue(job, lock, "test_lock").try_enter(); }
+void clear_lock(Job& job, std::int64_t* lock) { LockQueue(job, lock, "clear_lock").leave(); }
+
+Lock::Lock(Job& job) : job_(&job) {
+    const Allocation block = job.allocate(sizeof(std::int64_t));
+    word_ = static_cast<std::int64_t*>(block.address);
+    serial_ = block.serial;
+    *word_ = 0;
+    job.world().sync();
+}
+
+Lock::~Lock() {
+    if (word_) job_->drop(serial_);
+}
+
+void Lock::free() {
+    if (word_) job_->free(word_);
+    word_ = nullptr;
+}
+
+}  // namespace atl
