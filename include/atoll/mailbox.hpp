@@ -21,10 +21,12 @@ class ATOLL_API Mailbox {
     std::size_t capacity_bytes() const;
     /// Copies `bytes` (at most the capacity) to `pe`. Throws Error: pe, shape_mismatch, timeout, pe_died.
     void post(const void* src, std::size_t bytes, int pe, double timeout_s = -1);
-    /// The next message from `from_pe`; returns its size. `capacity` must hold it.
+    /// The next message from `from_pe`; returns its size. Throws Error: pe, shape_mismatch when `capacity`
+    /// does not hold it (it can then be received with more), timeout, pe_died.
     std::size_t receive(void* dst, std::size_t capacity, int from_pe, double timeout_s = -1);
-    /// Like receive, or `none` at once when nothing is there.
+    /// Like receive, or `none` at once when no message has come.
     std::size_t try_receive(void* dst, std::size_t capacity, int from_pe);
+    /// Collective. Messages not received are lost.
     void free();
 
     struct State;
