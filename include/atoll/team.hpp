@@ -151,7 +151,10 @@ class ATOLL_API Team {
         scan_erased(dst.data(), src.data(), src.size(), dtype<T>, ReduceOp::sum, false);
     }
 
-    // ---- two-sided: matched in order between a pair
+    // ---- two-sided: matched in order between a pair, by one thread at a time for each pair and direction
+    // ----- A send may wait until it is received; PEs that both send first use a MessageGroup. Throws Error:
+    // pe, shape_mismatch on the receiver when the sizes are not equal (that message is dropped), timeout,
+    // pe_died.
     // -----------------------------------------------------------------
     template <Symmetric T> void send(std::span<const T> src, int pe) const {
         send_bytes(src.data(), src.size_bytes(), pe);
@@ -188,7 +191,9 @@ class ATOLL_API Team {
     std::shared_ptr<core::TeamState> state_;
 };
 
-/// Several sends and receives that progress together, in any order; `run` returns when all are done.
+/// Several sends and receives that progress together; only those with the same PE in the same direction keep
+/// their order. `run` returns when all are done, and leaves the group empty; an error of one is thrown once
+/// the others are done.
 class ATOLL_API MessageGroup {
   public:
     explicit MessageGroup(Team team) : team_(std::move(team)) {}

@@ -34,6 +34,10 @@ struct MemberBlock {
     std::atomic<std::uint64_t> staging;  ///< arena offset + 1 of this member's staging buffer, 0 = none yet
     unsigned char pad[line_bytes - 8];
     SyncLine round[max_rounds];
+    SyncLine doorbell;  ///< rung for this member when it sleeps over a message, see messages.cpp
+    std::atomic<std::uint64_t>
+        outbox;  ///< arena offset + 1 of the table of this member's channels, 0 = none yet
+    unsigned char outbox_pad[line_bytes - 8];
 };
 
 struct ControlBlock {

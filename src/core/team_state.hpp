@@ -21,6 +21,13 @@ struct CallRecord {
 };
 static_assert(sizeof(CallRecord) == exchange_bytes);
 
+/// What a layer above keeps with a team.
+struct TeamAttachment {
+    virtual ~TeamAttachment() = default;
+    /// Gives shared memory back; called by destroy, once no member uses it any more.
+    virtual void release() noexcept {}
+};
+
 class TeamState {
   public:
     /// Members as world PEs. `control` stands in the arena of the first member.
@@ -70,6 +77,9 @@ class TeamState {
 
     /// Space of its own for a layer above (src/collective keeps its staging and channels here).
     std::shared_ptr<void> collective_state;
+    /// Channels of send and recv; `messages_once` guards its making.
+    std::unique_ptr<TeamAttachment> messages;
+    std::once_flag messages_once;
 
   private:
     void sync_rounds(const char* operation);

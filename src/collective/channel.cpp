@@ -1,0 +1,145 @@
+#include "collective/channel.hpp"
+
+#include "common/futex.hpp"
+#include "common/text.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace atl::collective {
+
+namespace {
+
+/// A ring holds what fits into a second-level cache; in big teams, where there may be many channels, little.
+std::uint32_t ring_for(int n_pes) { return n_pes <= 16 ? 16 : 4; }
+
+/// Wakes member `pe` if it sleeps over its messages. The look is not ordered after what was published before
+/// it: who falls asleep in that very moment is missed and wakes by SlowWait's time-out, and a barrier here
+/// would cost every message more.
+void ring_doorbell(core::TeamState& team, int pe) {
+    detail::Flag& bell = team.member(pe).doorbell.flag;
+    if (bell.sleepers.load(std::memory_order_seq_cst) == 0) return;
+    bell.value.fetch_add(1, std::memory_order_acq_rel);
+    common::futex_wake_all(bell.value);
+}
+
+}  // namespace
+
+Messages& Messages::of(core::TeamState& team) {
+    std::call_once(team.messages_once, [&] { team.messages = std::make_unique<Messages>(team); });
+    return static_cast<Messages&>(*team.messages);
+}
+
+Messages::Messages(core::TeamState& team)
+    : team_(team),
+      ring_(ring_for(team.n_pes())),
+      senders_(static_cast<std::size_t>(team.n_pes())),
+      receivers_(static_cast<std::size_t>(team.n_pes())) {}
+
+void Messages::release() noexcept {
+    for (const Endpoint& end : senders_)
+        if (end.channel) team_.job().arena_free(end.channel);
+    if (outbox_) team_.job().arena_free(outbox_);
+}
+
+void Messages::open(int pe) {
+    core::JobState& job = team_.job();
+    const std::lock_guard lock(mutex_);
+    if (!outbox_) {
+        outbox_ =
+            static_cast<Entry*>(job.arena_allocate(sizeof(Entry) * static_cast<std::size_t>(team_.n_pes())));
+        team_.member(team_.my_pe()).outbox.store(job.arena_offset(outbox_) + 1, std::memory_order_release);
+    }
+    auto* channel = static_cast<Channel*>(job.arena_allocate(Channel::total_bytes(ring_)));
+    sender(pe).channel = channel;
+    outbox_[pe].store(job.arena_offset(channel) + 1, std::memory_order_release);
+}
+
+bool Messages::find(int pe) {
+    core::JobState& job = team_.job();
+    const std::uint64_t table = team_.member(pe).outbox.load(std::memory_order_acquire);
+    if (table == 0) return false;
+    const int slot = team_.world_pe(pe);
+    auto* entries = static_cast<Entry*>(job.arena_address(slot, table - 1));
+    const std::uint64_t channel = entries[team_.my_pe()].load(std::memory_order_acquire);
+    if (channel == 0) return false;
+    receiver(pe).channel = static_cast<Channel*>(job.arena_address(slot, channel - 1));
+    return true;
+}
+
+Transfer::Transfer(Messages& messages, void* data, std::size_t bytes, int pe, bool is_send)
+    : messages_(&messages), data_(static_cast<char*>(data)), bytes_(bytes), pe_(pe), is_send_(is_send) {
+    check_usable();
+}
+
+void Transfer::check_usable() const {
+    const core::TeamState& team = messages_->team();
+    if (static_cast<unsigned>(pe_) >= static_cast<unsigned>(team.n_pes()))
+        detail::throw_pe(pe_, team.n_pes());
+    if (endpoint().broken)
+        throw Error(ErrorCode::invalid_argument, std::string("Messages ") + (is_send_ ? "to" : "from") +
+                                                     " PE " + std::to_string(pe_) + " of " + team.name() +
+                                                     " are out of step since an earlier call ended by an "
+                                                     "error in the middle of one; use a new team.");
+}
+
+void Transfer::check_size() const {
+    if (is_send_ || message_bytes_ == bytes_) return;
+    throw Error(ErrorCode::shape_mismatch,
+                "The message from PE " + std::to_string(pe_) + " has " + std::to_string(message_bytes_) +
+                    " bytes, the buffer of recv " + std::to_string(bytes_) +
+                    "; they must be equal. The message was taken and dropped; later ones can be received.");
+}
+
+Transfer::Progress Transfer::advance() { return is_send_ ? send() : receive(); }
+
+Transfer::Progress Transfer::send() {
+    Endpoint& end = endpoint();
+    if (!end.channel) messages_->open(pe_);
+    const std::uint32_t ring = messages_->ring();
+    auto progress = Progress::stuck;
+    for (;;) {
+        if (end.cells - end.taken == ring) {
+            end.taken = end.channel->taken.load(std::memory_order_acquire);
+            if (end.cells - end.taken == ring) return progress;
+        }
+        Cell& cell = end.channel->cell(end.cells % ring);
+        const std::size_t length = std::min(Cell::data_bytes, bytes_ - moved_);
+        cell.length = static_cast<std::uint32_t>(length);
+        cell.message_bytes = bytes_;
+        if (length != 0) std::memcpy(cell.data, data_ + moved_, length);
+        cell.number.store(++end.cells, std::memory_order_release);
+        ring_doorbell(messages_->team(), pe_);
+        begun_ = true;
+        moved_ += length;
+        progress = Progress::moved;
+        if (moved_ == bytes_) break;
+    }
+    done_ = true;
+    return Progress::done;
+}
+
+Transfer::Progress Transfer::receive() {
+    Endpoint& end = endpoint();
+    if (!end.channel && !messages_->find(pe_)) return Progress::stuck;
+    const std::uint32_t ring = messages_->ring();
+    auto progress = Progress::stuck;
+    for (;;) {
+        Cell& cell = end.channel->cell(end.cells % ring);
+        if (cell.number.load(std::memory_order_acquire) != end.cells + 1) return progress;
+        const std::size_t length = cell.length;
+        message_bytes_ = cell.message_bytes;
+        // A message of another size is taken all the same, so that the next one can be.
+        if (message_bytes_ == bytes_ && length != 0) std::memcpy(data_ + moved_, cell.data, length);
+        end.channel->taken.store(++end.cells, std::memory_order_release);
+        ring_doorbell(messages_->team(), pe_);
+        begun_ = true;
+        moved_ += length;
+        progress = Progress::moved;
+        if (moved_ == message_bytes_) break;
+    }
+    done_ = true;
+    return Progress::done;
+}
+
+}  // namespace atl::collective

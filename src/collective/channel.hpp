@@ -1,0 +1,107 @@
+// The channel of messages from one member of a team to another: a ring of cells in the sender's arena.
+#pragma once
+
+#include "core/control.hpp"
+#include "core/job_state.hpp"
+#include "core/team_state.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace atl::collective {
+
+/// A message is cut into cells; number, length and the first bytes of data share a line, so that a short
+/// message is one.
+struct alignas(core::line_bytes) Cell {
+    static constexpr std::size_t bytes = 4096;
+    static constexpr std::size_t data_bytes = bytes - 16;
+
+    std::atomic<std::uint32_t> number;  ///< 1, 2, 3, … along the channel, stored last
+    std::uint32_t length;               ///< of data here
+    std::uint64_t message_bytes;        ///< of the whole message
+    unsigned char data[data_bytes];
+};
+static_assert(sizeof(Cell) == Cell::bytes);
+
+struct Channel {
+    alignas(core::line_bytes) std::atomic<std::uint32_t> taken;  ///< cells that the receiver is done with
+    // Cell[n] follow
+
+    Cell& cell(std::uint32_t i) {
+        return reinterpret_cast<Cell*>(reinterpret_cast<char*>(this) + core::line_bytes)[i];
+    }
+    static std::size_t total_bytes(std::uint32_t n) { return core::line_bytes + sizeof(Cell) * n; }
+};
+
+/// One direction between this PE and another, as this PE sees it.
+struct Endpoint {
+    Channel* channel = nullptr;
+    std::uint32_t cells = 0;    ///< sent or received on it, ever
+    std::uint32_t taken = 0;    ///< sender: as last looked at
+    bool broken = false;        ///< an operation ended by an error halfway through a message
+    std::uint64_t blocked = 0;  ///< the sweep of a group in which an earlier message could not end
+};
+
+/// All channels of this PE in one team.
+class Messages final : public core::TeamAttachment {
+  public:
+    /// The team's; made when first asked for.
+    static Messages& of(core::TeamState& team);
+    explicit Messages(core::TeamState& team);
+    void release() noexcept override;
+
+    Endpoint& sender(int pe) { return senders_[static_cast<std::size_t>(pe)]; }
+    Endpoint& receiver(int pe) { return receivers_[static_cast<std::size_t>(pe)]; }
+    /// Makes the channel to `pe` known to it. Throws Error(out_of_memory).
+    void open(int pe);
+    /// True once `pe` has made its channel to this PE.
+    bool find(int pe);
+    std::uint32_t ring() const { return ring_; }
+    core::TeamState& team() { return team_; }
+
+  private:
+    using Entry = std::atomic<std::uint64_t>;  ///< arena offset + 1 of a channel
+
+    core::TeamState& team_;
+    std::uint32_t ring_;  ///< cells in a channel
+    std::mutex mutex_;
+    Entry* outbox_ = nullptr;  ///< one entry a member, in this PE's arena
+    std::vector<Endpoint> senders_, receivers_;
+};
+
+/// One send or receive on its way.
+class Transfer {
+  public:
+    enum class Progress { stuck, moved, done };
+
+    Transfer(Messages& messages, void* data, std::size_t bytes, int pe, bool is_send);
+    /// Moves what can be moved now.
+    Progress advance();
+    bool done() const { return done_; }
+    bool is_send() const { return is_send_; }
+    int world_pe() const { return messages_->team().world_pe(pe_); }
+    Endpoint& endpoint() const { return is_send_ ? messages_->sender(pe_) : messages_->receiver(pe_); }
+    /// An error ended the call: what stands half in the channel cannot be taken up again.
+    void abandon() {
+        if (begun_ && !done_) endpoint().broken = true;
+    }
+    /// Throws Error(shape_mismatch) if the message had another size than the receiver's buffer.
+    void check_size() const;
+
+  private:
+    Progress send();
+    Progress receive();
+    void check_usable() const;
+
+    Messages* messages_;
+    char* data_;
+    std::size_t bytes_;
+    int pe_;
+    bool is_send_;
+    bool begun_ = false;
+    bool done_ = false;
+    std::size_t moved_ = 0;
+    std::uint64_t message_bytes_ = 0;  ///< receiver: what the sender says
+};
+
+}  // namespace atl::collective

@@ -1,0 +1,192 @@
+// send and recv: order, sizes, groups that could deadlock one by one, mismatches, and partners that end.
+#include "support/pe_threads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace atl::testing {
+namespace {
+
+std::vector<int> numbers(std::size_t count, int from) {
+    std::vector<int> values(count);
+    std::iota(values.begin(), values.end(), from);
+    return values;
+}
+
+class Messages : public ::testing::TestWithParam<int> {};
+
+TEST_P(Messages, AroundTheRingInOrder) {
+    run_pes(GetParam(), [](Job& job) {
+        const int right = (job.my_pe() + 1) % job.n_pes();
+        const int left = (job.my_pe() + job.n_pes() - 1) % job.n_pes();
+        for (const std::size_t count : {0u, 1u, 12u, 1020u, 1021u, 5000u, 60'000u}) {
+            const auto mine = numbers(count, 100 * job.my_pe());
+            std::vector<int> got(count);
+            MessageGroup group(job.world());
+            for (int k = 0; k < 3; ++k) group.send_bytes(mine.data(), count * sizeof(int), right);
+            for (int k = 0; k < 3; ++k) group.recv_bytes(got.data(), count * sizeof(int), left);
+            group.run();
+            EXPECT_EQ(got, numbers(count, 100 * left));
+        }
+    });
+}
+
+TEST_P(Messages, PairsOneWay) {
+    run_pes(GetParam(), [](Job& job) {
+        const int partner = job.my_pe() ^ 1;
+        if (partner >= job.n_pes()) return;
+        for (int i = 0; i < 400; ++i) {
+            const auto count = static_cast<std::size_t>(i * 13 % 1500);
+            std::vector<int> data = numbers(count, i);
+            if ((job.my_pe() + i) % 2 == 0)
+                job.world().send(std::span<const int>(data), partner);
+            else {
+                std::fill(data.begin(), data.end(), -1);
+                job.world().recv(std::span(data), partner);
+                ASSERT_EQ(data, numbers(count, i));
+            }
+        }
+    });
+}
+
+TEST_P(Messages, BothSendFirst) {
+    run_pes(GetParam(), [](Job& job) {
+        const int n = job.n_pes();
+        constexpr std::size_t count = 100'000;  // more than a channel holds
+        const auto mine = numbers(count, job.my_pe());
+        std::vector<std::vector<int>> got(static_cast<std::size_t>(n), std::vector<int>(count));
+        MessageGroup group(job.world());
+        for (int pe = 0; pe < n; ++pe) group.send_bytes(mine.data(), count * sizeof(int), pe);
+        for (int pe = n - 1; pe >= 0; --pe)
+            group.recv_bytes(got[static_cast<std::size_t>(pe)].data(), count * sizeof(int), pe);
+        group.run();
+        for (int pe = 0; pe < n; ++pe) EXPECT_EQ(got[static_cast<std::size_t>(pe)], numbers(count, pe));
+        group.run();  // empty now, and reusable
+    });
+}
+
+TEST_P(Messages, DifferingSizesAreNamedAndTheStreamGoesOn) {
+    run_pes(GetParam(), [](Job& job) {
+        const int n = job.n_pes();
+        const int right = (job.my_pe() + 1) % n;
+        const int left = (job.my_pe() + n - 1) % n;
+        for (const std::size_t other :
+             {std::size_t{0}, std::size_t{39}, std::size_t{41}, std::size_t{30'000}}) {
+            const auto mine = numbers(10'000, job.my_pe());
+            std::vector<int> got(10'000, -1);
+            MessageGroup group(job.world());
+            group.send_bytes(mine.data(), 40, right);
+            group.recv_bytes(got.data(), other, left);
+            try {
+                group.run();
+                ADD_FAILURE() << "not noticed";
+            } catch (const Error& error) {
+                EXPECT_EQ(error.code(), ErrorCode::shape_mismatch);
+                const std::string text = error.what();
+                EXPECT_NE(text.find("40 bytes"), std::string::npos) << text;
+                EXPECT_NE(text.find(std::to_string(other)), std::string::npos) << text;
+            }
+            EXPECT_EQ(got[0], -1);
+            group.send_bytes(mine.data(), 40'000, right);
+            group.recv_bytes(got.data(), 40'000, left);
+            group.run();
+            EXPECT_EQ(got, numbers(10'000, left));
+        }
+    });
+}
+
+TEST_P(Messages, TeamsHaveChannelsOfTheirOwn) {
+    run_pes(GetParam(), [](Job& job) {
+        for (int round = 0; round < 30; ++round) {
+            const Team team = job.world().split(job.my_pe() % 2, -job.my_pe());
+            const int n = team.n_pes();
+            std::vector<int> got(static_cast<std::size_t>(n), -1);
+            MessageGroup group(team);
+            const int mine = job.my_pe() + round;
+            for (int pe = 0; pe < n; ++pe) {
+                group.send_bytes(&mine, sizeof mine, pe);
+                group.recv_bytes(&got[static_cast<std::size_t>(pe)], sizeof mine, pe);
+            }
+            group.run();
+            for (int pe = 0; pe < n; ++pe)
+                EXPECT_EQ(got[static_cast<std::size_t>(pe)], team.world_pe(pe) + round);
+            Team done = team;
+            done.destroy();
+            EXPECT_THROW(done.send_bytes(&mine, sizeof mine, 0), Error);
+        }
+    });
+}
+
+TEST_P(Messages, MisuseIsNamed) {
+    run_pes(GetParam(), [](Job& job) {
+        int value = 0;
+        EXPECT_THROW(job.world().send_bytes(&value, 4, job.n_pes()), Error);
+        EXPECT_THROW(job.world().recv_bytes(&value, 4, -1), Error);
+        job.world().sync();
+    });
+}
+
+TEST_P(Messages, ATimeoutBeforeAnythingMovedLeavesTheStreamUsable) {
+    ThreadJobOptions options;
+    options.wait_timeout_s = 0.01;
+    run_pes(
+        1,
+        [](Job& job) {
+            int value = 5, got = 0;
+            try {
+                job.world().recv_bytes(&got, sizeof got, 0);
+                ADD_FAILURE() << "received from nobody";
+            } catch (const Error& error) {
+                EXPECT_EQ(error.code(), ErrorCode::timeout);
+                EXPECT_NE(std::string(error.what()).find("recv"), std::string::npos) << error.what();
+            }
+            job.world().send_bytes(&value, sizeof value, 0);
+            job.world().recv_bytes(&got, sizeof got, 0);
+            EXPECT_EQ(got, 5);
+            // Half sent: the rest can never be told from the next message, so the pair is refused from then
+            // on.
+            const std::vector<char> large(1 << 20);
+            EXPECT_THROW(job.world().send_bytes(large.data(), large.size(), 0), Error);
+            try {
+                job.world().send_bytes(&value, sizeof value, 0);
+                ADD_FAILURE() << "a broken stream was used";
+            } catch (const Error& error) {
+                EXPECT_NE(std::string(error.what()).find("out of step"), std::string::npos) << error.what();
+            }
+        },
+        options);
+}
+
+TEST_P(Messages, AnEndedPartnerIsNamed) {
+    if (GetParam() == 1) GTEST_SKIP() << "no partner";
+    ThreadJobOptions options;
+    options.finalize = false;
+    run_pes(
+        GetParam(),
+        [](Job& job) {
+            int value = 3;
+            if (job.my_pe() == 1) {
+                job.world().send_bytes(&value, sizeof value, 0);
+                return;
+            }
+            value = 0;
+            if (job.my_pe() == 0) {
+                job.world().recv_bytes(&value, sizeof value, 1);
+                EXPECT_EQ(value, 3);
+            }
+            try {
+                job.world().recv_bytes(&value, sizeof value, 1);
+                ADD_FAILURE() << "received from nobody";
+            } catch (const Error& error) {
+                EXPECT_EQ(error.code(), ErrorCode::pe_died);
+                EXPECT_NE(std::string(error.what()).find("PE 1"), std::string::npos) << error.what();
+            }
+        },
+        options);
+}
+
+INSTANTIATE_TEST_SUITE_P(Pes, Messages, ::testing::ValuesIn(pe_counts));
+
+}  // namespace
+}  // namespace atl::testing
