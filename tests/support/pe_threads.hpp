@@ -20,6 +20,7 @@ struct ThreadJobOptions {
     common::CheckLevel check = common::CheckLevel::all;
     std::string transport = "auto";
     double wait_timeout_s = 60;
+    std::string algorithms;  ///< as ATOLL_COLLECTIVE
     bool finalize = true;
 };
 
@@ -31,6 +32,7 @@ inline void run_pes(int n, const std::function<void(Job&)>& body, const ThreadJo
     settings.check = options.check;
     settings.transport = options.transport;
     settings.wait_timeout_s = options.wait_timeout_s;
+    settings.algorithms = options.algorithms;
     const auto layout = heap::layout_for(options.heap_bytes);
     const auto hub = bootstrap::create_hub(n, layout.stride() * static_cast<std::size_t>(n));
     std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n));

@@ -1,0 +1,84 @@
+// alltoall and alltoalls: block j of PE i becomes block i of PE j.
+#include "atoll/error.hpp"
+#include "atoll/team.hpp"
+#include "collective/arguments.hpp"
+#include "collective/sources.hpp"
+
+namespace atl {
+
+namespace collective {
+namespace {
+
+void alltoall_line(State& state, char* dst, const void* src, std::size_t block) {
+    const auto n = static_cast<std::size_t>(state.n_pes());
+    const LineData mine(src, n * block);
+    state.team().exchange("alltoall", mine.bytes, n * block);
+    for (int i = 0; i < state.n_pes(); ++i)
+        copy_bytes(dst + static_cast<std::size_t>(i) * block,
+                   state.team().exchanged(i) + static_cast<std::size_t>(state.my_pe()) * block, block);
+}
+
+/// Runs `take(i, range of my block of member i)` for all members, the neighbour first.
+template <class Take> void read_my_block(State& state, Sources& sources, Take take) {
+    sources.run([&] {
+        for (int k = 1; k <= state.n_pes(); ++k) {
+            const int i = (state.my_pe() + k) % state.n_pes();
+            take(i, sources.at(i, static_cast<std::size_t>(state.my_pe())), sources.length(i));
+        }
+    });
+}
+
+void alltoall_read(State& state, char* dst, const void* src, std::size_t block, bool staged) {
+    const auto n = static_cast<std::size_t>(state.n_pes());
+    Sources sources(state, "alltoall", {.data = src, .blocks = n, .block_bytes = block, .staged = staged});
+    read_my_block(state, sources, [&](int i, const char* from, std::size_t bytes) {
+        copy_bytes(dst + static_cast<std::size_t>(i) * block + sources.lo(), from, bytes);
+    });
+}
+
+}  // namespace
+}  // namespace collective
+
+void Team::alltoall_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const {
+    using namespace collective;
+    State& state = State::of(this->state());
+    check_call(state, "alltoall", src_bytes);
+    check_size("alltoall", "dst", dst_bytes, src_bytes);
+    const std::size_t block = src_bytes / static_cast<std::size_t>(state.n_pes());
+    if (block * static_cast<std::size_t>(state.n_pes()) != src_bytes)
+        throw Error(ErrorCode::shape_mismatch,
+                    "alltoall: src has " + std::to_string(src_bytes) + " bytes, which do not divide into " +
+                        std::to_string(state.n_pes()) + " blocks, one for each PE of " + state.team().name() +
+                        ".");
+    char* to = static_cast<char*>(dst);
+    switch (const Algorithm algorithm = state.choose(Collective::alltoall, block, src_bytes)) {
+        case Algorithm::line:
+            return alltoall_line(state, to, src, block);
+        default:
+            return alltoall_read(state, to, src, block, algorithm == Algorithm::staged);
+    }
+}
+
+void Team::alltoalls_bytes(void* dst, const void* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride,
+                           std::size_t count, std::size_t element_bytes) const {
+    using namespace collective;
+    State& state = State::of(this->state());
+    const std::size_t block = count * element_bytes;
+    check_call(state, "alltoalls", block);
+    if (dst_stride < 1 || src_stride < 1) detail::throw_stride(dst_stride, src_stride);
+    // Packed into staging: others read whole lines, whatever the strides.
+    Sources sources(state, "alltoalls",
+                    {.data = src,
+                     .blocks = static_cast<std::size_t>(state.n_pes()),
+                     .block_bytes = block,
+                     .staged = true,
+                     .element_bytes = element_bytes,
+                     .stride = src_stride});
+    read_my_block(state, sources, [&](int i, const char* from, std::size_t bytes) {
+        char* to = static_cast<char*>(dst) +
+                   static_cast<std::ptrdiff_t>(static_cast<std::size_t>(i) * block) * dst_stride;
+        scatter_strided(to, from, element_bytes, dst_stride, sources.lo(), bytes);
+    });
+}
+
+}  // namespace atl

@@ -1,0 +1,87 @@
+// fcollect and collect: everybody gets everybody's block.
+#include <string>
+
+#include "atoll/error.hpp"
+#include "atoll/team.hpp"
+#include "collective/arguments.hpp"
+#include "collective/sources.hpp"
+
+namespace atl {
+
+namespace collective {
+namespace {
+
+void fcollect_line(State& state, char* dst, const void* src, std::size_t bytes) {
+    const LineData mine(src, bytes);
+    state.team().exchange("fcollect", mine.bytes, bytes);
+    for (int i = 0; i < state.n_pes(); ++i)
+        copy_bytes(dst + static_cast<std::size_t>(i) * bytes, state.team().exchanged(i), bytes);
+}
+
+void fcollect_read(State& state, char* dst, const void* src, std::size_t bytes, bool staged) {
+    Sources sources(state, "fcollect", {.data = src, .block_bytes = bytes, .staged = staged});
+    sources.run([&] {
+        // Starting with the neighbour, so that not all read the same PE's memory at once.
+        for (int k = 1; k <= state.n_pes(); ++k) {
+            const int i = (state.my_pe() + k) % state.n_pes();
+            copy_bytes(dst + static_cast<std::size_t>(i) * bytes + sources.lo(), sources.at(i, 0),
+                       sources.length(i));
+        }
+    });
+}
+
+/// Where the blocks of the members begin, and behind the last one their total.
+std::vector<std::size_t> block_offsets(const State& state, const Sources& sources) {
+    std::vector<std::size_t> offsets(static_cast<std::size_t>(state.n_pes()) + 1);
+    for (int i = 0; i < state.n_pes(); ++i)
+        offsets[static_cast<std::size_t>(i) + 1] =
+            offsets[static_cast<std::size_t>(i)] + sources.block_bytes(i);
+    return offsets;
+}
+
+}  // namespace
+}  // namespace collective
+
+void Team::fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const {
+    using namespace collective;
+    State& state = State::of(this->state());
+    check_call(state, "fcollect", src_bytes);
+    check_size("fcollect", "dst", dst_bytes, times(src_bytes, state.n_pes()));
+    char* to = static_cast<char*>(dst);
+    switch (const Algorithm algorithm = state.choose(Collective::fcollect, src_bytes, src_bytes)) {
+        case Algorithm::line:
+            return fcollect_line(state, to, src, src_bytes);
+        default:
+            return fcollect_read(state, to, src, src_bytes, algorithm == Algorithm::staged);
+    }
+}
+
+std::size_t Team::collect_bytes(void* dst, std::size_t dst_bytes, const void* src,
+                                std::size_t src_bytes) const {
+    using namespace collective;
+    State& state = State::of(this->state());
+    // Sizes may differ, so nothing but the call itself is compared. Whether a PE stages is its own choice.
+    check_call(state, "collect", 0);
+    const bool staged = state.choose(Collective::collect, src_bytes, SIZE_MAX) == Algorithm::staged;
+    Sources sources(state, "collect", {.data = src, .block_bytes = src_bytes, .staged = staged});
+    sources.meet();
+    const std::vector<std::size_t> offsets = block_offsets(state, sources);
+    // Who has no room takes part to the end all the same: the others need it.
+    const bool fits = offsets.back() <= dst_bytes;
+    do {
+        for (int k = 1; k <= state.n_pes() && fits; ++k) {
+            const int i = (state.my_pe() + k) % state.n_pes();
+            copy_bytes(static_cast<char*>(dst) + offsets[static_cast<std::size_t>(i)] + sources.lo(),
+                       sources.at(i, 0), sources.length(i));
+        }
+    } while (sources.next_piece());
+    sources.finish();
+    if (!fits)
+        throw Error(ErrorCode::shape_mismatch, "collect: dst has " + std::to_string(dst_bytes) +
+                                                   " bytes, the PEs of " + state.team().name() + " sent " +
+                                                   std::to_string(offsets.back()) +
+                                                   " in all; pass a larger dst.");
+    return offsets.back();
+}
+
+}  // namespace atl

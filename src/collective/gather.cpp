@@ -1,0 +1,88 @@
+// gather and scatter: blocks of all to one PE, and back.
+#include "atoll/team.hpp"
+#include "collective/arguments.hpp"
+#include "collective/sources.hpp"
+
+namespace atl {
+
+namespace collective {
+namespace {
+
+void gather_line(State& state, char* dst, const void* src, std::size_t bytes, int root) {
+    const LineData mine(src, bytes);
+    state.team().exchange("gather", mine.bytes, bytes);
+    if (state.my_pe() != root) return;
+    for (int i = 0; i < state.n_pes(); ++i)
+        copy_bytes(dst + static_cast<std::size_t>(i) * bytes, state.team().exchanged(i), bytes);
+}
+
+void gather_read(State& state, char* dst, const void* src, std::size_t bytes, int root, bool staged) {
+    Sources sources(state, "gather", {.data = src, .block_bytes = bytes, .staged = staged});
+    sources.run([&] {
+        for (int i = 0; i < state.n_pes() && state.my_pe() == root; ++i)
+            copy_bytes(dst + static_cast<std::size_t>(i) * bytes + sources.lo(), sources.at(i, 0),
+                       sources.length(i));
+    });
+}
+
+void scatter_line(State& state, char* dst, const void* src, std::size_t bytes, int root) {
+    const std::size_t all = bytes * static_cast<std::size_t>(state.n_pes());
+    const LineData mine(src, state.my_pe() == root ? all : 0);
+    state.team().exchange("scatter", mine.bytes, all);
+    const unsigned char* line = state.my_pe() == root ? mine.bytes : state.team().exchanged(root);
+    copy_bytes(dst, line + static_cast<std::size_t>(state.my_pe()) * bytes, bytes);
+}
+
+void scatter_read(State& state, char* dst, const void* src, std::size_t bytes, int root, bool staged) {
+    const auto me = static_cast<std::size_t>(state.my_pe());
+    const bool is_root = state.my_pe() == root;
+    Sources sources(state, "scatter",
+                    {.data = src,
+                     .blocks = static_cast<std::size_t>(state.n_pes()),
+                     .block_bytes = bytes,
+                     .contributes = is_root,
+                     .staged = staged});
+    sources.run([&] {
+        if (!is_root) copy_bytes(dst + sources.lo(), sources.at(root, me), sources.length(root));
+    });
+    const char* my_block = static_cast<const char*>(src) + me * bytes;
+    if (is_root && dst != my_block) copy_bytes(dst, my_block, bytes);
+}
+
+}  // namespace
+}  // namespace collective
+
+void Team::gather_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
+                        int root) const {
+    using namespace collective;
+    State& state = State::of(this->state());
+    check_call(state, "gather", src_bytes, root);
+    check_root(state, root);
+    if (state.my_pe() == root) check_size("gather", "dst", dst_bytes, times(src_bytes, state.n_pes()));
+    char* to = static_cast<char*>(dst);
+    switch (const Algorithm algorithm = state.choose(Collective::gather, src_bytes, src_bytes)) {
+        case Algorithm::line:
+            return gather_line(state, to, src, src_bytes, root);
+        default:
+            return gather_read(state, to, src, src_bytes, root, algorithm == Algorithm::staged);
+    }
+}
+
+void Team::scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
+                         int root) const {
+    using namespace collective;
+    State& state = State::of(this->state());
+    check_call(state, "scatter", dst_bytes, root);
+    check_root(state, root);
+    const std::size_t all = times(dst_bytes, state.n_pes());
+    if (state.my_pe() == root) check_size("scatter", "src", src_bytes, all);
+    char* to = static_cast<char*>(dst);
+    switch (const Algorithm algorithm = state.choose(Collective::scatter, dst_bytes, all)) {
+        case Algorithm::line:
+            return scatter_line(state, to, src, dst_bytes, root);
+        default:
+            return scatter_read(state, to, src, dst_bytes, root, algorithm == Algorithm::staged);
+    }
+}
+
+}  // namespace atl

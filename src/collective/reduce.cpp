@@ -1,0 +1,98 @@
+// Reductions whose result goes to all PEs, or to one. All algorithms fold in PE order, so all give the same
+// bits.
+#include "atoll/team.hpp"
+#include "collective/arguments.hpp"
+#include "collective/fold.hpp"
+#include "collective/slices.hpp"
+#include "collective/sources.hpp"
+
+namespace atl {
+
+namespace collective {
+namespace {
+
+/// A reduction as its algorithms see it; `root` is -1 when everybody gets the result.
+struct Reduction {
+    const char* operation;
+    void* dst;
+    const void* src;
+    std::size_t bytes;
+    Kernel kernel;
+    int root = -1;
+
+    bool wanted_by(int pe) const { return root < 0 || root == pe; }
+};
+
+void reduce_line(State& state, const Reduction& r) {
+    const LineData mine(r.src, r.bytes);
+    core::TeamState& team = state.team();
+    team.exchange(r.operation, mine.bytes, r.bytes);
+    if (!r.wanted_by(state.my_pe()) || r.bytes == 0) return;
+    alignas(16) unsigned char result[core::exchange_bytes];
+    std::memcpy(result, team.exchanged(0), r.bytes);
+    for (int i = 1; i < state.n_pes(); ++i) r.kernel(result, result, team.exchanged(i), r.bytes);
+    std::memcpy(r.dst, result, r.bytes);
+}
+
+/// Who wants the result folds everybody's staged source.
+void reduce_staged(State& state, const Reduction& r) {
+    Sources sources(state, r.operation, {.data = r.src, .block_bytes = r.bytes, .staged = true});
+    sources.run([&] {
+        if (r.wanted_by(state.my_pe()))
+            fold_to(
+                r.kernel, state.n_pes(), [&](int i) { return sources.at(i, 0); }, sources.length(0),
+                static_cast<char*>(r.dst) + sources.lo());
+    });
+}
+
+void reduce_slices(State& state, const Reduction& r) {
+    Slices slices(state, r.operation,
+                  {.src = r.src, .dst = r.dst, .bytes = r.bytes, .wants_result = r.wanted_by(state.my_pe())});
+    slices.run([&](std::size_t lo, std::size_t hi) {
+        FoldBlock block;
+        for (; lo < hi; lo += fold_block) {
+            const std::size_t bytes = std::min(fold_block, hi - lo);
+            fold_block_to(
+                r.kernel, state.n_pes(), [&](int i) { return slices.source(i); }, lo, bytes, block.bytes,
+                block);
+            for (int i = 0; i < state.n_pes(); ++i)
+                if (r.wanted_by(i)) std::memcpy(slices.target(i) + lo, block.bytes, bytes);
+        }
+    });
+}
+
+void run(State& state, Collective collective, const Reduction& r) {
+    switch (state.choose(collective, r.bytes, r.bytes)) {
+        case Algorithm::line:
+            return reduce_line(state, r);
+        case Algorithm::staged:
+            return reduce_staged(state, r);
+        default:
+            return reduce_slices(state, r);
+    }
+}
+
+}  // namespace
+}  // namespace collective
+
+void Team::reduce_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op) const {
+    using namespace collective;
+    State& state = State::of(this->state());
+    const std::size_t bytes = count * size_of(type);
+    check_call(state, "reduce", bytes, -1, static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(op));
+    run(state, Collective::reduce, {"reduce", dst, src, bytes, kernel_for(type, op)});
+}
+
+void Team::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, std::size_t count, DType type,
+                            ReduceOp op, int root) const {
+    using namespace collective;
+    State& state = State::of(this->state());
+    const std::size_t bytes = count * size_of(type);
+    check_call(state, "reduce_to", bytes, root, static_cast<std::uint64_t>(type),
+               static_cast<std::uint64_t>(op));
+    check_root(state, root);
+    if (state.my_pe() == root) check_size("reduce_to", "dst", dst_count, count, "elements");
+    run(state, Collective::reduce_to, {"reduce_to", dst, src, bytes, kernel_for(type, op), root});
+}
+
+}  // namespace atl

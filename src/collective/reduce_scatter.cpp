@@ -1,0 +1,61 @@
+#include "atoll/team.hpp"
+#include "collective/arguments.hpp"
+#include "collective/fold.hpp"
+#include "collective/sources.hpp"
+
+namespace atl {
+
+namespace collective {
+namespace {
+
+void reduce_scatter_line(State& state, void* dst, const void* src, std::size_t block, const Kernel& kernel) {
+    const std::size_t all = block * static_cast<std::size_t>(state.n_pes());
+    const std::size_t at = block * static_cast<std::size_t>(state.my_pe());
+    const LineData mine(src, all);
+    core::TeamState& team = state.team();
+    team.exchange("reduce_scatter", mine.bytes, all);
+    if (block == 0) return;
+    alignas(16) unsigned char result[core::exchange_bytes];
+    std::memcpy(result, team.exchanged(0) + at, block);
+    for (int i = 1; i < state.n_pes(); ++i) kernel(result, result, team.exchanged(i) + at, block);
+    std::memcpy(dst, result, block);
+}
+
+void reduce_scatter_read(State& state, void* dst, const void* src, std::size_t block, const Kernel& kernel,
+                         bool staged) {
+    const auto n = static_cast<std::size_t>(state.n_pes());
+    const auto me = static_cast<std::size_t>(state.my_pe());
+    const auto* begin = static_cast<const char*>(src);
+    // In place: the others must not read what this PE is about to overwrite.
+    staged |= dst < begin + n * block && begin < static_cast<char*>(dst) + block;
+    Sources sources(state, "reduce_scatter",
+                    {.data = src, .blocks = n, .block_bytes = block, .staged = staged});
+    sources.run([&] {
+        fold_to(
+            kernel, state.n_pes(), [&](int i) { return sources.at(i, me); }, sources.length(0),
+            static_cast<char*>(dst) + sources.lo());
+    });
+}
+
+}  // namespace
+}  // namespace collective
+
+void Team::reduce_scatter_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,
+                                 DType type, ReduceOp op) const {
+    using namespace collective;
+    State& state = State::of(this->state());
+    const std::size_t block = dst_count * size_of(type);
+    check_call(state, "reduce_scatter", block, -1, static_cast<std::uint64_t>(type),
+               static_cast<std::uint64_t>(op));
+    check_size("reduce_scatter", "src", src_count, times(dst_count, state.n_pes()), "elements");
+    const Kernel kernel = kernel_for(type, op);
+    switch (const Algorithm algorithm =
+                state.choose(Collective::reduce_scatter, block, times(block, state.n_pes()))) {
+        case Algorithm::line:
+            return reduce_scatter_line(state, dst, src, block, kernel);
+        default:
+            return reduce_scatter_read(state, dst, src, block, kernel, algorithm == Algorithm::staged);
+    }
+}
+
+}  // namespace atl

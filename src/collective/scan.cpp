@@ -1,0 +1,97 @@
+// Prefix reductions: PE i gets the fold over PEs 0 … i, or, exclusive, 0 … i - 1.
+#include "atoll/error.hpp"
+#include "atoll/team.hpp"
+#include "collective/arguments.hpp"
+#include "collective/fold.hpp"
+#include "collective/slices.hpp"
+#include "collective/sources.hpp"
+
+namespace atl {
+
+namespace collective {
+namespace {
+
+struct Scan {
+    void* dst;
+    const void* src;
+    std::size_t bytes;
+    Kernel kernel;
+    bool inclusive;
+
+    /// How many members' sources PE `pe` folds. None: the neutral element of a sum, zero.
+    int folds(int pe) const { return inclusive ? pe + 1 : pe; }
+};
+
+void scan_line(State& state, const Scan& s) {
+    const LineData mine(s.src, s.bytes);
+    core::TeamState& team = state.team();
+    team.exchange("scan", mine.bytes, s.bytes);
+    if (s.bytes == 0) return;
+    alignas(16) unsigned char result[core::exchange_bytes] = {};
+    const int n = s.folds(state.my_pe());
+    if (n > 0) std::memcpy(result, team.exchanged(0), s.bytes);
+    for (int i = 1; i < n; ++i) s.kernel(result, result, team.exchanged(i), s.bytes);
+    std::memcpy(s.dst, result, s.bytes);
+}
+
+void scan_staged(State& state, const Scan& s) {
+    Sources sources(state, "scan", {.data = s.src, .block_bytes = s.bytes, .staged = true});
+    sources.run([&] {
+        const int n = s.folds(state.my_pe());
+        char* to = static_cast<char*>(s.dst) + sources.lo();
+        if (sources.length(0) == 0) return;
+        if (n == 0)
+            std::memset(to, 0, sources.length(0));
+        else
+            fold_to(
+                s.kernel, n, [&](int i) { return sources.at(i, 0); }, sources.length(0), to);
+    });
+}
+
+/// One block of all prefixes: the running fold goes to each target after that PE's source was read.
+void scan_block(State& state, const Scan& s, Slices& slices, std::size_t at, std::size_t bytes) {
+    FoldBlock running, next;
+    FoldBlock *now = &running, *then = &next;
+    std::memset(now->bytes, 0, bytes);
+    for (int i = 0; i < state.n_pes(); ++i) {
+        if (i == 0)
+            std::memcpy(then->bytes, slices.source(0) + at, bytes);
+        else
+            s.kernel(then->bytes, now->bytes, slices.source(i) + at, bytes);
+        std::memcpy(slices.target(i) + at, s.inclusive ? then->bytes : now->bytes, bytes);
+        std::swap(now, then);
+    }
+}
+
+void scan_slices(State& state, const Scan& s) {
+    Slices slices(state, "scan", {.src = s.src, .dst = s.dst, .bytes = s.bytes});
+    slices.run([&](std::size_t lo, std::size_t hi) {
+        for (; lo < hi; lo += fold_block) scan_block(state, s, slices, lo, std::min(fold_block, hi - lo));
+    });
+}
+
+}  // namespace
+}  // namespace collective
+
+void Team::scan_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op,
+                       bool inclusive) const {
+    using namespace collective;
+    State& state = State::of(this->state());
+    const std::size_t bytes = count * size_of(type);
+    check_call(state, inclusive ? "inscan" : "exscan", bytes, -1, static_cast<std::uint64_t>(type),
+               static_cast<std::uint64_t>(op));
+    if (!inclusive && op != ReduceOp::sum)
+        throw Error(ErrorCode::invalid_argument,
+                    "An exclusive scan is defined for sum only: its first PE gets 0.");
+    const Scan scan{dst, src, bytes, kernel_for(type, op), inclusive};
+    switch (state.choose(Collective::scan, bytes, bytes)) {
+        case Algorithm::line:
+            return scan_line(state, scan);
+        case Algorithm::staged:
+            return scan_staged(state, scan);
+        default:
+            return scan_slices(state, scan);
+    }
+}
+
+}  // namespace atl

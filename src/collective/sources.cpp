@@ -1,0 +1,123 @@
+#include "collective/sources.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "atoll/detail/context_base.hpp"
+#include "atoll/error.hpp"
+
+namespace atl::collective {
+
+namespace {
+
+/// A piece of one of `blocks` blocks in half a staging buffer: whole cache lines, so whole elements of every
+/// type.
+std::size_t staged_piece(std::size_t blocks) {
+    return half_bytes / std::max<std::size_t>(blocks, 1) / core::line_bytes * core::line_bytes;
+}
+
+/// Calls `copy(address in the strided block, position in the packed one, bytes)` for each element or part of
+/// one.
+template <class Copy>
+void for_elements(std::size_t element_bytes, std::ptrdiff_t stride, std::size_t lo, std::size_t length,
+                  Copy copy) {
+    for (std::size_t done = 0; done < length;) {
+        const std::size_t inside = (lo + done) % element_bytes;
+        const std::size_t bytes = std::min(element_bytes - inside, length - done);
+        const auto element = static_cast<std::ptrdiff_t>((lo + done) / element_bytes);
+        copy(element * stride * static_cast<std::ptrdiff_t>(element_bytes) +
+                 static_cast<std::ptrdiff_t>(inside),
+             done, bytes);
+        done += bytes;
+    }
+}
+
+}  // namespace
+
+void gather_strided(char* dst, const char* block, std::size_t element_bytes, std::ptrdiff_t stride,
+                    std::size_t lo, std::size_t length) {
+    for_elements(element_bytes, stride, lo, length,
+                 [&](std::ptrdiff_t at, std::size_t packed, std::size_t n) {
+                     std::memcpy(dst + packed, block + at, n);
+                 });
+}
+
+void scatter_strided(char* block, const char* src, std::size_t element_bytes, std::ptrdiff_t stride,
+                     std::size_t lo, std::size_t length) {
+    for_elements(element_bytes, stride, lo, length,
+                 [&](std::ptrdiff_t at, std::size_t packed, std::size_t n) {
+                     std::memcpy(block + at, src + packed, n);
+                 });
+}
+
+Sources::Sources(State& state, const char* operation, const Source& mine, std::uint64_t extra)
+    : state_(state), operation_(operation), mine_(mine), piece_(staged_piece(mine.blocks)) {
+    my_line_.block_bytes = mine.block_bytes;
+    my_line_.extra = extra;
+    if (!mine.contributes || mine.block_bytes == 0) {
+        my_line_.kind = Kind::none;
+    } else if (!mine.staged && state.reachable(mine.data, mine.blocks * mine.block_bytes)) {
+        my_line_.kind = Kind::in_place;
+        my_line_.offset = state.offset_of(mine.data);
+    } else if (char* staging = state.staging()) {
+        my_line_.kind = Kind::staged;
+        my_line_.offset = state.offset_of(staging);
+        my_line_.half = static_cast<std::uint32_t>(state.next_half());
+        copy_in();
+    } else {
+        my_line_.kind = Kind::no_room;
+    }
+}
+
+void Sources::copy_in() {
+    char* half = state_.staging() + ((my_line_.half + turn_) & 1) * half_bytes;
+    if (lo_ >= mine_.block_bytes) return;
+    const std::size_t bytes = std::min(piece_, mine_.block_bytes - lo_);
+    for (std::size_t k = 0; k < mine_.blocks; ++k) {
+        const char* block = static_cast<const char*>(mine_.data);
+        if (mine_.element_bytes != 0) {
+            block += static_cast<std::ptrdiff_t>(k * mine_.block_bytes) * mine_.stride;
+            gather_strided(half + k * piece_, block, mine_.element_bytes, mine_.stride, lo_, bytes);
+        } else {
+            detail::copy_for_reader(half + k * piece_, block + k * mine_.block_bytes + lo_, bytes,
+                                    state_.job().settings().nontemporal_bytes);
+        }
+    }
+}
+
+void Sources::meet() {
+    static_assert(sizeof(Line) <= core::exchange_bytes);
+    state_.team().exchange(operation_, &my_line_, sizeof my_line_);
+    bool staged = false;
+    for (int i = 0; i < state_.n_pes(); ++i) {
+        const Line& theirs = line(i);
+        if (theirs.kind == Kind::no_room)
+            throw Error(ErrorCode::out_of_memory, std::string(operation_) +
+                                                      " found no room for staging in the arena of PE " +
+                                                      std::to_string(state_.team().world_pe(i)) +
+                                                      "; pass symmetric arrays, destroy teams that are no "
+                                                      "longer used, or raise ATOLL_HEAP_SIZE.");
+        staged |= theirs.kind == Kind::staged;
+        in_place_ |= theirs.kind == Kind::in_place;
+        if (theirs.kind != Kind::none) end_ = std::max(end_, static_cast<std::size_t>(theirs.block_bytes));
+    }
+    if (!staged) piece_ = end_;
+}
+
+bool Sources::next_piece() {
+    lo_ += piece_;
+    if (lo_ >= end_) return false;
+    ++turn_;
+    if (my_line_.kind == Kind::staged) {
+        state_.next_half();
+        copy_in();
+    }
+    state_.team().sync(operation_);
+    return true;
+}
+
+void Sources::finish() {
+    if (in_place_) state_.team().sync(operation_);
+}
+
+}  // namespace atl::collective

@@ -1,0 +1,89 @@
+// Reading what the other members passed: in place where it is symmetric, else from their staging memory,
+// piece by piece.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "collective/state.hpp"
+
+namespace atl::collective {
+
+/// This PE's source: `blocks` blocks, of which every piece has the same range.
+struct Source {
+    const void* data = nullptr;
+    std::size_t blocks = 1;
+    std::size_t block_bytes = 0;
+    bool contributes = true;  ///< false: nobody reads it
+    bool staged = false;      ///< goes through staging wherever it stands
+    /// Elements of a block lie so far apart (alltoalls; then it is staged). 0: a block is contiguous.
+    std::size_t element_bytes = 0;
+    std::ptrdiff_t stride = 1;
+};
+
+/// Use: construct, `run(body)` once. While `body` runs, `at(i, k)` is range [lo, lo + length(i)) of block k
+/// of member i. If nothing was staged all is one piece.
+class Sources {
+  public:
+    /// `extra` is told to the others.
+    Sources(State& state, const char* operation, const Source& mine, std::uint64_t extra = 0);
+
+    /// Meets, runs `body` for every piece, and returns when this PE's source may be reused.
+    template <class Body> void run(Body&& body) {
+        meet();
+        do body();
+        while (next_piece());
+        finish();
+    }
+
+    /// The parts of `run`, for those that look at what others passed before they read.
+    void meet();
+    bool next_piece();
+    void finish();
+
+    std::size_t lo() const { return lo_; }
+    std::size_t length(int member) const {
+        const std::size_t bytes = line(member).block_bytes;
+        return bytes <= lo_ ? 0 : std::min(bytes - lo_, piece_);
+    }
+    const char* at(int member, std::size_t block) const {
+        const Line& theirs = line(member);
+        if (theirs.kind == Kind::in_place)
+            return state_.at(member, theirs.offset) + block * theirs.block_bytes + lo_;
+        return state_.at(member, theirs.offset) + ((theirs.half + turn_) & 1) * half_bytes + block * piece_;
+    }
+    std::size_t block_bytes(int member) const { return line(member).block_bytes; }
+    std::uint64_t extra(int member) const { return line(member).extra; }
+
+  private:
+    enum class Kind : std::uint32_t { none, in_place, staged, no_room };
+    struct Line {
+        std::uint64_t offset;
+        std::uint64_t block_bytes;
+        std::uint64_t extra;
+        Kind kind;
+        std::uint32_t half;
+    };
+    const Line& line(int member) const {
+        return *reinterpret_cast<const Line*>(state_.team().exchanged(member));
+    }
+    void copy_in();
+
+    State& state_;
+    const char* operation_;
+    Source mine_;
+    Line my_line_{};
+    std::size_t piece_;  ///< of every block
+    std::size_t lo_ = 0;
+    std::size_t end_ = 0;     ///< of the longest block
+    std::uint32_t turn_ = 0;  ///< pieces done
+    bool in_place_ = false;   ///< some member's source is read in place
+};
+
+/// Copies [lo, lo + length) of a block whose elements lie `stride` apart to `dst`, without gaps; and back.
+void gather_strided(char* dst, const char* block, std::size_t element_bytes, std::ptrdiff_t stride,
+                    std::size_t lo, std::size_t length);
+void scatter_strided(char* block, const char* src, std::size_t element_bytes, std::ptrdiff_t stride,
+                     std::size_t lo, std::size_t length);
+
+}  // namespace atl::collective

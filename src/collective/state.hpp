@@ -1,0 +1,67 @@
+// What collectives keep for a member of a team: the choice of algorithms and staging memory that the others
+// can reach.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "collective/table.hpp"
+#include "core/job_state.hpp"
+#include "core/team_state.hpp"
+
+namespace atl::collective {
+
+/// Staging memory comes in two halves that alternate from use to use. A half is written again two uses later,
+/// when its owner has met all members once more: by then they have finished reading it. So what is staged
+/// needs no meeting at the end of a collective.
+inline constexpr std::size_t half_bytes = 256 * 1024;
+
+class State {
+  public:
+    /// The state of this PE as a member of `team`, made on first use.
+    static State& of(core::TeamState& team);
+
+    explicit State(core::TeamState& team);
+    ~State();
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+
+    core::TeamState& team() const { return team_; }
+    core::JobState& job() const { return job_; }
+    int my_pe() const { return team_.my_pe(); }
+    int n_pes() const { return team_.n_pes(); }
+    bool crowded() const { return team_.crowded(); }
+
+    Algorithm choose(Collective collective, std::size_t bytes, std::size_t line_bytes) const {
+        return choices_.choose(collective, bytes, line_bytes, team_.crowded());
+    }
+
+    /// Others can reach [p, p + bytes).
+    bool reachable(const void* p, std::size_t bytes) const { return job_.window().holds(p, bytes); }
+    /// Where `p`, which others can reach, stands in this PE's slot.
+    std::uint64_t offset_of(const void* p) const {
+        return static_cast<std::uint64_t>(static_cast<const char*>(p) - job_.window().mine);
+    }
+    /// What stands at `offset` of a member's slot.
+    char* at(int member, std::uint64_t offset) const {
+        return static_cast<char*>(job_.arena_address(team_.world_pe(member), offset));
+    }
+
+    /// This PE's staging memory, null when there is no room for it in the arena.
+    char* staging() noexcept;
+    /// The half that the next use takes: 0 or 1.
+    int next_half() { return half_ ^= 1; }
+
+    /// For two-sided messages, which keep their channels apart from staging.
+    std::shared_ptr<void> messages;
+
+  private:
+    core::TeamState& team_;
+    core::JobState& job_;
+    Choices choices_;
+    char* staging_ = nullptr;
+    int half_ = 0;
+};
+
+}  // namespace atl::collective

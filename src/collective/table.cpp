@@ -1,0 +1,166 @@
+#include "collective/table.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "atoll/error.hpp"
+#include "core/control.hpp"
+
+namespace atl::collective {
+namespace {
+
+using enum Algorithm;
+
+constexpr const char* collective_names[] = {"broadcast", "fcollect", "collect",   "alltoall",       "gather",
+                                            "scatter",   "reduce",   "reduce_to", "reduce_scatter", "scan"};
+constexpr const char* algorithm_names[] = {"line", "staged", "pull", "push", "slices"};
+
+/// One line of the table: from which size on, where every PE has a core and where PEs are more than cores.
+struct Entry {
+    Collective collective;
+    Algorithm algorithm;
+    std::size_t from_with_cores;
+    std::size_t from_crowded;
+};
+
+constexpr std::size_t never = SIZE_MAX;
+constexpr std::size_t KiB = 1024;
+
+// Measured in docs/collectives.md. Of the lines whose size is reached, the last one counts.
+constexpr Entry table[] = {
+    {Collective::broadcast, line, 0, 0},
+    {Collective::broadcast, staged, 0, 0},
+    {Collective::broadcast, pull, 16 * KiB, 16 * KiB},
+
+    {Collective::fcollect, line, 0, 0},
+    {Collective::fcollect, staged, 0, 0},
+    {Collective::fcollect, pull, 16 * KiB, 16 * KiB},
+
+    {Collective::collect, staged, 0, 0},
+    {Collective::collect, pull, 16 * KiB, 16 * KiB},
+
+    {Collective::alltoall, line, 0, 0},
+    {Collective::alltoall, staged, 0, 0},
+    {Collective::alltoall, pull, 16 * KiB, 16 * KiB},
+
+    {Collective::gather, line, 0, 0},
+    {Collective::gather, staged, 0, 0},
+    {Collective::gather, pull, 16 * KiB, 16 * KiB},
+
+    {Collective::scatter, line, 0, 0},
+    {Collective::scatter, staged, 0, 0},
+    {Collective::scatter, pull, 16 * KiB, 16 * KiB},
+
+    {Collective::reduce, line, 0, 0},
+    {Collective::reduce, staged, 0, 0},
+    {Collective::reduce, slices, 16 * KiB, 4 * KiB},
+
+    {Collective::reduce_to, line, 0, 0},
+    {Collective::reduce_to, staged, 0, 0},
+    {Collective::reduce_to, slices, 16 * KiB, 4 * KiB},
+
+    {Collective::reduce_scatter, line, 0, 0},
+    {Collective::reduce_scatter, staged, 0, 0},
+    {Collective::reduce_scatter, pull, 16 * KiB, 16 * KiB},
+
+    {Collective::scan, line, 0, 0},
+    {Collective::scan, staged, 0, 0},
+    {Collective::scan, slices, 16 * KiB, 4 * KiB},
+};
+
+bool can(Algorithm algorithm, std::size_t line_bytes) {
+    return algorithm != line || line_bytes <= core::exchange_bytes;
+}
+
+bool has(Collective collective, Algorithm algorithm) {
+    return std::any_of(std::begin(table), std::end(table), [&](const Entry& entry) {
+        return entry.collective == collective && entry.algorithm == algorithm;
+    });
+}
+
+[[noreturn]] void refuse(const std::string& text, const std::string& sentence) {
+    throw Error(ErrorCode::settings, "ATOLL_COLLECTIVE=" + text + " cannot be read: " + sentence);
+}
+
+std::string list(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text;
+}
+
+Collective collective_named(const std::string& text, std::string_view name) {
+    const auto* found = std::find(std::begin(collective_names), std::end(collective_names), name);
+    if (found == std::end(collective_names))
+        refuse(text, "\"" + std::string(name) + "\" is none of " +
+                         list({std::begin(collective_names), std::end(collective_names)}) + ".");
+    return static_cast<Collective>(found - collective_names);
+}
+
+Algorithm algorithm_named(const std::string& text, Collective collective, std::string_view name) {
+    std::vector<std::string> good;
+    for (const Algorithm algorithm : algorithms_of(collective)) {
+        if (name == name_of(algorithm)) return algorithm;
+        good.emplace_back(name_of(algorithm));
+    }
+    refuse(text, std::string(name_of(collective)) + " goes by " + list(good) + ", not by \"" +
+                     std::string(name) + "\".");
+}
+
+std::size_t size_named(const std::string& text, std::string_view digits) {
+    std::size_t bytes = 0;
+    const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
+    if (error != std::errc{} || rest != digits.data() + digits.size())
+        refuse(text, "\"" + std::string(digits) + "\" is not a number of bytes.");
+    return bytes;
+}
+
+}  // namespace
+
+Choices::Choices(const std::string& text) {
+    for (std::string_view rest = text; !rest.empty();) {
+        const std::string_view item = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(item.size() + 1, rest.size()));
+        const std::size_t equals = item.find('=');
+        if (equals == std::string_view::npos)
+            refuse(text,
+                   "expected COLLECTIVE[:BYTES]=ALGORITHM, such as broadcast:65536=push,reduce=slices.");
+        const std::string_view left = item.substr(0, equals);
+        const std::size_t colon = left.find(':');
+        Wish wish{};
+        wish.collective = collective_named(text, left.substr(0, colon));
+        wish.algorithm = algorithm_named(text, wish.collective, item.substr(equals + 1));
+        if (colon != std::string_view::npos) wish.from_bytes = size_named(text, left.substr(colon + 1));
+        wishes_.push_back(wish);
+    }
+}
+
+Algorithm Choices::choose(Collective collective, std::size_t bytes, std::size_t line_bytes,
+                          bool crowded) const {
+    Algorithm chosen = staged;
+    std::size_t reached = 0;
+    for (const Entry& entry : table) {
+        if (entry.collective != collective || !can(entry.algorithm, line_bytes)) continue;
+        const std::size_t from = crowded ? entry.from_crowded : entry.from_with_cores;
+        // Equal sizes: the earlier line, so that `line` goes before `staged` where it can.
+        if (bytes < from || (from == reached && chosen == line)) continue;
+        chosen = entry.algorithm;
+        reached = from;
+    }
+    for (const Wish& wish : wishes_)
+        if (wish.collective == collective && bytes >= wish.from_bytes && can(wish.algorithm, line_bytes))
+            chosen = wish.algorithm;
+    return chosen;
+}
+
+std::vector<Algorithm> algorithms_of(Collective collective) {
+    std::vector<Algorithm> all;
+    for (const Algorithm algorithm : {line, staged, pull, push, slices})
+        if (has(collective, algorithm)) all.push_back(algorithm);
+    return all;
+}
+
+const char* name_of(Collective collective) { return collective_names[static_cast<int>(collective)]; }
+const char* name_of(Algorithm algorithm) { return algorithm_names[static_cast<int>(algorithm)]; }
+
+}  // namespace atl::collective

@@ -1,0 +1,155 @@
+// What the suites of collectives share: teams of several shapes, arguments in several kinds of memory, values
+// whose fold depends on its order.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "support/pe_threads.hpp"
+
+namespace atl::testing {
+
+/// Where an argument stands: on every PE in the heap, on none, or on every other one (and at differing
+/// offsets).
+enum class Memory { heap, ordinary, mixed };
+inline const std::vector<Memory> memories = {Memory::heap, Memory::ordinary, Memory::mixed};
+
+/// An array of `count` elements that is symmetric or not. Construction and destruction are collective.
+template <class T> class Argument {
+  public:
+    Argument(Job& job, Memory memory, std::size_t count)
+        : heap_(job, count + 64), ordinary_(new T[count + 64]()) {
+        const bool symmetric = memory == Memory::heap || (memory == Memory::mixed && job.my_pe() % 2 == 0);
+        const std::size_t shift = memory == Memory::mixed ? static_cast<std::size_t>(job.my_pe()) * 3 : 0;
+        span_ = {(symmetric ? heap_.data() : ordinary_.get()) + shift, count};
+    }
+    std::span<T> span() const { return span_; }
+    std::span<const T> view() const { return span_; }
+    T* begin() const { return span_.data(); }
+    T& operator[](std::size_t i) const { return span_[i]; }
+    std::size_t size() const { return span_.size(); }
+
+  private:
+    SymmetricArray<T> heap_;
+    std::unique_ptr<T[]> ordinary_;
+    std::span<T> span_;
+};
+
+/// Element i of PE `pe` in round `round`: small enough that products stay finite, and rounding shows the
+/// order of a fold.
+template <class T> T value(int pe, std::size_t i, int round = 0) {
+    const auto x = static_cast<unsigned>(pe * 7919 + static_cast<int>(i % 100003) * 31 + round * 101 + 17);
+    const unsigned hash = x * 2654435761u >> 8;
+    if constexpr (std::is_same_v<T, bool>)
+        return hash & 1;
+    else if constexpr (std::is_integral_v<T>)
+        return static_cast<T>(hash * 0x9e3779b97f4a7c15ull >> 7);
+    else if constexpr (std::is_floating_point_v<T>)
+        return static_cast<T>(0.5 + static_cast<double>(hash % 100000) / 77777.0);
+    else
+        return T(value<typename T::value_type>(pe, i, round),
+                 value<typename T::value_type>(pe + 50, i, round));
+}
+
+template <class T> void fill(const Argument<T>& argument, int pe, int round = 0) {
+    for (std::size_t i = 0; i < argument.size(); ++i) argument[i] = value<T>(pe, i, round);
+}
+
+/// a op b as the language says it, element by element.
+template <class T> T apply(ReduceOp op, T a, T b) {
+    if constexpr (std::is_same_v<T, bool>) {
+        return op == ReduceOp::bit_and ? a && b : op == ReduceOp::bit_or ? a || b : a != b;
+    } else if constexpr (std::is_integral_v<T>) {
+        using U = std::make_unsigned_t<T>;
+        const auto x = static_cast<unsigned long long>(static_cast<U>(a)),
+                   y = static_cast<unsigned long long>(static_cast<U>(b));
+        switch (op) {
+            case ReduceOp::sum:
+                return static_cast<T>(x + y);
+            case ReduceOp::prod:
+                return static_cast<T>(x * y);
+            case ReduceOp::min:
+                return b < a ? b : a;
+            case ReduceOp::max:
+                return a < b ? b : a;
+            case ReduceOp::bit_and:
+                return static_cast<T>(x & y);
+            case ReduceOp::bit_or:
+                return static_cast<T>(x | y);
+            default:
+                return static_cast<T>(x ^ y);
+        }
+    } else if constexpr (std::is_floating_point_v<T>) {
+        return op == ReduceOp::sum    ? a + b
+               : op == ReduceOp::prod ? a * b
+               : op == ReduceOp::min  ? std::min(a, b)
+                                      : std::max(a, b);
+    } else {
+        return op == ReduceOp::sum ? a + b : a * b;
+    }
+}
+
+template <class T> std::vector<ReduceOp> ops_of() {
+    using enum ReduceOp;
+    if constexpr (std::is_same_v<T, bool>)
+        return {bit_and, bit_or, bit_xor};
+    else if constexpr (std::is_integral_v<T>)
+        return {sum, prod, min, max, bit_and, bit_or, bit_xor};
+    else if constexpr (std::is_floating_point_v<T>)
+        return {sum, prod, min, max};
+    else
+        return {sum, prod};
+}
+
+/// Element i of the fold over team PEs 0 … last, where team PE p filled its array as `pe_of(p)`.
+template <class T>
+T folded(ReduceOp op, int last, std::size_t i, int round, const std::function<int(int)>& pe_of) {
+    T result = value<T>(pe_of(0), i, round);
+    for (int p = 1; p <= last; ++p) result = apply(op, result, value<T>(pe_of(p), i, round));
+    return result;
+}
+
+/// Bits that matter are equal: padding of long double does not.
+template <class T> bool same_bits(const T& a, const T& b) {
+    return std::memcmp(&a, &b, std::is_same_v<T, long double> ? 10 : sizeof(T)) == 0;
+}
+
+struct NamedTeam {
+    std::string name;
+    Team team;
+};
+
+/// The world and teams made from it, as far as this PE is a member of them.
+inline std::vector<NamedTeam> some_teams(Job& job) {
+    std::vector<NamedTeam> teams = {{"world", job.world()}};
+    const int n = job.n_pes();
+    const auto add = [&](const char* name, Team team) {
+        if (team) teams.push_back({name, std::move(team)});
+    };
+    add("every other", job.world().split_strided(0, n > 1 ? 2 : 1, (n + 1) / 2));
+    add("reversed", job.world().split_strided(n - 1, n > 1 ? -1 : 1, n));
+    add("by color", job.world().split(job.my_pe() % 3 == 2 ? 1 : 0, (job.my_pe() * 5) % n));
+    return teams;
+}
+
+/// Runs `body` at all PE counts with ATOLL_COLLECTIVE = `algorithms`.
+inline void run_everywhere(const std::string& algorithms, const std::function<void(Job&)>& body,
+                           std::size_t heap_bytes = std::size_t{64} << 20,
+                           common::CheckLevel check = common::CheckLevel::args) {
+    for (const int n : pe_counts) {
+        SCOPED_TRACE("PEs " + std::to_string(n) + ", algorithms " + algorithms);
+        ThreadJobOptions options;
+        options.heap_bytes = heap_bytes;
+        options.check = check;
+        options.algorithms = algorithms;
+        options.wait_timeout_s = 20;
+        run_pes(n, body, options);
+    }
+}
+
+}  // namespace atl::testing
