@@ -16,7 +16,6 @@ fingerprint() {
         find python -name '*.py*' -not -path '*/__pycache__/*' | sort
     } | sha256sum
 }
-[ -f python/atoll/__init__.py ] || exit 0   # a checkout without the Python part
 now=$(fingerprint)
 if [ "$now" != "$(cat .venv/atoll.fingerprint 2>/dev/null)" ]; then
     step "package into .venv" "$python" -m pip install --disable-pip-version-check --no-build-isolation --no-deps \
