@@ -162,10 +162,10 @@ def overloads(table: Table) -> str:
 
 def files(table: Table) -> dict[str, str]:
     out: dict[str, str] = {
-        "include/atoll/generated/shmem_prototypes.h": prototypes(table, ""),
-        "include/atoll/generated/pshmem_prototypes.h": prototypes(table, "p"),
-        "include/atoll/generated/shmem_generics.h": generics(table),
-        "include/atoll/generated/shmem_overloads.hpp": overloads(table),
+        "include/atoll/shmem/prototypes.h": prototypes(table, ""),
+        "include/atoll/shmem/pshmem_prototypes.h": prototypes(table, "p"),
+        "include/atoll/shmem/generics.h": generics(table),
+        "include/atoll/shmem/overloads.hpp": overloads(table),
     }
     share = -(-len(table.functions) // THUNK_FILES)
     for i in range(THUNK_FILES):

@@ -1,0 +1,31 @@
+/* What the generated declarations of shmem.h need of each language: C99, C11, C17, C++11 and later. */
+#ifndef ATOLL_SHMEM_LANGUAGE_H
+#define ATOLL_SHMEM_LANGUAGE_H
+
+#if defined(__cplusplus)
+#include <complex>
+#define ATOLL_SHMEM_NORETURN __attribute__((noreturn))
+#define ATOLL_SHMEM_COMPLEXF std::complex<float>
+#define ATOLL_SHMEM_COMPLEXD std::complex<double>
+#else
+#define ATOLL_SHMEM_COMPLEXF float _Complex
+#define ATOLL_SHMEM_COMPLEXD double _Complex
+#if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define ATOLL_SHMEM_NORETURN _Noreturn
+#else
+#define ATOLL_SHMEM_NORETURN __attribute__((noreturn))
+#endif
+/* What a generic looks at: the first and the second of its arguments. */
+#define ATOLL_SHMEM_FIRST(...) ATOLL_SHMEM_FIRST_(__VA_ARGS__, 0)
+#define ATOLL_SHMEM_FIRST_(first, ...) first
+#define ATOLL_SHMEM_SECOND(...) ATOLL_SHMEM_SECOND_(__VA_ARGS__, 0, 0)
+#define ATOLL_SHMEM_SECOND_(first, second, ...) second
+#define ATOLL_SHMEM_FIFTH(a, b, c, d, e, ...) e
+/* A generic on a type that the specification does not name calls this, which no argument list fits. */
+struct atoll_shmem_unsupported {
+    int unused;
+};
+extern void atoll_shmem_unsupported_type(struct atoll_shmem_unsupported, struct atoll_shmem_unsupported);
+#endif
+
+#endif

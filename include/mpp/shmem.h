@@ -1,0 +1,2 @@
+/* Deprecated place of shmem.h. */
+#include "../shmem.h"

@@ -1,0 +1,2 @@
+/* Deprecated place of shmemx.h. */
+#include "../shmemx.h"
