@@ -1,0 +1,60 @@
+// shmemx.h: by hand, since there are few.
+#include "shmem/templates.hpp"
+#include "shmemx.h"
+
+namespace atl::shmem {
+const std::string& remembered_error() noexcept;
+
+template <class T>
+static int sum_reduce_scatter(const char* name, shmem_team_t team, T* dest, const T* source, std::size_t n) {
+    return status({name, SHMEM_CTX_INVALID}, [&] {
+        const Team& t = team_of(team);
+        t.reduce_scatter_erased(dest, n, source, n * static_cast<std::size_t>(t.n_pes()), dtype<T>, ReduceOp::sum);
+    });
+}
+}  // namespace atl::shmem
+
+using atl::shmem::Call;
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+void shmemx_float_atomic_add(float* dest, float value, int pe) {
+    atl::shmem::atomic_add(Call{"shmemx_float_atomic_add", SHMEM_CTX_DEFAULT}, dest, value, pe);
+}
+void shmemx_double_atomic_add(double* dest, double value, int pe) {
+    atl::shmem::atomic_add(Call{"shmemx_double_atomic_add", SHMEM_CTX_DEFAULT}, dest, value, pe);
+}
+float shmemx_float_atomic_fetch_add(float* dest, float value, int pe) {
+    return atl::shmem::atomic_fetch_add(Call{"shmemx_float_atomic_fetch_add", SHMEM_CTX_DEFAULT}, dest, value, pe);
+}
+double shmemx_double_atomic_fetch_add(double* dest, double value, int pe) {
+    return atl::shmem::atomic_fetch_add(Call{"shmemx_double_atomic_fetch_add", SHMEM_CTX_DEFAULT}, dest, value, pe);
+}
+int shmemx_int_sum_reduce_scatter(shmem_team_t team, int* dest, const int* source, size_t nreduce) {
+    return atl::shmem::sum_reduce_scatter("shmemx_int_sum_reduce_scatter", team, dest, source, nreduce);
+}
+int shmemx_long_sum_reduce_scatter(shmem_team_t team, long* dest, const long* source, size_t nreduce) {
+    return atl::shmem::sum_reduce_scatter("shmemx_long_sum_reduce_scatter", team, dest, source, nreduce);
+}
+int shmemx_float_sum_reduce_scatter(shmem_team_t team, float* dest, const float* source, size_t nreduce) {
+    return atl::shmem::sum_reduce_scatter("shmemx_float_sum_reduce_scatter", team, dest, source, nreduce);
+}
+int shmemx_double_sum_reduce_scatter(shmem_team_t team, double* dest, const double* source, size_t nreduce) {
+    return atl::shmem::sum_reduce_scatter("shmemx_double_sum_reduce_scatter", team, dest, source, nreduce);
+}
+int shmemx_team_split(shmem_team_t parent, int color, int key, shmem_team_t* team) {
+    *team = SHMEM_TEAM_INVALID;
+    if (parent == SHMEM_TEAM_INVALID) return -1;
+    return atl::shmem::status({"shmemx_team_split", SHMEM_CTX_INVALID}, [&] {
+        atl::Team made = atl::shmem::team_of(parent).split(color, key);
+        if (!made) return;
+        auto* object = new atl::shmem::TeamObject;
+        object->team = std::move(made);
+        *team = reinterpret_cast<shmem_team_t>(object);
+    });
+}
+const char* shmemx_last_error(void) { return atl::shmem::remembered_error().c_str(); }
+
+}  // extern "C"
+#pragma GCC visibility pop

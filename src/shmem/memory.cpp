@@ -1,0 +1,59 @@
+// The symmetric heap by OpenSHMEM's names: NULL where it has no room, and the block stays when realloc has none.
+#include "shmem/front.hpp"
+#include "shmem/hand.hpp"
+
+namespace atl::shmem {
+
+namespace {
+
+Job& job_for(const char* name) {
+    if (!front.job) fail_not_initialized(name);
+    return *front.job;
+}
+
+/// Full heaps give null, on every PE alike; other errors end the job.
+template <class Body>
+void* null_when_full(const char* name, Body&& body) {
+    const Call call{name, SHMEM_CTX_INVALID};
+    Job& job = job_for(name);
+    try {
+        return body(job);
+    } catch (const Error& error) {
+        remember_error(error.what());
+        if (error.code() == ErrorCode::out_of_memory) return nullptr;
+        fail(call, error.what());
+    } catch (...) {
+        fail(call);
+    }
+}
+
+}  // namespace
+
+void* malloc(std::size_t bytes) {
+    return null_when_full("shmem_malloc", [&](Job& job) { return job.malloc(bytes); });
+}
+
+void free(void* block) {
+    guarded({"shmem_free", SHMEM_CTX_INVALID}, [&] { job_for("shmem_free").free(block); });
+}
+
+void* realloc(void* block, std::size_t bytes) {
+    return null_when_full("shmem_realloc", [&](Job& job) { return job.realloc(block, bytes); });
+}
+
+void* align(std::size_t alignment, std::size_t bytes) {
+    return null_when_full("shmem_align", [&](Job& job) { return job.align(alignment, bytes); });
+}
+
+void* malloc_with_hints(std::size_t bytes, long hints) {
+    return null_when_full("shmem_malloc_with_hints", [&](Job& job) {
+        const AllocationHints wanted{(hints & SHMEM_MALLOC_ATOMICS_REMOTE) != 0, (hints & SHMEM_MALLOC_SIGNAL_REMOTE) != 0};
+        return job.allocate(bytes, 0, wanted).address;
+    });
+}
+
+void* calloc(std::size_t count, std::size_t bytes) {
+    return null_when_full("shmem_calloc", [&](Job& job) { return job.calloc(count, bytes); });
+}
+
+}  // namespace atl::shmem
