@@ -30,6 +30,9 @@ void register_all(nb::module_& module) {
     register_signals(m);
     register_waits(m);
     register_sync(m);
+    register_messages(module);
+    register_lock(module);
+    register_mailbox(module);
 }
 
 }  // namespace
