@@ -1,9 +1,9 @@
 #include "bootstrap/store_server.hpp"
 
-#include <poll.h>
-#include <sys/socket.h>
 #include <algorithm>
 #include <cstdio>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include "bootstrap/fail.hpp"
 #include "bootstrap/host_segment.hpp"

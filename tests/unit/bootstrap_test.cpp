@@ -234,6 +234,15 @@ int free_port() {
     return ntohs(address.sin_port);
 }
 
+/// PE 0 can listen there, plainly; for others nobody does.
+bool is_free(int port, int pe) {
+    if (pe == 0) return static_cast<bool>(bind_plainly(port));
+    const common::Fd fd(::socket(AF_INET, SOCK_STREAM, 0));
+    const sockaddr_in address = loopback(port);
+    return ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
+           errno == ECONNREFUSED;
+}
+
 void set_torchrun(int pe, int n_pes, int port) {
     ::setenv("RANK", std::to_string(pe).c_str(), 1);
     ::setenv("WORLD_SIZE", std::to_string(n_pes).c_str(), 1);
@@ -249,10 +258,9 @@ TEST(Tcp, ConnectsAndLeavesThePortFree) {
             [&](int pe) {
                 set_torchrun(pe, 3, port);
                 const auto bootstrap = choose({}, quick());
-                // Whoever has left init finds the port free: for PE 0's torch to listen, for the others not
-                // to meet us.
-                const common::Fd bound = bind_plainly(port);
-                const std::string free = bound || pe != 0 ? "free " : "taken ";
+                // Whoever has left init finds nobody there: PE 0's torch may listen, the others' do not meet
+                // us.
+                const std::string free = is_free(port, pe) ? "free " : "taken ";
                 bootstrap->fence();
                 return free + std::string(bootstrap->name()) + " " + exercise(*bootstrap);
             },
