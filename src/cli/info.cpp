@@ -1,12 +1,12 @@
 // `atoll info`: what this build is, how it is set up, and what the machine offers.
-#include <dlfcn.h>
-#include <glob.h>
-#include <sys/resource.h>
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <dlfcn.h>
+#include <glob.h>
 #include <iostream>
 #include <string>
+#include <sys/resource.h>
 #include <vector>
 
 #include <CLI/CLI.hpp>
