@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -146,6 +147,20 @@ TEST(UniqueId, NamesDifferentNumbersOfPes) {
         run_forked(2, [&](int pe) { return exercise(*create_unique_id(quick(), id, pe, 2 + pe)); });
     for (const Outcome& outcome : outcomes)
         expect_named(outcome, {"PE 1 of 3", "PE 0 was told that there are 2"});
+}
+
+TEST(UniqueId, SaysThatDescriptorsRanOut) {
+    const std::string id = get_unique_id();
+    constexpr int many = 32;
+    const auto outcomes = run_forked(many, [&](int pe) {
+        if (pe == 0) {
+            const rlimit few{20, 20};
+            ::setrlimit(RLIMIT_NOFILE, &few);
+        }
+        return exercise(*create_unique_id(quick(), id, pe, many));
+    });
+    for (const Outcome& outcome : outcomes)
+        expect_named(outcome, {"descriptor for each of the 32 PEs", "ulimit -n"});
 }
 
 TEST(UniqueId, TwoPe0s) {
