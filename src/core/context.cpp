@@ -84,9 +84,11 @@ std::uint64_t AtomicOps::atomic_erased(AtomicOp op, DType type, void* dst, std::
 }
 
 std::size_t WaitOps::next_start(std::size_t n) noexcept {
-    // One counter a thread: which word a search starts at matters for fairness only.
-    static thread_local std::size_t turn = 0;
-    return n == 0 ? 0 : turn++ % n;
+    // Steps of the golden section: they visit all starts soon and alike, also when every second or third step
+    // is taken by another wait of this thread, as a plain counter's would not.
+    static thread_local std::uint64_t turn = 0;
+    turn += 0x9e3779b97f4a7c15u;
+    return static_cast<std::size_t>((static_cast<unsigned __int128>(turn) * n) >> 64);
 }
 
 }  // namespace detail

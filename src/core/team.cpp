@@ -48,7 +48,7 @@ int Team::translate_pe(int pe, const Team& other) const {
 Team Team::split_strided(int start, int stride, int size) const {
     core::TeamState& parent = state();
     parent.check_alive();
-    const int last = start + stride * (size - 1);
+    const std::int64_t last = start + std::int64_t{stride} * (std::int64_t{size} - 1);
     const bool valid = size >= 1 && start >= 0 && start < parent.n_pes() && last >= 0 &&
                        last < parent.n_pes() && (stride != 0 || size == 1);
     if (!valid) {
