@@ -10,9 +10,10 @@ namespace atl {
 
 namespace core {
 
-ContextState::ContextState(JobState& job, TeamState& team, const ContextOptions& options, bool is_default)
-    : job_(job), team_(team), options_(options), transport_(job.shared_transport()) {
-    if (transport_ && !is_default) id_ = transport_->create_context();
+ContextState::ContextState(JobState& job, TeamState& team, const ContextOptions& options,
+                           std::shared_ptr<TeamState> held)
+    : job_(job), team_(team), held_(std::move(held)), options_(options), transport_(job.shared_transport()) {
+    if (transport_ && (held_ || team.number() != 0)) id_ = transport_->create_context();
 }
 
 ContextState::~ContextState() {

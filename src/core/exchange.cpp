@@ -13,13 +13,21 @@
 
 namespace atl::core {
 
-
 void TeamState::exchange(const char* operation, const void* mine, std::size_t bytes) {
     check_alive();
     const std::uint32_t epoch = ++exchange_epoch_;
     ExchangeLine& line = member(my_pe_).exchange[epoch & 1];
     std::memcpy(line.data, mine, bytes);
     if (n_pes() == 1) return;
+    try {
+        meet(operation, line, epoch);
+    } catch (...) {
+        broken_ = true;  // others may have read this PE's line already
+        throw;
+    }
+}
+
+void TeamState::meet(const char* operation, ExchangeLine& line, std::uint32_t epoch) {
     if (!crowded_) {
         set_flag(line.flag, epoch);
         wait_exchange_lines(operation, epoch);

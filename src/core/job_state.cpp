@@ -23,7 +23,7 @@ JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common
     segment_ = bootstrap_->host_segment();
     try {
         join();
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
         // The others would wait for this PE; they hear why it does not come.
         segment_.board.abort(pe_, 1, error.what());
         bootstrap_->abort(1, error.what());
@@ -99,6 +99,11 @@ void JobState::make_world() {
 void JobState::finalize() {
     if (ended_) throw Error(ErrorCode::not_initialized, "finalize was called on a job that has ended.");
     world_state().context().quiet();
+    if (world_state().broken()) {
+        common::warn("PE " + std::to_string(pe_) +
+                     " leaves without waiting for the others: an earlier collective ended here by an error.");
+        return announce(false);
+    }
     world_state().sync("finalize");
     announce(true);
 }

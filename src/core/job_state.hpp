@@ -89,6 +89,7 @@ class JobState {
     [[noreturn]] void throw_exhausted(std::size_t bytes, std::size_t align) const;
     void reclaim_dropped();
     void release_block(std::size_t offset);
+    template <class Check> std::size_t checked_alike(const char* operation, Check&& check);
     std::size_t checked_block(const void* block, const char* operation) const;
 
     common::Settings settings_;

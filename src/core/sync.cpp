@@ -32,10 +32,15 @@ void TeamState::sync(const char* operation) {
     check_alive();
     ++sync_epoch_;
     if (n_pes() == 1) return;
-    if (crowded_)
-        sync_counted(operation);
-    else
-        sync_rounds(operation);
+    try {
+        if (crowded_)
+            sync_counted(operation);
+        else
+            sync_rounds(operation);
+    } catch (...) {
+        broken_ = true;  // this PE has arrived and cannot take that back
+        throw;
+    }
 }
 
 void TeamState::sync_rounds(const char* operation) {

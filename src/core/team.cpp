@@ -92,7 +92,7 @@ void Team::destroy() { state().destroy(); }
 
 Context Team::create_context(const ContextOptions& options) const {
     state().check_alive();
-    return Context(std::make_shared<core::ContextState>(state().job(), state(), options, false));
+    return Context(std::make_shared<core::ContextState>(state().job(), state(), options, state_));
 }
 
 const Context& Team::context() const { return state().context(); }

@@ -55,6 +55,7 @@ class TeamState {
     void check_alive() const;
     void destroy();
     bool destroyed() const { return destroyed_; }
+    bool broken() const { return broken_; }
 
     // ---- meeting (sync.cpp, exchange.cpp)
     // ---------------------------------------------------------------------------
@@ -82,6 +83,7 @@ class TeamState {
     std::once_flag messages_once;
 
   private:
+    void meet(const char* operation, ExchangeLine& line, std::uint32_t epoch);
     void sync_rounds(const char* operation);
     void sync_counted(const char* operation);
     static int missing_at_sync(const void* team, int* pes, int most);
@@ -99,6 +101,7 @@ class TeamState {
     bool owns_control_;
     bool crowded_ = false;
     bool destroyed_ = false;
+    bool broken_ = false;  ///< a meeting ended by an error: the members no longer count alike
     std::uint32_t sync_epoch_ = 0;
     std::uint32_t exchange_epoch_ = 0;
     Context context_;
