@@ -109,12 +109,12 @@ char* element_at(PyArrayObject* array, Py_ssize_t index) noexcept;
 /// One element of a symmetric array, by `index=` (null: the first).
 inline char* symmetric_element(const Spec& spec, const char* which, PyArrayObject* array, PyObject* index, bool writes) {
     if (writes && !(PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE)) [[unlikely]] fail_read_only(spec, which, array);
-    char* element = PyArray_BYTES(array);
-    if (index != nullptr || PyArray_NDIM(array) != 1 || PyArray_DIMS(array)[0] == 0) {
-        const Py_ssize_t i = index ? integer(spec, "index", index) : 0;
-        element = element_at(array, i);
-        if (element == nullptr) [[unlikely]] fail_index(spec, which, array, i);
-    }
+    const Py_ssize_t i = index == nullptr ? 0 : small_integer(spec, "index", index);
+    char* element = nullptr;
+    if (PyArray_NDIM(array) == 1 && static_cast<std::size_t>(i) < static_cast<std::size_t>(PyArray_DIMS(array)[0])) [[likely]]
+        element = PyArray_BYTES(array) + i * PyArray_STRIDES(array)[0];
+    else element = element_at(array, i);
+    if (element == nullptr) [[unlikely]] fail_index(spec, which, array, i);
     check_symmetric(spec, which, array, element, item_bytes(array));
     return element;
 }

@@ -10,21 +10,29 @@ namespace {
 
 Spec empty_spec, free_spec, is_symmetric_spec, peer_spec, global_view_spec, addr_spec, pe_accessible_spec;
 
-struct Dims {
-    PyArray_Dims dims{nullptr, 0};
-    explicit Dims(PyObject* shape) {
-        if (!PyArray_IntpConverter(shape, &dims)) throw Raised{};
+/// A shape: one integer, or a sequence of them.
+struct Shape {
+    npy_intp dims[NPY_MAXDIMS];
+    int nd = 0;
+
+    explicit Shape(PyObject* shape) {
+        const bool one = PyIndex_Check(shape);
+        const Ref items(one ? PyTuple_Pack(1, shape) : PySequence_Tuple(shape));
+        for (Py_ssize_t i = 0; i < PyTuple_Size(items.get()); ++i) add(PyTuple_GetItem(items.get(), i));
     }
-    ~Dims() { PyDimMem_FREE(dims.ptr); }
+    void add(PyObject* length) {
+        if (nd == NPY_MAXDIMS) fail(ErrorCode::shape_mismatch, "NumPy's arrays have at most %d axes.", NPY_MAXDIMS);
+        dims[nd++] = integer(empty_spec, "a length of the shape", length);
+    }
 };
 
-std::size_t checked_bytes(const Dims& shape, PyArray_Descr* descr) {
+std::size_t checked_bytes(const Shape& shape, PyArray_Descr* descr) {
     std::size_t bytes = static_cast<std::size_t>(PyDataType_ELSIZE(descr));
     if (bytes == 0)
         fail(ErrorCode::dtype_mismatch, "dtype %S has no size; name one, such as 'S8'.", reinterpret_cast<PyObject*>(descr));
-    for (int i = 0; i < shape.dims.len; ++i) {
-        if (shape.dims.ptr[i] < 0) fail(ErrorCode::shape_mismatch, "A shape has no negative lengths (%zd).", shape.dims.ptr[i]);
-        if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(shape.dims.ptr[i]), &bytes) || bytes > PTRDIFF_MAX)
+    for (int i = 0; i < shape.nd; ++i) {
+        if (shape.dims[i] < 0) fail(ErrorCode::shape_mismatch, "A shape has no negative lengths (%zd).", shape.dims[i]);
+        if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(shape.dims[i]), &bytes) || bytes > PTRDIFF_MAX)
             fail(ErrorCode::out_of_memory, "This shape needs more bytes than an address can count; make it smaller.");
     }
     return bytes;
@@ -40,7 +48,7 @@ PyObject* empty_body(const Arguments<7>& a) {
         fail(ErrorCode::dtype_mismatch, "dtype %S cannot stand in symmetric memory: %s.", held.get(),
              PyDataType_REFCHK(descr) ? "its elements are Python objects, which mean nothing in another process"
                                       : "its byte order is not this machine's; use dtype.newbyteorder('=')");
-    const Dims shape(a[0]);
+    const Shape shape(a[0]);
     const std::size_t bytes = checked_bytes(shape, descr);
     const Py_ssize_t align = integer(empty_spec, "align", a[3]);
     if (align < 0) fail(ErrorCode::invalid_argument, "align is %zd; pass a power of two, or 0.", align);
@@ -56,7 +64,7 @@ PyObject* empty_body(const Arguments<7>& a) {
         }
         job.world().sync();
     }
-    return array_over(descr, shape.dims.len, shape.dims.ptr, nullptr, static_cast<char*>(block.address), owner.get(),
+    return array_over(descr, shape.nd, shape.dims, nullptr, static_cast<char*>(block.address), owner.get(),
                       PyObject_IsTrue(a[2]) == 1).release();
 }
 

@@ -46,7 +46,7 @@ void write_by_numpy(const ValueName& name, PyObject* value, void* element) {
     if (numpy_scalar(name, value, element, bytes)) return;
     if (row_of(descr->type_num).plain && !PyFloat_Check(value) && !PyLong_Check(value) && !PyComplex_Check(value))
         fail_value(name, value);
-    Py_INCREF(descr);
+    Py_INCREF(name.descr);
     Ref array(PyArray_FromAny(value, descr, 0, 0, NPY_ARRAY_CARRAY, nullptr));
     if (PyArray_SIZE(array.array()) != 1) fail_value(name, value);
     std::memcpy(element, PyArray_DATA(array.array()), bytes);

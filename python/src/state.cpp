@@ -57,10 +57,20 @@ PyObject* wrap(Team team) {
     return nb::cast(new PyTeam{PyTeam::Which::made, std::move(team), g.epoch}, nb::rv_policy::take_ownership).release().ptr();
 }
 
+namespace {
+
+/// An object as a Python int, or the sentence that names it.
+Ref index_of(const Spec& spec, const char* which, PyObject* value) {
+    PyObject* number = value && PyIndex_Check(value) ? PyNumber_Index(value) : nullptr;
+    if (number != nullptr) return Ref(number);
+    PyErr_Clear();
+    fail(ErrorCode::invalid_argument, "%s(): %s is %R; pass one integer.", spec.name, which, value ? value : Py_None);
+}
+
+}  // namespace
+
 int pe_slow(const Spec& spec, PyObject* pe) {
-    if (pe == nullptr || !PyIndex_Check(pe))
-        fail(ErrorCode::invalid_argument, "%s(): pe is %R; pass one integer.", spec.name, pe ? pe : Py_None);
-    Ref number(PyNumber_Index(pe));
+    const Ref number = index_of(spec, "pe", pe);
     int overflow = 0;
     const long value = PyLong_AsLongAndOverflow(number.get(), &overflow);
     if (overflow != 0 || value != static_cast<int>(value))
@@ -86,10 +96,12 @@ double timeout_of(const Spec& spec, PyObject* timeout) {
 }
 
 Py_ssize_t integer(const Spec& spec, const char* which, PyObject* value) {
-    if (!PyIndex_Check(value))
-        fail(ErrorCode::invalid_argument, "%s(): %s is %R; pass one integer.", spec.name, which, value);
-    const Py_ssize_t number = PyNumber_AsSsize_t(value, PyExc_OverflowError);
-    if (number == -1 && PyErr_Occurred()) throw Raised{};
+    const Ref index = index_of(spec, which, value);
+    const Py_ssize_t number = PyNumber_AsSsize_t(index.get(), PyExc_OverflowError);
+    if (number == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        fail(ErrorCode::invalid_argument, "%s(): %s is %R, which no memory holds.", spec.name, which, value);
+    }
     return number;
 }
 

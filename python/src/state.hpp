@@ -70,5 +70,13 @@ int pe_within(const Spec& spec, PyObject* pe, int n);
 /// `timeout=`: None is the job's default (-1).
 double timeout_of(const Spec& spec, PyObject* timeout);
 Py_ssize_t integer(const Spec& spec, const char* which, PyObject* value);
+inline Py_ssize_t small_integer(const Spec& spec, const char* which, PyObject* value) {
+    if (PyLong_CheckExact(value)) [[likely]] {
+        int overflow = 0;
+        const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+        if (overflow == 0) [[likely]] return number;
+    }
+    return integer(spec, which, value);
+}
 
 }  // namespace atl::python

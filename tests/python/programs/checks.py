@@ -7,9 +7,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 import atoll
+import numpy as np
 
 INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
 ATOMIC_INTEGERS = ["i4", "i8", "u4", "u8"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import atoll
 import numpy as np
 from checks import COMPLEX, FLOATS, INTEGERS, OTHERS, equal, raises, run, sample
-
-import atoll
 
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()

@@ -6,12 +6,11 @@ import sys
 import traceback
 from typing import Any
 
+import atoll
 import numpy as np
 from checks import equal
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-
-import atoll
 
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import atoll
 import numpy as np
 from checks import ATOMIC_INTEGERS, INTEGERS, equal, raises, run
-
-import atoll
 
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
