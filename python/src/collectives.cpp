@@ -3,6 +3,7 @@
 #include "staging.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace atl::python {
 namespace {
@@ -27,7 +28,7 @@ Ref stacked(PyArrayObject* src, npy_intp n) {
 
 /// (dst, src, root) or (src, root): a second argument that is no array is the root.
 struct Rooted {
-    Pair pair{};
+    Pair pair;
     int root = 0;
 
     Rooted(const Spec& spec, const Team& team, PyObject* first, PyObject* second, PyObject* root_object) {
@@ -36,11 +37,11 @@ struct Rooted {
             second = nullptr;
         }
         if (second == nullptr) {
-            pair = {nullptr, array_arg(spec, "src", first)};
+            pair.take_src(spec, first);
         } else {
             // A PE that is not the root may pass None for what counts on the root only.
             if (given(first)) pair.dst = array_arg(spec, "dst", first);
-            if (given(second)) pair.src = array_arg(spec, "src", second);
+            if (given(second)) pair.take_src(spec, second);
         }
         if (given(root_object)) root = pe_within(spec, root_object, team.n_pes());
     }
@@ -72,7 +73,7 @@ PyObject* broadcast_body(const Arguments<4>& a) {
     run(spec, r.pair.dst, r.pair.src, [&](TargetStage& to, const SourceStage& from) {
         team.broadcast_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
     });
-    return made ? made.release() : none();
+    return r.pair.result(std::move(made));
 }
 
 PyObject* fcollect_body(const Arguments<3>& a) {
@@ -90,7 +91,7 @@ PyObject* fcollect_body(const Arguments<3>& a) {
     run(spec, pair.dst, pair.src, [&](TargetStage& to, const SourceStage& from) {
         team.fcollect_bytes(to.data(), to.bytes(), from.data(), from.bytes());
     });
-    return made ? made.release() : none();
+    return pair.result(std::move(made));
 }
 
 /// Elements that all PEs together contribute; collective.
@@ -147,14 +148,16 @@ PyObject* alltoall_body(const Arguments<3>& a) {
     run(spec, pair.dst, pair.src, [&](TargetStage& to, const SourceStage& from) {
         team.alltoall_bytes(to.data(), to.bytes(), from.data(), from.bytes());
     });
-    return made ? made.release() : none();
+    return pair.result(std::move(made));
 }
 
 /// (dst, src, dst_stride, src_stride, nelems, team): strides in elements of contiguous arrays.
 PyObject* alltoalls_body(const Arguments<6>& a) {
     const Spec& spec = alltoalls_spec;
     const Team& team = team_of(spec, a[5]);
-    const Pair pair{array_arg(spec, "dst", a[0]), array_arg(spec, "src", a[1])};
+    Pair pair;
+    pair.dst = array_arg(spec, "dst", a[0]);
+    pair.src = array_arg(spec, "src", a[1]);
     check_dtypes(spec, pair);
     check_writeable(spec, "dst", pair.dst);
     check_readable(spec, "src", pair.src);
@@ -202,7 +205,7 @@ PyObject* gather_body(const Arguments<4>& a) {
     run(spec, r.pair.dst, r.pair.src, [&](TargetStage& to, const SourceStage& from) {
         team.gather_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
     });
-    return made ? made.release() : none();
+    return r.pair.result(std::move(made));
 }
 
 PyObject* scatter_body(const Arguments<4>& a) {
@@ -236,13 +239,13 @@ PyObject* scatter_body(const Arguments<4>& a) {
             team.scatter_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
         });
     }
-    return made ? made.release() : none();
+    return r.pair.result(std::move(made));
 }
 
 #define ATOLL_PAIR(returns) \
     "(dst: Array, src: Array | None = None, *, team: Team | None = None) -> " returns "\n" \
     "(dst: Array, src: Array, *, team: Team | None = None) -> None\n" \
-    "(src: Array, *, team: Team | None = None) -> Array"
+    "(src: Array | Value, *, team: Team | None = None) -> Array"
 
 #define ATOLL_TAIL \
     "\n\nArrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),\n" \
@@ -254,7 +257,8 @@ const Function functions[] = {
     {"broadcast", entry<4, broadcast_spec, broadcast_body>, &broadcast_spec,
      "(dst: Array, src: Any = None, root: int = 0, *, team: Team | None = None) -> Array | None\n"
      "(dst: Array, src: Array, root: int = 0, *, team: Team | None = None) -> None\n"
-     "(src: Array, root: int = 0, *, team: Team | None = None) -> Array",
+     "(src: Array, root: int = 0, *, team: Team | None = None) -> Array\n"
+     "(src: Value, root: int = 0, *, team: Team | None = None) -> Any",
      "Give every PE the root's src.\n\n"
      "broadcast(dst, src, root) writes it into dst, on the root too; broadcast(src, root) returns it as a new\n"
      "ordinary array. src has dst's shape and dtype on every PE; its contents count on the root only."
@@ -266,7 +270,7 @@ const Function functions[] = {
     {"collect", entry<3, collect_spec, collect_body>, &collect_spec,
      "(dst: Array, src: Array | None = None, *, team: Team | None = None) -> Array | int\n"
      "(dst: Array, src: Array, *, team: Team | None = None) -> int\n"
-     "(src: Array, *, team: Team | None = None) -> Array",
+     "(src: Array | Value, *, team: Team | None = None) -> Array",
      "Give every PE the src of all PEs, one after the other in PE order; sizes may differ, also be 0.\n\n"
      "collect(dst, src) fills the start of dst and returns how many elements arrived; collect(src) returns a\n"
      "new ordinary array, joined along the first axis (whose length alone may differ)." ATOLL_TAIL " (shmem_collect)."},
@@ -281,7 +285,7 @@ const Function functions[] = {
     {"gather", entry<4, gather_spec, gather_body>, &gather_spec,
      "(dst: Any, src: Any = None, root: int = 0, *, team: Team | None = None) -> Array | None\n"
      "(dst: Array | None, src: Array, root: int = 0, *, team: Team | None = None) -> Array | None\n"
-     "(src: Array, root: int = 0, *, team: Team | None = None) -> Array | None",
+     "(src: Array | Value, root: int = 0, *, team: Team | None = None) -> Array | None",
      "Give the root the src of all PEs, in PE order; src has one size on all.\n\n"
      "gather(dst, src, root) fills the root's dst, which has n_pes times src's elements (elsewhere dst is not looked\n"
      "at and may be None); gather(src, root) returns on the root a new ordinary array of shape\n"

@@ -3,6 +3,8 @@
 #include "registry.hpp"
 #include "staging.hpp"
 
+#include <utility>
+
 namespace atl::python {
 namespace {
 
@@ -56,7 +58,7 @@ PyObject* elementwise(const Spec& spec, Pair pair, ReduceOp op, Call&& call) {
         call(dst.data(), src.data(), src.size(), type);
     }
     dst.finish();
-    return made ? made.release() : none();
+    return pair.result(std::move(made));
 }
 
 template <ReduceOp O>
@@ -113,16 +115,16 @@ PyObject* reduce_to(const Spec& spec, const Team& team, Pair pair, ReduceOp op, 
         }
         dst.finish();
     }
-    return made ? made.release() : none();
+    return pair.result(std::move(made));
 }
 
 PyObject* any_body(const Arguments<5>& a) {
     const Team& team = team_of(any_spec, a[4]);
     const Operands o(a[0], a[1], a[2], a[3]);
     const ReduceOp op = reduce_op_of(any_spec, o.op);
-    const Pair pair = pair_of(any_spec, o.first, o.second);
-    if (given(o.root)) return reduce_to(any_spec, team, pair, op, pe_within(any_spec, o.root, team.n_pes()));
-    return elementwise(any_spec, pair, op, [&](char* dst, const char* src, std::size_t n, DType type) {
+    Pair pair = pair_of(any_spec, o.first, o.second);
+    if (given(o.root)) return reduce_to(any_spec, team, std::move(pair), op, pe_within(any_spec, o.root, team.n_pes()));
+    return elementwise(any_spec, std::move(pair), op, [&](char* dst, const char* src, std::size_t n, DType type) {
         team.reduce_erased(dst, src, n, type, op);
     });
 }
@@ -153,17 +155,19 @@ PyObject* scatter_body(const Arguments<4>& a) {
         team.reduce_scatter_erased(dst.data(), dst.size(), src.data(), src.size(), type, op);
     }
     dst.finish();
-    return made ? made.release() : none();
+    return pair.result(std::move(made));
 }
 
 #define ATOLL_REDUCE_SIGNATURE \
-    "(dst: Array, src: Array | None = None, *, team: Team | None = None) -> Array | None\n" \
+    "(dst: Array | Value, src: Array | None = None, *, team: Team | None = None) -> Array | None\n" \
     "(dst: Array, src: Array, *, team: Team | None = None) -> None\n" \
-    "(src: Array, *, team: Team | None = None) -> Array"
+    "(src: Array, *, team: Team | None = None) -> Array\n" \
+    "(src: Value, *, team: Team | None = None) -> Any"
 
 #define ATOLL_REDUCE_DOC(what, types) \
     what "\n\n" \
-    "name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.\n\n" \
+    "With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for\n" \
+    "one number as a number.\n\n" \
     "src:  an array of " types "; any strides,\n" \
     "      symmetric (faster) or not; equal shape and dtype on all PEs.\n" \
     "dst:  like src; it may be src itself.\n" \
@@ -193,7 +197,8 @@ const Function functions[] = {
      "(dst: Array, src: Any = None, op: Any = None, root: int | None = None, *, team: Team | None = None) -> Array | None\n"
      "(dst: Array, src: Array, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> None\n"
      "(src: Array, op: ReduceName, *, team: Team | None = None) -> Array\n"
-     "(src: Array, op: ReduceName, root: int, *, team: Team | None = None) -> Array | None",
+     "(src: Array, op: ReduceName, root: int, *, team: Team | None = None) -> Array | None\n"
+     "(src: Value, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> Any",
      R"(Reduce over PEs with an operator, on every PE or on one.
 
 reduce(dst, src, op, root=None) writes into dst; reduce(src, op, root=None) returns a new ordinary array.

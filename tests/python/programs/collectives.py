@@ -72,7 +72,18 @@ def check_collect() -> None:
         dst = atoll.zeros((2 * n, 4), dtype)
         assert atoll.collect(dst, parts[me]) == joined.size
         equal(dst[: len(joined)], joined)
-    assert atoll.collect(np.float64(me).reshape(())).shape == (n,)
+    assert atoll.collect(np.float64(me)).shape == (n,)
+
+
+def check_numbers() -> None:
+    """One number is as good as an array of one."""
+    assert atoll.sum_reduce(float(me)) == sum(range(n)) and atoll.max_reduce(np.int32(me)).dtype == np.int32
+    assert atoll.reduce(me, "min") == 0 and atoll.sum_exscan(1) == me and atoll.broadcast(me, n - 1) == n - 1
+    equal(atoll.fcollect(me), np.arange(n))
+    assert atoll.or_reduce(me == n - 1) and not atoll.and_reduce(me == n)
+    x = atoll.zeros(1)
+    atoll.sum_reduce(x, np.float64(2))
+    assert x[0] == 2 * n
 
 
 def check_alltoalls() -> None:
