@@ -147,6 +147,7 @@ class ATOLL_API WaitOps : public AtomicOps {
         reason.word = word;
         reason.word_bytes = sizeof(T);
         reason.word_signed = std::is_signed_v<T>;
+        // NOLINTNEXTLINE(bugprone-signed-char-misuse): int8_t is a number, and sign-extends
         reason.expected = static_cast<std::uint64_t>(value);
         reason.compare = cmp;
         return reason;

@@ -11,11 +11,14 @@ namespace {
 Spec broadcast_spec, collect_spec, fcollect_spec, alltoall_spec, alltoalls_spec, gather_spec, scatter_spec;
 
 void check_dtypes(const Spec& spec, const Pair& pair) {
-    if (!same_dtype(pair.dst, pair.src)) [[unlikely]] fail_dtypes(spec, "dst", pair.dst, "src", pair.src);
+    if (!same_dtype(pair.dst, pair.src)) [[unlikely]]
+        fail_dtypes(spec, "dst", pair.dst, "src", pair.src);
 }
 
-[[noreturn, gnu::cold]] void fail_size(const Spec& spec, std::size_t dst, std::size_t needed, const char* why) {
-    fail(ErrorCode::shape_mismatch, "%s(): dst has %zu elements, but %s are %zu.", spec.name, dst, why, needed);
+[[noreturn, gnu::cold]] void fail_size(const Spec& spec, std::size_t dst, std::size_t needed,
+                                       const char* why) {
+    fail(ErrorCode::shape_mismatch, "%s(): dst has %zu elements, but %s are %zu.", spec.name, dst, why,
+         needed);
 }
 
 /// A new array of shape (n, *src.shape).
@@ -47,8 +50,7 @@ struct Rooted {
     }
 };
 
-template <class Call>
-void run(const Spec& spec, PyArrayObject* dst, PyArrayObject* src, Call&& call) {
+template <class Call> void run(const Spec& spec, PyArrayObject* dst, PyArrayObject* src, Call&& call) {
     const SourceStage from(spec, "src", src);
     TargetStage to(spec, "dst", dst);
     {
@@ -142,9 +144,11 @@ PyObject* alltoall_body(const Arguments<3>& a) {
     }
     check_dtypes(spec, pair);
     if (size_of(pair.src) % n != 0)
-        fail(ErrorCode::shape_mismatch, "alltoall(): src has %zu elements, which do not divide into n_pes = %zu equal blocks.",
+        fail(ErrorCode::shape_mismatch,
+             "alltoall(): src has %zu elements, which do not divide into n_pes = %zu equal blocks.",
              size_of(pair.src), n);
-    if (size_of(pair.dst) != size_of(pair.src)) fail_size(spec, size_of(pair.dst), size_of(pair.src), "those of src");
+    if (size_of(pair.dst) != size_of(pair.src))
+        fail_size(spec, size_of(pair.dst), size_of(pair.src), "those of src");
     run(spec, pair.dst, pair.src, [&](TargetStage& to, const SourceStage& from) {
         team.alltoall_bytes(to.data(), to.bytes(), from.data(), from.bytes());
     });
@@ -165,19 +169,24 @@ PyObject* alltoalls_body(const Arguments<6>& a) {
     const Py_ssize_t from = integer(spec, "src_stride", a[3]);
     const Py_ssize_t count = integer(spec, "nelems", a[4]);
     if (to < 1 || from < 1 || count < 0)
-        fail(ErrorCode::invalid_argument, "alltoalls(): strides must be at least 1 and nelems at least 0 (%zd, %zd, %zd).", to, from, count);
+        fail(ErrorCode::invalid_argument,
+             "alltoalls(): strides must be at least 1 and nelems at least 0 (%zd, %zd, %zd).", to, from,
+             count);
     if (!c_contiguous(pair.dst) || !c_contiguous(pair.src))
-        fail(ErrorCode::invalid_argument, "alltoalls(): dst and src must be contiguous; for other views use alltoall.");
+        fail(ErrorCode::invalid_argument,
+             "alltoalls(): dst and src must be contiguous; for other views use alltoall.");
     const auto check_reach = [&](const char* which, PyArrayObject* array, Py_ssize_t stride) {
         const auto blocks = static_cast<Py_ssize_t>(team.n_pes());
         const auto size = static_cast<Py_ssize_t>(size_of(array));
         if (count > 0 && (count > size || stride > size || (blocks * count - 1) * stride >= size))
-            fail(ErrorCode::shape_mismatch, "alltoalls(): %zd elements %zd apart reach past the %zd elements of %s.", blocks * count,
+            fail(ErrorCode::shape_mismatch,
+                 "alltoalls(): %zd elements %zd apart reach past the %zd elements of %s.", blocks * count,
                  stride, size, which);
     };
     check_reach("dst", pair.dst, to);
     check_reach("src", pair.src, from);
-    team.alltoalls_bytes(PyArray_DATA(pair.dst), PyArray_DATA(pair.src), to, from, static_cast<std::size_t>(count), item_bytes(pair.src));
+    team.alltoalls_bytes(PyArray_DATA(pair.dst), PyArray_DATA(pair.src), to, from,
+                         static_cast<std::size_t>(count), item_bytes(pair.src));
     return none();
 }
 
@@ -201,7 +210,8 @@ PyObject* gather_body(const Arguments<4>& a) {
     }
     check_dtypes(spec, r.pair);
     const std::size_t needed = size_of(r.pair.src) * static_cast<std::size_t>(team.n_pes());
-    if (size_of(r.pair.dst) != needed) fail_size(spec, size_of(r.pair.dst), needed, "n_pes times src's elements");
+    if (size_of(r.pair.dst) != needed)
+        fail_size(spec, size_of(r.pair.dst), needed, "n_pes times src's elements");
     run(spec, r.pair.dst, r.pair.src, [&](TargetStage& to, const SourceStage& from) {
         team.gather_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
     });
@@ -217,8 +227,10 @@ PyObject* scatter_body(const Arguments<4>& a) {
     if (r.pair.dst == nullptr) {
         if (r.pair.src == nullptr) fail_not_array(spec, "dst", nullptr);
         if (PyArray_NDIM(r.pair.src) == 0 || PyArray_DIMS(r.pair.src)[0] != n)
-            fail(ErrorCode::shape_mismatch, "scatter(): the first axis of src must have length n_pes = %zd, a row for each PE, on every "
-                 "PE (its contents count on the root only); or pass dst.", n);
+            fail(ErrorCode::shape_mismatch,
+                 "scatter(): the first axis of src must have length n_pes = %zd, a row for each PE, on every "
+                 "PE (its contents count on the root only); or pass dst.",
+                 n);
         made = new_array(r.pair.src, PyArray_NDIM(r.pair.src) - 1, PyArray_DIMS(r.pair.src) + 1);
         r.pair.dst = made.array();
     }
@@ -234,7 +246,8 @@ PyObject* scatter_body(const Arguments<4>& a) {
         check_dtypes(spec, r.pair);
         const std::size_t needed = size_of(r.pair.dst) * static_cast<std::size_t>(n);
         if (size_of(r.pair.src) != needed)
-            fail(ErrorCode::shape_mismatch, "scatter(): src has %zu elements, but n_pes times dst's are %zu.", size_of(r.pair.src), needed);
+            fail(ErrorCode::shape_mismatch, "scatter(): src has %zu elements, but n_pes times dst's are %zu.",
+                 size_of(r.pair.src), needed);
         run(spec, r.pair.dst, r.pair.src, [&](TargetStage& to, const SourceStage& from) {
             team.scatter_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
         });
@@ -242,15 +255,17 @@ PyObject* scatter_body(const Arguments<4>& a) {
     return r.pair.result(std::move(made));
 }
 
-#define ATOLL_PAIR(returns) \
-    "(dst: Array, src: Array | None = None, *, team: Team | None = None) -> " returns "\n" \
-    "(dst: Array, src: Array, *, team: Team | None = None) -> None\n" \
+#define ATOLL_PAIR(returns)                                                           \
+    "(dst: Array, src: Array | None = None, *, team: Team | None = None) -> " returns \
+    "\n"                                                                              \
+    "(dst: Array, src: Array, *, team: Team | None = None) -> None\n"                 \
     "(src: Array | Value, *, team: Team | None = None) -> Array"
 
-#define ATOLL_TAIL \
-    "\n\nArrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),\n" \
+#define ATOLL_TAIL                                                                                           \
+    "\n\nArrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all " \
+    "PEs),\n"                                                                                                \
     "with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes\n" \
-    "no puts. Raises ShapeMismatch, DtypeMismatch, PeError, CollectiveMismatch, PeDied, UseAfterFree.\n" \
+    "no puts. Raises ShapeMismatch, DtypeMismatch, PeError, CollectiveMismatch, PeDied, UseAfterFree.\n"     \
     "Source: OpenSHMEM 1.6, section 9.11"
 
 const Function functions[] = {
@@ -260,34 +275,43 @@ const Function functions[] = {
      "(src: Array, root: int = 0, *, team: Team | None = None) -> Array\n"
      "(src: Value, root: int = 0, *, team: Team | None = None) -> Any",
      "Give every PE the root's src.\n\n"
-     "broadcast(dst, src, root) writes it into dst, on the root too; broadcast(src, root) returns it as a new\n"
-     "ordinary array. src has dst's shape and dtype on every PE; its contents count on the root only."
-     ATOLL_TAIL " (shmem_broadcast)."},
+     "broadcast(dst, src, root) writes it into dst, on the root too; broadcast(src, root) returns it as a "
+     "new\n"
+     "ordinary array. src has dst's shape and dtype on every PE; its contents count on the root "
+     "only." ATOLL_TAIL " (shmem_broadcast)."},
     {"fcollect", entry<3, fcollect_spec, fcollect_body>, &fcollect_spec, ATOLL_PAIR("Array | None"),
      "Give every PE the src of all PEs, in PE order; src has one size on all.\n\n"
-     "fcollect(dst, src) fills dst, which has n_pes times src's elements; fcollect(src) returns a new ordinary\n"
+     "fcollect(dst, src) fills dst, which has n_pes times src's elements; fcollect(src) returns a new "
+     "ordinary\n"
      "array of shape (n_pes, *src.shape)." ATOLL_TAIL " (shmem_fcollect)."},
     {"collect", entry<3, collect_spec, collect_body>, &collect_spec,
      "(dst: Array, src: Array | None = None, *, team: Team | None = None) -> Array | int\n"
      "(dst: Array, src: Array, *, team: Team | None = None) -> int\n"
      "(src: Array | Value, *, team: Team | None = None) -> Array",
      "Give every PE the src of all PEs, one after the other in PE order; sizes may differ, also be 0.\n\n"
-     "collect(dst, src) fills the start of dst and returns how many elements arrived; collect(src) returns a\n"
-     "new ordinary array, joined along the first axis (whose length alone may differ)." ATOLL_TAIL " (shmem_collect)."},
+     "collect(dst, src) fills the start of dst and returns how many elements arrived; collect(src) returns "
+     "a\n"
+     "new ordinary array, joined along the first axis (whose length alone may differ)." ATOLL_TAIL
+     " (shmem_collect)."},
     {"alltoall", entry<3, alltoall_spec, alltoall_body>, &alltoall_spec, ATOLL_PAIR("Array | None"),
      "Exchange blocks: block j of this PE's src becomes block my_pe of PE j's dst.\n\n"
-     "src, in C order, is n_pes equal blocks, such as an array of shape (n_pes, k). alltoall(dst, src) fills dst, of\n"
-     "as many elements; alltoall(src) returns a new ordinary array of src's shape." ATOLL_TAIL " (shmem_alltoall)."},
+     "src, in C order, is n_pes equal blocks, such as an array of shape (n_pes, k). alltoall(dst, src) fills "
+     "dst, of\n"
+     "as many elements; alltoall(src) returns a new ordinary array of src's shape." ATOLL_TAIL
+     " (shmem_alltoall)."},
     {"alltoalls", entry<6, alltoalls_spec, alltoalls_body>, &alltoalls_spec,
-     "(dst: Array, src: Array, dst_stride: int, src_stride: int, nelems: int, *, team: Team | None = None) -> None",
-     "alltoall of nelems elements a block, strided: element i of block j stands at (j * nelems + i) * stride.\n\n"
+     "(dst: Array, src: Array, dst_stride: int, src_stride: int, nelems: int, *, team: Team | None = None) "
+     "-> None",
+     "alltoall of nelems elements a block, strided: element i of block j stands at (j * nelems + i) * "
+     "stride.\n\n"
      "dst and src are contiguous; strides count elements, at least 1." ATOLL_TAIL " (shmem_alltoalls)."},
     {"gather", entry<4, gather_spec, gather_body>, &gather_spec,
      "(dst: Any, src: Any = None, root: int = 0, *, team: Team | None = None) -> Array | None\n"
      "(dst: Array | None, src: Array, root: int = 0, *, team: Team | None = None) -> Array | None\n"
      "(src: Array | Value, root: int = 0, *, team: Team | None = None) -> Array | None",
      "Give the root the src of all PEs, in PE order; src has one size on all.\n\n"
-     "gather(dst, src, root) fills the root's dst, which has n_pes times src's elements (elsewhere dst is not looked\n"
+     "gather(dst, src, root) fills the root's dst, which has n_pes times src's elements (elsewhere dst is "
+     "not looked\n"
      "at and may be None); gather(src, root) returns on the root a new ordinary array of shape\n"
      "(n_pes, *src.shape), elsewhere None." ATOLL_TAIL "."},
     {"scatter", entry<4, scatter_spec, scatter_body>, &scatter_spec,
@@ -296,7 +320,8 @@ const Function functions[] = {
      "(src: Array, root: int = 0, *, team: Team | None = None) -> Array",
      "Give every PE its own block of the root's src.\n\n"
      "scatter(dst, src, root) fills dst; src, of n_pes times dst's elements, counts on the root only.\n"
-     "scatter(src, root) takes src of shape (n_pes, ...) on every PE and returns row my_pe of the root's, as a new\n"
+     "scatter(src, root) takes src of shape (n_pes, ...) on every PE and returns row my_pe of the root's, as "
+     "a new\n"
      "ordinary array." ATOLL_TAIL "."},
 };
 

@@ -15,7 +15,8 @@ struct PyLock {
     std::int64_t* word(const char* function) const {
         current(function);
         if (block().freed || block().epoch != g.epoch)
-            fail(ErrorCode::use_after_free, "%s(): this lock was freed, or its job finalized; make another.", function);
+            fail(ErrorCode::use_after_free, "%s(): this lock was freed, or its job finalized; make another.",
+                 function);
         return reinterpret_cast<std::int64_t*>(block().address);
     }
 };
@@ -58,17 +59,23 @@ Source: OpenSHMEM 1.6, section 9.13 (shmem_set_lock, shmem_test_lock, shmem_clea
     lock.def("__init__", &construct, nb::sig("def __init__(self) -> None"));
     lock.def("acquire", &acquire, nb::arg("blocking") = true, nb::arg("timeout") = nb::none(),
              nb::sig("def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool"),
-             "Take the lock; True once this PE holds it. With blocking=False return False at once where another holds it.\n\n"
+             "Take the lock; True once this PE holds it. With blocking=False return False at once where "
+             "another holds it.\n\n"
              "timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. Raises Timeout, PeDied.");
     lock.def("release", &release,
              "Give the lock back, after completing this PE's puts on the default context.\n\n"
              "Raises InvalidArgument where this PE does not hold it.");
     lock.def("free", &free_lock, "Free the lock's memory. Collective over all PEs.");
-    lock.def("__enter__", [](nb::object self) {
-        acquire(nb::cast<PyLock&>(self), true, nb::none());
-        return self;
-    }, nb::sig("def __enter__(self) -> Lock"));
-    lock.def("__exit__", [](PyLock& self, nb::args) { release(self); }, nb::sig("def __exit__(self, *args: object) -> None"));
+    lock.def(
+        "__enter__",
+        [](nb::object self) {
+            acquire(nb::cast<PyLock&>(self), true, nb::none());
+            return self;
+        },
+        nb::sig("def __enter__(self) -> Lock"));
+    lock.def(
+        "__exit__", [](PyLock& self, nb::args) { release(self); },
+        nb::sig("def __exit__(self, *args: object) -> None"));
 }
 
 }  // namespace atl::python

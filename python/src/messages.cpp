@@ -25,7 +25,8 @@ thread_local Group* open_group = nullptr;
 
 Group* group_for(const Spec& spec, const Team& team) {
     if (open_group != nullptr && !(open_group->team == team))
-        fail(ErrorCode::invalid_argument, "%s(): this atoll.group() is of another team; open one with atoll.group(team).", spec.name);
+        fail(ErrorCode::invalid_argument,
+             "%s(): this atoll.group() is of another team; open one with atoll.group(team).", spec.name);
     return open_group;
 }
 
@@ -74,8 +75,10 @@ void clear(Group& group) {
 nb::object enter(nb::object self) {
     Group& group = nb::cast<Group&>(self);
     current("group");
-    if (group.epoch != g.epoch) fail(ErrorCode::use_after_free, "This atoll.group() belongs to a job that was finalized.");
-    if (open_group != nullptr) fail(ErrorCode::invalid_argument, "atoll.group() does not nest; end the open one first.");
+    if (group.epoch != g.epoch)
+        fail(ErrorCode::use_after_free, "This atoll.group() belongs to a job that was finalized.");
+    if (open_group != nullptr)
+        fail(ErrorCode::invalid_argument, "atoll.group() does not nest; end the open one first.");
     clear(group);
     group.messages = std::make_unique<MessageGroup>(group.team);
     open_group = &group;
@@ -91,17 +94,22 @@ void leave(Group& group, nb::args args) {
     clear(group);
 }
 
-#define ATOLL_TAIL \
-    "\n\nMessages between a pair of PEs are matched in order, and sizes must be equal. Inside `with atoll.group():`\n" \
-    "the call only notes what to do; all of the group's run together at its end, in any order, so that PEs may\n" \
-    "send to each other. Other threads run meanwhile and Ctrl-C is answered.\n" \
+#define ATOLL_TAIL                                                                                           \
+    "\n\nMessages between a pair of PEs are matched in order, and sizes must be equal. Inside `with "        \
+    "atoll.group():`\n"                                                                                      \
+    "the call only notes what to do; all of the group's run together at its end, in any order, so that PEs " \
+    "may\n"                                                                                                  \
+    "send to each other. Other threads run meanwhile and Ctrl-C is answered.\n"                              \
     "Raises ShapeMismatch, PeError, PeDied, Timeout, UseAfterFree. An addition to OpenSHMEM."
 
 const Function functions[] = {
-    {"send", entry<3, send_spec, send_body>, &send_spec, "(src: Array, pe: int, *, team: Team | None = None) -> None",
-     "Send src to PE pe, which calls recv. Returns when src may be changed, which may be after the receiver came.\n\n"
+    {"send", entry<3, send_spec, send_body>, &send_spec,
+     "(src: Array, pe: int, *, team: Team | None = None) -> None",
+     "Send src to PE pe, which calls recv. Returns when src may be changed, which may be after the receiver "
+     "came.\n\n"
      "src: any array." ATOLL_TAIL},
-    {"recv", entry<3, recv_spec, recv_body>, &recv_spec, "(dst: Array, pe: int, *, team: Team | None = None) -> None",
+    {"recv", entry<3, recv_spec, recv_body>, &recv_spec,
+     "(dst: Array, pe: int, *, team: Team | None = None) -> None",
      "Receive into dst what PE pe sends; the data are there on return.\n\n"
      "dst: any writeable array of the message's size." ATOLL_TAIL},
 };
@@ -110,7 +118,9 @@ const Function functions[] = {
 
 void register_messages(nb::module_& module) {
     register_functions(module.ptr(), functions);
-    nb::class_<Group> group(module, "group", R"(Several send and recv calls at once: they run together at the end of the `with` statement.
+    nb::class_<Group> group(
+        module, "group",
+        R"(Several send and recv calls at once: they run together at the end of the `with` statement.
 
     with atoll.group():
         atoll.send(x, right)
@@ -118,11 +128,14 @@ void register_messages(nb::module_& module) {
 
 Arrays must stay as they are until then. After an exception inside nothing is sent. One group a thread
 at a time, of one team. Called by the PEs that take part in its messages.)");
-    group.def("__init__", [](Group* self, nb::object team) {
-        static const Spec spec{"group"};
-        const Team& of_team = team_of(spec, team.ptr());
-        new (self) Group{of_team, g.epoch, nullptr, {}, {}, {}};
-    }, nb::arg("team") = nb::none(), nb::sig("def __init__(self, team: Team | None = None) -> None"));
+    group.def(
+        "__init__",
+        [](Group* self, nb::object team) {
+            static const Spec spec{"group"};
+            const Team& of_team = team_of(spec, team.ptr());
+            new (self) Group{of_team, g.epoch, nullptr, {}, {}, {}};
+        },
+        nb::arg("team") = nb::none(), nb::sig("def __init__(self, team: Team | None = None) -> None"));
     group.def("__enter__", &enter, nb::sig("def __enter__(self) -> group"));
     group.def("__exit__", &leave, nb::sig("def __exit__(self, *args: object) -> None"));
 }

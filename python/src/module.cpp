@@ -17,8 +17,9 @@ void import_numpy() {
 /// The job, the GIL's hooks and NumPy belong to the process; a second interpreter would share them unawares.
 void refuse_sub_interpreter() {
     if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return;
-    throw std::runtime_error("Atoll cannot be used in a sub-interpreter: a PE is a process. Import it in the main interpreter "
-                             "only, or start more PEs.");
+    throw std::runtime_error(
+        "Atoll cannot be used in a sub-interpreter: a PE is a process. Import it in the main interpreter "
+        "only, or start more PEs.");
 }
 
 void register_all(nb::module_& module) {

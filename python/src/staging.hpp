@@ -32,7 +32,8 @@ class TargetStage {
     TargetStage(const Spec& spec, const char* which, PyArrayObject* array) : array_(array) {
         check_writeable(spec, which, array);
         check_dtype(spec, which, array);
-        if (!c_contiguous(array)) [[unlikely]] copy_ = Ref(PyArray_NewLikeArray(array, NPY_CORDER, nullptr, 0));
+        if (!c_contiguous(array)) [[unlikely]]
+            copy_ = Ref(PyArray_NewLikeArray(array, NPY_CORDER, nullptr, 0));
     }
     char* data() const noexcept { return PyArray_BYTES(copy_ ? copy_.array() : array_); }
     std::size_t size() const noexcept { return size_of(array_); }
@@ -57,10 +58,11 @@ inline Ref new_array(PyArrayObject* like, int nd, const npy_intp* dims) {
 struct Pair {
     PyArrayObject* dst = nullptr;  ///< null: the result is a new array
     PyArrayObject* src = nullptr;
-    Ref held;                      ///< src, where a number was passed: the 0-d array that it stands for
+    Ref held;  ///< src, where a number was passed: the 0-d array that it stands for
 
     void take_src(const Spec& spec, PyObject* value) {
-        if (!is_array(value) && given(value) && (PyArray_CheckScalar(value) || PyNumber_Check(value))) [[unlikely]] {
+        if (!is_array(value) && given(value) && (PyArray_CheckScalar(value) || PyNumber_Check(value)))
+            [[unlikely]] {
             held = Ref(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
             value = held.get();
         }
