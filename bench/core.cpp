@@ -1,5 +1,6 @@
-// What single operations cost, at the job's number of PEs: every row of the comparison with peers (compare.py), and the
-// program behind `atoll bench`. Usage: [--quick] [--json FILE] [NAMES...]; names may be beginnings of rows' names.
+// What single operations cost, at the job's number of PEs: every row of the comparison with peers
+// (compare.py), and the program behind `atoll bench`. Usage: [--quick] [--json FILE] [NAMES...]; names may be
+// beginnings of rows' names.
 #include <atoll/atoll.hpp>
 
 #include <cstdint>
@@ -16,20 +17,17 @@ constexpr long kib = 1024, mib = 1024 * kib;
 atl::Job* job;
 Bench bench;
 
-template <class Run>
-BenchOperation erased(Run&) {
+template <class Run> BenchOperation erased(Run&) {
     return [](void* run, long repeats) { (*static_cast<Run*>(run))(repeats); };
 }
 
 /// `run(repeats)` on all PEs; `least` as in bench_calibrate, `parts` operations a repeat.
-template <class Run>
-void row(const char* name, long bytes, Run run, long least = 1, double parts = 1) {
+template <class Run> void row(const char* name, long bytes, Run run, long least = 1, double parts = 1) {
     bench_measure(&bench, name, bytes, erased(run), &run, least, parts);
 }
 
 /// Two forms of one thing, batch by batch in turn.
-template <class A, class B>
-void rows(const char* name_a, A a, const char* name_b, B b, long bytes) {
+template <class A, class B> void rows(const char* name_a, A a, const char* name_b, B b, long bytes) {
     if (!bench_wanted(&bench, name_a)) return;
     const char* const names[] = {name_a, name_b};
     const BenchOperation operations[] = {erased(a), erased(b)};
@@ -42,10 +40,7 @@ void rows(const char* name_a, A a, const char* name_b, B b, long bytes) {
 }
 
 /// A value that the compiler must compute.
-template <class T>
-void keep(const T& value) {
-    asm volatile("" ::"g"(value) : "memory");
-}
+template <class T> void keep(const T& value) { asm volatile("" ::"g"(value) : "memory"); }
 
 void one_sided(const atl::Context& ctx, bool mine) {
     atl::SymmetricArray<std::int64_t> x(*job, 16);
@@ -83,14 +78,17 @@ void flag_one_way(const atl::Context& ctx) {
     atl::SymmetricArray<std::int64_t> flag(*job, 8);
     std::int64_t round = 0;
     const int me = ctx.my_pe(), peer = 1 - me;
-    row("flag_one_way", 8, [&](long repeats) {
-        for (long i = 0; i < repeats; ++i) {
-            ++round;
-            if (me == 0) ctx.p(&flag[0], round, peer);
-            ctx.wait_until(&flag[0], atl::Compare::eq, round);
-            if (me == 1) ctx.p(&flag[0], round, peer);
-        }
-    }, 1, 2);
+    row(
+        "flag_one_way", 8,
+        [&](long repeats) {
+            for (long i = 0; i < repeats; ++i) {
+                ++round;
+                if (me == 0) ctx.p(&flag[0], round, peer);
+                ctx.wait_until(&flag[0], atl::Compare::eq, round);
+                if (me == 1) ctx.p(&flag[0], round, peer);
+            }
+        },
+        1, 2);
 }
 
 void synchronisation(const atl::Team& world) {
@@ -102,20 +100,28 @@ void synchronisation(const atl::Team& world) {
     });
 }
 
-/// Roots take turns, so that each call waits for the one before it: the time is a latency, not a rate.
+/// Roots take turns, so that each call waits for the one before it: the time is a latency, not a rate. PEs
+/// may be up to n calls apart, hence the ring of targets.
 void small_collectives(const atl::Team& world) {
-    atl::SymmetricArray<std::int64_t> src(*job, 8), dst(*job, 8);
+    constexpr std::int64_t ring = 128;
+    atl::SymmetricArray<std::int64_t> src(*job, ring), dst(*job, ring);
     const int me = world.my_pe(), n = world.n_pes();
     std::int64_t round = 0;
-    const auto one = [](auto& array) { return array.span().first(1); };
-    row("broadcast", 8, [&](long repeats) {
-        for (long i = 0; i < repeats; ++i) {
-            const int root = static_cast<int>(++round % n);
-            if (me == root) src[0] = round;
-            world.broadcast(one(dst), one(src), root);
-            if (dst[0] != round) wrong("broadcast");
-        }
-    }, n);
+    const auto one = [](auto& array, std::int64_t at = 0) {
+        return array.span().subspan(static_cast<std::size_t>(at), 1);
+    };
+    row(
+        "broadcast", 8,
+        [&](long repeats) {
+            for (long i = 0; i < repeats; ++i) {
+                const int root = static_cast<int>(++round % n);
+                const std::int64_t turn = round % ring;
+                if (me == root) src[static_cast<std::size_t>(turn)] = round;
+                world.broadcast(one(dst, turn), one(src, turn), root);
+                if (dst[static_cast<std::size_t>(turn)] != round) wrong("broadcast");
+            }
+        },
+        n);
     row("sum_reduce", 8, [&](long repeats) {
         for (long i = 0; i < repeats; ++i) {
             src[0] = ++round;
@@ -157,20 +163,26 @@ void large_collectives(const atl::Team& world) {
 
 void bandwidth(const atl::Context& ctx, bool mine) {
     const long most = bench.quick ? 4 * mib : 64 * mib;
-    atl::SymmetricArray<char> dst(*job, static_cast<std::size_t>(most)), src(*job, static_cast<std::size_t>(most));
+    atl::SymmetricArray<char> dst(*job, static_cast<std::size_t>(most)),
+        src(*job, static_cast<std::size_t>(most));
     std::memset(dst.data(), 1, dst.size());
     std::memset(src.data(), 2, src.size());
     char* there = ctx.ptr(dst.data(), 1);
     for (long bytes = 64 * kib; bytes <= most; bytes *= 4) {
         const auto size = static_cast<std::size_t>(bytes);
-        rows("put_bandwidth", [&](long repeats) {
-            for (long i = 0; mine && i < repeats; ++i) ctx.put(dst.data(), src.data(), size, 1);
-        }, "memcpy", [&](long repeats) {
-            for (long i = 0; mine && i < repeats; ++i) {
-                std::memcpy(there, src.data(), size);
-                keep(there);
-            }
-        }, bytes);
+        rows(
+            "put_bandwidth",
+            [&](long repeats) {
+                for (long i = 0; mine && i < repeats; ++i) ctx.put(dst.data(), src.data(), size, 1);
+            },
+            "memcpy",
+            [&](long repeats) {
+                for (long i = 0; mine && i < repeats; ++i) {
+                    std::memcpy(there, src.data(), size);
+                    keep(there);
+                }
+            },
+            bytes);
     }
 }
 
@@ -208,22 +220,28 @@ void signalled(const atl::Context& ctx) {
     };
     for (long bytes = 64 * kib; bytes <= most; bytes *= 4) {
         const auto count = static_cast<std::size_t>(bytes / 8);
-        rows("put_signal_read", [&](long repeats) { exchange(repeats, count, put_signal); },
-             "memcpy_flag_read", [&](long repeats) { exchange(repeats, count, memcpy_flag); }, bytes);
+        rows(
+            "put_signal_read", [&](long repeats) { exchange(repeats, count, put_signal); },
+            "memcpy_flag_read", [&](long repeats) { exchange(repeats, count, memcpy_flag); }, bytes);
     }
 }
 
-/// The loop that Python's add_at is compared with: a million atomic additions at random elements, per element.
+/// The loop that Python's add_at is compared with: a million atomic additions at random elements, per
+/// element.
 void add_at_loop(const atl::Context& ctx, bool mine) {
     constexpr std::size_t count = 1'000'000;
     atl::SymmetricArray<std::int64_t> table(*job, count);
     std::vector<std::int64_t> index(count), values(count, 1);
     std::mt19937_64 random(1);
     for (auto& i : index) i = static_cast<std::int64_t>(random() % count);
-    row("add_at", 8, [&](long repeats) {
-        for (long r = 0; mine && r < repeats; ++r)
-            for (std::size_t i = 0; i < count; ++i) ctx.atomic_add(&table[static_cast<std::size_t>(index[i])], values[i], 1);
-    }, 1, count);
+    row(
+        "add_at", 8,
+        [&](long repeats) {
+            for (long r = 0; mine && r < repeats; ++r)
+                for (std::size_t i = 0; i < count; ++i)
+                    ctx.atomic_add(&table[static_cast<std::size_t>(index[i])], values[i], 1);
+        },
+        1, count);
 }
 
 }  // namespace

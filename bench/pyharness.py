@@ -68,7 +68,10 @@ class Bench:
             "repeats": repeats,
             "batches": [round(time, 2) for time in times],
         }
-        print(f"{name:22} {8:9} B {self.n_pes:4} PEs {row['median']:14.1f} ns   ({low:.1f} … {high:.1f})", flush=True)
+        print(
+            f"{name:22} {8:9} B {self.n_pes:4} PEs {row['median']:14.1f} ns   ({low:.1f} … {high:.1f})",
+            flush=True,
+        )
         if self.options.json:
             with self.options.json.open("a") as file:
                 print(json.dumps(row), file=file)

@@ -4,11 +4,12 @@
 
 #include "../harness.h"
 
-enum { KIB = 1024, MIB = 1024 * 1024 };
+/* Broadcasts by turning roots let PEs run up to n calls apart, and 1.4 wants arrays that no call before still uses. */
+enum { KIB = 1024, MIB = 1024 * 1024, RING = 128 };
 
 static Bench bench;
 static long *x, *flag, *src, *dst, *large_src, *large_dst;
-static long broadcast_sync[2][SHMEM_BCAST_SYNC_SIZE], reduce_sync[2][SHMEM_REDUCE_SYNC_SIZE];
+static long broadcast_sync[RING][SHMEM_BCAST_SYNC_SIZE], reduce_sync[2][SHMEM_REDUCE_SYNC_SIZE];
 static long reduce_work[2][SHMEM_REDUCE_MIN_WRKDATA_SIZE];
 static long* large_work;
 static long round_number, calls;
@@ -83,9 +84,10 @@ static void broadcast(void* unused, long repeats) {
     (void)unused;
     for (i = 0; i < repeats; ++i) {
         const int root = (int)(++round_number % bench.n_pes);
-        if (bench.my_pe == root) *src = round_number;
-        shmem_broadcast64(dst, src, 1, root, 0, 0, bench.n_pes, broadcast_sync[++calls & 1]);
-        if (bench.my_pe != root && *(volatile long*)dst != round_number) wrong("broadcast");
+        const long turn = round_number % RING;
+        if (bench.my_pe == root) src[turn] = round_number;
+        shmem_broadcast64(dst + turn, src + turn, 1, root, 0, 0, bench.n_pes, broadcast_sync[turn]);
+        if (bench.my_pe != root && ((volatile long*)dst)[turn] != round_number) wrong("broadcast");
     }
 }
 
@@ -111,7 +113,7 @@ static void write_large(void* unused, long index) {
 static void broadcast_large(void* unused, long index) {
     const int root = (int)(index % bench.n_pes);
     (void)unused;
-    shmem_broadcast64(large_dst, large_src, MIB / 8, root, 0, 0, bench.n_pes, broadcast_sync[++calls & 1]);
+    shmem_broadcast64(large_dst, large_src, MIB / 8, root, 0, 0, bench.n_pes, broadcast_sync[index & 1]);
     if (bench.my_pe != root && ((volatile long*)large_dst)[7] != index + 7) wrong("broadcast");
 }
 
@@ -199,18 +201,20 @@ int main(int argc, char** argv) {
     bench.store = store;
     bench.load = load;
     bench_options(&bench, argc, argv);
-    for (k = 0; k < 2; ++k) {
+    for (k = 0; k < RING; ++k)
         for (i = 0; i < SHMEM_BCAST_SYNC_SIZE; ++i) broadcast_sync[k][i] = SHMEM_SYNC_VALUE;
+    for (k = 0; k < 2; ++k)
         for (i = 0; i < SHMEM_REDUCE_SYNC_SIZE; ++i) reduce_sync[k][i] = SHMEM_SYNC_VALUE;
-    }
     bench_memory(&bench);
 
     /* On lines of their own, as Atoll's arrays are. */
     x = shmem_align(64, 128);
     flag = shmem_align(64, 64);
-    src = shmem_align(64, 64);
-    dst = shmem_align(64, 64);
-    *x = *flag = *src = *dst = 0;
+    src = shmem_align(64, RING * sizeof(long));
+    dst = shmem_align(64, RING * sizeof(long));
+    *x = *flag = 0;
+    memset(src, 0, RING * sizeof(long));
+    memset(dst, 0, RING * sizeof(long));
     shmem_barrier_all();
 
     bench_measure(&bench, "barrier_all", 0, barrier_all, 0, 1, 1);
