@@ -1,10 +1,12 @@
-/* The rows of core.cpp in OpenSHMEM 1.4, for the peer's compiler: same operations, same harness, same order. */
+/* The rows of core.cpp in OpenSHMEM 1.4, for the peer's compiler: same operations, same harness, same order.
+ */
 #include <shmem.h>
 #include <string.h>
 
 #include "../harness.h"
 
-/* Broadcasts by turning roots let PEs run up to n calls apart, and 1.4 wants arrays that no call before still uses. */
+/* Broadcasts by turning roots let PEs run up to n calls apart, and 1.4 wants arrays that no call before still
+ * uses. */
 enum { KIB = 1024, MIB = 1024 * 1024, RING = 128 };
 
 static Bench bench;
@@ -119,7 +121,8 @@ static void broadcast_large(void* unused, long index) {
 
 static void sum_reduce_large(void* unused, long index) {
     (void)unused;
-    shmem_long_sum_to_all(large_dst, large_src, MIB / 8, 0, 0, bench.n_pes, large_work, reduce_sync[++calls & 1]);
+    shmem_long_sum_to_all(large_dst, large_src, MIB / 8, 0, 0, bench.n_pes, large_work,
+                          reduce_sync[++calls & 1]);
     if (((volatile long*)large_dst)[7] != bench.n_pes * (index + 7)) wrong("sum_reduce");
 }
 

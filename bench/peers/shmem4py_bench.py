@@ -65,9 +65,9 @@ def main() -> None:
         return shared
 
     bench.share = share
-    collective(bench)
     if bench.n_pes == 2:
         one_sided(bench)
+    collective(bench)
 
 
 if __name__ == "__main__":
