@@ -123,6 +123,12 @@ def main() -> None:
     parser.add_argument(
         "--statistic", choices=("median", "p10"), default="median", help="what stands for a run"
     )
+    parser.add_argument(
+        "--bind",
+        choices=("core", "none"),
+        default="none",
+        help="ours; core where other programs run (Open MPI binds)",
+    )
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
     parser.add_argument("--python", type=Path, default=ROOT / ".venv" / "bin" / "python")
     parser.add_argument(
@@ -131,7 +137,7 @@ def main() -> None:
     options = parser.parse_args()
     rounds = 1 if options.quick else options.rounds
 
-    runner = Runner(options.build.absolute(), options.python.absolute(), options.quick)
+    runner = Runner(options.build.absolute(), options.python.absolute(), options.quick, options.bind)
     missing = missing_peers(runner)
     where = machine()
     start = time.monotonic()
@@ -166,6 +172,7 @@ def main() -> None:
                 options.build / "bin" / "atoll", options.python, PEERS / "venv" / "bin" / "python"
             ),
             "rounds": rounds,
+            "bind": options.bind,
             "statistic": options.statistic,
             "peer_command": " ".join(OSHRUN),
             "peer_variants": {str(n): {k: " ".join(v) for k, v in variants(n).items()} for n in PE_COUNTS},

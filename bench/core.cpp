@@ -27,12 +27,13 @@ template <class Run> void row(const char* name, long bytes, Run run, long least 
 }
 
 /// Two forms of one thing, batch by batch in turn.
-template <class A, class B> void rows(const char* name_a, A a, const char* name_b, B b, long bytes) {
+template <class A, class B>
+void rows(const char* name_a, A a, const char* name_b, B b, long bytes, double parts = 1) {
     if (!bench_wanted(&bench, name_a)) return;
     const char* const names[] = {name_a, name_b};
     const BenchOperation operations[] = {erased(a), erased(b)};
     void* const arguments[] = {&a, &b};
-    bench_measure_in_turn(&bench, 2, names, bytes, operations, arguments, 1, 1);
+    bench_measure_in_turn(&bench, 2, names, bytes, operations, arguments, 1, parts);
 }
 
 [[noreturn]] void wrong(const char* what) {
@@ -74,21 +75,30 @@ void one_sided(const atl::Context& ctx, bool mine) {
     });
 }
 
+/// The library's form, and one of bare loads and stores, which is what this machine allows.
 void flag_one_way(const atl::Context& ctx) {
-    atl::SymmetricArray<std::int64_t> flag(*job, 8);
+    atl::SymmetricArray<std::int64_t> flag(*job, 16);
     std::int64_t round = 0;
     const int me = ctx.my_pe(), peer = 1 - me;
-    row(
-        "flag_one_way", 8,
-        [&](long repeats) {
-            for (long i = 0; i < repeats; ++i) {
-                ++round;
-                if (me == 0) ctx.p(&flag[0], round, peer);
-                ctx.wait_until(&flag[0], atl::Compare::eq, round);
-                if (me == 1) ctx.p(&flag[0], round, peer);
+    std::int64_t* there = ctx.ptr(&flag[8], peer);
+    const auto library = [&](long repeats) {
+        for (long i = 0; i < repeats; ++i) {
+            ++round;
+            if (me == 0) ctx.p(&flag[0], round, peer);
+            ctx.wait_until(&flag[0], atl::Compare::eq, round);
+            if (me == 1) ctx.p(&flag[0], round, peer);
+        }
+    };
+    const auto bare = [&](long repeats) {
+        for (long i = 0; i < repeats; ++i) {
+            ++round;
+            if (me == 0) __atomic_store_n(there, round, __ATOMIC_RELEASE);
+            while (__atomic_load_n(&flag[8], __ATOMIC_ACQUIRE) != round) {
             }
-        },
-        1, 2);
+            if (me == 1) __atomic_store_n(there, round, __ATOMIC_RELEASE);
+        }
+    };
+    rows("flag_one_way", library, "bare_flag_one_way", bare, 8, 2);
 }
 
 void synchronisation(const atl::Team& world) {

@@ -52,13 +52,22 @@ class Runner:
     build: Path
     python: Path
     quick: bool = False
+    bind: str = "none"  # ours; the launcher's own default
     timeout_s: float = 120
     rows: list[Row] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
     def atoll(self, n_pes: int, *program: str | Path) -> list[str]:
         """A command that runs a program under our launcher."""
-        return [str(self.build / "bin" / "atoll"), "run", "-n", str(n_pes), *map(str, program)]
+        return [
+            str(self.build / "bin" / "atoll"),
+            "run",
+            "--bind",
+            self.bind,
+            "-n",
+            str(n_pes),
+            *map(str, program),
+        ]
 
     def oshrun(self, n_pes: int, settings: list[str], *program: str | Path) -> list[str]:
         """A command that runs a program under Open MPI's launcher."""
