@@ -37,6 +37,12 @@ std::vector<Cell> first_generation() {
 int main(int argc, char** argv) {
     atoll::Job& job = atoll::init();
     const int me = atoll::my_pe(), n = atoll::n_pes();
+    if (n > rows_in_all / 2) {
+        if (me == 0)
+            std::fprintf(stderr, "%d PEs cannot share %d rows: run with at most %d\n", n, rows_in_all,
+                         rows_in_all / 2);
+        return 1;
+    }
     const int generations = argc > 1 ? std::atoi(argv[1]) : 200;
     const int first = first_row(me, n), rows = first_row(me + 1, n) - first;
     const int up = (me + n - 1) % n, down = (me + 1) % n;
