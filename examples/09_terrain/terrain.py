@@ -46,6 +46,8 @@ def options():
     if choice.hours <= 0 or choice.rain < 0 or choice.manning <= 0 or choice.refine < 1:
         parser.error("--hours, --manning and --refine must be positive, --rain not negative")
     if not choice.no_picture:
+        if not choice.output.resolve().parent.is_dir():
+            parser.error(f"--output: there is no folder {choice.output.resolve().parent}")
         try:
             import matplotlib  # noqa: F401
         except ImportError:

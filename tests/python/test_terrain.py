@@ -85,6 +85,18 @@ def test_rain_on_a_slope_runs_off_as_manning_says() -> None:
     assert water.own[1, 5:-5] == pytest.approx(expected[5:-4], rel=0.02)
 
 
+def test_a_thin_sheet_on_steep_ground_does_not_swing() -> None:
+    """Where friction is all, a step takes the flow to Manning's, h^(5/3) sqrt(S) / n, from any flow before."""
+    ground = np.tile(3.0 * np.arange(20, 0, -1.0), (3, 1))  # 0.3 down per metre
+    water = lake(ground)
+    water.own[:] = 0.01
+    expected = 0.01 ** (5 / 3) * np.sqrt(0.3) / 0.05
+    for _ in range(3):
+        water.own[:] = 0.01  # replenished: only the flow has a history
+        move(water, 10.0)
+        assert water.flow_x == pytest.approx(expected, rel=0.02)
+
+
 def test_refined_ground_keeps_heights_and_spans() -> None:
     ground = np.add.outer(np.arange(4.0), 10 * np.arange(5.0))
     fine = elevation.refined(ground, 3)
@@ -167,7 +179,9 @@ def test_missing_matplotlib_is_named_with_its_pip_line(
     assert result.returncode == 0, result.stderr
 
 
-@pytest.mark.parametrize("options", [("--refine", 0), ("--hours", -1), ("--rain", -5), ("--steps", "many")])
+@pytest.mark.parametrize(
+    "options", [("--refine", 0), ("--hours", -1), ("--rain", -5), ("--steps", "many"), ("--rows", 0)]
+)
 def test_bad_options_are_refused(options: tuple[object, ...], tmp_path: Path) -> None:
     result = terrain(2, "--synthetic", "--no-picture", *options, cwd=tmp_path)
     assert result.returncode == 2
@@ -178,3 +192,10 @@ def test_more_pes_than_rows_are_refused(tmp_path: Path) -> None:
     result = terrain(5, "--synthetic", "--no-picture", "--steps", 3, "--rows", 4, cwd=tmp_path)
     assert result.returncode != 0
     assert "5 PEs cannot share 4 rows" in result.stderr
+
+
+def test_a_missing_folder_is_said_before_anything_is_computed(tmp_path: Path) -> None:
+    result = terrain(2, "--synthetic", "--output", "nowhere/rain.png", cwd=tmp_path)
+    assert result.returncode == 2
+    assert f"there is no folder {tmp_path / 'nowhere'}" in result.stderr
+    assert result.stdout == ""
