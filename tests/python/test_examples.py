@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -15,13 +16,17 @@ PROGRAMS = ROOT / "build/release/examples"
 HANG_GUARD = 120
 # Small sizes, where the examples take one.
 ARGUMENTS = {"pingpong": ["2000"], "gups": ["50000"], "integer_sort": ["50000"], "life": ["60"]}
+# Unbuffered, Python writes a line's end on its own, and lines of several PEs mix.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 NAMES = sorted(p.stem for p in ROOT.glob("examples/*/*.cpp"))
 COUNTS = [1, 2, 4]
 
 
 def run(n_pes: int, program: Path, cwd: Path) -> str:
     command = [ATOLL, "run", "-n", n_pes, "--timeout", HANG_GUARD, program, *ARGUMENTS.get(program.stem, [])]
-    result = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True)
+    result = subprocess.run(
+        [str(word) for word in command], cwd=cwd, capture_output=True, text=True, env=ENVIRONMENT
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stderr == ""
     return result.stdout
