@@ -26,7 +26,8 @@ def launcher() -> str:
 
 def environment(**changes: str) -> dict[str, str]:
     """An environment in which of Atoll's variables only the tests' own are set."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("ATOLL_", "SHMEM_", "SMA_"))}
+    unset = ("ATOLL_", "SHMEM_", "SMA_", "PYTHONUNBUFFERED")  # the last tears lines apart
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(unset)}
     return {**kept, "ATOLL_CHECK": "all", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **changes}
 
 

@@ -241,6 +241,34 @@ def test_other_threads_run_during_a_wait(job: Job) -> None:
     )
 
 
+def test_a_signal_handler_ends_a_collective_of_large_arrays(job: Job) -> None:
+    """Its copy had let other threads run already when the wait began."""
+    job(
+        """
+        import signal
+        atoll.init()
+        me, go, team = atoll.my_pe(), atoll.signal(), atoll.WORLD.split(0)
+        class Alarm(Exception):
+            pass
+        def handler(*_):
+            raise Alarm
+        if me == 0:
+            signal.signal(signal.SIGALRM, handler)
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            try:
+                atoll.sum_reduce(np.ones(1 << 17), team=team)
+            except Alarm:
+                atoll.signal_set(go, 1, 1)
+            else:
+                raise AssertionError("nobody else came, and yet it ended")
+        else:
+            atoll.signal_wait_until(go, "==", 1)
+        atoll.finalize()
+        """,
+        2,
+    )
+
+
 def test_calls_that_differ_name_both_pes(job: Job) -> None:
     done = job(
         """
@@ -302,6 +330,33 @@ def test_torchrun_variables(tmp_path: Path) -> None:
     for pe, process in enumerate(started):
         out, err = process.communicate(timeout=HANG_GUARD)
         assert out == f"{pe} 2\n", err
+
+
+def test_a_store_of_torch_connects_the_pes() -> None:
+    """A stand-in for torch.distributed: where it is initialised, its store is used."""
+    code = """
+import sys, types
+import atoll
+values = {}
+class PrefixStore:
+    def __init__(self, prefix, store):
+        assert prefix == "atoll" and store == "the store"
+    def set(self, key, value): values[key] = value
+    def get(self, key): return values[key]
+torch = types.ModuleType("torch.distributed")
+torch.is_available = torch.is_initialized = lambda: True
+torch.get_rank, torch.get_world_size = lambda: 0, lambda: 1
+torch.distributed_c10d = types.SimpleNamespace(_get_default_store=lambda: "the store")
+torch.PrefixStore = PrefixStore
+sys.modules["torch.distributed"] = torch
+atoll.init()
+assert atoll.n_pes() == 1
+atoll.finalize()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_store_or_communicator_connects_the_pes() -> None:

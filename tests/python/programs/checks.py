@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -9,6 +10,9 @@ from typing import Any
 
 import atoll
 import numpy as np
+
+# Whether PEs can load and store each other's memory; a test that forces the reference transport says no.
+LOAD_STORE = os.environ.get("ATOLL_TRANSPORT") != "loopback"
 
 INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
 ATOMIC_INTEGERS = ["i4", "i8", "u4", "u8"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import atoll
 import numpy as np
-from checks import COMPLEX, FLOATS, INTEGERS, OTHERS, equal, raises, run, sample
+from checks import COMPLEX, FLOATS, INTEGERS, LOAD_STORE, OTHERS, equal, raises, run, sample
 
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
@@ -176,7 +176,7 @@ def check_teams() -> None:
         raises(atoll.UseAfterFree, lambda: atoll.barrier(inner), "destroyed")
     else:
         raises(atoll.InvalidArgument, lambda: atoll.my_pe("team"), "atoll.Team")  # type: ignore[arg-type]
-    if odd.n_pes() > 1:
+    if LOAD_STORE and odd.n_pes() > 1:
         every_other = atoll.global_view(x, odd)
         assert every_other.shape == (odd.n_pes(), 2) and every_other[odd.my_pe(), 0] == x[0]
     odd.sync()

@@ -6,7 +6,7 @@ import gc
 
 import atoll
 import numpy as np
-from checks import ATOMIC_INTEGERS, COMPLEX, FLOATS, INTEGERS, OTHERS, equal, raises, run, sample
+from checks import ATOMIC_INTEGERS, COMPLEX, FLOATS, INTEGERS, LOAD_STORE, OTHERS, equal, raises, run, sample
 
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
@@ -220,6 +220,10 @@ def check_add_at() -> None:
 
 def check_views_of_others() -> None:
     x = atoll.array(np.arange(12).reshape(3, 4) + 100 * me)
+    if not LOAD_STORE:
+        raises(atoll.Unsupported, lambda: atoll.global_view(x), "use put and get")
+        raises(atoll.Unsupported, lambda: atoll.peer(x, right), "use put and get")
+        return
     everyone = atoll.global_view(x)
     assert type(everyone) is np.ndarray and everyone.shape == (n, 3, 4)
     equal(everyone, np.stack([np.arange(12).reshape(3, 4) + 100 * p for p in range(n)]))
