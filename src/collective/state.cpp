@@ -11,7 +11,7 @@ State& State::of(core::TeamState& team) {
 }
 
 State::State(core::TeamState& team)
-    : team_(team), job_(team.job()), choices_(team.job().settings().algorithms) {}
+    : team_(team), job_(team.job()), choices_(Wishes(team.job().settings().algorithms), team.crowded()) {}
 
 State::~State() {
     // A handle that is dropped without destroy leaves members behind who may still read.

@@ -30,9 +30,7 @@ inline constexpr int max_rounds = 12;  ///< dissemination up to 4096 members of 
 struct MemberBlock {
     ExchangeLine exchange[2];            ///< by parity of the epoch, see exchange.cpp
     SyncLine arrived;                    ///< epoch of the last sync this member entered (only when crowded)
-    SyncLine stage;                      ///< for algorithms in src/collective: this member's progress
-    std::atomic<std::uint64_t> staging;  ///< arena offset + 1 of this member's staging buffer, 0 = none yet
-    unsigned char pad[line_bytes - 8];
+    SyncLine taken;  ///< for src/collective: segments that somebody has begun to copy to this member
     SyncLine round[max_rounds];
     SyncLine doorbell;  ///< rung for this member when it sleeps over a message, see messages.cpp
     std::atomic<std::uint64_t>
@@ -56,5 +54,19 @@ struct ControlBlock {
 
 /// Publishes `value` and wakes sleepers. A full barrier, so that it cannot miss one that is about to sleep.
 void set_flag(detail::Flag& flag, std::uint32_t value) noexcept;
+
+/// set_flag in two halves, for those who look at another flag in between: the store travels while they look.
+inline void publish_flag(detail::Flag& flag, std::uint32_t value) noexcept {
+    flag.value.store(value, std::memory_order_release);
+}
+/// The second half. Must follow before this PE sleeps or goes its way.
+void wake_sleepers(detail::Flag& flag) noexcept;
+
+/// Looks at a flag for about as long as it takes from core to core.
+inline bool look_for(const detail::Flag& flag, std::uint32_t value) noexcept {
+    for (int i = 0; i < detail::tight_spins; ++i)
+        if (detail::reached(flag.value.load(std::memory_order_acquire), value)) return true;
+    return false;
+}
 
 }  // namespace atl::core

@@ -48,8 +48,12 @@ void TeamState::sync_rounds(const char* operation) {
     for (int round = 0, distance = 1; distance < n; ++round, distance <<= 1) {
         const int to = my_pe_ + distance < n ? my_pe_ + distance : my_pe_ + distance - n;
         const int from = my_pe_ >= distance ? my_pe_ - distance : my_pe_ - distance + n;
-        set_flag(member(to).round[round].flag, sync_epoch_);
-        wait_flag(operation, member(my_pe_).round[round].flag, sync_epoch_, from);
+        detail::Flag& theirs = member(to).round[round].flag;
+        detail::Flag& mine = member(my_pe_).round[round].flag;
+        publish_flag(theirs, sync_epoch_);
+        const bool arrived = look_for(mine, sync_epoch_);
+        wake_sleepers(theirs);
+        if (!arrived) wait_flag(operation, mine, sync_epoch_, from);
     }
 }
 
