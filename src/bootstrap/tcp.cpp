@@ -123,7 +123,7 @@ std::string meet_over_tcp(const Place& place, int pe, int n_pes, double timeout_
     // When the verdict is an error they must have heard it before the server goes, too.
     const auto others_are_gone = [&](double seconds) { return !server || server->wait_until_alone(seconds); };
     try {
-        const std::string id =
+        std::string id =
             meet({[&](const std::string& key, const std::string& value) { client.put(key, value); },
                   [&](const std::string& key) { return client.get(key); }},
                  pe, n_pes);
