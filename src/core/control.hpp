@@ -28,8 +28,8 @@ static_assert(sizeof(ExchangeLine) == line_bytes);
 inline constexpr int max_rounds = 12;  ///< dissemination up to 4096 members of one host
 
 struct MemberBlock {
-    ExchangeLine exchange[2];            ///< by parity of the epoch, see exchange.cpp
-    SyncLine arrived;                    ///< epoch of the last sync this member entered (only when crowded)
+    ExchangeLine exchange[2];  ///< by parity of the epoch, see exchange.cpp
+    SyncLine arrived;          ///< epoch of the last sync this member entered (only when crowded)
     SyncLine taken;  ///< for src/collective: segments that somebody has begun to copy to this member
     SyncLine round[max_rounds];
     SyncLine doorbell;  ///< rung for this member when it sleeps over a message, see messages.cpp
