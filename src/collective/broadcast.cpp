@@ -12,7 +12,7 @@ namespace {
 
 void broadcast_line(State& state, void* dst, const void* src, std::size_t bytes, int root) {
     const bool is_root = state.my_pe() == root;
-    state.team().exchange("broadcast", src, is_root ? bytes : 0);
+    state.team().exchange("broadcast", is_root ? src : nullptr, bytes);
     // The root too has its data in dst.
     if (!is_root)
         copy_bytes(dst, state.team().exchanged(root), bytes);

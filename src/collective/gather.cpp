@@ -26,7 +26,7 @@ void gather_read(State& state, char* dst, const void* src, std::size_t bytes, in
 
 void scatter_line(State& state, char* dst, const void* src, std::size_t bytes, int root) {
     const std::size_t all = bytes * static_cast<std::size_t>(state.n_pes());
-    state.team().exchange("scatter", src, state.my_pe() == root ? all : 0);
+    state.team().exchange("scatter", state.my_pe() == root ? src : nullptr, all);
     const unsigned char* line = state.team().exchanged(root);
     copy_bytes(dst, line + static_cast<std::size_t>(state.my_pe()) * bytes, bytes);
 }

@@ -16,21 +16,24 @@ namespace atl::core {
 void TeamState::exchange(const char* operation, const void* mine, std::size_t bytes) {
     check_alive();
     const std::uint32_t epoch = ++exchange_epoch_;
-    ExchangeLine& line = member(my_pe_).exchange[epoch & 1];
-    if (bytes == 8)
-        std::memcpy(line.data, mine, 8);  // one store: the commonest size on the path where nanoseconds count
-    else if (bytes != 0)
-        std::memcpy(line.data, mine, bytes);
+    in_pair_ = !crowded_ && n_pes() == 2 && bytes <= pair_bytes;
+    unsigned char* line = line_of(my_pe_);
+    if (mine != nullptr && bytes == 8)
+        std::memcpy(line, mine, 8);  // one store: the commonest size on the path where nanoseconds count
+    else if (mine != nullptr && bytes != 0)
+        std::memcpy(line, mine, bytes);
     if (n_pes() == 1) return;
     try {
-        meet(operation, line, epoch);
+        meet(operation, epoch);
     } catch (...) {
         broken_ = true;  // others may have read this PE's line already
         throw;
     }
 }
 
-void TeamState::meet(const char* operation, ExchangeLine& line, std::uint32_t epoch) {
+void TeamState::meet(const char* operation, std::uint32_t epoch) {
+    if (in_pair_) return meet_in_pair(operation, control_->pair_exchange[epoch & 1], epoch);
+    ExchangeLine& line = member(my_pe_).exchange[epoch & 1];
     if (!crowded_) {
         set_flag(line.flag, epoch);
         wait_exchange_lines(operation, epoch);

@@ -8,11 +8,11 @@ namespace atl::core {
 using detail::reached;
 
 void TeamState::wait_flag(const char* operation, detail::Flag& flag, std::uint32_t value, int peer,
-                          int (*missing)(const void*, int*, int)) {
+                          int (*missing)(const void*, int*, int), int tight) {
     const int spins = job_.spins();
     for (int i = 0; i < spins; ++i) {
         if (reached(flag.value.load(std::memory_order_acquire), value)) return;
-        if (i >= detail::tight_spins) detail::cpu_pause();
+        if (i >= tight) detail::cpu_pause();
     }
     detail::WaitReason reason;
     reason.operation = operation;
@@ -35,12 +35,22 @@ void TeamState::sync(const char* operation) {
     try {
         if (crowded_)
             sync_counted(operation);
+        else if (n_pes() == 2)
+            meet_in_pair(operation, control_->pair_sync, sync_epoch_);
         else
             sync_rounds(operation);
     } catch (...) {
         broken_ = true;  // this PE has arrived and cannot take that back
         throw;
     }
+}
+
+void TeamState::meet_in_pair(const char* operation, PairLine& line, std::uint32_t epoch) {
+    const int other = 1 - my_pe_;
+    set_flag(line.half[my_pe_].flag, epoch);
+    // With a pause from the first look on: a reader that never pauses takes the line away before it is
+    // written again.
+    wait_flag(operation, line.half[other].flag, epoch, other, nullptr, 0);
 }
 
 void TeamState::sync_rounds(const char* operation) {
