@@ -100,8 +100,8 @@ class JobState {
     int spins_ = 0;
     bool routed_ = false;
     bool ended_ = false;
-    int process_;  ///< a forked child must not speak for this PE
-    int team_numbers_ = 0;
+    int process_;                       ///< a forked child must not speak for this PE
+    std::atomic<int> team_numbers_{0};  // threads may split different teams at once
     bootstrap::HostSegment segment_;
     std::shared_ptr<heap::Mapping> mapping_;
     detail::Window window_;

@@ -66,16 +66,20 @@ TEST_P(Signals, MisuseIsNamed) {
         SymmetricArray<std::uint64_t> signal(job, 2);
         SymmetricArray<int> x(job, 4);
         const Context& c = job.context();
-        const int y[4] = {};
+        const int y[4] = {1, 2, 3, 4};
+        const int pe = right_of(job);
         std::uint64_t local = 0;
         auto* crooked = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(signal.data()) + 4);
         expect_error(ErrorCode::not_symmetric, {},
-                     [&] { c.put_signal(x.data(), y, 4, &local, 1, SignalOp::set, 0); });
+                     [&] { c.put_signal(x.data(), y, 4, &local, 1, SignalOp::set, pe); });
+        expect_error(ErrorCode::invalid_argument, {"multiple of 8"},
+                     [&] { c.put_signal(x.data(), y, 4, crooked, 1, SignalOp::set, pe); });
         expect_error(ErrorCode::invalid_argument, {"multiple of 8"}, [&] { c.signal_add(crooked, 1, 0); });
         expect_error(ErrorCode::pe, {}, [&] { c.signal_set(signal.data(), 1, job.n_pes()); });
         expect_error(ErrorCode::not_symmetric, {}, [&] { c.signal_fetch(&local); });
         job.world().barrier();
-        EXPECT_EQ(signal[0], 0u);  // a refused put_signal signals nothing
+        EXPECT_EQ(signal[0], 0u);  // what was refused has changed nothing
+        EXPECT_EQ(x[0], 0);
         job.world().barrier();
     });
 }

@@ -136,7 +136,7 @@ TEST_P(Waits, VectorsCompareEachWithItsOwn) {
         SymmetricArray<long> x(job, n);
         const Context& c = job.context();
         const std::vector<long> values{10, 11, 12, 13, 14, 15};
-        c.put(x.data(), values.data(), n, right_of(job));
+        for (std::size_t i = 0; i < n; ++i) c.p(&x[i], values[i], right_of(job));
         c.quiet();
         c.wait_until_all_vector(x.data(), n, nullptr, Compare::eq, values.data());
         EXPECT_TRUE(c.test_all_vector(x.data(), n, nullptr, Compare::eq, values.data()));
