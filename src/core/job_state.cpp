@@ -36,7 +36,8 @@ JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common
 }
 
 void JobState::join() {
-    collective::Wishes{settings_.algorithms};  // what cannot be read is said now, not at the first collective
+    // What cannot be read is said now, not at the first collective.
+    [[maybe_unused]] const collective::Wishes readable{settings_.algorithms};
     usable_cpus_ = segment_.board.header().usable_cpus;
     const bool has_cores = n_pes_ <= usable_cpus_;
     spins_ = settings_.spin >= 0 ? settings_.spin : (has_cores ? spins_with_cores : spins_without);

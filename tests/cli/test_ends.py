@@ -205,7 +205,9 @@ def test_abort_packet(atoll, program, witness):
 
 
 def test_abort_with_status_0_ends_the_job_well(atoll, program):
-    path = program("pe.hello()\npe.fence()\nif pe.number == 1: pe.abort(0, '')\nwhile True: time.sleep(0.1)\n")
+    path = program(
+        "pe.hello()\npe.fence()\nif pe.number == 1: pe.abort(0, '')\nwhile True: time.sleep(0.1)\n"
+    )
     result = atoll("run", "-n", 3, path)
     assert (result.returncode, result.stderr) == (0, "")
 
