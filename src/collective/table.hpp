@@ -53,10 +53,16 @@ class Wishes {
     std::vector<Wish> wishes_;
 };
 
+/// What of a team the table looks at.
+struct TeamShape {
+    bool crowded;  ///< more PEs than cores
+    int n_pes;
+};
+
 /// The choices for a team: the table and the wishes, resolved so that choosing is a comparison or two.
 class Choices {
   public:
-    Choices(const Wishes& wishes, bool crowded);
+    Choices(const Wishes& wishes, const TeamShape& team);
 
     /// `bytes` is what docs/collectives.md says for each: a block, or the whole where there are no blocks.
     /// `line_bytes` is what a member would put into its line.
@@ -74,7 +80,8 @@ class Choices {
         Algorithm algorithm{};
     };
     using Steps = std::array<Step, most_steps>;
-    void resolve(Steps& steps, Collective collective, const Wishes& wishes, bool fits_line, bool crowded);
+    void resolve(Steps& steps, Collective collective, const Wishes& wishes, bool fits_line,
+                 const TeamShape& team);
 
     std::array<std::array<Steps, collective_count>, 2> steps_;
 };

@@ -277,13 +277,14 @@ INSTANTIATE_TEST_SUITE_P(Pes, Calls, ::testing::ValuesIn(pe_counts));
 
 TEST(CollectiveSettings, ReadByNameAndSize) {
     using namespace collective;
-    const Choices choices(Wishes("broadcast:65536=pull,reduce=slices,broadcast:100=staged"), false);
+    const Choices choices(Wishes("broadcast:65536=pull,reduce=slices,broadcast:100=staged"), {false, 2});
     EXPECT_EQ(choices.choose(Collective::broadcast, 8, 8), Algorithm::line);
     EXPECT_EQ(choices.choose(Collective::broadcast, 200, 200), Algorithm::staged);
     EXPECT_EQ(choices.choose(Collective::broadcast, 1 << 20, 1 << 20), Algorithm::staged)
         << "the last wish counts";
     EXPECT_EQ(choices.choose(Collective::reduce, 8, 8), Algorithm::slices);
-    EXPECT_EQ(Choices(Wishes("gather=line"), false).choose(Collective::gather, 1000, 1000), Algorithm::staged)
+    EXPECT_EQ(Choices(Wishes("gather=line"), {false, 2}).choose(Collective::gather, 1000, 1000),
+              Algorithm::staged)
         << "a line holds 48 bytes, so the table's next counts";
 }
 
