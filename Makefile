@@ -23,7 +23,7 @@ sanitize: setup setup-test ## the C++ tests under ASan + UBSan, then TSan
 cross: setup-cross ## cross-compile for aarch64, run the C++ tests under qemu-user
 	@scripts/cross.sh
 
-bench: setup setup-test ## the benchmarks, as tables
+bench: setup ## Atoll against its peers (Open MPI, shmem4py) in one run: a table of ratios, and JSON in bench/results
 	@scripts/bench.sh
 
 soak: setup setup-test ## what runs long on purpose (ATOLL_TEST_SOAK_SECONDS, 600 by default)

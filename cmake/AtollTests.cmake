@@ -66,10 +66,14 @@ function(_atoll_add_job_tests folder counts configurations)
         target_link_libraries(${_target} PRIVATE atoll_test_support GTest::gtest)
         set_target_properties(${_target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}"
                                                     OUTPUT_NAME ${_stem})
+        set(_limit --timeout 120)
+        if(folder STREQUAL "soak")
+            set(_limit)   # it runs as long as ATOLL_TEST_SOAK_SECONDS says
+        endif()
         foreach(_n IN LISTS counts)
             set(_test ${folder}.${_stem}.n${_n})
             add_test(NAME ${_test} CONFIGURATIONS ${configurations}
-                     COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n ${_n} --timeout 120
+                     COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n ${_n} ${_limit}
                              ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${_target}>)
             set_tests_properties(${_test} PROPERTIES TIMEOUT 150 LABELS ${folder} ENVIRONMENT ATOLL_CHECK=all)
             if(_n GREATER 1)

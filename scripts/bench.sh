@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The benchmarks of bench/, as `atoll bench` prints them.
+# Atoll against its peers in one run: bench/compare.py, whose options it takes. About ten minutes on a quiet machine;
+# the result is written to bench/results.
 source "$(dirname "$0")/lib.sh"
 scripts/install.sh all
-if [ -f bench/run.py ]; then exec "$python" bench/run.py "$@"; fi
-exec .venv/bin/atoll bench "$@"
+scripts/setup.sh bench
+exec "$python" bench/compare.py "$@"

@@ -3,11 +3,13 @@
 #   setup.sh build   what building the library, the launcher and the Python module needs
 #   setup.sh test    what `make test` needs beyond that
 #   setup.sh cross   what `make cross` needs beyond that
+#   setup.sh bench   the peers that `make bench` compares with: Open MPI's OpenSHMEM, shmem4py
 #   setup.sh venv    the project's .venv, with the packages of requirements-dev.txt
 source "$(dirname "$0")/lib.sh"
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev python3 python3-venv python3-dev)
-test_packages=(libgtest-dev googletest libbenchmark-dev clang-tidy pkg-config git)
+test_packages=(libgtest-dev googletest clang-tidy pkg-config git)
+bench_packages=(openmpi-bin libopenmpi-dev python3-dev python3-venv)
 cross_packages=(g++-aarch64-linux-gnu qemu-user googletest libcli11-dev nlohmann-json3-dev)
 
 missing_of() {
@@ -65,10 +67,18 @@ venv() {
     cp requirements-dev.txt .venv/requirements-dev.txt
 }
 
+# What is missing afterwards is said by the comparison, which does without it.
+peers() {
+    (need "${bench_packages[@]}") || true
+    step "peers in C" bench/peers/build.sh c || true
+    step "peers in Python" bench/peers/build.sh python || true
+}
+
 case "${1:-}" in
     build) need "${build_packages[@]}" ;;
     test) need "${test_packages[@]}" ;;
     cross) need "${cross_packages[@]}" ;;
+    bench) peers ;;
     venv) venv ;;
-    *) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

@@ -1,7 +1,10 @@
 """Shallow water on a raster, by the local-inertial scheme of Bates, Horritt and Fewtrell (2010), in NumPy.
 
-doi:10.1016/j.jhydrol.2010.03.027. Nothing here knows of PEs: a `Water` holds some rows of the raster between two ghost
-rows, which somebody else fills.
+doi:10.1016/j.jhydrol.2010.03.027. One thing differs: where the paper's friction takes |q| of the step before, here it is
+that of the step itself, the positive root of a quadratic equation. With the former, thin sheets of water on steep ground
+swing from step to step between too much and too little; with the latter nothing swings.
+
+Nothing here knows of PEs: a `Water` holds some rows of the raster between two ghost rows, which somebody else fills.
 
 Every depth is a whole multiple of QUANTUM (2**-40 m, a picometre) and below 4096 m, so a double holds it exactly, and
 every sum and difference of depths too. What leaves a cell is what its neighbour gets, to the last bit and in whatever
@@ -14,9 +17,8 @@ import numpy as np
 
 GRAVITY = 9.81
 QUANTUM = 2.0**-40
-ROUND = (
-    1.5 * 2.0**12
-)  # adding and subtracting it rounds to QUANTUM: so far apart are doubles from 2**12 to 2**13
+# Adding and subtracting it rounds to QUANTUM: so far apart are doubles from 2**12 to 2**13.
+ROUND = 1.5 * 2.0**12
 DRY = 1e-6  # m; keeps the friction of a dry face finite
 BLOCK = 16384  # faces that are worked on at a time, so that all their arrays stay in the cache
 LONGEST_STEP = 10.0  # s
@@ -53,15 +55,17 @@ class Faces:
         np.subtract(high, low, out=b)
         np.multiply(b, a, out=b)
         np.multiply(b, GRAVITY * dt / self.spacing, out=b)
-        # Friction, implicit:  q = (q - b) / (1 + g dt n² |q| / h^(7/3)), with one division
+        np.subtract(q, b, out=q)
+        # Friction:  q' = q / (1 + g dt n² |q'| / h^(7/3)), solved for q'
         np.cbrt(a, out=c)
         np.multiply(a, a, out=a)
         np.multiply(a, c, out=a)
         np.abs(q, out=c)
         np.multiply(c, self.friction * dt, out=c)
-        np.add(c, a, out=c)
-        np.subtract(q, b, out=q)
-        np.multiply(q, a, out=q)
+        np.divide(c, a, out=c)
+        np.add(c, 0.25, out=c)
+        np.sqrt(c, out=c)
+        np.add(c, 0.5, out=c)
         np.divide(q, c, out=q)
         # What crosses, as a change of depth: at most a quarter of what the giving cell has, so none gets negative.
         np.multiply(q, dt / self.spacing, out=b)

@@ -20,9 +20,9 @@ from solver import QUANTUM, Brink, Water, quanta, rain_on, time_step
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0].split("     ")[0])
-    parser.add_argument("--hours", type=float, default=3.0, help="how long it rains (default: %(default)s)")
+    parser.add_argument("--hours", type=float, default=6.0, help="how long it rains (default: %(default)s)")
     parser.add_argument("--steps", type=int, help="stop after so many steps")
-    parser.add_argument("--rain", type=float, default=40.0, help="mm per hour (default: %(default)s)")
+    parser.add_argument("--rain", type=float, default=30.0, help="mm per hour (default: %(default)s)")
     parser.add_argument(
         "--manning", type=float, default=0.05, help="roughness of the ground (default: %(default)s)"
     )
@@ -31,6 +31,7 @@ def options():
         "--open", action="store_true", help="water may leave at the edges (default: it may not)"
     )
     parser.add_argument("--synthetic", action="store_true", help="a made-up mountain instead of matplotlib's")
+    parser.add_argument("--rows", type=int, help="only so many rows of the ground, from the north")
     parser.add_argument(
         "--output", type=Path, default=Path("terrain.png"), help="the picture (default: %(default)s)"
     )
@@ -40,9 +41,13 @@ def options():
     )
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     choice = parser.parse_args()
+    if choice.rows is not None and choice.rows < 1:
+        parser.error("--rows must be positive")
     if choice.hours <= 0 or choice.rain < 0 or choice.manning <= 0 or choice.refine < 1:
         parser.error("--hours, --manning and --refine must be positive, --rain not negative")
     if not choice.no_picture:
+        if not choice.output.resolve().parent.is_dir():
+            parser.error(f"--output: there is no folder {choice.output.resolve().parent}")
         try:
             import matplotlib  # noqa: F401
         except ImportError:
@@ -54,7 +59,7 @@ class Slab:
     """The rows of one PE, as part of the whole raster: which they are, and the edges of the raster that they touch."""
 
     def __init__(self, ground, dx, dy, choice, pe, n_pes, depth=None):
-        self.choice = choice
+        self.choice, self.ground, self.dx, self.dy = choice, ground, dx, dy
         self.bounds = [k * ground.shape[0] // n_pes for k in range(n_pes + 1)]
         self.first, self.last = self.bounds[pe], self.bounds[pe + 1]
         self.spacing = min(dx, dy)
@@ -93,47 +98,56 @@ class Slab:
         self.steps += 1
 
 
+class Clock:
+    """What a PE spends in communication: `with clock:`. Seconds on the wall, and of the processor."""
+
+    def __init__(self):
+        self.wall = self.processor = 0.0
+
+    def __enter__(self):
+        self.start = time.perf_counter(), time.thread_time()
+
+    def __exit__(self, *_):
+        self.wall += time.perf_counter() - self.start[0]
+        self.processor += time.thread_time() - self.start[1]
+
+
 def rain_together(ground, dx, dy, choice):
-    """The simulation on all PEs. Returns this PE's slab, the symmetric depths, and the seconds: all, and waiting."""
+    """The simulation on all PEs. Returns this PE's slab, the symmetric depths, and two clocks: all, and communication."""
     me, n = atoll.my_pe(), atoll.n_pes()
     most_rows = -(-ground.shape[0] // n) + 2
-    depth = atoll.zeros(
-        (most_rows, ground.shape[1]), np.float64
-    )  # rows 0 and -1 of what a PE uses are ghosts
+    # The rows of a PE, between two ghost rows; as many on every PE, since a symmetric array has one shape.
+    depth = atoll.zeros((most_rows, ground.shape[1]), np.float64)
     arrived = atoll.signal(2)  # from the north, from the south: the last step whose row is here
     deepest, deepest_of_all = atoll.zeros(1, np.float64), atoll.zeros(1, np.float64)
     slab = Slab(ground, dx, dy, choice, me, n, depth)
-    rows, bounds = slab.water.rows, slab.bounds
+    rows, last_of_north = slab.water.rows, slab.bounds[me] - slab.bounds[me - 1]
 
     def wait_for_neighbours():
-        nonlocal waited
-        start = time.perf_counter()
-        if slab.has_north:
-            atoll.signal_wait_until(arrived[0:1], ">=", slab.steps + 1)
-        if slab.has_south:
-            atoll.signal_wait_until(arrived[1:2], ">=", slab.steps + 1)
-        waited += time.perf_counter() - start
+        with communication:
+            if slab.has_north:
+                atoll.signal_wait_until(arrived[0:1], ">=", slab.steps + 1)
+            if slab.has_south:
+                atoll.signal_wait_until(arrived[1:2], ">=", slab.steps + 1)
 
     bar = progress.bar(choice.hours, choice.quiet or me != 0)
+    everything, communication = Clock(), Clock()
     atoll.barrier_all()
-    waited, started = 0.0, time.perf_counter()
-    while not slab.finished():
-        start = time.perf_counter()
-        deepest[0] = slab.water.deepest()
-        atoll.max_reduce(deepest_of_all, deepest)
-        # Who has come through the reduction knows that all PEs are done with the ghost rows of the last step.
-        stamp = slab.steps + 1
-        if slab.has_north:
-            atoll.put_signal(
-                depth[bounds[me] - bounds[me - 1] + 1], depth[1], arrived[1:2], stamp, "set", me - 1
-            )
-        if slab.has_south:
-            atoll.put_signal(depth[0], depth[rows], arrived[0:1], stamp, "set", me + 1)
-        waited += time.perf_counter() - start
-        slab.step(float(deepest_of_all[0]), wait_for_neighbours)
-        bar.to(slab.time / 3600)
+    with everything:
+        while not slab.finished():
+            deepest[0] = slab.water.deepest()
+            with communication:
+                atoll.max_reduce(deepest_of_all, deepest)
+                # Who has come through the reduction knows that all PEs are done with the last step's ghost rows.
+                stamp = slab.steps + 1
+                if slab.has_north:
+                    atoll.put_signal(depth[last_of_north + 1], depth[1], arrived[1:2], stamp, "set", me - 1)
+                if slab.has_south:
+                    atoll.put_signal(depth[0], depth[rows], arrived[0:1], stamp, "set", me + 1)
+            slab.step(float(deepest_of_all[0]), wait_for_neighbours)
+            bar.to(slab.time / 3600)
     bar.close()
-    return slab, depth, (time.perf_counter() - started, waited)
+    return slab, depth, everything, communication
 
 
 def rain_alone(ground, dx, dy, choice):
@@ -160,15 +174,17 @@ def main():
     atoll.init()
     me, n = atoll.my_pe(), atoll.n_pes()
     ground, dx, dy = elevation.load(choice.synthetic, choice.refine)
+    ground = ground[: choice.rows]
     if n > len(ground):
         refusal = f"{n} PEs cannot share {len(ground)} rows: run with at most {len(ground)}, or --refine"
         sys.exit(refusal if me == 0 else 1)
 
-    slab, depth, (seconds, waited) = rain_together(ground, dx, dy, choice)
+    slab, depth, everything, communication = rain_together(ground, dx, dy, choice)
 
     # Depths are whole multiples of QUANTUM, so the sums are integers and exact.
     stored, spilled = atoll.sum_reduce(np.array([quanta(slab.water.own), slab.spilled], np.int64))
-    shares = atoll.sum_reduce(np.array([waited / seconds / n]))
+    clocks = (everything.wall, everything.processor, communication.wall, communication.processor)
+    clocks = atoll.sum_reduce(np.array(clocks))
     discharge = atoll.zeros(depth.shape, np.float64)
     discharge[: slab.water.rows] = slab.water.discharge()
     whole_depth = collected(slab, lambda rows: slice(1, rows + 1), depth)
@@ -176,25 +192,27 @@ def main():
 
     right = True
     if me == 0:
-        right = report(
-            choice, slab, ground, dx, dy, whole_depth, int(stored), int(spilled), seconds, float(shares[0])
-        )
+        right = report(slab, whole_depth, int(stored), int(spilled), clocks)
         if not choice.no_picture:
-            draw(choice, slab, ground, dx, dy, whole_depth, whole_discharge)
+            draw(slab, whole_depth, whole_discharge)
     atoll.finalize()
     sys.exit(0 if right else 1)
 
 
-def report(choice, slab, ground, dx, dy, depth, stored, spilled, seconds, share):
+def report(slab, depth, stored, spilled, clocks):
+    """Prints what came out and how long it took. True if it is right."""
     n, cores = atoll.n_pes(), len(os.sched_getaffinity(0))
+    choice, ground, dx, dy = slab.choice, slab.ground, slab.dx, slab.dy
     rained = slab.rained * ground.size
     volume = QUANTUM * dx * dy / 1e6
     lost = rained - stored - spilled
+    seconds = clocks[0] / n
     rate = ground.size * slab.steps / seconds / 1e6
     print(f"{ground.shape[0]} x {ground.shape[1]} cells, {slab.steps} steps, {n} PEs: {seconds:.1f} s")
     print(
-        f"{rate:.1f} million cell updates per second; {share:.0%} of the time in communication"
-        + (f", mostly waiting for a turn ({n} PEs on {cores} cores)" if n > cores else "")
+        f"{rate:.1f} million cell updates per second; communication: {clocks[3] / clocks[1]:.0%} of the processors' time, "
+        f"{clocks[2] / clocks[0]:.0%} of the clock's with waiting"
+        + (f" (for a core too: {n} PEs on {cores})" if n > cores else "")
     )
     print(
         f"water: {rained * volume:.6f} million m³ rained = {stored * volume:.6f} stored + {spilled * volume:.6f} left"
@@ -209,9 +227,10 @@ def report(choice, slab, ground, dx, dy, depth, stored, spilled, seconds, share)
     return right
 
 
-def draw(choice, slab, ground, dx, dy, depth, discharge):
+def draw(slab, depth, discharge):
     import picture
 
+    choice, ground, dx, dy = slab.choice, slab.ground, slab.dx, slab.dy
     place = "A made-up volcano" if choice.synthetic else "Rain on the Jacksboro fault, Tennessee"
     headline = f"{place}: {choice.rain:g} mm/h for {slab.time / 3600:.3g} hours"
     small_print = (

@@ -113,10 +113,10 @@ class ATOLL_API RmaOps : public ContextBase {
         put_signal_bytes(dst, src, bytes_of<T>(count), signal, value, op, pe);
     }
     void signal_set(std::uint64_t* signal, std::uint64_t value, int pe) const {
-        signal_op(signal, value, SignalOp::set, pe);
+        signal_op(signal_slot(signal, pe), signal, value, SignalOp::set, pe);
     }
     void signal_add(std::uint64_t* signal, std::uint64_t value, int pe) const {
-        signal_op(signal, value, SignalOp::add, pe);
+        signal_op(signal_slot(signal, pe), signal, value, SignalOp::add, pe);
     }
     /// This PE's own signal word, with acquire order.
     std::uint64_t signal_fetch(const std::uint64_t* signal) const {
@@ -166,16 +166,16 @@ class ATOLL_API RmaOps : public ContextBase {
     }
     void put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
                           std::uint64_t value, SignalOp op, int pe) const {
+        const int slot = signal_slot(signal, pe);  // before the data: a call that is refused moves nothing
         if (bytes != 0) {
-            const int slot = route(dst, bytes, pe);
-            if (slot >= 0) [[likely]]
+            if (route(dst, bytes, pe) >= 0) [[likely]]
                 copy_for_reader(window_.at(dst, slot), src, bytes, window_.nontemporal_bytes);
             else {
                 put_routed(*state_, dst, src, bytes, pe, true);
                 order_routed(*state_, pe, false);
             }
         }
-        signal_op(signal, value, op, pe);
+        signal_op(slot, signal, value, op, pe);
     }
     void check_pe(int pe) const {
         if (window_.check && static_cast<unsigned>(pe) >= static_cast<unsigned>(map_.n_pes))
@@ -206,10 +206,13 @@ class ATOLL_API RmaOps : public ContextBase {
         for (std::size_t i = 0; i < n_blocks; ++i, dst += dst_stride, src += src_stride)
             copy(dst, src, block * sizeof(T));
     }
-    void signal_op(std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe) const {
+    int signal_slot(const std::uint64_t* signal, int pe) const {
         const int slot = route(signal, sizeof *signal, pe);
         if (window_.check && !aligned_to(signal, sizeof *signal)) [[unlikely]]
             throw_misaligned(signal, sizeof *signal);
+        return slot;
+    }
+    void signal_op(int slot, std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe) const {
         if (slot < 0) [[unlikely]] {
             atomic_routed(*state_, op == SignalOp::set ? AtomicOp::set : AtomicOp::add, DType::uint64, signal,
                           value, 0, pe);

@@ -147,6 +147,7 @@ class ATOLL_API WaitOps : public AtomicOps {
         reason.word = word;
         reason.word_bytes = sizeof(T);
         reason.word_signed = std::is_signed_v<T>;
+        // NOLINTNEXTLINE(bugprone-signed-char-misuse): int8_t is a number, and sign-extends
         reason.expected = static_cast<std::uint64_t>(value);
         reason.compare = cmp;
         return reason;
@@ -180,10 +181,11 @@ class ATOLL_API WaitOps : public AtomicOps {
             if (included(status, i) && compare(atomic_load(words + i), cmp, value(i))) indices[count++] = i;
         return count;
     }
-    static bool any_included(std::size_t n, const int* status) noexcept {
-        for (std::size_t i = 0; i < n; ++i)
-            if (included(status, i)) return true;
-        return false;
+    /// Of several words that a wait is for, the one that its reason names; n for an empty set.
+    static std::size_t first_included(std::size_t n, const int* status) noexcept {
+        std::size_t i = 0;
+        while (i < n && !included(status, i)) ++i;
+        return i;
     }
 
     template <class T, class Value>
@@ -201,10 +203,11 @@ class ATOLL_API WaitOps : public AtomicOps {
     std::size_t wait_any(const T* words, std::size_t n, const int* status, Compare cmp, Value value,
                          const char* operation, double timeout_s) const {
         check_local(words, bytes_of<T>(n));
-        if (!any_included(n, status)) return none;
+        const std::size_t first = first_included(n, status);
+        if (first == n) return none;
         const std::size_t start = next_start(n);
         std::size_t found = none;
-        WaitReason reason = reason_for(words, cmp, value(0), operation);
+        WaitReason reason = reason_for(words + first, cmp, value(first), operation);
         wait(*job_, spins_, reason, timeout_s,
              [&] { return (found = find_any(words, n, status, cmp, value, start)) != none; });
         return found;
@@ -213,9 +216,10 @@ class ATOLL_API WaitOps : public AtomicOps {
     std::size_t wait_some(const T* words, std::size_t n, std::size_t* indices, const int* status, Compare cmp,
                           Value value, const char* operation, double timeout_s) const {
         check_local(words, bytes_of<T>(n));
-        if (!any_included(n, status)) return 0;
+        const std::size_t first = first_included(n, status);
+        if (first == n) return 0;
         std::size_t count = 0;
-        WaitReason reason = reason_for(words, cmp, value(0), operation);
+        WaitReason reason = reason_for(words + first, cmp, value(first), operation);
         wait(*job_, spins_, reason, timeout_s,
              [&] { return (count = find_some(words, n, indices, status, cmp, value)) != 0; });
         return count;

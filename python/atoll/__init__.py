@@ -19,6 +19,7 @@ help(atoll.put) and so on tell everything about a function. In a notebook: atoll
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 # The names on both sides of `as` are alike so that type checkers take them as ours to give.
+from . import _atoll as _atoll  # first: it says so where it cannot be used
 from ._arrays import array as array
 from ._arrays import empty as empty
 from ._arrays import empty_like as empty_like

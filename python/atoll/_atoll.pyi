@@ -1205,6 +1205,9 @@ def broadcast(dst: Array, src: Array, root: int = 0, *, team: Team | None = None
 def broadcast(src: Array, root: int = 0, *, team: Team | None = None) -> Array: ...
 
 @overload
+def broadcast(src: Value, root: int = 0, *, team: Team | None = None) -> Any: ...
+
+@overload
 def fcollect(dst: Array, src: Array, *, team: Team | None = None) -> None:
     """
     Give every PE the src of all PEs, in PE order; src has one size on all.
@@ -1219,7 +1222,7 @@ def fcollect(dst: Array, src: Array, *, team: Team | None = None) -> None:
     """
 
 @overload
-def fcollect(src: Array, *, team: Team | None = None) -> Array: ...
+def fcollect(src: Array | Value, *, team: Team | None = None) -> Array: ...
 
 @overload
 def collect(dst: Array, src: Array, *, team: Team | None = None) -> int:
@@ -1236,7 +1239,7 @@ def collect(dst: Array, src: Array, *, team: Team | None = None) -> int:
     """
 
 @overload
-def collect(src: Array, *, team: Team | None = None) -> Array: ...
+def collect(src: Array | Value, *, team: Team | None = None) -> Array: ...
 
 @overload
 def alltoall(dst: Array, src: Array, *, team: Team | None = None) -> None:
@@ -1253,7 +1256,7 @@ def alltoall(dst: Array, src: Array, *, team: Team | None = None) -> None:
     """
 
 @overload
-def alltoall(src: Array, *, team: Team | None = None) -> Array: ...
+def alltoall(src: Array | Value, *, team: Team | None = None) -> Array: ...
 
 def alltoalls(dst: Array, src: Array, dst_stride: int, src_stride: int, nelems: int, *, team: Team | None = None) -> None:
     """
@@ -1283,7 +1286,7 @@ def gather(dst: Array | None, src: Array, root: int = 0, *, team: Team | None = 
     """
 
 @overload
-def gather(src: Array, root: int = 0, *, team: Team | None = None) -> Array | None: ...
+def gather(src: Array | Value, root: int = 0, *, team: Team | None = None) -> Array | None: ...
 
 @overload
 def scatter(dst: Array, src: Array | None, root: int = 0, *, team: Team | None = None) -> None:
@@ -1308,7 +1311,8 @@ def sum_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
     """
     Sum over PEs, on every PE.
 
-    name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.
+    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
+    one number as a number.
 
     src:  an array of integers, float32, float64, long double or complex; any strides,
           symmetric (faster) or not; equal shape and dtype on all PEs.
@@ -1326,11 +1330,15 @@ def sum_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
 def sum_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
+def sum_reduce(src: Value, *, team: Team | None = None) -> Any: ...
+
+@overload
 def prod_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
     """
     Product over PEs, on every PE.
 
-    name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.
+    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
+    one number as a number.
 
     src:  an array of integers, float32, float64, long double or complex; any strides,
           symmetric (faster) or not; equal shape and dtype on all PEs.
@@ -1348,11 +1356,15 @@ def prod_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
 def prod_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
+def prod_reduce(src: Value, *, team: Team | None = None) -> Any: ...
+
+@overload
 def min_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
     """
     Minimum over PEs, on every PE.
 
-    name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.
+    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
+    one number as a number.
 
     src:  an array of integers, float32, float64 or long double; any strides,
           symmetric (faster) or not; equal shape and dtype on all PEs.
@@ -1370,11 +1382,15 @@ def min_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
 def min_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
+def min_reduce(src: Value, *, team: Team | None = None) -> Any: ...
+
+@overload
 def max_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
     """
     Maximum over PEs, on every PE.
 
-    name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.
+    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
+    one number as a number.
 
     src:  an array of integers, float32, float64 or long double; any strides,
           symmetric (faster) or not; equal shape and dtype on all PEs.
@@ -1392,11 +1408,15 @@ def max_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
 def max_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
+def max_reduce(src: Value, *, team: Team | None = None) -> Any: ...
+
+@overload
 def and_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
     """
     Bitwise (bool: logical) and over PEs, on every PE.
 
-    name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.
+    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
+    one number as a number.
 
     src:  an array of integers or bool; any strides,
           symmetric (faster) or not; equal shape and dtype on all PEs.
@@ -1414,11 +1434,15 @@ def and_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
 def and_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
+def and_reduce(src: Value, *, team: Team | None = None) -> Any: ...
+
+@overload
 def or_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
     """
     Bitwise (bool: logical) or over PEs, on every PE.
 
-    name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.
+    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
+    one number as a number.
 
     src:  an array of integers or bool; any strides,
           symmetric (faster) or not; equal shape and dtype on all PEs.
@@ -1436,11 +1460,15 @@ def or_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
 def or_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
+def or_reduce(src: Value, *, team: Team | None = None) -> Any: ...
+
+@overload
 def xor_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
     """
     Bitwise (bool: logical) exclusive or over PEs, on every PE.
 
-    name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.
+    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
+    one number as a number.
 
     src:  an array of integers or bool; any strides,
           symmetric (faster) or not; equal shape and dtype on all PEs.
@@ -1456,6 +1484,9 @@ def xor_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
 
 @overload
 def xor_reduce(src: Array, *, team: Team | None = None) -> Array: ...
+
+@overload
+def xor_reduce(src: Value, *, team: Team | None = None) -> Any: ...
 
 @overload
 def reduce(dst: Array, src: Array, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> None:
@@ -1476,6 +1507,9 @@ def reduce(src: Array, op: ReduceName, *, team: Team | None = None) -> Array: ..
 def reduce(src: Array, op: ReduceName, root: int, *, team: Team | None = None) -> Array | None: ...
 
 @overload
+def reduce(src: Value, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> Any: ...
+
+@overload
 def reduce_scatter(dst: Array, src: Array, op: ReduceName = 'sum', *, team: Team | None = None) -> None:
     """
     Reduce over PEs, each PE getting its own block of the result.
@@ -1494,7 +1528,8 @@ def sum_inscan(dst: Array, src: Array, *, team: Team | None = None) -> None:
     """
     Sum over PEs 0 to my_pe, this PE included.
 
-    name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.
+    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
+    one number as a number.
 
     src:  an array of integers, float32, float64, long double or complex; any strides,
           symmetric (faster) or not; equal shape and dtype on all PEs.
@@ -1512,11 +1547,15 @@ def sum_inscan(dst: Array, src: Array, *, team: Team | None = None) -> None:
 def sum_inscan(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
+def sum_inscan(src: Value, *, team: Team | None = None) -> Any: ...
+
+@overload
 def sum_exscan(dst: Array, src: Array, *, team: Team | None = None) -> None:
     """
     Sum over PEs 0 to my_pe - 1, this PE not included; 0 on the first.
 
-    name(dst, src) writes the result into dst; name(src) returns it as a new ordinary array.
+    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
+    one number as a number.
 
     src:  an array of integers, float32, float64, long double or complex; any strides,
           symmetric (faster) or not; equal shape and dtype on all PEs.
@@ -1532,6 +1571,9 @@ def sum_exscan(dst: Array, src: Array, *, team: Team | None = None) -> None:
 
 @overload
 def sum_exscan(src: Array, *, team: Team | None = None) -> Array: ...
+
+@overload
+def sum_exscan(src: Value, *, team: Team | None = None) -> Any: ...
 
 def send(src: Array, pe: int, *, team: Team | None = None) -> None:
     """

@@ -5,63 +5,81 @@ namespace {
 
 PyObject* descr_object(PyArrayObject* array) { return reinterpret_cast<PyObject*>(PyArray_DESCR(array)); }
 
-Ref shape_of(PyArrayObject* array) { return Ref(PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array))); }
+Ref shape_of(PyArrayObject* array) {
+    return Ref(PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array)));
+}
 
 /// Order of generality of NumPy's kinds, for lists of Python numbers.
 int kind_rank(char kind) {
     switch (kind) {
-        case 'b': return 0;
+        case 'b':
+            return 0;
         case 'i':
-        case 'u': return 1;
-        case 'f': return 2;
-        case 'c': return 3;
-        default: return 4;
+        case 'u':
+            return 1;
+        case 'f':
+            return 2;
+        case 'c':
+            return 3;
+        default:
+            return 4;
     }
 }
 
 }  // namespace
 
 void fail_not_array(const Spec& spec, const char* which, PyObject* value) {
-    if (!given(value)) fail(ErrorCode::invalid_argument, "%s(): %s is None; pass a NumPy array.", spec.name, which);
-    PyErr_Format(PyExc_TypeError, "%s(): %s is %R of type %s; pass a NumPy array (atoll.zeros() and its kin make symmetric ones).",
-                 spec.name, which, value, Py_TYPE(value)->tp_name);
+    if (!given(value))
+        fail(ErrorCode::invalid_argument, "%s(): %s is None; pass a NumPy array.", spec.name, which);
+    PyErr_Format(PyExc_TypeError,
+                 "%s(): %s is %R, %R; pass a NumPy array (atoll.zeros() and its kin make symmetric ones).",
+                 spec.name, which, value, reinterpret_cast<PyObject*>(Py_TYPE(value)));
     throw Raised{};
 }
 
 void fail_read_only(const Spec& spec, const char* which, PyArrayObject* array) {
-    fail(ErrorCode::invalid_argument, "%s(): %s (shape %S, dtype %S) is read-only, but this call writes it; pass a writeable array.",
+    fail(ErrorCode::invalid_argument,
+         "%s(): %s (shape %S, dtype %S) is read-only, but this call writes it; pass a writeable array.",
          spec.name, which, shape_of(array).get(), descr_object(array));
 }
 
 void fail_freed(const Spec& spec, const char* which) {
-    fail(ErrorCode::use_after_free, "%s(): %s was freed by atoll.free(), or belongs to such an array; allocate another.",
-         spec.name, which);
+    fail(ErrorCode::use_after_free,
+         "%s(): %s was freed by atoll.free(), or belongs to such an array; allocate another.", spec.name,
+         which);
 }
 
 void fail_dtypes(const Spec& spec, const char* a, PyArrayObject* x, const char* b, PyArrayObject* y) {
-    fail(ErrorCode::dtype_mismatch, "%s(): %s has dtype %S, but %s has %S; they must be equal, nothing is cast: use %s.astype(%s.dtype).",
-         spec.name, b, descr_object(y), a, descr_object(x), b, a);
+    fail(
+        ErrorCode::dtype_mismatch,
+        "%s(): %s has dtype %S, but %s has %S; they must be equal, nothing is cast: use %s.astype(%s.dtype).",
+        spec.name, b, descr_object(y), a, descr_object(x), b, a);
 }
 
 void fail_shapes(const Spec& spec, const char* a, PyArrayObject* x, const char* b, PyArrayObject* y) {
     const std::size_t n = size_of(x);
     const std::size_t m = size_of(y);
     if (n == m)
-        fail(ErrorCode::shape_mismatch, "%s(): %s has shape %S, but %s has %S; they have as many elements, so reshape one of them.",
+        fail(ErrorCode::shape_mismatch,
+             "%s(): %s has shape %S, but %s has %S; they have as many elements, so reshape one of them.",
              spec.name, a, shape_of(x).get(), b, shape_of(y).get());
-    fail(ErrorCode::shape_mismatch, "%s(): %s has shape %S (%zu elements), but %s has %S (%zu); pass arrays of one shape, e.g. a slice.",
+    fail(ErrorCode::shape_mismatch,
+         "%s(): %s has shape %S (%zu elements), but %s has %S (%zu); pass arrays of one shape, e.g. a slice.",
          spec.name, a, shape_of(x).get(), n, b, shape_of(y).get(), m);
 }
 
 void check_dtype_slow(const Spec& spec, const char* which, PyArrayObject* array) {
     PyArray_Descr* descr = PyArray_DESCR(array);
     if (PyDataType_REFCHK(descr))
-        fail(ErrorCode::dtype_mismatch, "%s(): %s has dtype %S, whose elements are Python objects; these mean nothing in another "
-             "process. Use a dtype of numbers, or atoll.bcast_object and gather_object for set-up.", spec.name, which,
-             descr_object(array));
+        fail(ErrorCode::dtype_mismatch,
+             "%s(): %s has dtype %S, whose elements are Python objects; these mean nothing in another "
+             "process. Use a dtype of numbers, or atoll.bcast_object and gather_object for set-up.",
+             spec.name, which, descr_object(array));
     if (!PyArray_ISNBO(descr->byteorder))
-        fail(ErrorCode::dtype_mismatch, "%s(): %s has dtype %S, whose byte order is not this machine's; convert it: "
-             "%s.astype(%s.dtype.newbyteorder('=')).", spec.name, which, descr_object(array), which, which);
+        fail(ErrorCode::dtype_mismatch,
+             "%s(): %s has dtype %S, whose byte order is not this machine's; convert it: "
+             "%s.astype(%s.dtype.newbyteorder('=')).",
+             spec.name, which, descr_object(array), which, which);
 }
 
 bool same_dtype_slow(PyArrayObject* a, PyArrayObject* b) {
@@ -79,25 +97,34 @@ bool same_shape_slow(PyArrayObject* a, PyArrayObject* b) {
     }
 }
 
-void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* array, const char* low, std::size_t bytes) {
+void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* array, const char* low,
+                          std::size_t bytes) {
     const Block* block = block_of(array);
     current(spec.name);
     if (block != nullptr) {
         if (is_freed(block)) fail_freed(spec, which);
         if (block->epoch != g.epoch)
-            fail(ErrorCode::use_after_free, "%s(): %s belongs to a job that was finalized; allocate it anew.", spec.name, which);
+            fail(ErrorCode::use_after_free, "%s(): %s belongs to a job that was finalized; allocate it anew.",
+                 spec.name, which);
         if (block->parent != nullptr)
-            fail(ErrorCode::not_symmetric, "%s(): %s is a view of other PEs' memory (atoll.peer, atoll.global_view); pass this "
-                 "PE's own array and name the PE in the call.", spec.name, which);
+            fail(ErrorCode::not_symmetric,
+                 "%s(): %s is a view of other PEs' memory (atoll.peer, atoll.global_view); pass this "
+                 "PE's own array and name the PE in the call.",
+                 spec.name, which);
         if (bytes == 0) return;
-        fail(ErrorCode::not_symmetric, "%s(): %s is a view that reaches outside its symmetric array: it spans bytes %zd to %zd of "
-             "%zu; correct its shape and strides.", spec.name, which, static_cast<Py_ssize_t>(low - block->address),
+        fail(ErrorCode::not_symmetric,
+             "%s(): %s is a view that reaches outside its symmetric array: it spans bytes %zd to %zd of "
+             "%zu; correct its shape and strides.",
+             spec.name, which, static_cast<Py_ssize_t>(low - block->address),
              static_cast<Py_ssize_t>(low - block->address) + static_cast<Py_ssize_t>(bytes), block->bytes);
     }
-    // Views that lost their base on the way (through a memoryview or another library) are known by address alone.
+    // Views that lost their base on the way (through a memoryview or another library) are known by address
+    // alone.
     if (g.job->is_symmetric(low, bytes)) return;
-    fail(ErrorCode::not_symmetric, "%s(): %s (shape %S, dtype %S) is an ordinary array; here it must be in symmetric memory: "
-         "allocate it with atoll.zeros() or its kin, on every PE.", spec.name, which, shape_of(array).get(), descr_object(array));
+    fail(ErrorCode::not_symmetric,
+         "%s(): %s (shape %S, dtype %S) is an ordinary array; here it must be in symmetric memory: "
+         "allocate it with atoll.zeros() or its kin, on every PE.",
+         spec.name, which, shape_of(array).get(), descr_object(array));
 }
 
 Extent extent_of_strided(PyArrayObject* array) noexcept {
@@ -127,8 +154,8 @@ char* element_at(PyArrayObject* array, Py_ssize_t index) noexcept {
 }
 
 void fail_index(const Spec& spec, const char* which, PyArrayObject* array, Py_ssize_t index) {
-    PyErr_Format(PyExc_IndexError, "%s(): index %zd is out of bounds for %s of %zu elements (shape %S).", spec.name, index, which,
-                 size_of(array), shape_of(array).get());
+    PyErr_Format(PyExc_IndexError, "%s(): index %zd is out of bounds for %s of %zu elements (shape %S).",
+                 spec.name, index, which, size_of(array), shape_of(array).get());
     throw Raised{};
 }
 
@@ -141,7 +168,8 @@ Ref source_like(const Spec& spec, const char* which, PyObject* value, PyArrayObj
         if (c_contiguous(array)) return Ref::borrow(value);
         return Ref(PyArray_NewCopy(array, NPY_CORDER));
     }
-    if (!given(value) || !PySequence_Check(value) || PyUnicode_Check(value) || PyBytes_Check(value)) fail_not_array(spec, which, value);
+    if (!given(value) || !PySequence_Check(value) || PyUnicode_Check(value) || PyBytes_Check(value))
+        fail_not_array(spec, which, value);
     Ref loose(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
     const PyArray_Descr* want = PyArray_DESCR(like);
     if (size_of(loose.array()) != 0 && kind_rank(PyArray_DESCR(loose.array())->kind) > kind_rank(want->kind))

@@ -1,4 +1,5 @@
-// Reading NumPy arrays: what an argument must be, told apart by loads from NumPy's struct; sentences are out of line.
+// Reading NumPy arrays: what an argument must be, told apart by loads from NumPy's struct; sentences are out
+// of line.
 #pragma once
 
 #include "block.hpp"
@@ -11,10 +12,13 @@ namespace atl::python {
 [[noreturn, gnu::cold]] void fail_not_array(const Spec& spec, const char* which, PyObject* value);
 [[noreturn, gnu::cold]] void fail_read_only(const Spec& spec, const char* which, PyArrayObject* array);
 [[noreturn, gnu::cold]] void fail_freed(const Spec& spec, const char* which);
-[[noreturn, gnu::cold]] void fail_dtypes(const Spec& spec, const char* a, PyArrayObject* x, const char* b, PyArrayObject* y);
-[[noreturn, gnu::cold]] void fail_shapes(const Spec& spec, const char* a, PyArrayObject* x, const char* b, PyArrayObject* y);
+[[noreturn, gnu::cold]] void fail_dtypes(const Spec& spec, const char* a, PyArrayObject* x, const char* b,
+                                         PyArrayObject* y);
+[[noreturn, gnu::cold]] void fail_shapes(const Spec& spec, const char* a, PyArrayObject* x, const char* b,
+                                         PyArrayObject* y);
 [[gnu::cold]] void check_dtype_slow(const Spec& spec, const char* which, PyArrayObject* array);
-[[gnu::cold]] void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* array, const char* low, std::size_t bytes);
+[[gnu::cold]] void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* array,
+                                        const char* low, std::size_t bytes);
 [[gnu::cold]] bool same_dtype_slow(PyArrayObject* a, PyArrayObject* b);
 /// Equal shapes once axes of length 1 are left out.
 [[gnu::cold]] bool same_shape_slow(PyArrayObject* a, PyArrayObject* b);
@@ -24,7 +28,8 @@ inline bool is_array(PyObject* object) noexcept {
     return object != nullptr && (Py_TYPE(object) == g.ndarray || PyArray_Check(object));
 }
 inline PyArrayObject* array_arg(const Spec& spec, const char* which, PyObject* object) {
-    if (!is_array(object)) [[unlikely]] fail_not_array(spec, which, object);
+    if (!is_array(object)) [[unlikely]]
+        fail_not_array(spec, which, object);
     return as_array(object);
 }
 inline std::size_t size_of(PyArrayObject* array) noexcept {
@@ -34,20 +39,28 @@ inline std::size_t size_of(PyArrayObject* array) noexcept {
     for (int i = 0; i < nd; ++i) size *= static_cast<std::size_t>(dims[i]);
     return size;
 }
-inline std::size_t item_bytes(PyArrayObject* array) noexcept { return static_cast<std::size_t>(PyArray_ITEMSIZE(array)); }
-inline bool c_contiguous(PyArrayObject* array) noexcept { return (PyArray_FLAGS(array) & NPY_ARRAY_C_CONTIGUOUS) != 0; }
-inline const DTypeRow& row_of(PyArrayObject* array) noexcept { return row_of(PyArray_DESCR(array)->type_num); }
+inline std::size_t item_bytes(PyArrayObject* array) noexcept {
+    return static_cast<std::size_t>(PyArray_ITEMSIZE(array));
+}
+inline bool c_contiguous(PyArrayObject* array) noexcept {
+    return (PyArray_FLAGS(array) & NPY_ARRAY_C_CONTIGUOUS) != 0;
+}
+inline const DTypeRow& row_of(PyArrayObject* array) noexcept {
+    return row_of(PyArray_DESCR(array)->type_num);
+}
 inline bool plain_native(PyArrayObject* array) noexcept {
     return row_of(array).plain && PyArray_DESCR(array)->byteorder != NPY_OPPBYTE;
 }
 
 /// Refuses Python objects, and bytes in foreign order.
 inline void check_dtype(const Spec& spec, const char* which, PyArrayObject* array) {
-    if (!plain_native(array)) [[unlikely]] check_dtype_slow(spec, which, array);
+    if (!plain_native(array)) [[unlikely]]
+        check_dtype_slow(spec, which, array);
 }
 inline bool same_dtype(PyArrayObject* a, PyArrayObject* b) {
     if (PyArray_DESCR(a) == PyArray_DESCR(b)) return true;
-    if (PyArray_DESCR(a)->type_num == PyArray_DESCR(b)->type_num && plain_native(a) && plain_native(b)) return true;
+    if (PyArray_DESCR(a)->type_num == PyArray_DESCR(b)->type_num && plain_native(a) && plain_native(b))
+        return true;
     return same_dtype_slow(a, b);
 }
 inline bool same_shape(PyArrayObject* a, PyArrayObject* b) {
@@ -55,7 +68,8 @@ inline bool same_shape(PyArrayObject* a, PyArrayObject* b) {
     if (nd == PyArray_NDIM(b)) {
         int i = 0;
         while (i < nd && PyArray_DIMS(a)[i] == PyArray_DIMS(b)[i]) ++i;
-        if (i == nd) [[likely]] return true;
+        if (i == nd) [[likely]]
+            return true;
     }
     return same_shape_slow(a, b);
 }
@@ -64,19 +78,23 @@ inline bool same_shape(PyArrayObject* a, PyArrayObject* b) {
 inline void check_readable(const Spec& spec, const char* which, PyArrayObject* array) {
     if (PyArray_BASE(array) == nullptr) return;
     const Block* block = block_of(array);
-    if (block != nullptr && is_freed(block)) [[unlikely]] fail_freed(spec, which);
+    if (block != nullptr && is_freed(block)) [[unlikely]]
+        fail_freed(spec, which);
 }
 /// Any array that a call writes on this PE.
 inline void check_writeable(const Spec& spec, const char* which, PyArrayObject* array) {
-    if (!(PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE)) [[unlikely]] fail_read_only(spec, which, array);
+    if (!(PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE)) [[unlikely]]
+        fail_read_only(spec, which, array);
     check_readable(spec, which, array);
 }
 /// `bytes` from `low` must be symmetric memory of this PE, inside the array's own block.
-inline void check_symmetric(const Spec& spec, const char* which, PyArrayObject* array, const char* low, std::size_t bytes) {
+inline void check_symmetric(const Spec& spec, const char* which, PyArrayObject* array, const char* low,
+                            std::size_t bytes) {
     const Block* block = block_of(array);
     if (block != nullptr && block->parent == nullptr && !block->freed && block->epoch == g.epoch) [[likely]] {
         const auto offset = static_cast<std::size_t>(low - block->address);
-        if (offset <= block->bytes && bytes <= block->bytes - offset) [[likely]] return;
+        if (offset <= block->bytes && bytes <= block->bytes - offset) [[likely]]
+            return;
     }
     if (bytes != 0 || block != nullptr) check_symmetric_slow(spec, which, array, low, bytes);
 }
@@ -95,32 +113,40 @@ inline Extent extent_of(PyArrayObject* array) noexcept {
 
 /// A symmetric array to be written (or, with `writes` false, read) on some PE.
 inline Extent symmetric_arg(const Spec& spec, const char* which, PyArrayObject* array, bool writes) {
-    if (writes && !(PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE)) [[unlikely]] fail_read_only(spec, which, array);
+    if (writes && !(PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE)) [[unlikely]]
+        fail_read_only(spec, which, array);
     check_dtype(spec, which, array);
     const Extent extent = extent_of(array);
     check_symmetric(spec, which, array, extent.low, extent.bytes);
     return extent;
 }
 
-/// The element with flat (C order) `index`, or null where it is out of bounds. Negative ones count from the end.
+/// The element with flat (C order) `index`, or null where it is out of bounds. Negative ones count from the
+/// end.
 char* element_at(PyArrayObject* array, Py_ssize_t index) noexcept;
-[[noreturn, gnu::cold]] void fail_index(const Spec& spec, const char* which, PyArrayObject* array, Py_ssize_t index);
+[[noreturn, gnu::cold]] void fail_index(const Spec& spec, const char* which, PyArrayObject* array,
+                                        Py_ssize_t index);
 
 /// One element of a symmetric array, by `index=` (null: the first).
-inline char* symmetric_element(const Spec& spec, const char* which, PyArrayObject* array, PyObject* index, bool writes) {
-    if (writes && !(PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE)) [[unlikely]] fail_read_only(spec, which, array);
-    char* element = PyArray_BYTES(array);
-    if (index != nullptr || PyArray_NDIM(array) != 1 || PyArray_DIMS(array)[0] == 0) {
-        const Py_ssize_t i = index ? integer(spec, "index", index) : 0;
+inline char* symmetric_element(const Spec& spec, const char* which, PyArrayObject* array, PyObject* index,
+                               bool writes) {
+    if (writes && !(PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE)) [[unlikely]]
+        fail_read_only(spec, which, array);
+    const Py_ssize_t i = index == nullptr ? 0 : small_integer(spec, "index", index);
+    char* element = nullptr;
+    if (PyArray_NDIM(array) == 1 &&
+        static_cast<std::size_t>(i) < static_cast<std::size_t>(PyArray_DIMS(array)[0])) [[likely]]
+        element = PyArray_BYTES(array) + i * PyArray_STRIDES(array)[0];
+    else
         element = element_at(array, i);
-        if (element == nullptr) [[unlikely]] fail_index(spec, which, array, i);
-    }
+    if (element == nullptr) [[unlikely]]
+        fail_index(spec, which, array, i);
     check_symmetric(spec, which, array, element, item_bytes(array));
     return element;
 }
 
-/// A contiguous source made of what a caller passed where an array like `like` is read: an array of its dtype as it is (or
-/// copied where strided), lists of Python numbers converted. Scalars are not taken.
+/// A contiguous source made of what a caller passed where an array like `like` is read: an array of its dtype
+/// as it is (or copied where strided), lists of Python numbers converted. Scalars are not taken.
 Ref source_like(const Spec& spec, const char* which, PyObject* value, PyArrayObject* like);
 
 }  // namespace atl::python

@@ -10,22 +10,35 @@ namespace {
 
 Spec empty_spec, free_spec, is_symmetric_spec, peer_spec, global_view_spec, addr_spec, pe_accessible_spec;
 
-struct Dims {
-    PyArray_Dims dims{nullptr, 0};
-    explicit Dims(PyObject* shape) {
-        if (!PyArray_IntpConverter(shape, &dims)) throw Raised{};
+/// A shape: one integer, or a sequence of them.
+struct Shape {
+    npy_intp dims[NPY_MAXDIMS];
+    int nd = 0;
+
+    explicit Shape(PyObject* shape) {
+        const bool one = PyIndex_Check(shape);
+        const Ref items(one ? PyTuple_Pack(1, shape) : PySequence_Tuple(shape));
+        for (Py_ssize_t i = 0; i < PyTuple_Size(items.get()); ++i) add(PyTuple_GetItem(items.get(), i));
     }
-    ~Dims() { PyDimMem_FREE(dims.ptr); }
+    void add(PyObject* length) {
+        if (nd == NPY_MAXDIMS)
+            fail(ErrorCode::shape_mismatch, "NumPy's arrays have at most %d axes.", NPY_MAXDIMS);
+        dims[nd++] = integer(empty_spec, "a length of the shape", length);
+    }
 };
 
-std::size_t checked_bytes(const Dims& shape, PyArray_Descr* descr) {
+std::size_t checked_bytes(const Shape& shape, PyArray_Descr* descr) {
     std::size_t bytes = static_cast<std::size_t>(PyDataType_ELSIZE(descr));
     if (bytes == 0)
-        fail(ErrorCode::dtype_mismatch, "dtype %S has no size; name one, such as 'S8'.", reinterpret_cast<PyObject*>(descr));
-    for (int i = 0; i < shape.dims.len; ++i) {
-        if (shape.dims.ptr[i] < 0) fail(ErrorCode::shape_mismatch, "A shape has no negative lengths (%zd).", shape.dims.ptr[i]);
-        if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(shape.dims.ptr[i]), &bytes) || bytes > PTRDIFF_MAX)
-            fail(ErrorCode::out_of_memory, "This shape needs more bytes than an address can count; make it smaller.");
+        fail(ErrorCode::dtype_mismatch, "dtype %S has no size; name one, such as 'S8'.",
+             reinterpret_cast<PyObject*>(descr));
+    for (int i = 0; i < shape.nd; ++i) {
+        if (shape.dims[i] < 0)
+            fail(ErrorCode::shape_mismatch, "A shape has no negative lengths (%zd).", shape.dims[i]);
+        if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(shape.dims[i]), &bytes) ||
+            bytes > PTRDIFF_MAX)
+            fail(ErrorCode::out_of_memory,
+                 "This shape needs more bytes than an address can count; make it smaller.");
     }
     return bytes;
 }
@@ -38,13 +51,15 @@ PyObject* empty_body(const Arguments<7>& a) {
     const Ref held(reinterpret_cast<PyObject*>(descr));
     if (PyDataType_REFCHK(descr) || !PyArray_ISNBO(descr->byteorder))
         fail(ErrorCode::dtype_mismatch, "dtype %S cannot stand in symmetric memory: %s.", held.get(),
-             PyDataType_REFCHK(descr) ? "its elements are Python objects, which mean nothing in another process"
-                                      : "its byte order is not this machine's; use dtype.newbyteorder('=')");
-    const Dims shape(a[0]);
+             PyDataType_REFCHK(descr)
+                 ? "its elements are Python objects, which mean nothing in another process"
+                 : "its byte order is not this machine's; use dtype.newbyteorder('=')");
+    const Shape shape(a[0]);
     const std::size_t bytes = checked_bytes(shape, descr);
     const Py_ssize_t align = integer(empty_spec, "align", a[3]);
     if (align < 0) fail(ErrorCode::invalid_argument, "align is %zd; pass a power of two, or 0.", align);
-    // An array without elements takes a byte, so that it is allocated, compared between PEs and freed like any other.
+    // An array without elements takes a byte, so that it is allocated, compared between PEs and freed like
+    // any other.
     const std::size_t asked = std::max<std::size_t>(bytes, 1);
     const Allocation block = job.allocate(asked, static_cast<std::size_t>(align),
                                           {PyObject_IsTrue(a[4]) == 1, PyObject_IsTrue(a[5]) == 1});
@@ -56,8 +71,9 @@ PyObject* empty_body(const Arguments<7>& a) {
         }
         job.world().sync();
     }
-    return array_over(descr, shape.dims.len, shape.dims.ptr, nullptr, static_cast<char*>(block.address), owner.get(),
-                      PyObject_IsTrue(a[2]) == 1).release();
+    return array_over(descr, shape.nd, shape.dims, nullptr, static_cast<char*>(block.address), owner.get(),
+                      PyObject_IsTrue(a[2]) == 1)
+        .release();
 }
 
 PyObject* free_body(const Arguments<1>& a) {
@@ -65,11 +81,13 @@ PyObject* free_body(const Arguments<1>& a) {
     PyArrayObject* array = array_arg(free_spec, "x", a[0]);
     Block* block = block_of(array);
     if (block == nullptr)
-        fail(ErrorCode::not_symmetric, "free(): x is an ordinary array; only what atoll.zeros() and its kin returned is freed.");
+        fail(ErrorCode::not_symmetric,
+             "free(): x is an ordinary array; only what atoll.zeros() and its kin returned is freed.");
     const Extent extent = extent_of(array);
     check_symmetric(free_spec, "x", array, extent.low, extent.bytes);
     if (extent.low != block->address || std::max<std::size_t>(extent.bytes, 1) != block->bytes)
-        fail(ErrorCode::invalid_argument, "free(): x is a view of %zu of the array's %zu bytes; pass the array that was allocated.",
+        fail(ErrorCode::invalid_argument,
+             "free(): x is a view of %zu of the array's %zu bytes; pass the array that was allocated.",
              extent.bytes, block->bytes);
     job.free(block->address);
     block->freed = true;
@@ -91,8 +109,10 @@ PyObject* is_symmetric_body(const Arguments<1>& a) {
 }
 
 [[noreturn]] void fail_unreachable(const Spec& spec, int pe) {
-    fail(ErrorCode::unsupported, "%s(): PE %d's memory cannot be loaded and stored from here (another host, or "
-         "ATOLL_TRANSPORT forces a transport); use put and get.", spec.name, pe);
+    fail(ErrorCode::unsupported,
+         "%s(): PE %d's memory cannot be loaded and stored from here (another host, or "
+         "ATOLL_TRANSPORT forces a transport); use put and get.",
+         spec.name, pe);
 }
 
 PyObject* peer_body(const Arguments<3>& a) {
@@ -103,10 +123,13 @@ PyObject* peer_body(const Arguments<3>& a) {
     const int slot = ctx.route(extent.low, extent.bytes, pe);
     if (slot < 0) fail_unreachable(peer_spec, pe);
     Block* block = block_of(array);
-    if (block == nullptr) fail(ErrorCode::not_symmetric, "peer(): x has lost its owner on the way; pass the array that was allocated.");
+    if (block == nullptr)
+        fail(ErrorCode::not_symmetric,
+             "peer(): x has lost its owner on the way; pass the array that was allocated.");
     const Ref owner = make_remote_block(block, ctx.window().at(extent.low, slot), extent.bytes);
     return array_over(PyArray_DESCR(array), PyArray_NDIM(array), PyArray_DIMS(array), PyArray_STRIDES(array),
-                      ctx.window().at(PyArray_BYTES(array), slot), owner.get()).release();
+                      ctx.window().at(PyArray_BYTES(array), slot), owner.get())
+        .release();
 }
 
 /// The distance between consecutive PEs of a team in the window; throws where it is not constant.
@@ -116,9 +139,11 @@ std::ptrdiff_t team_stride(const Context& ctx) {
         const int slot = ctx.map().slot(pe);
         if (slot < 0) fail_unreachable(global_view_spec, pe);
         if (pe == 0) continue;
-        const std::ptrdiff_t step = ctx.window().distance(slot) - ctx.window().distance(ctx.map().slot(pe - 1));
+        const std::ptrdiff_t step =
+            ctx.window().distance(slot) - ctx.window().distance(ctx.map().slot(pe - 1));
         if (pe > 1 && step != stride)
-            fail(ErrorCode::unsupported, "global_view(): the team's PEs are not evenly spaced, so no strides describe it; use "
+            fail(ErrorCode::unsupported,
+                 "global_view(): the team's PEs are not evenly spaced, so no strides describe it; use "
                  "atoll.peer(x, pe) for each, or a team made by split_strided.");
         stride = step;
     }
@@ -131,9 +156,12 @@ PyObject* global_view_body(const Arguments<2>& a) {
     const Extent extent = symmetric_arg(global_view_spec, "x", array, false);
     Block* block = block_of(array);
     if (block == nullptr)
-        fail(ErrorCode::not_symmetric, "global_view(): x has lost its owner on the way; pass the array that was allocated.");
+        fail(ErrorCode::not_symmetric,
+             "global_view(): x has lost its owner on the way; pass the array that was allocated.");
     const int nd = PyArray_NDIM(array);
-    if (nd + 1 > NPY_MAXDIMS) fail(ErrorCode::shape_mismatch, "global_view(): x has as many axes as NumPy allows; there is no room for one more.");
+    if (nd + 1 > NPY_MAXDIMS)
+        fail(ErrorCode::shape_mismatch,
+             "global_view(): x has as many axes as NumPy allows; there is no room for one more.");
     npy_intp dims[NPY_MAXDIMS];
     npy_intp strides[NPY_MAXDIMS];
     dims[0] = ctx.n_pes();
@@ -142,7 +170,9 @@ PyObject* global_view_body(const Arguments<2>& a) {
     std::copy_n(PyArray_STRIDES(array), nd, strides + 1);
     const int first = ctx.map().slot(0);
     const Ref owner = make_remote_block(block, ctx.window().at(extent.low, first), extent.bytes);
-    return array_over(PyArray_DESCR(array), nd + 1, dims, strides, ctx.window().at(PyArray_BYTES(array), first), owner.get()).release();
+    return array_over(PyArray_DESCR(array), nd + 1, dims, strides,
+                      ctx.window().at(PyArray_BYTES(array), first), owner.get())
+        .release();
 }
 
 PyObject* addr_accessible_body(const Arguments<3>& a) {
@@ -173,9 +203,11 @@ it, its memory comes back at the next collective allocation.
 
 Raises NotSymmetric, UseAfterFree, InvalidArgument (part of an array), CollectiveMismatch.
 Source: OpenSHMEM 1.6, section 9.3 (shmem_free).)"},
-    {"is_symmetric", entry<1, is_symmetric_spec, is_symmetric_body>, &is_symmetric_spec, "(x: object) -> bool",
+    {"is_symmetric", entry<1, is_symmetric_spec, is_symmetric_body>, &is_symmetric_spec,
+     "(x: object) -> bool",
      R"(True if x is an array, or a view of one, in this PE's symmetric memory and not freed. Local; never raises.)"},
-    {"peer", entry<3, peer_spec, peer_body>, &peer_spec, "(x: Array, pe: int, *, team: Team | None = None) -> Array",
+    {"peer", entry<3, peer_spec, peer_body>, &peer_spec,
+     "(x: Array, pe: int, *, team: Team | None = None) -> Array",
      R"(Return PE pe's copy of x as a plain array: reading and writing it are loads and stores there.
 
 x:  a symmetric array or view. The result has its shape, dtype and strides, and keeps the memory

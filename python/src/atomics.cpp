@@ -34,22 +34,25 @@ constexpr Op op_xor{AtomicOp::bit_xor, Operand::value, false, true};
 constexpr Op op_fetch_xor{AtomicOp::fetch_xor, Operand::value, true, true};
 
 [[noreturn, gnu::cold]] void fail_type(const Spec& spec, PyArrayObject* array, bool integers_only) {
-    fail(ErrorCode::dtype_mismatch, "%s(): dst has dtype %S; this takes 32- and 64-bit integers%s.", spec.name,
-         reinterpret_cast<PyObject*>(PyArray_DESCR(array)), integers_only ? "" : ", float32 and float64");
+    fail(ErrorCode::dtype_mismatch, "%s(): dst has dtype %S; this takes 32- and 64-bit integers%s.",
+         spec.name, reinterpret_cast<PyObject*>(PyArray_DESCR(array)),
+         integers_only ? "" : ", float32 and float64");
 }
 
-template <Op O, class T>
-T apply(const Context& ctx, T* element, T value, T compare, int pe) {
+template <Op O, class T> T apply(const Context& ctx, T* element, T value, T compare, int pe) {
     const int slot = ctx.route(element, sizeof(T), pe);
-    if (!atl::detail::aligned_to(element, sizeof(T))) [[unlikely]] atl::detail::throw_misaligned(element, sizeof(T));
-    if (slot >= 0) [[likely]] return atl::detail::atomic_apply(O.code, ctx.window().at(element, slot), value, compare);
-    const auto word = ctx.atomic_erased(O.code, dtype<T>, element, atl::detail::to_word(value), atl::detail::to_word(compare), pe);
+    if (!atl::detail::aligned_to(element, sizeof(T))) [[unlikely]]
+        atl::detail::throw_misaligned(element, sizeof(T));
+    if (slot >= 0) [[likely]]
+        return atl::detail::atomic_apply(O.code, ctx.window().at(element, slot), value, compare);
+    const auto word = ctx.atomic_erased(O.code, dtype<T>, element, atl::detail::to_word(value),
+                                        atl::detail::to_word(compare), pe);
     return atl::detail::from_word<T>(static_cast<atl::detail::Word<T>>(word));
 }
 
-/// The operation on arguments whose order is target, operands, pe, index, ctx, team. Gives the value before to `result`.
-template <Op O, Spec& S, class Result>
-PyObject* run(PyObject* const* a, Result&& result) {
+/// The operation on arguments whose order is target, operands, pe, index, ctx, team. Gives the value before
+/// to `result`.
+template <Op O, Spec& S, class Result> PyObject* run(PyObject* const* a, Result&& result) {
     constexpr int operands = O.operand == Operand::compare_value ? 2 : O.operand == Operand::value ? 1 : 0;
     const Context& ctx = context_of(S, a[operands + 3], a[operands + 4]);
     PyArrayObject* dst = array_arg(S, "dst", a[0]);
@@ -58,39 +61,44 @@ PyObject* run(PyObject* const* a, Result&& result) {
     char* element = symmetric_element(S, "dst", dst, a[operands + 2], O.code != AtomicOp::fetch);
     const DTypeRow& row = row_of(dst);
     const auto refuse = [&]() -> PyObject* { fail_type(S, dst, O.integers_only); };
-    if (!row.known) [[unlikely]] return refuse();
-    return visit_atomic(row.type, [&]<class T>(T*) -> PyObject* {
-        if constexpr (O.integers_only && std::is_floating_point_v<T>) {
-            return refuse();
-        } else {
-            auto* descr = reinterpret_cast<PyObject*>(PyArray_DESCR(dst));
-            T value = O.operand == Operand::one ? T{1} : T{};
-            T compare{};
-            if constexpr (operands == 1) value = value_as<T>({S, "value", descr}, a[1]);
-            if constexpr (operands == 2) {
-                compare = value_as<T>({S, "expected", descr}, a[1]);
-                value = value_as<T>({S, "value", descr}, a[2]);
+    if (!row.known) [[unlikely]]
+        return refuse();
+    return visit_atomic(
+        row.type,
+        [&]<class T>(T*) -> PyObject* {
+            if constexpr (O.integers_only && std::is_floating_point_v<T>) {
+                return refuse();
+            } else {
+                auto* descr = reinterpret_cast<PyObject*>(PyArray_DESCR(dst));
+                T value = O.operand == Operand::one ? T{1} : T{};
+                T compare{};
+                if constexpr (operands == 1) value = value_as<T>({S, "value", descr}, a[1]);
+                if constexpr (operands == 2) {
+                    compare = value_as<T>({S, "expected", descr}, a[1]);
+                    value = value_as<T>({S, "value", descr}, a[2]);
+                }
+                return result(apply<O>(ctx, reinterpret_cast<T*>(element), value, compare, pe), dst);
             }
-            return result(apply<O>(ctx, reinterpret_cast<T*>(element), value, compare, pe), dst);
-        }
-    }, refuse);
+        },
+        refuse);
 }
 
-template <Op O, Spec& S, int N>
-PyObject* body(const Arguments<N>& a) {
+template <Op O, Spec& S, int N> PyObject* body(const Arguments<N>& a) {
     return run<O, S>(a.value, []<class T>(T before, PyArrayObject*) -> PyObject* {
-        if constexpr (O.fetches) return to_python(before);
-        else return none();
+        if constexpr (O.fetches)
+            return to_python(before);
+        else
+            return none();
     });
 }
 
 /// The non-blocking form: the first argument takes the value before.
-template <Op O, Spec& S, int N>
-PyObject* nbi_body(const Arguments<N>& a) {
+template <Op O, Spec& S, int N> PyObject* nbi_body(const Arguments<N>& a) {
     PyArrayObject* fetch = array_arg(S, "fetch", a[0]);
     check_writeable(S, "fetch", fetch);
     if (size_of(fetch) == 0) fail_index(S, "fetch", fetch, 0);
-    if (is_array(a[1]) && !same_dtype(as_array(a[1]), fetch)) fail_dtypes(S, "dst", as_array(a[1]), "fetch", fetch);
+    if (is_array(a[1]) && !same_dtype(as_array(a[1]), fetch))
+        fail_dtypes(S, "dst", as_array(a[1]), "fetch", fetch);
     return run<O, S>(a.value + 1, [&]<class T>(T before, PyArrayObject*) -> PyObject* {
         atl::detail::copy(PyArray_DATA(fetch), &before, sizeof(T));
         return none();
@@ -98,10 +106,11 @@ PyObject* nbi_body(const Arguments<N>& a) {
 }
 
 /// One for each operation and form.
-template <Op O, bool Nbi>
-Spec spec_of;
+template <Op O, bool Nbi> Spec spec_of;
 
-constexpr int operands_of(const Op& op) { return op.operand == Operand::compare_value ? 2 : op.operand == Operand::value ? 1 : 0; }
+constexpr int operands_of(const Op& op) {
+    return op.operand == Operand::compare_value ? 2 : op.operand == Operand::value ? 1 : 0;
+}
 
 /// The functions, and the texts that they point to.
 struct Made {
@@ -112,7 +121,9 @@ struct Made {
 };
 
 std::string signature_of(const Op& op, bool nbi) {
-    std::string text = nbi ? "(fetch: Array, dst: Array, " : op.code == AtomicOp::fetch ? "(src: Array, " : "(dst: Array, ";
+    std::string text = nbi                          ? "(fetch: Array, dst: Array, "
+                       : op.code == AtomicOp::fetch ? "(src: Array, "
+                                                    : "(dst: Array, ";
     if (op.operand == Operand::compare_value) text += "expected: Value, ";
     if (operands_of(op) > 0) text += "value: Value, ";
     text += "pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> ";
@@ -124,30 +135,38 @@ std::string document_of(const Op& op, bool nbi, const char* what) {
     const std::string target = op.code == AtomicOp::fetch && !nbi ? "src" : "dst";
     text += "\n\n" + target + ":    a symmetric array or view of 32- or 64-bit integers" +
             (op.integers_only ? ".\n" : ", float32 or float64.\n");
-    if (nbi) text += "fetch:  a local array of the same dtype; its first element takes the value before, for certain\n        after quiet().\n";
-    if (operands_of(op) > 0) text += "value:  a Python number that fits the dtype, or a NumPy scalar of it.\n";
-    text += "pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.\n"
-            "index:  which element, in C order; negative ones count from the end.\n\n"
-            "Local, not collective. Atomic together with every other atomic operation, signal and wait on\n"
-            "the element, and ordered (acquire and release) where PE pe is on this host. ";
-    text += op.fetches && !nbi ? "The value before is\nreturned as a Python number.\n" : "Complete after quiet().\n";
-    return text + "\nRaises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.\n"
-                  "Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*" + (nbi ? "_nbi" : "") + ").";
+    if (nbi)
+        text +=
+            "fetch:  a local array of the same dtype; its first element takes the value before, for "
+            "certain\n        after quiet().\n";
+    if (operands_of(op) > 0)
+        text += "value:  a Python number that fits the dtype, or a NumPy scalar of it.\n";
+    text +=
+        "pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.\n"
+        "index:  which element, in C order; negative ones count from the end.\n\n"
+        "Local, not collective. Atomic together with every other atomic operation, signal and wait on\n"
+        "the element, and ordered (acquire and release) where PE pe is on this host. ";
+    text += op.fetches && !nbi ? "The value before is\nreturned as a Python number.\n"
+                               : "Complete after quiet().\n";
+    return text +
+           "\nRaises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.\n"
+           "Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*" +
+           (nbi ? "_nbi" : "") + ").";
 }
 
-template <Op O, bool Nbi>
-void add(Made& made, const char* name, const char* what) {
+template <Op O, bool Nbi> void add(Made& made, const char* name, const char* what) {
     constexpr int n = operands_of(O) + 5 + (Nbi ? 1 : 0);
     Spec& spec = spec_of<O, Nbi>;
     _PyCFunctionFastWithKeywords call = nullptr;
-    if constexpr (Nbi) call = entry<n, spec_of<O, Nbi>, nbi_body<O, spec_of<O, Nbi>, n>>;
-    else call = entry<n, spec_of<O, Nbi>, body<O, spec_of<O, Nbi>, n>>;
+    if constexpr (Nbi)
+        call = entry<n, spec_of<O, Nbi>, nbi_body<O, spec_of<O, Nbi>, n>>;
+    else
+        call = entry<n, spec_of<O, Nbi>, body<O, spec_of<O, Nbi>, n>>;
     made.functions.push_back({made.keep(std::string("atomic_") + name + (Nbi ? "_nbi" : "")), call, &spec,
                               made.keep(signature_of(O, Nbi)), made.keep(document_of(O, Nbi, what))});
 }
 
-template <Op O>
-void add_both(Made& made, const char* name, const char* what, const char* what_nbi) {
+template <Op O> void add_both(Made& made, const char* name, const char* what, const char* what_nbi) {
     add<O, false>(made, name, what);
     add<O, true>(made, name, what_nbi);
 }
@@ -165,18 +184,24 @@ void register_atomics(PyObject* module) {
     add_both<op_fetch>(made, "fetch", "Return one element.", "Read one element into fetch.");
     add_both<op_swap>(made, "swap", "Set one element to value; return what stood there before.",
                       "Set one element to value; what stood there before goes to fetch.");
-    add_both<op_compare_swap>(made, "compare_swap", "Set one element to value if it equals expected; return what stood there before.",
-                              "Set one element to value if it equals expected; what stood there before goes to fetch.");
+    add_both<op_compare_swap>(
+        made, "compare_swap",
+        "Set one element to value if it equals expected; return what stood there before.",
+        "Set one element to value if it equals expected; what stood there before goes to fetch.");
     add_both<op_fetch_inc>(made, "fetch_inc", "Add 1 to one element; return what stood there before.",
                            "Add 1 to one element; what stood there before goes to fetch.");
-    add_both<op_fetch_add>(made, "fetch_add", "Add value to one element, integers wrapping; return what stood there before.",
-                           "Add value to one element, integers wrapping; what stood there before goes to fetch.");
-    add_both<op_fetch_and>(made, "fetch_and", "Bitwise and of one element with value; return what stood there before.",
+    add_both<op_fetch_add>(
+        made, "fetch_add", "Add value to one element, integers wrapping; return what stood there before.",
+        "Add value to one element, integers wrapping; what stood there before goes to fetch.");
+    add_both<op_fetch_and>(made, "fetch_and",
+                           "Bitwise and of one element with value; return what stood there before.",
                            "Bitwise and of one element with value; what stood there before goes to fetch.");
-    add_both<op_fetch_or>(made, "fetch_or", "Bitwise or of one element with value; return what stood there before.",
+    add_both<op_fetch_or>(made, "fetch_or",
+                          "Bitwise or of one element with value; return what stood there before.",
                           "Bitwise or of one element with value; what stood there before goes to fetch.");
-    add_both<op_fetch_xor>(made, "fetch_xor", "Bitwise exclusive or of one element with value; return what stood there before.",
-                           "Bitwise exclusive or of one element with value; what stood there before goes to fetch.");
+    add_both<op_fetch_xor>(
+        made, "fetch_xor", "Bitwise exclusive or of one element with value; return what stood there before.",
+        "Bitwise exclusive or of one element with value; what stood there before goes to fetch.");
     register_functions(module, made.functions);
 }
 

@@ -9,8 +9,10 @@ PyTypeObject* block_type = nullptr;
 namespace {
 
 void drop(Block* block) noexcept {
-    // Garbage collection never waits for another PE: the job only notes that this one needs the block no more.
-    if (block->parent == nullptr && !block->freed && g.job != nullptr && block->epoch == g.epoch) g.job->drop(block->serial);
+    // Garbage collection never waits for another PE: the job only notes that this one needs the block no
+    // more.
+    if (block->parent == nullptr && !block->freed && g.job != nullptr && block->epoch == g.epoch)
+        g.job->drop(block->serial);
 }
 
 void dealloc(PyObject* self) {
@@ -25,21 +27,26 @@ void dealloc(PyObject* self) {
 
 PyObject* repr(PyObject* self) {
     const auto* block = reinterpret_cast<Block*>(self);
-    return PyUnicode_FromFormat("<atoll block of %zu bytes at %p%s%s>", block->bytes, static_cast<void*>(block->address),
-                                block->parent ? ", on other PEs" : "", is_freed(block) ? ", freed" : "");
+    return PyUnicode_FromFormat("<atoll block of %zu bytes at %p%s%s>", block->bytes,
+                                static_cast<void*>(block->address), block->parent ? ", on other PEs" : "",
+                                is_freed(block) ? ", freed" : "");
 }
 
 PyType_Slot slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
-    {Py_tp_doc, const_cast<char*>("Owns a piece of symmetric memory; the end of the .base chain of every symmetric array.")},
+    {Py_tp_doc,
+     const_cast<char*>(
+         "Owns a piece of symmetric memory; the end of the .base chain of every symmetric array.")},
     {0, nullptr},
 };
-PyType_Spec spec{"atoll.Block", sizeof(Block), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+PyType_Spec spec{"atoll.Block", sizeof(Block), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                 slots};
 
 Block* allocate_object() {
     using Allocate = PyObject* (*)(PyTypeObject*, Py_ssize_t);
-    auto* block = reinterpret_cast<Block*>(reinterpret_cast<Allocate>(PyType_GetSlot(block_type, Py_tp_alloc))(block_type, 0));
+    auto* block = reinterpret_cast<Block*>(
+        reinterpret_cast<Allocate>(PyType_GetSlot(block_type, Py_tp_alloc))(block_type, 0));
     if (block == nullptr) throw Raised{};
     block->freed = true;  // until it is filled in, nothing to drop
     return block;
@@ -49,7 +56,8 @@ Block* allocate_object() {
 
 void register_block(PyObject* module) {
     block_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-    if (!block_type || PyModule_AddObjectRef(module, "Block", reinterpret_cast<PyObject*>(block_type)) < 0) throw Raised{};
+    if (!block_type || PyModule_AddObjectRef(module, "Block", reinterpret_cast<PyObject*>(block_type)) < 0)
+        throw Raised{};
 }
 
 Block* block_behind(PyObject* base) noexcept {
@@ -89,8 +97,8 @@ Ref make_remote_block(Block* parent, char* address, std::size_t bytes) {
     return ref;
 }
 
-Ref array_over(PyArray_Descr* descr, int nd, const npy_intp* dims, const npy_intp* strides, char* data, PyObject* owner,
-               bool fortran) {
+Ref array_over(PyArray_Descr* descr, int nd, const npy_intp* dims, const npy_intp* strides, char* data,
+               PyObject* owner, bool fortran) {
     Py_INCREF(reinterpret_cast<PyObject*>(descr));
     const int flags = NPY_ARRAY_WRITEABLE | (fortran ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS);
     Ref array(PyArray_NewFromDescr(g.ndarray, descr, nd, dims, strides, data, flags, nullptr));

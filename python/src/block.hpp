@@ -1,5 +1,5 @@
-// Block: the Python object at the end of the .base chain of every array in symmetric memory. It knows what the array may
-// reach, whether it was freed, and keeps the memory mapped.
+// Block: the Python object at the end of the .base chain of every array in symmetric memory. It knows what
+// the array may reach, whether it was freed, and keeps the memory mapped.
 #pragma once
 
 #include "state.hpp"
@@ -9,14 +9,13 @@
 namespace atl::python {
 
 struct Block {
-    PyObject_HEAD
-    char* address;
+    PyObject_HEAD char* address;
     std::size_t bytes;
     std::uint64_t serial;
     std::uint64_t epoch;  ///< the job that it belongs to
     bool freed;
-    Block* parent;        ///< not null: other PEs' copies of that block (peer, global_view); may be read and written, not
-                          ///< named as a symmetric array
+    Block* parent;  ///< not null: other PEs' copies of that block (peer, global_view); may be read and
+                    ///< written, not named as a symmetric array
     std::shared_ptr<const void>* memory;
 };
 
@@ -36,15 +35,18 @@ inline Block* block_of(PyArrayObject* array) noexcept {
     PyObject* base = PyArray_BASE(array);
     while (base != nullptr) {
         if (Py_TYPE(base) == block_type) return reinterpret_cast<Block*>(base);
-        if (!PyArray_Check(base)) [[unlikely]] return block_behind(base);
+        if (!PyArray_Check(base)) [[unlikely]]
+            return block_behind(base);
         base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base));
     }
     return nullptr;
 }
-inline bool is_freed(const Block* block) noexcept { return block->parent ? block->parent->freed : block->freed; }
+inline bool is_freed(const Block* block) noexcept {
+    return block->parent ? block->parent->freed : block->freed;
+}
 
 /// A new array over `data` whose base is `owner`. `strides` may be null.
-Ref array_over(PyArray_Descr* descr, int nd, const npy_intp* dims, const npy_intp* strides, char* data, PyObject* owner,
-               bool fortran = false);
+Ref array_over(PyArray_Descr* descr, int nd, const npy_intp* dims, const npy_intp* strides, char* data,
+               PyObject* owner, bool fortran = false);
 
 }  // namespace atl::python

@@ -1,4 +1,5 @@
-// OpenSHMEM's own strided forms: iput, iget, ibput, ibget. (put and get take any NumPy view, which says more.)
+// OpenSHMEM's own strided forms: iput, iget, ibput, ibget. (put and get take any NumPy view, which says
+// more.)
 #include "registry.hpp"
 #include "transfer.hpp"
 
@@ -19,10 +20,13 @@ struct Layout {
 void check_layout(const Spec& spec, const char* which, PyArrayObject* array, const Layout& layout) {
     const auto size = static_cast<Py_ssize_t>(size_of(array));
     if (layout.nblocks > 1 && layout.stride < layout.block)
-        fail(ErrorCode::invalid_argument, "%s(): the stride of %s is %zd, but a block has %zd elements; it must be at least that.",
+        fail(ErrorCode::invalid_argument,
+             "%s(): the stride of %s is %zd, but a block has %zd elements; it must be at least that.",
              spec.name, which, layout.stride, layout.block);
-    if (layout.nblocks > size || layout.block > size || (layout.nblocks > 1 && layout.stride > size) || layout.span() > size)
-        fail(ErrorCode::shape_mismatch, "%s(): %zd blocks of %zd elements, %zd apart, reach past the %zd elements of %s.", spec.name,
+    if (layout.nblocks > size || layout.block > size || (layout.nblocks > 1 && layout.stride > size) ||
+        layout.span() > size)
+        fail(ErrorCode::shape_mismatch,
+             "%s(): %zd blocks of %zd elements, %zd apart, reach past the %zd elements of %s.", spec.name,
              layout.nblocks, layout.block, layout.stride, size, which);
 }
 
@@ -30,22 +34,29 @@ PyArrayObject* contiguous_arg(const Spec& spec, const char* which, PyObject* obj
     PyArrayObject* array = array_arg(spec, which, object);
     check_dtype(spec, which, array);
     if (!c_contiguous(array))
-        fail(ErrorCode::invalid_argument, "%s(): %s is not contiguous, and this call counts its strides in elements of memory; use "
-             "put or get, which take any view.", spec.name, which);
+        fail(ErrorCode::invalid_argument,
+             "%s(): %s is not contiguous, and this call counts its strides in elements of memory; use "
+             "put or get, which take any view.",
+             spec.name, which);
     return array;
 }
 
-/// The common part; `far` is symmetric, `near` local. Arguments: dst, src, tst, sst, block, nblocks, pe, ctx, team.
+/// The common part; `far` is symmetric, `near` local. Arguments: dst, src, tst, sst, block, nblocks, pe, ctx,
+/// team.
 template <Spec& S, bool Put>
-void move(PyObject* dst_object, PyObject* src_object, Layout dst_layout, Layout src_layout, int pe, const Context& ctx) {
+void move(PyObject* dst_object, PyObject* src_object, Layout dst_layout, Layout src_layout, int pe,
+          const Context& ctx) {
     PyArrayObject* dst = contiguous_arg(S, "dst", dst_object);
     PyArrayObject* src = contiguous_arg(S, "src", src_object);
     if (!same_dtype(dst, src)) fail_dtypes(S, "dst", dst, "src", src);
     if (dst_layout.block < 0 || dst_layout.nblocks < 0)
-        fail(ErrorCode::invalid_argument, "%s(): counts must be at least 0 (%zd, %zd).", S.name, dst_layout.block, dst_layout.nblocks);
+        fail(ErrorCode::invalid_argument, "%s(): counts must be at least 0 (%zd, %zd).", S.name,
+             dst_layout.block, dst_layout.nblocks);
     PyArrayObject* far = Put ? dst : src;
-    if (Put) check_readable(S, "src", src);
-    else check_writeable(S, "dst", dst);
+    if (Put)
+        check_readable(S, "src", src);
+    else
+        check_writeable(S, "dst", dst);
     symmetric_arg(S, Put ? "dst" : "src", far, Put);
     if (dst_layout.block == 0 || dst_layout.nblocks == 0) return ctx.check_pe(pe);
     check_layout(S, "dst", dst, dst_layout);
@@ -61,60 +72,71 @@ void move(PyObject* dst_object, PyObject* src_object, Layout dst_layout, Layout 
     if (slot >= 0) {
         char* remote = ctx.window().at(data, slot);
         ReleaseGil released(static_cast<std::size_t>(dims[0] * dims[1] * item) >= release_gil_bytes);
-        copy_strided(Put ? remote : near, to, Put ? near : remote, from, dims, 2, static_cast<std::size_t>(item));
+        copy_strided(Put ? remote : near, to, Put ? near : remote, from, dims, 2,
+                     static_cast<std::size_t>(item));
         return;
     }
     for (Py_ssize_t i = 0; i < dims[0]; ++i) {
         const auto bytes = static_cast<std::size_t>(dims[1] * item);
-        if (Put) ctx.put_bytes(data + i * to[0], near + i * from[0], bytes, pe);
-        else ctx.get_bytes(near + i * to[0], data + i * from[0], bytes, pe);
+        if (Put)
+            ctx.put_bytes(data + i * to[0], near + i * from[0], bytes, pe);
+        else
+            ctx.get_bytes(near + i * to[0], data + i * from[0], bytes, pe);
     }
 }
 
-template <Spec& S, bool Put>
-PyObject* elements_body(const Arguments<8>& a) {
+template <Spec& S, bool Put> PyObject* elements_body(const Arguments<8>& a) {
     const Context& ctx = context_of(S, a[6], a[7]);
     const Py_ssize_t n = integer(S, "nelems", a[4]);
     const Layout to{integer(S, "tst", a[2]), 1, n};
     const Layout from{integer(S, "sst", a[3]), 1, n};
     if (to.stride < 1 || from.stride < 1)
-        fail(ErrorCode::invalid_argument, "%s(): tst is %zd and sst %zd; strides count elements, at least 1.", S.name, to.stride, from.stride);
+        fail(ErrorCode::invalid_argument, "%s(): tst is %zd and sst %zd; strides count elements, at least 1.",
+             S.name, to.stride, from.stride);
     move<S, Put>(a[0], a[1], to, from, pe_of(S, a[5]), ctx);
     return none();
 }
 
-template <Spec& S, bool Put>
-PyObject* blocks_body(const Arguments<9>& a) {
+template <Spec& S, bool Put> PyObject* blocks_body(const Arguments<9>& a) {
     const Context& ctx = context_of(S, a[7], a[8]);
     const Py_ssize_t block = integer(S, "bsize", a[4]);
     const Py_ssize_t n = integer(S, "nblocks", a[5]);
-    move<S, Put>(a[0], a[1], {integer(S, "tst", a[2]), block, n}, {integer(S, "sst", a[3]), block, n}, pe_of(S, a[6]), ctx);
+    move<S, Put>(a[0], a[1], {integer(S, "tst", a[2]), block, n}, {integer(S, "sst", a[3]), block, n},
+                 pe_of(S, a[6]), ctx);
     return none();
 }
 
-#define ATOLL_ELEMENTS "tst: int, sst: int, nelems: int, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None"
-#define ATOLL_BLOCKS "tst: int, sst: int, bsize: int, nblocks: int, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None"
+#define ATOLL_ELEMENTS                                                                                       \
+    "tst: int, sst: int, nelems: int, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> " \
+    "None"
+#define ATOLL_BLOCKS                                                                                      \
+    "tst: int, sst: int, bsize: int, nblocks: int, pe: int, *, ctx: Context | None = None, team: Team | " \
+    "None = None) -> None"
 
 const Function functions[] = {
-    {"iput", entry<8, iput_spec, elements_body<iput_spec, true>>, &iput_spec, "(dst: Array, src: Array, " ATOLL_ELEMENTS,
+    {"iput", entry<8, iput_spec, elements_body<iput_spec, true>>, &iput_spec,
+     "(dst: Array, src: Array, " ATOLL_ELEMENTS,
      R"(Copy src[i * sst] to dst[i * tst] on PE pe, for i < nelems.
 
 dst: a contiguous symmetric array (or view); src: a contiguous array of its dtype.
 tst, sst: strides in elements, at least 1. put(dst[::tst], src[::sst], pe) says the same in NumPy's terms.
 Local; completed like put. Raises as put does. Source: OpenSHMEM 1.6, section 9.5 (shmem_iput).)"},
-    {"iget", entry<8, iget_spec, elements_body<iget_spec, false>>, &iget_spec, "(dst: Array, src: Array, " ATOLL_ELEMENTS,
+    {"iget", entry<8, iget_spec, elements_body<iget_spec, false>>, &iget_spec,
+     "(dst: Array, src: Array, " ATOLL_ELEMENTS,
      R"(Copy src[i * sst] of PE pe to dst[i * tst], for i < nelems.
 
 src: a contiguous symmetric array (or view); dst: a contiguous array of its dtype.
 tst, sst: strides in elements, at least 1. get(dst[::tst], src[::sst], pe) says the same in NumPy's terms.
 Local; the data are in dst on return. Raises as get does. Source: OpenSHMEM 1.6, section 9.5 (shmem_iget).)"},
-    {"ibput", entry<9, ibput_spec, blocks_body<ibput_spec, true>>, &ibput_spec, "(dst: Array, src: Array, " ATOLL_BLOCKS,
+    {"ibput", entry<9, ibput_spec, blocks_body<ibput_spec, true>>, &ibput_spec,
+     "(dst: Array, src: Array, " ATOLL_BLOCKS,
      R"(Copy nblocks blocks of bsize elements to PE pe: block i from src[i * sst] on, to dst[i * tst] on.
 
 dst: a contiguous symmetric array (or view); src: a contiguous array of its dtype.
 tst, sst: elements from one block's start to the next, at least bsize.
 Local; completed like put. Raises as put does. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibput).)"},
-    {"ibget", entry<9, ibget_spec, blocks_body<ibget_spec, false>>, &ibget_spec, "(dst: Array, src: Array, " ATOLL_BLOCKS,
+    {"ibget", entry<9, ibget_spec, blocks_body<ibget_spec, false>>, &ibget_spec,
+     "(dst: Array, src: Array, " ATOLL_BLOCKS,
      R"(Copy nblocks blocks of bsize elements from PE pe: block i from src[i * sst] on, to dst[i * tst] on.
 
 src: a contiguous symmetric array (or view); dst: a contiguous array of its dtype.

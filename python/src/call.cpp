@@ -24,7 +24,8 @@ std::size_t parameter_end(std::string_view text, std::size_t from) {
     return text.size();
 }
 
-/// Fills `spec` from the first line of the signature and returns it without types, as inspect.signature wants it.
+/// Fills `spec` from the first line of the signature and returns it without types, as inspect.signature wants
+/// it.
 std::string read_signature(Spec& spec, const char* name, std::string_view signature) {
     spec.name = name;
     std::string plain = "(";
@@ -43,8 +44,10 @@ std::string read_signature(Spec& spec, const char* name, std::string_view signat
         const std::string_view keyword = trimmed(parameter.substr(0, parameter.find(':')));
         const std::size_t equals = parameter.rfind(" = ");
         plain += keyword;
-        if (equals != std::string_view::npos) plain += "=" + std::string(trimmed(parameter.substr(equals + 3)));
-        else ++spec.n_required;
+        if (equals != std::string_view::npos)
+            plain += "=" + std::string(trimmed(parameter.substr(equals + 3)));
+        else
+            ++spec.n_required;
         if (positional) ++spec.n_positional;
         if (spec.n_total == max_arguments) throw std::length_error(name);
         spec.keywords[spec.n_total++] = PyUnicode_InternFromString(std::string(keyword).c_str());
@@ -55,7 +58,8 @@ std::string read_signature(Spec& spec, const char* name, std::string_view signat
 }  // namespace
 
 void register_functions(PyObject* module, std::span<const Function> functions) {
-    static std::deque<std::string> documents;  // what a PyMethodDef points to must live as long as the process
+    static std::deque<std::string>
+        documents;  // what a PyMethodDef points to must live as long as the process
     static std::deque<PyMethodDef> definitions;
     Ref module_name(PyUnicode_InternFromString("atoll"));
     PyObject* signatures = PyObject_GetAttrString(module, "__signatures__");
@@ -80,7 +84,8 @@ void register_functions(PyObject* module, std::span<const Function> functions) {
 }
 
 void fail_too_many(const Spec& spec, Py_ssize_t n) {
-    PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional argument%s (%zd given); see help(atoll.%s)", spec.name,
+    PyErr_Format(PyExc_TypeError,
+                 "%s() takes at most %d positional argument%s (%zd given); see help(atoll.%s)", spec.name,
                  spec.n_positional, spec.n_positional == 1 ? "" : "s", n, spec.name);
     throw Raised{};
 }
@@ -88,18 +93,21 @@ void fail_too_many(const Spec& spec, Py_ssize_t n) {
 void fail_missing(const Spec& spec, PyObject* const* values) {
     int i = 0;
     while (values[i] != nullptr) ++i;
-    PyErr_Format(PyExc_TypeError, "%s() lacks its argument '%U'; see help(atoll.%s)", spec.name, spec.keywords[i], spec.name);
+    PyErr_Format(PyExc_TypeError, "%s() lacks its argument '%U'; see help(atoll.%s)", spec.name,
+                 spec.keywords[i], spec.name);
     throw Raised{};
 }
 
 int find_keyword(const Spec& spec, PyObject* keyword) {
     for (int i = 0; i < spec.n_total; ++i)
         if (PyUnicode_Compare(keyword, spec.keywords[i]) == 0) return i;
-    PyErr_Format(PyExc_TypeError, "%s() has no argument '%U'; see help(atoll.%s)", spec.name, keyword, spec.name);
+    PyErr_Format(PyExc_TypeError, "%s() has no argument '%U'; see help(atoll.%s)", spec.name, keyword,
+                 spec.name);
     throw Raised{};
 }
 
-void bind_keywords(const Spec& spec, PyObject** values, Py_ssize_t n, PyObject* const* args, PyObject* names) {
+void bind_keywords(const Spec& spec, PyObject** values, Py_ssize_t n, PyObject* const* args,
+                   PyObject* names) {
     const Py_ssize_t n_names = PyTuple_Size(names);
     for (Py_ssize_t k = 0; k < n_names; ++k) {
         PyObject* keyword = PyTuple_GetItem(names, k);

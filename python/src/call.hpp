@@ -1,4 +1,5 @@
-// Calls from Python at C speed: METH_FASTCALL functions whose names, defaults and documentation come from one line each.
+// Calls from Python at C speed: METH_FASTCALL functions whose names, defaults and documentation come from one
+// line each.
 #pragma once
 
 #include "errors.hpp"
@@ -19,8 +20,8 @@ struct Spec {
     int n_total = 0;
 };
 
-/// One function of the module. `signature` is Python's text with types; where it has several lines, the first is what
-/// runs and the others are the overloads that type checkers see.
+/// One function of the module. `signature` is Python's text with types; where it has several lines, the first
+/// is what runs and the others are the overloads that type checkers see.
 struct Function {
     const char* name;
     _PyCFunctionFastWithKeywords call;
@@ -38,17 +39,18 @@ void register_functions(PyObject* module, std::span<const Function> functions);
 void bind_keywords(const Spec& spec, PyObject** values, Py_ssize_t n, PyObject* const* args, PyObject* names);
 
 /// The arguments of one call: borrowed references, null where not passed.
-template <int N>
-struct Arguments {
-    PyObject* value[N == 0 ? 1 : N];
+template <int N> struct Arguments {
+    PyObject* value[N + (N == 0)];
 
     Arguments(const Spec& spec, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-        if (n > spec.n_positional) [[unlikely]] fail_too_many(spec, n);
+        if (n > spec.n_positional) [[unlikely]]
+            fail_too_many(spec, n);
         for (int i = 0; i < N; ++i) value[i] = i < n ? args[i] : nullptr;
         if (names != nullptr) bind_keywords(spec, value, n, args, names);
         if constexpr (N > 0) {
             for (int i = static_cast<int>(n); i < spec.n_required; ++i)
-                if (value[i] == nullptr) [[unlikely]] fail_missing(spec, value);
+                if (value[i] == nullptr) [[unlikely]]
+                    fail_missing(spec, value);
         }
     }
     PyObject* operator[](int i) const noexcept { return value[i]; }

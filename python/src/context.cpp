@@ -28,7 +28,9 @@ void destroy(PyContext& context) {
 }  // namespace
 
 void register_context(nb::module_& module) {
-    nb::class_<PyContext> context(module, "Context", R"(An ordering domain: fence and quiet of a context concern its own operations only.
+    nb::class_<PyContext> context(
+        module, "Context",
+        R"(An ordering domain: fence and quiet of a context concern its own operations only.
 
 Pass it as ctx= to one-sided operations; PE numbers are then those of its team. Making and destroying
 one is local. In a `with` statement it is destroyed, after a quiet, at the end.
@@ -39,17 +41,28 @@ serialized: several threads use it, never at once.
 nostore:    its fence and quiet need not order plain stores.
 
 Raises OutOfMemory, UseAfterFree. Source: OpenSHMEM 1.6, section 9.4 (shmem_ctx_create).)");
-    context.def("__init__", &construct, nb::arg("team") = nb::none(), nb::kw_only(), nb::arg("private") = false,
-                nb::arg("serialized") = false, nb::arg("nostore") = false,
-                nb::sig("def __init__(self, team: Team | None = None, *, private: bool = False, serialized: bool = False, "
+    context.def("__init__", &construct, nb::arg("team") = nb::none(), nb::kw_only(),
+                nb::arg("private") = false, nb::arg("serialized") = false, nb::arg("nostore") = false,
+                nb::sig("def __init__(self, team: Team | None = None, *, private: bool = False, serialized: "
+                        "bool = False, "
                         "nostore: bool = False) -> None"));
-    context.def("my_pe", [](const PyContext& c) { return of(c).my_pe(); }, "Return the number of this PE in the context's team. Local.");
-    context.def("n_pes", [](const PyContext& c) { return of(c).n_pes(); }, "Return the number of PEs of the context's team. Local.");
-    context.def("fence", [](const PyContext& c) { of(c).fence(); }, "atoll.fence for this context.");
-    context.def("quiet", [](const PyContext& c) { of(c).quiet(); }, "atoll.quiet for this context.");
-    context.def("destroy", &destroy, "Quiet, then free what the context uses. Local. A second call does nothing.");
-    context.def("__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Context"));
-    context.def("__exit__", [](PyContext& c, nb::args) { destroy(c); }, nb::sig("def __exit__(self, *args: object) -> None"));
+    context.def(
+        "my_pe", [](const PyContext& c) { return of(c).my_pe(); },
+        "Return the number of this PE in the context's team. Local.");
+    context.def(
+        "n_pes", [](const PyContext& c) { return of(c).n_pes(); },
+        "Return the number of PEs of the context's team. Local.");
+    context.def(
+        "fence", [](const PyContext& c) { of(c).fence(); }, "atoll.fence for this context.");
+    context.def(
+        "quiet", [](const PyContext& c) { of(c).quiet(); }, "atoll.quiet for this context.");
+    context.def("destroy", &destroy,
+                "Quiet, then free what the context uses. Local. A second call does nothing.");
+    context.def(
+        "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Context"));
+    context.def(
+        "__exit__", [](PyContext& c, nb::args) { destroy(c); },
+        nb::sig("def __exit__(self, *args: object) -> None"));
     g.context_class = reinterpret_cast<PyTypeObject*>(context.ptr());
 }
 

@@ -5,15 +5,18 @@
 namespace atl::python {
 namespace {
 
-/// A NumPy scalar or 0-d array must have the target's dtype; read its element into `into`. False: not one of these.
+/// A NumPy scalar or 0-d array must have the target's dtype; read its element into `into`. False: not one of
+/// these.
 bool numpy_scalar(const ValueName& name, PyObject* value, void* into, std::size_t bytes) {
     if (!PyArray_CheckScalar(value)) return false;
     Ref array(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
     auto* want = reinterpret_cast<PyArray_Descr*>(name.descr);
     if (!PyArray_EquivTypes(PyArray_DESCR(array.array()), want)) {
-        fail(ErrorCode::dtype_mismatch, "%s(): %s has dtype %S, but the target has %S; nothing is cast, so convert it first: "
-             "np.%S(%s), or pass a Python number.", name.spec.name, name.which,
-             reinterpret_cast<PyObject*>(PyArray_DESCR(array.array())), name.descr, name.descr, name.which);
+        fail(ErrorCode::dtype_mismatch,
+             "%s(): %s has dtype %S, but the target has %S; nothing is cast, so convert it first: "
+             "np.%S(%s), or pass a Python number.",
+             name.spec.name, name.which, reinterpret_cast<PyObject*>(PyArray_DESCR(array.array())),
+             name.descr, name.descr, name.which);
     }
     std::memcpy(into, PyArray_DATA(array.array()), bytes);
     return true;
@@ -21,20 +24,20 @@ bool numpy_scalar(const ValueName& name, PyObject* value, void* into, std::size_
 
 [[noreturn]] void fail_range(const ValueName& name, PyObject* value) {
     PyErr_Clear();
-    fail(ErrorCode::invalid_argument, "%s(): %s is %R, which does not fit %S.", name.spec.name, name.which, value, name.descr);
+    fail(ErrorCode::invalid_argument, "%s(): %s is %R, which does not fit %S.", name.spec.name, name.which,
+         value, name.descr);
 }
 
-template <class T>
-void write_as(const ValueName& name, PyObject* value, void* element) {
+template <class T> void write_as(const ValueName& name, PyObject* value, void* element) {
     const T converted = value_as<T>(name, value);
     std::memcpy(element, &converted, sizeof(T));
 }
 
-template <class Float>
-void write_complex(const ValueName& name, PyObject* value, void* element) {
+template <class Float> void write_complex(const ValueName& name, PyObject* value, void* element) {
     if (numpy_scalar(name, value, element, 2 * sizeof(Float))) return;
     if (!PyComplex_Check(value) && !PyFloat_Check(value) && !PyLong_Check(value)) fail_value(name, value);
-    const Float parts[2] = {static_cast<Float>(PyComplex_RealAsDouble(value)), static_cast<Float>(PyComplex_ImagAsDouble(value))};
+    const Float parts[2] = {static_cast<Float>(PyComplex_RealAsDouble(value)),
+                            static_cast<Float>(PyComplex_ImagAsDouble(value))};
     if (PyErr_Occurred()) throw Raised{};
     std::memcpy(element, parts, sizeof parts);
 }
@@ -44,9 +47,10 @@ void write_by_numpy(const ValueName& name, PyObject* value, void* element) {
     auto* descr = reinterpret_cast<PyArray_Descr*>(name.descr);
     const auto bytes = static_cast<std::size_t>(PyDataType_ELSIZE(descr));
     if (numpy_scalar(name, value, element, bytes)) return;
-    if (row_of(descr->type_num).plain && !PyFloat_Check(value) && !PyLong_Check(value) && !PyComplex_Check(value))
+    if (row_of(descr->type_num).plain && !PyFloat_Check(value) && !PyLong_Check(value) &&
+        !PyComplex_Check(value))
         fail_value(name, value);
-    Py_INCREF(descr);
+    Py_INCREF(name.descr);
     Ref array(PyArray_FromAny(value, descr, 0, 0, NPY_ARRAY_CARRAY, nullptr));
     if (PyArray_SIZE(array.array()) != 1) fail_value(name, value);
     std::memcpy(element, PyArray_DATA(array.array()), bytes);
@@ -55,7 +59,8 @@ void write_by_numpy(const ValueName& name, PyObject* value, void* element) {
 }  // namespace
 
 void fail_value(const ValueName& name, PyObject* value) {
-    fail(ErrorCode::dtype_mismatch, "%s(): %s is %R, which is no value of dtype %S; nothing is cast, so convert it first.",
+    fail(ErrorCode::dtype_mismatch,
+         "%s(): %s is %R, which is no value of dtype %S; nothing is cast, so convert it first.",
          name.spec.name, name.which, value, name.descr);
 }
 
@@ -65,16 +70,26 @@ long long signed_slow(const ValueName& name, PyObject* value, int bytes) {
         char element[8];
         numpy_scalar(name, value, element, static_cast<std::size_t>(bytes));
         switch (bytes) {
-            case 1: return *reinterpret_cast<std::int8_t*>(element);
-            case 2: std::int16_t two; std::memcpy(&two, element, 2); return two;
-            case 4: std::int32_t four; std::memcpy(&four, element, 4); return four;
-            default: std::memcpy(&found, element, 8); return found;
+            case 1:
+                return *reinterpret_cast<std::int8_t*>(element);
+            case 2:
+                std::int16_t two;
+                std::memcpy(&two, element, 2);
+                return two;
+            case 4:
+                std::int32_t four;
+                std::memcpy(&four, element, 4);
+                return four;
+            default:
+                std::memcpy(&found, element, 8);
+                return found;
         }
     }
     if (!PyLong_Check(value)) fail_value(name, value);
     found = PyLong_AsLongLong(value);
     const int shift = 64 - 8 * bytes;
-    if ((found == -1 && PyErr_Occurred()) || (static_cast<long long>(static_cast<unsigned long long>(found) << shift) >> shift) != found)
+    if ((found == -1 && PyErr_Occurred()) ||
+        (static_cast<long long>(static_cast<unsigned long long>(found) << shift) >> shift) != found)
         fail_range(name, value);
     return found;
 }
@@ -87,7 +102,8 @@ unsigned long long unsigned_slow(const ValueName& name, PyObject* value, int byt
     }
     if (!PyLong_Check(value)) fail_value(name, value);
     found = PyLong_AsUnsignedLongLong(value);
-    if ((found == ~0ULL && PyErr_Occurred()) || (bytes < 8 && found >> (8 * bytes) != 0)) fail_range(name, value);
+    if ((found == ~0ULL && PyErr_Occurred()) || (bytes < 8 && found >> (8 * bytes) != 0))
+        fail_range(name, value);
     return found;
 }
 
@@ -95,7 +111,8 @@ double floating_slow(const ValueName& name, PyObject* value, int bytes) {
     if (PyArray_CheckScalar(value)) {
         double eight = 0;
         float four = 0;
-        numpy_scalar(name, value, bytes == 8 ? static_cast<void*>(&eight) : &four, static_cast<std::size_t>(bytes));
+        numpy_scalar(name, value, bytes == 8 ? static_cast<void*>(&eight) : &four,
+                     static_cast<std::size_t>(bytes));
         return bytes == 8 ? eight : static_cast<double>(four);
     }
     if (!PyFloat_Check(value) && !PyLong_Check(value)) fail_value(name, value);
@@ -108,20 +125,27 @@ void write_element(const ValueName& name, PyObject* value, void* element) {
     const DTypeRow& row = row_of(reinterpret_cast<PyArray_Descr*>(name.descr)->type_num);
     if (!row.known) return write_by_numpy(name, value, element);
     switch (row.type) {
-        case DType::float32: return write_as<float>(name, value, element);
-        case DType::float64: return write_as<double>(name, value, element);
-        case DType::complex64: return write_complex<float>(name, value, element);
-        case DType::complex128: return write_complex<double>(name, value, element);
+        case DType::float32:
+            return write_as<float>(name, value, element);
+        case DType::float64:
+            return write_as<double>(name, value, element);
+        case DType::complex64:
+            return write_complex<float>(name, value, element);
+        case DType::complex128:
+            return write_complex<double>(name, value, element);
         case DType::boolean: {
             if (numpy_scalar(name, value, element, 1)) return;
             if (!PyBool_Check(value)) fail_value(name, value);
             *static_cast<bool*>(element) = value == Py_True;
             return;
         }
-        case DType::long_double: return write_by_numpy(name, value, element);
-        default: break;
+        case DType::long_double:
+            return write_by_numpy(name, value, element);
+        default:
+            break;
     }
-    visit_integer(row.type, [&]<class T>(T*) { write_as<T>(name, value, element); }, [] {});
+    visit_integer(
+        row.type, [&]<class T>(T*) { write_as<T>(name, value, element); }, [] {});
 }
 
 PyObject* read_element(const void* element, PyArray_Descr* descr) {
@@ -133,9 +157,12 @@ PyObject* read_element(const void* element, PyArray_Descr* descr) {
     };
     if (row.known) {
         switch (row.type) {
-            case DType::float32: return PyFloat_FromDouble(static_cast<double>(load(float{})));
-            case DType::float64: return PyFloat_FromDouble(load(double{}));
-            case DType::boolean: return PyBool_FromLong(*static_cast<const char*>(element) != 0);
+            case DType::float32:
+                return PyFloat_FromDouble(static_cast<double>(load(float{})));
+            case DType::float64:
+                return PyFloat_FromDouble(load(double{}));
+            case DType::boolean:
+                return PyBool_FromLong(*static_cast<const char*>(element) != 0);
             case DType::complex64: {
                 const auto z = load(std::complex<float>{});
                 return PyComplex_FromDoubles(static_cast<double>(z.real()), static_cast<double>(z.imag()));
@@ -144,18 +171,21 @@ PyObject* read_element(const void* element, PyArray_Descr* descr) {
                 const auto z = load(std::complex<double>{});
                 return PyComplex_FromDoubles(z.real(), z.imag());
             }
-            case DType::long_double: break;
+            case DType::long_double:
+                break;
             default:
-                return visit_integer(row.type, [&]<class T>(T*) { return to_python(load(T{})); },
-                                     []() -> PyObject* { return nullptr; });
+                return visit_integer(
+                    row.type, [&]<class T>(T*) { return to_python(load(T{})); },
+                    []() -> PyObject* { return nullptr; });
         }
     }
     return PyArray_Scalar(const_cast<void*>(element), descr, nullptr);
 }
 
 bool is_scalar(PyObject* value) {
-    return PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value) || PyArray_CheckScalar(value) ||
-           PyTuple_Check(value) || PyBytes_Check(value) || PyUnicode_Check(value);
+    return PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value) ||
+           PyArray_CheckScalar(value) || PyTuple_Check(value) || PyBytes_Check(value) ||
+           PyUnicode_Check(value);
 }
 
 }  // namespace atl::python

@@ -1,4 +1,5 @@
-// One table from NumPy's type numbers to Atoll's element types, made from the C++ types themselves; and Python scalars.
+// One table from NumPy's type numbers to Atoll's element types, made from the C++ types themselves; and
+// Python scalars.
 #pragma once
 
 #include "atoll/types.hpp"
@@ -18,8 +19,7 @@ struct DTypeRow {
 };
 
 namespace detail {
-template <class T>
-constexpr void set_row(std::array<DTypeRow, NPY_NTYPES_LEGACY>& rows, int number) {
+template <class T> constexpr void set_row(std::array<DTypeRow, NPY_NTYPES_LEGACY>& rows, int number) {
     rows[static_cast<std::size_t>(number)] = {true, true, dtype<T>};
 }
 consteval std::array<DTypeRow, NPY_NTYPES_LEGACY> make_dtype_table() {
@@ -51,34 +51,50 @@ inline constexpr auto dtype_table = detail::make_dtype_table();
 
 inline const DTypeRow& row_of(int type_num) noexcept {
     static constexpr DTypeRow unknown{};
-    return static_cast<unsigned>(type_num) < dtype_table.size() ? dtype_table[static_cast<std::size_t>(type_num)] : unknown;
+    return static_cast<unsigned>(type_num) < dtype_table.size()
+               ? dtype_table[static_cast<std::size_t>(type_num)]
+               : unknown;
 }
 
 /// Calls `f(T*)` with a null pointer of the type's C++ type; for erased-to-typed dispatch.
-template <class F>
-decltype(auto) visit_atomic(DType type, F&& f, auto&& otherwise) {
+template <class F> decltype(auto) visit_atomic(DType type, F&& f, auto&& otherwise) {
     switch (type) {
-        case DType::int32: return f(static_cast<std::int32_t*>(nullptr));
-        case DType::int64: return f(static_cast<std::int64_t*>(nullptr));
-        case DType::uint32: return f(static_cast<std::uint32_t*>(nullptr));
-        case DType::uint64: return f(static_cast<std::uint64_t*>(nullptr));
-        case DType::float32: return f(static_cast<float*>(nullptr));
-        case DType::float64: return f(static_cast<double*>(nullptr));
-        default: return otherwise();
+        case DType::int32:
+            return f(static_cast<std::int32_t*>(nullptr));
+        case DType::int64:
+            return f(static_cast<std::int64_t*>(nullptr));
+        case DType::uint32:
+            return f(static_cast<std::uint32_t*>(nullptr));
+        case DType::uint64:
+            return f(static_cast<std::uint64_t*>(nullptr));
+        case DType::float32:
+            return f(static_cast<float*>(nullptr));
+        case DType::float64:
+            return f(static_cast<double*>(nullptr));
+        default:
+            return otherwise();
     }
 }
-template <class F>
-decltype(auto) visit_integer(DType type, F&& f, auto&& otherwise) {
+template <class F> decltype(auto) visit_integer(DType type, F&& f, auto&& otherwise) {
     switch (type) {
-        case DType::int8: return f(static_cast<std::int8_t*>(nullptr));
-        case DType::int16: return f(static_cast<std::int16_t*>(nullptr));
-        case DType::int32: return f(static_cast<std::int32_t*>(nullptr));
-        case DType::int64: return f(static_cast<std::int64_t*>(nullptr));
-        case DType::uint8: return f(static_cast<std::uint8_t*>(nullptr));
-        case DType::uint16: return f(static_cast<std::uint16_t*>(nullptr));
-        case DType::uint32: return f(static_cast<std::uint32_t*>(nullptr));
-        case DType::uint64: return f(static_cast<std::uint64_t*>(nullptr));
-        default: return otherwise();
+        case DType::int8:
+            return f(static_cast<std::int8_t*>(nullptr));
+        case DType::int16:
+            return f(static_cast<std::int16_t*>(nullptr));
+        case DType::int32:
+            return f(static_cast<std::int32_t*>(nullptr));
+        case DType::int64:
+            return f(static_cast<std::int64_t*>(nullptr));
+        case DType::uint8:
+            return f(static_cast<std::uint8_t*>(nullptr));
+        case DType::uint16:
+            return f(static_cast<std::uint16_t*>(nullptr));
+        case DType::uint32:
+            return f(static_cast<std::uint32_t*>(nullptr));
+        case DType::uint64:
+            return f(static_cast<std::uint64_t*>(nullptr));
+        default:
+            return otherwise();
     }
 }
 
@@ -93,17 +109,19 @@ struct ValueName {
 [[gnu::cold]] unsigned long long unsigned_slow(const ValueName& name, PyObject* value, int bytes);
 [[gnu::cold]] double floating_slow(const ValueName& name, PyObject* value, int bytes);
 
-/// A Python number, or a NumPy scalar of the same dtype, as a T. Nothing is rounded silently but a float to float32.
-template <class T>
-T value_as(const ValueName& name, PyObject* value) {
+/// A Python number, or a NumPy scalar of the same dtype, as a T. Nothing is rounded silently but a float to
+/// float32.
+template <class T> T value_as(const ValueName& name, PyObject* value) {
     if constexpr (std::is_floating_point_v<T>) {
-        if (PyFloat_CheckExact(value)) [[likely]] return static_cast<T>(PyFloat_AsDouble(value));
+        if (PyFloat_CheckExact(value)) [[likely]]
+            return static_cast<T>(PyFloat_AsDouble(value));
         return static_cast<T>(floating_slow(name, value, sizeof(T)));
     } else if constexpr (std::is_signed_v<T>) {
         if (PyLong_CheckExact(value)) [[likely]] {
             int overflow = 0;
             const long long v = PyLong_AsLongLongAndOverflow(value, &overflow);
-            if (overflow == 0 && v == static_cast<T>(v)) [[likely]] return static_cast<T>(v);
+            if (overflow == 0 && v == static_cast<T>(v)) [[likely]]
+                return static_cast<T>(v);
         }
         return static_cast<T>(signed_slow(name, value, sizeof(T)));
     } else {
@@ -117,18 +135,22 @@ T value_as(const ValueName& name, PyObject* value) {
     }
 }
 
-template <class T>
-PyObject* to_python(T value) {
-    if constexpr (std::is_floating_point_v<T>) return PyFloat_FromDouble(value);
-    else if constexpr (std::is_signed_v<T>) return PyLong_FromLongLong(value);
-    else return PyLong_FromUnsignedLongLong(value);
+template <class T> PyObject* to_python(T value) {
+    if constexpr (std::is_floating_point_v<T>)
+        return PyFloat_FromDouble(value);
+    else if constexpr (std::is_signed_v<T>)
+        return PyLong_FromLongLong(value);
+    else
+        return PyLong_FromUnsignedLongLong(value);
 }
 
-/// Writes one element of `descr` from a Python scalar, a NumPy scalar of that dtype, or whatever a structured dtype takes.
+/// Writes one element of `descr` from a Python scalar, a NumPy scalar of that dtype, or whatever a structured
+/// dtype takes.
 void write_element(const ValueName& name, PyObject* value, void* element);
 /// One element as a Python number where nothing is lost, else as a NumPy scalar.
 PyObject* read_element(const void* element, PyArray_Descr* descr);
-/// True for what counts as one value: numbers, NumPy scalars, 0-d arrays, tuples (for structured types), bytes, text.
+/// True for what counts as one value: numbers, NumPy scalars, 0-d arrays, tuples (for structured types),
+/// bytes, text.
 bool is_scalar(PyObject* value);
 
 }  // namespace atl::python

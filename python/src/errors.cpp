@@ -20,14 +20,17 @@ const Class classes[] = {
     {ErrorCode::pe, "PeError", &PyExc_IndexError, "A PE number outside 0 ... n_pes()-1 of the team."},
     {ErrorCode::not_symmetric, "NotSymmetric", &PyExc_ValueError,
      "An array outside the symmetric heap where a symmetric one is needed, or a view that leaves its array."},
-    {ErrorCode::shape_mismatch, "ShapeMismatch", &PyExc_ValueError, "Shapes or sizes that do not fit each other."},
+    {ErrorCode::shape_mismatch, "ShapeMismatch", &PyExc_ValueError,
+     "Shapes or sizes that do not fit each other."},
     {ErrorCode::dtype_mismatch, "DtypeMismatch", &PyExc_TypeError,
      "Element types that do not fit each other or the operation."},
     {ErrorCode::use_after_free, "UseAfterFree", nullptr, "An array or object that was freed or destroyed."},
     {ErrorCode::collective_mismatch, "CollectiveMismatch", nullptr, "PEs called a collective differently."},
-    {ErrorCode::timeout, "Timeout", &PyExc_TimeoutError, "A bounded wait ran out; the text says what it waited for."},
+    {ErrorCode::timeout, "Timeout", &PyExc_TimeoutError,
+     "A bounded wait ran out; the text says what it waited for."},
     {ErrorCode::pe_died, "PeDied", nullptr, "A PE that this call needs has ended."},
-    {ErrorCode::out_of_memory, "OutOfMemory", &PyExc_MemoryError, "No room in the symmetric heap or the system."},
+    {ErrorCode::out_of_memory, "OutOfMemory", &PyExc_MemoryError,
+     "No room in the symmetric heap or the system."},
     {ErrorCode::unsupported, "Unsupported", nullptr, "Not available here."},
     {ErrorCode::invalid_argument, "InvalidArgument", &PyExc_ValueError, "A value that makes no sense."},
     {ErrorCode::settings, "SettingsError", &PyExc_ValueError,
@@ -76,8 +79,8 @@ PyObject* translate() noexcept {
 
 void register_errors(PyObject* module) {
     error_class = PyErr_NewExceptionWithDoc(
-        "atoll.Error", "What Atoll raises. The text says what was passed, what was expected and what to do.", nullptr,
-        nullptr);
+        "atoll.Error", "What Atoll raises. The text says what was passed, what was expected and what to do.",
+        nullptr, nullptr);
     if (!error_class || PyModule_AddObjectRef(module, "Error", error_class) < 0) throw Raised{};
     for (const Class& c : classes) {
         Ref bases(c.also ? PyTuple_Pack(2, error_class, *c.also) : PyTuple_Pack(1, error_class));

@@ -17,8 +17,7 @@ PyObject* exception_class(ErrorCode code);
 [[gnu::cold]] PyObject* translate() noexcept;
 
 /// Runs `call` and turns what it throws into a Python exception.
-template <class Call>
-PyObject* guard(Call&& call) noexcept {
+template <class Call> PyObject* guard(Call&& call) noexcept {
     try {
         return call();
     } catch (...) {

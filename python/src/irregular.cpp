@@ -32,8 +32,10 @@ class Broadcast {
         for (int i = 0; i < nd; ++i) {
             npy_intp& dim = dims_[nd_ - nd + i];
             const npy_intp other = PyArray_DIMS(array)[i];
-            if (dim == 1) dim = other;
-            else if (other != 1 && other != dim) fits_ = false;
+            if (dim == 1)
+                dim = other;
+            else if (other != 1 && other != dim)
+                fits_ = false;
         }
     }
     bool fits() const noexcept { return fits_; }
@@ -70,7 +72,8 @@ Ref integer_array(const Spec& spec, const char* which, PyObject* value) {
     if (kind != 'i' && kind != 'u' && size_of(loose.array()) != 0)
         fail(ErrorCode::dtype_mismatch, "%s(): %s has dtype %S; pass integers.", spec.name, which,
              reinterpret_cast<PyObject*>(PyArray_DESCR(loose.array())));
-    return Ref(PyArray_FromAny(loose.get(), PyArray_DescrFromType(NPY_INT64), 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, nullptr));
+    return Ref(PyArray_FromAny(loose.get(), PyArray_DescrFromType(NPY_INT64), 0, 0,
+                               NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, nullptr));
 }
 
 Integers integers_of(const Broadcast& shape, Ref array) {
@@ -104,7 +107,7 @@ struct Scattered {
     PyArrayObject* array;
     char* data;
     npy_int64 size;
-    npy_int64 step;        ///< bytes between elements, where that is constant (contiguous or one axis)
+    npy_int64 step;  ///< bytes between elements, where that is constant (contiguous or one axis)
     bool regular;
     Integers index;
     Integers pe;
@@ -118,8 +121,8 @@ struct Scattered {
     }
 };
 
-Scattered scattered(const Spec& spec, const Context& ctx, const char* which, PyArrayObject* array, PyObject* index, PyObject* pe,
-                    PyArrayObject* values, bool writes) {
+Scattered scattered(const Spec& spec, const Context& ctx, const char* which, PyArrayObject* array,
+                    PyObject* index, PyObject* pe, PyArrayObject* values, bool writes) {
     const Extent extent = symmetric_arg(spec, which, array, writes);
     Ref indices = integer_array(spec, "index", index);
     Ref pes = integer_array(spec, "pe", pe);
@@ -128,18 +131,27 @@ Scattered scattered(const Spec& spec, const Context& ctx, const char* which, PyA
     shape.join(pes.array());
     if (values && shape.fits()) shape.join(values);
     if (!shape.fits())
-        fail(ErrorCode::shape_mismatch, "%s(): the shapes of index, pe%s do not broadcast together.", spec.name, values ? " and values" : "");
+        fail(ErrorCode::shape_mismatch, "%s(): the shapes of index, pe%s do not broadcast together.",
+             spec.name, values ? " and values" : "");
     const std::size_t n = shape.size();
     const bool one_axis = PyArray_NDIM(array) == 1;
-    Scattered s{ctx, array, PyArray_BYTES(array), static_cast<npy_int64>(size_of(array)),
-                one_axis ? PyArray_STRIDES(array)[0] : static_cast<npy_int64>(item_bytes(array)), one_axis || c_contiguous(array),
-                {}, {}, shape, n};
+    Scattered s{ctx,
+                array,
+                PyArray_BYTES(array),
+                static_cast<npy_int64>(size_of(array)),
+                one_axis ? PyArray_STRIDES(array)[0] : static_cast<npy_int64>(item_bytes(array)),
+                one_axis || c_contiguous(array),
+                {},
+                {},
+                shape,
+                n};
     if (n == 0) return s;
     s.index = integers_of(shape, std::move(indices));
     s.pe = integers_of(shape, std::move(pes));
     // All are checked before the first is touched, so that a bad one leaves everything as it was.
     const Bounds at = bounds_of(s.index, n);
-    if (at.low < -s.size || at.high >= s.size) fail_index(spec, which, array, at.low < -s.size ? at.low : at.high);
+    if (at.low < -s.size || at.high >= s.size)
+        fail_index(spec, which, array, at.low < -s.size ? at.low : at.high);
     const Bounds on = bounds_of(s.pe, n);
     if (on.low < 0 || on.high >= ctx.n_pes())
         fail(ErrorCode::pe, "%s(): pe holds %lld, but the team has PEs 0 to %d.", spec.name,
@@ -157,8 +169,10 @@ void for_each(const Scattered& s, Window&& window, Routed&& routed) {
     const auto& map = s.ctx.map();
     const auto one = [&](std::size_t i, char* element, int pe) {
         const int slot = map.slot(pe);
-        if (slot >= 0) [[likely]] window(i, reinterpret_cast<T*>(w.at(element, slot)));
-        else routed(i, reinterpret_cast<T*>(element), pe);
+        if (slot >= 0) [[likely]]
+            window(i, reinterpret_cast<T*>(w.at(element, slot)));
+        else
+            routed(i, reinterpret_cast<T*>(element), pe);
     };
     const bool simple = s.regular && s.index.data && !map.table && map.first >= 0;
     if (!simple) {
@@ -177,22 +191,26 @@ void for_each(const Scattered& s, Window&& window, Routed&& routed) {
     }
 }
 
-template <class Word>
-struct Moved {
+template <class Word> struct Moved {
     static void take(const Scattered& s, char* out) {
         auto* dst = reinterpret_cast<Word*>(out);
-        for_each<Word>(s, [&](std::size_t i, Word* p) { dst[i] = __atomic_load_n(p, __ATOMIC_RELAXED); },
-                       [&](std::size_t i, Word* p, int pe) { s.ctx.get_bytes(dst + i, p, sizeof(Word), pe); });
+        for_each<Word>(
+            s, [&](std::size_t i, Word* p) { dst[i] = __atomic_load_n(p, __ATOMIC_RELAXED); },
+            [&](std::size_t i, Word* p, int pe) { s.ctx.get_bytes(dst + i, p, sizeof(Word), pe); });
     }
     static void put(const Scattered& s, const char* in, bool one) {
         const auto* src = reinterpret_cast<const Word*>(in);
-        for_each<Word>(s, [&](std::size_t i, Word* p) { __atomic_store_n(p, src[one ? 0 : i], __ATOMIC_RELAXED); },
-                       [&](std::size_t i, Word* p, int pe) { s.ctx.put_bytes(p, src + (one ? 0 : i), sizeof(Word), pe); });
+        for_each<Word>(
+            s, [&](std::size_t i, Word* p) { __atomic_store_n(p, src[one ? 0 : i], __ATOMIC_RELAXED); },
+            [&](std::size_t i, Word* p, int pe) {
+                s.ctx.put_bytes(p, src + (one ? 0 : i), sizeof(Word), pe);
+            });
     }
 };
 
 bool aligned(const Scattered& s, std::size_t item) {
-    return !s.regular || ((reinterpret_cast<std::uintptr_t>(s.data) | static_cast<std::uintptr_t>(s.step)) & (item - 1)) == 0;
+    return !s.regular || ((reinterpret_cast<std::uintptr_t>(s.data) | static_cast<std::uintptr_t>(s.step)) &
+                          (item - 1)) == 0;
 }
 
 void take_into(const Scattered& s, char* out) {
@@ -201,7 +219,8 @@ void take_into(const Scattered& s, char* out) {
     if (item == 8 && aligned(s, 8)) return Moved<std::uint64_t>::take(s, out);
     if (item == 4 && aligned(s, 4)) return Moved<std::uint32_t>::take(s, out);
     if (item == 2 && aligned(s, 2)) return Moved<std::uint16_t>::take(s, out);
-    for (std::size_t i = 0; i < s.n; ++i) s.ctx.get_bytes(out + i * item, s.element(i), item, static_cast<int>(s.pe[i]));
+    for (std::size_t i = 0; i < s.n; ++i)
+        s.ctx.get_bytes(out + i * item, s.element(i), item, static_cast<int>(s.pe[i]));
 }
 
 void put_from(const Scattered& s, const char* in, bool one) {
@@ -221,7 +240,8 @@ PyObject* take_body(const Arguments<6>& a) {
     if (!given(a[3])) {
         PyArray_Descr* descr = PyArray_DESCR(src);
         Py_INCREF(reinterpret_cast<PyObject*>(descr));
-        Ref made(PyArray_NewFromDescr(g.ndarray, descr, s.shape.nd(), s.shape.dims(), nullptr, nullptr, 0, nullptr));
+        Ref made(PyArray_NewFromDescr(g.ndarray, descr, s.shape.nd(), s.shape.dims(), nullptr, nullptr, 0,
+                                      nullptr));
         if (s.n != 0) take_into(s, PyArray_BYTES(made.array()));
         return made.release();
     }
@@ -229,7 +249,9 @@ PyObject* take_body(const Arguments<6>& a) {
     check_writeable(take_spec, "out", out);
     if (!same_dtype(src, out)) fail_dtypes(take_spec, "src", src, "out", out);
     if (!s.shape.is_shape_of(out) || !c_contiguous(out))
-        fail(ErrorCode::shape_mismatch, "take(): out must be contiguous and have the shape of index and pe together (%zu elements).", s.n);
+        fail(ErrorCode::shape_mismatch,
+             "take(): out must be contiguous and have the shape of index and pe together (%zu elements).",
+             s.n);
     if (s.n != 0) take_into(s, PyArray_BYTES(out));
     return Ref::borrow(a[3]).release();
 }
@@ -245,8 +267,7 @@ Ref values_of(const Spec& spec, PyArrayObject* dst, PyObject* value) {
 }
 
 /// put_at and add_at alike: `apply(s, data, one)`.
-template <Spec& S, class Apply>
-PyObject* scatter(const Arguments<6>& a, Apply&& apply) {
+template <Spec& S, class Apply> PyObject* scatter(const Arguments<6>& a, Apply&& apply) {
     const Context& ctx = context_of(S, a[4], a[5]);
     PyArrayObject* dst = array_arg(S, "dst", a[0]);
     check_dtype(S, "dst", dst);
@@ -261,17 +282,18 @@ PyObject* scatter(const Arguments<6>& a, Apply&& apply) {
 
 PyObject* put_at_body(const Arguments<6>& a) { return scatter<put_at_spec>(a, put_from); }
 
-template <class T>
-void add_from(const Scattered& s, const char* in, bool one) {
+template <class T> void add_from(const Scattered& s, const char* in, bool one) {
     const auto* src = reinterpret_cast<const T*>(in);
     if (!aligned(s, sizeof(T))) atl::detail::throw_misaligned(s.data, sizeof(T));
     ReleaseGil released(releases(s));
     const auto routed = [&](std::size_t i, T* p, int pe) { s.ctx.atomic_add(p, src[one ? 0 : i], pe); };
     if (one) {
         const T value = src[0];
-        for_each<T>(s, [&](std::size_t, T* p) { atl::detail::atomic_add(p, value); }, routed);
+        for_each<T>(
+            s, [&](std::size_t, T* p) { atl::detail::atomic_add(p, value); }, routed);
     } else {
-        for_each<T>(s, [&](std::size_t i, T* p) { atl::detail::atomic_add(p, src[i]); }, routed);
+        for_each<T>(
+            s, [&](std::size_t i, T* p) { atl::detail::atomic_add(p, src[i]); }, routed);
     }
 }
 
@@ -279,19 +301,21 @@ PyObject* add_at_body(const Arguments<6>& a) {
     PyArrayObject* dst = array_arg(add_at_spec, "dst", a[0]);
     const DTypeRow& row = row_of(dst);
     const auto refuse = [&] {
-        fail(ErrorCode::dtype_mismatch, "add_at(): dst has dtype %S; this takes 32- and 64-bit integers, float32 and float64.",
+        fail(ErrorCode::dtype_mismatch,
+             "add_at(): dst has dtype %S; this takes 32- and 64-bit integers, float32 and float64.",
              reinterpret_cast<PyObject*>(PyArray_DESCR(dst)));
     };
     if (!row.known) refuse();
     return scatter<add_at_spec>(a, [&](const Scattered& s, const char* in, bool one) {
-        visit_atomic(row.type, [&]<class T>(T*) { add_from<T>(s, in, one); }, refuse);
+        visit_atomic(
+            row.type, [&]<class T>(T*) { add_from<T>(s, in, one); }, refuse);
     });
 }
 
-
 const Function functions[] = {
     {"take", entry<6, take_spec, take_body>, &take_spec,
-     "(src: Array, index: ArrayLike, pe: ArrayLike, out: Array | None = None, *, ctx: Context | None = None, team: Team | None = None) -> Array",
+     "(src: Array, index: ArrayLike, pe: ArrayLike, out: Array | None = None, *, ctx: Context | None = None, "
+     "team: Team | None = None) -> Array",
      R"(Return src.flat[index] of PE pe, for many elements of many PEs in one call, at C speed.
 
 src:   a symmetric array or any view of one.
@@ -304,7 +328,8 @@ Raises IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfter
 
     atoll.take(x, [3, 3, 0], [0, 1, 1])      # x[3] of PE 0, x[3] of PE 1, x[0] of PE 1)"},
     {"put_at", entry<6, put_at_spec, put_at_body>, &put_at_spec,
-     "(dst: Array, index: ArrayLike, values: ArrayLike, pe: ArrayLike, *, ctx: Context | None = None, team: Team | None = None) -> None",
+     "(dst: Array, index: ArrayLike, values: ArrayLike, pe: ArrayLike, *, ctx: Context | None = None, team: "
+     "Team | None = None) -> None",
      R"(Store dst.flat[index] = values on PE pe, for many elements of many PEs in one call, at C speed.
 
 dst:    a symmetric array or any view of one.
@@ -316,7 +341,8 @@ Local; completed like put. Of several values for one element any one is kept. Al
 checked before the first element is written.
 Raises IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree.)"},
     {"add_at", entry<6, add_at_spec, add_at_body>, &add_at_spec,
-     "(dst: Array, index: ArrayLike, values: ArrayLike, pe: ArrayLike, *, ctx: Context | None = None, team: Team | None = None) -> None",
+     "(dst: Array, index: ArrayLike, values: ArrayLike, pe: ArrayLike, *, ctx: Context | None = None, team: "
+     "Team | None = None) -> None",
      R"(Add values to dst.flat[index] on PE pe atomically, for many elements of many PEs in one call, at C speed.
 
 dst: a symmetric array or view of 32- or 64-bit integers, float32 or float64. Other arguments as for

@@ -7,17 +7,20 @@
 namespace atl::python {
 namespace {
 
-Spec init_spec, finalize_spec, initialized_spec, uid_spec, my_pe_spec, n_pes_spec, exit_spec, heap_spec, forked_spec, version_spec;
+Spec init_spec, finalize_spec, initialized_spec, uid_spec, my_pe_spec, n_pes_spec, exit_spec, heap_spec,
+    forked_spec, version_spec;
 
 std::string text_of(PyObject* object) {
-    const Ref text(PyUnicode_Check(object) ? PyUnicode_AsEncodedString(object, "utf-8", "strict") : PyObject_Bytes(object));
+    const Ref text(PyUnicode_Check(object) ? PyUnicode_AsEncodedString(object, "utf-8", "strict")
+                                           : PyObject_Bytes(object));
     char* data = nullptr;
     Py_ssize_t size = 0;
     if (PyBytes_AsStringAndSize(text.get(), &data, &size) < 0) throw Raised{};
     return {data, static_cast<std::size_t>(size)};
 }
 
-/// Python's callables as a store. They are kept for the life of the process: the job may use them until it ends.
+/// Python's callables as a store. They are kept for the life of the process: the job may use them until it
+/// ends.
 JobOptions::Store store_of(PyObject* put, PyObject* get) {
     Py_INCREF(put);
     Py_INCREF(get);
@@ -25,13 +28,16 @@ JobOptions::Store store_of(PyObject* put, PyObject* get) {
         nb::gil_scoped_acquire held;
         try {
             const Ref k(PyUnicode_FromStringAndSize(key.data(), static_cast<Py_ssize_t>(key.size())));
-            const Ref v(value ? PyBytes_FromStringAndSize(value->data(), static_cast<Py_ssize_t>(value->size())) : none());
+            const Ref v(value
+                            ? PyBytes_FromStringAndSize(value->data(), static_cast<Py_ssize_t>(value->size()))
+                            : none());
             const Ref result(value ? PyObject_CallFunctionObjArgs(callable, k.get(), v.get(), nullptr)
                                    : PyObject_CallFunctionObjArgs(callable, k.get(), nullptr));
             return value ? std::string() : text_of(result.get());
         } catch (const Raised&) {
             const nb::python_error error;
-            throw Error(ErrorCode::bootstrap, std::string("The store that should connect the PEs failed: ") + error.what());
+            throw Error(ErrorCode::bootstrap,
+                        std::string("The store that should connect the PEs failed: ") + error.what());
         }
     };
     return {[=](const std::string& key, const std::string& value) { call(put, key, &value); },
@@ -78,8 +84,12 @@ PyObject* uid_body(const Arguments<0>&) {
     const std::string id = atl::get_unique_id();
     return PyUnicode_FromStringAndSize(id.data(), static_cast<Py_ssize_t>(id.size()));
 }
-PyObject* my_pe_body(const Arguments<1>& a) { return PyLong_FromLong(context_of(my_pe_spec, nullptr, a[0]).my_pe()); }
-PyObject* n_pes_body(const Arguments<1>& a) { return PyLong_FromLong(context_of(n_pes_spec, nullptr, a[0]).n_pes()); }
+PyObject* my_pe_body(const Arguments<1>& a) {
+    return PyLong_FromLong(context_of(my_pe_spec, nullptr, a[0]).my_pe());
+}
+PyObject* n_pes_body(const Arguments<1>& a) {
+    return PyLong_FromLong(context_of(n_pes_spec, nullptr, a[0]).n_pes());
+}
 
 PyObject* exit_body(const Arguments<2>& a) {
     current("global_exit").global_exit(static_cast<int>(integer(exit_spec, "status", a[0])), text_of(a[1]));
@@ -87,9 +97,10 @@ PyObject* exit_body(const Arguments<2>& a) {
 
 PyObject* heap_body(const Arguments<0>&) {
     const Job::HeapUse use = current("info").heap_use();
-    return Py_BuildValue("{sn sn sn sn}", "limit_bytes", static_cast<Py_ssize_t>(use.limit_bytes), "used_bytes",
-                         static_cast<Py_ssize_t>(use.used_bytes), "largest_free_bytes",
-                         static_cast<Py_ssize_t>(use.largest_free_bytes), "blocks", static_cast<Py_ssize_t>(use.blocks));
+    return Py_BuildValue("{sn sn sn sn}", "limit_bytes", static_cast<Py_ssize_t>(use.limit_bytes),
+                         "used_bytes", static_cast<Py_ssize_t>(use.used_bytes), "largest_free_bytes",
+                         static_cast<Py_ssize_t>(use.largest_free_bytes), "blocks",
+                         static_cast<Py_ssize_t>(use.blocks));
 }
 
 PyObject* forked_body(const Arguments<0>&) {
@@ -107,9 +118,11 @@ PyObject* version_body(const Arguments<0>&) {
 
 const Function functions[] = {
     {"_init", entry<5, init_spec, init_body>, &init_spec,
-     "(uid: str | bytes | None, pe: int | None, n_pes: int | None, put: Callable[[str, bytes], None] | None, get: Callable[[str], bytes] | None) -> None",
+     "(uid: str | bytes | None, pe: int | None, n_pes: int | None, put: Callable[[str, bytes], None] | None, "
+     "get: Callable[[str], bytes] | None) -> None",
      "Make or count the job; see atoll.init."},
-    {"_finalize", entry<0, finalize_spec, finalize_body>, &finalize_spec, "() -> None", "See atoll.finalize."},
+    {"_finalize", entry<0, finalize_spec, finalize_body>, &finalize_spec, "() -> None",
+     "See atoll.finalize."},
     {"is_initialized", entry<0, initialized_spec, is_initialized_body>, &initialized_spec, "() -> bool",
      "True between atoll.init() and the last atoll.finalize(). Local; never raises."},
     {"get_unique_id", entry<0, uid_spec, uid_body>, &uid_spec, "() -> str",
@@ -118,10 +131,12 @@ const Function functions[] = {
 One process makes it and carries it by any means (Ray, Dask, MPI, a file) to all processes that
 shall be PEs; each then calls atoll.init(uid=..., pe=..., n_pes=...). Random; at most 128 characters. Local.)"},
     {"my_pe", entry<1, my_pe_spec, my_pe_body>, &my_pe_spec, "(team: Team | None = None) -> int",
-     "Return the number of this PE, 0 to n_pes()-1; within `team` if given. Local.\nSource: OpenSHMEM 1.6, section 9.1."},
+     "Return the number of this PE, 0 to n_pes()-1; within `team` if given. Local.\nSource: OpenSHMEM 1.6, "
+     "section 9.1."},
     {"n_pes", entry<1, n_pes_spec, n_pes_body>, &n_pes_spec, "(team: Team | None = None) -> int",
      "Return the number of PEs of the job, or of `team`. Local. Source: OpenSHMEM 1.6, section 9.1."},
-    {"_global_exit", entry<2, exit_spec, exit_body>, &exit_spec, "(status: int, sentence: str) -> NoReturn", "See atoll.global_exit."},
+    {"_global_exit", entry<2, exit_spec, exit_body>, &exit_spec, "(status: int, sentence: str) -> NoReturn",
+     "See atoll.global_exit."},
     {"_heap_use", entry<0, heap_spec, heap_body>, &heap_spec, "() -> dict[str, int]", "See atoll.info."},
     {"_forked", entry<0, forked_spec, forked_body>, &forked_spec, "() -> None",
      "Run in a forked child: its parent's job is not its own."},

@@ -4,6 +4,8 @@
 #include "block.hpp"
 #include "registry.hpp"
 
+#include <stdexcept>
+
 namespace atl::python {
 namespace {
 
@@ -12,7 +14,16 @@ void import_numpy() {
     g.ndarray = &PyArray_Type;
 }
 
+/// The job, the GIL's hooks and NumPy belong to the process; a second interpreter would share them unawares.
+void refuse_sub_interpreter() {
+    if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return;
+    throw std::runtime_error(
+        "Atoll cannot be used in a sub-interpreter: a PE is a process. Import it in the main interpreter "
+        "only, or start more PEs.");
+}
+
 void register_all(nb::module_& module) {
+    refuse_sub_interpreter();
     import_numpy();
     PyObject* m = module.ptr();
     register_wait_hooks();
@@ -30,6 +41,11 @@ void register_all(nb::module_& module) {
     register_signals(m);
     register_waits(m);
     register_sync(m);
+    register_collectives(m);
+    register_reductions(m);
+    register_messages(module);
+    register_lock(module);
+    register_mailbox(module);
 }
 
 }  // namespace

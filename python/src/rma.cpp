@@ -22,7 +22,8 @@ void put_value(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObjec
     put_strided(ctx, {dst, extent, element, repeat.of, pe});
 }
 
-[[gnu::cold]] void put_other(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObject* src, int pe) {
+[[gnu::cold]] void put_other(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObject* src,
+                             int pe) {
     if (src != nullptr && is_scalar(src)) return put_value(spec, ctx, dst, src, pe);
     if (is_array(src)) fail_shapes(spec, "dst", dst, "src", as_array(src));
     const Ref made = source_like(spec, "src", src, dst);
@@ -32,8 +33,7 @@ void put_value(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObjec
     put_strided(ctx, {dst, extent, PyArray_BYTES(made.array()), near.of, pe});
 }
 
-template <Spec& S, bool Blocking>
-PyObject* put_body(const Arguments<5>& a) {
+template <Spec& S, bool Blocking> PyObject* put_body(const Arguments<5>& a) {
     const Context& ctx = context_of(S, a[3], a[4]);
     PyArrayObject* dst = array_arg(S, "dst", a[0]);
     const int pe = pe_of(S, a[2]);
@@ -48,8 +48,10 @@ PyObject* put_body(const Arguments<5>& a) {
     PyArrayObject* src = as_array(a[1]);
     const Extent extent = symmetric_arg(S, "dst", dst, true);
     check_readable(S, "src", src);
-    if (!same_dtype(dst, src)) [[unlikely]] fail_dtypes(S, "dst", dst, "src", src);
-    if (!same_shape(dst, src)) [[unlikely]] fail_shapes(S, "dst", dst, "src", src);
+    if (!same_dtype(dst, src)) [[unlikely]]
+        fail_dtypes(S, "dst", dst, "src", src);
+    if (!same_shape(dst, src)) [[unlikely]]
+        fail_shapes(S, "dst", dst, "src", src);
     if (c_contiguous(dst) && c_contiguous(src)) [[likely]] {
         put_contiguous(ctx, extent.low, PyArray_BYTES(src), extent.bytes, pe, Blocking);
     } else {
@@ -59,16 +61,17 @@ PyObject* put_body(const Arguments<5>& a) {
     return none();
 }
 
-template <Spec& S, bool Blocking>
-PyObject* get_body(const Arguments<5>& a) {
+template <Spec& S, bool Blocking> PyObject* get_body(const Arguments<5>& a) {
     const Context& ctx = context_of(S, a[3], a[4]);
     PyArrayObject* dst = array_arg(S, "dst", a[0]);
     PyArrayObject* src = array_arg(S, "src", a[1]);
     const int pe = pe_of(S, a[2]);
     check_writeable(S, "dst", dst);
     const Extent extent = symmetric_arg(S, "src", src, false);
-    if (!same_dtype(src, dst)) [[unlikely]] fail_dtypes(S, "src", src, "dst", dst);
-    if (!same_shape(dst, src)) [[unlikely]] fail_shapes(S, "dst", dst, "src", src);
+    if (!same_dtype(src, dst)) [[unlikely]]
+        fail_dtypes(S, "src", src, "dst", dst);
+    if (!same_shape(dst, src)) [[unlikely]]
+        fail_shapes(S, "dst", dst, "src", src);
     if (c_contiguous(dst) && c_contiguous(src)) [[likely]] {
         get_contiguous(ctx, PyArray_BYTES(dst), extent.low, extent.bytes, pe, Blocking);
     } else {
@@ -129,8 +132,10 @@ PyObject* pe_quiet_body(const Arguments<3>& a) {
     return none();
 }
 
-#define ATOLL_MOVE "(dst: Array, src: ArrayLike, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None"
-#define ATOLL_FETCH "(dst: Array, src: Array, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None"
+#define ATOLL_MOVE \
+    "(dst: Array, src: ArrayLike, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None"
+#define ATOLL_FETCH \
+    "(dst: Array, src: Array, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None"
 
 const Function functions[] = {
     {"put", entry<5, put_spec, put_body<put_spec, true>>, &put_spec, ATOLL_MOVE,
@@ -179,7 +184,8 @@ InvalidArgument (read-only dst). Source: OpenSHMEM 1.6, section 9.5 (shmem_get).
 
 Local. Arguments and errors as for get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).)"},
     {"p", entry<6, p_spec, p_body>, &p_spec,
-     "(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None",
+     "(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = "
+     "None) -> None",
      R"(Store one element, dst.flat[index] = value, on PE pe.
 
 dst:    a symmetric array or view; of its elements only number `index` (C order, negative

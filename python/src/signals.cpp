@@ -14,19 +14,20 @@ std::uint64_t* signal_word(const Spec& spec, PyObject* object, PyObject* index) 
     PyArrayObject* array = array_arg(spec, "sig", object);
     const DTypeRow& row = row_of(array);
     if (!row.known || row.type != DType::uint64)
-        fail(ErrorCode::dtype_mismatch, "%s(): sig has dtype %S; signals are uint64 words, as atoll.signal() makes them.", spec.name,
+        fail(ErrorCode::dtype_mismatch,
+             "%s(): sig has dtype %S; signals are uint64 words, as atoll.signal() makes them.", spec.name,
              reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
     check_dtype(spec, "sig", array);
     return reinterpret_cast<std::uint64_t*>(symmetric_element(spec, "sig", array, index, true));
 }
 
 std::uint64_t value_of(const Spec& spec, PyObject* sig, PyObject* value) {
-    return value_as<std::uint64_t>({spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(as_array(sig)))}, value);
+    return value_as<std::uint64_t>({spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(as_array(sig)))},
+                                   value);
 }
 
 /// (dst, src, sig, value, op, pe, index, ctx, team)
-template <Spec& S>
-PyObject* put_signal_body(const Arguments<9>& a) {
+template <Spec& S> PyObject* put_signal_body(const Arguments<9>& a) {
     const Context& ctx = context_of(S, a[7], a[8]);
     PyArrayObject* dst = array_arg(S, "dst", a[0]);
     const int pe = pe_of(S, a[5]);
@@ -47,7 +48,8 @@ PyObject* put_signal_body(const Arguments<9>& a) {
         if (item_bytes(dst) > sizeof element) fail_not_array(S, "src", a[1]);
         write_element({S, "src", reinterpret_cast<PyObject*>(PyArray_DESCR(dst))}, a[1], element);
         char* out = PyArray_BYTES(made.array());
-        for (std::size_t i = 0; i < size_of(dst); ++i) std::memcpy(out + i * item_bytes(dst), element, item_bytes(dst));
+        for (std::size_t i = 0; i < size_of(dst); ++i)
+            std::memcpy(out + i * item_bytes(dst), element, item_bytes(dst));
         src = made.array();
     } else {
         made = source_like(S, "src", a[1], dst);
@@ -67,14 +69,15 @@ PyObject* put_signal_body(const Arguments<9>& a) {
     return none();
 }
 
-template <Spec& S, bool Set>
-PyObject* update_body(const Arguments<6>& a) {
+template <Spec& S, bool Set> PyObject* update_body(const Arguments<6>& a) {
     const Context& ctx = context_of(S, a[4], a[5]);
     const int pe = pe_of(S, a[2]);
     std::uint64_t* word = signal_word(S, a[0], a[3]);
     const std::uint64_t value = value_of(S, a[0], a[1]);
-    if constexpr (Set) ctx.signal_set(word, value, pe);
-    else ctx.signal_add(word, value, pe);
+    if constexpr (Set)
+        ctx.signal_set(word, value, pe);
+    else
+        ctx.signal_add(word, value, pe);
     return none();
 }
 
@@ -91,12 +94,16 @@ PyObject* wait_body(const Arguments<5>& a) {
     return PyLong_FromUnsignedLongLong(ctx.signal_wait_until(word, cmp, value, timeout_of(wait_spec, a[3])));
 }
 
-#define ATOLL_PUT_SIGNAL \
-    "(dst: Array, src: ArrayLike, sig: Array, value: int, op: SignalName, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None"
-#define ATOLL_UPDATE "(sig: Array, value: int, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None"
+#define ATOLL_PUT_SIGNAL                                                                                     \
+    "(dst: Array, src: ArrayLike, sig: Array, value: int, op: SignalName, pe: int, index: int = 0, *, ctx: " \
+    "Context | None = None, team: Team | None = None) -> None"
+#define ATOLL_UPDATE                                                                                        \
+    "(sig: Array, value: int, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = " \
+    "None) -> None"
 
 const Function functions[] = {
-    {"put_signal", entry<9, put_signal_spec, put_signal_body<put_signal_spec>>, &put_signal_spec, ATOLL_PUT_SIGNAL,
+    {"put_signal", entry<9, put_signal_spec, put_signal_body<put_signal_spec>>, &put_signal_spec,
+     ATOLL_PUT_SIGNAL,
      R"(Copy src into dst on PE pe, then set or increase a signal there.
 
 dst, src, pe: as for put. dst without elements is legal: the signal is given all the same.
@@ -107,7 +114,8 @@ op:    "set" or "add", or atoll.SIGNAL_SET, atoll.SIGNAL_ADD. Sums wrap.
 Local. Whoever sees the signal (signal_wait_until, signal_fetch) sees this call's data, and no more
 than that. On return src may be changed. Raises as put does.
 Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).)"},
-    {"put_signal_nbi", entry<9, put_signal_nbi_spec, put_signal_body<put_signal_nbi_spec>>, &put_signal_nbi_spec, ATOLL_PUT_SIGNAL,
+    {"put_signal_nbi", entry<9, put_signal_nbi_spec, put_signal_body<put_signal_nbi_spec>>,
+     &put_signal_nbi_spec, ATOLL_PUT_SIGNAL,
      R"(Like put_signal, but src must not be changed before quiet().
 
 Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal_nbi).)"},

@@ -32,7 +32,8 @@ class TargetStage {
     TargetStage(const Spec& spec, const char* which, PyArrayObject* array) : array_(array) {
         check_writeable(spec, which, array);
         check_dtype(spec, which, array);
-        if (!c_contiguous(array)) [[unlikely]] copy_ = Ref(PyArray_NewLikeArray(array, NPY_CORDER, nullptr, 0));
+        if (!c_contiguous(array)) [[unlikely]]
+            copy_ = Ref(PyArray_NewLikeArray(array, NPY_CORDER, nullptr, 0));
     }
     char* data() const noexcept { return PyArray_BYTES(copy_ ? copy_.array() : array_); }
     std::size_t size() const noexcept { return size_of(array_); }
@@ -53,15 +54,31 @@ inline Ref new_array(PyArrayObject* like, int nd, const npy_intp* dims) {
     return Ref(PyArray_NewFromDescr(g.ndarray, descr, nd, dims, nullptr, nullptr, 0, nullptr));
 }
 
-/// The arguments `(dst, src)` or `(src,)` of a collective. A second argument that is no array is an operator or root that
-/// was passed by position, so it belongs to the caller.
+/// The arguments `(dst, src)` or `(src,)` of a collective.
 struct Pair {
-    PyArrayObject* dst;  ///< null: the result is a new array
-    PyArrayObject* src;
+    PyArrayObject* dst = nullptr;  ///< null: the result is a new array
+    PyArrayObject* src = nullptr;
+    Ref held;  ///< src, where a number was passed: the 0-d array that it stands for
+
+    void take_src(const Spec& spec, PyObject* value) {
+        if (!is_array(value) && given(value) && (PyArray_CheckScalar(value) || PyNumber_Check(value)))
+            [[unlikely]] {
+            held = Ref(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
+            value = held.get();
+        }
+        src = array_arg(spec, "src", value);
+    }
+    /// A new array as the caller gets it: a number for a number.
+    PyObject* result(Ref made) const {
+        if (!made) return none();
+        return held ? PyArray_Return(reinterpret_cast<PyArrayObject*>(made.release())) : made.release();
+    }
 };
 inline Pair pair_of(const Spec& spec, PyObject* first, PyObject* second) {
-    if (!given(second)) return {nullptr, array_arg(spec, "src", first)};
-    return {array_arg(spec, "dst", first), array_arg(spec, "src", second)};
+    Pair pair;
+    if (given(second)) pair.dst = array_arg(spec, "dst", first);
+    pair.take_src(spec, given(second) ? second : first);
+    return pair;
 }
 
 }  // namespace atl::python

@@ -9,13 +9,17 @@ State g;
 void fail_not_initialized(const char* function) {
     if (g.forked)
         fail(ErrorCode::not_initialized,
-             "%s() was called in a child that was forked after atoll.init(); the PE is its parent. Start processes with "
+             "%s() was called in a child that was forked after atoll.init(); the PE is its parent. Start "
+             "processes with "
              "the 'spawn' method, or fork before init.",
              function);
     if (g.epoch != 0)
-        fail(ErrorCode::not_initialized, "%s() was called after the last atoll.finalize(); call it before, or call "
-             "atoll.init() again.", function);
-    fail(ErrorCode::not_initialized, "%s() was called before atoll.init(); call atoll.init() first, on every PE.", function);
+        fail(ErrorCode::not_initialized,
+             "%s() was called after the last atoll.finalize(); call it before, or call "
+             "atoll.init() again.",
+             function);
+    fail(ErrorCode::not_initialized,
+         "%s() was called before atoll.init(); call atoll.init() first, on every PE.", function);
 }
 
 const Team& live(const PyTeam& team, const char* function) {
@@ -23,10 +27,11 @@ const Team& live(const PyTeam& team, const char* function) {
     if (team.which == PyTeam::Which::world) return job.world();
     if (team.which == PyTeam::Which::shared) return job.shared();
     if (!team.team)
-        fail(ErrorCode::use_after_free, "%s() was given a team that was destroyed; make it anew or use atoll.WORLD.", function);
+        fail(ErrorCode::use_after_free,
+             "%s() was given a team that was destroyed; make it anew or use atoll.WORLD.", function);
     if (team.epoch != g.epoch)
-        fail(ErrorCode::use_after_free, "%s() was given a team of a job that was finalized; split it anew from atoll.WORLD.",
-             function);
+        fail(ErrorCode::use_after_free,
+             "%s() was given a team of a job that was finalized; split it anew from atoll.WORLD.", function);
     return team.team;
 }
 
@@ -34,33 +39,49 @@ const Team& team_slow(const Spec& spec, PyObject* team) {
     if (!given(team)) return current(spec.name).world();
     if (Py_TYPE(team) != g.team_class)
         fail(ErrorCode::invalid_argument,
-             "%s(): team is %R; pass an atoll.Team. (A split gives None to a PE that is not a member: let it skip the call.)",
+             "%s(): team is %R; pass an atoll.Team. (A split gives None to a PE that is not a member: let it "
+             "skip the call.)",
              spec.name, team);
     return live(*nb::inst_ptr<PyTeam>(team), spec.name);
 }
 
 const Context& context_slow(const Spec& spec, PyObject* ctx, PyObject* team) {
     if (!given(ctx)) return given(team) ? team_slow(spec, team).context() : current(spec.name).context();
-    if (given(team)) fail(ErrorCode::invalid_argument, "%s() takes ctx= or team=, not both: a context knows its team.", spec.name);
+    if (given(team))
+        fail(ErrorCode::invalid_argument, "%s() takes ctx= or team=, not both: a context knows its team.",
+             spec.name);
     if (Py_TYPE(ctx) != g.context_class)
         fail(ErrorCode::invalid_argument, "%s(): ctx is %R; pass an atoll.Context.", spec.name, ctx);
     current(spec.name);
     const PyContext& context = *nb::inst_ptr<PyContext>(ctx);
     if (context.destroyed || context.epoch != g.epoch)
-        fail(ErrorCode::use_after_free, "%s() was given a context that was destroyed; make another with atoll.Context().",
-             spec.name);
+        fail(ErrorCode::use_after_free,
+             "%s() was given a context that was destroyed; make another with atoll.Context().", spec.name);
     return context.context;
 }
 
 PyObject* wrap(Team team) {
     if (!team) return none();
-    return nb::cast(new PyTeam{PyTeam::Which::made, std::move(team), g.epoch}, nb::rv_policy::take_ownership).release().ptr();
+    return nb::cast(new PyTeam{PyTeam::Which::made, std::move(team), g.epoch}, nb::rv_policy::take_ownership)
+        .release()
+        .ptr();
 }
 
+namespace {
+
+/// An object as a Python int, or the sentence that names it.
+Ref index_of(const Spec& spec, const char* which, PyObject* value) {
+    PyObject* number = value && PyIndex_Check(value) ? PyNumber_Index(value) : nullptr;
+    if (number != nullptr) return Ref(number);
+    PyErr_Clear();
+    fail(ErrorCode::invalid_argument, "%s(): %s is %R; pass one integer.", spec.name, which,
+         value ? value : Py_None);
+}
+
+}  // namespace
+
 int pe_slow(const Spec& spec, PyObject* pe) {
-    if (pe == nullptr || !PyIndex_Check(pe))
-        fail(ErrorCode::invalid_argument, "%s(): pe is %R; pass one integer.", spec.name, pe ? pe : Py_None);
-    Ref number(PyNumber_Index(pe));
+    const Ref number = index_of(spec, "pe", pe);
     int overflow = 0;
     const long value = PyLong_AsLongAndOverflow(number.get(), &overflow);
     if (overflow != 0 || value != static_cast<int>(value))
@@ -80,16 +101,19 @@ double timeout_of(const Spec& spec, PyObject* timeout) {
     const double seconds = PyFloat_AsDouble(timeout);
     if (seconds == -1 && PyErr_Occurred()) throw Raised{};
     if (std::isnan(seconds) || seconds < 0)
-        fail(ErrorCode::invalid_argument, "%s(): timeout is %R; pass seconds, at least 0, or None for the job's default.",
-             spec.name, timeout);
+        fail(ErrorCode::invalid_argument,
+             "%s(): timeout is %R; pass seconds, at least 0, or None for the job's default.", spec.name,
+             timeout);
     return seconds;
 }
 
 Py_ssize_t integer(const Spec& spec, const char* which, PyObject* value) {
-    if (!PyIndex_Check(value))
-        fail(ErrorCode::invalid_argument, "%s(): %s is %R; pass one integer.", spec.name, which, value);
-    const Py_ssize_t number = PyNumber_AsSsize_t(value, PyExc_OverflowError);
-    if (number == -1 && PyErr_Occurred()) throw Raised{};
+    const Ref index = index_of(spec, which, value);
+    const Py_ssize_t number = PyNumber_AsSsize_t(index.get(), PyExc_OverflowError);
+    if (number == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        fail(ErrorCode::invalid_argument, "%s(): %s is %R, which no memory holds.", spec.name, which, value);
+    }
     return number;
 }
 

@@ -1,4 +1,5 @@
-// What the module knows of the process's current job. Python's operations are on this job, so it is the one global here.
+// What the module knows of the process's current job. Python's operations are on this job, so it is the one
+// global here.
 #pragma once
 
 #include "atoll/job.hpp"
@@ -22,11 +23,11 @@ struct PyContext {
 };
 
 struct State {
-    Job* job = nullptr;                 ///< null before init and after finalize
-    const Context* context = nullptr;   ///< the job's default context, null with it
+    Job* job = nullptr;                ///< null before init and after finalize
+    const Context* context = nullptr;  ///< the job's default context, null with it
     const Team* world = nullptr;
-    std::uint64_t epoch = 0;            ///< counts jobs
-    bool forked = false;                ///< this process is a child made after init
+    std::uint64_t epoch = 0;  ///< counts jobs
+    bool forked = false;      ///< this process is a child made after init
     PyTypeObject* ndarray = nullptr;
     PyTypeObject* team_class = nullptr;
     PyTypeObject* context_class = nullptr;
@@ -38,16 +39,19 @@ extern State g;
 [[gnu::cold]] const Team& team_slow(const Spec& spec, PyObject* team);
 
 inline Job& current(const char* function) {
-    if (g.job == nullptr) [[unlikely]] fail_not_initialized(function);
+    if (g.job == nullptr) [[unlikely]]
+        fail_not_initialized(function);
     return *g.job;
 }
 /// The context of a call with the keywords ctx= and team=.
 inline const Context& context_of(const Spec& spec, PyObject* ctx, PyObject* team) {
-    if (ctx == nullptr && team == nullptr && g.context != nullptr) [[likely]] return *g.context;
+    if (ctx == nullptr && team == nullptr && g.context != nullptr) [[likely]]
+        return *g.context;
     return context_slow(spec, ctx, team);
 }
 inline const Team& team_of(const Spec& spec, PyObject* team) {
-    if (team == nullptr && g.world != nullptr) [[likely]] return *g.world;
+    if (team == nullptr && g.world != nullptr) [[likely]]
+        return *g.world;
     return team_slow(spec, team);
 }
 /// The live team behind an atoll.Team; throws for one that is destroyed, empty, or of an earlier job.
@@ -61,7 +65,8 @@ inline int pe_of(const Spec& spec, PyObject* pe) {
     if (PyLong_CheckExact(pe)) [[likely]] {
         int overflow = 0;
         const long value = PyLong_AsLongAndOverflow(pe, &overflow);
-        if (overflow == 0 && value == static_cast<int>(value)) [[likely]] return static_cast<int>(value);
+        if (overflow == 0 && value == static_cast<int>(value)) [[likely]]
+            return static_cast<int>(value);
     }
     return pe_slow(spec, pe);
 }
@@ -70,5 +75,14 @@ int pe_within(const Spec& spec, PyObject* pe, int n);
 /// `timeout=`: None is the job's default (-1).
 double timeout_of(const Spec& spec, PyObject* timeout);
 Py_ssize_t integer(const Spec& spec, const char* which, PyObject* value);
+inline Py_ssize_t small_integer(const Spec& spec, const char* which, PyObject* value) {
+    if (PyLong_CheckExact(value)) [[likely]] {
+        int overflow = 0;
+        const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+        if (overflow == 0) [[likely]]
+            return number;
+    }
+    return integer(spec, which, value);
+}
 
 }  // namespace atl::python

@@ -13,7 +13,8 @@ namespace {
 template <class Word>
 void copy_words(char* dst, npy_intp dst_stride, const char* src, npy_intp src_stride, npy_intp n) {
     for (npy_intp i = 0; i < n; ++i, dst += dst_stride, src += src_stride) {
-        // Relaxed atomics: words that others read meanwhile are never torn, and the compiler may not make calls of them.
+        // Relaxed atomics: words that others read meanwhile are never torn, and the compiler may not make
+        // calls of them.
         const Word word = __atomic_load_n(reinterpret_cast<const Word*>(src), __ATOMIC_RELAXED);
         __atomic_store_n(reinterpret_cast<Word*>(dst), word, __ATOMIC_RELAXED);
     }
@@ -39,14 +40,16 @@ Range range_of(const char* data, const npy_intp* strides, const npy_intp* dims, 
     Range range{reinterpret_cast<std::uintptr_t>(data), reinterpret_cast<std::uintptr_t>(data) + item};
     for (int i = 0; i < nd; ++i) {
         const npy_intp reach = (dims[i] - 1) * strides[i];
-        if (reach < 0) range.low -= static_cast<std::uintptr_t>(-reach);
-        else range.high += static_cast<std::uintptr_t>(reach);
+        if (reach < 0)
+            range.low -= static_cast<std::uintptr_t>(-reach);
+        else
+            range.high += static_cast<std::uintptr_t>(reach);
     }
     return range;
 }
 
-void copy_apart(char* dst, const npy_intp* dst_strides, const char* src, const npy_intp* src_strides, const npy_intp* dims,
-                int nd, std::size_t item) {
+void copy_apart(char* dst, const npy_intp* dst_strides, const char* src, const npy_intp* src_strides,
+                const npy_intp* dims, int nd, std::size_t item) {
     CopyPlan plan = plan_copy(dst_strides, src_strides, dims, nd, item);
     if (plan.n == 0) return detail::copy(dst, src, plan.block);
     const Axis inner = plan.axes[--plan.n];
@@ -55,7 +58,8 @@ void copy_apart(char* dst, const npy_intp* dst_strides, const char* src, const n
 
 }  // namespace
 
-CopyPlan plan_copy(const npy_intp* dst_strides, const npy_intp* src_strides, const npy_intp* dims, int nd, std::size_t item) {
+CopyPlan plan_copy(const npy_intp* dst_strides, const npy_intp* src_strides, const npy_intp* dims, int nd,
+                   std::size_t item) {
     CopyPlan plan;
     plan.block = item;
     for (int i = 0; i < nd; ++i) {
@@ -63,15 +67,18 @@ CopyPlan plan_copy(const npy_intp* dst_strides, const npy_intp* src_strides, con
         const Axis axis{dims[i], dst_strides[i], src_strides[i]};
         int at = plan.n++;
         // The target decides the order: what is written in sequence matters more than what is read so.
-        for (; at > 0 && std::labs(plan.axes[at - 1].dst) < std::labs(axis.dst); --at) plan.axes[at] = plan.axes[at - 1];
+        for (; at > 0 && std::labs(plan.axes[at - 1].dst) < std::labs(axis.dst); --at)
+            plan.axes[at] = plan.axes[at - 1];
         plan.axes[at] = axis;
     }
     int kept = 0;
     for (int i = 0; i < plan.n; ++i) {
         const Axis& axis = plan.axes[i];
-        if (kept > 0 && plan.axes[kept - 1].dst == axis.dst * axis.dim && plan.axes[kept - 1].src == axis.src * axis.dim)
+        if (kept > 0 && plan.axes[kept - 1].dst == axis.dst * axis.dim &&
+            plan.axes[kept - 1].src == axis.src * axis.dim)
             plan.axes[kept - 1] = {plan.axes[kept - 1].dim * axis.dim, axis.dst, axis.src};
-        else plan.axes[kept++] = axis;
+        else
+            plan.axes[kept++] = axis;
     }
     plan.n = kept;
     const auto bytes = static_cast<npy_intp>(item);
@@ -80,14 +87,15 @@ CopyPlan plan_copy(const npy_intp* dst_strides, const npy_intp* src_strides, con
     return plan;
 }
 
-void copy_strided(char* dst, const npy_intp* dst_strides, const char* src, const npy_intp* src_strides, const npy_intp* dims,
-                  int nd, std::size_t item) {
+void copy_strided(char* dst, const npy_intp* dst_strides, const char* src, const npy_intp* src_strides,
+                  const npy_intp* dims, int nd, std::size_t item) {
     std::size_t size = item;
     for (int i = 0; i < nd; ++i) size *= static_cast<std::size_t>(dims[i]);
     if (size == 0) return;
     const Range to = range_of(dst, dst_strides, dims, nd, item);
     const Range from = range_of(src, src_strides, dims, nd, item);
-    if (to.high <= from.low || from.high <= to.low) return copy_apart(dst, dst_strides, src, src_strides, dims, nd, item);
+    if (to.high <= from.low || from.high <= to.low)
+        return copy_apart(dst, dst_strides, src, src_strides, dims, nd, item);
     // They overlap: by way of a buffer in C order.
     std::vector<char> buffer(size);
     npy_intp strides[NPY_MAXDIMS];

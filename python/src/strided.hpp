@@ -1,5 +1,5 @@
-// Copies between arrays of any strides: the axes are sorted and merged first, so that the inner loop is as long and as
-// plain as the layouts allow.
+// Copies between arrays of any strides: the axes are sorted and merged first, so that the inner loop is as
+// long and as plain as the layouts allow.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@ namespace atl::python {
 
 /// dst[i] = src[i] for every index of `nd` axes. Strides in bytes, any sign; a source stride of 0 repeats.
 /// The memory of both may overlap.
-void copy_strided(char* dst, const npy_intp* dst_strides, const char* src, const npy_intp* src_strides, const npy_intp* dims,
-                  int nd, std::size_t item);
+void copy_strided(char* dst, const npy_intp* dst_strides, const char* src, const npy_intp* src_strides,
+                  const npy_intp* dims, int nd, std::size_t item);
 
 /// One axis of a copy.
 struct Axis {
@@ -26,11 +26,11 @@ struct CopyPlan {
     int n = 0;
     std::size_t block = 0;  ///< bytes that are contiguous on both sides
 };
-CopyPlan plan_copy(const npy_intp* dst_strides, const npy_intp* src_strides, const npy_intp* dims, int nd, std::size_t item);
+CopyPlan plan_copy(const npy_intp* dst_strides, const npy_intp* src_strides, const npy_intp* dims, int nd,
+                   std::size_t item);
 
 /// Calls `f(dst_offset, src_offset)` for every block of the plan.
-template <class F>
-void for_each_block(const CopyPlan& plan, F&& f) {
+template <class F> void for_each_block(const CopyPlan& plan, F&& f) {
     npy_intp at[NPY_MAXDIMS] = {};
     npy_intp dst = 0;
     npy_intp src = 0;

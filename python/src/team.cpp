@@ -27,9 +27,11 @@ bool equal(const PyTeam& a, nb::handle other) {
 }
 
 std::string repr(const PyTeam& team) {
-    if (team.which != PyTeam::Which::made) return team.which == PyTeam::Which::world ? "atoll.WORLD" : "atoll.SHARED";
+    if (team.which != PyTeam::Which::made)
+        return team.which == PyTeam::Which::world ? "atoll.WORLD" : "atoll.SHARED";
     if (!team.team || team.epoch != g.epoch || g.job == nullptr) return "<atoll.Team, destroyed>";
-    return "<atoll.Team, PE " + std::to_string(team.team.my_pe()) + " of " + std::to_string(team.team.n_pes()) + ">";
+    return "<atoll.Team, PE " + std::to_string(team.team.my_pe()) + " of " +
+           std::to_string(team.team.n_pes()) + ">";
 }
 
 void leave(PyTeam& team, nb::args args) {
@@ -40,43 +42,69 @@ void leave(PyTeam& team, nb::args args) {
 }  // namespace
 
 void register_team(nb::module_& module) {
-    nb::class_<PyTeam> team(module, "Team", R"(An ordered set of PEs; collectives take it as team=, and one-sided operations number their PEs in it.
+    nb::class_<PyTeam> team(
+        module, "Team",
+        R"(An ordered set of PEs; collectives take it as team=, and one-sided operations number their PEs in it.
 
 atoll.WORLD holds all PEs, atoll.SHARED all that load and store each other's memory. Others are made by
 split, split_strided and split_2d, which are collective over the team they are called on. In a `with`
 statement a team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.)");
-    team.def("my_pe", [](const PyTeam& t) { return of(t).my_pe(); }, "Return the number of this PE within the team. Local.");
-    team.def("n_pes", [](const PyTeam& t) { return of(t).n_pes(); }, "Return the number of PEs in the team. Local.");
-    team.def("world_pe", [](const PyTeam& t, int pe) { return of(t).world_pe(pe); }, nb::arg("pe"),
-             "Return the number in atoll.WORLD of the team's PE pe. Local. Raises PeError.");
-    team.def("translate_pe", [](const PyTeam& t, int pe, const PyTeam& other) { return of(t).translate_pe(pe, of(other)); },
-             nb::arg("pe"), nb::arg("other"),
-             "Return the number that the team's PE pe has in `other`; -1 if it is no member. Local. Raises PeError.");
-    team.def("split_strided",
-             [](const PyTeam& t, int start, int stride, int size) { return made(of(t).split_strided(start, stride, size)); },
-             nb::arg("start"), nb::arg("stride"), nb::arg("size"), nb::sig("def split_strided(self, start: int, stride: int, size: int) -> Team | None"),
-             "Return the team of PEs start, start + stride, ... (size of them); None on PEs that are not among them.\n\n"
-             "Collective over this team; usable at once. Raises InvalidArgument, PeError, CollectiveMismatch.");
-    team.def("split_2d",
-             [](const PyTeam& t, int xrange) {
-                 auto [row, column] = of(t).split_2d(xrange);
-                 return nb::make_tuple(made(std::move(row)), made(std::move(column)));
-             },
-             nb::arg("xrange"), nb::sig("def split_2d(self, xrange: int) -> tuple[Team, Team]"),
-             "Lay the PEs in rows of xrange and return this PE's (row, column) as teams. Collective over this team.");
-    team.def("split", [](const PyTeam& t, int color, int key) { return made(of(t).split(color, key)); }, nb::arg("color"),
-             nb::arg("key") = 0, nb::sig("def split(self, color: int, key: int = 0) -> Team | None"),
-             "Return the team of all PEs that passed this color, ordered by key, then by PE; None for a negative color.\n\n"
-             "Collective over this team; usable at once. Raises CollectiveMismatch.");
-    team.def("sync", [](const PyTeam& t) { of(t).sync(); },
-             "Wait until all PEs of the team have come here; completes no puts. Collective over the team.");
-    team.def("barrier", [](const PyTeam& t) { of(t).barrier(); },
-             "Complete this PE's puts on the team's default context, then sync. Collective over the team.");
-    team.def("destroy", &destroy, "Free what the team uses. Collective over the team; afterwards its use raises UseAfterFree.");
-    team.def("__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Team"));
+    team.def(
+        "my_pe", [](const PyTeam& t) { return of(t).my_pe(); },
+        "Return the number of this PE within the team. Local.");
+    team.def(
+        "n_pes", [](const PyTeam& t) { return of(t).n_pes(); },
+        "Return the number of PEs in the team. Local.");
+    team.def(
+        "world_pe", [](const PyTeam& t, int pe) { return of(t).world_pe(pe); }, nb::arg("pe"),
+        "Return the number in atoll.WORLD of the team's PE pe. Local. Raises PeError.");
+    team.def(
+        "translate_pe",
+        [](const PyTeam& t, int pe, const PyTeam& other) { return of(t).translate_pe(pe, of(other)); },
+        nb::arg("pe"), nb::arg("other"),
+        "Return the number that the team's PE pe has in `other`; -1 if it is no member. Local. Raises "
+        "PeError.");
+    team.def(
+        "split_strided",
+        [](const PyTeam& t, int start, int stride, int size) {
+            return made(of(t).split_strided(start, stride, size));
+        },
+        nb::arg("start"), nb::arg("stride"), nb::arg("size"),
+        nb::sig("def split_strided(self, start: int, stride: int, size: int) -> Team | None"),
+        "Return the team of PEs start, start + stride, ... (size of them); None on PEs that are not among "
+        "them.\n\n"
+        "Collective over this team; usable at once. Raises InvalidArgument, PeError, CollectiveMismatch.");
+    team.def(
+        "split_2d",
+        [](const PyTeam& t, int xrange) {
+            auto [row, column] = of(t).split_2d(xrange);
+            return nb::make_tuple(made(std::move(row)), made(std::move(column)));
+        },
+        nb::arg("xrange"), nb::sig("def split_2d(self, xrange: int) -> tuple[Team, Team]"),
+        "Lay the PEs in rows of xrange and return this PE's (row, column) as teams. Collective over this "
+        "team.");
+    team.def(
+        "split", [](const PyTeam& t, int color, int key) { return made(of(t).split(color, key)); },
+        nb::arg("color"), nb::arg("key") = 0,
+        nb::sig("def split(self, color: int, key: int = 0) -> Team | None"),
+        "Return the team of all PEs that passed this color, ordered by key, then by PE; None for a negative "
+        "color.\n\n"
+        "Collective over this team; usable at once. Raises CollectiveMismatch.");
+    team.def(
+        "sync", [](const PyTeam& t) { of(t).sync(); },
+        "Wait until all PEs of the team have come here; completes no puts. Collective over the team.");
+    team.def(
+        "barrier", [](const PyTeam& t) { of(t).barrier(); },
+        "Complete this PE's puts on the team's default context, then sync. Collective over the team.");
+    team.def("destroy", &destroy,
+             "Free what the team uses. Collective over the team; afterwards its use raises UseAfterFree.");
+    team.def(
+        "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Team"));
     team.def("__exit__", &leave, nb::sig("def __exit__(self, *args: object) -> None"));
     team.def("__eq__", &equal, nb::sig("def __eq__(self, other: object, /) -> bool"));
-    team.def("__hash__", [](const PyTeam& t) { return t.team ? reinterpret_cast<std::uintptr_t>(&t.team.state()) >> 4 : 1; });
+    team.def("__hash__", [](const PyTeam& t) {
+        return t.team ? reinterpret_cast<std::uintptr_t>(&t.team.state()) >> 4 : 1;
+    });
     team.def("__repr__", &repr);
     g.team_class = reinterpret_cast<PyTypeObject*>(team.ptr());
 

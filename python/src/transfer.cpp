@@ -35,11 +35,14 @@ void put_strided(const Context& ctx, const StridedTransfer& t) {
     const int slot = ctx.route(t.extent.low, t.extent.bytes, t.pe);
     if (slot >= 0) {
         ReleaseGil released(bytes_in(t.far) >= release_gil_bytes);
-        copy_strided(ctx.window().at(data, slot), strides, t.near, t.near_strides, dims, nd, item_bytes(t.far));
+        copy_strided(ctx.window().at(data, slot), strides, t.near, t.near_strides, dims, nd,
+                     item_bytes(t.far));
         return;
     }
     const CopyPlan plan = plan_copy(strides, t.near_strides, dims, nd, item_bytes(t.far));
-    for_each_block(plan, [&](npy_intp far, npy_intp near) { ctx.put_bytes(data + far, t.near + near, plan.block, t.pe); });
+    for_each_block(plan, [&](npy_intp far, npy_intp near) {
+        ctx.put_bytes(data + far, t.near + near, plan.block, t.pe);
+    });
 }
 
 void get_strided(const Context& ctx, const StridedTransfer& t) {
@@ -51,11 +54,14 @@ void get_strided(const Context& ctx, const StridedTransfer& t) {
     const int slot = ctx.route(t.extent.low, t.extent.bytes, t.pe);
     if (slot >= 0) {
         ReleaseGil released(bytes_in(t.far) >= release_gil_bytes);
-        copy_strided(t.near, t.near_strides, ctx.window().at(data, slot), strides, dims, nd, item_bytes(t.far));
+        copy_strided(t.near, t.near_strides, ctx.window().at(data, slot), strides, dims, nd,
+                     item_bytes(t.far));
         return;
     }
     const CopyPlan plan = plan_copy(t.near_strides, strides, dims, nd, item_bytes(t.far));
-    for_each_block(plan, [&](npy_intp near, npy_intp far) { ctx.get_bytes(t.near + near, data + far, plan.block, t.pe); });
+    for_each_block(plan, [&](npy_intp near, npy_intp far) {
+        ctx.get_bytes(t.near + near, data + far, plan.block, t.pe);
+    });
 }
 
 }  // namespace atl::python

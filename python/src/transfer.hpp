@@ -14,22 +14,30 @@ inline bool apart(const void* a, const void* b, std::size_t bytes) noexcept {
 /// A contiguous copy; apart, overlapping, or large enough to let other threads run.
 [[gnu::cold]] void copy_large(char* dst, const char* src, std::size_t bytes);
 inline void copy_bytes(char* dst, const char* src, std::size_t bytes) {
-    if (bytes < release_gil_bytes && apart(dst, src, bytes)) [[likely]] atl::detail::copy(dst, src, bytes);
-    else copy_large(dst, src, bytes);
+    if (bytes < release_gil_bytes && apart(dst, src, bytes)) [[likely]]
+        atl::detail::copy(dst, src, bytes);
+    else
+        copy_large(dst, src, bytes);
 }
 
 /// dst on `pe` = src. `dst` lies in symmetric memory, as checked.
-inline void put_contiguous(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe, bool blocking = true) {
+inline void put_contiguous(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe,
+                           bool blocking = true) {
     if (bytes == 0) return ctx.check_pe(pe);
     const int slot = ctx.route(dst, bytes, pe);
-    if (slot >= 0) [[likely]] copy_bytes(ctx.window().at(dst, slot), src, bytes);
-    else ctx.put_bytes(dst, src, bytes, pe, blocking);
+    if (slot >= 0) [[likely]]
+        copy_bytes(ctx.window().at(dst, slot), src, bytes);
+    else
+        ctx.put_bytes(dst, src, bytes, pe, blocking);
 }
-inline void get_contiguous(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe, bool blocking = true) {
+inline void get_contiguous(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe,
+                           bool blocking = true) {
     if (bytes == 0) return ctx.check_pe(pe);
     const int slot = ctx.route(src, bytes, pe);
-    if (slot >= 0) [[likely]] copy_bytes(dst, ctx.window().at(src, slot), bytes);
-    else ctx.get_bytes(dst, src, bytes, pe, blocking);
+    if (slot >= 0) [[likely]]
+        copy_bytes(dst, ctx.window().at(src, slot), bytes);
+    else
+        ctx.get_bytes(dst, src, bytes, pe, blocking);
 }
 
 /// `far` names the layout of the array in symmetric memory, `near` that of the local one; `extent` is far's.

@@ -4,12 +4,13 @@
 #include "registry.hpp"
 
 #ifdef Py_LIMITED_API
-extern "C" int PyGILState_Check(void);  // exported by every CPython, though not part of the stable ABI's headers
+extern "C" int PyGILState_Check(
+    void);  // exported by every CPython, though not part of the stable ABI's headers
 #endif
 
 namespace atl::python {
 
-thread_local PyThreadState* ReleaseGil::released_ = nullptr;
+thread_local PyThreadState* ReleaseGil::released_state = nullptr;
 
 namespace {
 
@@ -23,12 +24,14 @@ void* enter() {
 }
 
 void leave(void* state) {
-    if (state != nullptr && state != &released_by_call) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+    if (state != nullptr && state != &released_by_call)
+        PyEval_RestoreThread(static_cast<PyThreadState*>(state));
 }
 
 bool interrupted(void* state) {
     if (state == nullptr) return false;
-    PyEval_RestoreThread(state == &released_by_call ? ReleaseGil::released() : static_cast<PyThreadState*>(state));
+    PyEval_RestoreThread(state == &released_by_call ? ReleaseGil::released()
+                                                    : static_cast<PyThreadState*>(state));
     const bool stop = PyErr_CheckSignals() != 0;
     PyEval_SaveThread();
     return stop;

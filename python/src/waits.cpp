@@ -18,8 +18,7 @@ struct Form {
     bool vector;
 };
 
-template <Form F>
-Spec spec_of;
+template <Form F> Spec spec_of;
 
 struct Words {
     PyArrayObject* array;
@@ -37,7 +36,8 @@ Words words_of(const Spec& spec, PyObject* object) {
     PyArrayObject* array = array_arg(spec, "ivars", object);
     const Extent extent = symmetric_arg(spec, "ivars", array, false);
     if (!c_contiguous(array))
-        fail(ErrorCode::invalid_argument, "%s(): ivars must be contiguous; pass a slice without steps, and `status` to leave words out.",
+        fail(ErrorCode::invalid_argument,
+             "%s(): ivars must be contiguous; pass a slice without steps, and `status` to leave words out.",
              spec.name);
     const DTypeRow& row = row_of(array);
     if (!row.known) fail_type(spec, array);
@@ -49,10 +49,11 @@ class Status {
   public:
     Status(const Spec& spec, PyObject* status, std::size_t n) {
         if (!given(status)) return;
-        held_ = Ref(PyArray_FromAny(status, PyArray_DescrFromType(NPY_INT32), 0, 0, NPY_ARRAY_CARRAY_RO, nullptr));
+        held_ = Ref(
+            PyArray_FromAny(status, PyArray_DescrFromType(NPY_INT32), 0, 0, NPY_ARRAY_CARRAY_RO, nullptr));
         if (size_of(held_.array()) != n)
-            fail(ErrorCode::shape_mismatch, "%s(): status has %zu entries for %zu words; pass one for each.", spec.name,
-                 size_of(held_.array()), n);
+            fail(ErrorCode::shape_mismatch, "%s(): status has %zu entries for %zu words; pass one for each.",
+                 spec.name, size_of(held_.array()), n);
     }
     const int* data() const { return held_ ? static_cast<const int*>(PyArray_DATA(held_.array())) : nullptr; }
 
@@ -71,33 +72,45 @@ PyObject* index_array(const std::vector<std::size_t>& indices, std::size_t n) {
 }
 
 template <Form F, class T>
-PyObject* many(const Context& ctx, const Words& w, const int* status, Compare cmp, T value, const T* values, double timeout) {
+PyObject* many(const Context& ctx, const Words& w, const int* status, Compare cmp, T value, const T* values,
+               double timeout) {
     const T* p = reinterpret_cast<const T*>(w.data);
     if constexpr (F.kind == Kind::all) {
-        if constexpr (F.waits && F.vector) ctx.wait_until_all_vector(p, w.n, status, cmp, values, timeout);
-        else if constexpr (F.waits) ctx.wait_until_all(p, w.n, status, cmp, value, timeout);
-        else if constexpr (F.vector) return PyBool_FromLong(ctx.test_all_vector(p, w.n, status, cmp, values));
-        else return PyBool_FromLong(ctx.test_all(p, w.n, status, cmp, value));
+        if constexpr (F.waits && F.vector)
+            ctx.wait_until_all_vector(p, w.n, status, cmp, values, timeout);
+        else if constexpr (F.waits)
+            ctx.wait_until_all(p, w.n, status, cmp, value, timeout);
+        else if constexpr (F.vector)
+            return PyBool_FromLong(ctx.test_all_vector(p, w.n, status, cmp, values));
+        else
+            return PyBool_FromLong(ctx.test_all(p, w.n, status, cmp, value));
         return python::none();
     } else if constexpr (F.kind == Kind::any) {
-        if constexpr (F.waits && F.vector) return index_or_none(ctx.wait_until_any_vector(p, w.n, status, cmp, values, timeout));
-        else if constexpr (F.waits) return index_or_none(ctx.wait_until_any(p, w.n, status, cmp, value, timeout));
-        else if constexpr (F.vector) return index_or_none(ctx.test_any_vector(p, w.n, status, cmp, values));
-        else return index_or_none(ctx.test_any(p, w.n, status, cmp, value));
+        if constexpr (F.waits && F.vector)
+            return index_or_none(ctx.wait_until_any_vector(p, w.n, status, cmp, values, timeout));
+        else if constexpr (F.waits)
+            return index_or_none(ctx.wait_until_any(p, w.n, status, cmp, value, timeout));
+        else if constexpr (F.vector)
+            return index_or_none(ctx.test_any_vector(p, w.n, status, cmp, values));
+        else
+            return index_or_none(ctx.test_any(p, w.n, status, cmp, value));
     } else {
         std::vector<std::size_t> found(w.n + 1);
         std::size_t n = 0;
-        if constexpr (F.waits && F.vector) n = ctx.wait_until_some_vector(p, w.n, found.data(), status, cmp, values, timeout);
-        else if constexpr (F.waits) n = ctx.wait_until_some(p, w.n, found.data(), status, cmp, value, timeout);
-        else if constexpr (F.vector) n = ctx.test_some_vector(p, w.n, found.data(), status, cmp, values);
-        else n = ctx.test_some(p, w.n, found.data(), status, cmp, value);
+        if constexpr (F.waits && F.vector)
+            n = ctx.wait_until_some_vector(p, w.n, found.data(), status, cmp, values, timeout);
+        else if constexpr (F.waits)
+            n = ctx.wait_until_some(p, w.n, found.data(), status, cmp, value, timeout);
+        else if constexpr (F.vector)
+            n = ctx.test_some_vector(p, w.n, found.data(), status, cmp, values);
+        else
+            n = ctx.test_some(p, w.n, found.data(), status, cmp, value);
         return index_array(found, n);
     }
 }
 
 /// (ivars, cmp, value or values, status[, timeout])
-template <Form F>
-PyObject* many_body(const Arguments<5>& a) {
+template <Form F> PyObject* many_body(const Arguments<5>& a) {
     const Spec& spec = spec_of<F>;
     const Context& ctx = context_of(spec, nullptr, nullptr);
     const Words w = words_of(spec, a[0]);
@@ -108,20 +121,26 @@ PyObject* many_body(const Arguments<5>& a) {
     if constexpr (F.vector) {
         values = source_like(spec, "values", a[2], w.array);
         if (size_of(values.array()) != w.n)
-            fail(ErrorCode::shape_mismatch, "%s(): %zu values for %zu words; pass one for each.", spec.name, size_of(values.array()), w.n);
+            fail(ErrorCode::shape_mismatch, "%s(): %zu values for %zu words; pass one for each.", spec.name,
+                 size_of(values.array()), w.n);
     }
-    return visit_integer(w.type, [&]<class T>(T*) {
-        T value{};
-        const T* each = nullptr;
-        if constexpr (F.vector) each = static_cast<const T*>(PyArray_DATA(values.array()));
-        else value = value_as<T>({spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(w.array))}, a[2]);
-        return many<F, T>(ctx, w, status.data(), cmp, value, each, timeout);
-    }, [&]() -> PyObject* { fail_type(spec, w.array); });
+    return visit_integer(
+        w.type,
+        [&]<class T>(T*) {
+            T value{};
+            const T* each = nullptr;
+            if constexpr (F.vector)
+                each = static_cast<const T*>(PyArray_DATA(values.array()));
+            else
+                value =
+                    value_as<T>({spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(w.array))}, a[2]);
+            return many<F, T>(ctx, w, status.data(), cmp, value, each, timeout);
+        },
+        [&]() -> PyObject* { fail_type(spec, w.array); });
 }
 
 /// wait_until(ivar, cmp, value, timeout, index) and test(ivar, cmp, value, index)
-template <Form F>
-PyObject* one_body(const Arguments<5>& a) {
+template <Form F> PyObject* one_body(const Arguments<5>& a) {
     const Spec& spec = spec_of<F>;
     const Context& ctx = context_of(spec, nullptr, nullptr);
     PyArrayObject* array = array_arg(spec, "ivar", a[0]);
@@ -130,16 +149,23 @@ PyObject* one_body(const Arguments<5>& a) {
     const Compare cmp = compare_of(spec, a[1]);
     const DTypeRow& row = row_of(array);
     if (!row.known) fail_type(spec, array);
-    return visit_integer(row.type, [&]<class T>(T*) {
-        const T value = value_as<T>({spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(array))}, a[2]);
-        const T* p = reinterpret_cast<const T*>(word);
-        if constexpr (F.waits) return to_python(ctx.wait_until(p, cmp, value, timeout_of(spec, a[3])));
-        else return PyBool_FromLong(ctx.test(p, cmp, value));
-    }, [&]() -> PyObject* { fail_type(spec, array); });
+    return visit_integer(
+        row.type,
+        [&]<class T>(T*) {
+            const T value =
+                value_as<T>({spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(array))}, a[2]);
+            const T* p = reinterpret_cast<const T*>(word);
+            if constexpr (F.waits)
+                return to_python(ctx.wait_until(p, cmp, value, timeout_of(spec, a[3])));
+            else
+                return PyBool_FromLong(ctx.test(p, cmp, value));
+        },
+        [&]() -> PyObject* { fail_type(spec, array); });
 }
 
 constexpr const char* wait_tail =
-    "\n\nAcquires: what the updating PEs had ordered before their updates is visible on return. Other threads\n"
+    "\n\nAcquires: what the updating PEs had ordered before their updates is visible on return. Other "
+    "threads\n"
     "run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,\n"
     "DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.";
 constexpr const char* test_tail =
@@ -148,7 +174,8 @@ constexpr const char* test_tail =
 constexpr const char* arguments_doc =
     "\n\nivars:   a contiguous symmetric array (or view) of integers, on this PE.\n"
     "cmp:     \"==\", \"!=\", \">\", \">=\", \"<\" or \"<=\" (or atoll.EQ and so on): found `cmp` value.\n";
-constexpr const char* status_doc = "status:  one integer for each word; words whose entry is not 0 are left out. None: none is.\n";
+constexpr const char* status_doc =
+    "status:  one integer for each word; words whose entry is not 0 are left out. None: none is.\n";
 constexpr const char* timeout_doc = "timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever.";
 
 struct Made {
@@ -158,22 +185,23 @@ struct Made {
     const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
 };
 
-template <Form F>
-void add_many(Made& made, const char* name, const char* returns, const std::string& what) {
+template <Form F> void add_many(Made& made, const char* name, const char* returns, const std::string& what) {
     const std::string value = F.vector ? "values: ArrayLike" : "value: Value";
     std::string text = what + arguments_doc;
-    text += F.vector ? "values:  one for each word, of ivars' dtype, or a list of Python numbers.\n" : "value:   an integer.\n";
+    text += F.vector ? "values:  one for each word, of ivars' dtype, or a list of Python numbers.\n"
+                     : "value:   an integer.\n";
     text += status_doc;
     text += F.waits ? std::string(timeout_doc) + wait_tail : test_tail;
-    made.functions.push_back({name, entry<5, spec_of<F>, many_body<F>>, &spec_of<F>,
-                              made.keep("(ivars: Array, cmp: CompareName, " + value + ", status: ArrayLike | None = None" +
-                                        (F.waits ? ", timeout: float | None = None" : "") + ") -> " + returns),
-                              made.keep(text)});
+    made.functions.push_back(
+        {name, entry<5, spec_of<F>, many_body<F>>, &spec_of<F>,
+         made.keep("(ivars: Array, cmp: CompareName, " + value + ", status: ArrayLike | None = None" +
+                   (F.waits ? ", timeout: float | None = None" : "") + ") -> " + returns),
+         made.keep(text)});
 }
 
 template <Kind K>
-void add_kind(Made& made, const char* const (&names)[4], const char* waits_return, const char* test_return, const std::string& waits,
-              const std::string& tests) {
+void add_kind(Made& made, const char* const (&names)[4], const char* waits_return, const char* test_return,
+              const std::string& waits, const std::string& tests) {
     add_many<Form{K, true, false}>(made, names[0], waits_return, waits);
     add_many<Form{K, true, true}>(made, names[1], waits_return, waits + " Each word has its own value.");
     add_many<Form{K, false, false}>(made, names[2], test_return, tests);
@@ -186,20 +214,29 @@ void register_waits(PyObject* module) {
     static Made made;
     constexpr Form wait_form{Kind::one, true, false};
     constexpr Form test_form{Kind::one, false, false};
-    made.functions.push_back({"wait_until", entry<5, spec_of<wait_form>, one_body<wait_form>>, &spec_of<wait_form>,
-        "(ivar: Array, cmp: CompareName, value: Value, timeout: float | None = None, index: int = 0) -> int",
-        made.keep(std::string("Wait until this PE's own symmetric word number `index` of ivar compares; return the value that did.") +
-                  arguments_doc + timeout_doc + wait_tail)});
-    made.functions.push_back({"test", entry<5, spec_of<test_form>, one_body<test_form>>, &spec_of<test_form>,
-        "(ivar: Array, cmp: CompareName, value: Value, index: int = 0) -> bool",
-        made.keep(std::string("True if this PE's own symmetric word number `index` of ivar compares.") + arguments_doc + test_tail)});
-    add_kind<Kind::all>(made, {"wait_until_all", "wait_until_all_vector", "test_all", "test_all_vector"}, "None", "bool",
-                        "Wait until every word has compared; one that did once counts.", "True if every word compares.");
-    add_kind<Kind::any>(made, {"wait_until_any", "wait_until_any_vector", "test_any", "test_any_vector"}, "int | None", "int | None",
-                        "Wait until some word compares; return its index, in turn among several; None if no word is left in.",
-                        "Return the index of a word that compares, in turn among several; None if there is none.");
-    add_kind<Kind::some>(made, {"wait_until_some", "wait_until_some_vector", "test_some", "test_some_vector"}, "IndexArray", "IndexArray",
-                         "Wait until some word compares; return the indices of all that do, as an integer array (empty if no word is left in).",
+    made.functions.push_back(
+        {"wait_until", entry<5, spec_of<wait_form>, one_body<wait_form>>, &spec_of<wait_form>,
+         "(ivar: Array, cmp: CompareName, value: Value, timeout: float | None = None, index: int = 0) -> int",
+         made.keep(std::string("Wait until this PE's own symmetric word number `index` of ivar compares; "
+                               "return the value that did.") +
+                   arguments_doc + timeout_doc + wait_tail)});
+    made.functions.push_back(
+        {"test", entry<5, spec_of<test_form>, one_body<test_form>>, &spec_of<test_form>,
+         "(ivar: Array, cmp: CompareName, value: Value, index: int = 0) -> bool",
+         made.keep(std::string("True if this PE's own symmetric word number `index` of ivar compares.") +
+                   arguments_doc + test_tail)});
+    add_kind<Kind::all>(made, {"wait_until_all", "wait_until_all_vector", "test_all", "test_all_vector"},
+                        "None", "bool", "Wait until every word has compared; one that did once counts.",
+                        "True if every word compares.");
+    add_kind<Kind::any>(
+        made, {"wait_until_any", "wait_until_any_vector", "test_any", "test_any_vector"}, "int | None",
+        "int | None",
+        "Wait until some word compares; return its index, in turn among several; None if no word is left in.",
+        "Return the index of a word that compares, in turn among several; None if there is none.");
+    add_kind<Kind::some>(made, {"wait_until_some", "wait_until_some_vector", "test_some", "test_some_vector"},
+                         "IndexArray", "IndexArray",
+                         "Wait until some word compares; return the indices of all that do, as an integer "
+                         "array (empty if no word is left in).",
                          "Return the indices of all words that compare, as an integer array.");
     register_functions(module, made.functions);
 }

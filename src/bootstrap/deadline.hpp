@@ -3,8 +3,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <string>
 
 namespace atl::bootstrap {
+
+/// "0.5 s".
+inline std::string seconds_text(double seconds) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%g s", seconds);
+    return text;
+}
 
 class Deadline {
   public:

@@ -186,8 +186,8 @@ class Launched final : public Bootstrap {
             if (board_.view().entry(pe).pid.load(std::memory_order_relaxed) != 0) continue;
             missing += (missing.empty() ? "" : ", ") + std::to_string(pe);
         }
-        throw_bootstrap("PE " + std::to_string(pe_) + " waited " + std::to_string(timeout_s_) +
-                        " s (ATOLL_INIT_TIMEOUT) for " + awaited +
+        throw_bootstrap("PE " + std::to_string(pe_) + " waited " + seconds_text(timeout_s_) +
+                        " (ATOLL_INIT_TIMEOUT) for " + awaited +
                         (missing.empty() ? "; all PEs have begun their init."
                                          : "; these PEs have not called init: " + missing + "."));
     }

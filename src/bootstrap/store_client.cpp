@@ -1,8 +1,8 @@
 #include "bootstrap/store_client.hpp"
 
+#include <cstdlib>
 #include <poll.h>
 #include <sys/socket.h>
-#include <cstdlib>
 #include <thread>
 
 #include "bootstrap/fail.hpp"
@@ -11,13 +11,16 @@
 
 namespace atl::bootstrap {
 
-constexpr auto retry_pause = std::chrono::milliseconds(10);
+/// Between attempts to connect: PEs mostly start together, but one may be late by minutes.
+constexpr auto first_pause = std::chrono::microseconds(500);
+constexpr auto longest_pause = std::chrono::microseconds(10'000);
 
 StoreClient::StoreClient(const Connect& connect, const std::string& place, const Hello& hello,
                          double timeout_s)
     : hello_(hello), timeout_s_(timeout_s) {
     const Deadline deadline(timeout_s);
     bool answered = false;
+    auto pause = first_pause;
     for (;;) {
         if (common::Fd fd = connect()) {
             fd_ = common::ProcessFd(std::move(fd));
@@ -27,10 +30,11 @@ StoreClient::StoreClient(const Connect& connect, const std::string& place, const
             answered = true;
         }
         if (deadline.passed()) break;
-        std::this_thread::sleep_for(retry_pause);
+        std::this_thread::sleep_for(pause);
+        pause = std::min(2 * pause, longest_pause);
     }
     throw_bootstrap("PE " + std::to_string(hello.pe) + " of " + std::to_string(hello.n_pes) +
-                    " found no PE 0 within " + std::to_string(timeout_s) + " s (ATOLL_INIT_TIMEOUT): " +
+                    " found no PE 0 within " + seconds_text(timeout_s) + " (ATOLL_INIT_TIMEOUT): " +
                     (answered ? "what listens at " + place + " does not answer as this job's PE 0."
                               : "nobody listens at " + place +
                                     ". Either PE 0 has not called init, or its job is "
@@ -155,8 +159,8 @@ void StoreClient::throw_late(const std::string& awaited) {
     const std::optional<Frame> missing = ask(encode('W'), 'W');
     // Another PE's time was up a little earlier.
     if (missing && missing->type == 'E') throw_failure(missing->body);
-    const std::string sentence = "PE " + std::to_string(hello_.pe) + " waited " + std::to_string(timeout_s_) +
-                                 " s (ATOLL_INIT_TIMEOUT) for " + awaited + "; " +
+    const std::string sentence = "PE " + std::to_string(hello_.pe) + " waited " + seconds_text(timeout_s_) +
+                                 " (ATOLL_INIT_TIMEOUT) for " + awaited + "; " +
                                  (missing ? missing->body : "PE 0 does not answer") + ".";
     // The others need not find out for themselves. The answer shows that PE 0 has told them.
     ask(encode('A', std::string("1") + '\0' + sentence), 'E');

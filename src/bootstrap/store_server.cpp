@@ -1,9 +1,9 @@
 #include "bootstrap/store_server.hpp"
 
-#include <poll.h>
-#include <sys/socket.h>
 #include <algorithm>
 #include <cstdio>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include "bootstrap/fail.hpp"
 #include "bootstrap/host_segment.hpp"
@@ -88,7 +88,7 @@ void StoreServer::run() {
         peers_.remove_if([](const Peer& peer) { return peer.gone; });
         changed_.notify_all();
 
-        polled.assign({{wake_.fd(), POLLIN, 0}, {listener_ ? listener_.get() : -1, POLLIN, 0}});
+        polled.assign({{wake_.fd(), POLLIN, 0}, {listener_ && !full_ ? listener_.get() : -1, POLLIN, 0}});
         owners.clear();
         for (Peer& peer : peers_) {
             polled.push_back(
@@ -124,7 +124,7 @@ void StoreServer::accept_all() {
                 fail(ErrorCode::bootstrap, "PE 0 needs a descriptor for each of the " +
                                                std::to_string(options_.n_pes) +
                                                " PEs and may open no more; raise the limit (`ulimit -n`).");
-                listener_.close();
+                full_ = true;  // those who hear of it make room for those who have not yet
             }
             return;
         }
@@ -268,6 +268,7 @@ void StoreServer::handle_abort(Peer& peer, const std::string& body) {
 void StoreServer::drop(Peer& peer) {
     peer.gone = true;
     peer.fd.close();
+    full_ = false;
 }
 
 void StoreServer::drop_strangers(bool all) {

@@ -90,6 +90,7 @@ class StoreServer {
     common::Wake wake_;
     std::atomic<bool> stopping_{false};
     bool set_up_ = false;
+    bool full_ = false;  // no descriptor for one more
     std::list<Peer> peers_;
     std::map<std::string, std::string> values_;
     std::map<std::string, std::vector<int>> waiting_;  // key → PEs

@@ -1,6 +1,7 @@
 // A job by torchrun's variables. PE 0 listens at MASTER_PORT only until all PEs know under which id they meet
 // on their host: no PE leaves init before the port is free for the program's own use (torch's env://).
 #include <charconv>
+#include <cstring>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -78,10 +79,28 @@ bool connects(int fd, const addrinfo& address) {
            error == 0;
 }
 
+/// While nobody listens, a socket may be given MASTER_PORT as its own port and so connect to itself.
+bool is_connected_to_itself(int fd) {
+    sockaddr_storage mine{}, theirs{};
+    socklen_t mine_size = sizeof mine, theirs_size = sizeof theirs;
+    return ::getsockname(fd, reinterpret_cast<sockaddr*>(&mine), &mine_size) == 0 &&
+           ::getpeername(fd, reinterpret_cast<sockaddr*>(&theirs), &theirs_size) == 0 &&
+           mine_size == theirs_size && std::memcmp(&mine, &theirs, mine_size) == 0;
+}
+
 common::Fd connect_to(const addrinfo* addresses) {
     for (const addrinfo* a = addresses; a; a = a->ai_next) {
         common::Fd fd(::socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-        if (!fd || !connects(fd.get(), *a)) continue;
+        // So that PE 0 can listen even at the moment when this happens.
+        const int on = 1;
+        if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+            !connects(fd.get(), *a))
+            continue;
+        if (is_connected_to_itself(fd.get())) {
+            const linger at_once{1, 0};  // nothing is to linger at the port
+            ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+            continue;
+        }
         ::fcntl(fd.get(), F_SETFL, 0);
         return fd;
     }
@@ -104,7 +123,7 @@ std::string meet_over_tcp(const Place& place, int pe, int n_pes, double timeout_
     // When the verdict is an error they must have heard it before the server goes, too.
     const auto others_are_gone = [&](double seconds) { return !server || server->wait_until_alone(seconds); };
     try {
-        const std::string id =
+        std::string id =
             meet({[&](const std::string& key, const std::string& value) { client.put(key, value); },
                   [&](const std::string& key) { return client.get(key); }},
                  pe, n_pes);

@@ -64,7 +64,7 @@ class ThreadHub {
             throw_if_aborted(board());
             if (deadline.passed())
                 throw_bootstrap("Setting up the job took longer than ATOLL_INIT_TIMEOUT (" +
-                                std::to_string(timeout_s) + " s), waiting for " + awaited + ".");
+                                seconds_text(timeout_s) + "), waiting for " + awaited + ".");
             changed_.wait_for(lock, std::chrono::milliseconds(deadline.poll_ms(100)));
         }
     }

@@ -1,7 +1,7 @@
 // `atoll bench`: the benchmarks are a program of their own; this finds it and runs it as a job.
-#include <unistd.h>
 #include <iostream>
 #include <string>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 

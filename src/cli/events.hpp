@@ -1,9 +1,9 @@
 // Waiting for many descriptors at once.
 #pragma once
 
-#include <sys/epoll.h>
 #include <cerrno>
 #include <cstdint>
+#include <sys/epoll.h>
 #include <system_error>
 
 #include "common/fd.hpp"

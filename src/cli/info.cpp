@@ -1,12 +1,11 @@
 // `atoll info`: what this build is, how it is set up, and what the machine offers.
+#include <cstddef>
+#include <cstdio>
 #include <dlfcn.h>
 #include <glob.h>
-#include <sys/resource.h>
-#include <algorithm>
-#include <cctype>
-#include <cstdio>
 #include <iostream>
 #include <string>
+#include <sys/resource.h>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -15,6 +14,7 @@
 #include "atoll/version.hpp"
 #include "cli/cli.hpp"
 #include "cli/options.hpp"
+#include "common/board.hpp"
 #include "common/settings.hpp"
 
 #ifndef ATOLL_BUILD_TYPE
@@ -106,6 +106,30 @@ Json describe_settings_json() {
     return settings;
 }
 
+/// Where things stand on the job board: for tools and tests that look at a job from outside.
+Json describe_board() {
+    using common::BoardEntry;
+    using common::BoardHeader;
+    using common::WaitRecord;
+    const auto in_wait = [](std::size_t offset) { return offsetof(BoardEntry, wait) + offset; };
+    return {
+        {"version", common::board_version},
+        {"header_bytes", sizeof(BoardHeader)},
+        {"entry_bytes", sizeof(BoardEntry)},
+        {"abort", offsetof(BoardHeader, abort)},
+        {"abort_text", offsetof(BoardHeader, abort_text)},
+        {"gone", offsetof(BoardHeader, gone)},
+        {"left", offsetof(BoardHeader, left)},
+        {"entry",
+         {{"state", offsetof(BoardEntry, state)},
+          {"pid", offsetof(BoardEntry, pid)},
+          {"active", in_wait(offsetof(WaitRecord, active))},
+          {"operation", in_wait(offsetof(WaitRecord, operation))},
+          {"peer", in_wait(offsetof(WaitRecord, peer))},
+          {"since_ns", in_wait(offsetof(WaitRecord, since_ns))}}},
+    };
+}
+
 void print_settings(const Json& settings) {
     std::puts("\nsettings");
     for (const Json& row : settings) {
@@ -164,7 +188,8 @@ int info_command(const Arguments& arguments) {
                        {"machine", describe_machine(n_pes)},
                        {"transports", describe_transports()},
                        {"gpus", describe_gpus()},
-                       {"settings", describe_settings_json()}};
+                       {"settings", describe_settings_json()},
+                       {"board", describe_board()}};
     if (as_json) {
         std::cout << info.dump(2) << '\n';
     } else {

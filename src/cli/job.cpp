@@ -1,17 +1,17 @@
 #include "cli/job.hpp"
 
-#include <fcntl.h>
-#include <sched.h>
-#include <sys/mman.h>
-#include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cmath>
 #include <ctime>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <system_error>
+#include <unistd.h>
 
 #include "bootstrap/launch_protocol.hpp"
 

@@ -1,8 +1,8 @@
 // How PEs end, and with them the job.
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <algorithm>
 #include <cstdio>
+#include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "cli/job.hpp"
 #include "common/pe_ranges.hpp"

@@ -1,10 +1,10 @@
 // What PEs say to the launcher: bootstrap/launch_protocol.hpp.
-#include <sys/socket.h>
-#include <unistd.h>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "bootstrap/launch_protocol.hpp"
 #include "cli/job.hpp"

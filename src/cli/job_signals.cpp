@@ -1,8 +1,8 @@
 // What people ask for while the job runs, by signals and by options.
+#include <cstdio>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
-#include <cstdio>
 
 #include "cli/job.hpp"
 

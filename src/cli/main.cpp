@@ -1,9 +1,9 @@
-#include <unistd.h>
 #include <climits>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <string>
+#include <unistd.h>
 
 #include "atoll/error.hpp"
 #include "atoll/version.hpp"

@@ -1,9 +1,9 @@
 #include "cli/output.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
 #include <algorithm>
 #include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace atl::cli {
 namespace {

@@ -1,15 +1,15 @@
 #include "cli/process_group.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <system_error>
+#include <unistd.h>
 
 namespace atl::cli {
 namespace {

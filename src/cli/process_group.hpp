@@ -2,9 +2,9 @@
 #pragma once
 
 #include <signal.h>
+#include <string>
 #include <sys/resource.h>
 #include <sys/types.h>
-#include <string>
 #include <vector>
 
 #include "cli/program.hpp"

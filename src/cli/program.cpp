@@ -1,12 +1,12 @@
 #include "cli/program.hpp"
 
-#include <sys/auxv.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace atl::cli {
 namespace {
@@ -25,7 +25,7 @@ std::string search_path(const std::string& name) {
     const char* path = std::getenv("PATH");
     std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
     for (std::string folder; std::getline(folders, folder, ':');) {
-        const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
+        std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
         if (kind_of(candidate) == Kind::program) return candidate;
     }
     return {};
@@ -33,7 +33,7 @@ std::string search_path(const std::string& name) {
 
 std::string find_executable(const std::string& name) {
     if (name.find('/') == std::string::npos) {
-        const std::string found = search_path(name);
+        std::string found = search_path(name);
         if (!found.empty()) return found;
         const bool here = kind_of(name) == Kind::program;
         throw UsageError(
@@ -62,11 +62,11 @@ std::string find_python(const std::string& wanted) {
     const std::size_t slash = started_as.find_last_of('/');
     for (const std::string& folder :
          {slash == std::string::npos ? "." : started_as.substr(0, slash), executable_folder()}) {
-        const std::string beside = folder + "/python";
+        std::string beside = folder + "/python";
         if (kind_of(beside) == Kind::program) return beside;
     }
     if (const char* environment = std::getenv("VIRTUAL_ENV")) {
-        const std::string its = std::string(environment) + "/bin/python";
+        std::string its = std::string(environment) + "/bin/python";
         if (kind_of(its) == Kind::program) return its;
     }
     return find_executable("python3");

@@ -1,10 +1,10 @@
 #include "cli/run.hpp"
 
+#include <cstdlib>
 #include <fcntl.h>
+#include <string>
 #include <sys/resource.h>
 #include <unistd.h>
-#include <cstdlib>
-#include <string>
 
 #include "cli/cli.hpp"
 #include "cli/job.hpp"

@@ -12,19 +12,16 @@ void StallWatch::restart(double now_s) {
     next_s_ = now_s + interval_s();
 }
 
-/// Every counter only grows, so their sum stands still only if all do.
 bool StallWatch::all_wait(const common::BoardView& board, std::uint64_t& picture) {
     bool any = false;
     picture = 0;
     for (int pe = 0; pe < board.n_pes(); ++pe) {
         const common::PeState state = board.state(pe);
-        const common::BoardEntry& entry = board.entry(pe);
-        picture +=
-            entry.waits.load(std::memory_order_relaxed) + entry.wait.sequence.load(std::memory_order_relaxed);
-        picture += static_cast<std::uint64_t>(state) << 56;
         if (state == common::PeState::absent) return false;  // its program may be at work before init
         if (state != common::PeState::running) continue;
-        if (!board.waits(pe)) return false;
+        const std::optional<std::uint64_t> mark = board.wait_mark(pe);
+        if (!mark) return false;
+        picture = (picture ^ *mark) * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(pe);
         any = true;
     }
     return any;

@@ -26,7 +26,7 @@ class StallWatch {
     double limit_s_;
     double next_s_ = never;
     double since_s_ = 0;         ///< when `picture_` was first seen
-    std::uint64_t picture_ = 0;  ///< sums up the counters that move when a PE does
+    std::uint64_t picture_ = 0;  ///< of all PEs' waits: another as soon as one of them moves
     bool warned_ = false;
 };
 

@@ -1,7 +1,7 @@
 // How a process ended, in words.
+#include <iterator>
 #include <signal.h>
 #include <sys/wait.h>
-#include <iterator>
 
 #include "cli/job.hpp"
 

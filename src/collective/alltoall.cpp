@@ -11,8 +11,7 @@ namespace {
 
 void alltoall_line(State& state, char* dst, const void* src, std::size_t block) {
     const auto n = static_cast<std::size_t>(state.n_pes());
-    const LineData mine(src, n * block);
-    state.team().exchange("alltoall", mine.bytes, n * block);
+    state.team().exchange("alltoall", src, n * block);
     for (int i = 0; i < state.n_pes(); ++i)
         copy_bytes(dst + static_cast<std::size_t>(i) * block,
                    state.team().exchanged(i) + static_cast<std::size_t>(state.my_pe()) * block, block);

@@ -43,17 +43,12 @@ inline std::size_t times(std::size_t bytes, int n) {
     return __builtin_mul_overflow(bytes, static_cast<std::size_t>(n), &product) ? SIZE_MAX : product;
 }
 
-/// A small argument as exchange lines carry it: a copy that may be read where the argument is empty or null.
-struct LineData {
-    alignas(16) unsigned char bytes[core::exchange_bytes];
-    LineData(const void* data, std::size_t n) {
-        if (n != 0) std::memcpy(bytes, data, n);
-    }
-};
-
-/// memcpy for sizes that may be 0 with null pointers.
+/// memcpy for sizes that may be 0 with null pointers, and are often 8.
 inline void copy_bytes(void* dst, const void* src, std::size_t bytes) {
-    if (bytes != 0) std::memcpy(dst, src, bytes);
+    if (bytes == 8)
+        std::memcpy(dst, src, 8);
+    else if (bytes != 0)
+        std::memcpy(dst, src, bytes);
 }
 
 }  // namespace atl::collective

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "atoll/detail/context_base.hpp"
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
 #include "collective/sources.hpp"
@@ -9,8 +12,7 @@ namespace {
 
 void broadcast_line(State& state, void* dst, const void* src, std::size_t bytes, int root) {
     const bool is_root = state.my_pe() == root;
-    const LineData mine(src, is_root ? bytes : 0);
-    state.team().exchange("broadcast", mine.bytes, bytes);
+    state.team().exchange("broadcast", is_root ? src : nullptr, bytes);
     // The root too has its data in dst.
     if (!is_root)
         copy_bytes(dst, state.team().exchanged(root), bytes);
@@ -26,8 +28,64 @@ void broadcast_read(State& state, void* dst, const void* src, std::size_t bytes,
     sources.run([&] {
         if (!is_root)
             copy_bytes(static_cast<char*>(dst) + sources.lo(), sources.at(root, 0), sources.length(root));
+        else if (dst != src)
+            copy_bytes(static_cast<char*>(dst) + sources.lo(), static_cast<const char*>(src) + sources.lo(),
+                       sources.length(root));
     });
-    if (is_root && dst != src) copy_bytes(dst, src, bytes);
+}
+
+/// Where a member's arguments stand, and whether others reach them.
+struct BroadcastLine {
+    std::uint64_t src, dst;
+    std::uint32_t src_reachable, dst_reachable;
+};
+
+/// Enough segments to share out evenly, large enough that taking one costs nothing beside copying it.
+std::size_t segment_bytes(std::size_t bytes) {
+    return std::clamp<std::size_t>(bytes / 64, 8 * 1024, 64 * 1024) / core::line_bytes * core::line_bytes;
+}
+
+/// Takes one more of `segments` from the counter that the root and one target share. They start from opposite
+/// ends, so that a number taken is all they have to tell each other.
+bool take_segment(core::SyncLine& taken, std::size_t segments) {
+    return taken.flag.value.fetch_add(1, std::memory_order_relaxed) < segments;
+}
+
+/// Each target reads from the front, the root streams to it from the back, until they meet: both cores work,
+/// and the faster way does more, whichever it is on this machine. False if the root's source is out of reach.
+bool broadcast_both(State& state, void* dst, const void* src, std::size_t bytes, int root) {
+    core::TeamState& team = state.team();
+    const int me = state.my_pe();
+    const BroadcastLine mine{state.offset_of(src), state.offset_of(dst),
+                             me == root && state.reachable(src, bytes), state.reachable(dst, bytes)};
+    const auto line = [&](int i) { return reinterpret_cast<const BroadcastLine*>(team.exchanged(i)); };
+    const auto taken = [&](int i) -> core::SyncLine& { return team.member(i).taken; };
+    taken(me).flag.value.store(0, std::memory_order_relaxed);
+    team.exchange("broadcast", &mine, sizeof mine);
+    if (!line(root)->src_reachable) return false;
+
+    const std::size_t segment = segment_bytes(bytes);
+    const std::size_t segments = (bytes + segment - 1) / segment;
+    const auto copy = [&](std::size_t k, char* to, const char* from, std::size_t nontemporal_bytes) {
+        detail::copy_for_reader(to + k * segment, from + k * segment, std::min(segment, bytes - k * segment),
+                                nontemporal_bytes);
+    };
+    if (me != root) {
+        const char* from = state.at(root, line(root)->src);
+        for (std::size_t k = 0; take_segment(taken(me), segments); ++k)
+            copy(k, static_cast<char*>(dst), from, SIZE_MAX);
+    } else {
+        if (dst != src) copy_bytes(dst, src, bytes);
+        for (int d = 1; d < state.n_pes(); ++d) {
+            const int i = (root + d) % state.n_pes();
+            if (!line(i)->dst_reachable) continue;
+            char* to = state.at(i, line(i)->dst);
+            for (std::size_t k = segments; take_segment(taken(i), segments); --k)
+                copy(k - 1, to, static_cast<const char*>(src), 0);
+        }
+    }
+    team.sync("broadcast");
+    return true;
 }
 
 }  // namespace
@@ -44,6 +102,9 @@ void Team::broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, st
     switch (const Algorithm algorithm = state.choose(Collective::broadcast, dst_bytes, dst_bytes)) {
         case Algorithm::line:
             return broadcast_line(state, dst, src, dst_bytes, root);
+        case Algorithm::both:
+            if (broadcast_both(state, dst, src, dst_bytes, root)) return;
+            [[fallthrough]];
         default:
             return broadcast_read(state, dst, src, dst_bytes, root, algorithm == Algorithm::staged);
     }

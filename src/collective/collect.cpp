@@ -12,8 +12,7 @@ namespace collective {
 namespace {
 
 void fcollect_line(State& state, char* dst, const void* src, std::size_t bytes) {
-    const LineData mine(src, bytes);
-    state.team().exchange("fcollect", mine.bytes, bytes);
+    state.team().exchange("fcollect", src, bytes);
     for (int i = 0; i < state.n_pes(); ++i)
         copy_bytes(dst + static_cast<std::size_t>(i) * bytes, state.team().exchanged(i), bytes);
 }

@@ -9,7 +9,7 @@
 
 namespace atl::collective {
 
-inline constexpr std::size_t fold_block = 8 * 1024;
+inline constexpr std::size_t fold_block = 4 * 1024;
 struct alignas(64) FoldBlock {
     char bytes[fold_block];
 };

@@ -9,8 +9,7 @@ namespace collective {
 namespace {
 
 void gather_line(State& state, char* dst, const void* src, std::size_t bytes, int root) {
-    const LineData mine(src, bytes);
-    state.team().exchange("gather", mine.bytes, bytes);
+    state.team().exchange("gather", src, bytes);
     if (state.my_pe() != root) return;
     for (int i = 0; i < state.n_pes(); ++i)
         copy_bytes(dst + static_cast<std::size_t>(i) * bytes, state.team().exchanged(i), bytes);
@@ -27,9 +26,8 @@ void gather_read(State& state, char* dst, const void* src, std::size_t bytes, in
 
 void scatter_line(State& state, char* dst, const void* src, std::size_t bytes, int root) {
     const std::size_t all = bytes * static_cast<std::size_t>(state.n_pes());
-    const LineData mine(src, state.my_pe() == root ? all : 0);
-    state.team().exchange("scatter", mine.bytes, all);
-    const unsigned char* line = state.my_pe() == root ? mine.bytes : state.team().exchanged(root);
+    state.team().exchange("scatter", state.my_pe() == root ? src : nullptr, all);
+    const unsigned char* line = state.team().exchanged(root);
     copy_bytes(dst, line + static_cast<std::size_t>(state.my_pe()) * bytes, bytes);
 }
 
@@ -56,9 +54,10 @@ void Team::gather_bytes(void* dst, std::size_t dst_bytes, const void* src, std::
                         int root) const {
     using namespace collective;
     State& state = State::of(this->state());
-    check_call(state, "gather", src_bytes, root);
+    const std::size_t all = times(src_bytes, state.n_pes());
+    check_call(state, "gather", src_bytes, root, state.my_pe() == root ? dst_bytes : all);
     check_root(state, root);
-    if (state.my_pe() == root) check_size("gather", "dst", dst_bytes, times(src_bytes, state.n_pes()));
+    if (state.my_pe() == root) check_size("gather", "dst", dst_bytes, all);
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::gather, src_bytes, src_bytes)) {
         case Algorithm::line:
@@ -72,9 +71,9 @@ void Team::scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std:
                          int root) const {
     using namespace collective;
     State& state = State::of(this->state());
-    check_call(state, "scatter", dst_bytes, root);
-    check_root(state, root);
     const std::size_t all = times(dst_bytes, state.n_pes());
+    check_call(state, "scatter", dst_bytes, root, state.my_pe() == root ? src_bytes : all);
+    check_root(state, root);
     if (state.my_pe() == root) check_size("scatter", "src", src_bytes, all);
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::scatter, dst_bytes, all)) {

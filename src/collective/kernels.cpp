@@ -69,7 +69,9 @@ template <class T, class Op> void fold(void* dst, const void* a, const void* b, 
     const auto* left = static_cast<const T*>(a);
     const auto* right = static_cast<const T*>(b);
     // dst may be a or b, which no check at run time could tell from harmful overlap.
+#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC ivdep
+#endif
     for (std::size_t i = 0; i < count; ++i) to[i] = Op::apply(left[i], right[i]);
 }
 

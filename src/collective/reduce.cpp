@@ -24,14 +24,13 @@ struct Reduction {
 };
 
 void reduce_line(State& state, const Reduction& r) {
-    const LineData mine(r.src, r.bytes);
     core::TeamState& team = state.team();
-    team.exchange(r.operation, mine.bytes, r.bytes);
+    team.exchange(r.operation, r.src, r.bytes);
     if (!r.wanted_by(state.my_pe()) || r.bytes == 0) return;
     alignas(16) unsigned char result[core::exchange_bytes];
-    std::memcpy(result, team.exchanged(0), r.bytes);
+    copy_bytes(result, team.exchanged(0), r.bytes);
     for (int i = 1; i < state.n_pes(); ++i) r.kernel(result, result, team.exchanged(i), r.bytes);
-    std::memcpy(r.dst, result, r.bytes);
+    copy_bytes(r.dst, result, r.bytes);
 }
 
 /// Who wants the result folds everybody's staged source.

@@ -11,9 +11,8 @@ namespace {
 void reduce_scatter_line(State& state, void* dst, const void* src, std::size_t block, const Kernel& kernel) {
     const std::size_t all = block * static_cast<std::size_t>(state.n_pes());
     const std::size_t at = block * static_cast<std::size_t>(state.my_pe());
-    const LineData mine(src, all);
     core::TeamState& team = state.team();
-    team.exchange("reduce_scatter", mine.bytes, all);
+    team.exchange("reduce_scatter", src, all);
     if (block == 0) return;
     alignas(16) unsigned char result[core::exchange_bytes];
     std::memcpy(result, team.exchanged(0) + at, block);

@@ -23,9 +23,8 @@ struct Scan {
 };
 
 void scan_line(State& state, const Scan& s) {
-    const LineData mine(s.src, s.bytes);
     core::TeamState& team = state.team();
-    team.exchange("scan", mine.bytes, s.bytes);
+    team.exchange("scan", s.src, s.bytes);
     if (s.bytes == 0) return;
     alignas(16) unsigned char result[core::exchange_bytes] = {};
     const int n = s.folds(state.my_pe());

@@ -11,7 +11,9 @@ State& State::of(core::TeamState& team) {
 }
 
 State::State(core::TeamState& team)
-    : team_(team), job_(team.job()), choices_(team.job().settings().algorithms) {}
+    : team_(team),
+      job_(team.job()),
+      choices_(Wishes(team.job().settings().algorithms), {team.crowded(), team.n_pes()}) {}
 
 State::~State() {
     // A handle that is dropped without destroy leaves members behind who may still read.

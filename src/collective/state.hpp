@@ -34,7 +34,7 @@ class State {
     bool crowded() const { return team_.crowded(); }
 
     Algorithm choose(Collective collective, std::size_t bytes, std::size_t line_bytes) const {
-        return choices_.choose(collective, bytes, line_bytes, team_.crowded());
+        return choices_.choose(collective, bytes, line_bytes);
     }
 
     /// Others can reach [p, p + bytes).
@@ -52,9 +52,6 @@ class State {
     char* staging() noexcept;
     /// The half that the next use takes: 0 or 1.
     int next_half() { return half_ ^= 1; }
-
-    /// For two-sided messages, which keep their channels apart from staging.
-    std::shared_ptr<void> messages;
 
   private:
     core::TeamState& team_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <string_view>
 
 #include "atoll/error.hpp"
@@ -14,7 +15,9 @@ using enum Algorithm;
 
 constexpr const char* collective_names[] = {"broadcast", "fcollect", "collect",   "alltoall",       "gather",
                                             "scatter",   "reduce",   "reduce_to", "reduce_scatter", "scan"};
-constexpr const char* algorithm_names[] = {"line", "staged", "pull", "push", "slices"};
+constexpr const char* algorithm_names[] = {"line", "staged", "pull", "both", "push", "slices"};
+
+constexpr std::size_t never = SIZE_MAX;
 
 /// One line of the table: from which size on, where every PE has a core and where PEs are more than cores.
 struct Entry {
@@ -22,56 +25,58 @@ struct Entry {
     Algorithm algorithm;
     std::size_t from_with_cores;
     std::size_t from_crowded;
+    bool times_pes = false;  ///< the sizes are of all PEs' data together: what each would have to fold
+
+    std::size_t from(const TeamShape& team) const {
+        const std::size_t bytes = team.crowded ? from_crowded : from_with_cores;
+        return times_pes && bytes != never ? bytes / static_cast<std::size_t>(team.n_pes) : bytes;
+    }
 };
 
-constexpr std::size_t never = SIZE_MAX;
 constexpr std::size_t KiB = 1024;
 
 // Measured in docs/collectives.md. Of the lines whose size is reached, the last one counts.
 constexpr Entry table[] = {
     {Collective::broadcast, line, 0, 0},
     {Collective::broadcast, staged, 0, 0},
-    {Collective::broadcast, pull, 16 * KiB, 16 * KiB},
+    {Collective::broadcast, pull, 2 * KiB, 16 * KiB},
+    {Collective::broadcast, both, 64 * KiB, never},
 
     {Collective::fcollect, line, 0, 0},
     {Collective::fcollect, staged, 0, 0},
-    {Collective::fcollect, pull, 16 * KiB, 16 * KiB},
+    {Collective::fcollect, pull, 2 * KiB, 16 * KiB},
 
     {Collective::collect, staged, 0, 0},
-    {Collective::collect, pull, 16 * KiB, 16 * KiB},
+    {Collective::collect, pull, 2 * KiB, 16 * KiB},
 
     {Collective::alltoall, line, 0, 0},
     {Collective::alltoall, staged, 0, 0},
-    {Collective::alltoall, pull, 16 * KiB, 16 * KiB},
+    {Collective::alltoall, pull, 2 * KiB, 16 * KiB},
 
     {Collective::gather, line, 0, 0},
     {Collective::gather, staged, 0, 0},
-    {Collective::gather, pull, 16 * KiB, 16 * KiB},
+    {Collective::gather, pull, 2 * KiB, 16 * KiB},
 
     {Collective::scatter, line, 0, 0},
     {Collective::scatter, staged, 0, 0},
-    {Collective::scatter, pull, 16 * KiB, 16 * KiB},
+    {Collective::scatter, pull, 2 * KiB, 16 * KiB},
 
     {Collective::reduce, line, 0, 0},
     {Collective::reduce, staged, 0, 0},
-    {Collective::reduce, slices, 16 * KiB, 4 * KiB},
+    {Collective::reduce, slices, 4 * KiB, 16 * KiB, true},
 
     {Collective::reduce_to, line, 0, 0},
     {Collective::reduce_to, staged, 0, 0},
-    {Collective::reduce_to, slices, 16 * KiB, 4 * KiB},
+    {Collective::reduce_to, slices, 4 * KiB, 16 * KiB, true},
 
     {Collective::reduce_scatter, line, 0, 0},
     {Collective::reduce_scatter, staged, 0, 0},
-    {Collective::reduce_scatter, pull, 16 * KiB, 16 * KiB},
+    {Collective::reduce_scatter, pull, 2 * KiB, 16 * KiB},
 
     {Collective::scan, line, 0, 0},
     {Collective::scan, staged, 0, 0},
-    {Collective::scan, slices, 16 * KiB, 4 * KiB},
+    {Collective::scan, slices, 4 * KiB, 16 * KiB, true},
 };
-
-bool can(Algorithm algorithm, std::size_t line_bytes) {
-    return algorithm != line || line_bytes <= core::exchange_bytes;
-}
 
 bool has(Collective collective, Algorithm algorithm) {
     return std::any_of(std::begin(table), std::end(table), [&](const Entry& entry) {
@@ -117,7 +122,7 @@ std::size_t size_named(const std::string& text, std::string_view digits) {
 
 }  // namespace
 
-Choices::Choices(const std::string& text) {
+Wishes::Wishes(const std::string& text) {
     for (std::string_view rest = text; !rest.empty();) {
         const std::string_view item = rest.substr(0, rest.find(','));
         rest.remove_prefix(std::min(item.size() + 1, rest.size()));
@@ -135,27 +140,55 @@ Choices::Choices(const std::string& text) {
     }
 }
 
-Algorithm Choices::choose(Collective collective, std::size_t bytes, std::size_t line_bytes,
-                          bool crowded) const {
-    Algorithm chosen = staged;
-    std::size_t reached = 0;
+namespace {
+
+/// The last row whose size is reached, then the last wish; of rows that begin at one size the first, so that
+/// `line` goes before `staged` where it can.
+Algorithm choose_at(std::size_t bytes, Collective collective, const Wishes& wishes, bool fits_line,
+                    const TeamShape& team) {
+    const Entry* chosen = nullptr;
+    const auto from = [&](const Entry& entry) { return entry.from(team); };
     for (const Entry& entry : table) {
-        if (entry.collective != collective || !can(entry.algorithm, line_bytes)) continue;
-        const std::size_t from = crowded ? entry.from_crowded : entry.from_with_cores;
-        // Equal sizes: the earlier line, so that `line` goes before `staged` where it can.
-        if (bytes < from || (from == reached && chosen == line)) continue;
-        chosen = entry.algorithm;
-        reached = from;
+        if (entry.collective != collective || (entry.algorithm == line && !fits_line)) continue;
+        if (bytes >= from(entry) && (!chosen || from(entry) > from(*chosen))) chosen = &entry;
     }
-    for (const Wish& wish : wishes_)
-        if (wish.collective == collective && bytes >= wish.from_bytes && can(wish.algorithm, line_bytes))
-            chosen = wish.algorithm;
-    return chosen;
+    Algorithm algorithm = chosen->algorithm;
+    for (const Wishes::Wish& wish : wishes.all())
+        if (wish.collective == collective && bytes >= wish.from_bytes &&
+            (wish.algorithm != line || fits_line))
+            algorithm = wish.algorithm;
+    return algorithm;
+}
+
+}  // namespace
+
+Choices::Choices(const Wishes& wishes, const TeamShape& team) {
+    for (int c = 0; c < collective_count; ++c)
+        for (const bool fits_line : {false, true})
+            resolve(steps_[fits_line][static_cast<std::size_t>(c)], static_cast<Collective>(c), wishes,
+                    fits_line, team);
+}
+
+void Choices::resolve(Steps& steps, Collective collective, const Wishes& wishes, bool fits_line,
+                      const TeamShape& team) {
+    std::set<std::size_t> sizes = {0};
+    for (const Entry& entry : table)
+        if (entry.collective == collective) sizes.insert(entry.from(team));
+    for (const Wishes::Wish& wish : wishes.all())
+        if (wish.collective == collective) sizes.insert(wish.from_bytes);
+    sizes.erase(never);
+    std::size_t count = 0;
+    for (const std::size_t bytes : sizes) {
+        const Algorithm algorithm = choose_at(bytes, collective, wishes, fits_line, team);
+        if (count != 0 && steps[count - 1].algorithm == algorithm) continue;
+        // The last step stays empty: it ends the search. More wishes than that are no use.
+        if (count + 1 < steps.size()) steps[count++] = {bytes, algorithm};
+    }
 }
 
 std::vector<Algorithm> algorithms_of(Collective collective) {
     std::vector<Algorithm> all;
-    for (const Algorithm algorithm : {line, staged, pull, push, slices})
+    for (const Algorithm algorithm : {line, staged, pull, both, push, slices})
         if (has(collective, algorithm)) all.push_back(algorithm);
     return all;
 }

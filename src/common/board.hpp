@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "atoll/types.hpp"
@@ -98,8 +99,9 @@ class BoardView {
     /// A consistent copy of what `pe` waits for, as text such as
     /// "signal_wait_until on heap+0x40: found 3, waiting for >= 4 (12.3 s)"; empty when it does not wait.
     std::string wait_text(int pe) const;
-    /// PE `pe` waits, by its own account.
-    bool waits(int pe) const { return entry(pe).wait.active.load(std::memory_order_acquire) != 0; }
+    /// A number that stays the same as long as `pe` is in one wait and sees nothing new; none when it does
+    /// not wait. (The record's sequence will not do: a PE that waits writes its record again and again.)
+    std::optional<std::uint64_t> wait_mark(int pe) const;
     /// The table that `--timeout`, SIGQUIT and a stall print: PEs that do the same grouped in one line.
     std::string table() const;
 

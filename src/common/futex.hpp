@@ -13,8 +13,10 @@
 namespace atl::common {
 
 /// Sleeps while `word` is `seen`, at most `timeout_ns`. May return early.
-inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint64_t timeout_ns) noexcept {
-    timespec t{static_cast<time_t>(timeout_ns / 1'000'000'000u), static_cast<long>(timeout_ns % 1'000'000'000u)};
+inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen,
+                       std::uint64_t timeout_ns) noexcept {
+    timespec t{static_cast<time_t>(timeout_ns / 1'000'000'000u),
+               static_cast<long>(timeout_ns % 1'000'000'000u)};
     ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &t, nullptr, 0);
 }
 

@@ -1,9 +1,9 @@
 // What the machine gives this process; declared in settings.hpp because defaults follow from it.
-#include <sched.h>
-#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <sched.h>
+#include <unistd.h>
 #include <vector>
 
 #include "common/cgroup.hpp"

@@ -1,6 +1,5 @@
 #include "common/settings.hpp"
 
-#include <unistd.h>
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -11,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <unistd.h>
 
 #include "atoll/error.hpp"
 #include "common/nearest_name.hpp"

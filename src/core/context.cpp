@@ -4,14 +4,16 @@
 #include "common/text.hpp"
 #include "core/context_state.hpp"
 #include "core/job_state.hpp"
+#include "transport/apply_atomic.hpp"
 
 namespace atl {
 
 namespace core {
 
-ContextState::ContextState(JobState& job, TeamState& team, const ContextOptions& options, bool is_default)
-    : job_(job), team_(team), options_(options), transport_(job.shared_transport()) {
-    if (transport_ && !is_default) id_ = transport_->create_context();
+ContextState::ContextState(JobState& job, TeamState& team, const ContextOptions& options,
+                           std::shared_ptr<TeamState> held)
+    : job_(job), team_(team), held_(std::move(held)), options_(options), transport_(job.shared_transport()) {
+    if (transport_ && (held_ || team.number() != 0)) id_ = transport_->create_context();
 }
 
 ContextState::~ContextState() {
@@ -74,38 +76,20 @@ void order_routed(core::ContextState& ctx, int pe, bool quiet) {
 
 std::uint64_t AtomicOps::atomic_erased(AtomicOp op, DType type, void* dst, std::uint64_t value,
                                        std::uint64_t compare, int pe) const {
+    transport::check_atomic(op, type);
     const std::size_t bytes = size_of(type);
     const int slot = route(dst, bytes, pe);
     if (window_.check && !aligned_to(dst, bytes)) throw_misaligned(dst, bytes);
     if (slot < 0) return atomic_routed(*state_, op, type, dst, value, compare, pe);
-    const auto apply = [&]<class T>(T) {
-        const auto word = [](std::uint64_t x) { return from_word<T>(static_cast<Word<T>>(x)); };
-        return static_cast<std::uint64_t>(
-            to_word(atomic_apply(op, window_.at(static_cast<T*>(dst), slot), word(value), word(compare))));
-    };
-    switch (type) {
-        case DType::int32:
-            return apply(std::int32_t{});
-        case DType::uint32:
-            return apply(std::uint32_t{});
-        case DType::int64:
-            return apply(std::int64_t{});
-        case DType::uint64:
-            return apply(std::uint64_t{});
-        case DType::float32:
-            return apply(float{});
-        case DType::float64:
-            return apply(double{});
-        default:
-            throw Error(ErrorCode::dtype_mismatch,
-                        "Atomics work on 32- and 64-bit integers, float and double.");
-    }
+    return transport::apply_atomic(op, type, window_.at(static_cast<char*>(dst), slot), value, compare);
 }
 
 std::size_t WaitOps::next_start(std::size_t n) noexcept {
-    // One counter a thread: which word a search starts at matters for fairness only.
-    static thread_local std::size_t turn = 0;
-    return n == 0 ? 0 : turn++ % n;
+    // Steps of the golden section: they visit all starts soon and alike, also when every second or third step
+    // is taken by another wait of this thread, as a plain counter's would not.
+    static thread_local std::uint64_t turn = 0;
+    turn += 0x9e3779b97f4a7c15u;
+    return static_cast<std::size_t>((static_cast<unsigned __int128>(turn) * n) >> 64);
 }
 
 }  // namespace detail

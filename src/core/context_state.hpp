@@ -13,7 +13,9 @@ class TeamState;
 
 class ContextState {
   public:
-    ContextState(JobState& job, TeamState& team, const ContextOptions& options, bool is_default);
+    /// The default context of a team is owned by it; any other holds its team, whose tables it reads.
+    ContextState(JobState& job, TeamState& team, const ContextOptions& options,
+                 std::shared_ptr<TeamState> held);
     /// Local; completes what is outstanding.
     ~ContextState();
     ContextState(const ContextState&) = delete;
@@ -27,6 +29,7 @@ class ContextState {
   private:
     JobState& job_;
     TeamState& team_;
+    std::shared_ptr<TeamState> held_;
     ContextOptions options_;
     std::shared_ptr<transport::Transport> transport_;  ///< held: a context may go after its job has ended
     transport::ContextId id_ = 0;

@@ -41,7 +41,8 @@ void stream(char* dst, const char* src, std::size_t bytes) noexcept {
 void copy_for_reader(void* dst, const void* src, std::size_t bytes,
                      [[maybe_unused]] std::size_t nontemporal_bytes) noexcept {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-    if (bytes >= nontemporal_bytes)
+    // The short ones may hold no whole line.
+    if (bytes >= nontemporal_bytes && bytes >= 256)
         return stream(static_cast<char*>(dst), static_cast<const char*>(src), bytes);
 #endif
     copy(dst, src, bytes);

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 namespace atl {
@@ -29,14 +30,12 @@ void forget_in_child() {
     static_cast<void>(owned.release());
     current.store(nullptr, std::memory_order_release);
     count = 0;
+    new (&mutex) std::mutex;  // another thread of the parent may have held it
 }
 
 void watch_forks() {
-    static const int once = ::pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); },
-                                             [] {
-                                                 forget_in_child();
-                                                 mutex.unlock();
-                                             });
+    // The parent takes no lock for this: finalize holds ours while it waits, and fork must not wait for that.
+    static const int once = ::pthread_atfork(nullptr, nullptr, forget_in_child);
     static_cast<void>(once);
 }
 

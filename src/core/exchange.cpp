@@ -13,13 +13,27 @@
 
 namespace atl::core {
 
-
 void TeamState::exchange(const char* operation, const void* mine, std::size_t bytes) {
     check_alive();
     const std::uint32_t epoch = ++exchange_epoch_;
-    ExchangeLine& line = member(my_pe_).exchange[epoch & 1];
-    std::memcpy(line.data, mine, bytes);
+    in_pair_ = !crowded_ && n_pes() == 2 && bytes <= pair_bytes;
+    unsigned char* line = line_of(my_pe_);
+    if (mine != nullptr && bytes == 8)
+        std::memcpy(line, mine, 8);  // one store: the commonest size on the path where nanoseconds count
+    else if (mine != nullptr && bytes != 0)
+        std::memcpy(line, mine, bytes);
     if (n_pes() == 1) return;
+    try {
+        meet(operation, epoch);
+    } catch (...) {
+        broken_ = true;  // others may have read this PE's line already
+        throw;
+    }
+}
+
+void TeamState::meet(const char* operation, std::uint32_t epoch) {
+    if (in_pair_) return meet_in_pair(operation, control_->pair_exchange[epoch & 1], epoch);
+    ExchangeLine& line = member(my_pe_).exchange[epoch & 1];
     if (!crowded_) {
         set_flag(line.flag, epoch);
         wait_exchange_lines(operation, epoch);
@@ -58,9 +72,23 @@ struct Labels {
     std::string_view names[4];
 };
 constexpr Labels labels[] = {
-    {"allocate", {"bytes", "align", "hints", ""}}, {"free", {"offset", "", "", ""}},
-    {"realloc", {"offset", "bytes", "", ""}},      {"split_strided", {"start", "stride", "size", ""}},
-    {"split_2d", {"xrange", "", "", ""}},          {"split", {"", "", "", ""}},
+    {"allocate", {"bytes", "align", "hints", ""}},
+    {"free", {"offset", "", "", ""}},
+    {"realloc", {"offset", "bytes", "", ""}},
+    {"split_strided", {"start", "stride", "size", ""}},
+    {"split_2d", {"xrange", "", "", ""}},
+    {"split", {"", "", "", ""}},
+    {"broadcast", {"bytes", "root", "", ""}},
+    {"fcollect", {"bytes", "", "", ""}},
+    {"collect", {"", "", "", ""}},
+    {"alltoall", {"bytes", "", "", ""}},
+    {"alltoalls", {"bytes", "", "", ""}},
+    {"gather", {"src_bytes", "root", "dst_bytes", ""}},
+    {"scatter", {"dst_bytes", "root", "src_bytes", ""}},
+    {"reduce", {"bytes", "", "dtype", "op"}},
+    {"reduce_scatter", {"dst_bytes", "", "dtype", "op"}},
+    {"inscan", {"bytes", "", "dtype", "op"}},
+    {"exscan", {"bytes", "", "dtype", "op"}},
 };
 constexpr Labels of_data{"", {"bytes", "root", "dtype", "op"}};
 

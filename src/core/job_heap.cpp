@@ -27,12 +27,35 @@ CallRecord record(const char* operation, std::uint64_t a, std::uint64_t b, std::
 
 }  // namespace
 
+/// A PE that cannot make a call still meets the others, which then hear that it differs, and stays in step
+/// with them.
+template <class Check> std::size_t JobState::checked_alike(const char* operation, Check&& check) {
+    try {
+        std::lock_guard lock(heap_mutex_);
+        return check();
+    } catch (const Error&) {
+        try {
+            world_state().agree(record(operation, ~std::uint64_t{0}, ~std::uint64_t{0}, 0, 0));
+        } catch (const Error&) {
+            // This PE's own mistake is what its caller needs to hear.
+        }
+        throw;
+    }
+}
+
 Allocation JobState::allocate(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
     const std::uint64_t hint_bits = (hints.atomics_remote ? 1u : 0u) | (hints.signal_remote ? 2u : 0u);
-    if (align != 0 && !std::has_single_bit(align))
-        throw Error(ErrorCode::invalid_argument,
-                    "The alignment of a symmetric block must be a power of two; " + std::to_string(align) +
-                        " was passed.");
+    checked_alike("allocate", [&] {
+        if (align != 0 && !std::has_single_bit(align))
+            throw Error(ErrorCode::invalid_argument,
+                        "The alignment of a symmetric block must be a power of two; " +
+                            std::to_string(align) + " was passed.");
+        if (align > mapping_->base_alignment())
+            throw Error(ErrorCode::invalid_argument,
+                        "The symmetric heap can align to " + common::bytes_text(mapping_->base_alignment()) +
+                            " at most; " + common::bytes_text(align) + " was asked for.");
+        return std::size_t{0};
+    });
     if (bytes == 0) return {};
     // Completes this PE's stores; what others see of the new block is theirs to order by what they do next.
     world_state().context().quiet();
@@ -86,11 +109,7 @@ void JobState::release_block(std::size_t offset) {
 
 void JobState::free(void* block) {
     if (!block) return;
-    std::size_t offset = 0;
-    {
-        std::lock_guard lock(heap_mutex_);
-        offset = checked_block(block, "free");
-    }
+    const std::size_t offset = checked_alike("free", [&] { return checked_block(block, "free"); });
     world_state().context().quiet();
     world_state().agree(record("free", offset, 0, 0, 0));
     std::lock_guard lock(heap_mutex_);
@@ -103,13 +122,8 @@ void* JobState::reallocate(void* block, std::size_t bytes) {
         free(block);
         return nullptr;
     }
-    std::size_t offset = 0;
-    std::size_t old_bytes = 0;
-    {
-        std::lock_guard lock(heap_mutex_);
-        offset = checked_block(block, "realloc");
-        old_bytes = heap_->find(offset)->bytes;
-    }
+    const std::size_t offset = checked_alike("realloc", [&] { return checked_block(block, "realloc"); });
+    const std::size_t old_bytes = heap_->find(offset)->bytes;
     world_state().context().quiet();
     world_state().agree(record("realloc", offset, bytes, 0, 0));
     void* moved = block;

@@ -23,7 +23,7 @@ JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common
     segment_ = bootstrap_->host_segment();
     try {
         join();
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
         // The others would wait for this PE; they hear why it does not come.
         segment_.board.abort(pe_, 1, error.what());
         bootstrap_->abort(1, error.what());
@@ -36,8 +36,8 @@ JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common
 }
 
 void JobState::join() {
-    collective::Choices{
-        settings_.algorithms};  // what cannot be read is said now, not at the first collective
+    // What cannot be read is said now, not at the first collective.
+    [[maybe_unused]] const collective::Wishes readable{settings_.algorithms};
     usable_cpus_ = segment_.board.header().usable_cpus;
     const bool has_cores = n_pes_ <= usable_cpus_;
     spins_ = settings_.spin >= 0 ? settings_.spin : (has_cores ? spins_with_cores : spins_without);
@@ -99,6 +99,11 @@ void JobState::make_world() {
 void JobState::finalize() {
     if (ended_) throw Error(ErrorCode::not_initialized, "finalize was called on a job that has ended.");
     world_state().context().quiet();
+    if (world_state().broken()) {
+        common::warn("PE " + std::to_string(pe_) +
+                     " leaves without waiting for the others: an earlier collective ended here by an error.");
+        return announce(false);
+    }
     world_state().sync("finalize");
     announce(true);
 }

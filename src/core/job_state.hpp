@@ -89,6 +89,7 @@ class JobState {
     [[noreturn]] void throw_exhausted(std::size_t bytes, std::size_t align) const;
     void reclaim_dropped();
     void release_block(std::size_t offset);
+    template <class Check> std::size_t checked_alike(const char* operation, Check&& check);
     std::size_t checked_block(const void* block, const char* operation) const;
 
     common::Settings settings_;
@@ -99,8 +100,8 @@ class JobState {
     int spins_ = 0;
     bool routed_ = false;
     bool ended_ = false;
-    int process_;  ///< a forked child must not speak for this PE
-    int team_numbers_ = 0;
+    int process_;                       ///< a forked child must not speak for this PE
+    std::atomic<int> team_numbers_{0};  // threads may split different teams at once
     bootstrap::HostSegment segment_;
     std::shared_ptr<heap::Mapping> mapping_;
     detail::Window window_;

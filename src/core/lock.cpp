@@ -129,14 +129,19 @@ void LockQueue::await_grant(int previous, double timeout_s) {
         detail::SlowWait slow(job_, why, timeout_s);
         while (!granted())
             if (slow.must_sleep()) sleep(slow);
-    } catch (...) {
+    } catch (const Error& error) {
         std::uint32_t node = mine_->node.load(std::memory_order_acquire);
         while ((node & state_bits) != held) {
             set_abandoned(true);
             if (mine_->node.compare_exchange_weak(node, held | (node & next_bits), std::memory_order_acq_rel))
                 throw;
         }
-        set_abandoned(false);  // granted in the last moment: the wait has succeeded after all
+        // Granted in the last moment. A timeout is then none; but who is interrupted, or in a job that ends,
+        // must not hold what his caller does not know of.
+        set_abandoned(false);
+        if (error.code() == ErrorCode::timeout) return;
+        leave();
+        throw;
     }
 }
 

@@ -72,10 +72,15 @@ void JobState::reclaim_dropped() {
         for (const std::uint64_t serial : common)
             if (const auto it = offset_of_.find(serial); it != offset_of_.end()) release_block(it->second);
     }
-    std::lock_guard lock(dropped_mutex_);
-    std::erase_if(dropped_, [&](std::uint64_t s) {
-        return std::find(common.begin(), common.end(), s) != common.end();
-    });
+    {
+        std::lock_guard lock(dropped_mutex_);
+        std::erase_if(dropped_, [&](std::uint64_t s) {
+            return std::find(common.begin(), common.end(), s) != common.end();
+        });
+    }
+    // Large blocks gave their pages back. Nobody may put into a block made of them before its owner has done
+    // so.
+    world.sync("allocate");
 }
 
 }  // namespace atl::core

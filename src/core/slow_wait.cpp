@@ -26,6 +26,20 @@ void set_flag(detail::Flag& flag, std::uint32_t value) noexcept {
     if (flag.sleepers.load(std::memory_order_seq_cst) != 0) common::futex_wake_all(flag.value);
 }
 
+void wake_sleepers(detail::Flag& flag) noexcept {
+    // Between the store of the value and the load of `sleepers`, whose counterparts stand in
+    // SlowWait::pause_on.
+#if defined(__SANITIZE_THREAD__)
+    const std::uint32_t sleepers =
+        flag.sleepers.fetch_add(0, std::memory_order_seq_cst);  // it knows no fences
+#else
+    // An exchange would take the line away from those who are reading it.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    const std::uint32_t sleepers = flag.sleepers.load(std::memory_order_relaxed);
+#endif
+    if (sleepers != 0) common::futex_wake_all(flag.value);
+}
+
 }  // namespace atl::core
 
 namespace atl::detail {

@@ -8,11 +8,11 @@ namespace atl::core {
 using detail::reached;
 
 void TeamState::wait_flag(const char* operation, detail::Flag& flag, std::uint32_t value, int peer,
-                          int (*missing)(const void*, int*, int)) {
+                          int (*missing)(const void*, int*, int), int tight) {
     const int spins = job_.spins();
     for (int i = 0; i < spins; ++i) {
         if (reached(flag.value.load(std::memory_order_acquire), value)) return;
-        if (i >= detail::tight_spins) detail::cpu_pause();
+        if (i >= tight) detail::cpu_pause();
     }
     detail::WaitReason reason;
     reason.operation = operation;
@@ -32,10 +32,25 @@ void TeamState::sync(const char* operation) {
     check_alive();
     ++sync_epoch_;
     if (n_pes() == 1) return;
-    if (crowded_)
-        sync_counted(operation);
-    else
-        sync_rounds(operation);
+    try {
+        if (crowded_)
+            sync_counted(operation);
+        else if (n_pes() == 2)
+            meet_in_pair(operation, control_->pair_sync, sync_epoch_);
+        else
+            sync_rounds(operation);
+    } catch (...) {
+        broken_ = true;  // this PE has arrived and cannot take that back
+        throw;
+    }
+}
+
+void TeamState::meet_in_pair(const char* operation, PairLine& line, std::uint32_t epoch) {
+    const int other = 1 - my_pe_;
+    set_flag(line.half[my_pe_].flag, epoch);
+    // With a pause from the first look on: a reader that never pauses takes the line away before it is
+    // written again.
+    wait_flag(operation, line.half[other].flag, epoch, other, nullptr, 0);
 }
 
 void TeamState::sync_rounds(const char* operation) {
@@ -43,8 +58,12 @@ void TeamState::sync_rounds(const char* operation) {
     for (int round = 0, distance = 1; distance < n; ++round, distance <<= 1) {
         const int to = my_pe_ + distance < n ? my_pe_ + distance : my_pe_ + distance - n;
         const int from = my_pe_ >= distance ? my_pe_ - distance : my_pe_ - distance + n;
-        set_flag(member(to).round[round].flag, sync_epoch_);
-        wait_flag(operation, member(my_pe_).round[round].flag, sync_epoch_, from);
+        detail::Flag& theirs = member(to).round[round].flag;
+        detail::Flag& mine = member(my_pe_).round[round].flag;
+        publish_flag(theirs, sync_epoch_);
+        const bool arrived = look_for(mine, sync_epoch_);
+        wake_sleepers(theirs);
+        if (!arrived) wait_flag(operation, mine, sync_epoch_, from);
     }
 }
 

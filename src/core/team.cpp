@@ -48,7 +48,7 @@ int Team::translate_pe(int pe, const Team& other) const {
 Team Team::split_strided(int start, int stride, int size) const {
     core::TeamState& parent = state();
     parent.check_alive();
-    const int last = start + stride * (size - 1);
+    const std::int64_t last = start + std::int64_t{stride} * (std::int64_t{size} - 1);
     const bool valid = size >= 1 && start >= 0 && start < parent.n_pes() && last >= 0 &&
                        last < parent.n_pes() && (stride != 0 || size == 1);
     if (!valid) {
@@ -92,7 +92,7 @@ void Team::destroy() { state().destroy(); }
 
 Context Team::create_context(const ContextOptions& options) const {
     state().check_alive();
-    return Context(std::make_shared<core::ContextState>(state().job(), state(), options, false));
+    return Context(std::make_shared<core::ContextState>(state().job(), state(), options, state_));
 }
 
 const Context& Team::context() const { return state().context(); }
@@ -101,7 +101,13 @@ void Team::sync() const { state().sync("sync"); }
 
 void Team::barrier() const {
     core::TeamState& team = state();
-    team.context().quiet();
+#if defined(__x86_64__)
+    // Where nothing is routed, quiet is a fence; and the locked instruction by which a member arrives is one.
+    const bool fenced = team.n_pes() > 1 && !team.context().window().routed;
+#else
+    const bool fenced = false;
+#endif
+    if (!fenced) team.context().quiet();
     team.sync("barrier");
 }
 

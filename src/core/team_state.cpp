@@ -16,14 +16,14 @@ TeamState::TeamState(JobState& job, int number, std::vector<int> members, int my
       my_pe_(my_pe),
       control_(control),
       owns_control_(owns_control) {
-    crowded_ = n_pes() > job.usable_cpus() || job.n_pes() > job.usable_cpus();
+    crowded_ = job.n_pes() > job.usable_cpus() || n_pes() > 1 << max_rounds;
     first_ = members_[0];
     step_ = n_pes() > 1 ? members_[1] - members_[0] : 1;
     bool regular = !job.routed();
     for (int i = 0; i < n_pes() && regular; ++i) regular = world_pe(i) == first_ + i * step_;
     if (!regular)
         for (const int pe : members_) slots_.push_back(job.slot(pe));
-    context_ = Context(std::make_shared<ContextState>(job, *this, ContextOptions{}, number == 0));
+    context_ = Context(std::make_shared<ContextState>(job, *this, ContextOptions{}, nullptr));
 }
 
 TeamState::~TeamState() = default;
@@ -46,6 +46,13 @@ void TeamState::check_alive() const {
     if (destroyed_)
         throw Error(ErrorCode::use_after_free,
                     "This team was destroyed; team numbers and contexts made from it are gone too.");
+    if (broken_)
+        throw Error(
+            ErrorCode::collective_mismatch,
+            "PE " + std::to_string(job_.pe()) + " is out of step with " + name() +
+                ": an earlier call in which its members meet ended here by an error (a timeout, Ctrl-C, a "
+                "PE that died) after this PE had arrived. One-sided operations still work; for collectives "
+                "start the job anew, or use another team.");
 }
 
 void TeamState::destroy() {

@@ -55,15 +55,17 @@ class TeamState {
     void check_alive() const;
     void destroy();
     bool destroyed() const { return destroyed_; }
+    bool broken() const { return broken_; }
 
     // ---- meeting (sync.cpp, exchange.cpp)
     // ---------------------------------------------------------------------------
     /// All members have arrived.
     void sync(const char* operation);
-    /// All members have arrived, and `exchanged(i)` holds what member i passed (at most exchange_bytes, alike
-    /// in size), until this PE's next exchange on this team.
+    /// All members have arrived, and `exchanged(i)` holds what member i passed (null: nothing), until this
+    /// PE's next exchange on this team. `bytes`, at most exchange_bytes, is the same on all: it says which
+    /// lines are used.
     void exchange(const char* operation, const void* mine, std::size_t bytes);
-    const unsigned char* exchanged(int i) { return control_->member(i).exchange[exchange_epoch_ & 1].data; }
+    const unsigned char* exchanged(int i) { return line_of(i); }
     /// Meets, and throws Error(collective_mismatch) on every member, naming two of them, unless all passed
     /// the same.
     void agree(const CallRecord& record);
@@ -73,7 +75,7 @@ class TeamState {
     /// Waits until `flag` of the team's own has reached `value`; `peer` is the team PE waited for, -1 = see
     /// `missing`.
     void wait_flag(const char* operation, detail::Flag& flag, std::uint32_t value, int peer,
-                   int (*missing)(const void*, int*, int) = nullptr);
+                   int (*missing)(const void*, int*, int) = nullptr, int tight = detail::tight_spins);
 
     /// Space of its own for a layer above (src/collective keeps its staging and channels here).
     std::shared_ptr<void> collective_state;
@@ -82,6 +84,13 @@ class TeamState {
     std::once_flag messages_once;
 
   private:
+    /// Where member i's part of the current exchange stands.
+    unsigned char* line_of(int i) {
+        const unsigned parity = exchange_epoch_ & 1;
+        return in_pair_ ? control_->pair_exchange[parity].half[i].data : member(i).exchange[parity].data;
+    }
+    void meet(const char* operation, std::uint32_t epoch);
+    void meet_in_pair(const char* operation, PairLine& line, std::uint32_t epoch);
     void sync_rounds(const char* operation);
     void sync_counted(const char* operation);
     static int missing_at_sync(const void* team, int* pes, int most);
@@ -99,6 +108,8 @@ class TeamState {
     bool owns_control_;
     bool crowded_ = false;
     bool destroyed_ = false;
+    bool broken_ = false;   ///< a meeting ended by an error: the members no longer count alike
+    bool in_pair_ = false;  ///< the current exchange goes by the line of two
     std::uint32_t sync_epoch_ = 0;
     std::uint32_t exchange_epoch_ = 0;
     Context context_;

@@ -21,6 +21,8 @@ class Mapping {
 
     char* slot(int i) const { return base_ + static_cast<std::size_t>(i) * layout_.stride(); }
     const Layout& layout() const { return layout_; }
+    /// Every slot starts at a multiple of this, so blocks can be aligned to it.
+    std::size_t base_alignment() const;
     /// Gives the whole pages inside a range of this mapping back to the system; they read as zero if that
     /// succeeded.
     bool release_pages(char* from, std::size_t bytes) const;

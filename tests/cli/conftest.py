@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import subprocess
@@ -71,9 +72,18 @@ class Atoll:
             process.communicate(timeout=HANG_GUARD)
 
 
+@pytest.fixture(scope="session")
+def board_layout() -> str:
+    info = subprocess.run(
+        [find_atoll(), "info", "--json"], capture_output=True, check=True, timeout=HANG_GUARD
+    )
+    return json.dumps(json.loads(info.stdout)["board"])
+
+
 @pytest.fixture
-def atoll() -> Iterator[Atoll]:
+def atoll(board_layout: str) -> Iterator[Atoll]:
     command = Atoll()
+    command.environment["ATOLL_TEST_BOARD"] = board_layout
     yield command
     command.close()
 

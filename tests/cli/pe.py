@@ -6,6 +6,7 @@ So the launcher is tested against its contract, and does what no well-behaved li
 from __future__ import annotations
 
 import fcntl
+import json
 import mmap
 import os
 import signal
@@ -13,9 +14,9 @@ import socket
 import struct
 import time
 
-HEADER_BYTES, ENTRY_BYTES = 448, 128  # BoardHeader and BoardEntry of src/common/board.hpp
-ABORT, ABORT_TEXT, GONE, LEFT = 64, 76, 384, 388
-STATE, WAITS, SEQUENCE, ACTIVE, OPERATION, PEER, SINCE = 0, 8, 16, 20, 24, 68, 104
+LAYOUT = json.loads(os.environ["ATOLL_TEST_BOARD"])  # from `atoll info --json`, by conftest.py
+ABORT, ABORT_TEXT, GONE, LEFT = (LAYOUT[name] for name in ("abort", "abort_text", "gone", "left"))
+ENTRY = LAYOUT["entry"]
 ABSENT, RUNNING, FINALIZED, LEFT_STATE, DIED = range(5)
 
 _, number, count, _socket, _board, _heap = map(int, os.environ["ATOLL_LAUNCHED"].split(":"))
@@ -34,12 +35,16 @@ def read_word(offset: int) -> int:
     return struct.unpack_from("<I", board, offset)[0]
 
 
-def write_word(field: int, value: int) -> None:
-    struct.pack_into("<I", board, HEADER_BYTES + ENTRY_BYTES * number + field, value)
+def place(field: str, of: int) -> int:
+    return LAYOUT["header_bytes"] + LAYOUT["entry_bytes"] * of + ENTRY[field]
+
+
+def write_word(field: str, value: int) -> None:
+    struct.pack_into("<I", board, place(field, number), value)
 
 
 def state(of: int) -> int:
-    return read_word(HEADER_BYTES + ENTRY_BYTES * of + STATE)
+    return read_word(place("state", of))
 
 
 def hello() -> None:
@@ -51,7 +56,7 @@ def hello() -> None:
     fcntl.fcntl(fd, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGKILL)
     fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_ASYNC)
-    write_word(STATE, RUNNING)
+    write_word("state", RUNNING)
 
 
 def put(key: str, value: bytes) -> None:
@@ -80,7 +85,7 @@ def fence() -> None:
 
 def finalize() -> None:
     launcher.send(b"Bf")
-    write_word(STATE, FINALIZED)
+    write_word("state", FINALIZED)
 
 
 def abort(status: int, text: str) -> None:
@@ -88,11 +93,10 @@ def abort(status: int, text: str) -> None:
 
 
 def publish_wait(operation: str, peer: int = -1) -> None:
-    base = HEADER_BYTES + ENTRY_BYTES * number
-    struct.pack_into("<40s", board, base + OPERATION, operation.encode())
-    struct.pack_into("<i", board, base + PEER, peer)
-    struct.pack_into("<Q", board, base + SINCE, time.monotonic_ns())
-    write_word(ACTIVE, 1)
+    struct.pack_into("<40s", board, place("operation", number), operation.encode())
+    struct.pack_into("<i", board, place("peer", number), peer)
+    struct.pack_into("<Q", board, place("since_ns", number), time.monotonic_ns())
+    write_word("active", 1)
 
 
 def wait_for_abort() -> str:

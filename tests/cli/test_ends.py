@@ -54,7 +54,7 @@ def test_others_that_ignore_sigterm_are_killed(atoll, program, witness):
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
         "pe.hello()\npe.fence()\n"
         "if pe.number == 1: os._exit(5)\n"
-        "while True: signal.pause()\n"
+        "while True: time.sleep(0.1)\n"
     )
     result = atoll("run", "-n", 3, path, pass_fds=witness.pass_fds())
     assert result.returncode == 5
@@ -92,7 +92,7 @@ def test_sigkill_of_the_launcher_leaves_nothing(atoll, witness, command):
 
 
 def test_sigkill_of_the_launcher_ends_members_in_sessions_of_their_own(atoll, program, witness):
-    path = program("pe.hello()\npe.say('ready')\nwhile True: signal.pause()\n")
+    path = program("pe.hello()\npe.say('ready')\nwhile True: time.sleep(0.1)\n")
     job = atoll.start(
         "run", "-n", 2, "sh", "-c", f'setsid "$ATOLL_PYTHON" {path}', pass_fds=witness.pass_fds()
     )
@@ -194,7 +194,7 @@ def test_member_that_outlives_its_shell_counts(atoll, program):
 
 def test_abort_packet(atoll, program, witness):
     path = program(
-        "pe.hello()\npe.fence()\nif pe.number == 1: pe.abort(42, 'enough is enough')\nwhile True: signal.pause()\n"
+        "pe.hello()\npe.fence()\nif pe.number == 1: pe.abort(42, 'enough is enough')\nwhile True: time.sleep(0.1)\n"
     )
     result = atoll("run", "-n", 3, path, pass_fds=witness.pass_fds())
     assert result.returncode == 42
@@ -205,7 +205,9 @@ def test_abort_packet(atoll, program, witness):
 
 
 def test_abort_with_status_0_ends_the_job_well(atoll, program):
-    path = program("pe.hello()\npe.fence()\nif pe.number == 1: pe.abort(0, '')\nwhile True: signal.pause()\n")
+    path = program(
+        "pe.hello()\npe.fence()\nif pe.number == 1: pe.abort(0, '')\nwhile True: time.sleep(0.1)\n"
+    )
     result = atoll("run", "-n", 3, path)
     assert (result.returncode, result.stderr) == (0, "")
 

@@ -126,7 +126,7 @@ def test_signals_reach_every_pe(atoll, program, number):
         "    os._exit(0)\n"
         f"signal.signal({int(number)}, caught)\n"
         "pe.say('ready')\n"
-        "while True: signal.pause()\n"
+        "while True: time.sleep(0.1)\n"
     )
     job = atoll.start("run", "-n", 3, path)
     for _ in range(3):
@@ -147,7 +147,7 @@ def test_signal_masks_and_actions_are_the_defaults(atoll, program):
 
 def test_stop_and_continue(atoll, program):
     path = program(
-        "pe.say('ready')\nsignal.signal(signal.SIGUSR1, lambda *_: os._exit(0))\nwhile True: signal.pause()\n"
+        "signal.signal(signal.SIGUSR1, lambda *_: os._exit(0))\npe.say('ready')\nwhile True: time.sleep(0.1)\n"
     )
     job = atoll.start("run", "-n", 2, path)
     for _ in range(2):
@@ -163,7 +163,7 @@ def test_stop_and_continue(atoll, program):
 
 def test_second_interrupt_kills(atoll, program, witness):
     path = program(
-        "signal.signal(signal.SIGINT, lambda *_: pe.say('not yet'))\npe.say('ready')\nwhile True: signal.pause()\n"
+        "signal.signal(signal.SIGINT, lambda *_: pe.say('not yet'))\npe.say('ready')\nwhile True: time.sleep(0.1)\n"
     )
     job = atoll.start("run", "-n", 2, path, pass_fds=witness.pass_fds())
     assert [job.stdout.readline() for _ in range(2)] == ["ready\n"] * 2

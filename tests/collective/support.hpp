@@ -14,6 +14,14 @@
 
 namespace atl::testing {
 
+/// Under the thread sanitizer the largest sizes are left out: they take the same steps, only more often, and
+/// minutes.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool slowly_checked = true;
+#else
+inline constexpr bool slowly_checked = false;
+#endif
+
 /// Where an argument stands: on every PE in the heap, on none, or on every other one (and at differing
 /// offsets).
 enum class Memory { heap, ordinary, mixed };

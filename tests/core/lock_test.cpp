@@ -1,7 +1,5 @@
 // Locks: exclusion, order of arrival, giving up, misuse, and holders that end.
-#include "support/pe_threads.hpp"
-
-#include <gtest/gtest.h>
+#include "support/setups.hpp"
 
 #include <mutex>
 
@@ -18,10 +16,10 @@ ErrorCode code_of(const std::function<void()>& call, std::string* text = nullptr
     return ErrorCode{};
 }
 
-class Locks : public ::testing::TestWithParam<int> {};
+class Locks : public WithPes {};
 
 TEST_P(Locks, Exclude) {
-    run_pes(GetParam(), [](Job& job) {
+    run([](Job& job) {
         Lock lock(job);
         SymmetricArray<long> count(job, 2);
         constexpr int rounds = 300;
@@ -41,7 +39,7 @@ TEST_P(Locks, Exclude) {
 }
 
 TEST_P(Locks, ManyWordsInOneArray) {
-    run_pes(GetParam(), [](Job& job) {
+    run([](Job& job) {
         SymmetricArray<std::int64_t> words(job, 16);
         SymmetricArray<long> sums(job, 16);
         for (std::size_t i = 0; i < 320; ++i) {
@@ -59,7 +57,7 @@ TEST_P(Locks, ManyWordsInOneArray) {
 }
 
 TEST_P(Locks, TryNeverWaits) {
-    run_pes(GetParam(), [](Job& job) {
+    run([](Job& job) {
         Lock lock(job);
         if (job.my_pe() == 0) {
             EXPECT_TRUE(lock.try_lock());
@@ -81,7 +79,7 @@ TEST_P(Locks, TryNeverWaits) {
 }
 
 TEST_P(Locks, MisuseIsNamed) {
-    run_pes(GetParam(), [](Job& job) {
+    run([](Job& job) {
         Lock lock(job);
         SymmetricArray<std::int64_t> word(job, 2);
         std::string text;
@@ -103,8 +101,8 @@ TEST_P(Locks, MisuseIsNamed) {
 }
 
 TEST_P(Locks, FirstComeFirstServed) {
-    const int n = GetParam();
-    run_pes(n, [n](Job& job) {
+    const int n = n_pes();
+    run([n](Job& job) {
         SymmetricArray<std::int64_t> word(job, 1);
         SymmetricArray<int> turn(job, 2);  // who may queue up; how many were served
         if (job.my_pe() == 0) set_lock(job, word.data());
@@ -136,7 +134,7 @@ TEST_P(Locks, FirstComeFirstServed) {
 }
 
 TEST_P(Locks, GivingUpLeavesTheQueueUsable) {
-    run_pes(GetParam(), [](Job& job) {
+    run([](Job& job) {
         SymmetricArray<std::int64_t> word(job, 1);
         for (int round = 0; round < 3; ++round) {
             if (job.my_pe() == 0) set_lock(job, word.data());
@@ -164,7 +162,7 @@ TEST_P(Locks, GivingUpLeavesTheQueueUsable) {
 }
 
 TEST_P(Locks, RandomGivingUp) {
-    run_pes(GetParam(), [](Job& job) {
+    run([](Job& job) {
         SymmetricArray<std::int64_t> word(job, 1);
         SymmetricArray<long> count(job, 1);
         long entered = 0;
@@ -185,11 +183,11 @@ TEST_P(Locks, RandomGivingUp) {
 }
 
 TEST_P(Locks, AHolderThatEndsIsNamed) {
-    if (GetParam() == 1) GTEST_SKIP() << "nobody else can hold it";
+    if (n_pes() == 1 || pes_are_processes) GTEST_SKIP() << "nobody else can hold it";
     ThreadJobOptions options;
     options.finalize = false;
-    run_pes(
-        GetParam(),
+    run(
+
         [](Job& job) {
             SymmetricArray<std::int64_t> word(job, 1);
             if (job.my_pe() == 1) set_lock(job, word.data());
@@ -202,7 +200,7 @@ TEST_P(Locks, AHolderThatEndsIsNamed) {
         options);
 }
 
-INSTANTIATE_TEST_SUITE_P(Pes, Locks, ::testing::ValuesIn(pe_counts));
+INSTANTIATE_TEST_SUITE_P(Pes, Locks, ::testing::ValuesIn(all_setups()), setup_name);
 
 }  // namespace
 }  // namespace atl::testing

@@ -1,7 +1,5 @@
 // Mailboxes: sizes, slots and credits, stale words, both ends of a team, misuse.
-#include "support/pe_threads.hpp"
-
-#include <gtest/gtest.h>
+#include "support/setups.hpp"
 
 #include <numeric>
 
@@ -15,10 +13,10 @@ std::vector<unsigned char> pattern(std::size_t bytes, int seed) {
     return data;
 }
 
-class Mailboxes : public ::testing::TestWithParam<int> {};
+class Mailboxes : public WithPes {};
 
 TEST_P(Mailboxes, EverySizeEverySlotCount) {
-    run_pes(GetParam(), [](Job& job) {
+    run([](Job& job) {
         const int right = (job.my_pe() + 1) % job.n_pes();
         const int left = (job.my_pe() + job.n_pes() - 1) % job.n_pes();
         for (const int slots : {1, 2, 3, 8}) {
@@ -42,7 +40,7 @@ TEST_P(Mailboxes, EverySizeEverySlotCount) {
 }
 
 TEST_P(Mailboxes, SlotsFillAndDrainInOrder) {
-    run_pes(GetParam(), [](Job& job) {
+    run([](Job& job) {
         Mailbox box(job, 8, 4);
         std::uint64_t value = 0;
         for (int round = 0; round < 50; ++round) {
@@ -63,7 +61,7 @@ TEST_P(Mailboxes, SlotsFillAndDrainInOrder) {
 }
 
 TEST_P(Mailboxes, PostWaitsForCredit) {
-    run_pes(GetParam(), [](Job& job) {
+    run([](Job& job) {
         Mailbox box(job, 4, 2);
         const int n = job.n_pes();
         int value = 1;
@@ -100,7 +98,7 @@ TEST_P(Mailboxes, PostWaitsForCredit) {
 }
 
 TEST_P(Mailboxes, LargeMessages) {
-    run_pes(GetParam(), [](Job& job) {
+    run([](Job& job) {
         constexpr std::size_t bytes = 100'003;
         Mailbox box(job, bytes, 2);
         const int right = (job.my_pe() + 1) % job.n_pes();
@@ -117,7 +115,7 @@ TEST_P(Mailboxes, LargeMessages) {
 }
 
 TEST_P(Mailboxes, TeamsOfDifferentSizes) {
-    run_pes(GetParam(), [](Job& job) {
+    run([](Job& job) {
         // PE 0 is in no team; the others are split unevenly; all make the same mailbox together.
         const int color = job.my_pe() == 0 ? -1 : job.my_pe() <= 2 ? 0 : 1;
         const Team team = job.world().split(color, -job.my_pe());
@@ -142,7 +140,7 @@ TEST_P(Mailboxes, TeamsOfDifferentSizes) {
 }
 
 TEST_P(Mailboxes, MisuseIsNamedAndHarmless) {
-    run_pes(GetParam(), [](Job& job) {
+    run([](Job& job) {
         const auto code_of = [](const std::function<void()>& call) {
             try {
                 call();
@@ -176,11 +174,11 @@ TEST_P(Mailboxes, MisuseIsNamedAndHarmless) {
 }
 
 TEST_P(Mailboxes, AnEndedPeerIsNamed) {
-    if (GetParam() == 1) GTEST_SKIP() << "no peer";
+    if (n_pes() == 1 || pes_are_processes) GTEST_SKIP() << "no peer";
     ThreadJobOptions options;
     options.finalize = false;
-    run_pes(
-        GetParam(),
+    run(
+
         [](Job& job) {
             Mailbox box(job, 8, 1);
             int value = 7;
@@ -202,7 +200,7 @@ TEST_P(Mailboxes, AnEndedPeerIsNamed) {
         options);
 }
 
-INSTANTIATE_TEST_SUITE_P(Pes, Mailboxes, ::testing::ValuesIn(pe_counts));
+INSTANTIATE_TEST_SUITE_P(Pes, Mailboxes, ::testing::ValuesIn(all_setups()), setup_name);
 
 }  // namespace
 }  // namespace atl::testing

@@ -1,7 +1,5 @@
 // send and recv: order, sizes, groups that could deadlock one by one, mismatches, and partners that end.
-#include "support/pe_threads.hpp"
-
-#include <gtest/gtest.h>
+#include "support/setups.hpp"
 
 #include <numeric>
 
@@ -14,10 +12,10 @@ std::vector<int> numbers(std::size_t count, int from) {
     return values;
 }
 
-class Messages : public ::testing::TestWithParam<int> {};
+class Messages : public WithPes {};
 
 TEST_P(Messages, AroundTheRingInOrder) {
-    run_pes(GetParam(), [](Job& job) {
+    run([](Job& job) {
         const int right = (job.my_pe() + 1) % job.n_pes();
         const int left = (job.my_pe() + job.n_pes() - 1) % job.n_pes();
         for (const std::size_t count : {0u, 1u, 12u, 1020u, 1021u, 5000u, 60'000u}) {
@@ -33,7 +31,7 @@ TEST_P(Messages, AroundTheRingInOrder) {
 }
 
 TEST_P(Messages, PairsOneWay) {
-    run_pes(GetParam(), [](Job& job) {
+    run([](Job& job) {
         const int partner = job.my_pe() ^ 1;
         if (partner >= job.n_pes()) return;
         for (int i = 0; i < 400; ++i) {
@@ -51,7 +49,7 @@ TEST_P(Messages, PairsOneWay) {
 }
 
 TEST_P(Messages, BothSendFirst) {
-    run_pes(GetParam(), [](Job& job) {
+    run([](Job& job) {
         const int n = job.n_pes();
         constexpr std::size_t count = 100'000;  // more than a channel holds
         const auto mine = numbers(count, job.my_pe());
@@ -67,7 +65,7 @@ TEST_P(Messages, BothSendFirst) {
 }
 
 TEST_P(Messages, DifferingSizesAreNamedAndTheStreamGoesOn) {
-    run_pes(GetParam(), [](Job& job) {
+    run([](Job& job) {
         const int n = job.n_pes();
         const int right = (job.my_pe() + 1) % n;
         const int left = (job.my_pe() + n - 1) % n;
@@ -97,7 +95,7 @@ TEST_P(Messages, DifferingSizesAreNamedAndTheStreamGoesOn) {
 }
 
 TEST_P(Messages, TeamsHaveChannelsOfTheirOwn) {
-    run_pes(GetParam(), [](Job& job) {
+    run([](Job& job) {
         for (int round = 0; round < 30; ++round) {
             const Team team = job.world().split(job.my_pe() % 2, -job.my_pe());
             const int n = team.n_pes();
@@ -119,7 +117,7 @@ TEST_P(Messages, TeamsHaveChannelsOfTheirOwn) {
 }
 
 TEST_P(Messages, MisuseIsNamed) {
-    run_pes(GetParam(), [](Job& job) {
+    run([](Job& job) {
         int value = 0;
         EXPECT_THROW(job.world().send_bytes(&value, 4, job.n_pes()), Error);
         EXPECT_THROW(job.world().recv_bytes(&value, 4, -1), Error);
@@ -127,7 +125,7 @@ TEST_P(Messages, MisuseIsNamed) {
     });
 }
 
-TEST_P(Messages, ATimeoutBeforeAnythingMovedLeavesTheStreamUsable) {
+TEST(MessagesAlone, ATimeoutBeforeAnythingMovedLeavesTheStreamUsable) {
     ThreadJobOptions options;
     options.wait_timeout_s = 0.01;
     run_pes(
@@ -159,11 +157,11 @@ TEST_P(Messages, ATimeoutBeforeAnythingMovedLeavesTheStreamUsable) {
 }
 
 TEST_P(Messages, AnEndedPartnerIsNamed) {
-    if (GetParam() == 1) GTEST_SKIP() << "no partner";
+    if (n_pes() == 1 || pes_are_processes) GTEST_SKIP() << "no partner";
     ThreadJobOptions options;
     options.finalize = false;
-    run_pes(
-        GetParam(),
+    run(
+
         [](Job& job) {
             int value = 3;
             if (job.my_pe() == 1) {
@@ -186,7 +184,7 @@ TEST_P(Messages, AnEndedPartnerIsNamed) {
         options);
 }
 
-INSTANTIATE_TEST_SUITE_P(Pes, Messages, ::testing::ValuesIn(pe_counts));
+INSTANTIATE_TEST_SUITE_P(Pes, Messages, ::testing::ValuesIn(all_setups()), setup_name);
 
 }  // namespace
 }  // namespace atl::testing

@@ -120,6 +120,20 @@ TEST_F(Board, NegativeValuesAreShownAsSuch) {
     EXPECT_NE(board.wait_text(0).find("found -1, waiting for == 0"), std::string::npos) << board.wait_text(0);
 }
 
+TEST_F(Board, WaitMarkMovesWithTheWaitOnly) {
+    EXPECT_FALSE(board.wait_mark(0));
+    wait(0, "barrier");
+    const auto mark = board.wait_mark(0);
+    ASSERT_TRUE(mark);
+    wait(0, "barrier");  // written again, as a PE does while it waits
+    EXPECT_EQ(board.wait_mark(0), mark);
+    board.entry(0).wait.found = 5;
+    EXPECT_NE(board.wait_mark(0), mark);
+    board.entry(0).wait.found = 0;
+    board.entry(0).wait.since_ns = 77;
+    EXPECT_NE(board.wait_mark(0), mark);
+}
+
 TEST_F(Board, TornWaitRecordIsNotShown) {
     board.set_state(0, PeState::running);
     wait(0, "barrier");
@@ -135,9 +149,8 @@ TEST_F(Board, ReaderNeverSeesHalfARecord) {
         WaitRecord& record = board.entry(0).wait;
         for (std::uint32_t i = 0; !stop.load(std::memory_order_relaxed); ++i) {
             record.sequence.store(2 * i + 1, std::memory_order_relaxed);
-            std::atomic_thread_fence(std::memory_order_release);
             for (int c = 0; c < 8; ++c)
-                __atomic_store_n(&record.operation[c], i & 1 ? 'a' : 'b', __ATOMIC_RELAXED);
+                __atomic_store_n(&record.operation[c], i & 1 ? 'a' : 'b', __ATOMIC_RELEASE);
             record.sequence.store(2 * i + 2, std::memory_order_release);
         }
     });

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -148,6 +149,20 @@ TEST(UniqueId, NamesDifferentNumbersOfPes) {
         expect_named(outcome, {"PE 1 of 3", "PE 0 was told that there are 2"});
 }
 
+TEST(UniqueId, SaysThatDescriptorsRanOut) {
+    const std::string id = get_unique_id();
+    constexpr int many = 32;
+    const auto outcomes = run_forked(many, [&](int pe) {
+        if (pe == 0) {
+            const rlimit few{20, 20};
+            ::setrlimit(RLIMIT_NOFILE, &few);
+        }
+        return exercise(*create_unique_id(quick(), id, pe, many));
+    });
+    for (const Outcome& outcome : outcomes)
+        expect_named(outcome, {"descriptor for each of the 32 PEs", "ulimit -n"});
+}
+
 TEST(UniqueId, TwoPe0s) {
     const std::string id = get_unique_id();
     const auto first = create_unique_id(quick(), id, 0, 2);
@@ -234,6 +249,15 @@ int free_port() {
     return ntohs(address.sin_port);
 }
 
+/// PE 0 can listen there, plainly; for others nobody does.
+bool is_free(int port, int pe) {
+    if (pe == 0) return static_cast<bool>(bind_plainly(port));
+    const common::Fd fd(::socket(AF_INET, SOCK_STREAM, 0));
+    const sockaddr_in address = loopback(port);
+    return ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
+           errno == ECONNREFUSED;
+}
+
 void set_torchrun(int pe, int n_pes, int port) {
     ::setenv("RANK", std::to_string(pe).c_str(), 1);
     ::setenv("WORLD_SIZE", std::to_string(n_pes).c_str(), 1);
@@ -249,10 +273,9 @@ TEST(Tcp, ConnectsAndLeavesThePortFree) {
             [&](int pe) {
                 set_torchrun(pe, 3, port);
                 const auto bootstrap = choose({}, quick());
-                // Whoever has left init finds the port free: for PE 0's torch to listen, for the others not
-                // to meet us.
-                const common::Fd bound = bind_plainly(port);
-                const std::string free = bound || pe != 0 ? "free " : "taken ";
+                // Whoever has left init finds nobody there: PE 0's torch may listen, the others' do not meet
+                // us.
+                const std::string free = is_free(port, pe) ? "free " : "taken ";
                 bootstrap->fence();
                 return free + std::string(bootstrap->name()) + " " + exercise(*bootstrap);
             },

@@ -27,7 +27,11 @@ struct Joined {
         segment = bootstrap->host_segment();
         segment.board.set_state(pe, common::PeState::running);
         monitor = bootstrap->monitor(segment.board);
-        bootstrap->fence();
+        // All are in before anybody dies. Not by a fence: PE 0 may be gone before it has told all that they
+        // are in.
+        segment.board.entry(pe).waits = 1;
+        for (int other = 0; other < n_pes; ++other)
+            while (segment.board.entry(other).waits.load() == 0) std::this_thread::yield();
     }
     void leave(bool finalized) {
         monitor.reset();

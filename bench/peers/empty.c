@@ -1,0 +1,2 @@
+/* What spawning alone costs, under either launcher. */
+int main(void) { return 0; }

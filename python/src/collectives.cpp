@@ -1,0 +1,332 @@
+// Collectives that move data: broadcast, collect, fcollect, alltoall, alltoalls, gather, scatter.
+#include "registry.hpp"
+#include "staging.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace atl::python {
+namespace {
+
+Spec broadcast_spec, collect_spec, fcollect_spec, alltoall_spec, alltoalls_spec, gather_spec, scatter_spec;
+
+void check_dtypes(const Spec& spec, const Pair& pair) {
+    if (!same_dtype(pair.dst, pair.src)) [[unlikely]]
+        fail_dtypes(spec, "dst", pair.dst, "src", pair.src);
+}
+
+[[noreturn, gnu::cold]] void fail_size(const Spec& spec, std::size_t dst, std::size_t needed,
+                                       const char* why) {
+    fail(ErrorCode::shape_mismatch, "%s(): dst has %zu elements, but %s are %zu.", spec.name, dst, why,
+         needed);
+}
+
+/// A new array of shape (n, *src.shape).
+Ref stacked(PyArrayObject* src, npy_intp n) {
+    npy_intp dims[NPY_MAXDIMS + 1];
+    dims[0] = n;
+    std::copy_n(PyArray_DIMS(src), PyArray_NDIM(src), dims + 1);
+    return new_array(src, PyArray_NDIM(src) + 1, dims);
+}
+
+/// (dst, src, root) or (src, root): a second argument that is no array is the root.
+struct Rooted {
+    Pair pair;
+    int root = 0;
+
+    Rooted(const Spec& spec, const Team& team, PyObject* first, PyObject* second, PyObject* root_object) {
+        if (second != nullptr && second != Py_None && !is_array(second) && PyIndex_Check(second)) {
+            root_object = second;
+            second = nullptr;
+        }
+        if (second == nullptr) {
+            pair.take_src(spec, first);
+        } else {
+            // A PE that is not the root may pass None for what counts on the root only.
+            if (given(first)) pair.dst = array_arg(spec, "dst", first);
+            if (given(second)) pair.take_src(spec, second);
+        }
+        if (given(root_object)) root = pe_within(spec, root_object, team.n_pes());
+    }
+};
+
+template <class Call> void run(const Spec& spec, PyArrayObject* dst, PyArrayObject* src, Call&& call) {
+    const SourceStage from(spec, "src", src);
+    TargetStage to(spec, "dst", dst);
+    {
+        ReleaseGil released(std::max(from.bytes(), to.bytes()) >= release_gil_bytes);
+        call(to, from);
+    }
+    to.finish();
+}
+
+PyObject* broadcast_body(const Arguments<4>& a) {
+    const Spec& spec = broadcast_spec;
+    const Team& team = team_of(spec, a[3]);
+    Rooted r(spec, team, a[0], a[1], a[2]);
+    Ref made;
+    if (r.pair.src == nullptr) fail_not_array(spec, "src", nullptr);
+    if (r.pair.dst == nullptr) {
+        made = new_array(r.pair.src, PyArray_NDIM(r.pair.src), PyArray_DIMS(r.pair.src));
+        r.pair.dst = made.array();
+    }
+    check_dtypes(spec, r.pair);
+    if (!same_shape(r.pair.dst, r.pair.src)) fail_shapes(spec, "dst", r.pair.dst, "src", r.pair.src);
+    run(spec, r.pair.dst, r.pair.src, [&](TargetStage& to, const SourceStage& from) {
+        team.broadcast_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
+    });
+    return r.pair.result(std::move(made));
+}
+
+PyObject* fcollect_body(const Arguments<3>& a) {
+    const Spec& spec = fcollect_spec;
+    const Team& team = team_of(spec, a[2]);
+    Pair pair = pair_of(spec, a[0], a[1]);
+    Ref made;
+    if (pair.dst == nullptr) {
+        made = stacked(pair.src, team.n_pes());
+        pair.dst = made.array();
+    }
+    check_dtypes(spec, pair);
+    const std::size_t needed = size_of(pair.src) * static_cast<std::size_t>(team.n_pes());
+    if (size_of(pair.dst) != needed) fail_size(spec, size_of(pair.dst), needed, "n_pes times src's elements");
+    run(spec, pair.dst, pair.src, [&](TargetStage& to, const SourceStage& from) {
+        team.fcollect_bytes(to.data(), to.bytes(), from.data(), from.bytes());
+    });
+    return pair.result(std::move(made));
+}
+
+/// Elements that all PEs together contribute; collective.
+std::size_t total_of(const Team& team, std::size_t mine) {
+    auto count = static_cast<std::int64_t>(mine);
+    std::int64_t total = 0;
+    team.reduce_erased(&total, &count, 1, DType::int64, ReduceOp::sum);
+    return static_cast<std::size_t>(total);
+}
+
+PyObject* collect_body(const Arguments<3>& a) {
+    const Spec& spec = collect_spec;
+    const Team& team = team_of(spec, a[2]);
+    Pair pair = pair_of(spec, a[0], a[1]);
+    const std::size_t item = item_bytes(pair.src);
+    if (pair.dst != nullptr) {
+        check_dtypes(spec, pair);
+        std::size_t bytes = 0;
+        run(spec, pair.dst, pair.src, [&](TargetStage& to, const SourceStage& from) {
+            bytes = team.collect_bytes(to.data(), to.bytes(), from.data(), from.bytes());
+        });
+        return PyLong_FromSize_t(bytes / item);
+    }
+    npy_intp dims[NPY_MAXDIMS];
+    const int nd = std::max(PyArray_NDIM(pair.src), 1);
+    dims[0] = 0;
+    std::copy_n(PyArray_DIMS(pair.src), PyArray_NDIM(pair.src), dims);
+    std::size_t row = 1;
+    for (int i = 1; i < nd; ++i) row *= static_cast<std::size_t>(dims[i]);
+    const std::size_t total = total_of(team, size_of(pair.src));
+    dims[0] = static_cast<npy_intp>(row ? total / row : 0);
+    Ref made = new_array(pair.src, nd, dims);
+    run(spec, made.array(), pair.src, [&](TargetStage& to, const SourceStage& from) {
+        team.collect_bytes(to.data(), total * item, from.data(), from.bytes());
+    });
+    return made.release();
+}
+
+PyObject* alltoall_body(const Arguments<3>& a) {
+    const Spec& spec = alltoall_spec;
+    const Team& team = team_of(spec, a[2]);
+    Pair pair = pair_of(spec, a[0], a[1]);
+    const auto n = static_cast<std::size_t>(team.n_pes());
+    Ref made;
+    if (pair.dst == nullptr) {
+        made = new_array(pair.src, PyArray_NDIM(pair.src), PyArray_DIMS(pair.src));
+        pair.dst = made.array();
+    }
+    check_dtypes(spec, pair);
+    if (size_of(pair.src) % n != 0)
+        fail(ErrorCode::shape_mismatch,
+             "alltoall(): src has %zu elements, which do not divide into n_pes = %zu equal blocks.",
+             size_of(pair.src), n);
+    if (size_of(pair.dst) != size_of(pair.src))
+        fail_size(spec, size_of(pair.dst), size_of(pair.src), "those of src");
+    run(spec, pair.dst, pair.src, [&](TargetStage& to, const SourceStage& from) {
+        team.alltoall_bytes(to.data(), to.bytes(), from.data(), from.bytes());
+    });
+    return pair.result(std::move(made));
+}
+
+/// (dst, src, dst_stride, src_stride, nelems, team): strides in elements of contiguous arrays.
+PyObject* alltoalls_body(const Arguments<6>& a) {
+    const Spec& spec = alltoalls_spec;
+    const Team& team = team_of(spec, a[5]);
+    Pair pair;
+    pair.dst = array_arg(spec, "dst", a[0]);
+    pair.src = array_arg(spec, "src", a[1]);
+    check_dtypes(spec, pair);
+    check_writeable(spec, "dst", pair.dst);
+    check_readable(spec, "src", pair.src);
+    const Py_ssize_t to = integer(spec, "dst_stride", a[2]);
+    const Py_ssize_t from = integer(spec, "src_stride", a[3]);
+    const Py_ssize_t count = integer(spec, "nelems", a[4]);
+    if (to < 1 || from < 1 || count < 0)
+        fail(ErrorCode::invalid_argument,
+             "alltoalls(): strides must be at least 1 and nelems at least 0 (%zd, %zd, %zd).", to, from,
+             count);
+    if (!c_contiguous(pair.dst) || !c_contiguous(pair.src))
+        fail(ErrorCode::invalid_argument,
+             "alltoalls(): dst and src must be contiguous; for other views use alltoall.");
+    const auto check_reach = [&](const char* which, PyArrayObject* array, Py_ssize_t stride) {
+        const auto blocks = static_cast<Py_ssize_t>(team.n_pes());
+        const auto size = static_cast<Py_ssize_t>(size_of(array));
+        if (count > 0 && (count > size || stride > size || (blocks * count - 1) * stride >= size))
+            fail(ErrorCode::shape_mismatch,
+                 "alltoalls(): %zd elements %zd apart reach past the %zd elements of %s.", blocks * count,
+                 stride, size, which);
+    };
+    check_reach("dst", pair.dst, to);
+    check_reach("src", pair.src, from);
+    team.alltoalls_bytes(PyArray_DATA(pair.dst), PyArray_DATA(pair.src), to, from,
+                         static_cast<std::size_t>(count), item_bytes(pair.src));
+    return none();
+}
+
+PyObject* gather_body(const Arguments<4>& a) {
+    const Spec& spec = gather_spec;
+    const Team& team = team_of(spec, a[3]);
+    Rooted r(spec, team, a[0], a[1], a[2]);
+    if (r.pair.src == nullptr) fail_not_array(spec, "src", nullptr);
+    if (team.my_pe() != r.root) {
+        const SourceStage from(spec, "src", r.pair.src);
+        {
+            ReleaseGil released(from.bytes() >= release_gil_bytes);
+            team.gather_bytes(nullptr, 0, from.data(), from.bytes(), r.root);
+        }
+        return none();
+    }
+    Ref made;
+    if (r.pair.dst == nullptr) {
+        made = stacked(r.pair.src, team.n_pes());
+        r.pair.dst = made.array();
+    }
+    check_dtypes(spec, r.pair);
+    const std::size_t needed = size_of(r.pair.src) * static_cast<std::size_t>(team.n_pes());
+    if (size_of(r.pair.dst) != needed)
+        fail_size(spec, size_of(r.pair.dst), needed, "n_pes times src's elements");
+    run(spec, r.pair.dst, r.pair.src, [&](TargetStage& to, const SourceStage& from) {
+        team.gather_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
+    });
+    return r.pair.result(std::move(made));
+}
+
+PyObject* scatter_body(const Arguments<4>& a) {
+    const Spec& spec = scatter_spec;
+    const Team& team = team_of(spec, a[3]);
+    Rooted r(spec, team, a[0], a[1], a[2]);
+    const npy_intp n = team.n_pes();
+    Ref made;
+    if (r.pair.dst == nullptr) {
+        if (r.pair.src == nullptr) fail_not_array(spec, "dst", nullptr);
+        if (PyArray_NDIM(r.pair.src) == 0 || PyArray_DIMS(r.pair.src)[0] != n)
+            fail(ErrorCode::shape_mismatch,
+                 "scatter(): the first axis of src must have length n_pes = %zd, a row for each PE, on every "
+                 "PE (its contents count on the root only); or pass dst.",
+                 n);
+        made = new_array(r.pair.src, PyArray_NDIM(r.pair.src) - 1, PyArray_DIMS(r.pair.src) + 1);
+        r.pair.dst = made.array();
+    }
+    if (team.my_pe() != r.root) {
+        TargetStage to(spec, "dst", r.pair.dst);
+        {
+            ReleaseGil released(to.bytes() >= release_gil_bytes);
+            team.scatter_bytes(to.data(), to.bytes(), nullptr, 0, r.root);
+        }
+        to.finish();
+    } else {
+        if (r.pair.src == nullptr) fail_not_array(spec, "src", nullptr);
+        check_dtypes(spec, r.pair);
+        const std::size_t needed = size_of(r.pair.dst) * static_cast<std::size_t>(n);
+        if (size_of(r.pair.src) != needed)
+            fail(ErrorCode::shape_mismatch, "scatter(): src has %zu elements, but n_pes times dst's are %zu.",
+                 size_of(r.pair.src), needed);
+        run(spec, r.pair.dst, r.pair.src, [&](TargetStage& to, const SourceStage& from) {
+            team.scatter_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
+        });
+    }
+    return r.pair.result(std::move(made));
+}
+
+#define ATOLL_PAIR(returns)                                                           \
+    "(dst: Array, src: Array | None = None, *, team: Team | None = None) -> " returns \
+    "\n"                                                                              \
+    "(dst: Array, src: Array, *, team: Team | None = None) -> None\n"                 \
+    "(src: Array | Value, *, team: Team | None = None) -> Array"
+
+#define ATOLL_TAIL                                                                                           \
+    "\n\nArrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all " \
+    "PEs),\n"                                                                                                \
+    "with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes\n" \
+    "no puts. Raises ShapeMismatch, DtypeMismatch, PeError, CollectiveMismatch, PeDied, UseAfterFree.\n"     \
+    "Source: OpenSHMEM 1.6, section 9.11"
+
+const Function functions[] = {
+    {"broadcast", entry<4, broadcast_spec, broadcast_body>, &broadcast_spec,
+     "(dst: Array, src: Any = None, root: int = 0, *, team: Team | None = None) -> Array | None\n"
+     "(dst: Array, src: Array, root: int = 0, *, team: Team | None = None) -> None\n"
+     "(src: Array, root: int = 0, *, team: Team | None = None) -> Array\n"
+     "(src: Value, root: int = 0, *, team: Team | None = None) -> Any",
+     "Give every PE the root's src.\n\n"
+     "broadcast(dst, src, root) writes it into dst, on the root too; broadcast(src, root) returns it as a "
+     "new\n"
+     "ordinary array. src has dst's shape and dtype on every PE; its contents count on the root "
+     "only." ATOLL_TAIL " (shmem_broadcast)."},
+    {"fcollect", entry<3, fcollect_spec, fcollect_body>, &fcollect_spec, ATOLL_PAIR("Array | None"),
+     "Give every PE the src of all PEs, in PE order; src has one size on all.\n\n"
+     "fcollect(dst, src) fills dst, which has n_pes times src's elements; fcollect(src) returns a new "
+     "ordinary\n"
+     "array of shape (n_pes, *src.shape)." ATOLL_TAIL " (shmem_fcollect)."},
+    {"collect", entry<3, collect_spec, collect_body>, &collect_spec,
+     "(dst: Array, src: Array | None = None, *, team: Team | None = None) -> Array | int\n"
+     "(dst: Array, src: Array, *, team: Team | None = None) -> int\n"
+     "(src: Array | Value, *, team: Team | None = None) -> Array",
+     "Give every PE the src of all PEs, one after the other in PE order; sizes may differ, also be 0.\n\n"
+     "collect(dst, src) fills the start of dst and returns how many elements arrived; collect(src) returns "
+     "a\n"
+     "new ordinary array, joined along the first axis (whose length alone may differ)." ATOLL_TAIL
+     " (shmem_collect)."},
+    {"alltoall", entry<3, alltoall_spec, alltoall_body>, &alltoall_spec, ATOLL_PAIR("Array | None"),
+     "Exchange blocks: block j of this PE's src becomes block my_pe of PE j's dst.\n\n"
+     "src, in C order, is n_pes equal blocks, such as an array of shape (n_pes, k). alltoall(dst, src) fills "
+     "dst, of\n"
+     "as many elements; alltoall(src) returns a new ordinary array of src's shape." ATOLL_TAIL
+     " (shmem_alltoall)."},
+    {"alltoalls", entry<6, alltoalls_spec, alltoalls_body>, &alltoalls_spec,
+     "(dst: Array, src: Array, dst_stride: int, src_stride: int, nelems: int, *, team: Team | None = None) "
+     "-> None",
+     "alltoall of nelems elements a block, strided: element i of block j stands at (j * nelems + i) * "
+     "stride.\n\n"
+     "dst and src are contiguous; strides count elements, at least 1." ATOLL_TAIL " (shmem_alltoalls)."},
+    {"gather", entry<4, gather_spec, gather_body>, &gather_spec,
+     "(dst: Any, src: Any = None, root: int = 0, *, team: Team | None = None) -> Array | None\n"
+     "(dst: Array | None, src: Array, root: int = 0, *, team: Team | None = None) -> Array | None\n"
+     "(src: Array | Value, root: int = 0, *, team: Team | None = None) -> Array | None",
+     "Give the root the src of all PEs, in PE order; src has one size on all.\n\n"
+     "gather(dst, src, root) fills the root's dst, which has n_pes times src's elements (elsewhere dst is "
+     "not looked\n"
+     "at and may be None); gather(src, root) returns on the root a new ordinary array of shape\n"
+     "(n_pes, *src.shape), elsewhere None." ATOLL_TAIL "."},
+    {"scatter", entry<4, scatter_spec, scatter_body>, &scatter_spec,
+     "(dst: Array, src: Any = None, root: int = 0, *, team: Team | None = None) -> Array | None\n"
+     "(dst: Array, src: Array | None, root: int = 0, *, team: Team | None = None) -> None\n"
+     "(src: Array, root: int = 0, *, team: Team | None = None) -> Array",
+     "Give every PE its own block of the root's src.\n\n"
+     "scatter(dst, src, root) fills dst; src, of n_pes times dst's elements, counts on the root only.\n"
+     "scatter(src, root) takes src of shape (n_pes, ...) on every PE and returns row my_pe of the root's, as "
+     "a new\n"
+     "ordinary array." ATOLL_TAIL "."},
+};
+
+}  // namespace
+
+void register_collectives(PyObject* module) { register_functions(module, functions); }
+
+}  // namespace atl::python

@@ -1,0 +1,81 @@
+// atoll.Lock.
+#include "atoll/lock.hpp"
+
+#include "block.hpp"
+#include "registry.hpp"
+
+namespace atl::python {
+namespace {
+
+/// The lock's word is a block of symmetric memory like an array's; garbage collection drops it the same way.
+struct PyLock {
+    Ref owner;
+
+    Block& block() const { return *reinterpret_cast<Block*>(owner.get()); }
+    std::int64_t* word(const char* function) const {
+        current(function);
+        if (block().freed || block().epoch != g.epoch)
+            fail(ErrorCode::use_after_free, "%s(): this lock was freed, or its job finalized; make another.",
+                 function);
+        return reinterpret_cast<std::int64_t*>(block().address);
+    }
+};
+
+void construct(PyLock* self) {
+    Job& job = current("Lock");
+    const Allocation allocation = job.allocate(sizeof(std::int64_t));
+    Ref owner = make_block(allocation, sizeof(std::int64_t));
+    *static_cast<std::int64_t*>(allocation.address) = 0;
+    job.world().sync();
+    new (self) PyLock{std::move(owner)};
+}
+
+bool acquire(PyLock& lock, bool blocking, nb::object timeout) {
+    static const Spec spec{"Lock.acquire"};
+    std::int64_t* word = lock.word("Lock.acquire");
+    if (!blocking) return test_lock(*g.job, word);
+    set_lock(*g.job, word, timeout_of(spec, timeout.ptr()));
+    return true;
+}
+
+void release(PyLock& lock) { clear_lock(*g.job, lock.word("Lock.release")); }
+
+void free_lock(PyLock& lock) {
+    g.job->free(lock.word("Lock.free"));
+    lock.block().freed = true;
+}
+
+}  // namespace
+
+void register_lock(nb::module_& module) {
+    nb::class_<PyLock> lock(module, "Lock", R"(Mutual exclusion among all PEs, first come first served.
+
+    lock = atoll.Lock()          # collective over all PEs
+    with lock:                   # one PE at a time
+        ...
+
+Not recursive. Making and free() are collective; a lock that is only dropped is reclaimed later, as arrays are.
+Source: OpenSHMEM 1.6, section 9.13 (shmem_set_lock, shmem_test_lock, shmem_clear_lock).)");
+    lock.def("__init__", &construct, nb::sig("def __init__(self) -> None"));
+    lock.def("acquire", &acquire, nb::arg("blocking") = true, nb::arg("timeout") = nb::none(),
+             nb::sig("def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool"),
+             "Take the lock; True once this PE holds it. With blocking=False return False at once where "
+             "another holds it.\n\n"
+             "timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. Raises Timeout, PeDied.");
+    lock.def("release", &release,
+             "Give the lock back, after completing this PE's puts on the default context.\n\n"
+             "Raises InvalidArgument where this PE does not hold it.");
+    lock.def("free", &free_lock, "Free the lock's memory. Collective over all PEs.");
+    lock.def(
+        "__enter__",
+        [](nb::object self) {
+            acquire(nb::cast<PyLock&>(self), true, nb::none());
+            return self;
+        },
+        nb::sig("def __enter__(self) -> Lock"));
+    lock.def(
+        "__exit__", [](PyLock& self, nb::args) { release(self); },
+        nb::sig("def __exit__(self, *args: object) -> None"));
+}
+
+}  // namespace atl::python

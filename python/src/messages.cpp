@@ -1,0 +1,143 @@
+// send and recv, alone or several at once in a group.
+#include "registry.hpp"
+#include "staging.hpp"
+
+#include <deque>
+#include <memory>
+
+namespace atl::python {
+namespace {
+
+Spec send_spec, recv_spec;
+
+/// atoll.group(): collects sends and receives, and runs them at the end of the `with` statement.
+struct Group {
+    Team team;
+    std::uint64_t epoch = 0;
+    std::unique_ptr<MessageGroup> messages;
+    std::deque<SourceStage> sources;
+    std::deque<TargetStage> targets;
+    std::deque<Ref> held;
+};
+
+/// The group that this thread is in. `with` statements nest, but groups do not.
+thread_local Group* open_group = nullptr;
+
+Group* group_for(const Spec& spec, const Team& team) {
+    if (open_group != nullptr && !(open_group->team == team))
+        fail(ErrorCode::invalid_argument,
+             "%s(): this atoll.group() is of another team; open one with atoll.group(team).", spec.name);
+    return open_group;
+}
+
+PyObject* send_body(const Arguments<3>& a) {
+    const Team& team = team_of(send_spec, a[2]);
+    const int pe = pe_within(send_spec, a[1], team.n_pes());
+    SourceStage src(send_spec, "src", array_arg(send_spec, "src", a[0]));
+    if (Group* group = group_for(send_spec, team)) {
+        group->messages->send_bytes(src.data(), src.bytes(), pe);
+        group->held.push_back(Ref::borrow(a[0]));
+        group->sources.push_back(std::move(src));
+        return none();
+    }
+    {
+        ReleaseGil released(src.bytes() >= release_gil_bytes);
+        team.send_bytes(src.data(), src.bytes(), pe);
+    }
+    return none();
+}
+
+PyObject* recv_body(const Arguments<3>& a) {
+    const Team& team = team_of(recv_spec, a[2]);
+    const int pe = pe_within(recv_spec, a[1], team.n_pes());
+    TargetStage dst(recv_spec, "dst", array_arg(recv_spec, "dst", a[0]));
+    if (Group* group = group_for(recv_spec, team)) {
+        group->messages->recv_bytes(dst.data(), dst.bytes(), pe);
+        group->held.push_back(Ref::borrow(a[0]));
+        group->targets.push_back(std::move(dst));
+        return none();
+    }
+    {
+        ReleaseGil released(dst.bytes() >= release_gil_bytes);
+        team.recv_bytes(dst.data(), dst.bytes(), pe);
+    }
+    dst.finish();
+    return none();
+}
+
+void clear(Group& group) {
+    group.messages.reset();
+    group.sources.clear();
+    group.targets.clear();
+    group.held.clear();
+}
+
+nb::object enter(nb::object self) {
+    Group& group = nb::cast<Group&>(self);
+    current("group");
+    if (group.epoch != g.epoch)
+        fail(ErrorCode::use_after_free, "This atoll.group() belongs to a job that was finalized.");
+    if (open_group != nullptr)
+        fail(ErrorCode::invalid_argument, "atoll.group() does not nest; end the open one first.");
+    clear(group);
+    group.messages = std::make_unique<MessageGroup>(group.team);
+    open_group = &group;
+    return self;
+}
+
+void leave(Group& group, nb::args args) {
+    open_group = nullptr;
+    if (args[0].is_none()) {
+        group.messages->run();
+        for (TargetStage& target : group.targets) target.finish();
+    }
+    clear(group);
+}
+
+#define ATOLL_TAIL                                                                                           \
+    "\n\nMessages between a pair of PEs are matched in order, and sizes must be equal. Inside `with "        \
+    "atoll.group():`\n"                                                                                      \
+    "the call only notes what to do; all of the group's run together at its end, in any order, so that PEs " \
+    "may\n"                                                                                                  \
+    "send to each other. Other threads run meanwhile and Ctrl-C is answered.\n"                              \
+    "Raises ShapeMismatch, PeError, PeDied, Timeout, UseAfterFree. An addition to OpenSHMEM."
+
+const Function functions[] = {
+    {"send", entry<3, send_spec, send_body>, &send_spec,
+     "(src: Array, pe: int, *, team: Team | None = None) -> None",
+     "Send src to PE pe, which calls recv. Returns when src may be changed, which may be after the receiver "
+     "came.\n\n"
+     "src: any array." ATOLL_TAIL},
+    {"recv", entry<3, recv_spec, recv_body>, &recv_spec,
+     "(dst: Array, pe: int, *, team: Team | None = None) -> None",
+     "Receive into dst what PE pe sends; the data are there on return.\n\n"
+     "dst: any writeable array of the message's size." ATOLL_TAIL},
+};
+
+}  // namespace
+
+void register_messages(nb::module_& module) {
+    register_functions(module.ptr(), functions);
+    nb::class_<Group> group(
+        module, "group",
+        R"(Several send and recv calls at once: they run together at the end of the `with` statement.
+
+    with atoll.group():
+        atoll.send(x, right)
+        atoll.recv(y, left)
+
+Arrays must stay as they are until then. After an exception inside nothing is sent. One group a thread
+at a time, of one team. Called by the PEs that take part in its messages.)");
+    group.def(
+        "__init__",
+        [](Group* self, nb::object team) {
+            static const Spec spec{"group"};
+            const Team& of_team = team_of(spec, team.ptr());
+            new (self) Group{of_team, g.epoch, nullptr, {}, {}, {}};
+        },
+        nb::arg("team") = nb::none(), nb::sig("def __init__(self, team: Team | None = None) -> None"));
+    group.def("__enter__", &enter, nb::sig("def __enter__(self) -> group"));
+    group.def("__exit__", &leave, nb::sig("def __exit__(self, *args: object) -> None"));
+}
+
+}  // namespace atl::python

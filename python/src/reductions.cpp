@@ -1,0 +1,248 @@
+// Reductions and scans over the PEs of a team.
+#include "enums.hpp"
+#include "registry.hpp"
+#include "staging.hpp"
+
+#include <utility>
+
+namespace atl::python {
+namespace {
+
+template <ReduceOp O> Spec reduce_spec;
+template <bool Inclusive> Spec scan_spec;
+Spec any_spec, scatter_spec;
+
+[[noreturn, gnu::cold]] void fail_type(const Spec& spec, PyArrayObject* array, const char* takes) {
+    fail(ErrorCode::dtype_mismatch, "%s(): src has dtype %S; this takes %s.", spec.name,
+         reinterpret_cast<PyObject*>(PyArray_DESCR(array)), takes);
+}
+
+/// The element type, if the operator has a meaning for it.
+DType type_for(const Spec& spec, PyArrayObject* array, ReduceOp op) {
+    const DTypeRow& row = row_of(array);
+    const char kind = PyArray_DESCR(array)->kind;
+    if (op == ReduceOp::sum || op == ReduceOp::prod) {
+        if (!row.known || kind == 'b') [[unlikely]]
+            fail_type(
+                spec, array,
+                "integers, float32, float64, long double, complex64 and complex128 (for bool: and, or, xor)");
+    } else if (op == ReduceOp::min || op == ReduceOp::max) {
+        if (!row.known || kind == 'b' || kind == 'c') [[unlikely]]
+            fail_type(spec, array, "integers, float32, float64 and long double (for bool: and, or, xor)");
+    } else if (!row.known || kind == 'f' || kind == 'c') [[unlikely]] {
+        fail_type(spec, array, "integers and bool");
+    }
+    return row.type;
+}
+
+void check_pair(const Spec& spec, const Pair& pair) {
+    if (!same_dtype(pair.dst, pair.src)) [[unlikely]]
+        fail_dtypes(spec, "dst", pair.dst, "src", pair.src);
+    if (!same_shape(pair.dst, pair.src)) [[unlikely]]
+        fail_shapes(spec, "dst", pair.dst, "src", pair.src);
+}
+
+/// Runs `call(dst, src, count, type)` on contiguous memory; the result is dst, or a new array.
+template <class Call> PyObject* elementwise(const Spec& spec, Pair pair, ReduceOp op, Call&& call) {
+    const DType type = type_for(spec, pair.src, op);
+    Ref made;
+    if (pair.dst == nullptr) {
+        made = new_array(pair.src, PyArray_NDIM(pair.src), PyArray_DIMS(pair.src));
+        pair.dst = made.array();
+    } else {
+        check_pair(spec, pair);
+    }
+    const SourceStage src(spec, "src", pair.src);
+    TargetStage dst(spec, "dst", pair.dst);
+    {
+        ReleaseGil released(src.bytes() >= release_gil_bytes);
+        call(dst.data(), src.data(), src.size(), type);
+    }
+    dst.finish();
+    return pair.result(std::move(made));
+}
+
+template <ReduceOp O> PyObject* reduce_body(const Arguments<3>& a) {
+    const Spec& spec = reduce_spec<O>;
+    const Team& team = team_of(spec, a[2]);
+    return elementwise(spec, pair_of(spec, a[0], a[1]), O,
+                       [&](char* dst, const char* src, std::size_t n, DType type) {
+                           team.reduce_erased(dst, src, n, type, O);
+                       });
+}
+
+template <bool Inclusive> PyObject* scan_body(const Arguments<3>& a) {
+    const Spec& spec = scan_spec<Inclusive>;
+    const Team& team = team_of(spec, a[2]);
+    return elementwise(spec, pair_of(spec, a[0], a[1]), ReduceOp::sum,
+                       [&](char* dst, const char* src, std::size_t n, DType type) {
+                           team.scan_erased(dst, src, n, type, ReduceOp::sum, Inclusive);
+                       });
+}
+
+/// (dst, src, op, root) or (src, op, root): shifts the short form so that src, op, root stand where the long
+/// one has them.
+struct Operands {
+    PyObject* first;
+    PyObject* second;
+    PyObject* op;
+    PyObject* root;
+    Operands(PyObject* a, PyObject* b, PyObject* c, PyObject* d) : first(a), second(b), op(c), root(d) {
+        if (second == nullptr || is_array(second)) return;
+        // Keywords fill op and root by name; what stands in second was passed by position.
+        if (op != nullptr) root = op;
+        op = second;
+        second = nullptr;
+    }
+};
+
+PyObject* reduce_to(const Spec& spec, const Team& team, Pair pair, ReduceOp op, int root) {
+    const DType type = type_for(spec, pair.src, op);
+    const bool mine = team.my_pe() == root;
+    Ref made;
+    if (pair.dst != nullptr && mine) check_pair(spec, pair);
+    if (pair.dst == nullptr && mine) {
+        made = new_array(pair.src, PyArray_NDIM(pair.src), PyArray_DIMS(pair.src));
+        pair.dst = made.array();
+    }
+    const SourceStage src(spec, "src", pair.src);
+    if (!mine) {
+        ReleaseGil released(src.bytes() >= release_gil_bytes);
+        team.reduce_to_erased(nullptr, 0, src.data(), src.size(), type, op, root);
+    } else {
+        TargetStage dst(spec, "dst", pair.dst);
+        {
+            ReleaseGil released(src.bytes() >= release_gil_bytes);
+            team.reduce_to_erased(dst.data(), dst.size(), src.data(), src.size(), type, op, root);
+        }
+        dst.finish();
+    }
+    return pair.result(std::move(made));
+}
+
+PyObject* any_body(const Arguments<5>& a) {
+    const Team& team = team_of(any_spec, a[4]);
+    const Operands o(a[0], a[1], a[2], a[3]);
+    const ReduceOp op = reduce_op_of(any_spec, o.op);
+    Pair pair = pair_of(any_spec, o.first, o.second);
+    if (given(o.root))
+        return reduce_to(any_spec, team, std::move(pair), op, pe_within(any_spec, o.root, team.n_pes()));
+    return elementwise(any_spec, std::move(pair), op,
+                       [&](char* dst, const char* src, std::size_t n, DType type) {
+                           team.reduce_erased(dst, src, n, type, op);
+                       });
+}
+
+PyObject* scatter_body(const Arguments<4>& a) {
+    const Team& team = team_of(scatter_spec, a[3]);
+    const Operands o(a[0], a[1], a[2], nullptr);
+    const ReduceOp op = given(o.op) ? reduce_op_of(scatter_spec, o.op) : ReduceOp::sum;
+    Pair pair = pair_of(scatter_spec, o.first, o.second);
+    const DType type = type_for(scatter_spec, pair.src, op);
+    const npy_intp n = team.n_pes();
+    Ref made;
+    if (pair.dst == nullptr) {
+        if (PyArray_NDIM(pair.src) == 0 || PyArray_DIMS(pair.src)[0] != n)
+            fail(ErrorCode::shape_mismatch,
+                 "reduce_scatter(): the first axis of src must have length n_pes = %zd, a block for "
+                 "each PE; use src.reshape(%zd, -1), or pass dst.",
+                 n, n);
+        made = new_array(pair.src, PyArray_NDIM(pair.src) - 1, PyArray_DIMS(pair.src) + 1);
+        pair.dst = made.array();
+    }
+    if (!same_dtype(pair.dst, pair.src)) fail_dtypes(scatter_spec, "dst", pair.dst, "src", pair.src);
+    const SourceStage src(scatter_spec, "src", pair.src);
+    TargetStage dst(scatter_spec, "dst", pair.dst);
+    if (src.size() != dst.size() * static_cast<std::size_t>(n))
+        fail(ErrorCode::shape_mismatch,
+             "reduce_scatter(): src has %zu elements, but n_pes = %zd blocks of dst's %zu are %zu.",
+             src.size(), n, dst.size(), dst.size() * static_cast<std::size_t>(n));
+    {
+        ReleaseGil released(src.bytes() >= release_gil_bytes);
+        team.reduce_scatter_erased(dst.data(), dst.size(), src.data(), src.size(), type, op);
+    }
+    dst.finish();
+    return pair.result(std::move(made));
+}
+
+#define ATOLL_REDUCE_SIGNATURE                                                                      \
+    "(dst: Array | Value, src: Array | None = None, *, team: Team | None = None) -> Array | None\n" \
+    "(dst: Array, src: Array, *, team: Team | None = None) -> None\n"                               \
+    "(src: Array, *, team: Team | None = None) -> Array\n"                                          \
+    "(src: Value, *, team: Team | None = None) -> Any"
+
+#define ATOLL_REDUCE_DOC(what, types)                                                                        \
+    what "\n\n"                                                                                              \
+         "With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary "      \
+         "array, for\n"                                                                                      \
+         "one number as a number.\n\n"                                                                       \
+         "src:  an array of " types                                                                          \
+         "; any strides,\n"                                                                                  \
+         "      symmetric (faster) or not; equal shape and dtype on all PEs.\n"                              \
+         "dst:  like src; it may be src itself.\n"                                                           \
+         "team: the PEs that take part; None: all.\n\n"                                                      \
+         "Collective over the team. Element by element, in PE order, so that all PEs and all runs get the\n" \
+         "same bits. On return dst is complete here and src may be changed; completes no puts.\n\n"          \
+         "Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.\n"                  \
+         "Source: OpenSHMEM 1.6, section 9.11 (reductions)."
+
+template <ReduceOp O> constexpr Function reduction(const char* name, const char* doc) {
+    return {name, entry<3, reduce_spec<O>, reduce_body<O>>, &reduce_spec<O>, ATOLL_REDUCE_SIGNATURE, doc};
+}
+
+#define ATOLL_SUM_TYPES "integers, float32, float64, long double or complex"
+#define ATOLL_ORDERED_TYPES "integers, float32, float64 or long double"
+
+const Function functions[] = {
+    reduction<ReduceOp::sum>("sum_reduce", ATOLL_REDUCE_DOC("Sum over PEs, on every PE.", ATOLL_SUM_TYPES)),
+    reduction<ReduceOp::prod>("prod_reduce",
+                              ATOLL_REDUCE_DOC("Product over PEs, on every PE.", ATOLL_SUM_TYPES)),
+    reduction<ReduceOp::min>("min_reduce",
+                             ATOLL_REDUCE_DOC("Minimum over PEs, on every PE.", ATOLL_ORDERED_TYPES)),
+    reduction<ReduceOp::max>("max_reduce",
+                             ATOLL_REDUCE_DOC("Maximum over PEs, on every PE.", ATOLL_ORDERED_TYPES)),
+    reduction<ReduceOp::bit_and>(
+        "and_reduce",
+        ATOLL_REDUCE_DOC("Bitwise (bool: logical) and over PEs, on every PE.", "integers or bool")),
+    reduction<ReduceOp::bit_or>(
+        "or_reduce",
+        ATOLL_REDUCE_DOC("Bitwise (bool: logical) or over PEs, on every PE.", "integers or bool")),
+    reduction<ReduceOp::bit_xor>(
+        "xor_reduce",
+        ATOLL_REDUCE_DOC("Bitwise (bool: logical) exclusive or over PEs, on every PE.", "integers or bool")),
+    {"reduce", entry<5, any_spec, any_body>, &any_spec,
+     "(dst: Array, src: Any = None, op: Any = None, root: int | None = None, *, team: Team | None = None) -> "
+     "Array | None\n"
+     "(dst: Array, src: Array, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> "
+     "None\n"
+     "(src: Array, op: ReduceName, *, team: Team | None = None) -> Array\n"
+     "(src: Array, op: ReduceName, root: int, *, team: Team | None = None) -> Array | None\n"
+     "(src: Value, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> Any",
+     R"(Reduce over PEs with an operator, on every PE or on one.
+
+reduce(dst, src, op, root=None) writes into dst; reduce(src, op, root=None) returns a new ordinary array.
+
+op:   "sum", "prod", "min", "max", "and", "or", "xor", or atoll.SUM and so on.
+root: the PE that gets the result; elsewhere dst is left alone and None is returned. None: every PE.
+Else as for sum_reduce. Raises also InvalidArgument (op) and PeError (root).)"},
+    {"reduce_scatter", entry<4, scatter_spec, scatter_body>, &scatter_spec,
+     "(dst: Array, src: Any = None, op: Any = 'sum', *, team: Team | None = None) -> Array | None\n"
+     "(dst: Array, src: Array, op: ReduceName = 'sum', *, team: Team | None = None) -> None\n"
+     "(src: Array, op: ReduceName = 'sum', *, team: Team | None = None) -> Array",
+     R"(Reduce over PEs, each PE getting its own block of the result.
+
+reduce_scatter(dst, src, op) writes block my_pe into dst, and src has n_pes times dst's elements;
+reduce_scatter(src, op) takes src of shape (n_pes, ...) and returns row my_pe of the reduction.
+
+op: "sum" (default), "prod", "min", "max", "and", "or", "xor". Else as for sum_reduce.)"},
+    {"sum_inscan", entry<3, scan_spec<true>, scan_body<true>>, &scan_spec<true>, ATOLL_REDUCE_SIGNATURE,
+     ATOLL_REDUCE_DOC("Sum over PEs 0 to my_pe, this PE included.", ATOLL_SUM_TYPES)},
+    {"sum_exscan", entry<3, scan_spec<false>, scan_body<false>>, &scan_spec<false>, ATOLL_REDUCE_SIGNATURE,
+     ATOLL_REDUCE_DOC("Sum over PEs 0 to my_pe - 1, this PE not included; 0 on the first.", ATOLL_SUM_TYPES)},
+};
+
+}  // namespace
+
+void register_reductions(PyObject* module) { register_functions(module, functions); }
+
+}  // namespace atl::python

@@ -1,0 +1,308 @@
+// How collectives are called: wrongly, one after the other without a pause, and from two threads on two
+// teams.
+#include <thread>
+
+#include "collective/table.hpp"
+#include "support.hpp"
+
+namespace atl::testing {
+namespace {
+
+/// Expects `call` to throw `code` with all of `texts` in the sentence.
+void expect_error(ErrorCode code, const std::vector<std::string>& texts, const std::function<void()>& call) {
+    try {
+        call();
+        ADD_FAILURE() << "nothing was thrown";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), code) << error.what();
+        for (const std::string& text : texts)
+            EXPECT_NE(std::string(error.what()).find(text), std::string::npos)
+                << error.what() << "\nlacks: " << text;
+    }
+}
+
+ThreadJobOptions options_with(common::CheckLevel check) {
+    ThreadJobOptions options;
+    options.check = check;
+    options.wait_timeout_s = 20;
+    return options;
+}
+
+/// Whoever called, the team works afterwards.
+void expect_works(const Team& team) {
+    const std::int64_t mine = team.my_pe() + 1;
+    std::int64_t sum = 0;
+    team.sum_reduce(std::span(&sum, 1), std::span(&mine, 1));
+    EXPECT_EQ(sum, std::int64_t{team.n_pes()} * (team.n_pes() + 1) / 2);
+}
+
+class Calls : public ::testing::TestWithParam<int> {};
+
+TEST_P(Calls, ArgumentsThatAllPassWronglyAreErrorsOnAll) {
+    for (const auto check : {common::CheckLevel::args, common::CheckLevel::all})
+        run_pes(
+            GetParam(),
+            [](Job& job) {
+                const Team& team = job.world();
+                const int n = job.n_pes();
+                std::vector<int> one(1), two(2);
+                const std::span<int> nothing;
+                for (const int root : {-1, n, 1 << 30}) {
+                    const std::string named = "PE " + std::to_string(root);
+                    const std::string range = std::to_string(n) + " PE";
+                    expect_error(ErrorCode::pe, {named, range},
+                                 [&] { team.broadcast(std::span(one), one, root); });
+                    expect_error(ErrorCode::pe, {named, range}, [&] { team.gather(nothing, one, root); });
+                    expect_error(ErrorCode::pe, {named, range},
+                                 [&] { team.scatter(std::span(one), nothing, root); });
+                    expect_error(ErrorCode::pe, {named, range},
+                                 [&] { team.reduce_to(nothing, one, ReduceOp::sum, root); });
+                }
+                expect_error(ErrorCode::shape_mismatch, {"4 bytes", "8"},
+                             [&] { team.broadcast(std::span(two), one, 0); });
+                const std::vector<int> wide(static_cast<std::size_t>(n) + 1);
+                const std::vector<char> uneven(static_cast<std::size_t>(n) + 1);
+                std::vector<char> target(uneven);
+                expect_error(ErrorCode::shape_mismatch, {"fcollect", "4 bytes", std::to_string(8 * n)},
+                             [&] { team.fcollect(std::span(one), two); });
+                if (n > 1) {
+                    expect_error(ErrorCode::shape_mismatch, {"divide", std::to_string(n)},
+                                 [&] { team.alltoall(std::span(target), uneven); });
+                }
+                expect_error(ErrorCode::shape_mismatch, {"elements"},
+                             [&] { team.sum_reduce(std::span(one), two); });
+                expect_error(ErrorCode::shape_mismatch, {"reduce_scatter", "elements"},
+                             [&] { team.reduce_scatter(std::span(one), wide, ReduceOp::sum); });
+                expect_error(ErrorCode::invalid_argument, {"tride"},
+                             [&] { team.alltoalls(one.data(), two.data(), 0, 1, 1); });
+                expect_works(team);
+            },
+            options_with(check));
+}
+
+TEST_P(Calls, OperatorsThatATypeDoesNotHave) {
+    run_pes(
+        GetParam(),
+        [](Job& job) {
+            const Team& team = job.world();
+            char from[16] = {}, to[16] = {};
+            const auto refused = [&](DType type, ReduceOp op, const std::vector<std::string>& texts) {
+                expect_error(ErrorCode::dtype_mismatch, texts,
+                             [&] { team.reduce_erased(to, from, 1, type, op); });
+            };
+            refused(DType::boolean, ReduceOp::sum, {"sum", "bool", "int8", "complex128"});
+            refused(DType::float64, ReduceOp::bit_xor, {"xor", "float64", "uint64", "bool"});
+            refused(DType::complex64, ReduceOp::max, {"max", "complex64", "float32"});
+            expect_works(team);
+        },
+        options_with(common::CheckLevel::all));
+}
+
+TEST_P(Calls, DifferingCallsAreNamedOnEveryPe) {
+    if (GetParam() == 1) GTEST_SKIP() << "one PE cannot differ from itself";
+    run_pes(
+        GetParam(),
+        [](Job& job) {
+            const Team& team = job.world();
+            const bool odd = job.my_pe() == 1;
+            std::vector<double> a(64), b(64);
+            const auto dst = std::span(a);
+            const auto both = [&](const std::vector<std::string>& texts, const std::function<void()>& call) {
+                std::vector<std::string> all = {"PE 0", "PE 1"};
+                all.insert(all.end(), texts.begin(), texts.end());
+                expect_error(ErrorCode::collective_mismatch, all, call);
+            };
+            both({"broadcast", "8", "16"},
+                 [&] { team.broadcast(dst.first(odd ? 1 : 2), std::span(b).first(odd ? 1 : 2), 0); });
+            both({"root"}, [&] { team.broadcast(dst, b, odd ? 1 : 0); });
+            both({"reduce"}, [&] { team.reduce(dst, b, odd ? ReduceOp::max : ReduceOp::sum); });
+            both({"reduce", "broadcast"}, [&] {
+                if (odd)
+                    team.sum_reduce(dst, b);
+                else
+                    team.broadcast(dst, b, 0);
+            });
+            both({"inscan", "exscan"}, [&] {
+                if (odd)
+                    team.sum_inscan(dst, b);
+                else
+                    team.sum_exscan(dst, b);
+            });
+            both({"gather"},
+                 [&] { team.gather(dst.first(job.my_pe() == 0 ? 1 : 0), std::span(b).first(1), 0); });
+            expect_works(team);
+        },
+        options_with(common::CheckLevel::all));
+}
+
+TEST_P(Calls, CollectIntoTooLittleIsAnErrorThatLeavesNobodyWaiting) {
+    run_pes(
+        GetParam(),
+        [](Job& job) {
+            const Team& team = job.world();
+            for (const std::size_t count : {std::size_t{1}, std::size_t{100000}}) {
+                std::vector<int> mine(count, job.my_pe()),
+                    all(count * static_cast<std::size_t>(job.n_pes()) - (job.my_pe() == 0));
+                if (job.my_pe() == 0)
+                    expect_error(ErrorCode::shape_mismatch, {"collect", "bytes"},
+                                 [&] { team.collect(std::span(all), mine); });
+                else
+                    EXPECT_EQ(team.collect(std::span(all), mine), all.size());
+            }
+            expect_works(team);
+        },
+        options_with(common::CheckLevel::args));
+}
+
+/// Many collectives of all kinds and sizes without a sync between them: who runs ahead must not harm who lags
+/// behind.
+TEST_P(Calls, OneAfterTheOther) {
+    run_pes(
+        GetParam(),
+        [](Job& job) {
+            const auto n = static_cast<std::size_t>(job.n_pes());
+            const std::size_t most = 20000;
+            SymmetricArray<std::uint32_t> heap_src(job, most * n), heap_dst(job, most * n);
+            std::vector<std::uint32_t> own_src(most * n), own_dst(most * n);
+            const Team& team = job.world();
+            unsigned random = 12345;
+            for (int round = 0; round < 400; ++round) {
+                random = random * 1664525u + 1013904223u;
+                const std::size_t sizes[] = {1, 2, 12, 13, 100, 1000, 4097, round % 20 == 0 ? most : 3};
+                const std::size_t count = sizes[random >> 29];
+                const int root = static_cast<int>((random >> 8) % n);
+                // Which memory a PE passes differs between PEs, and from round to round.
+                const auto all_src =
+                    (random >> (10 + job.my_pe() % 8)) & 1 ? heap_src.span() : std::span(own_src);
+                const auto all_dst =
+                    (random >> (18 + job.my_pe() % 8)) & 1 ? heap_dst.span() : std::span(own_dst);
+                const auto src = all_src.first(count), dst = all_dst.first(count);
+                const auto at = [&](int pe, std::size_t i) { return value<std::uint32_t>(pe, i, round); };
+                for (std::size_t i = 0; i < count * n; ++i) all_src[i] = at(job.my_pe(), i);
+                const auto sum = [&](std::size_t i, int last) {
+                    std::uint32_t result = 0;
+                    for (int pe = 0; pe <= last; ++pe) result += at(pe, i);
+                    return result;
+                };
+                bool right = true;
+                switch ((random >> 4) % 8) {
+                    case 0:
+                        team.broadcast(dst, src, root);
+                        for (std::size_t i = 0; i < count; ++i) right &= dst[i] == at(root, i);
+                        break;
+                    case 1:
+                        team.sum_reduce(dst, src);
+                        for (std::size_t i = 0; i < count; ++i) right &= dst[i] == sum(i, job.n_pes() - 1);
+                        break;
+                    case 2:
+                        team.fcollect(all_dst.first(count * n), src);
+                        for (std::size_t i = 0; i < count * n; ++i)
+                            right &= all_dst[i] == at(static_cast<int>(i / count), i % count);
+                        break;
+                    case 3:
+                        team.alltoall(all_dst.first(count * n), all_src.first(count * n));
+                        for (std::size_t i = 0; i < count * n; ++i)
+                            right &=
+                                all_dst[i] == at(static_cast<int>(i / count),
+                                                 i % count + count * static_cast<std::size_t>(job.my_pe()));
+                        break;
+                    case 4:
+                        team.sum_inscan(dst, src);
+                        for (std::size_t i = 0; i < count; ++i) right &= dst[i] == sum(i, job.my_pe());
+                        break;
+                    case 5:
+                        team.gather(all_dst.first(job.my_pe() == root ? count * n : 0), src, root);
+                        for (std::size_t i = 0; i < count * n && job.my_pe() == root; ++i)
+                            right &= all_dst[i] == at(static_cast<int>(i / count), i % count);
+                        break;
+                    case 6:
+                        team.reduce_scatter(dst, all_src.first(count * n), ReduceOp::sum);
+                        for (std::size_t i = 0; i < count; ++i)
+                            right &= dst[i] ==
+                                     sum(i + count * static_cast<std::size_t>(job.my_pe()), job.n_pes() - 1);
+                        break;
+                    default:
+                        team.reduce_to(dst.first(job.my_pe() == root ? count : 0), src, ReduceOp::sum, root);
+                        for (std::size_t i = 0; i < count && job.my_pe() == root; ++i)
+                            right &= dst[i] == sum(i, job.n_pes() - 1);
+                }
+                ASSERT_TRUE(right) << "round " << round << ", collective " << (random >> 4) % 8 << ", count "
+                                   << count;
+            }
+            team.barrier();
+        },
+        options_with(common::CheckLevel::none));
+}
+
+TEST_P(Calls, TwoTeamsFromTwoThreads) {
+    run_pes(
+        GetParam(),
+        [](Job& job) {
+            const Team teams[2] = {job.world().split(0, job.my_pe()), job.world().split(0, -job.my_pe())};
+            std::vector<std::thread> threads;
+            for (const Team& team : teams)
+                threads.emplace_back([&team] {
+                    for (std::size_t round = 0; round < 100; ++round) {
+                        const std::size_t count = round % 10 == 0 ? 20000 : round % 3 == 0 ? 500 : 2;
+                        std::vector<double> a(count, team.my_pe() + 1.0), b(count);
+                        team.sum_reduce(std::span(b), a);
+                        ASSERT_EQ(b[count - 1], team.n_pes() * (team.n_pes() + 1) / 2.0);
+                        team.broadcast(std::span(b), a, team.n_pes() - 1);
+                        ASSERT_EQ(b[count / 2], team.n_pes());
+                    }
+                });
+            for (std::thread& thread : threads) thread.join();
+            expect_works(job.world());
+        },
+        options_with(common::CheckLevel::args));
+}
+
+TEST_P(Calls, StagingOfDestroyedTeamsComesBack) {
+    run_pes(
+        GetParam(),
+        [](Job& job) {
+            // Each team stages; the arena would hold a hundred or so.
+            std::vector<int> a(1000, 1), b(1000);
+            for (int round = 0; round < 300; ++round) {
+                Team team = job.world().split(0);
+                team.sum_reduce(std::span(b), a);
+                ASSERT_EQ(b[999], team.n_pes());
+                team.destroy();
+            }
+        },
+        options_with(common::CheckLevel::args));
+}
+
+INSTANTIATE_TEST_SUITE_P(Pes, Calls, ::testing::ValuesIn(pe_counts));
+
+TEST(CollectiveSettings, ReadByNameAndSize) {
+    using namespace collective;
+    const Choices choices(Wishes("broadcast:65536=pull,reduce=slices,broadcast:100=staged"), {false, 2});
+    EXPECT_EQ(choices.choose(Collective::broadcast, 8, 8), Algorithm::line);
+    EXPECT_EQ(choices.choose(Collective::broadcast, 200, 200), Algorithm::staged);
+    EXPECT_EQ(choices.choose(Collective::broadcast, 1 << 20, 1 << 20), Algorithm::staged)
+        << "the last wish counts";
+    EXPECT_EQ(choices.choose(Collective::reduce, 8, 8), Algorithm::slices);
+    EXPECT_EQ(Choices(Wishes("gather=line"), {false, 2}).choose(Collective::gather, 1000, 1000),
+              Algorithm::staged)
+        << "a line holds 48 bytes, so the table's next counts";
+}
+
+TEST(CollectiveSettings, WhatCannotBeReadNamesWhatCan) {
+    using collective::Wishes;
+    expect_error(ErrorCode::settings, {"ATOLL_COLLECTIVE", "shout", "broadcast", "reduce_scatter"},
+                 [] { Wishes("shout=line"); });
+    expect_error(ErrorCode::settings, {"broadcast", "tree", "line", "staged", "pull"},
+                 [] { Wishes("broadcast=tree"); });
+    expect_error(ErrorCode::settings, {"64k", "bytes"}, [] { Wishes("broadcast:64k=line"); });
+    expect_error(ErrorCode::settings, {"COLLECTIVE[:BYTES]=ALGORITHM"}, [] { Wishes("broadcast"); });
+    ThreadJobOptions options;
+    options.algorithms = "broadcast=tree";
+    expect_error(ErrorCode::settings, {"tree"}, [&] {
+        run_pes(
+            2, [](Job&) {}, options);
+    });
+}
+
+}  // namespace
+}  // namespace atl::testing

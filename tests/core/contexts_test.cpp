@@ -1,0 +1,170 @@
+// Contexts: PE numbers of their team, options, use from several threads, and orders that are each context's
+// own.
+#include "support/setups.hpp"
+
+#include <climits>
+
+namespace atl::testing {
+namespace {
+
+class Contexts : public WithPes {};
+
+TEST_P(Contexts, CountPesWithinTheirTeam) {
+    run([](Job& job) {
+        const Team backwards = job.world().split(0, -job.my_pe());
+        const Context context = backwards.create_context();
+        const int n = job.n_pes();
+        EXPECT_EQ(context.my_pe(), n - 1 - job.my_pe());
+        EXPECT_EQ(context.n_pes(), n);
+        SymmetricArray<int> x(job, static_cast<std::size_t>(n));
+        SymmetricArray<std::uint64_t> signal(job, 1);
+        const auto me = static_cast<std::size_t>(context.my_pe());
+        for (int pe = 0; pe < n; ++pe) context.p(&x[me], 100 + pe, pe);
+        context.quiet();
+        backwards.sync();
+        for (const int value : x) EXPECT_EQ(value, 100 + backwards.my_pe());
+        backwards.sync();
+        // Atomics and signals count alike.
+        context.atomic_set(x.data(), -1, n - 1);
+        context.signal_add(signal.data(), 1, 0);
+        context.quiet();
+        backwards.sync();
+        EXPECT_EQ(job.context().g(x.data(), 0), -1);
+        EXPECT_EQ(job.context().atomic_fetch(signal.data(), n - 1), static_cast<std::uint64_t>(n));
+        expect_error(ErrorCode::pe, {}, [&] { context.p(x.data(), 1, n); });
+        job.world().barrier();
+    });
+}
+
+TEST_P(Contexts, OfSmallTeamsKnowNoOtherPes) {
+    run([](Job& job) {
+        const Team pair = job.world().split(job.my_pe() / 2, job.my_pe());
+        const Context context = pair.create_context({.private_to_thread = true});
+        SymmetricArray<int> x(job, 2);
+        context.p(&x[static_cast<std::size_t>(pair.my_pe())], 1 + job.my_pe(), pair.n_pes() - 1);
+        context.quiet();
+        pair.sync();
+        if (pair.my_pe() == pair.n_pes() - 1) {
+            for (int i = 0; i < pair.n_pes(); ++i)
+                EXPECT_EQ(x[static_cast<std::size_t>(i)], 1 + pair.world_pe(i));
+        }
+        expect_error(ErrorCode::pe, {std::to_string(pair.n_pes())},
+                     [&] { context.g(x.data(), pair.n_pes()); });
+        job.world().barrier();
+    });
+}
+
+TEST_P(Contexts, OptionsAndHandles) {
+    run([](Job& job) {
+        SymmetricArray<long> x(job, 4);
+        const int pe = right_of(job);
+        long i = 0;
+        for (const ContextOptions& options :
+             {ContextOptions{}, ContextOptions{.private_to_thread = true}, ContextOptions{.serialized = true},
+              ContextOptions{.nostore = true}}) {
+            const Context context = job.create_context(options);
+            const Context copy = context;
+            EXPECT_TRUE(context);
+            EXPECT_EQ(context, copy);
+            EXPECT_FALSE(context == job.context());
+            EXPECT_EQ(context.my_pe(), job.my_pe());
+            copy.p(&x[static_cast<std::size_t>(i)], i + 1, pe);
+            context.fence();
+            context.quiet();
+            EXPECT_EQ(job.context().g(&x[static_cast<std::size_t>(i)], pe), i + 1);
+            ++i;
+        }
+        EXPECT_FALSE(Context());
+        job.world().barrier();
+    });
+}
+
+TEST_P(Contexts, DestroyingCompletesWhatIsOutstanding) {
+    run([](Job& job) {
+        SymmetricArray<int> x(job, 100);
+        const std::vector<int> ones(100, 1 + job.my_pe());
+        {
+            const Context context = job.create_context();
+            for (std::size_t i = 0; i < 100; ++i) context.put_nbi(&x[i], &ones[i], 1, right_of(job));
+        }
+        job.world().sync();  // not barrier: only the context's own end has completed its puts
+        for (const int value : x) ASSERT_EQ(value, 1 + left_of(job));
+        job.world().sync();
+    });
+}
+
+TEST_P(Contexts, PeQuietCompletesTowardsThosePes) {
+    run([](Job& job) {
+        SymmetricArray<int> x(job, 10);
+        const Context context = job.create_context();
+        const int pes[] = {right_of(job), job.my_pe()};
+        const int value = 5 + job.my_pe();
+        for (std::size_t i = 0; i < 10; ++i) context.put_nbi(&x[i], &value, 1, right_of(job));
+        context.pe_quiet(pes);
+        for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(job.context().g(&x[i], right_of(job)), value);
+        context.pe_quiet({});
+        job.world().barrier();
+    });
+}
+
+TEST_P(Contexts, TheDefaultOneServesAllThreads) {
+    run([](Job& job) {
+        constexpr int n_threads = 3;
+        constexpr int rounds = 300;
+        SymmetricArray<long> sums(job, n_threads + 1);
+        SymmetricArray<int> words(job, n_threads);
+        std::vector<std::thread> threads;
+        for (int t = 0; t < n_threads; ++t)
+            threads.emplace_back([&, t] {
+                const auto k = static_cast<std::size_t>(t);
+                const Context& context = job.context();
+                for (int i = 1; i <= rounds; ++i) {
+                    context.atomic_add(&sums[k], 1, right_of(job));
+                    context.atomic_inc(&sums[n_threads], 0);
+                    context.p(&words[k], i, right_of(job));
+                    context.fence();  // puts to one word are unordered, too
+                    if (i % 50 != 0) continue;
+                    context.quiet();
+                    EXPECT_GE(context.g(&words[k], right_of(job)), i);
+                }
+                context.quiet();
+                context.wait_until(&words[k], Compare::eq, rounds);
+            });
+        for (auto& thread : threads) thread.join();
+        job.world().barrier();
+        for (std::size_t k = 0; k < n_threads; ++k) EXPECT_EQ(sums[k], rounds);
+        EXPECT_EQ(job.context().g(&sums[n_threads], 0), long{rounds} * n_threads * job.n_pes());
+        job.world().barrier();
+    });
+}
+
+TEST_P(Contexts, OneEachForManyThreads) {
+    run([](Job& job) {
+        constexpr std::size_t n_threads = 4;
+        constexpr std::uint64_t rounds = 100;
+        SymmetricArray<std::uint64_t> data(job, n_threads), flags(job, n_threads), taken(job, n_threads);
+        std::vector<std::thread> threads;
+        for (std::size_t t = 0; t < n_threads; ++t)
+            threads.emplace_back([&, t] {
+                const Context context = job.create_context({.private_to_thread = true});
+                for (std::uint64_t i = 1; i <= rounds; ++i) {
+                    context.p(&data[t], 10 * i, right_of(job));
+                    context.fence();
+                    context.p(&flags[t], i, right_of(job));
+                    context.quiet();
+                    context.wait_until(&flags[t], Compare::ge, i);
+                    ASSERT_EQ(job.context().atomic_fetch(&data[t], job.my_pe()), 10 * i);
+                    context.signal_add(&taken[t], 1, left_of(job));
+                    context.quiet();
+                    context.wait_until(&taken[t], Compare::ge, i);
+                }
+            });
+        for (auto& thread : threads) thread.join();
+        job.world().barrier();
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Pes, Contexts, ::testing::ValuesIn(all_setups()), setup_name);
+
+}  // namespace
+}  // namespace atl::testing

@@ -1,0 +1,242 @@
+// The symmetric heap: what its collective calls promise, what they refuse, and how dropped blocks come back.
+#include "support/setups.hpp"
+
+#include <cstring>
+
+namespace atl::testing {
+namespace {
+
+class Heap : public WithPes {
+  protected:
+    /// The job of the multi-process suites is shared by all tests, so tests look at differences.
+    static std::size_t used(const Job& job) { return job.heap_use().used_bytes; }
+};
+
+std::uint64_t offset_of(const Job& job, const void* block) {
+    return static_cast<std::uint64_t>(static_cast<const char*>(block) - job.state().window().mine);
+}
+
+TEST_P(Heap, OffsetsAreTheSameEverywhere) {
+    run([](Job& job) {
+        SymmetricArray<std::uint64_t> mine(job, 1);
+        auto random = random_numbers(1);
+        std::vector<void*> blocks;
+        for (int i = 0; i < 200; ++i) {
+            if (blocks.empty() || below(random, 3) != 0) {
+                blocks.push_back(job.align(std::size_t{1} << below(random, 13), 1 + below(random, 5000)));
+            } else {
+                const std::size_t k = below(random, blocks.size());
+                job.free(blocks[k]);
+                blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(k));
+            }
+            mine[0] = blocks.empty() ? 0 : offset_of(job, blocks.back());
+            job.world().barrier();
+            ASSERT_EQ(job.context().g(mine.data(), right_of(job)), mine[0]);
+            job.world().barrier();
+        }
+        for (void* block : blocks) job.free(block);
+    });
+}
+
+TEST_P(Heap, SizesAndAlignments) {
+    run([](Job& job) {
+        const std::size_t before = used(job);
+        EXPECT_EQ(job.malloc(0), nullptr);
+        EXPECT_EQ(job.calloc(0, 8), nullptr);
+        EXPECT_EQ(job.calloc(8, 0), nullptr);
+        job.free(nullptr);
+        for (std::size_t align = 1; align <= 1 << 20; align *= 4) {
+            void* block = job.align(align, 100);
+            EXPECT_EQ(offset_of(job, block) % std::max<std::size_t>(align, 64), 0u);
+            EXPECT_TRUE(job.is_symmetric(block, 100));
+            job.free(block);
+            EXPECT_FALSE(job.is_symmetric(block, 1));
+        }
+        for (const std::size_t align : {3u, 65u, 96u})
+            expect_error(ErrorCode::invalid_argument, {"power of two", std::to_string(align)},
+                         [&] { job.align(align, 100); });
+        EXPECT_EQ(used(job), before);
+    });
+}
+
+TEST_P(Heap, CallocIsZeroAlsoWhereSomethingStood) {
+    run([](Job& job) {
+        for (int round = 0; round < 3; ++round) {
+            auto* a = static_cast<unsigned char*>(job.calloc(1000, 3));
+            for (int i = 0; i < 3000; ++i) ASSERT_EQ(a[i], 0);
+            std::memset(a, 0xff, 3000);
+            // A PE that returns may put at once; calloc has zeroed everywhere by then.
+            job.free(a);
+            auto* b = static_cast<long*>(job.calloc(2, sizeof(long)));
+            job.context().p(b, 7L, right_of(job));
+            job.world().barrier();
+            EXPECT_EQ(b[0], 7);
+            EXPECT_EQ(b[1], 0);
+            job.free(b);
+            SymmetricArray<int> array(job, 700);
+            for (const int x : array) ASSERT_EQ(x, 0);
+            std::fill(array.begin(), array.end(), -1);
+        }
+        expect_error(ErrorCode::out_of_memory, {}, [&] { job.calloc(SIZE_MAX / 2, 3); });
+    });
+}
+
+TEST_P(Heap, ReallocKeepsContents) {
+    run([](Job& job) {
+        const auto fill = [&](unsigned char* block, std::size_t bytes) {
+            for (std::size_t i = 0; i < bytes; ++i)
+                block[i] = static_cast<unsigned char>(i * 7 + static_cast<std::size_t>(job.my_pe()));
+        };
+        const auto holds = [&](const unsigned char* block, std::size_t bytes) {
+            for (std::size_t i = 0; i < bytes; ++i)
+                if (block[i] != static_cast<unsigned char>(i * 7 + static_cast<std::size_t>(job.my_pe())))
+                    return false;
+            return true;
+        };
+        auto* block = static_cast<unsigned char*>(job.realloc(nullptr, 1000));
+        fill(block, 1000);
+        auto* grown = static_cast<unsigned char*>(job.realloc(block, 5000));
+        EXPECT_TRUE(holds(grown, 1000));
+        void* wall = job.malloc(64);  // so that the next growth has to move
+        fill(grown, 5000);
+        auto* moved = static_cast<unsigned char*>(job.realloc(grown, 200'000));
+        EXPECT_NE(moved, grown);
+        EXPECT_TRUE(holds(moved, 5000));
+        EXPECT_FALSE(job.is_symmetric(grown, 1));
+        auto* shrunk = static_cast<unsigned char*>(job.realloc(moved, 100));
+        EXPECT_EQ(shrunk, moved);
+        EXPECT_TRUE(holds(shrunk, 100));
+        EXPECT_FALSE(job.is_symmetric(shrunk, 101));
+        expect_error(ErrorCode::out_of_memory, {"1 TiB"}, [&] { job.realloc(shrunk, std::size_t{1} << 40); });
+        EXPECT_TRUE(holds(shrunk, 100));  // the block stays
+        job.free(wall);
+        EXPECT_EQ(job.realloc(shrunk, 0), nullptr);
+        EXPECT_FALSE(job.is_symmetric(shrunk, 1));
+    });
+}
+
+TEST_P(Heap, ExhaustionLeavesEverythingUsable) {
+    run([](Job& job) {
+        const std::size_t before = used(job);
+        const std::size_t limit = job.heap_use().limit_bytes;
+        std::vector<void*> blocks;
+        const std::size_t step = limit / 10;
+        expect_error(ErrorCode::out_of_memory, {"ATOLL_HEAP_SIZE", "largest free block", "used"}, [&] {
+            for (;;) blocks.push_back(job.malloc(step));
+        });
+        EXPECT_GE(blocks.size(), 8u);
+        EXPECT_LT(job.heap_use().largest_free_bytes, step);
+        void* small = job.malloc(job.heap_use().largest_free_bytes);
+        ASSERT_NE(small, nullptr);
+        job.free(small);
+        for (void* block : blocks) job.free(block);
+        EXPECT_EQ(used(job), before);
+        for (const std::size_t bytes : {limit + 1, std::size_t{1} << 62, SIZE_MAX - 100, SIZE_MAX})
+            expect_error(ErrorCode::out_of_memory, {}, [&] { job.malloc(bytes); });
+        job.free(job.malloc(100));
+    });
+}
+
+TEST_P(Heap, WrongFreesAreNamed) {
+    run([](Job& job) {
+        auto* block = static_cast<char*>(job.malloc(1000));
+        int local = 0;
+        expect_error(ErrorCode::not_symmetric, {"free", "inside a block of 1000 bytes", "100 bytes before"},
+                     [&] { job.free(block + 100); });
+        expect_error(ErrorCode::not_symmetric, {"free", "not in this PE's heap"}, [&] { job.free(&local); });
+        expect_error(ErrorCode::not_symmetric, {"realloc", "inside"}, [&] { job.realloc(block + 64, 10); });
+        if (job.n_pes() > 1)
+            expect_error(ErrorCode::not_symmetric, {"not in this PE's heap"},
+                         [&] { job.free(job.context().window().at(block, right_of(job))); });
+        job.free(block);
+        expect_error(ErrorCode::use_after_free, {"freed already"}, [&] { job.free(block); });
+        expect_error(ErrorCode::use_after_free, {"realloc"}, [&] { job.realloc(block, 10); });
+        job.free(job.malloc(10));
+    });
+}
+
+TEST_P(Heap, IsSymmetricKnowsBlocks) {
+    run([](Job& job) {
+        auto* block = static_cast<char*>(job.malloc(1000));
+        int local = 0;
+        EXPECT_TRUE(job.is_symmetric(block, 1000));
+        EXPECT_TRUE(job.is_symmetric(block + 999, 1));
+        EXPECT_FALSE(job.is_symmetric(block, 1001));
+        EXPECT_FALSE(job.is_symmetric(block + 1000, 1));
+        EXPECT_FALSE(job.is_symmetric(block, SIZE_MAX));
+        EXPECT_FALSE(job.is_symmetric(&local));
+        EXPECT_FALSE(job.is_symmetric(nullptr));
+        job.free(block);
+    });
+}
+
+TEST_P(Heap, DroppedInAnyOrderAndNumber) {
+    run([](Job& job) {
+        const std::size_t before = used(job);
+        for (int round = 0; round < 4; ++round) {
+            constexpr std::size_t count = 23;  // more than the PEs tell each other in one meeting
+            std::vector<std::uint64_t> serials;
+            for (std::size_t i = 0; i < count; ++i) serials.push_back(job.allocate(1000).serial);
+            auto random = random_numbers(100 * round + job.my_pe());
+            std::shuffle(serials.begin(), serials.end(), random);
+            // The last PE keeps some for now: nothing of those may come back.
+            std::size_t kept = job.my_pe() == job.n_pes() - 1 ? 5 : 0;
+            for (std::size_t i = kept; i < count; ++i) job.drop(serials[i]);
+            void* probe = job.malloc(10);
+            EXPECT_EQ(used(job), before + 64 + (5 * 1024));
+            for (std::size_t i = 0; i < kept; ++i) job.drop(serials[i]);
+            job.free(probe);
+            probe = job.malloc(10);
+            EXPECT_EQ(used(job), before + 64);
+            job.free(probe);
+        }
+        job.drop(~std::uint64_t{0});  // never made; harmless
+        job.free(job.malloc(10));
+    });
+}
+
+TEST_P(Heap, ReclaimedPagesDoNotTakeNewDataAlong) {
+    run([](Job& job) {
+        // Blocks of a MiB give their pages back when reclaimed. A fast PE must not put into the block that
+        // comes next before a slow one has done so, or its data go with the pages.
+        for (int i = 0; i < 100; ++i) {
+            SymmetricArray<int>* dropped = new SymmetricArray<int>(job, 1 << 18);
+            delete dropped;
+            const auto block = job.allocate(std::size_t{1} << 20);
+            auto* words = static_cast<int*>(block.address);
+            job.context().p(words + 5000, i, right_of(job));
+            job.world().barrier();
+            ASSERT_EQ(words[5000], i);
+            job.drop(block.serial);
+        }
+    });
+}
+
+TEST_P(Heap, DifferingCallsAreNamedAndHarmless) {
+    run([](Job& job) {
+        if (job.n_pes() == 1) return;
+        const bool odd = job.my_pe() == 1;
+        const std::size_t before = used(job);
+        expect_error(ErrorCode::collective_mismatch, {"PE 0", "PE 1", "100", "200"},
+                     [&] { job.malloc(odd ? 200 : 100); });
+        expect_error(ErrorCode::collective_mismatch, {"4096"}, [&] { job.align(odd ? 4096 : 128, 100); });
+        void* a = job.malloc(100);
+        void* b = job.malloc(100);
+        expect_error(ErrorCode::collective_mismatch, {"free"}, [&] { job.free(odd ? a : b); });
+        expect_error(ErrorCode::collective_mismatch, {"free", "allocate"}, [&] {
+            if (odd)
+                job.free(a);
+            else
+                job.malloc(100);
+        });
+        expect_error(ErrorCode::collective_mismatch, {"realloc"}, [&] { job.realloc(odd ? a : b, 300); });
+        job.free(a);
+        job.free(b);
+        EXPECT_EQ(used(job), before);
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Pes, Heap, ::testing::ValuesIn(all_setups()), setup_name);
+
+}  // namespace
+}  // namespace atl::testing

@@ -1,0 +1,214 @@
+// Teams from teams: who is in, in which order, what is refused, and that there may be many.
+#include "support/setups.hpp"
+
+#include <algorithm>
+#include <climits>
+
+namespace atl::testing {
+namespace {
+
+class Teams : public WithPes {};
+
+/// What a split must give: world PEs in order, or nothing where this PE is in none.
+void expect_team(const Job& job, const Team& team, const std::vector<int>& members) {
+    const auto me = std::find(members.begin(), members.end(), job.my_pe());
+    ASSERT_EQ(static_cast<bool>(team), me != members.end());
+    if (!team) return;
+    ASSERT_EQ(team.n_pes(), static_cast<int>(members.size()));
+    EXPECT_EQ(team.my_pe(), static_cast<int>(me - members.begin()));
+    for (int i = 0; i < team.n_pes(); ++i) {
+        EXPECT_EQ(team.world_pe(i), members[static_cast<std::size_t>(i)]);
+        EXPECT_EQ(team.translate_pe(i, job.world()), members[static_cast<std::size_t>(i)]);
+    }
+    for (int pe = 0; pe < job.n_pes(); ++pe) {
+        const auto it = std::find(members.begin(), members.end(), pe);
+        EXPECT_EQ(job.world().translate_pe(pe, team), it == members.end() ? -1 : it - members.begin());
+    }
+    team.sync();
+}
+
+TEST_P(Teams, WorldAndShared) {
+    run([](Job& job) {
+        const Team& world = job.world();
+        EXPECT_EQ(world.my_pe(), job.my_pe());
+        EXPECT_EQ(world.n_pes(), job.n_pes());
+        EXPECT_EQ(job.shared().n_pes(), job.n_pes());
+        EXPECT_EQ(world.translate_pe(job.n_pes(), world), -1);
+        EXPECT_EQ(world.translate_pe(-1, world), -1);
+        EXPECT_EQ(world.translate_pe(0, Team()), -1);
+        EXPECT_EQ(Team().translate_pe(0, world), -1);
+        expect_error(ErrorCode::pe, {}, [&] { world.world_pe(job.n_pes()); });
+        Team handle = world;
+        expect_error(ErrorCode::invalid_argument, {"world team"}, [&] { handle.destroy(); });
+    });
+}
+
+TEST_P(Teams, EveryStridedTriplet) {
+    run([](Job& job) {
+        const int n = job.n_pes();
+        for (int start = 0; start < n; ++start)
+            for (int stride = -n; stride <= n; ++stride)
+                for (int size = 1; size <= n; ++size) {
+                    const int last = start + stride * (size - 1);
+                    if (last < 0 || last >= n || (stride == 0 && size > 1)) continue;
+                    std::vector<int> members;
+                    for (int i = 0; i < size; ++i) members.push_back(start + i * stride);
+                    Team team = job.world().split_strided(start, stride, size);
+                    expect_team(job, team, members);
+                    if (team) team.destroy();
+                }
+    });
+}
+
+TEST_P(Teams, WhatLeavesTheParentIsRefusedOnEveryPe) {
+    run([](Job& job) {
+        const int n = job.n_pes();
+        const Team& world = job.world();
+        const auto refuse = [&](int start, int stride, int size) {
+            expect_error(ErrorCode::invalid_argument, {"split_strided", std::to_string(stride)},
+                         [&] { world.split_strided(start, stride, size); });
+        };
+        refuse(0, 1, n + 1);
+        refuse(n - 1, 1, 2);
+        refuse(0, -1, 2);
+        refuse(n, 1, 1);
+        refuse(-1, 1, 1);
+        refuse(0, 1, 0);
+        refuse(0, 1, -3);
+        refuse(0, 0, 2);
+        refuse(0, INT_MAX, 3);  // whose product wraps
+        refuse(0, INT_MIN, 3);
+        refuse(0, 1 << 30, 5);
+        expect_error(ErrorCode::invalid_argument, {"split_2d"}, [&] { world.split_2d(0); });
+        expect_error(ErrorCode::invalid_argument, {"-2"}, [&] { world.split_2d(-2); });
+        if (n > 1)
+            expect_error(ErrorCode::collective_mismatch, {"PE 0", "split_strided"},
+                         [&] { world.split_strided(0, 1, job.my_pe() == 0 ? 1 : 2); });
+        world.sync();  // still usable
+    });
+}
+
+TEST_P(Teams, TwoAxes) {
+    run([](Job& job) {
+        const int n = job.n_pes();
+        for (const int xrange : {1, 2, 3, n, n + 5, INT_MAX}) {
+            const int width = std::min(xrange, n);
+            const auto [row, column] = job.world().split_2d(xrange);
+            std::vector<int> in_row, in_column;
+            for (int pe = 0; pe < n; ++pe) {
+                if (pe / width == job.my_pe() / width) in_row.push_back(pe);
+                if (pe % width == job.my_pe() % width) in_column.push_back(pe);
+            }
+            expect_team(job, row, in_row);
+            expect_team(job, column, in_column);
+            Team a = row, b = column;
+            a.destroy();
+            b.destroy();
+        }
+    });
+}
+
+TEST_P(Teams, AnySubsetByColourAndKey) {
+    run([](Job& job) {
+        const int n = job.n_pes();
+        auto random = random_numbers(n);
+        for (int round = 0; round < 40; ++round) {
+            std::vector<int> colors, keys;
+            for (int pe = 0; pe < n; ++pe) {
+                colors.push_back(static_cast<int>(below(random, 4)) - 1);
+                keys.push_back(static_cast<int>(below(random, 3)) *
+                               (below(random, 2) == 0 ? -1000 : INT_MAX / 3));
+            }
+            const auto me = static_cast<std::size_t>(job.my_pe());
+            std::vector<std::pair<int, int>> order;
+            for (int pe = 0; pe < n; ++pe)
+                if (colors[static_cast<std::size_t>(pe)] == colors[me] && colors[me] >= 0)
+                    order.emplace_back(keys[static_cast<std::size_t>(pe)], pe);
+            std::sort(order.begin(), order.end());
+            std::vector<int> members;
+            for (const auto& [key, pe] : order) members.push_back(pe);
+            Team team = job.world().split(colors[me], keys[me]);
+            expect_team(job, team, members);
+            if (team) team.destroy();
+        }
+    });
+}
+
+TEST_P(Teams, NestedToTheLastPe) {
+    run([](Job& job) {
+        std::vector<Team> chain{job.world()};
+        while (chain.back() && chain.back().n_pes() > 1) {
+            const Team parent = chain.back();
+            // All but the first, backwards.
+            chain.push_back(parent.split_strided(parent.n_pes() - 1, -1, parent.n_pes() - 1));
+            if (!chain.back()) break;
+            EXPECT_EQ(chain.back().n_pes(), parent.n_pes() - 1);
+            EXPECT_EQ(chain.back().my_pe(), parent.n_pes() - 1 - parent.my_pe());
+            EXPECT_EQ(parent.translate_pe(parent.n_pes() - 1, chain.back()), 0);
+            chain.back().barrier();
+        }
+        // Parents may go before their children.
+        for (std::size_t i = 1; i < chain.size(); ++i)
+            if (chain[i]) chain[i].destroy();
+        job.world().barrier();
+    });
+}
+
+TEST_P(Teams, HundredsAtOnceAndOneAfterAnother) {
+    run([](Job& job) {
+        std::vector<Team> teams;
+        for (int i = 0; i < 300; ++i)
+            teams.push_back(job.world().split(job.my_pe() % (1 + i % 3), i % 2 ? -job.my_pe() : 0));
+        for (const Team& team : teams) team.sync();
+        for (auto it = teams.rbegin(); it != teams.rend(); ++it) it->destroy();
+        for (int i = 0; i < 500; ++i) {
+            Team team = job.world().split(0, i % 2 ? -job.my_pe() : job.my_pe());
+            team.barrier();
+            team.destroy();
+        }
+    });
+}
+
+TEST_P(Teams, MemoryOfDestroyedOnesComesBack) {
+    // The arena of the smallest heap holds a few hundred control blocks with channels; a leak would use it
+    // up.
+    run([](Job& job) {
+        for (int i = 0; i < 1000; ++i) {
+            Team team = job.world().split(0, 0);
+            int value = i;
+            if (team.n_pes() > 1) {
+                MessageGroup group(team);
+                int got = -1;
+                group.send_bytes(&value, sizeof value, (team.my_pe() + 1) % team.n_pes());
+                group.recv_bytes(&got, sizeof got, (team.my_pe() + team.n_pes() - 1) % team.n_pes());
+                group.run();
+                ASSERT_EQ(got, i);
+            }
+            team.destroy();
+        }
+    });
+}
+
+TEST_P(Teams, UseAfterDestroyIsRefused) {
+    run([](Job& job) {
+        Team team = job.world().split(0, 0);
+        const Team copy = team;
+        EXPECT_EQ(team, copy);
+        team.destroy();
+        expect_error(ErrorCode::use_after_free, {"destroyed"}, [&] { copy.sync(); });
+        expect_error(ErrorCode::use_after_free, {"destroyed"}, [&] { copy.barrier(); });
+        expect_error(ErrorCode::use_after_free, {"destroyed"}, [&] { copy.split(0); });
+        expect_error(ErrorCode::use_after_free, {"destroyed"}, [&] { copy.split_strided(0, 1, 1); });
+        expect_error(ErrorCode::use_after_free, {"destroyed"}, [&] { copy.create_context(); });
+        expect_error(ErrorCode::use_after_free, {"destroyed"}, [&] { team.destroy(); });
+        const Team nobody;
+        expect_error(ErrorCode::use_after_free, {"not a member"}, [&] { nobody.sync(); });
+        expect_error(ErrorCode::use_after_free, {"not a member"}, [&] { nobody.my_pe(); });
+        job.world().barrier();
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Pes, Teams, ::testing::ValuesIn(all_setups()), setup_name);
+
+}  // namespace
+}  // namespace atl::testing

@@ -1,0 +1,41 @@
+"""Running Python programs as jobs, under our launcher and without it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PROGRAMS = HERE / "programs"
+# Nobody waits this long; it only keeps a hang from holding up everything else.
+HANG_GUARD = 150
+
+
+def launcher() -> str:
+    beside = Path(sys.executable).parent / "atoll"
+    for candidate in (beside, ROOT / "build/release/bin/atoll"):
+        if candidate.exists():
+            return str(candidate)
+    raise FileNotFoundError(f"no launcher: neither {beside} nor a release build; run make")
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """An environment in which of Atoll's variables only the tests' own are set."""
+    unset = ("ATOLL_", "SHMEM_", "SMA_", "PYTHONUNBUFFERED")  # the last tears lines apart
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(unset)}
+    return {**kept, "ATOLL_CHECK": "all", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **changes}
+
+
+Done = subprocess.CompletedProcess[str]
+Job = Callable[..., Done]
+
+
+def write_program(folder: Path, code: str) -> Path:
+    program = folder / "program.py"
+    program.write_text("import atoll, numpy as np, os, sys\n" + textwrap.dedent(code))
+    return program

@@ -1,0 +1,196 @@
+"""Bad input: what is said, and that everything still works afterwards."""
+
+from __future__ import annotations
+
+import gc
+
+import atoll
+import numpy as np
+from checks import LOAD_STORE, equal, raises, run
+from numpy.lib.stride_tricks import as_strided
+
+x0 = np.zeros(3)
+raises(atoll.NotInitialized, lambda: atoll.put(x0, x0, 0), "before atoll.init()")
+raises(atoll.NotInitialized, lambda: atoll.zeros(3), "init")
+raises(atoll.NotInitialized, atoll.barrier_all, "init")
+raises(atoll.NotInitialized, atoll.finalize, "init")
+assert not atoll.is_initialized() and not atoll.is_symmetric(x0)
+
+atoll.init()
+me, n = atoll.my_pe(), atoll.n_pes()
+right, left = (me + 1) % n, (me - 1) % n
+x = atoll.zeros(8)
+i = atoll.zeros(8, np.int64)
+y = np.zeros(8)
+
+
+def still_works() -> None:
+    atoll.barrier_all()
+    atoll.put(x, np.full(8, me + 1.0), right)
+    atoll.atomic_add(i, 1, right)
+    atoll.barrier_all()
+    equal(x, np.full(8, left + 1.0))
+    assert atoll.atomic_swap(i, 0, me) == 1
+    atoll.barrier_all()
+
+
+def check_pes() -> None:
+    for pe in (-1, n, n + 1000, 2**31 - 1, -(2**31), 2**31, 10**30):
+        raises(atoll.PeError, lambda pe=pe: atoll.put(x, y, pe), str(pe))
+        raises(atoll.PeError, lambda pe=pe: atoll.get(y, x, pe))
+        raises(atoll.PeError, lambda pe=pe: atoll.atomic_inc(i, pe))
+        raises(atoll.PeError, lambda pe=pe: atoll.put(x[:0], y[:0], pe))
+        raises(atoll.PeError, lambda pe=pe: atoll.put(x[::2], y[::2], pe))
+    raises(atoll.PeError, lambda: atoll.take(x, [0, 1], [0, n]), str(n))
+    raises(atoll.PeError, lambda: atoll.pe_quiet([0, n]))
+    raises(atoll.PeError, lambda: atoll.peer(x, n))
+    raises(atoll.PeError, lambda: atoll.send(y, n))
+    for pe in ("0", 0.0, None, [0], np.zeros(2, int)):
+        raises(atoll.InvalidArgument, lambda pe=pe: atoll.put(x, y, pe), "pe is")
+    atoll.put(x, y, np.int8(me))
+    assert issubclass(atoll.PeError, IndexError) and issubclass(atoll.DtypeMismatch, TypeError)
+    still_works()
+
+
+def check_not_symmetric() -> None:
+    for call in (
+        lambda: atoll.put(y, y, me),
+        lambda: atoll.get(y, y, me),
+        lambda: atoll.p(y, 1.0, me),
+        lambda: atoll.g(y, me),
+        lambda: atoll.put(y[::2], y[::2], me),
+        lambda: atoll.take(y, [1], me),
+        lambda: atoll.add_at(y, [1], 1.0, me),
+        lambda: atoll.atomic_inc(np.zeros(1, int), me),
+        lambda: atoll.free(y),
+        lambda: atoll.global_view(y),
+        lambda: atoll.wait_until(np.zeros(1, int), "==", 1),
+        lambda: atoll.signal_fetch(np.zeros(1, np.uint64)),
+    ):
+        raises(atoll.NotSymmetric, call, "ordinary array")
+    raises(atoll.NotSymmetric, lambda: atoll.put(as_strided(x, (1000,), (8,)), 1.0, me), "reaches outside")
+    raises(atoll.NotSymmetric, lambda: atoll.put(as_strided(x, (9,), (8,)), 1.0, me), "72")
+    raises(atoll.NotSymmetric, lambda: atoll.put(as_strided(x[2:], (4,), (-8,)), 1.0, me), "reaches outside")
+    # A remote address cannot be waited on.
+    words = atoll.zeros(2, int)
+    if LOAD_STORE and n > 1:
+        raises(atoll.NotSymmetric, lambda: atoll.wait_until(atoll.peer(words, right), "==", 1), "other PEs")
+    # Addresses without their owner are known by the heap; so are freed ones.
+    bare = np.frombuffer(memoryview(x), x.dtype)
+    atoll.put(bare, y, me)
+    still_works()
+
+
+def check_freed() -> None:
+    z = atoll.zeros(16)
+    view = z[3:][::-2].reshape(-1, 1)
+    everyone = atoll.global_view(z) if LOAD_STORE else z.reshape(1, -1)
+    other = atoll.peer(z, right) if LOAD_STORE else z[4:]
+    bare = np.frombuffer(memoryview(z), z.dtype)
+    raises(atoll.InvalidArgument, lambda: atoll.free(z[1:]), "pass the array")
+    atoll.free(z.reshape(4, 4))
+    again = atoll.ones(16)  # most likely at the same place
+    for array in (z, view, view[0], everyone, everyone[0], other, bare):
+        raises(atoll.UseAfterFree, lambda a=array: atoll.put(a, a, me), "freed")
+        raises(atoll.UseAfterFree, lambda a=array: atoll.get(np.zeros_like(a), a, me), "freed")
+        first = array[(0,) * (array.ndim - 1)][:1]
+        raises(atoll.UseAfterFree, lambda a=first: atoll.put(again[:1], a, me), "freed")
+        raises(atoll.UseAfterFree, lambda a=array: atoll.atomic_inc(a, me), "freed")
+        assert not atoll.is_symmetric(array)
+    raises(atoll.UseAfterFree, lambda: atoll.free(z), "freed")
+    raises(atoll.UseAfterFree, lambda: atoll.global_view(z), "freed")
+    equal(again, np.ones(16))
+    array = first = view = everyone = other = bare = z = None
+    gc.collect()
+    atoll.put(again, again, me)
+    still_works()
+
+
+def check_shapes_and_dtypes() -> None:
+    raises(atoll.ShapeMismatch, lambda: atoll.put(x, y[:7], me), "(8,)", "(7,)")
+    raises(atoll.ShapeMismatch, lambda: atoll.put(x.reshape(2, 4), y.reshape(4, 2), me), "reshape")
+    raises(atoll.ShapeMismatch, lambda: atoll.get(y[:1], x, me))
+    raises(atoll.ShapeMismatch, lambda: atoll.put(x, [1.0, 2.0], me))
+    atoll.put(x.reshape(1, 8, 1), y, me)
+    raises(atoll.DtypeMismatch, lambda: atoll.put(x, y.astype("f4"), me), "float32", "float64", "astype")
+    raises(atoll.DtypeMismatch, lambda: atoll.put(x, i, me), "int64")
+    raises(atoll.DtypeMismatch, lambda: atoll.put(i, 1.5, me), "1.5", "int64")
+    raises(atoll.DtypeMismatch, lambda: atoll.put(i, [1.5] * 8, me))
+    raises(atoll.DtypeMismatch, lambda: atoll.put(i, np.float64(1), me), "float64")
+    raises(atoll.DtypeMismatch, lambda: atoll.put(x, "text", me))
+    raises(atoll.InvalidArgument, lambda: atoll.put(i, 2**63, me), "does not fit")
+    raises(atoll.InvalidArgument, lambda: atoll.put(i.view("u1"), -1, me), "does not fit")
+    raises(atoll.DtypeMismatch, lambda: atoll.atomic_add(i.view("i2"), 1, me), "32- and 64-bit")
+    raises(atoll.DtypeMismatch, lambda: atoll.atomic_or(x, 1, me), "integers")
+    raises(atoll.DtypeMismatch, lambda: atoll.wait_until(x, "==", 1), "integers")
+    raises(atoll.DtypeMismatch, lambda: atoll.signal_fetch(i), "uint64")
+    raises(atoll.DtypeMismatch, lambda: atoll.zeros(3, object), "Python objects")
+    raises(atoll.DtypeMismatch, lambda: atoll.zeros(3, [("a", object)]), "Python objects")
+    raises(atoll.DtypeMismatch, lambda: atoll.zeros(3, ">f8"), "byte order")
+    raises(atoll.DtypeMismatch, lambda: atoll.put(x.view(">f8"), y.astype(">f8"), me), "byte order")
+    raises(atoll.DtypeMismatch, lambda: atoll.put(x, np.zeros(8, object), me))
+    raises(atoll.DtypeMismatch, lambda: atoll.put(x, y.astype(">f8"), me))
+    raises(TypeError, lambda: atoll.put("x", y, me), "NumPy array")
+    raises(TypeError, lambda: atoll.put(x, y), "'pe'")  # type: ignore[call-arg]
+    raises(TypeError, lambda: atoll.put(x, y, me, color=1), "color")  # type: ignore[call-arg]
+    raises(TypeError, lambda: atoll.put(x, y, me, 3))  # type: ignore[misc]
+    raises(IndexError, lambda: atoll.p(x, 1.0, me, index=8), "8")
+    raises(IndexError, lambda: atoll.add_at(x, [0, -9], 1.0, me), "-9")
+    assert (x == 0).all(), "nothing is written when one index is bad"
+    misaligned = np.ndarray(2, "i8", buffer=memoryview(atoll.zeros(32, "u1")), offset=3)
+    raises(atoll.InvalidArgument, lambda: atoll.atomic_inc(misaligned, me))
+    still_works()
+
+
+def check_read_only() -> None:
+    locked = x.view()
+    locked.flags.writeable = False
+    raises(atoll.InvalidArgument, lambda: atoll.put(locked, y, me), "read-only")
+    raises(atoll.InvalidArgument, lambda: atoll.atomic_inc(np.broadcast_to(i, (2, 8)), me), "read-only")
+    fixed = np.zeros(8)
+    fixed.flags.writeable = False
+    raises(atoll.InvalidArgument, lambda: atoll.get(fixed, x, me), "read-only")
+    atoll.put(x, fixed, me)
+    atoll.get(y, locked, me)
+    still_works()
+
+
+def check_choices() -> None:
+    raises(atoll.InvalidArgument, lambda: atoll.wait_until(i, "=>", 1), "'>='")  # type: ignore[arg-type]
+    raises(atoll.InvalidArgument, lambda: atoll.wait_until(i, None, 1))  # type: ignore[arg-type]
+    raises(atoll.InvalidArgument, lambda: atoll.wait_until(i, "==", 1, timeout=-1), "timeout")
+    raises(atoll.InvalidArgument, lambda: atoll.put(x, y, me, ctx=1), "Context")  # type: ignore[arg-type]
+    raises(atoll.InvalidArgument, lambda: atoll.put(x, y, me, team=1), "Team")  # type: ignore[arg-type]
+    with atoll.Context() as ctx:
+        raises(atoll.InvalidArgument, lambda: atoll.put(x, y, me, ctx=ctx, team=atoll.WORLD), "not both")
+    raises(atoll.InvalidArgument, lambda: atoll.zeros(3, order="A"), "order")  # type: ignore[arg-type]
+    raises(atoll.InvalidArgument, lambda: atoll.zeros(3, hints=["fast"]), "hints")  # type: ignore[list-item]
+    raises(atoll.Unsupported, lambda: atoll.zeros(3, device="cuda"), "cuda")
+    raises(atoll.ShapeMismatch, lambda: atoll.zeros(-1))
+    raises(atoll.InvalidArgument, lambda: atoll.zeros(3, align=3))
+    raises(atoll.InvalidArgument, lambda: atoll.iput(x, y, 0, 1, 2, me), "at least 1")
+    raises(atoll.ShapeMismatch, lambda: atoll.iput(x, y, 4, 1, 3, me), "past")
+    raises(atoll.ShapeMismatch, lambda: atoll.iput(x, y, 2**62, 1, 3, me), "past")
+    raises(atoll.InvalidArgument, lambda: atoll.ibput(x, y, 1, 2, 2, 2, me), "at least")
+    raises(atoll.InvalidArgument, lambda: atoll.WORLD.destroy())
+    still_works()
+
+
+def check_heap_exhausted() -> None:
+    raises(atoll.OutOfMemory, lambda: atoll.zeros(2**50), "ATOLL_HEAP_SIZE", "largest free")
+    raises(atoll.OutOfMemory, lambda: atoll.zeros(2**62), "bytes")
+    still_works()
+
+
+def check_allocations_that_differ() -> None:
+    if n == 1:
+        return
+    raises(atoll.CollectiveMismatch, lambda: atoll.zeros(10 + me % 2), "PE 0", "PE 1")
+    still_works()
+
+
+run(globals())
+raises(atoll.NotInitialized, lambda: atoll.put(x, y, 0), "after the last atoll.finalize()")
+raises(atoll.NotInitialized, atoll.finalize, "finalize")
+x[:] = 3
+assert x.sum() == 24

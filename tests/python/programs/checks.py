@@ -1,0 +1,73 @@
+"""What the programs here share: running all their checks, and telling which one failed where."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import atoll
+import numpy as np
+
+# Whether PEs can load and store each other's memory; a test that forces the reference transport says no.
+LOAD_STORE = os.environ.get("ATOLL_TRANSPORT") != "loopback"
+
+INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
+ATOMIC_INTEGERS = ["i4", "i8", "u4", "u8"]
+FLOATS = ["f4", "f8", "g"]
+COMPLEX = ["c8", "c16"]
+OTHERS = ["?", "f2", "G", "S5", "U3", "M8[ms]", "m8[us]", [("a", "i2"), ("b", "f8")]]
+
+
+def sample(shape: int | tuple[int, ...], dtype: Any, seed: int) -> np.ndarray[Any, Any]:
+    """Contents that differ between seeds, the same on all PEs."""
+    kind = np.dtype(dtype)
+    rng = np.random.default_rng(seed)
+    count = int(np.prod(shape)) * kind.itemsize
+    if kind.kind == "b":
+        return rng.integers(0, 2, shape).astype(kind)
+    if kind.kind in "fc":
+        return rng.integers(-99, 99, shape).astype(kind)
+    if kind.kind == "U":
+        return rng.choice(np.array(["abc", "de", "f"], kind), shape)
+    return np.frombuffer(rng.bytes(count), kind).reshape(shape).copy()
+
+
+def equal(found: Any, wanted: Any) -> None:
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    assert found.shape == wanted.shape, f"shape {found.shape}, expected {wanted.shape}"
+    assert found.dtype == wanted.dtype, f"dtype {found.dtype}, expected {wanted.dtype}"
+    # Bytes, so that NaNs of random contents count; long double has padding that means nothing.
+    same = (found == wanted).all() if found.dtype.char in "gG" else found.tobytes() == wanted.tobytes()
+    assert same, f"found\n{found}\nexpected\n{wanted}"
+
+
+def raises(kind: type[BaseException], call: Callable[[], object], *words: str) -> None:
+    """The call raises just this, and its text has these words."""
+    try:
+        call()
+    except BaseException as error:
+        assert type(error) is kind, f"{type(error).__name__} instead of {kind.__name__}: {error}"
+        for word in words:
+            assert word in str(error), f"{word!r} is missing in: {error}"
+        return
+    raise AssertionError(f"nothing was raised; expected {kind.__name__}")
+
+
+def run(checks: dict[str, Any]) -> None:
+    """Runs every check_* of a module in order, on all PEs together, then ends the job."""
+    for name, check in list(checks.items()):
+        if not name.startswith("check_"):
+            continue
+        try:
+            check()
+        except BaseException as error:
+            traceback.print_exc()
+            print(f"{name} failed on PE {atoll.my_pe()} of {atoll.n_pes()}", file=sys.stderr, flush=True)
+            atoll.abort(f"{name}: {error}")
+        atoll.barrier_all()
+    if atoll.my_pe() == 0:
+        print("all checks passed")
+    atoll.finalize()

@@ -1,0 +1,274 @@
+"""Collectives, teams, messages, locks, mailboxes and objects, by dtype, into symmetric, ordinary and strided arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import atoll
+import numpy as np
+from checks import COMPLEX, FLOATS, INTEGERS, LOAD_STORE, OTHERS, equal, raises, run, sample
+
+atoll.init()
+me, n = atoll.my_pe(), atoll.n_pes()
+right, left = (me + 1) % n, (me - 1) % n
+ALL = INTEGERS + FLOATS + COMPLEX + OTHERS
+Array = np.ndarray[Any, Any]
+
+
+def targets(shape: tuple[int, ...], dtype: Any) -> list[Array]:
+    """Places to write to: symmetric, ordinary, strided in the heap and outside."""
+    wide = (*shape[:-1], 2 * shape[-1])
+    return [
+        atoll.zeros(shape, dtype),
+        np.zeros(shape, dtype),
+        atoll.zeros(wide, dtype)[..., ::2],
+        np.zeros(shape[::-1], dtype).T,
+    ]
+
+
+def every_way(
+    call: Callable[..., Any], src: Array, shape: tuple[int, ...], wanted: Array, *rest: Any, **more: Any
+) -> None:
+    for dst in targets(shape, src.dtype):
+        call(dst, src, *rest, **more)
+        equal(dst, wanted)
+    symmetric = atoll.array(src)
+    for source in (src, symmetric, np.asarray(src, order="F"), np.repeat(src, 2, -1)[..., ::2]):
+        equal(call(source, *rest, **more), wanted)
+
+
+def check_moving() -> None:
+    for dtype in ALL:
+        everyone = np.stack([sample((2, n, 3), dtype, pe) for pe in range(n)])
+        mine = everyone[me]
+        root = n // 2
+        every_way(atoll.broadcast, mine, mine.shape, everyone[root], root)
+        every_way(atoll.fcollect, mine, everyone.shape, everyone)
+        moved = np.moveaxis(mine, 1, 0).copy()
+        exchanged = np.stack([np.moveaxis(everyone[pe], 1, 0)[me] for pe in range(n)])
+        every_way(atoll.alltoall, moved, moved.shape, exchanged)
+        rows = np.moveaxis(everyone[root], 1, 0)[me]
+        every_way(atoll.scatter, moved, rows.shape, np.ascontiguousarray(rows), root=root)
+        for dst in targets(everyone.shape, dtype):
+            atoll.gather(dst, mine, root)
+            equal(dst, everyone if me == root else np.zeros(everyone.shape, dtype))
+        gathered = atoll.gather(mine, root)
+        assert (gathered is None) == (me != root)
+        if gathered is not None:
+            equal(gathered, everyone)
+        nowhere = atoll.gather(None, mine, root)
+        assert (nowhere is None) == (me != root)
+        own = np.zeros_like(rows)
+        atoll.scatter(own, moved if me == root else None, root)
+        equal(own, rows)
+
+
+def check_collect() -> None:
+    for dtype in ["i2", "f8", "c16", [("a", "i2"), ("b", "f8")]]:
+        parts = [sample((pe % 3, 4), dtype, pe) for pe in range(n)]
+        joined = np.concatenate(parts)
+        equal(atoll.collect(parts[me]), joined)
+        dst = atoll.zeros((2 * n, 4), dtype)
+        assert atoll.collect(dst, parts[me]) == joined.size
+        equal(dst[: len(joined)], joined)
+    assert atoll.collect(np.float64(me)).shape == (n,)
+
+
+def check_numbers() -> None:
+    """One number is as good as an array of one."""
+    assert atoll.sum_reduce(float(me)) == sum(range(n)) and atoll.max_reduce(np.int32(me)).dtype == np.int32
+    assert atoll.reduce(me, "min") == 0 and atoll.sum_exscan(1) == me and atoll.broadcast(me, n - 1) == n - 1
+    equal(atoll.fcollect(me), np.arange(n))
+    assert atoll.or_reduce(me == n - 1) and not atoll.and_reduce(me == n)
+    x = atoll.zeros(1)
+    atoll.sum_reduce(x, np.float64(2))
+    assert x[0] == 2 * n
+
+
+def check_alltoalls() -> None:
+    src = np.zeros(2 * n * 3, "i4")
+    src[::3] = np.arange(2 * n) + 1000 * me
+    dst = atoll.zeros(2 * n * 2, "i4")
+    atoll.alltoalls(dst, src, 2, 3, 2)
+    wanted = np.zeros(2 * n * 2, "i4")
+    wanted[::2] = [1000 * pe + 2 * me + i for pe in range(n) for i in range(2)]
+    equal(dst, wanted)
+
+
+REDUCTIONS = [
+    (atoll.sum_reduce, "sum", np.add, INTEGERS + FLOATS + COMPLEX),
+    (atoll.prod_reduce, "prod", np.multiply, INTEGERS + FLOATS + COMPLEX),
+    (atoll.min_reduce, "min", np.minimum, INTEGERS + FLOATS),
+    (atoll.max_reduce, "max", np.maximum, INTEGERS + FLOATS),
+    (atoll.and_reduce, "and", np.bitwise_and, [*INTEGERS, "?"]),
+    (atoll.or_reduce, "or", np.bitwise_or, [*INTEGERS, "?"]),
+    (atoll.xor_reduce, "xor", np.bitwise_xor, [*INTEGERS, "?"]),
+]
+
+
+def fold(ufunc: np.ufunc, parts: Array) -> Array:
+    """In PE order and in the dtype itself, as the library promises."""
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total = ufunc(total, part, dtype=parts.dtype)
+    return np.asarray(total)
+
+
+def check_reductions() -> None:
+    for call, name, ufunc, dtypes in REDUCTIONS:
+        for dtype in dtypes:
+            parts = np.stack([sample((2, 5), dtype, pe) for pe in range(n)])
+            total = fold(ufunc, parts)
+            every_way(call, parts[me], (2, 5), total)
+            equal(atoll.reduce(parts[me], name), total)
+            x = atoll.array(parts[me])
+            atoll.reduce(x, x, name)
+            equal(x, total)
+            rooted = atoll.reduce(parts[me], name, n - 1)
+            assert (rooted is None) == (me != n - 1)
+            if rooted is not None:
+                equal(rooted, total)
+            y = atoll.zeros((2, 5), dtype)
+            atoll.reduce(y, parts[me], name, root=0)
+            equal(y, total if me == 0 else np.zeros_like(total))
+            blocks = np.stack([sample((n, 3), dtype, 50 + pe) for pe in range(n)])
+            every_way(atoll.reduce_scatter, blocks[me], (3,), fold(ufunc, blocks[:, me]), name)
+
+
+def check_scans() -> None:
+    for dtype in INTEGERS + FLOATS + COMPLEX:
+        parts = np.stack([sample((7, 2), dtype, pe) for pe in range(n)])
+        every_way(atoll.sum_inscan, parts[me], (7, 2), fold(np.add, parts[: me + 1]))
+        before = fold(np.add, parts[:me]) if me else np.zeros_like(parts[0])
+        every_way(atoll.sum_exscan, parts[me], (7, 2), before)
+
+
+def check_sizes() -> None:
+    for count in (0, 1, 3, 100, 5_000, 300_000):
+        parts = np.stack([np.arange(count) * (pe + 1.0) for pe in range(n)])
+        for src in (parts[me], atoll.array(parts[me])):
+            equal(atoll.sum_reduce(src), fold(np.add, parts))
+            equal(atoll.broadcast(src, n - 1), parts[n - 1])
+            equal(atoll.fcollect(src), parts)
+
+
+def check_teams() -> None:
+    odd = atoll.WORLD.split(me % 2, -me)
+    assert odd is not None
+    members = [pe for pe in range(n - 1, -1, -1) if pe % 2 == me % 2]
+    assert odd.n_pes() == len(members) == atoll.n_pes(odd) and members[odd.my_pe()] == me
+    assert [odd.world_pe(i) for i in range(odd.n_pes())] == members
+    assert atoll.WORLD.translate_pe(me, odd) == odd.my_pe() and odd.translate_pe(0, atoll.WORLD) == members[0]
+    equal(atoll.fcollect(np.array([me]), team=odd)[:, 0], np.array(members))
+    x = atoll.zeros(2)
+    atoll.put(x, float(me), (odd.my_pe() + 1) % odd.n_pes(), team=odd)
+    odd.barrier()
+    assert x[0] == members[(odd.my_pe() - 1) % odd.n_pes()]
+    with atoll.Context(odd) as ctx:
+        assert ctx.n_pes() == odd.n_pes()
+        assert atoll.g(x, odd.my_pe(), ctx=ctx) == x[0]
+    inner = odd.split_strided(0, 1, 1)
+    assert (inner is None) == (odd.my_pe() != 0)
+    if inner is not None:
+        inner.sync()
+        inner.destroy()
+        raises(atoll.UseAfterFree, lambda: atoll.barrier(inner), "destroyed")
+    else:
+        raises(atoll.InvalidArgument, lambda: atoll.my_pe("team"), "atoll.Team")  # type: ignore[arg-type]
+    if LOAD_STORE and odd.n_pes() > 1:
+        every_other = atoll.global_view(x, odd)
+        assert every_other.shape == (odd.n_pes(), 2) and every_other[odd.my_pe(), 0] == x[0]
+    odd.sync()
+    odd.destroy()
+    row, column = atoll.WORLD.split_2d(2)
+    assert row.n_pes() == min(2, n - me // 2 * 2) and column.my_pe() == me // 2
+    with row, column:
+        equal(atoll.sum_reduce(np.array([1]), team=row), np.array([row.n_pes()]))
+    assert atoll.WORLD == atoll.SHARED or n > 1
+    assert atoll.WORLD.split(-1) is None
+    for _ in range(100):
+        with atoll.WORLD.split(0) as team:  # type: ignore[union-attr]
+            team.sync()
+
+
+def check_messages() -> None:
+    for count in (0, 1, 1000, 200_000):
+        out, into = np.arange(count) + me, np.zeros(count, int)
+        with atoll.group():
+            atoll.send(out, right)
+            atoll.recv(into, left)
+        equal(into, np.arange(count) + left)
+        wide = np.zeros((count, 2), int)
+        with atoll.group():
+            atoll.recv(wide[:, 1], right)
+            atoll.send(out, left)
+        equal(wide[:, 1].copy(), np.arange(count) + right)
+    if n > 1 and me < 2:
+        for i in range(50):
+            if me == 0:
+                atoll.send(np.array([i]), 1)
+                atoll.recv(into[:1], 1)
+                assert into[0] == -i
+            else:
+                atoll.recv(into[:1], 0)
+                atoll.send(-into[:1], 0)
+    try:
+        with atoll.group():
+            atoll.send(out, right)
+            raise KeyError
+    except KeyError:
+        pass
+
+
+def check_locks() -> None:
+    lock, x = atoll.Lock(), atoll.zeros(1, int)
+    for _ in range(50):
+        with lock:
+            atoll.p(x, atoll.g(x, 0) + 1, 0)
+    atoll.barrier_all()
+    assert atoll.g(x, 0) == 50 * n
+    atoll.barrier_all()
+    if me == 0:
+        assert lock.acquire()
+    atoll.barrier_all()
+    if me != 0:
+        assert not lock.acquire(blocking=False)
+        raises(atoll.Timeout, lambda: lock.acquire(timeout=0.02))
+        raises(atoll.InvalidArgument, lock.release)
+    atoll.barrier_all()
+    if me == 0:
+        lock.release()
+    atoll.barrier_all()
+    with lock:
+        pass
+    atoll.barrier_all()
+    lock.free()
+    raises(atoll.UseAfterFree, lock.acquire)
+
+
+def check_mailboxes() -> None:
+    with atoll.Mailbox(64, slots=3) as box:
+        assert box.capacity_bytes() >= 64
+        into = np.zeros(8)
+        assert box.try_receive(into, left) is None
+        atoll.barrier_all()
+        for i in range(30):
+            box.post(np.arange(i % 9, dtype=float) + me, right)
+            assert box.receive(into, left) == i % 9
+            equal(into[: i % 9], np.arange(i % 9, dtype=float) + left)
+        raises(atoll.ShapeMismatch, lambda: box.post(np.zeros(9), right))
+        raises(atoll.Timeout, lambda: box.receive(into, left, timeout=0.01))
+        atoll.barrier_all()
+    raises(atoll.UseAfterFree, lambda: box.post(into, right))
+
+
+def check_objects() -> None:
+    thing = {"pe": me, "text": "x" * 1000 * me, "array": np.arange(me)}
+    got = atoll.bcast_object(thing if me == n - 1 else None, root=n - 1)
+    assert got["pe"] == n - 1 and len(got["text"]) == 1000 * (n - 1)
+    found = atoll.gather_object(("from", me), root=n // 2)
+    assert found == ([("from", pe) for pe in range(n)] if me == n // 2 else None)
+
+
+run(globals())

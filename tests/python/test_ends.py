@@ -1,0 +1,397 @@
+"""How PEs end, and what the others and the user hear of it; with our launcher and without."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from jobs import HANG_GUARD, Done, Job, environment, write_program
+
+
+def run_without_launcher(folder: Path, code: str, n: int) -> list[Done]:
+    """PEs started by nobody in particular: a unique id, a number, and how many."""
+    uid = subprocess.run(
+        [sys.executable, "-c", "import atoll; print(atoll.get_unique_id())"],
+        env=environment(), capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+    program = write_program(
+        folder, f"pe = int(sys.argv[1])\natoll.init(uid={uid!r}, pe=pe, n_pes={n})\n" + code
+    )
+    started = [
+        subprocess.Popen(
+            [sys.executable, str(program), str(pe)],
+            env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+        for pe in range(n)
+    ]  # fmt: skip
+    done = []
+    for process in started:
+        out, err = process.communicate(timeout=HANG_GUARD)
+        done.append(subprocess.CompletedProcess([], process.returncode, out, err))
+    return done
+
+
+def test_an_exception_ends_the_job_with_its_traceback(job: Job) -> None:
+    done = job(
+        """
+        atoll.init()
+        if atoll.my_pe() == 1:
+            raise KeyError("nobody catches this")
+        atoll.barrier_all()
+        """,
+        3,
+        ok=False,
+    )
+    assert done.returncode == 1
+    assert "KeyError: 'nobody catches this'" in done.stderr and "program.py" in done.stderr
+    assert "PE 1 ended by an exception that nobody caught" in done.stderr
+
+
+def test_an_exception_ends_the_job_without_launcher(tmp_path: Path) -> None:
+    code = "if pe == 1: raise KeyError('nobody catches this')\natoll.barrier_all()"
+    first, second, third = run_without_launcher(tmp_path, code, 3)
+    assert second.returncode == 1 and "KeyError" in second.stderr
+    for other in (first, third):
+        assert other.returncode != 0
+        assert "PeDied" in other.stderr and "PE 1" in other.stderr and "nobody catches this" in other.stderr
+
+
+@pytest.mark.parametrize("how", ["launcher", "none"])
+def test_an_exit_without_finalize_is_announced(job: Job, tmp_path: Path, how: str) -> None:
+    code = "if atoll.my_pe() == 1: sys.exit(0)\natoll.barrier_all()"
+    if how == "launcher":
+        done = job("atoll.init()\n" + code, 2, ok=False)
+        assert done.returncode != 0
+        said = done.stderr
+    else:
+        said = run_without_launcher(tmp_path, code, 2)[0].stderr
+    assert "PeDied" in said and "PE 1 left the job without finalize" in said
+
+
+def test_leaving_without_finalize_waits_for_nobody(job: Job) -> None:
+    job("atoll.init()\nx = atoll.zeros(3)\natoll.barrier_all()\nsys.exit(0)", 3)
+
+
+def test_exit_statuses(job: Job) -> None:
+    assert (
+        job("atoll.init()\nif atoll.my_pe() == 1: sys.exit(3)\natoll.barrier_all()", 3, ok=False).returncode
+        == 3
+    )
+    assert (
+        job(
+            "atoll.init()\nif atoll.my_pe() == 2: atoll.global_exit(5)\natoll.barrier_all()", 3, ok=False
+        ).returncode
+        == 5
+    )
+    done = job(
+        "atoll.init()\nif atoll.my_pe() == 0: atoll.abort('no input', 6)\natoll.barrier_all()", 3, ok=False
+    )
+    assert done.returncode == 6 and "PE 0" in done.stderr and "no input" in done.stderr
+    killed = job(
+        "atoll.init()\nif atoll.my_pe() == 1: os.kill(os.getpid(), 9)\natoll.barrier_all()", 2, ok=False
+    )
+    assert killed.returncode == 128 + 9 and "PE 1" in killed.stderr
+
+
+def test_init_is_counted(job: Job) -> None:
+    job(
+        """
+        atoll.init(); atoll.init()
+        atoll.finalize()
+        assert atoll.is_initialized() and atoll.n_pes() == 2
+        x = atoll.ones(4)
+        view = atoll.global_view(x)
+        atoll.finalize()
+        assert not atoll.is_initialized() and x.sum() == 4 and view.sum() == 8
+        try:
+            atoll.finalize()
+        except atoll.NotInitialized as error:
+            assert "finalize" in str(error)
+        else:
+            raise AssertionError
+        """,
+        2,
+    )
+
+
+def test_alone() -> None:
+    code = """
+import atoll
+atoll.init()
+x = atoll.ones(4)
+assert atoll.n_pes() == 1 and atoll.my_pe(atoll.WORLD) == 0
+team, lock, ctx = atoll.WORLD.split(0), atoll.Lock(), atoll.Context()
+atoll.finalize()
+del team, lock, ctx
+atoll.init()
+for kind in (lambda: atoll.put(x, x, 0), ):
+    try:
+        kind()
+    except atoll.UseAfterFree as error:
+        assert "finalized" in str(error)
+    else:
+        raise AssertionError
+y = atoll.zeros(4)
+atoll.put(y, x.copy(), 0)
+assert y.sum() == 4
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=HANG_GUARD,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
+def test_a_forked_child_is_no_pe(job: Job) -> None:
+    job(
+        """
+        atoll.init()
+        x = atoll.zeros(4)
+        child = os.fork()
+        if child == 0:
+            try:
+                atoll.put(x, x, 0)
+            except atoll.NotInitialized as error:
+                os._exit(0 if "forked" in str(error) else 2)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        child = os.fork()
+        if child == 0:
+            sys.exit(0)
+        os.waitpid(child, 0)
+        atoll.barrier_all()
+        atoll.finalize()
+        """,
+        2,
+    )
+
+
+def test_ctrl_c_ends_a_wait(tmp_path: Path) -> None:
+    """An interrupt reaches a PE that waits, and the wait raises KeyboardInterrupt."""
+    program = write_program(
+        tmp_path,
+        """
+        import signal
+        armed = False
+        def interrupt(*_):  # an interrupt outside a wait is not what is tested
+            global armed
+            if armed:
+                armed = False
+                raise KeyboardInterrupt
+        signal.signal(signal.SIGINT, interrupt)
+        atoll.init()
+        sig = atoll.signal()
+        print("ready", flush=True)
+        for wait in (lambda: atoll.signal_wait_until(sig, "==", 1),
+                     lambda: atoll.wait_until_any(sig, "==", 1)):
+            try:
+                armed = True
+                wait()
+            except KeyboardInterrupt:
+                print("interrupted", flush=True)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # more may come while the interpreter ends
+        atoll.put(sig, 7, 0)
+        print("then", sig[0], flush=True)
+        """,
+    )
+    process = subprocess.Popen(
+        [sys.executable, str(program)],
+        env=environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    while process.poll() is None:  # again and again: the first may come before the wait
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.02)
+    out, err = process.communicate(timeout=HANG_GUARD)
+    assert out == "interrupted\ninterrupted\nthen 7\n" and process.returncode == 0, out + err
+
+
+def test_other_threads_run_during_a_wait(job: Job) -> None:
+    job(
+        """
+        import threading
+        atoll.init()
+        sig, me = atoll.signal(), atoll.my_pe()
+        helper = threading.Thread(target=lambda: atoll.put_signal(sig[:0], sig[:0], sig, 1, "add", me))
+        helper.start()
+        atoll.signal_wait_until(sig, ">=", 1)  # the other PE's threads may add to it already
+        helper.join()
+        def work(k):
+            for _ in range(200):
+                atoll.atomic_add(sig, 1, (me + k) % 2)
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+        [t.start() for t in threads]; [t.join() for t in threads]
+        atoll.barrier_all()
+        assert sig[0] == 801
+        atoll.finalize()
+        """,
+        2,
+    )
+
+
+def test_a_signal_handler_ends_a_collective_of_large_arrays(job: Job) -> None:
+    """Its copy had let other threads run already when the wait began."""
+    job(
+        """
+        import signal
+        atoll.init()
+        me, go, team = atoll.my_pe(), atoll.signal(), atoll.WORLD.split(0)
+        class Alarm(Exception):
+            pass
+        def handler(*_):
+            raise Alarm
+        if me == 0:
+            signal.signal(signal.SIGALRM, handler)
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            try:
+                atoll.sum_reduce(np.ones(1 << 17), team=team)
+            except Alarm:
+                atoll.signal_set(go, 1, 1)
+            else:
+                raise AssertionError("nobody else came, and yet it ended")
+        else:
+            atoll.signal_wait_until(go, "==", 1)
+        atoll.finalize()
+        """,
+        2,
+    )
+
+
+def test_calls_that_differ_name_both_pes(job: Job) -> None:
+    done = job(
+        """
+        atoll.init()
+        try:
+            atoll.broadcast(np.zeros(4), atoll.my_pe())
+        except atoll.CollectiveMismatch as error:
+            print(error, flush=True)
+        """,
+        2,
+        ok=False,
+    )
+    assert done.stdout.count("PE 0") >= 2 and done.stdout.count("PE 1") >= 2
+
+
+def test_a_team_is_for_its_members(job: Job) -> None:
+    job(
+        """
+        atoll.init()
+        team = atoll.WORLD.split_strided(0, 1, 1)
+        if atoll.my_pe() == 0:
+            assert atoll.n_pes(team) == 1
+            team.sync()
+        else:
+            assert team is None
+        atoll.barrier_all()
+        """,
+        2,
+    )
+
+
+def test_module_runs_as_a_program(tmp_path: Path) -> None:
+    program = write_program(tmp_path, "atoll.init(); print(atoll.my_pe(), atoll.n_pes())")
+    done = subprocess.run(
+        [sys.executable, "-m", "atoll", "run", "-n", "2", str(program)],
+        env=environment(), capture_output=True, text=True, timeout=HANG_GUARD, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split("\n")) == ["", "0 2", "1 2"]
+
+
+def test_torchrun_variables(tmp_path: Path) -> None:
+    """Processes that know RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT find each other."""
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    program = write_program(
+        tmp_path, "atoll.init(); atoll.barrier_all(); print(atoll.my_pe(), atoll.n_pes())"
+    )
+    started = [
+        subprocess.Popen(
+            [sys.executable, str(program)], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=environment(RANK=str(pe), WORLD_SIZE="2", LOCAL_RANK=str(pe), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)),
+        )
+        for pe in range(2)
+    ]  # fmt: skip
+    for pe, process in enumerate(started):
+        out, err = process.communicate(timeout=HANG_GUARD)
+        assert out == f"{pe} 2\n", err
+
+
+def test_a_store_of_torch_connects_the_pes() -> None:
+    """A stand-in for torch.distributed: where it is initialised, its store is used."""
+    code = """
+import sys, types
+import atoll
+values = {}
+class PrefixStore:
+    def __init__(self, prefix, store):
+        assert prefix == "atoll" and store == "the store"
+    def set(self, key, value): values[key] = value
+    def get(self, key): return values[key]
+torch = types.ModuleType("torch.distributed")
+torch.is_available = torch.is_initialized = lambda: True
+torch.get_rank, torch.get_world_size = lambda: 0, lambda: 1
+torch.distributed_c10d = types.SimpleNamespace(_get_default_store=lambda: "the store")
+torch.PrefixStore = PrefixStore
+sys.modules["torch.distributed"] = torch
+atoll.init()
+assert atoll.n_pes() == 1
+atoll.finalize()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_store_or_communicator_connects_the_pes() -> None:
+    """init(comm=) takes what mpi4py offers: Get_rank, Get_size, bcast. Threads are no PEs, so n is 1 here."""
+    code = """
+import atoll
+class Comm:
+    def Get_rank(self): return 0
+    def Get_size(self): return 1
+    def bcast(self, value, root): return value
+atoll.init(comm=Comm())
+assert atoll.n_pes() == 1
+atoll.finalize()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_sub_interpreters_are_refused() -> None:
+    xx = pytest.importorskip("_xxsubinterpreters", reason="this Python has another module for it")
+    del xx
+    code = """
+import _xxsubinterpreters as s
+i = s.create()
+s.run_string(i, '''
+try:
+    import atoll
+except ImportError as error:
+    print("refused:", error)
+''')
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False
+    )
+    assert "refused:" in done.stdout and "interpreter" in done.stdout, done.stdout + done.stderr

@@ -1,0 +1,99 @@
+"""Every example, in Python and C++, at 1, 2 and 4 PEs: each checks its own result and exits with 0 only if it is right."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ATOLL = Path(sys.executable).with_name("atoll")
+PROGRAMS = ROOT / "build/release/examples"
+HANG_GUARD = 120
+# Small sizes, where the examples take one.
+ARGUMENTS = {"pingpong": ["2000"], "gups": ["50000"], "integer_sort": ["50000"], "life": ["60"]}
+# Unbuffered, Python writes a line's end on its own, and lines of several PEs mix.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+NAMES = sorted(p.stem for p in ROOT.glob("examples/*/*.cpp"))
+COUNTS = [1, 2, 4]
+
+
+def run(n_pes: int, program: Path, cwd: Path) -> str:
+    command = [ATOLL, "run", "-n", n_pes, "--timeout", HANG_GUARD, program, *ARGUMENTS.get(program.stem, [])]
+    result = subprocess.run(
+        [str(word) for word in command], cwd=cwd, capture_output=True, text=True, env=ENVIRONMENT
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stderr == ""
+    return result.stdout
+
+
+def source(name: str) -> Path:
+    (path,) = ROOT.glob(f"examples/*/{name}.py")
+    return path
+
+
+@pytest.mark.parametrize("n_pes", COUNTS)
+@pytest.mark.parametrize("name", NAMES)
+def test_python(name: str, n_pes: int, tmp_path: Path) -> None:
+    assert run(n_pes, source(name), tmp_path)
+
+
+@pytest.mark.parametrize("n_pes", COUNTS)
+@pytest.mark.parametrize("name", NAMES)
+def test_cpp(name: str, n_pes: int, tmp_path: Path) -> None:
+    program = PROGRAMS / name
+    if not program.exists():
+        pytest.skip(f"{program} is not built (make test builds it)")
+    assert run(n_pes, program, tmp_path)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_python_alone(name: str, tmp_path: Path) -> None:
+    """Without the launcher the same program is a job of one PE."""
+    command = [sys.executable, str(source(name)), *ARGUMENTS.get(name, [])]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_GUARD)
+    assert (result.returncode, result.stderr) == (0, ""), result.stdout + result.stderr
+
+
+def test_hello_is_said_by_every_pe(tmp_path: Path) -> None:
+    said = run(4, source("hello"), tmp_path)
+    assert sorted(said.splitlines()) == [f"Hello from PE {pe} of 4" for pe in range(4)]
+
+
+def test_every_folder_has_a_readme() -> None:
+    folders = sorted(p for p in (ROOT / "examples").iterdir() if p.is_dir())
+    assert len(folders) >= 9
+    for folder in folders:
+        assert (folder / "README.md").is_file(), folder
+        assert list(folder.glob("*.py")), folder
+        assert f"({folder.name})" in (ROOT / "examples/README.md").read_text(), folder
+
+
+# ---- the tutorial ------------------------------------------------------------------------------------------------------
+
+BLOCKS = re.findall(
+    r"^```python\n# (\w+\.py)\n(.*?)^```$", (ROOT / "docs/tutorial.md").read_text(), re.S | re.M
+)
+
+
+@pytest.mark.parametrize(("name", "text"), BLOCKS, ids=[name for name, _ in BLOCKS])
+def test_tutorial(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    if name == "notebook.py":
+        command = [sys.executable, name]
+        result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_GUARD)
+        assert (result.returncode, result.stdout) == (0, "[0, 10, 20, 30]\n"), result.stderr
+    else:
+        run(3, tmp_path / name, tmp_path)
+
+
+def test_tutorial_shows_what_the_programs_print(tmp_path: Path) -> None:
+    (tmp_path / "view.py").write_text(dict(BLOCKS)["view.py"])
+    said = run(3, tmp_path / "view.py", tmp_path)
+    shown = (ROOT / "docs/tutorial.md").read_text()
+    assert "".join(f"    {one}\n" for one in said.splitlines()) in shown

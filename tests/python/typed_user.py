@@ -1,0 +1,41 @@
+"""A user's program as type checkers see it (test_typing.py runs mypy --strict over it)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import atoll
+import numpy as np
+import numpy.typing as npt
+
+atoll.init()
+me: int = atoll.my_pe()
+x: npt.NDArray[Any] = atoll.zeros((4, 4), np.float64, order="F")
+atoll.put(x[0], np.arange(4.0), (me + 1) % atoll.n_pes())
+atoll.put(x, 1.0, 0, team=atoll.WORLD)
+old = atoll.atomic_fetch_add(atoll.zeros(3, np.int64), 5, 0, index=1)
+sig = atoll.signal()
+atoll.put_signal(x, x, sig, 1, "add", 0)
+seen: int = atoll.signal_wait_until(sig, ">=", 1, timeout=3.5)
+total: npt.NDArray[Any] = atoll.sum_reduce(x)
+atoll.sum_reduce(x, x)
+part = atoll.reduce(x, atoll.MAX, 0)
+if part is not None:
+    print(part.shape)
+found: int | None = atoll.wait_until_any(sig, atoll.GE, 1)
+with atoll.Context() as ctx:
+    atoll.p(x, 3, 0, ctx=ctx)
+team = atoll.WORLD.split(me % 2)
+if team is not None:
+    with team:
+        rows: npt.NDArray[Any] = atoll.fcollect(x, team=team)
+with atoll.Lock(), atoll.group():
+    atoll.send(x, 0)
+results: list[int] = atoll.launch(lambda: atoll.my_pe(), 2)
+try:
+    atoll.free(x)
+except atoll.UseAfterFree as error:
+    print(error)
+except (atoll.PeError, IndexError):
+    raise
+atoll.finalize()

@@ -1,0 +1,84 @@
+// What the suites of the core run on: PE counts and transports, with PEs as threads; or, where a program of
+// tests/multi includes a suite, the PEs of the job that the launcher started.
+#pragma once
+
+#include "support/pe_threads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <ostream>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace atl::testing {
+
+struct Setup {
+    int n_pes;  ///< 0: those of the current job
+    const char* transport;
+};
+
+inline void PrintTo(const Setup& setup, std::ostream* out) {
+    *out << setup.n_pes << " PEs, " << setup.transport;
+}
+
+#ifdef ATOLL_PES_ARE_PROCESSES
+inline constexpr bool pes_are_processes = true;
+#else
+inline constexpr bool pes_are_processes = false;
+#endif
+
+inline std::vector<Setup> all_setups() {
+    if (pes_are_processes) return {{0, "auto"}};
+    std::vector<Setup> setups;
+    for (const char* transport : {"auto", "loopback"})
+        for (const int n : pe_counts) setups.push_back({n, transport});
+    return setups;
+}
+
+inline std::string setup_name(const ::testing::TestParamInfo<Setup>& info) {
+    return info.param.n_pes == 0 ? "Job"
+                                 : std::string(info.param.transport) + std::to_string(info.param.n_pes);
+}
+
+class WithPes : public ::testing::TestWithParam<Setup> {
+  protected:
+    /// Runs `body` as every PE.
+    void run(const std::function<void(Job&)>& body, ThreadJobOptions options = {}) const {
+        if (GetParam().n_pes == 0) {
+            Job& job = current_job();
+            job.free(job.malloc(1));  // what earlier tests dropped comes back first
+            return body(job);
+        }
+        options.transport = GetParam().transport;
+        run_pes(GetParam().n_pes, body, options);
+    }
+    static int n_pes() { return GetParam().n_pes == 0 ? current_job().n_pes() : GetParam().n_pes; }
+};
+
+inline int right_of(const Job& job) { return (job.my_pe() + 1) % job.n_pes(); }
+inline int left_of(const Job& job) { return (job.my_pe() + job.n_pes() - 1) % job.n_pes(); }
+
+/// `call` throws Error(code), and its sentence holds all `parts`.
+template <class Call>
+void expect_error(ErrorCode code, std::initializer_list<std::string> parts, Call&& call) {
+    try {
+        call();
+    } catch (const Error& error) {
+        EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(code)) << error.what();
+        for (const std::string& part : parts)
+            EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
+                << "\"" << part << "\" is not in: " << error.what();
+        return;
+    }
+    ADD_FAILURE() << "nothing was thrown; expected code " << static_cast<int>(code);
+}
+
+/// The same numbers in every run.
+inline std::mt19937 random_numbers(int seed) {
+    return std::mt19937(static_cast<unsigned>(seed) * 2654435761u + 1);
+}
+inline std::size_t below(std::mt19937& random, std::size_t n) { return random() % n; }
+
+}  // namespace atl::testing
