@@ -71,8 +71,14 @@ def thunk(f: Function) -> str:
 
 
 def thunks(functions: list[Function]) -> str:
-    head = NOTE + '#include "shmem/templates.hpp"\n\nextern "C" {\n'
-    return head + "".join(thunk(f) for f in functions) + "}\n"
+    head = NOTE + '#include "shmem/templates.hpp"\n\n#pragma GCC visibility push(default)\nextern "C" {\n'
+    return head + "".join(thunk(f) for f in functions) + "}\n#pragma GCC visibility pop\n"
+
+
+def exports(table: Table) -> str:
+    """The linker's list: without it the standard library's templates would be exported too."""
+    names = "".join(f"    {f.name};\n    p{f.name};\n" for f in table.functions)
+    return f"/* {NOTE[3:-1]} */\n{{\nglobal:\n{names}    shmemx_*;\nlocal:\n    *;\n}};\n"
 
 
 # ---- C11 generics -------------------------------------------------------------------------------------------------
@@ -167,6 +173,7 @@ def files(table: Table) -> dict[str, str]:
         "include/atoll/shmem/generics.h": generics(table),
         "include/atoll/shmem/overloads.hpp": overloads(table),
     }
+    out["exports.map"] = exports(table)
     share = -(-len(table.functions) // THUNK_FILES)
     for i in range(THUNK_FILES):
         out[f"thunks_{i}.cpp"] = thunks(table.functions[i * share : (i + 1) * share])

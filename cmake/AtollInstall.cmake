@@ -7,7 +7,7 @@ include(CMakePackageConfigHelpers)
 
 # What a wheel is made of, and all that `make` without a target needs.
 add_custom_target(atoll_package)
-foreach(_target atoll atoll_cli atoll_bench_core _atoll)
+foreach(_target atoll atoll_shmem atoll_cli atoll_bench_core _atoll)
     if(TARGET ${_target})
         add_dependencies(atoll_package ${_target})
     endif()
@@ -16,29 +16,45 @@ endforeach()
 set(_generated "${PROJECT_BINARY_DIR}/generated/install")
 write_basic_package_version_file("${_generated}/atollConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/atoll.pc.in" "${_generated}/atoll.pc" @ONLY)
+configure_file("${PROJECT_SOURCE_DIR}/cmake/atoll-shmem.pc.in" "${_generated}/atoll-shmem.pc" @ONLY)
 
 function(_atoll_install component root)
     set(_where COMPONENT ${component})
     if(component STREQUAL "python")
         list(APPEND _where EXCLUDE_FROM_ALL)
     endif()
-    install(TARGETS atoll EXPORT atoll_${component} LIBRARY DESTINATION "${root}lib" ${_where}
+    install(TARGETS atoll atoll_shmem EXPORT atoll_${component} LIBRARY DESTINATION "${root}lib" ${_where}
             INCLUDES DESTINATION "${root}include")
-    install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" "${ATOLL_GENERATED_INCLUDE}/" DESTINATION "${root}include"
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" "${ATOLL_GENERATED_INCLUDE}/"
+                      "${ATOLL_SHMEM_INCLUDE}/" DESTINATION "${root}include"
             ${_where} FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh")
     install(EXPORT atoll_${component} FILE atollTargets.cmake NAMESPACE atoll:: DESTINATION "${root}lib/cmake/atoll"
             ${_where})
     install(FILES "${PROJECT_SOURCE_DIR}/cmake/atollConfig.cmake" "${_generated}/atollConfigVersion.cmake"
             DESTINATION "${root}lib/cmake/atoll" ${_where})
-    install(FILES "${_generated}/atoll.pc" DESTINATION "${root}lib/pkgconfig" ${_where})
+    install(FILES "${_generated}/atoll.pc" "${_generated}/atoll-shmem.pc" DESTINATION "${root}lib/pkgconfig" ${_where})
+endfunction()
+
+# oshcc and oshrun find the tree by where they stand, so they need no configuring.
+function(_atoll_install_wrappers component folder)
+    set(_where DESTINATION "${folder}" COMPONENT ${component})
+    if(component STREQUAL "python")
+        list(APPEND _where EXCLUDE_FROM_ALL)
+    endif()
+    install(PROGRAMS "${PROJECT_SOURCE_DIR}/cmake/oshcc" "${PROJECT_SOURCE_DIR}/cmake/oshrun" ${_where})
+    foreach(_name oshc++ oshCC)
+        install(PROGRAMS "${PROJECT_SOURCE_DIR}/cmake/oshcc" RENAME ${_name} ${_where})
+    endforeach()
 endfunction()
 
 _atoll_install(atoll "")
 _atoll_install(python "atoll/")
 if(TARGET atoll_cli)
     install(TARGETS atoll_cli RUNTIME DESTINATION bin COMPONENT atoll)
+    _atoll_install_wrappers(atoll bin)
     if(DEFINED SKBUILD_SCRIPTS_DIR)
         install(TARGETS atoll_cli RUNTIME DESTINATION "${SKBUILD_SCRIPTS_DIR}" COMPONENT python EXCLUDE_FROM_ALL)
+        _atoll_install_wrappers(python "${SKBUILD_SCRIPTS_DIR}")
     endif()
 endif()
 if(TARGET atoll_bench_core)

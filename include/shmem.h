@@ -11,9 +11,10 @@
 #define SHMEM_MAX_NAME_LEN 64
 #define SHMEM_VENDOR_STRING "Atoll"
 
-/* Handles are pointers, so that they differ from every TYPE * in generics and may stand in static initialisers. */
-typedef struct atoll_shmem_ctx *shmem_ctx_t;
-typedef struct atoll_shmem_team *shmem_team_t;
+/* Handles are pointers, so that they differ from every TYPE * in generics and may stand in static
+ * initialisers. */
+typedef struct atoll_shmem_ctx* shmem_ctx_t;
+typedef struct atoll_shmem_team* shmem_team_t;
 
 typedef struct {
     int num_contexts;

@@ -9,23 +9,23 @@ extern "C" {
 #endif
 
 /* Atomic addition to float and double (the specification has fetch, set and swap of them). */
-void shmemx_float_atomic_add(float *dest, float value, int pe);
-void shmemx_double_atomic_add(double *dest, double value, int pe);
-float shmemx_float_atomic_fetch_add(float *dest, float value, int pe);
-double shmemx_double_atomic_fetch_add(double *dest, double value, int pe);
+void shmemx_float_atomic_add(float* dest, float value, int pe);
+void shmemx_double_atomic_add(double* dest, double value, int pe);
+float shmemx_float_atomic_fetch_add(float* dest, float value, int pe);
+double shmemx_double_atomic_fetch_add(double* dest, double value, int pe);
 
 /* dest = block my_pe of the element-wise sum; source holds one block of nreduce elements for each member. */
-int shmemx_int_sum_reduce_scatter(shmem_team_t team, int *dest, const int *source, size_t nreduce);
-int shmemx_long_sum_reduce_scatter(shmem_team_t team, long *dest, const long *source, size_t nreduce);
-int shmemx_float_sum_reduce_scatter(shmem_team_t team, float *dest, const float *source, size_t nreduce);
-int shmemx_double_sum_reduce_scatter(shmem_team_t team, double *dest, const double *source, size_t nreduce);
+int shmemx_int_sum_reduce_scatter(shmem_team_t team, int* dest, const int* source, size_t nreduce);
+int shmemx_long_sum_reduce_scatter(shmem_team_t team, long* dest, const long* source, size_t nreduce);
+int shmemx_float_sum_reduce_scatter(shmem_team_t team, float* dest, const float* source, size_t nreduce);
+int shmemx_double_sum_reduce_scatter(shmem_team_t team, double* dest, const double* source, size_t nreduce);
 
-/* PEs of equal color form a team, ordered by key, then by PE; a negative color joins none (SHMEM_TEAM_INVALID).
- * Collective over parent. Returns 0, or nonzero on every PE. */
-int shmemx_team_split(shmem_team_t parent, int color, int key, shmem_team_t *team);
+/* PEs of equal color form a team, ordered by key, then by PE; a negative color joins none
+ * (SHMEM_TEAM_INVALID). Collective over parent. Returns 0, or nonzero on every PE. */
+int shmemx_team_split(shmem_team_t parent, int color, int key, shmem_team_t* team);
 
 /* The sentence of the last error that a call of this thread met; "" if none. */
-const char *shmemx_last_error(void);
+const char* shmemx_last_error(void);
 
 #ifdef __cplusplus
 }

@@ -22,6 +22,8 @@ struct JobOptions {
         std::function<std::string(const std::string& key)> get;
     };
     std::optional<Store> store;
+    /// For fronts whose language checks nothing: ATOLL_CHECK is `none` unless the environment says otherwise.
+    bool unchecked_by_default = false;
 };
 
 /// Bytes that identify a job to be: random, printable, at most 128 characters. Local.

@@ -17,7 +17,8 @@ constexpr const char* usage = "atoll run -n N [OPTIONS] PROGRAM [ARGUMENTS...]";
 /// Number of arguments before PROGRAM. Found by hand because everything behind PROGRAM is the program's,
 /// whatever it looks like, and because "-np" is no option that a parser of single letters takes.
 std::size_t find_program(const Arguments& arguments) {
-    constexpr const char* with_value[] = {"-n", "-np", "--np", "--timeout", "--bind", "--heap-size", "--env"};
+    constexpr const char* with_value[] = {"-n",     "-np",         "--np",  "--timeout",
+                                          "--bind", "--heap-size", "--env", "-x"};
     std::size_t i = 0;
     while (i < arguments.size() && arguments[i].size() > 1 && arguments[i][0] == '-' &&
            arguments[i] != "--") {
@@ -80,6 +81,11 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
     app.add_option("--env", options.environment, "set a variable for all PEs")
         ->type_name("K=V")
         ->allow_extra_args(false);
+    Arguments exported;
+    app.add_option("-x", exported,
+                   "the same, as other launchers have it; without =V the variable as it is here")
+        ->type_name("K[=V]")
+        ->allow_extra_args(false);
     std::string shown_in_help;
     app.add_option("PROGRAM", shown_in_help, "what to start; all that follows it is its own")
         ->type_name("[ARGUMENTS...]");
@@ -101,6 +107,9 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
     options.bind_core = bind == "core";
     if (!options.heap_size.empty()) common::parse_size(options.heap_size, "--heap-size");
     check_environment(options.environment);
+    // PEs inherit the whole environment, so a bare name asks for nothing more.
+    for (const std::string& entry : exported)
+        if (entry.find('=') != std::string::npos) options.environment.push_back(entry);
 
     std::size_t program = split;
     if (program < arguments.size() && arguments[program] == "--") ++program;

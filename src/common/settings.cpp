@@ -96,7 +96,10 @@ constexpr Variable variables[] = {
      {},
      "args",
      "what is checked: none; args (arguments of every call); all (also that PEs call collectives alike)",
-     [](Settings& s, const Raw& raw) { s.check = parse_check(raw); }},
+     [](Settings& s, const Raw& raw) {
+         s.check = parse_check(raw);
+         s.check_given = true;
+     }},
     {"ATOLL_WAIT_TIMEOUT",
      {},
      "0",

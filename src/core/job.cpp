@@ -13,7 +13,8 @@ namespace atl {
 namespace {
 
 std::unique_ptr<core::JobState> start(const JobOptions& options) {
-    const common::Settings settings = common::read_settings();
+    common::Settings settings = common::read_settings();
+    if (options.unchecked_by_default && !settings.check_given) settings.check = common::CheckLevel::none;
     return std::make_unique<core::JobState>(bootstrap::choose(options, settings), settings);
 }
 

@@ -1,15 +1,14 @@
 // The deprecated collectives of active sets: triplets of PE numbers for which nobody made a team.
 //
-// The members of a set meet without anybody else, so they make its team themselves at their first collective: the first
-// member makes the control block in its arena and puts its place into the others' pSync, which each of them sets back to
-// zero. From then on the team is known by its triplet and pSync is not touched, so barrier and sync may reuse it at once.
+// The members of a set meet without anybody else, so they make its team themselves at their first collective,
+// through pSync. From then on the team is known by its triplet and pSync is not touched, so barrier and sync
+// may reuse it at once.
 #include <map>
 #include <mutex>
 #include <tuple>
 #include <vector>
 
-#include "core/job_state.hpp"
-#include "core/team_state.hpp"
+#include "core/member_team.hpp"
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
 
@@ -26,40 +25,12 @@ struct KnownSets {
 };
 KnownSets known;
 
-std::vector<int> members_of(int start, int log_stride, int size) {
-    std::vector<int> members;
-    for (int i = 0; i < size; ++i) members.push_back(start + (i << log_stride));
-    return members;
-}
-
-core::ControlBlock* first_meeting(core::JobState& job, const std::vector<int>& members, bool leads, long* sync) {
-    const Context& context = *front.context;
-    if (!leads) {
-        const long place = context.wait_until(sync, Compare::ne, 0L);
-        context.atomic_set(sync, SHMEM_SYNC_VALUE, job.pe());
-        return static_cast<core::ControlBlock*>(job.arena_address(members[0], static_cast<std::uint64_t>(place - 1)));
-    }
-    auto* control =
-        static_cast<core::ControlBlock*>(job.arena_allocate(core::ControlBlock::bytes(static_cast<int>(members.size()))));
-    for (std::size_t i = 1; i < members.size(); ++i)
-        context.atomic_set(sync, static_cast<long>(job.arena_offset(control)) + 1, members[i]);
-    return control;
-}
-
 Team make_team(int start, int log_stride, int size, long* sync) {
-    core::JobState& job = front.job->state();
-    std::vector<int> members = members_of(start, log_stride, size);
-    const int my_pe = (job.pe() - start) >> log_stride;
-    const bool valid = start >= 0 && size >= 1 && log_stride >= 0 && members.back() < job.n_pes() && my_pe >= 0 &&
-                       my_pe < size && members[static_cast<std::size_t>(my_pe)] == job.pe();
-    if (!valid)
-        throw Error(ErrorCode::invalid_argument,
-                    "PE " + std::to_string(job.pe()) + " is not in the active set of " + std::to_string(size) +
-                        " PEs from " + std::to_string(start) + " with stride 2^" + std::to_string(log_stride) +
-                        ", or the set does not exist.");
-    core::ControlBlock* control = first_meeting(job, members, my_pe == 0, sync);
-    return Team(std::make_shared<core::TeamState>(job, job.next_team_number(), std::move(members), my_pe, control,
-                                                  my_pe == 0));
+    std::vector<int> members;
+    if (log_stride >= 0 && log_stride < 31)
+        for (std::int64_t i = 0; i < size; ++i)
+            members.push_back(static_cast<int>(start + (i << log_stride)));
+    return core::make_member_team(*front.job, std::move(members), sync);
 }
 
 /// All collectives below: their C name, the set, and what is done on its team.
@@ -101,16 +72,16 @@ void sync(int start, int log_stride, int size, long* sync) {
 
 namespace {
 
-void alltoall_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::size_t n, int start,
-                   int log_stride, int size, long* sync) {
+void alltoall_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::size_t n,
+                   int start, int log_stride, int size, long* sync) {
     on_set(name, start, log_stride, size, sync, [&](const Team& team) {
         const std::size_t total = n * bytes * static_cast<std::size_t>(size);
         team.alltoall_bytes(dest, total, source, total);
     });
 }
 
-void broadcast_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::size_t n, int root, int start,
-                    int log_stride, int size, long* sync) {
+void broadcast_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::size_t n,
+                    int root, int start, int log_stride, int size, long* sync) {
     on_set(name, start, log_stride, size, sync, [&](const Team& team) {
         // Unlike the collective of teams, this one leaves the root's target alone.
         void* target = team.my_pe() == root ? const_cast<void*>(source) : dest;
@@ -118,14 +89,14 @@ void broadcast_bits(const char* name, std::size_t bytes, void* dest, const void*
     });
 }
 
-void collect_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::size_t n, int start,
-                  int log_stride, int size, long* sync) {
+void collect_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::size_t n,
+                  int start, int log_stride, int size, long* sync) {
     on_set(name, start, log_stride, size, sync,
            [&](const Team& team) { team.collect_bytes(dest, SIZE_MAX, source, n * bytes); });
 }
 
-void fcollect_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::size_t n, int start,
-                   int log_stride, int size, long* sync) {
+void fcollect_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::size_t n,
+                   int start, int log_stride, int size, long* sync) {
     on_set(name, start, log_stride, size, sync, [&](const Team& team) {
         team.fcollect_bytes(dest, n * bytes * static_cast<std::size_t>(size), source, n * bytes);
     });
@@ -133,38 +104,46 @@ void fcollect_bits(const char* name, std::size_t bytes, void* dest, const void* 
 
 }  // namespace
 
-void alltoall32(void* dest, const void* source, std::size_t n, int start, int log_stride, int size, long* sync) {
+void alltoall32(void* dest, const void* source, std::size_t n, int start, int log_stride, int size,
+                long* sync) {
     alltoall_bits("shmem_alltoall32", 4, dest, source, n, start, log_stride, size, sync);
 }
-void alltoall64(void* dest, const void* source, std::size_t n, int start, int log_stride, int size, long* sync) {
+void alltoall64(void* dest, const void* source, std::size_t n, int start, int log_stride, int size,
+                long* sync) {
     alltoall_bits("shmem_alltoall64", 8, dest, source, n, start, log_stride, size, sync);
 }
-void alltoalls32(void* dest, const void* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t n, int start,
-                 int log_stride, int size, long* sync) {
+void alltoalls32(void* dest, const void* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t n,
+                 int start, int log_stride, int size, long* sync) {
     on_set("shmem_alltoalls32", start, log_stride, size, sync,
            [&](const Team& team) { team.alltoalls_bytes(dest, source, dst, sst, n, 4); });
 }
-void alltoalls64(void* dest, const void* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t n, int start,
-                 int log_stride, int size, long* sync) {
+void alltoalls64(void* dest, const void* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t n,
+                 int start, int log_stride, int size, long* sync) {
     on_set("shmem_alltoalls64", start, log_stride, size, sync,
            [&](const Team& team) { team.alltoalls_bytes(dest, source, dst, sst, n, 8); });
 }
-void broadcast32(void* dest, const void* source, std::size_t n, int root, int start, int log_stride, int size, long* sync) {
+void broadcast32(void* dest, const void* source, std::size_t n, int root, int start, int log_stride, int size,
+                 long* sync) {
     broadcast_bits("shmem_broadcast32", 4, dest, source, n, root, start, log_stride, size, sync);
 }
-void broadcast64(void* dest, const void* source, std::size_t n, int root, int start, int log_stride, int size, long* sync) {
+void broadcast64(void* dest, const void* source, std::size_t n, int root, int start, int log_stride, int size,
+                 long* sync) {
     broadcast_bits("shmem_broadcast64", 8, dest, source, n, root, start, log_stride, size, sync);
 }
-void collect32(void* dest, const void* source, std::size_t n, int start, int log_stride, int size, long* sync) {
+void collect32(void* dest, const void* source, std::size_t n, int start, int log_stride, int size,
+               long* sync) {
     collect_bits("shmem_collect32", 4, dest, source, n, start, log_stride, size, sync);
 }
-void collect64(void* dest, const void* source, std::size_t n, int start, int log_stride, int size, long* sync) {
+void collect64(void* dest, const void* source, std::size_t n, int start, int log_stride, int size,
+               long* sync) {
     collect_bits("shmem_collect64", 8, dest, source, n, start, log_stride, size, sync);
 }
-void fcollect32(void* dest, const void* source, std::size_t n, int start, int log_stride, int size, long* sync) {
+void fcollect32(void* dest, const void* source, std::size_t n, int start, int log_stride, int size,
+                long* sync) {
     fcollect_bits("shmem_fcollect32", 4, dest, source, n, start, log_stride, size, sync);
 }
-void fcollect64(void* dest, const void* source, std::size_t n, int start, int log_stride, int size, long* sync) {
+void fcollect64(void* dest, const void* source, std::size_t n, int start, int log_stride, int size,
+                long* sync) {
     fcollect_bits("shmem_fcollect64", 8, dest, source, n, start, log_stride, size, sync);
 }
 

@@ -12,9 +12,10 @@ ContextObject& object_of(shmem_ctx_t ctx) { return *reinterpret_cast<ContextObje
 
 void check_room(const TeamObject& team, bool predefined) {
     if (!predefined && static_cast<int>(team.contexts.size()) >= team.num_contexts)
-        throw Error(ErrorCode::invalid_argument,
-                    "The team was made for " + std::to_string(team.num_contexts) +
-                        " contexts (num_contexts of its configuration, 0 by default) and has as many already.");
+        throw Error(
+            ErrorCode::invalid_argument,
+            "The team was made for " + std::to_string(team.num_contexts) +
+                " contexts (num_contexts of its configuration, 0 by default) and has as many already.");
 }
 
 }  // namespace
@@ -30,8 +31,8 @@ int team_create_ctx(shmem_team_t team, long options, shmem_ctx_t* ctx) {
         auto object = std::make_unique<ContextObject>();
         object->team = team;
         object->is_private = (options & SHMEM_CTX_PRIVATE) != 0;
-        object->context = owner.team.create_context({object->is_private, (options & SHMEM_CTX_SERIALIZED) != 0,
-                                                     (options & SHMEM_CTX_NOSTORE) != 0});
+        object->context = owner.team.create_context(
+            {object->is_private, (options & SHMEM_CTX_SERIALIZED) != 0, (options & SHMEM_CTX_NOSTORE) != 0});
         const std::lock_guard lock(front.mutex);
         check_room(owner, predefined);
         auto* handle = reinterpret_cast<shmem_ctx_t>(object.get());
@@ -56,7 +57,9 @@ void ctx_destroy(shmem_ctx_t ctx) {
 }
 
 int ctx_get_team(shmem_ctx_t ctx, shmem_team_t* team) {
-    *team = ctx == SHMEM_CTX_INVALID ? SHMEM_TEAM_INVALID : ctx == SHMEM_CTX_DEFAULT ? SHMEM_TEAM_WORLD : object_of(ctx).team;
+    *team = ctx == SHMEM_CTX_INVALID   ? SHMEM_TEAM_INVALID
+            : ctx == SHMEM_CTX_DEFAULT ? SHMEM_TEAM_WORLD
+                                       : object_of(ctx).team;
     return ctx == SHMEM_CTX_INVALID ? -1 : 0;
 }
 

@@ -9,7 +9,8 @@ template <class T>
 static int sum_reduce_scatter(const char* name, shmem_team_t team, T* dest, const T* source, std::size_t n) {
     return status({name, SHMEM_CTX_INVALID}, [&] {
         const Team& t = team_of(team);
-        t.reduce_scatter_erased(dest, n, source, n * static_cast<std::size_t>(t.n_pes()), dtype<T>, ReduceOp::sum);
+        t.reduce_scatter_erased(dest, n, source, n * static_cast<std::size_t>(t.n_pes()), dtype<T>,
+                                ReduceOp::sum);
     });
 }
 }  // namespace atl::shmem
@@ -26,10 +27,12 @@ void shmemx_double_atomic_add(double* dest, double value, int pe) {
     atl::shmem::atomic_add(Call{"shmemx_double_atomic_add", SHMEM_CTX_DEFAULT}, dest, value, pe);
 }
 float shmemx_float_atomic_fetch_add(float* dest, float value, int pe) {
-    return atl::shmem::atomic_fetch_add(Call{"shmemx_float_atomic_fetch_add", SHMEM_CTX_DEFAULT}, dest, value, pe);
+    return atl::shmem::atomic_fetch_add(Call{"shmemx_float_atomic_fetch_add", SHMEM_CTX_DEFAULT}, dest, value,
+                                        pe);
 }
 double shmemx_double_atomic_fetch_add(double* dest, double value, int pe) {
-    return atl::shmem::atomic_fetch_add(Call{"shmemx_double_atomic_fetch_add", SHMEM_CTX_DEFAULT}, dest, value, pe);
+    return atl::shmem::atomic_fetch_add(Call{"shmemx_double_atomic_fetch_add", SHMEM_CTX_DEFAULT}, dest,
+                                        value, pe);
 }
 int shmemx_int_sum_reduce_scatter(shmem_team_t team, int* dest, const int* source, size_t nreduce) {
     return atl::shmem::sum_reduce_scatter("shmemx_int_sum_reduce_scatter", team, dest, source, nreduce);

@@ -20,8 +20,8 @@ struct Call {
 /// What a shmem_team_t beyond the predefined ones points to.
 struct TeamObject {
     Team team;
-    int num_contexts = 0;               ///< asked for at creation; 0: no contexts
-    std::set<shmem_ctx_t> contexts;     ///< shareable ones end with their team
+    int num_contexts = 0;            ///< asked for at creation; 0: no contexts
+    std::set<shmem_ctx_t> contexts;  ///< shareable ones end with their team
 };
 
 /// What a shmem_ctx_t beyond the default points to.
@@ -52,7 +52,8 @@ void remember_error(const char* sentence) noexcept;  ///< for shmemx_last_error
 
 inline const Context& context_of(const Call& call) {
     if (call.ctx == SHMEM_CTX_DEFAULT) [[likely]] {
-        if (!front.context) [[unlikely]] fail_not_initialized(call.name);
+        if (!front.context) [[unlikely]]
+            fail_not_initialized(call.name);
         return *front.context;
     }
     return reinterpret_cast<ContextObject*>(call.ctx)->context;
@@ -63,8 +64,7 @@ TeamObject& team_object(shmem_team_t team);
 inline const Team& team_of(shmem_team_t team) { return team_object(team).team; }
 
 /// Errors must not leave C functions: they end the job, by name. Costs nothing until one is thrown.
-template <class Body>
-inline auto guarded(const Call& call, Body&& body) {
+template <class Body> inline auto guarded(const Call& call, Body&& body) {
     try {
         return body();
     } catch (...) {
@@ -73,8 +73,7 @@ inline auto guarded(const Call& call, Body&& body) {
 }
 /// For calls that return a status: an error that leaves the job usable is nonzero.
 int status_of(const Call& call, const Error& error);
-template <class Body>
-inline int status(const Call& call, Body&& body) {
+template <class Body> inline int status(const Call& call, Body&& body) {
     try {
         body();
         return 0;

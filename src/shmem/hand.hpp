@@ -1,5 +1,5 @@
-// OpenSHMEM's untyped names: what the generated thunks call. Bodies in setup.cpp, memory.cpp, teams.cpp, contexts.cpp,
-// order.cpp and active_set.cpp, in the order of the declarations here.
+// OpenSHMEM's untyped names: what the generated thunks call. Bodies in setup.cpp, memory.cpp, teams.cpp,
+// contexts.cpp, order.cpp and active_set.cpp, in the order of the declarations here.
 #pragma once
 
 #include "atoll/team.hpp"
@@ -44,10 +44,10 @@ int team_my_pe(shmem_team_t team);
 int team_n_pes(shmem_team_t team);
 int team_get_config(shmem_team_t team, long mask, shmem_team_config_t* config);
 int team_translate_pe(shmem_team_t from, int pe, shmem_team_t to);
-int team_split_strided(shmem_team_t parent, int start, int stride, int size, const shmem_team_config_t* config, long mask,
-                       shmem_team_t* team);
-int team_split_2d(shmem_team_t parent, int xrange, const shmem_team_config_t* xconfig, long xmask, shmem_team_t* xteam,
-                  const shmem_team_config_t* yconfig, long ymask, shmem_team_t* yteam);
+int team_split_strided(shmem_team_t parent, int start, int stride, int size,
+                       const shmem_team_config_t* config, long mask, shmem_team_t* team);
+int team_split_2d(shmem_team_t parent, int xrange, const shmem_team_config_t* xconfig, long xmask,
+                  shmem_team_t* xteam, const shmem_team_config_t* yconfig, long ymask, shmem_team_t* yteam);
 void team_destroy(shmem_team_t team);
 int team_sync(shmem_team_t team);
 
@@ -75,21 +75,30 @@ void wait_until(long* word, int cmp, long value);
 void wait(long* word, long value);
 
 // ---- active_set.cpp: the deprecated collectives
-/// The team of an active set, made by its members alone when they first meet; `sync` is all zero before and after.
+/// The team of an active set, made by its members alone when they first meet; `sync` is all zero before and
+/// after.
 const Team& active_set(int start, int log_stride, int size, long* sync);
 void barrier(int start, int log_stride, int size, long* sync);
 void sync(int start, int log_stride, int size, long* sync);
-void alltoall32(void* dest, const void* source, std::size_t n, int start, int log_stride, int size, long* sync);
-void alltoall64(void* dest, const void* source, std::size_t n, int start, int log_stride, int size, long* sync);
-void alltoalls32(void* dest, const void* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t n, int start,
-                 int log_stride, int size, long* sync);
-void alltoalls64(void* dest, const void* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t n, int start,
-                 int log_stride, int size, long* sync);
-void broadcast32(void* dest, const void* source, std::size_t n, int root, int start, int log_stride, int size, long* sync);
-void broadcast64(void* dest, const void* source, std::size_t n, int root, int start, int log_stride, int size, long* sync);
-void collect32(void* dest, const void* source, std::size_t n, int start, int log_stride, int size, long* sync);
-void collect64(void* dest, const void* source, std::size_t n, int start, int log_stride, int size, long* sync);
-void fcollect32(void* dest, const void* source, std::size_t n, int start, int log_stride, int size, long* sync);
-void fcollect64(void* dest, const void* source, std::size_t n, int start, int log_stride, int size, long* sync);
+void alltoall32(void* dest, const void* source, std::size_t n, int start, int log_stride, int size,
+                long* sync);
+void alltoall64(void* dest, const void* source, std::size_t n, int start, int log_stride, int size,
+                long* sync);
+void alltoalls32(void* dest, const void* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t n,
+                 int start, int log_stride, int size, long* sync);
+void alltoalls64(void* dest, const void* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t n,
+                 int start, int log_stride, int size, long* sync);
+void broadcast32(void* dest, const void* source, std::size_t n, int root, int start, int log_stride, int size,
+                 long* sync);
+void broadcast64(void* dest, const void* source, std::size_t n, int root, int start, int log_stride, int size,
+                 long* sync);
+void collect32(void* dest, const void* source, std::size_t n, int start, int log_stride, int size,
+               long* sync);
+void collect64(void* dest, const void* source, std::size_t n, int start, int log_stride, int size,
+               long* sync);
+void fcollect32(void* dest, const void* source, std::size_t n, int start, int log_stride, int size,
+                long* sync);
+void fcollect64(void* dest, const void* source, std::size_t n, int start, int log_stride, int size,
+                long* sync);
 
 }  // namespace atl::shmem

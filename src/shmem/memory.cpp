@@ -1,4 +1,5 @@
-// The symmetric heap by OpenSHMEM's names: NULL where it has no room, and the block stays when realloc has none.
+// The symmetric heap by OpenSHMEM's names: NULL where it has no room, and the block stays when realloc has
+// none.
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
 
@@ -12,8 +13,7 @@ Job& job_for(const char* name) {
 }
 
 /// Full heaps give null, on every PE alike; other errors end the job.
-template <class Body>
-void* null_when_full(const char* name, Body&& body) {
+template <class Body> void* null_when_full(const char* name, Body&& body) {
     const Call call{name, SHMEM_CTX_INVALID};
     Job& job = job_for(name);
     try {
@@ -47,7 +47,8 @@ void* align(std::size_t alignment, std::size_t bytes) {
 
 void* malloc_with_hints(std::size_t bytes, long hints) {
     return null_when_full("shmem_malloc_with_hints", [&](Job& job) {
-        const AllocationHints wanted{(hints & SHMEM_MALLOC_ATOMICS_REMOTE) != 0, (hints & SHMEM_MALLOC_SIGNAL_REMOTE) != 0};
+        const AllocationHints wanted{(hints & SHMEM_MALLOC_ATOMICS_REMOTE) != 0,
+                                     (hints & SHMEM_MALLOC_SIGNAL_REMOTE) != 0};
         return job.allocate(bytes, 0, wanted).address;
     });
 }

@@ -79,7 +79,8 @@ void fail(const Call& call) {
 
 void fail_not_initialized(const char* name) {
     fail({name, SHMEM_CTX_INVALID},
-         "OpenSHMEM is not initialized in this process; call shmem_init first, and nothing after the last shmem_finalize.");
+         "OpenSHMEM is not initialized in this process; call shmem_init first, and nothing after the last "
+         "shmem_finalize.");
 }
 
 int status_of(const Call& call, const Error& error) {
@@ -137,7 +138,10 @@ int n_pes() { return context_of({"shmem_n_pes", SHMEM_CTX_DEFAULT}).n_pes(); }
 int pe_accessible(int pe) { return pe >= 0 && pe < n_pes() ? 1 : 0; }
 
 int addr_accessible(const void* address, int pe) {
-    return pe_accessible(pe) && context_of({"shmem_addr_accessible", SHMEM_CTX_DEFAULT}).window().holds(address, 1) ? 1 : 0;
+    return pe_accessible(pe) &&
+                   context_of({"shmem_addr_accessible", SHMEM_CTX_DEFAULT}).window().holds(address, 1)
+               ? 1
+               : 0;
 }
 
 void* ptr(const void* dest, int pe) { return team_ptr(SHMEM_TEAM_WORLD, dest, pe); }

@@ -7,7 +7,8 @@ namespace atl::shmem {
 TeamObject& team_object(shmem_team_t team) {
     if (team == SHMEM_TEAM_WORLD) return front.world;
     if (team == SHMEM_TEAM_SHARED) return front.shared;
-    if (team == SHMEM_TEAM_INVALID) throw Error(ErrorCode::invalid_argument, "SHMEM_TEAM_INVALID was passed as a team.");
+    if (team == SHMEM_TEAM_INVALID)
+        throw Error(ErrorCode::invalid_argument, "SHMEM_TEAM_INVALID was passed as a team.");
     return *reinterpret_cast<TeamObject*>(team);
 }
 
@@ -37,16 +38,17 @@ int team_translate_pe(shmem_team_t from, int pe, shmem_team_t to) {
     return team_of(from).translate_pe(pe, team_of(to));
 }
 
-int team_split_strided(shmem_team_t parent, int start, int stride, int size, const shmem_team_config_t* config, long mask,
-                       shmem_team_t* team) {
+int team_split_strided(shmem_team_t parent, int start, int stride, int size,
+                       const shmem_team_config_t* config, long mask, shmem_team_t* team) {
     *team = SHMEM_TEAM_INVALID;
     if (parent == SHMEM_TEAM_INVALID) return -1;
-    return status({"shmem_team_split_strided", SHMEM_CTX_INVALID},
-                  [&] { *team = handle_of(team_of(parent).split_strided(start, stride, size), config, mask); });
+    return status({"shmem_team_split_strided", SHMEM_CTX_INVALID}, [&] {
+        *team = handle_of(team_of(parent).split_strided(start, stride, size), config, mask);
+    });
 }
 
-int team_split_2d(shmem_team_t parent, int xrange, const shmem_team_config_t* xconfig, long xmask, shmem_team_t* xteam,
-                  const shmem_team_config_t* yconfig, long ymask, shmem_team_t* yteam) {
+int team_split_2d(shmem_team_t parent, int xrange, const shmem_team_config_t* xconfig, long xmask,
+                  shmem_team_t* xteam, const shmem_team_config_t* yconfig, long ymask, shmem_team_t* yteam) {
     *xteam = *yteam = SHMEM_TEAM_INVALID;
     if (parent == SHMEM_TEAM_INVALID) return -1;
     return status({"shmem_team_split_2d", SHMEM_CTX_INVALID}, [&] {

@@ -21,7 +21,7 @@ MAY_INCLUDE = {
     "core": BELOW_CORE | {"collective"},
     "collective": BELOW_CORE | {"core"},
     "cli": BELOW_CORE | {"core", "collective"},
-    "shmem": {"core"},
+    "shmem": {"common", "core"},
     "python": {"core"},
 }
 # Layers that read the environment: `common` for all settings of ours, `bootstrap` for what other launchers set

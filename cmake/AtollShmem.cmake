@@ -1,0 +1,20 @@
+# libatoll_shmem.so: OpenSHMEM's C names over libatoll.so. api/generated holds what api/generate.py prints; it is
+# committed, so a build needs no Python, and tests/layout checks that it is in step.
+if(NOT TARGET atoll)
+    return()
+endif()
+file(GLOB ATOLL_SHMEM_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/shmem/*.cpp"
+     "${PROJECT_SOURCE_DIR}/api/generated/*.cpp")
+set(ATOLL_SHMEM_INCLUDE "${PROJECT_SOURCE_DIR}/api/generated/include")
+set(_exports "${PROJECT_SOURCE_DIR}/api/generated/exports.map")
+
+add_library(atoll_shmem SHARED ${ATOLL_SHMEM_SOURCES})
+add_library(atoll::shmem ALIAS atoll_shmem)
+set_target_properties(atoll_shmem PROPERTIES EXPORT_NAME shmem INSTALL_RPATH "$ORIGIN" LINK_DEPENDS "${_exports}")
+target_include_directories(atoll_shmem PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                              $<BUILD_INTERFACE:${ATOLL_SHMEM_INCLUDE}>
+                                       PRIVATE "${PROJECT_SOURCE_DIR}/src" "${ATOLL_GENERATED_INCLUDE}")
+target_link_libraries(atoll_shmem PRIVATE atoll atoll_flags Threads::Threads)
+target_link_options(atoll_shmem PRIVATE -Wl,--no-undefined "-Wl,--version-script=${_exports}")
+# 1,788 thunks: -O3 would only make them longer, and their compilation too.
+target_compile_options(atoll_shmem PRIVATE $<$<CONFIG:Release>:-O2>)
