@@ -24,6 +24,9 @@ struct JobOptions {
     std::optional<Store> store;
     /// For fronts whose language checks nothing: ATOLL_CHECK is `none` unless the environment says otherwise.
     bool unchecked_by_default = false;
+    /// The executable's static objects (.data, .bss) are symmetric too. Only for executables that are
+    /// OpenSHMEM programs: all of their static memory becomes shared memory.
+    bool static_data = false;
 };
 
 /// Bytes that identify a job to be: random, printable, at most 128 characters. Local.

@@ -38,11 +38,9 @@ class State {
     }
 
     /// Others can reach [p, p + bytes).
-    bool reachable(const void* p, std::size_t bytes) const { return job_.window().holds(p, bytes); }
+    bool reachable(const void* p, std::size_t bytes) const { return job_.window().shares(p, bytes); }
     /// Where `p`, which others can reach, stands in this PE's slot.
-    std::uint64_t offset_of(const void* p) const {
-        return static_cast<std::uint64_t>(static_cast<const char*>(p) - job_.window().mine);
-    }
+    std::uint64_t offset_of(const void* p) const { return job_.window().offset_of(p); }
     /// What stands at `offset` of a member's slot.
     char* at(int member, std::uint64_t offset) const {
         return static_cast<char*>(job_.arena_address(team_.world_pe(member), offset));

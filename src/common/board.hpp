@@ -52,6 +52,7 @@ struct alignas(64) BoardHeader {
     /// 0: nobody yet, 1: one PE is filling in the layout, 2: layout below is valid. Futex word.
     std::atomic<std::uint32_t> layout_state{0};
     std::uint64_t heap_bytes = 0;
+    std::uint64_t statics_bytes = 0;
     std::uint32_t stride_log2 = 0;
     std::int32_t layout_pe = -1;  ///< who filled it in
     char release[32] = {};        ///< version of the library that filled it in

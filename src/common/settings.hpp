@@ -23,6 +23,7 @@ struct Settings {
     std::string bootstrap = "auto";       ///< ATOLL_BOOTSTRAP: auto, single, launcher, tcp
     std::uint64_t nontemporal_bytes = 64 * 1024;  ///< ATOLL_NONTEMPORAL
     bool no_launcher = false;  ///< ATOLL_NO_LAUNCHER: init ignores the launcher that started the program
+    bool static_data = false;  ///< the front asks for symmetric static objects (JobOptions), no variable does
     std::string python;        ///< ATOLL_PYTHON: what `atoll run` starts .py files with; empty = beside atoll
 };
 

@@ -6,6 +6,8 @@
 #include "core/job_state.hpp"
 #include "transport/apply_atomic.hpp"
 
+#include <cstring>
+
 namespace atl {
 
 namespace core {
@@ -31,7 +33,9 @@ Context::Context(std::shared_ptr<core::ContextState> state) {
 }
 
 void* Context::pointer(void* symmetric, int slot) const noexcept {
-    return slot >= 0 ? window_.at(static_cast<char*>(symmetric), slot) : nullptr;
+    // A constant of the executable has no other place: what would be loaded is not that PE's.
+    if (slot < 0 || (slot != window_.my_slot && !window_.shares(symmetric, 1))) return nullptr;
+    return window_.at(static_cast<char*>(symmetric), slot);
 }
 
 namespace detail {
@@ -39,7 +43,7 @@ namespace detail {
 namespace {
 
 std::uint64_t offset_of(const core::ContextState& ctx, const void* symmetric) {
-    return static_cast<std::uint64_t>(static_cast<const char*>(symmetric) - ctx.job().window().mine);
+    return ctx.job().window().offset_of(symmetric);
 }
 
 transport::Completion completion(bool blocking) {
@@ -56,6 +60,10 @@ void put_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t
 
 void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
                 bool blocking) {
+    if (!ctx.job().window().shares(src, bytes)) {  // a constant of the executable
+        std::memcpy(dst, src, bytes);
+        return;
+    }
     ctx.job().transport()->get(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, src), dst, bytes,
                                completion(blocking));
 }

@@ -8,6 +8,14 @@ namespace atl::detail {
 using common::address_text;
 using common::bytes_text;
 
+std::uintptr_t Window::at_elsewhere(std::uintptr_t address, int slot) const noexcept {
+    if (slot == my_slot) return address;
+    const auto there = address + static_cast<std::uintptr_t>(distance(slot));
+    if (address - statics.data < statics.data_bytes) return there + statics.shift;
+    // Constants are the same everywhere; the library's own memory stands in the slot behind the heap.
+    return address - statics.image < statics.image_bytes ? address : there;
+}
+
 void throw_pe(int pe, int n_pes) {
     throw Error(ErrorCode::pe,
                 "PE " + std::to_string(pe) + " does not exist: the team has " + std::to_string(n_pes) +

@@ -15,6 +15,7 @@ namespace {
 std::unique_ptr<core::JobState> start(const JobOptions& options) {
     common::Settings settings = common::read_settings();
     if (options.unchecked_by_default && !settings.check_given) settings.check = common::CheckLevel::none;
+    settings.static_data = options.static_data;
     return std::make_unique<core::JobState>(bootstrap::choose(options, settings), settings);
 }
 

@@ -82,10 +82,10 @@ void JobState::throw_exhausted(std::size_t bytes, std::size_t align) const {
 
 std::size_t JobState::checked_block(const void* block, const char* operation) const {
     const auto offset = static_cast<std::size_t>(static_cast<const char*>(block) - window_.mine);
-    if (window_.holds(block, 1) && heap_->is_block(offset)) return offset;
+    if (window_.heap_holds(block, 1) && heap_->is_block(offset)) return offset;
     std::string what = std::string(operation) + " needs the start of a block of the symmetric heap; " +
                        common::address_text(block) + " is ";
-    if (!window_.holds(block, 1))
+    if (!window_.heap_holds(block, 1))
         what += "not in this PE's heap.";
     else if (const auto inside = heap_->find(offset))
         what += "inside a block of " + common::bytes_text(inside->bytes) + " that starts " +
@@ -151,7 +151,7 @@ void JobState::drop(std::uint64_t serial) noexcept {
 }
 
 bool JobState::is_symmetric(const void* address, std::size_t bytes) const {
-    if (!window_.holds(address, bytes)) return false;
+    if (!window_.heap_holds(address, bytes)) return window_.holds(address, bytes);
     std::lock_guard lock(heap_mutex_);
     const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - window_.mine);
     const auto block = heap_->find(offset);

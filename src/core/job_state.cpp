@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include <cstring>
 #include <numeric>
 
 namespace atl::core {
@@ -45,6 +46,7 @@ void JobState::join() {
     make_transport();
     segment_.board.set_state(pe_, common::PeState::running);
     make_world();
+    if (settings_.static_data) share_statics();
     monitor_ = bootstrap_->monitor(segment_.board);
     world_state().sync("init");
 }
@@ -61,7 +63,9 @@ JobState::~JobState() {
 }
 
 void JobState::map_window() {
-    const heap::Layout layout = heap::agree_on_layout(segment_.board, settings_, pe_, n_pes_);
+    if (settings_.static_data && !segment_.heap_memory) static_data_ = heap::find_static_data();
+    const heap::Layout layout =
+        heap::agree_on_layout(segment_.board, settings_, static_data_.bytes(), pe_, n_pes_);
     if (segment_.heap_memory)
         mapping_ = std::make_shared<heap::Mapping>(segment_.heap_memory, layout, n_pes_);
     else
@@ -72,6 +76,8 @@ void JobState::map_window() {
     window_.my_slot = pe_;
     window_.n_slots = n_pes_;
     window_.nontemporal_bytes = settings_.nontemporal_bytes;
+    window_.statics.image = static_data_.image;
+    window_.statics.image_bytes = static_data_.image_end - static_data_.image;
     window_.check = settings_.check != common::CheckLevel::none;
     heap_ = std::make_unique<heap::Allocator>(layout.heap_bytes);
     arena_ = std::make_unique<heap::Allocator>(layout.arena_bytes());
@@ -94,6 +100,38 @@ void JobState::make_world() {
     auto* control = reinterpret_cast<ControlBlock*>(mapping_->slot(0) + mapping_->layout().arena_offset());
     if (pe_ == 0) arena_->allocate(ControlBlock::bytes(n_pes_), heap::Allocator::granule);
     world_ = Team(std::make_shared<TeamState>(*this, 0, std::move(everybody), pe_, control, false));
+}
+
+/// Static objects are symmetric where all PEs run the same executable. Afterwards all meet once more, in
+/// init's sync: no PE may store into another's static data before these are where it looks for them.
+void JobState::share_statics() {
+    detail::StaticRange& statics = window_.statics;
+    if (!same_executable()) {  // nor are its constants the same then
+        statics = {};
+    } else {
+        statics.data = static_data_.begin();
+        statics.data_bytes = static_data_.bytes();
+        if (n_pes_ > 1) {  // a PE alone finds them where they are
+            const heap::Layout& layout = mapping_->layout();
+            const std::size_t place =
+                static_cast<std::size_t>(pe_) * layout.stride() + layout.statics_offset();
+            heap::share_static_data(static_data_, segment_.heap_fd.get(), place);
+            statics.shift =
+                reinterpret_cast<std::uintptr_t>(window_.mine) + layout.statics_offset() - statics.data;
+        }
+    }
+    world_state().renew_context();
+}
+
+bool JobState::same_executable() {
+    world_state().exchange("init", &static_data_.identity, sizeof static_data_.identity);
+    bool same = static_data_.bytes() <= mapping_->layout().statics_bytes;
+    for (int pe = 0; pe < n_pes_; ++pe) {
+        std::uint64_t theirs = 0;
+        std::memcpy(&theirs, world_state().exchanged(pe), sizeof theirs);
+        same = same && theirs == static_data_.identity;
+    }
+    return same;
 }
 
 void JobState::finalize() {

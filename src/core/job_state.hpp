@@ -9,6 +9,7 @@
 #include "core/team_state.hpp"
 #include "heap/allocator.hpp"
 #include "heap/mapping.hpp"
+#include "heap/static_data.hpp"
 #include "transport/transport.hpp"
 
 #include <atomic>
@@ -85,6 +86,8 @@ class JobState {
     void map_window();
     void make_transport();
     void make_world();
+    void share_statics();
+    bool same_executable();
     void announce(bool finalized) noexcept;
     [[noreturn]] void throw_exhausted(std::size_t bytes, std::size_t align) const;
     void reclaim_dropped();
@@ -104,6 +107,7 @@ class JobState {
     std::atomic<int> team_numbers_{0};  // threads may split different teams at once
     bootstrap::HostSegment segment_;
     std::shared_ptr<heap::Mapping> mapping_;
+    heap::StaticData static_data_;
     detail::Window window_;
     std::shared_ptr<transport::Transport> transport_;
 

@@ -76,9 +76,9 @@ LockQueue::LockQueue(Job& job, std::int64_t* lock, const char* operation)
       window_(job_.window()),
       mine_(reinterpret_cast<LockWords*>(lock)),
       operation_(operation) {
-    if (!window_.holds(lock, sizeof *lock)) detail::throw_not_symmetric(window_, lock, sizeof *lock);
+    if (!window_.shares(lock, sizeof *lock)) detail::throw_not_symmetric(window_, lock, sizeof *lock);
     if (!detail::aligned_to(lock, sizeof *lock)) detail::throw_misaligned(lock, sizeof *lock);
-    offset_ = static_cast<std::uint64_t>(reinterpret_cast<const char*>(lock) - window_.mine);
+    offset_ = window_.offset_of(lock);
     // Any function of the offset that spreads neighbours and blocks alike: here the upper bits of a product.
     home_ = static_cast<int>(((offset_ >> 3) * 0x9e3779b97f4a7c15u >> 33) %
                              static_cast<std::uint64_t>(job_.n_pes()));

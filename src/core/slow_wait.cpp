@@ -90,7 +90,7 @@ std::string value_text(std::uint64_t value, const WaitReason& reason) {
 }
 
 std::uint64_t heap_offset(const core::JobState& job, const WaitReason& reason) {
-    return static_cast<std::uint64_t>(static_cast<const char*>(reason.word) - job.window().mine);
+    return job.window().offset_of(reason.word);
 }
 
 /// "signal_wait_until on heap+0x40: found 3, waiting for >= 4" or "barrier of team 2".

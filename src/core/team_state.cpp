@@ -23,7 +23,11 @@ TeamState::TeamState(JobState& job, int number, std::vector<int> members, int my
     for (int i = 0; i < n_pes() && regular; ++i) regular = world_pe(i) == first_ + i * step_;
     if (!regular)
         for (const int pe : members_) slots_.push_back(job.slot(pe));
-    context_ = Context(std::make_shared<ContextState>(job, *this, ContextOptions{}, nullptr));
+    renew_context();
+}
+
+void TeamState::renew_context() {
+    context_ = Context(std::make_shared<ContextState>(job_, *this, ContextOptions{}, nullptr));
 }
 
 TeamState::~TeamState() = default;

@@ -46,6 +46,7 @@ class TeamState {
     std::string name() const;      ///< "the world team", "team 3 (4 PEs)"
 
     const Context& context() const { return context_; }
+    void renew_context();  ///< once the job's window has changed, before anybody has copied it
     detail::TeamMap map() const;
     ControlBlock& control() { return *control_; }
     MemberBlock& member(int i) { return control_->member(i); }

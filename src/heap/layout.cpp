@@ -18,11 +18,13 @@ namespace atl::heap {
 /// the slot.
 constexpr std::size_t least_arena_bytes = std::size_t{64} << 20;
 
-Layout layout_for(std::size_t heap_bytes) {
+Layout layout_for(std::size_t heap_bytes, std::size_t statics_bytes) {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     Layout layout;
     layout.heap_bytes = (heap_bytes + page - 1) / page * page;
-    layout.stride_log2 = std::countr_zero(std::bit_ceil(layout.heap_bytes + least_arena_bytes));
+    layout.statics_bytes = (statics_bytes + page - 1) / page * page;
+    layout.stride_log2 =
+        std::countr_zero(std::bit_ceil(layout.heap_bytes + least_arena_bytes + layout.statics_bytes));
     return layout;
 }
 
@@ -36,6 +38,7 @@ static std::string agreed_text(const common::Settings& settings) {
 static void write_layout(common::BoardHeader& header, const Layout& layout, const std::string& agreed,
                          int pe) {
     header.heap_bytes = layout.heap_bytes;
+    header.statics_bytes = layout.statics_bytes;
     header.stride_log2 = static_cast<std::uint32_t>(layout.stride_log2);
     header.layout_pe = pe;
     std::snprintf(header.agreed, sizeof header.agreed, "%s", agreed.c_str());
@@ -55,9 +58,10 @@ static void await_layout(common::BoardHeader& header, double timeout_s) {
     }
 }
 
-Layout agree_on_layout(const common::BoardView& board, const common::Settings& settings, int pe, int n_pes) {
+Layout agree_on_layout(const common::BoardView& board, const common::Settings& settings,
+                       std::size_t statics_bytes, int pe, int n_pes) {
     const std::size_t wanted = settings.heap_bytes ? settings.heap_bytes : common::default_heap_bytes(n_pes);
-    const Layout mine = layout_for(wanted);
+    const Layout mine = layout_for(wanted, statics_bytes);
     const std::string agreed = agreed_text(settings);
     common::BoardHeader& header = board.header();
     std::uint32_t nobody = 0;
@@ -81,7 +85,8 @@ Layout agree_on_layout(const common::BoardView& board, const common::Settings& s
                         std::to_string(header.layout_pe) + " and " + common::bytes_text(mine.heap_bytes) +
                         " on PE " + std::to_string(pe) +
                         "; set ATOLL_HEAP_SIZE (or SHMEM_SYMMETRIC_SIZE) alike for all PEs.");
-    return layout_for(header.heap_bytes);
+    // Other executables have other statics, which are then not symmetric; the slots are alike all the same.
+    return layout_for(header.heap_bytes, header.statics_bytes);
 }
 
 }  // namespace atl::heap

@@ -7,6 +7,7 @@
 #include "common/log.hpp"
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
+#include "shmem/program.hpp"
 
 namespace atl::shmem {
 
@@ -20,7 +21,14 @@ int init_count = 0;
 void open_front(int requested) {
     JobOptions options;
     options.unchecked_by_default = true;  // C's calls check nothing unless ATOLL_CHECK says so
+    const bool linked = is_linked_by_executable();
+    const bool movable = !has_tsan_inside();
+    options.static_data = linked && movable;
     Job& job = atl::init(options);
+    if (linked && !movable && init_count == 0 && job.my_pe() == 0)
+        common::warn(
+            "static objects are not symmetric in a program with clang's ThreadSanitizer; use the heap, or "
+            "gcc's.");
     if (init_count++ == 0) {
         front.job = &job;
         front.context = &job.context();

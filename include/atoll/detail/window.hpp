@@ -23,6 +23,16 @@ struct TeamMap {
     int slot(int team_pe) const noexcept { return table ? table[team_pe] : first + team_pe * step; }
 };
 
+/// Where the executable's own objects stand in this process, when they are symmetric (OpenSHMEM's C front
+/// asks for it; elsewhere all is zero). `shift` leads from an object to the same memory in this PE's slot.
+struct StaticRange {
+    std::uintptr_t image = 0;  ///< the whole executable: constants too, which are alike on all PEs
+    std::uintptr_t image_bytes = 0;
+    std::uintptr_t data = 0;  ///< of it what can be written: 0 bytes where it is not shared
+    std::uintptr_t data_bytes = 0;
+    std::uintptr_t shift = 0;
+};
+
 /// This PE's view of the host window. `mine` is where slot `my_slot` is mapped.
 struct Window {
     char* mine = nullptr;        ///< start of this PE's slot, which is the start of its heap
@@ -33,19 +43,44 @@ struct Window {
     bool check = true;                          ///< ATOLL_CHECK is `args` or `all`
     int n_slots = 1;
     bool routed = false;  ///< some PE is not in the window, or a transport was forced
+    StaticRange statics;
 
     std::ptrdiff_t distance(int slot) const noexcept {
         return static_cast<std::ptrdiff_t>(slot - my_slot) * (std::ptrdiff_t{1} << stride_log2);
     }
-    /// The same object on another PE. Only for addresses in this PE's own slot.
+    /// The same object on another PE. Only for addresses in this PE's own slot, and of symmetric static
+    /// objects.
     template <class T> T* at(T* local, int slot) const noexcept {
-        return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(local) +
-                                    static_cast<std::uintptr_t>(distance(slot)));
+        const auto address = reinterpret_cast<std::uintptr_t>(local);
+        if (address - reinterpret_cast<std::uintptr_t>(mine) >= heap_bytes) [[unlikely]]
+            return reinterpret_cast<T*>(at_elsewhere(address, slot));
+        return reinterpret_cast<T*>(address + static_cast<std::uintptr_t>(distance(slot)));
     }
+    /// A range of the heap, or of the executable's symmetric static objects.
     bool holds(const void* p, std::size_t bytes) const noexcept {
-        const auto offset = reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(mine);
-        return offset <= heap_bytes && bytes <= heap_bytes - offset;
+        return heap_holds(p, bytes) || within(p, bytes, statics.image, statics.image_bytes);
     }
+    bool heap_holds(const void* p, std::size_t bytes) const noexcept {
+        return within(p, bytes, reinterpret_cast<std::uintptr_t>(mine), heap_bytes);
+    }
+    /// Other PEs can load and store it: not so the executable's constants.
+    bool shares(const void* p, std::size_t bytes) const noexcept {
+        return heap_holds(p, bytes) || within(p, bytes, statics.data, statics.data_bytes);
+    }
+    /// Where what others can load and store stands in this PE's slot.
+    std::uint64_t offset_of(const void* p) const noexcept {
+        auto address = reinterpret_cast<std::uintptr_t>(p);
+        if (address - statics.data < statics.data_bytes) [[unlikely]]
+            address += statics.shift;
+        return address - reinterpret_cast<std::uintptr_t>(mine);
+    }
+
+  private:
+    static bool within(const void* p, std::size_t bytes, std::uintptr_t start, std::size_t limit) noexcept {
+        const auto offset = reinterpret_cast<std::uintptr_t>(p) - start;
+        return offset <= limit && bytes <= limit - offset;
+    }
+    ATOLL_API std::uintptr_t at_elsewhere(std::uintptr_t address, int slot) const noexcept;
 };
 
 [[noreturn]] ATOLL_API void throw_pe(int pe, int n_pes);
