@@ -58,6 +58,9 @@ std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Setti
 // One exported function for each way; each in a file of its own.
 std::unique_ptr<Bootstrap> create_single(const common::Settings& settings);
 std::unique_ptr<Bootstrap> create_launched(const common::Settings& settings, const std::string& variable);
+/// A new job of the same PEs, after the one that create_launched joined was finalized; null where there is
+/// none.
+std::unique_ptr<Bootstrap> rejoin_launched(const common::Settings& settings);
 std::unique_ptr<Bootstrap> create_unique_id(const common::Settings& settings, const std::string& id, int pe,
                                             int n_pes);
 std::unique_ptr<Bootstrap> create_tcp(

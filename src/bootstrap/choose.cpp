@@ -9,8 +9,8 @@
 namespace atl::bootstrap {
 namespace {
 
-/// The process that joined a launcher's job, 0 if this one has not. A launcher's job can be joined once, and
-/// its variable is gone afterwards: without this a second init would quietly be a job of one PE.
+/// The process that joined a launcher's job, 0 if this one has not. Its variable is gone afterwards: without
+/// this a second init would quietly be a job of one PE.
 std::atomic<pid_t> joined{0};
 
 std::unique_ptr<Bootstrap> join_launcher(const common::Settings& settings, const std::string& invitation) {
@@ -19,19 +19,21 @@ std::unique_ptr<Bootstrap> join_launcher(const common::Settings& settings, const
     return bootstrap;
 }
 
-void check_not_joined() {
-    if (joined == ::getpid())
-        throw_bootstrap(
-            "This process has joined the job of `atoll run` before and left it; it can do so only once. Keep "
-            "the "
-            "job until the program ends (init is counted), or set ATOLL_BOOTSTRAP=single for a job of this "
-            "PE alone.");
+/// The launcher's job anew where this process has been in it before and has finalized; null where it never
+/// was.
+std::unique_ptr<Bootstrap> join_again(const common::Settings& settings) {
+    if (joined != ::getpid()) return nullptr;
+    if (auto bootstrap = rejoin_launched(settings)) return bootstrap;
+    throw_bootstrap(
+        "This process has joined the job of `atoll run` before and left it without finalize, so it cannot "
+        "come back. "
+        "Finalize before another init, or set ATOLL_BOOTSTRAP=single for a job of this PE alone.");
 }
 
 std::unique_ptr<Bootstrap> by_name(const std::string& name, const common::Settings& settings) {
     if (name == "single") return create_single(settings);
     if (name == "tcp") return create_tcp(settings);
-    check_not_joined();
+    if (auto again = join_again(settings)) return again;
     const std::string invitation = common::read_job_environment().launched;
     if (invitation.empty())
         throw_bootstrap(
@@ -60,7 +62,7 @@ std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Setti
     if (settings.bootstrap != "auto") return by_name(settings.bootstrap, settings);
     const common::JobEnvironment environment = common::read_job_environment();
     if (!settings.no_launcher) {
-        check_not_joined();
+        if (auto again = join_again(settings)) return again;
         if (!environment.launched.empty()) return join_launcher(settings, environment.launched);
     }
     if (environment.has_torchrun_variables()) return create_tcp(settings);

@@ -5,7 +5,7 @@
 // the (yet empty) memfd of the host heap. A PE that adopts them sets FD_CLOEXEC on all three and removes the
 // variable, so that programs which the PE starts are jobs of their own.
 //
-// A packet is one type byte and a body. The launcher answers only 'G' and 'F'.
+// A packet is one type byte and a body. The launcher answers only 'G', 'F' and 'R'.
 //   PE → launcher
 //   'H'  hello; carries one descriptor (SCM_RIGHTS): the launcher's end of a lifeline socketpair. While the
 //   PE lives
@@ -15,6 +15,9 @@
 //   'G'  get:  key; answered by 'V' value once somebody has put it
 //   'F'  fence; answered by 'F' once all PEs have fenced as often
 //   'B'  goodbye: finalized (body "f") or leaving without finalize (body "l")
+//   'R'  rejoin, after a goodbye "f": init again. Answered by 'R' and a descriptor, the (yet empty) memfd of
+//   the new
+//        job's heap, once all PEs have asked; board and lifelines stay
 //   'A'  abort: decimal status NUL text; the launcher ends the job with that status
 #pragma once
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <mutex>
+#include <optional>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -68,6 +69,15 @@ void arm_lifeline(int fd) {
     if (::poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLRDHUP))) ::kill(::getpid(), SIGKILL);
 }
 
+/// What stays of a job of the launcher after its finalize, so that this process can init again.
+struct Rejoinable {
+    Invitation invitation;
+    common::Fd socket;
+    MappedBoard board;
+};
+// A process has one launcher.
+std::optional<Rejoinable> rejoinable;
+
 class Launched final : public Bootstrap {
   public:
     Launched(const common::Settings& settings, const Invitation& invitation)
@@ -82,6 +92,29 @@ class Launched final : public Bootstrap {
         claim();
         hello();
     }
+    Launched(const common::Settings& settings, Rejoinable job)
+        : timeout_s_(settings.init_timeout_s),
+          pe_(job.invitation.pe),
+          n_pes_(job.invitation.n_pes),
+          socket_(std::move(job.socket)),
+          board_(std::move(job.board)) {
+        claim();
+        // Before the others can go on: nobody may take this PE for one that has gone.
+        board_.view().set_state(pe_, common::PeState::running);
+        send("R");
+        await('R', "all PEs to call init again");
+        if (!heap_fd_) throw_bootstrap("The launcher sent no memory for the new job; is it of this release?");
+    }
+    ~Launched() override {
+        if (finalized_ && ::getpid() == process_) {
+            Invitation again;
+            again.pe = pe_;
+            again.n_pes = n_pes_;
+            rejoinable.emplace(Rejoinable{again, std::move(socket_), std::move(board_)});
+        }
+    }
+    Launched(const Launched&) = delete;
+    Launched& operator=(const Launched&) = delete;
 
     std::string_view name() const override { return "launcher"; }
     int pe() const override { return pe_; }
@@ -112,7 +145,9 @@ class Launched final : public Bootstrap {
     std::unique_ptr<Monitor> monitor(const common::BoardView&) override { return nullptr; }
 
     void goodbye(bool finalized) noexcept override {
-        if (::getpid() == process_) send_quietly(finalized ? "Bf" : "Bl");
+        if (::getpid() != process_) return;
+        send_quietly(finalized ? "Bf" : "Bl");
+        finalized_ = finalized;
     }
     void abort(int status, const std::string& sentence) noexcept override {
         try {
@@ -170,10 +205,12 @@ class Launched final : public Bootstrap {
             if (deadline.passed()) throw_late(awaited);
         }
         std::string packet(static_cast<std::size_t>(max_packet_bytes) + 64, '\0');
-        std::vector<common::Fd> none;
-        const ssize_t received = common::receive_with_fds(socket_.get(), packet.data(), packet.size(), none);
+        std::vector<common::Fd> descriptors;
+        const ssize_t received =
+            common::receive_with_fds(socket_.get(), packet.data(), packet.size(), descriptors);
         if (received <= 0) throw_gone("waiting for " + awaited);
         packet.resize(static_cast<std::size_t>(received));
+        if (!descriptors.empty()) heap_fd_ = std::move(descriptors[0]);
         if (packet[0] != type)
             throw_bootstrap(std::string("The launcher answered '") + packet[0] + "' where '" + type +
                             "' was due; is it of this release?");
@@ -204,10 +241,18 @@ class Launched final : public Bootstrap {
     common::Fd heap_fd_;
     MappedBoard board_;
     const pid_t process_ = ::getpid();
+    bool finalized_ = false;
     std::mutex mutex_;
 };
 
 }  // namespace
+
+std::unique_ptr<Bootstrap> rejoin_launched(const common::Settings& settings) {
+    if (!rejoinable) return nullptr;
+    Rejoinable job = std::move(*rejoinable);
+    rejoinable.reset();
+    return std::make_unique<Launched>(settings, std::move(job));
+}
 
 std::unique_ptr<Bootstrap> create_launched(const common::Settings& settings, const std::string& variable) {
     const Invitation invitation = parse(variable);

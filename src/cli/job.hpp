@@ -38,7 +38,8 @@ class Job {
         std::deque<std::string> outgoing;  ///< answers that the socket had no room for
         bool waits_for_room = false;       ///< so its socket is polled for room too
         bool said_hello = false;
-        char goodbye = 0;  ///< 'f' or 'l' once said
+        bool rejoins = false;  ///< waits for the others to call init again
+        char goodbye = 0;      ///< 'f' or 'l' once said
         bool reaped = false;
         double lost_at = 0;  ///< when the lifeline ended without goodbye; 0 = it did not
     };
@@ -64,6 +65,7 @@ class Job {
     bool receive(int pe);
     void handle(int pe, char type, const std::string& body, common::Fd descriptor);
     void hello(int pe, common::Fd lifeline);
+    void rejoin(int pe);
     void answer(int pe, const std::string& packet);
     void send_outgoing(int pe);
     void close_socket(int pe);
@@ -79,6 +81,7 @@ class Job {
     void settle(int pe);
     void on_lost(int pe);
     void check_never_joined();
+    void check_never_rejoined();
     void end(int pe, int status, const std::string& sentence);
     void advance_end();
     std::string describe_doing(int pe) const;

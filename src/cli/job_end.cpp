@@ -79,6 +79,7 @@ void Job::settle(int pe) {
     // The fences of a PE that never joined stay closed: the others' init cannot be complete without it.
     if (ended.said_hello) store_.depart(pe);
     check_never_joined();
+    check_never_rejoined();
 }
 
 void Job::on_death(int pe, int wait_status) {
@@ -142,6 +143,20 @@ void Job::check_never_joined() {
     end(missing[0], 1,
         "PE " + common::pe_ranges(missing) + " ended without calling init, in which PE " +
             common::pe_ranges(waiting) + " waits");
+}
+
+/// Nor can a second job of the same PEs.
+void Job::check_never_rejoined() {
+    std::vector<int> missing, waiting;
+    for (int pe = 0; pe < n_pes_; ++pe) {
+        const Pe& candidate = pes_[static_cast<std::size_t>(pe)];
+        if (candidate.rejoins) waiting.push_back(pe);
+        if (candidate.reaped && !candidate.lifeline) missing.push_back(pe);
+    }
+    if (phase_ != Phase::running || missing.empty() || waiting.empty()) return;
+    end(missing[0], 1,
+        "PE " + common::pe_ranges(missing) + " ended after finalize, while PE " + common::pe_ranges(waiting) +
+            " waits in another init");
 }
 
 bool Job::some_member_lives() const {

@@ -1,13 +1,16 @@
 // What PEs say to the launcher: bootstrap/launch_protocol.hpp.
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "bootstrap/launch_protocol.hpp"
 #include "cli/job.hpp"
+#include "common/fd_passing.hpp"
 
 namespace atl::cli {
 namespace {
@@ -83,6 +86,8 @@ void Job::handle(int pe, char type, const std::string& body, common::Fd descript
         case 'B':
             pes_[static_cast<std::size_t>(pe)].goodbye = body.empty() ? 'l' : body[0];
             return;
+        case 'R':
+            return rejoin(pe);
         case 'A':
             return on_abort(pe, std::atoi(head.c_str()), rest);
         default:
@@ -108,6 +113,23 @@ void Job::hello(int pe, common::Fd lifeline) {
     sender.lifeline = std::move(lifeline);
     ++lifelines_;
     poller_.add(sender.lifeline.get(), {Source::lifeline, static_cast<std::uint32_t>(pe)});
+}
+
+/// A new heap for a new job, handed out once all PEs have come: until then some may still be leaving the old
+/// one.
+void Job::rejoin(int pe) {
+    pes_[static_cast<std::size_t>(pe)].goodbye = 0;
+    pes_[static_cast<std::size_t>(pe)].rejoins = true;
+    if (!std::all_of(pes_.begin(), pes_.end(), [](const Pe& other) { return other.rejoins; }))
+        return check_never_rejoined();
+    heap_fd_ = common::Fd(memfd_create("atoll-heap", MFD_CLOEXEC));
+    const int passed = heap_fd_.get();
+    for (Pe& other : pes_) {
+        other.rejoins = false;
+        // It waits for this and nothing else, so there is room.
+        if (!heap_fd_ || common::send_with_fds(other.socket.get(), "R", 1, {&passed, 1}, MSG_DONTWAIT) != 1)
+            return end(pe, 1, "the launcher could not hand out memory for the job's next init");
+    }
 }
 
 void Job::answer(int pe, const std::string& packet) {
