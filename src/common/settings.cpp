@@ -28,15 +28,19 @@ struct Raw {
     std::string value;
 };
 
+bool is_openshmem(std::string_view name) {
+    return name.substr(0, 6) == "SHMEM_" || name.substr(0, 4) == "SMA_";
+}
+
 bool parse_flag(const Raw& raw) {
+    // OpenSHMEM's own flags count as set whatever their value is.
+    if (is_openshmem(raw.variable)) return true;
     for (const char* yes : {"1", "true", "yes", "on"}) {
         if (strcasecmp(raw.value.c_str(), yes) == 0) return true;
     }
     for (const char* no : {"0", "false", "no", "off"}) {
         if (strcasecmp(raw.value.c_str(), no) == 0) return false;
     }
-    // OpenSHMEM's own flags count as set whatever their value is.
-    if (raw.variable.rfind("SHMEM_", 0) == 0) return true;
     refuse(raw.variable, raw.value, "1 or 0");
 }
 
@@ -121,10 +125,20 @@ constexpr Variable variables[] = {
      "how often a wait looks before it yields the core; -1: by PEs and cores",
      [](Settings& s, const Raw& raw) { s.spin = parse_spin(raw); }},
     {"ATOLL_INFO",
-     {"SHMEM_INFO", "SHMEM_VERSION"},
+     {"SHMEM_INFO", "SMA_INFO"},
      "0",
      "1: PE 0 prints version and settings when the job starts",
      [](Settings& s, const Raw& raw) { s.info = parse_flag(raw); }},
+    {"SHMEM_VERSION",
+     {"SMA_VERSION"},
+     "not set",
+     "if set: PE 0 prints the version when the job starts",
+     [](Settings& s, const Raw& raw) { s.version = parse_flag(raw); }},
+    {"SHMEM_DEBUG",
+     {"SMA_DEBUG"},
+     "not set",
+     "if set: OpenSHMEM's C calls say why they return an error",
+     [](Settings& s, const Raw& raw) { s.debug = parse_flag(raw); }},
     {"ATOLL_TRANSPORT",
      {},
      "auto",
@@ -166,12 +180,14 @@ constexpr Variable variables[] = {
 constexpr const char* internal_names[] = {"ATOLL_LAUNCHED", "ATOLL_BIN", "ATOLL_ROOT", "ATOLL_DIR"};
 constexpr const char* internal_prefixes[] = {"ATOLL_TEST_", "ATOLL_LAUNCH_", "ATOLL_BENCH_", "ATOLL_BUILD_"};
 
-/// The value that counts for `variable`; false when none of its names is set. An empty value is no value.
+/// The value that counts for `variable`; false when none of its names is set. An empty value is none, but for
+/// OpenSHMEM's flags, which need no value.
 bool lookup(const Variable& variable, Raw& raw) {
     const char* names[] = {variable.name, variable.aliases[0], variable.aliases[1]};
     for (const char* name : names) {
         const char* value = name ? std::getenv(name) : nullptr;
-        if (value && *value) {
+        const bool counts = value && (*value || (is_openshmem(name) && !std::strstr(name, "_SIZE")));
+        if (counts) {
             raw = {name, value};
             return true;
         }

@@ -17,7 +17,9 @@ struct Settings {
     double stall_warn_s = 30;             ///< ATOLL_STALL_WARN; 0 = never
     double init_timeout_s = 60;           ///< ATOLL_INIT_TIMEOUT
     int spin = -1;                        ///< ATOLL_SPIN; -1 = by the number of cores
-    bool info = false;                    ///< ATOLL_INFO
+    bool info = false;                    ///< ATOLL_INFO, SHMEM_INFO
+    bool version = false;                 ///< SHMEM_VERSION
+    bool debug = false;                   ///< SHMEM_DEBUG
     std::string transport = "auto";       ///< ATOLL_TRANSPORT: auto, window, loopback
     std::string algorithms;               ///< ATOLL_COLLECTIVE: "broadcast:65536=push,reduce=central,…"
     std::string bootstrap = "auto";       ///< ATOLL_BOOTSTRAP: auto, single, launcher, tcp

@@ -76,7 +76,7 @@ void Job::global_exit(int status, const std::string& sentence) {
                                        std::to_string(status) + " (global_exit)"
                                  : sentence;
     state().board().abort(my_pe(), status, text);
-    state().bootstrap().abort(status, text);
+    state().bootstrap().abort(status, sentence);  // it says who and with what status by itself
     std::fflush(nullptr);
     // No destructors: other threads of this PE may be in the middle of anything.
     std::_Exit(status);

@@ -1,5 +1,6 @@
 #include "core/job_state.hpp"
 
+#include "atoll/version.hpp"
 #include "collective/table.hpp"
 #include "common/log.hpp"
 #include "transport/loopback/loopback.hpp"
@@ -30,10 +31,17 @@ JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common
         bootstrap_->abort(1, error.what());
         throw;
     }
-    if (settings_.info && pe_ == 0)
-        common::say("job of " + std::to_string(n_pes_) + (n_pes_ == 1 ? " PE" : " PEs") + ", started by " +
-                    std::string(bootstrap_->name()) + ", heap limit " + std::to_string(window_.heap_bytes) +
-                    " bytes a PE, transport " + std::string(transport_ ? transport_->name() : "window"));
+    if (pe_ == 0) announce_start();
+}
+
+void JobState::announce_start() const {
+    if (settings_.version || settings_.info) common::say("Atoll " ATOLL_VERSION ", OpenSHMEM 1.6");
+    if (!settings_.info) return;
+    common::say("job of " + std::to_string(n_pes_) + (n_pes_ == 1 ? " PE" : " PEs") + ", started by " +
+                std::string(bootstrap_->name()) + ", heap limit " + std::to_string(window_.heap_bytes) +
+                " bytes a PE, transport " + std::string(transport_ ? transport_->name() : "window"));
+    for (const common::SettingRow& row : common::describe_settings())
+        common::say("  " + row.name + " = " + row.value + " (" + row.source + "): " + row.meaning);
 }
 
 void JobState::join() {

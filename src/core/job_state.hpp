@@ -88,6 +88,7 @@ class JobState {
     void make_world();
     void share_statics();
     bool same_executable();
+    void announce_start() const;
     void announce(bool finalized) noexcept;
     [[noreturn]] void throw_exhausted(std::size_t bytes, std::size_t align) const;
     void reclaim_dropped();

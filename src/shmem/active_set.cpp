@@ -19,11 +19,10 @@ namespace {
 using Triplet = std::tuple<int, int, int>;
 
 struct KnownSets {
-    const Job* job = nullptr;  ///< sets of an earlier job are gone
     std::map<Triplet, Team> teams;
     std::mutex mutex;
 };
-KnownSets known;
+KnownSets& known = *new KnownSets;  // never destroyed: teams end with the job
 
 Team make_team(int start, int log_stride, int size, long* sync) {
     std::vector<int> members;
@@ -45,12 +44,15 @@ void on_set(const char* name, int start, int log_stride, int size, long* sync, B
 
 }  // namespace
 
+void forget_active_sets() {
+    const std::lock_guard lock(known.mutex);
+    known.teams.clear();
+}
+
 const Team& active_set(int start, int log_stride, int size, long* sync) {
     const Triplet triplet{start, log_stride, size};
     {
         const std::lock_guard lock(known.mutex);
-        if (known.job != front.job) known.teams.clear();
-        known.job = front.job;
         if (const auto it = known.teams.find(triplet); it != known.teams.end()) return it->second;
     }
     if (size == front.job->n_pes() && start == 0 && log_stride == 0) return front.job->world();

@@ -2,11 +2,14 @@
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
 
+#include <mutex>
 #include <span>
 
 namespace atl::shmem {
 
 namespace {
+
+std::mutex mutex;  // of all teams' sets of contexts
 
 ContextObject& object_of(shmem_ctx_t ctx) { return *reinterpret_cast<ContextObject*>(ctx); }
 
@@ -30,10 +33,10 @@ int team_create_ctx(shmem_team_t team, long options, shmem_ctx_t* ctx) {
         const bool predefined = team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED;
         auto object = std::make_unique<ContextObject>();
         object->team = team;
-        object->is_private = (options & SHMEM_CTX_PRIVATE) != 0;
-        object->context = owner.team.create_context(
-            {object->is_private, (options & SHMEM_CTX_SERIALIZED) != 0, (options & SHMEM_CTX_NOSTORE) != 0});
-        const std::lock_guard lock(front.mutex);
+        object->context = owner.team.create_context({(options & SHMEM_CTX_PRIVATE) != 0,
+                                                     (options & SHMEM_CTX_SERIALIZED) != 0,
+                                                     (options & SHMEM_CTX_NOSTORE) != 0});
+        const std::lock_guard lock(mutex);
         check_room(owner, predefined);
         auto* handle = reinterpret_cast<shmem_ctx_t>(object.get());
         owner.contexts.insert(handle);
@@ -49,7 +52,7 @@ void ctx_destroy(shmem_ctx_t ctx) {
         ContextObject& object = object_of(ctx);
         object.context.quiet();
         {
-            const std::lock_guard lock(front.mutex);
+            const std::lock_guard lock(mutex);
             team_object(object.team).contexts.erase(ctx);
         }
         delete &object;

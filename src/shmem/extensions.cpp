@@ -7,7 +7,7 @@ const std::string& remembered_error() noexcept;
 
 template <class T>
 static int sum_reduce_scatter(const char* name, shmem_team_t team, T* dest, const T* source, std::size_t n) {
-    return status({name, SHMEM_CTX_INVALID}, [&] {
+    return collective({name, SHMEM_CTX_INVALID}, [&] {
         const Team& t = team_of(team);
         t.reduce_scatter_erased(dest, n, source, n * static_cast<std::size_t>(t.n_pes()), dtype<T>,
                                 ReduceOp::sum);
@@ -50,11 +50,7 @@ int shmemx_team_split(shmem_team_t parent, int color, int key, shmem_team_t* tea
     *team = SHMEM_TEAM_INVALID;
     if (parent == SHMEM_TEAM_INVALID) return -1;
     return atl::shmem::status({"shmemx_team_split", SHMEM_CTX_INVALID}, [&] {
-        atl::Team made = atl::shmem::team_of(parent).split(color, key);
-        if (!made) return;
-        auto* object = new atl::shmem::TeamObject;
-        object->team = std::move(made);
-        *team = reinterpret_cast<shmem_team_t>(object);
+        *team = atl::shmem::handle_of(atl::shmem::team_of(parent).split(color, key));
     });
 }
 const char* shmemx_last_error(void) { return atl::shmem::remembered_error().c_str(); }

@@ -1,8 +1,6 @@
 // What stands behind OpenSHMEM's C names: handles, and the one job of the process.
 #pragma once
 
-#include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 
@@ -19,49 +17,55 @@ struct Call {
 
 /// What a shmem_team_t beyond the predefined ones points to.
 struct TeamObject {
-    Team team;
+    Team team;                       ///< empty once destroyed
     int num_contexts = 0;            ///< asked for at creation; 0: no contexts
-    std::set<shmem_ctx_t> contexts;  ///< shareable ones end with their team
+    std::set<shmem_ctx_t> contexts;  ///< they end with their team
 };
 
 /// What a shmem_ctx_t beyond the default points to.
 struct ContextObject {
     Context context;
     shmem_team_t team = SHMEM_TEAM_WORLD;
-    bool is_private = false;
     std::size_t session_ops = 0;  ///< hint of a running session
     long session_options = 0;
     bool in_session = false;
 };
 
-/// State of the C front: global, since C passes no object.
+/// State of the C front: global, since C passes no object. Nothing in it is destroyed at exit.
 struct Front {
     const Context* context = nullptr;  ///< default context while initialized
     Job* job = nullptr;
-    int thread_level = SHMEM_THREAD_SINGLE;
-    bool implicit_finalize = false;  ///< started by start_pes: exit finalizes
-    TeamObject world, shared;
-    std::mutex mutex;  ///< guards the sets of handles
+    TeamObject* world = nullptr;
+    TeamObject* shared = nullptr;
+    bool debug = false;  ///< SHMEM_DEBUG: say what is otherwise only a status
+    bool check = false;  ///< ATOLL_CHECK is `args` or `all`
 };
 extern Front front;
 
 [[noreturn]] void fail(const Call& call);  ///< inside a catch block: says the sentence and ends the job
 [[noreturn]] void fail(const Call& call, const std::string& sentence);
-[[noreturn]] void fail_not_initialized(const char* name);
-void remember_error(const char* sentence) noexcept;  ///< for shmemx_last_error
+[[noreturn]] void fail_no_context(const Call& call);
+void remember_error(const Call& call, const char* sentence) noexcept;  ///< for shmemx_last_error
+void forget_active_sets();
 
 inline const Context& context_of(const Call& call) {
     if (call.ctx == SHMEM_CTX_DEFAULT) [[likely]] {
         if (!front.context) [[unlikely]]
-            fail_not_initialized(call.name);
+            fail_no_context(call);
         return *front.context;
     }
+    if (call.ctx == SHMEM_CTX_INVALID) [[unlikely]]
+        fail_no_context(call);
     return reinterpret_cast<ContextObject*>(call.ctx)->context;
 }
 
-/// Throws Error(use_after_free) for SHMEM_TEAM_INVALID.
+/// Throws Error: invalid_argument for SHMEM_TEAM_INVALID, not_initialized.
 TeamObject& team_object(shmem_team_t team);
 inline const Team& team_of(shmem_team_t team) { return team_object(team).team; }
+/// Null for a team that this PE is not in, and SHMEM_TEAM_INVALID for it.
+shmem_team_t handle_of(Team team, int num_contexts = 0);
+void open_teams();
+void close_teams();
 
 /// Errors must not leave C functions: they end the job, by name. Costs nothing until one is thrown.
 template <class Body> inline auto guarded(const Call& call, Body&& body) {
@@ -72,16 +76,20 @@ template <class Body> inline auto guarded(const Call& call, Body&& body) {
     }
 }
 /// For calls that return a status: an error that leaves the job usable is nonzero.
-int status_of(const Call& call, const Error& error);
-template <class Body> inline int status(const Call& call, Body&& body) {
+int status_of(const Call& call, const Error& error, bool is_mistake);
+template <class Body> inline int status(const Call& call, Body&& body, bool is_mistake = false) {
     try {
         body();
         return 0;
     } catch (const Error& error) {
-        return status_of(call, error);
+        return status_of(call, error, is_mistake);
     } catch (...) {
         fail(call);
     }
+}
+/// The same for collectives on a team: with ATOLL_CHECK what is wrong with them ends the job.
+template <class Body> inline int collective(const Call& call, Body&& body) {
+    return status(call, body, true);
 }
 
 }  // namespace atl::shmem

@@ -8,7 +8,7 @@ namespace atl::shmem {
 namespace {
 
 Job& job_for(const char* name) {
-    if (!front.job) fail_not_initialized(name);
+    if (!front.job) fail_no_context({name, SHMEM_CTX_DEFAULT});
     return *front.job;
 }
 
@@ -19,7 +19,7 @@ template <class Body> void* null_when_full(const char* name, Body&& body) {
     try {
         return body(job);
     } catch (const Error& error) {
-        remember_error(error.what());
+        remember_error(call, error.what());
         if (error.code() == ErrorCode::out_of_memory) return nullptr;
         fail(call, error.what());
     } catch (...) {

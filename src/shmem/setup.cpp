@@ -4,63 +4,75 @@
 #include <cstring>
 #include <exception>
 
+#include <pthread.h>
+
 #include "common/log.hpp"
+#include "core/job_state.hpp"
+#include "shmem/end.hpp"
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
 #include "shmem/program.hpp"
 
 namespace atl::shmem {
 
-Front front;
+constinit Front front;
 
 namespace {
 
 thread_local std::string last_error;
 int init_count = 0;
+int thread_level = SHMEM_THREAD_SINGLE;
 
-void open_front(int requested) {
+JobOptions job_options() {
     JobOptions options;
     options.unchecked_by_default = true;  // C's calls check nothing unless ATOLL_CHECK says so
-    const bool linked = is_linked_by_executable();
-    const bool movable = !has_tsan_inside();
-    options.static_data = linked && movable;
-    Job& job = atl::init(options);
-    if (linked && !movable && init_count == 0 && job.my_pe() == 0)
-        common::warn(
-            "static objects are not symmetric in a program with clang's ThreadSanitizer; use the heap, or "
-            "gcc's.");
-    if (init_count++ == 0) {
-        front.job = &job;
-        front.context = &job.context();
-        front.world.team = job.world();
-        front.shared.team = job.shared();
-        front.thread_level = requested;
+    options.static_data = is_linked_by_executable() && !has_tsan_inside();
+    return options;
+}
+
+/// A forked child is no PE: its exit must not finalize, nor speak for the parent.
+void forget_in_child() {
+    front = Front{};
+    init_count = 0;
+}
+
+void open_front() {
+    static const int watched = ::pthread_atfork(nullptr, nullptr, forget_in_child);
+    static_cast<void>(watched);
+    if (init_count == 0) {
+        front.job = &atl::init(job_options());
+        front.context = &front.job->context();
+        front.debug = front.job->state().settings().debug;
+        front.check = front.context->window().check;
+        open_teams();
+        follow_end_of(*front.job);
+        if (front.job->my_pe() == 0 && is_linked_by_executable() && has_tsan_inside())
+            common::warn(
+                "static objects are not symmetric in a program with clang's ThreadSanitizer; gcc's can do "
+                "it.");
+    } else {
+        atl::init();
     }
+    ++init_count;
 }
 
 void close_front() {
     if (init_count == 1) {
-        // Shareable contexts and teams end with the library.
-        front.world.contexts.clear();
-        front.shared.contexts.clear();
+        front.context->quiet();
+        forget_active_sets();
+        close_teams();
     }
     atl::finalize();
-    if (--init_count > 0) return;
-    front.context = nullptr;
-    front.job = nullptr;
-    front.world.team = Team();
-    front.shared.team = Team();
-}
-
-bool is_start_up_error(const Error& error) {
-    return error.code() == ErrorCode::settings || error.code() == ErrorCode::bootstrap;
+    if (init_count == 1) stop_following();
+    if (--init_count == 0) front = Front{};
 }
 
 }  // namespace
 
-void remember_error(const char* sentence) noexcept {
+void remember_error(const Call& call, const char* sentence) noexcept {
     try {
-        last_error = sentence;
+        last_error = std::string(call.name) + ": " + sentence;
+        if (front.debug) common::say(last_error);
     } catch (...) {
         last_error.clear();
     }
@@ -68,11 +80,8 @@ void remember_error(const char* sentence) noexcept {
 const std::string& remembered_error() noexcept { return last_error; }
 
 void fail(const Call& call, const std::string& sentence) {
-    const std::string text = std::string(call.name) + ": " + sentence;
-    common::say(text);
-    if (front.job) front.job->global_exit(1, text);
-    std::fflush(nullptr);
-    std::_Exit(1);
+    const std::string who = front.job ? "PE " + std::to_string(front.job->my_pe()) + ", " : "";
+    end_job(front.job, 1, who + call.name + ": " + sentence);
 }
 
 void fail(const Call& call) {
@@ -85,49 +94,54 @@ void fail(const Call& call) {
     }
 }
 
-void fail_not_initialized(const char* name) {
-    fail({name, SHMEM_CTX_INVALID},
+void fail_no_context(const Call& call) {
+    if (front.job) fail(call, "SHMEM_CTX_INVALID was passed as a context.");
+    fail(call,
          "OpenSHMEM is not initialized in this process; call shmem_init first, and nothing after the last "
          "shmem_finalize.");
 }
 
-int status_of(const Call& call, const Error& error) {
-    remember_error(error.what());
+int status_of(const Call& call, const Error& error, bool is_mistake) {
+    remember_error(call, error.what());
     if (error.code() == ErrorCode::pe_died || error.code() == ErrorCode::timeout) fail(call, error.what());
-    if (front.job && front.context->window().check) fail(call, error.what());
+    if (is_mistake && front.check) fail(call, error.what());
     return static_cast<int>(error.code());
 }
 
 void init() {
-    const Call call{"shmem_init", SHMEM_CTX_INVALID};
-    guarded(call, [] { open_front(SHMEM_THREAD_SINGLE); });
+    guarded({"shmem_init", SHMEM_CTX_INVALID}, [] { open_front(); });
 }
 
 int init_thread(int requested, int* provided) {
+    static_cast<void>(requested);  // all of Atoll is thread-safe, so every level is the highest
+    const Call call{"shmem_init_thread", SHMEM_CTX_INVALID};
     try {
-        open_front(requested);
+        open_front();
     } catch (const Error& error) {
-        if (!is_start_up_error(error)) fail({"shmem_init_thread", SHMEM_CTX_INVALID}, error.what());
-        remember_error(error.what());
-        common::say(std::string("shmem_init_thread: ") + error.what());
+        if (error.code() != ErrorCode::settings && error.code() != ErrorCode::bootstrap)
+            fail(call, error.what());
+        remember_error(call, error.what());
+        if (!front.debug) common::say(std::string(call.name) + ": " + error.what());
         return 1;
     }
-    // All of Atoll is thread-safe, so every level is the highest.
-    front.thread_level = SHMEM_THREAD_MULTIPLE;
-    if (provided) *provided = SHMEM_THREAD_MULTIPLE;
+    thread_level = SHMEM_THREAD_MULTIPLE;
+    if (provided) *provided = thread_level;
     return 0;
 }
 
-void query_thread(int* provided) { *provided = front.thread_level; }
+void query_thread(int* provided) { *provided = thread_level; }
 void query_initialized(int* initialized) { *initialized = init_count > 0 ? 1 : 0; }
 
 void finalize() {
-    guarded({"shmem_finalize", SHMEM_CTX_INVALID}, [] { close_front(); });
+    const Call call{"shmem_finalize", SHMEM_CTX_INVALID};
+    if (init_count == 0) fail(call, "it was called more often than shmem_init.");
+    guarded(call, [] { close_front(); });
 }
 
 void global_exit(int status) {
-    if (front.job) front.job->global_exit(status);
+    leave_if_over(front.job);
     std::fflush(nullptr);
+    if (front.job) front.job->global_exit(status);
     std::_Exit(status);
 }
 

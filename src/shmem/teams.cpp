@@ -1,41 +1,89 @@
 // Teams by OpenSHMEM's names and status codes.
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
 
 namespace atl::shmem {
 
-TeamObject& team_object(shmem_team_t team) {
-    if (team == SHMEM_TEAM_WORLD) return front.world;
-    if (team == SHMEM_TEAM_SHARED) return front.shared;
-    if (team == SHMEM_TEAM_INVALID)
-        throw Error(ErrorCode::invalid_argument, "SHMEM_TEAM_INVALID was passed as a team.");
-    return *reinterpret_cast<TeamObject*>(team);
-}
-
 namespace {
 
-shmem_team_t handle_of(Team team, const shmem_team_config_t* config, long mask) {
-    if (!team) return SHMEM_TEAM_INVALID;
-    auto* object = new TeamObject;
-    object->team = std::move(team);
-    if (config && (mask & SHMEM_TEAM_NUM_CONTEXTS)) object->num_contexts = config->num_contexts;
-    return reinterpret_cast<shmem_team_t>(object);
+/// A destroyed team's object stays for a while, so that a handle used after destroy is found out.
+constexpr std::size_t kept_after_destroy = 4096;
+
+struct Handles {
+    std::mutex mutex;
+    std::set<TeamObject*> teams;
+    std::deque<std::unique_ptr<TeamObject>> destroyed;
+};
+Handles& handles = *new Handles;  // never destroyed: a program may end with teams of its own
+
+void destroy_contexts(TeamObject& object) {
+    const std::set<shmem_ctx_t> contexts = object.contexts;
+    for (shmem_ctx_t ctx : contexts) ctx_destroy(ctx);
+}
+
+bool is_usable(shmem_team_t team) { return team != SHMEM_TEAM_INVALID && team_of(team); }
+
+int contexts_of(const shmem_team_config_t* config, long mask) {
+    return config && (mask & SHMEM_TEAM_NUM_CONTEXTS) ? config->num_contexts : 0;
 }
 
 }  // namespace
 
-int team_my_pe(shmem_team_t team) { return team == SHMEM_TEAM_INVALID ? -1 : team_of(team).my_pe(); }
-int team_n_pes(shmem_team_t team) { return team == SHMEM_TEAM_INVALID ? -1 : team_of(team).n_pes(); }
+void open_teams() {
+    front.world = new TeamObject{front.job->world(), 0, {}};
+    front.shared = new TeamObject{front.job->shared(), 0, {}};
+}
+
+void close_teams() {
+    std::set<TeamObject*> teams;
+    {
+        const std::lock_guard lock(handles.mutex);
+        teams.swap(handles.teams);
+        handles.destroyed.clear();
+    }
+    teams.insert({front.world, front.shared});
+    for (TeamObject* team : teams) {
+        destroy_contexts(*team);
+        delete team;
+    }
+    front.world = front.shared = nullptr;
+}
+
+TeamObject& team_object(shmem_team_t team) {
+    if (team == SHMEM_TEAM_INVALID)
+        throw Error(ErrorCode::invalid_argument, "SHMEM_TEAM_INVALID was passed as a team.");
+    if (!front.job) fail_no_context({"OpenSHMEM", SHMEM_CTX_DEFAULT});
+    if (team == SHMEM_TEAM_WORLD) return *front.world;
+    if (team == SHMEM_TEAM_SHARED) return *front.shared;
+    return *reinterpret_cast<TeamObject*>(team);
+}
+
+shmem_team_t handle_of(Team team, int num_contexts) {
+    if (!team) return SHMEM_TEAM_INVALID;
+    auto* object = new TeamObject{std::move(team), num_contexts, {}};
+    const std::lock_guard lock(handles.mutex);
+    handles.teams.insert(object);
+    return reinterpret_cast<shmem_team_t>(object);
+}
+
+int team_my_pe(shmem_team_t team) { return is_usable(team) ? team_of(team).my_pe() : -1; }
+int team_n_pes(shmem_team_t team) { return is_usable(team) ? team_of(team).n_pes() : -1; }
 
 int team_get_config(shmem_team_t team, long mask, shmem_team_config_t* config) {
-    if (team == SHMEM_TEAM_INVALID) return -1;
-    if (mask & SHMEM_TEAM_NUM_CONTEXTS) config->num_contexts = team_object(team).num_contexts;
+    if (!is_usable(team)) return -1;
+    if (!(mask & SHMEM_TEAM_NUM_CONTEXTS)) return 0;
+    if (!config) return -1;
+    config->num_contexts = team_object(team).num_contexts;
     return 0;
 }
 
 int team_translate_pe(shmem_team_t from, int pe, shmem_team_t to) {
-    if (from == SHMEM_TEAM_INVALID || to == SHMEM_TEAM_INVALID) return -1;
-    return team_of(from).translate_pe(pe, team_of(to));
+    return is_usable(from) && is_usable(to) ? team_of(from).translate_pe(pe, team_of(to)) : -1;
 }
 
 int team_split_strided(shmem_team_t parent, int start, int stride, int size,
@@ -43,7 +91,7 @@ int team_split_strided(shmem_team_t parent, int start, int stride, int size,
     *team = SHMEM_TEAM_INVALID;
     if (parent == SHMEM_TEAM_INVALID) return -1;
     return status({"shmem_team_split_strided", SHMEM_CTX_INVALID}, [&] {
-        *team = handle_of(team_of(parent).split_strided(start, stride, size), config, mask);
+        *team = handle_of(team_of(parent).split_strided(start, stride, size), contexts_of(config, mask));
     });
 }
 
@@ -53,8 +101,8 @@ int team_split_2d(shmem_team_t parent, int xrange, const shmem_team_config_t* xc
     if (parent == SHMEM_TEAM_INVALID) return -1;
     return status({"shmem_team_split_2d", SHMEM_CTX_INVALID}, [&] {
         auto [row, column] = team_of(parent).split_2d(xrange);
-        *xteam = handle_of(std::move(row), xconfig, xmask);
-        *yteam = handle_of(std::move(column), yconfig, ymask);
+        *xteam = handle_of(std::move(row), contexts_of(xconfig, xmask));
+        *yteam = handle_of(std::move(column), contexts_of(yconfig, ymask));
     });
 }
 
@@ -62,15 +110,18 @@ void team_destroy(shmem_team_t team) {
     if (team == SHMEM_TEAM_INVALID) return;
     guarded({"shmem_team_destroy", SHMEM_CTX_INVALID}, [&] {
         TeamObject& object = team_object(team);
+        if (team != SHMEM_TEAM_WORLD && team != SHMEM_TEAM_SHARED) destroy_contexts(object);
         object.team.destroy();
-        const std::set<shmem_ctx_t> contexts = object.contexts;
-        for (shmem_ctx_t ctx : contexts) ctx_destroy(ctx);
-        delete &object;
+        object.team = Team();
+        const std::lock_guard lock(handles.mutex);
+        handles.teams.erase(&object);
+        handles.destroyed.emplace_back(&object);
+        if (handles.destroyed.size() > kept_after_destroy) handles.destroyed.pop_front();
     });
 }
 
 int team_sync(shmem_team_t team) {
-    return status({"shmem_team_sync", SHMEM_CTX_INVALID}, [&] { team_of(team).sync(); });
+    return collective({"shmem_team_sync", SHMEM_CTX_INVALID}, [&] { team_of(team).sync(); });
 }
 
 }  // namespace atl::shmem

@@ -253,7 +253,7 @@ std::size_t test_some_vector(Call call, T* words, std::size_t n, std::size_t* in
 // ---- collectives of teams
 // -------------------------------------------------------------------------------------------
 inline int alltoallmem(Call call, shmem_team_t team, void* dest, const void* source, std::size_t bytes) {
-    return status(call, [&] {
+    return collective(call, [&] {
         const Team& t = team_of(team);
         const std::size_t total = bytes * static_cast<std::size_t>(t.n_pes());
         t.alltoall_bytes(dest, total, source, total);
@@ -265,22 +265,22 @@ template <class T> int alltoall(Call call, shmem_team_t team, T* dest, const T* 
 template <class T>
 int alltoalls(Call call, shmem_team_t team, T* dest, const T* source, std::ptrdiff_t dst, std::ptrdiff_t sst,
               std::size_t n) {
-    return status(call, [&] { team_of(team).alltoalls_bytes(dest, source, dst, sst, n, sizeof(T)); });
+    return collective(call, [&] { team_of(team).alltoalls_bytes(dest, source, dst, sst, n, sizeof(T)); });
 }
 inline int alltoallsmem(Call call, shmem_team_t team, void* dest, const void* source, std::ptrdiff_t dst,
                         std::ptrdiff_t sst, std::size_t n) {
-    return status(call, [&] { team_of(team).alltoalls_bytes(dest, source, dst, sst, n, 1); });
+    return collective(call, [&] { team_of(team).alltoalls_bytes(dest, source, dst, sst, n, 1); });
 }
 inline int broadcastmem(Call call, shmem_team_t team, void* dest, const void* source, std::size_t bytes,
                         int root) {
-    return status(call, [&] { team_of(team).broadcast_bytes(dest, bytes, source, bytes, root); });
+    return collective(call, [&] { team_of(team).broadcast_bytes(dest, bytes, source, bytes, root); });
 }
 template <class T>
 int broadcast(Call call, shmem_team_t team, T* dest, const T* source, std::size_t n, int root) {
     return broadcastmem(call, team, dest, source, n * sizeof(T), root);
 }
 inline int fcollectmem(Call call, shmem_team_t team, void* dest, const void* source, std::size_t bytes) {
-    return status(call, [&] {
+    return collective(call, [&] {
         const Team& t = team_of(team);
         t.fcollect_bytes(dest, bytes * static_cast<std::size_t>(t.n_pes()), source, bytes);
     });
@@ -289,7 +289,7 @@ template <class T> int fcollect(Call call, shmem_team_t team, T* dest, const T* 
     return fcollectmem(call, team, dest, source, n * sizeof(T));
 }
 inline int collectmem(Call call, shmem_team_t team, void* dest, const void* source, std::size_t bytes) {
-    return status(call, [&] { team_of(team).collect_bytes(dest, SIZE_MAX, source, bytes); });
+    return collective(call, [&] { team_of(team).collect_bytes(dest, SIZE_MAX, source, bytes); });
 }
 template <class T> int collect(Call call, shmem_team_t team, T* dest, const T* source, std::size_t n) {
     return collectmem(call, team, dest, source, n * sizeof(T));
@@ -297,7 +297,7 @@ template <class T> int collect(Call call, shmem_team_t team, T* dest, const T* s
 
 template <class T>
 int reduce(Call call, shmem_team_t team, T* dest, const T* source, std::size_t n, ReduceOp op) {
-    return status(call, [&] { team_of(team).reduce_erased(dest, source, n, dtype<T>, op); });
+    return collective(call, [&] { team_of(team).reduce_erased(dest, source, n, dtype<T>, op); });
 }
 template <class T> int and_reduce(Call call, shmem_team_t team, T* dest, const T* source, std::size_t n) {
     return reduce(call, team, dest, source, n, ReduceOp::bit_and);
@@ -321,10 +321,12 @@ template <class T> int prod_reduce(Call call, shmem_team_t team, T* dest, const 
     return reduce(call, team, dest, source, n, ReduceOp::prod);
 }
 template <class T> int sum_inscan(Call call, shmem_team_t team, T* dest, const T* source, std::size_t n) {
-    return status(call, [&] { team_of(team).scan_erased(dest, source, n, dtype<T>, ReduceOp::sum, true); });
+    return collective(call,
+                      [&] { team_of(team).scan_erased(dest, source, n, dtype<T>, ReduceOp::sum, true); });
 }
 template <class T> int sum_exscan(Call call, shmem_team_t team, T* dest, const T* source, std::size_t n) {
-    return status(call, [&] { team_of(team).scan_erased(dest, source, n, dtype<T>, ReduceOp::sum, false); });
+    return collective(call,
+                      [&] { team_of(team).scan_erased(dest, source, n, dtype<T>, ReduceOp::sum, false); });
 }
 
 // ---- reductions of active sets (deprecated)
