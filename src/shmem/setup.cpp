@@ -61,9 +61,9 @@ void close_front() {
         front.context->quiet();
         forget_active_sets();
         close_teams();
+        stop_following();  // finalize itself looks whether the job is over, and then the board is gone
     }
     atl::finalize();
-    if (init_count == 1) stop_following();
     if (--init_count == 0) front = Front{};
 }
 
