@@ -95,7 +95,8 @@ void Team::broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, st
                            int root) const {
     using namespace collective;
     State& state = State::of(this->state());
-    check_call(state, "broadcast", dst_bytes, root);
+    // The root's own mistake is told to all where calls are compared.
+    check_call(state, "broadcast", state.my_pe() == root ? src_bytes : dst_bytes, root);
     check_root(state, root);
     // Only the root's source is read; elsewhere it may be empty.
     if (state.my_pe() == root || src_bytes != 0) check_size("broadcast", "src", src_bytes, dst_bytes);

@@ -126,8 +126,4 @@ void TeamState::agree(const CallRecord& record) {
     }
 }
 
-void TeamState::check_call(const CallRecord& record) {
-    if (job_.settings().check == common::CheckLevel::all) agree(record);
-}
-
 }  // namespace atl::core
