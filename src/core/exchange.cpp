@@ -78,7 +78,7 @@ constexpr Labels labels[] = {
     {"split_strided", {"start", "stride", "size", ""}},
     {"split_2d", {"xrange", "", "", ""}},
     {"split", {"", "", "", ""}},
-    {"broadcast", {"bytes", "root", "", ""}},
+    {"broadcast", {"dst_bytes", "root", "src_bytes", ""}},
     {"fcollect", {"bytes", "", "", ""}},
     {"collect", {"", "", "", ""}},
     {"alltoall", {"bytes", "", "", ""}},
