@@ -28,7 +28,8 @@ def parameters(f: Function, cpp: bool = False) -> str:
     if not f.arguments:
         return "void"
     return ", ".join(
-        t if not n else f"{spelled(t, f.type, cpp)}{'' if t.endswith('*') else ' '}{n}" for t, n in f.arguments
+        t if not n else f"{spelled(t, f.type, cpp)}{'' if t.endswith('*') else ' '}{n}"
+        for t, n in f.arguments
     )
 
 
@@ -39,7 +40,9 @@ def declaration(f: Function, prefix: str = "", cpp: bool = False) -> str:
 
 # ---- prototypes ---------------------------------------------------------------------------------------------------
 def complex_c(text: str) -> str:
-    return text.replace("float _Complex", "ATOLL_SHMEM_COMPLEXF").replace("double _Complex", "ATOLL_SHMEM_COMPLEXD")
+    return text.replace("float _Complex", "ATOLL_SHMEM_COMPLEXF").replace(
+        "double _Complex", "ATOLL_SHMEM_COMPLEXD"
+    )
 
 
 def prototypes(table: Table, prefix: str) -> str:
@@ -55,7 +58,11 @@ def thunk_call(f: Function) -> str:
     first = [f'{{"{f.name}", {context}}}']
     if f.bits is not None:
         element = f"atl::shmem::Bits<{f.bits}>"
-        cast = {n: f"static_cast<{'const ' if 'const' in t else ''}{element}*>({n})" for t, n in f.arguments if "void" in t}
+        cast = {
+            n: f"static_cast<{'const ' if 'const' in t else ''}{element}*>({n})"
+            for t, n in f.arguments
+            if "void" in t
+        }
         names = [cast.get(n, n) for n in names]
         return f"atl::shmem::{f.operation}({', '.join(first + names)})"
     template = f"<{f.type.cpp}>" if f.type else ""
@@ -112,7 +119,9 @@ def associations(functions: list[Function], table: Table) -> str:
     for f in distinct(functions):
         c = complex_c(table.types[f.type.canonical].c)  # type: ignore[union-attr]
         rows.append(f"{c} *: {f.name}")
-        if any(t.startswith("const T") for t, _ in f.arguments) and not any(t == "T *" for t, _ in f.arguments):
+        if any(t.startswith("const T") for t, _ in f.arguments) and not any(
+            t == "T *" for t, _ in f.arguments
+        ):
             rows.append(f"const {c} *: {f.name}")
     rows.append("default: atoll_shmem_unsupported_type")
     return ", \\\n        ".join(rows)
@@ -130,7 +139,9 @@ def generic(public: str, functions: list[Function], table: Table) -> str:
     which = "SECOND" if takes_team else "FIRST"
     inner = f"_Generic((ATOLL_SHMEM_{which}(__VA_ARGS__)), \\\n        {associations(plain, table)})"
     if with_context:
-        second = f"_Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \\\n        {associations(with_context, table)})"
+        second = (
+            f"_Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \\\n        {associations(with_context, table)})"
+        )
         inner = f"_Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \\\n    shmem_ctx_t: {second}, \\\n    default: {inner})"
     return f"#define {public}(...) \\\n    {inner}(__VA_ARGS__)\n"
 
@@ -194,7 +205,10 @@ def main() -> int:
     act: Callable[[Path, str], bool] = differs if "--check" in sys.argv[1:] else write
     results = {name: act(OUT / name, text) for name, text in files(Table()).items()}
     if act is differs and any(results.values()):
-        print("not in step with api/openshmem.toml; run python3 api/generate.py:", *[n for n, d in results.items() if d])
+        print(
+            "not in step with api/openshmem.toml; run python3 api/generate.py:",
+            *[n for n, d in results.items() if d],
+        )
         return 1
     return 0
 

@@ -28,6 +28,9 @@ def core(runner: Runner, number: int, names: list[str]) -> None:
     for n_pes in PE_COUNTS:
         program = runner.build / "bench" / "core"
         runner.collect(runner.atoll(n_pes, program), names, {"round": number})
+        in_c = runner.build / "bench" / "oshmem"
+        if in_c.exists():
+            runner.collect(runner.atoll(n_pes, in_c), names, {"round": number})
         if not runner.have("oshmem_bench"):
             continue
         for name, settings in variants(n_pes).items():

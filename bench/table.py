@@ -28,6 +28,12 @@ AIMS: dict[tuple[str, int, int], float] = {
     ("py_atomic_fetch_add", 8, 2): 0.08,
     ("py_sum_reduce", 8, 2): 0.2,
 }
+# The same of the peers' C source, built with our shmem.h.
+C_AIMS = {key: aim for key, aim in AIMS.items() if not key[0].startswith("py_")} | {
+    ("sum_reduce", 8, 4): 0.5,
+    ("sum_reduce", 8, 16): 0.5,
+}
+C_OVER_NS = 2.0
 PUT_AIM, SIGNAL_AIM = 0.97, 1.5  # at least, times memcpy's bandwidth
 INIT_AIMS_MS = {2: 3.0, 64: 20.0}
 BARRIER_OVER_NS, ADD_AT_AIM = 60.0, 1.1
@@ -150,6 +156,32 @@ def against_peer(rows: Rows) -> Iterable[Line]:
         )
 
 
+def source_against_source(rows: Rows) -> Iterable[Line]:
+    """One C source, built with our shmem.h and with the peer's."""
+    for (op, n_bytes, pes), aim in C_AIMS.items():
+        ours, theirs = rows.time("atoll_c", op, n_bytes, pes), rows.time("openmpi", op, n_bytes, pes)
+        if ours is None:
+            continue
+        ratio = ours / theirs if theirs else None
+        yield Line(
+            f"{op} {size(n_bytes)} in C" if n_bytes else f"{op} in C",
+            pes,
+            duration(ours),
+            duration(theirs),
+            ratio,
+            f"{ratio:.3f}" if ratio else "-",
+            f"≤ {aim}",
+            ratio <= aim if ratio else None,
+        )
+    in_c, in_cpp = rows.time("atoll_c", "p", 8, 2), rows.time("atoll", "p", 8, 2)
+    if in_c is not None and in_cpp is not None:
+        over = in_c - in_cpp
+        shown = f"{over:+.1f} ns"
+        yield Line(
+            "p in C over C++", 2, duration(in_c), duration(in_cpp), over, shown, "≤ +2 ns", over <= C_OVER_NS
+        )
+
+
 def against_memcpy(rows: Rows) -> Iterable[Line]:
     """Bandwidths against plain memcpy in the same process."""
     for op, reference, aim in (
@@ -227,4 +259,4 @@ def memory(rows: Rows) -> Iterable[str]:
 
 def lines(rows: Rows) -> list[Line]:
     """The whole table."""
-    return [*against_peer(rows), *against_memcpy(rows), *within_atoll(rows)]
+    return [*against_peer(rows), *source_against_source(rows), *against_memcpy(rows), *within_atoll(rows)]

@@ -17,10 +17,34 @@ endif()
 if(ATOLL_EXAMPLES)
     file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*/*.cpp")
     atoll_add_programs(examples ${_sources})
+    # OpenSHMEM's: C and C++ that know shmem.h only.
+    file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/openshmem/*.c"
+         "${PROJECT_SOURCE_DIR}/examples/openshmem/*.cc")
+    if(TARGET atoll_shmem)
+        enable_language(C)
+        foreach(_source IN LISTS _sources)
+            get_filename_component(_stem "${_source}" NAME_WE)
+            add_executable(openshmem_${_stem} "${_source}")
+            set_target_properties(openshmem_${_stem} PROPERTIES OUTPUT_NAME "${_stem}" C_STANDARD 11
+                                  RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples/openshmem")
+            target_link_libraries(openshmem_${_stem} PRIVATE atoll::shmem Threads::Threads)
+            list(APPEND ATOLL_OPENSHMEM_EXAMPLES openshmem_${_stem})
+        endforeach()
+    endif()
 endif()
 if(ATOLL_BENCH)
     file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
     atoll_add_programs(bench ${_sources})
+endif()
+
+# The peers' own C source, with our shmem.h and library: what compare.py sets against the same source built by theirs.
+if(ATOLL_BENCH AND TARGET atoll_shmem)
+    enable_language(C)
+    add_executable(bench_oshmem "${PROJECT_SOURCE_DIR}/bench/peers/oshmem_bench.c")
+    set_target_properties(bench_oshmem PROPERTIES OUTPUT_NAME oshmem RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench"
+                                                  C_STANDARD 11)
+    target_compile_definitions(bench_oshmem PRIVATE BENCH_SIDE="atoll_c")
+    target_link_libraries(bench_oshmem PRIVATE atoll::shmem m)
 endif()
 
 # `atoll bench` looks for this one beside the launcher. Like the launcher it holds the static core, so that it runs from

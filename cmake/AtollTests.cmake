@@ -1,6 +1,7 @@
 # tests/<folder>/*_test.cpp   one GoogleTest program a folder, on the static core (PEs are threads where several are wanted)
 # tests/support/*.cpp         what these share; headers are included as "support/..."
 # tests/multi/*.cpp           programs that run under our launcher at 1, 2, 3, 4 and 7 PEs and exit 0 when right
+# tests/shmem/*.c, *.cpp      OpenSHMEM programs at 1, 2, 4 and 7 PEs; generated/*.c are printed by generate.py beside them
 # tests/soak/*.cpp            the same, but only with `ctest -C soak` (make soak)
 if(NOT ATOLL_TESTS OR NOT TARGET atoll_core)
     return()
@@ -45,7 +46,7 @@ endforeach()
 list(REMOVE_DUPLICATES _folders)
 foreach(_folder IN LISTS _folders)
     get_filename_component(_name "${_folder}" NAME)
-    if(_name MATCHES "^(multi|soak)$")
+    if(_name MATCHES "^(multi|soak|shmem)$")
         continue()
     endif()
     file(GLOB _sources CONFIGURE_DEPENDS "${_folder}/*_test.cpp")
@@ -89,4 +90,45 @@ endfunction()
 if(TARGET atoll_cli)
     _atoll_add_job_tests(multi "1;2;3;4;7" "")
     _atoll_add_job_tests(soak "4" "soak")
+endif()
+
+# Programs as users write them: they know shmem.h and link libatoll_shmem.so.
+if(TARGET atoll_cli AND TARGET atoll_shmem)
+    enable_language(C)
+    set(_c_flags -std=gnu11 -Wall -Wextra)
+    if(ATOLL_WERROR)
+        list(APPEND _c_flags -Werror)
+    endif()
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND ATOLL_SANITIZE)
+        list(APPEND _c_flags -Wno-stringop-overflow)   # it mistakes the sanitizers' own checks
+    endif()
+    file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/shmem/*.c" "${PROJECT_SOURCE_DIR}/tests/shmem/*.cpp"
+         "${PROJECT_SOURCE_DIR}/tests/shmem/generated/*.c")
+    foreach(_source IN LISTS _sources)
+        get_filename_component(_stem "${_source}" NAME_WE)
+        set(_target shmem_${_stem})
+        add_executable(${_target} "${_source}")
+        set_target_properties(${_target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/shmem"
+                                                    OUTPUT_NAME ${_stem})
+        target_link_libraries(${_target} PRIVATE atoll::shmem Threads::Threads)
+        target_compile_options(${_target} PRIVATE $<$<COMPILE_LANGUAGE:C>:${_c_flags}>
+                                                  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra>)
+        foreach(_n 1 2 4 7)
+            set(_test shmem.${_stem}.n${_n})
+            add_test(NAME ${_test} COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n ${_n}
+                                           --timeout 120 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${_target}>)
+            set_tests_properties(${_test} PROPERTIES TIMEOUT 150 LABELS shmem)
+            if(_n EQUAL 4)   # C checks nothing unless asked to; both ways must be right
+                set_tests_properties(${_test} PROPERTIES ENVIRONMENT ATOLL_CHECK=all)
+            endif()
+            if(_n GREATER 1)
+                set_tests_properties(${_test} PROPERTIES PROCESSORS 2)
+            endif()
+        endforeach()
+    endforeach()
+    foreach(_target IN LISTS ATOLL_OPENSHMEM_EXAMPLES)   # they check themselves, and exit 0 when all was right
+        add_test(NAME shmem.example.${_target} COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n 4
+                 --timeout 60 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${_target}>)
+        set_tests_properties(shmem.example.${_target} PROPERTIES TIMEOUT 90 LABELS shmem PROCESSORS 2)
+    endforeach()
 endif()

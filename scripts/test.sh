@@ -6,7 +6,7 @@ begin test
 check "ready environment" scripts/install.sh all
 [ "$checked" -ne 0 ] || check "C++ tests" --junit "$PWD/$results/ctest.xml" \
     timeout 900 ctest --preset release --output-junit "$PWD/$results/ctest.xml"
-for folder in tests/python tests/cli tests/examples tests/packaging tests/layout; do
+for folder in tests/python tests/cli tests/examples tests/packaging tests/shmem tests/layout; do
     [ -n "$(find "$folder" -name 'test_*.py' -print -quit 2>/dev/null)" ] || continue
     check "pytest ${folder#tests/}" --junit "$results/${folder##*/}.xml" \
         timeout 900 "$python" -m pytest -q "$folder" --junit-xml="$results/${folder##*/}.xml"

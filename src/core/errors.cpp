@@ -33,7 +33,9 @@ void throw_not_symmetric(const Window& window, const void* address, std::size_t 
                slot >= 0 && slot < window.n_slots && slot != window.my_slot) {
         text += "are PE " + std::to_string(slot) + "'s memory seen through the window, not this PE's";
     } else {
-        text += "are not in the symmetric heap";
+        text += window.statics.image_bytes != 0
+                    ? "are neither in the symmetric heap nor in the program's static data"
+                    : "are not in the symmetric heap";
     }
     throw Error(ErrorCode::not_symmetric, text +
                                               "; pass an address in this PE's own symmetric memory (from "

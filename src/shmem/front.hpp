@@ -59,6 +59,9 @@ inline const Context& context_of(const Call& call) {
     return reinterpret_cast<ContextObject*>(call.ctx)->context;
 }
 
+/// With ATOLL_CHECK: arguments that overlap in this PE's memory end the call. Throws Error(invalid_argument).
+void check_disjoint(const void* dest, std::size_t dest_bytes, const void* source, std::size_t source_bytes);
+
 /// Throws Error: invalid_argument for SHMEM_TEAM_INVALID, not_initialized.
 TeamObject& team_object(shmem_team_t team);
 inline const Team& team_of(shmem_team_t team) { return team_object(team).team; }

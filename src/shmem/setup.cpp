@@ -79,6 +79,18 @@ void remember_error(const Call& call, const char* sentence) noexcept {
 }
 const std::string& remembered_error() noexcept { return last_error; }
 
+void check_disjoint(const void* dest, std::size_t dest_bytes, const void* source, std::size_t source_bytes) {
+    const auto d = reinterpret_cast<std::uintptr_t>(dest), s = reinterpret_cast<std::uintptr_t>(source);
+    if (dest_bytes == 0 || source_bytes == 0 || s - d >= dest_bytes) {
+        if (dest_bytes == 0 || source_bytes == 0 || d - s >= source_bytes) return;
+    }
+    throw Error(ErrorCode::invalid_argument, "dest and source overlap (dest is " +
+                                                 std::to_string(dest_bytes) + " bytes, source " +
+                                                 std::to_string(source_bytes) + " bytes that begin " +
+                                                 std::to_string(static_cast<std::ptrdiff_t>(s - d)) +
+                                                 " bytes behind it); pass different memory.");
+}
+
 void fail(const Call& call, const std::string& sentence) {
     const std::string who = front.job ? "PE " + std::to_string(front.job->my_pe()) + ", " : "";
     end_job(front.job, 1, who + call.name + ": " + sentence);

@@ -14,19 +14,28 @@ namespace atl::shmem {
 /// An element of the names by size in bits.
 template <int N> struct Bits { unsigned char bytes[N / 8]; };
 
+/// Contiguous transfers: dest and source may lie in one PE's memory only where the PE is the caller.
+inline const Context& context_for(const Call& call, const void* dest, const void* source, std::size_t bytes,
+                                  int pe) {
+    const Context& context = context_of(call);
+    if (context.window().check && pe == context.my_pe()) [[unlikely]]
+        check_disjoint(dest, bytes, source, bytes);
+    return context;
+}
+
 // ---- remote memory access
 // -------------------------------------------------------------------------------------------
 template <class T> void put(Call call, T* dest, const T* source, std::size_t n, int pe) {
-    guarded(call, [&] { context_of(call).put(dest, source, n, pe); });
+    guarded(call, [&] { context_for(call, dest, source, n * sizeof(T), pe).put(dest, source, n, pe); });
 }
 template <class T> void get(Call call, T* dest, const T* source, std::size_t n, int pe) {
-    guarded(call, [&] { context_of(call).get(dest, source, n, pe); });
+    guarded(call, [&] { context_for(call, dest, source, n * sizeof(T), pe).get(dest, source, n, pe); });
 }
 template <class T> void put_nbi(Call call, T* dest, const T* source, std::size_t n, int pe) {
-    guarded(call, [&] { context_of(call).put_nbi(dest, source, n, pe); });
+    guarded(call, [&] { context_for(call, dest, source, n * sizeof(T), pe).put_nbi(dest, source, n, pe); });
 }
 template <class T> void get_nbi(Call call, T* dest, const T* source, std::size_t n, int pe) {
-    guarded(call, [&] { context_of(call).get_nbi(dest, source, n, pe); });
+    guarded(call, [&] { context_for(call, dest, source, n * sizeof(T), pe).get_nbi(dest, source, n, pe); });
 }
 template <class T> void p(Call call, T* dest, T value, int pe) {
     guarded(call, [&] { context_of(call).p(dest, value, pe); });
@@ -55,16 +64,16 @@ void ibget(Call call, T* dest, const T* source, std::ptrdiff_t dst, std::ptrdiff
     guarded(call, [&] { context_of(call).ibget(dest, source, dst, sst, block, n, pe); });
 }
 inline void putmem(Call call, void* dest, const void* source, std::size_t n, int pe) {
-    guarded(call, [&] { context_of(call).put_bytes(dest, source, n, pe); });
+    guarded(call, [&] { context_for(call, dest, source, n, pe).put_bytes(dest, source, n, pe); });
 }
 inline void getmem(Call call, void* dest, const void* source, std::size_t n, int pe) {
-    guarded(call, [&] { context_of(call).get_bytes(dest, source, n, pe); });
+    guarded(call, [&] { context_for(call, dest, source, n, pe).get_bytes(dest, source, n, pe); });
 }
 inline void putmem_nbi(Call call, void* dest, const void* source, std::size_t n, int pe) {
-    guarded(call, [&] { context_of(call).put_bytes(dest, source, n, pe, false); });
+    guarded(call, [&] { context_for(call, dest, source, n, pe).put_bytes(dest, source, n, pe, false); });
 }
 inline void getmem_nbi(Call call, void* dest, const void* source, std::size_t n, int pe) {
-    guarded(call, [&] { context_of(call).get_bytes(dest, source, n, pe, false); });
+    guarded(call, [&] { context_for(call, dest, source, n, pe).get_bytes(dest, source, n, pe, false); });
 }
 
 // ---- signals
@@ -256,6 +265,7 @@ inline int alltoallmem(Call call, shmem_team_t team, void* dest, const void* sou
     return collective(call, [&] {
         const Team& t = team_of(team);
         const std::size_t total = bytes * static_cast<std::size_t>(t.n_pes());
+        if (front.check) check_disjoint(dest, total, source, total);
         t.alltoall_bytes(dest, total, source, total);
     });
 }
@@ -273,7 +283,11 @@ inline int alltoallsmem(Call call, shmem_team_t team, void* dest, const void* so
 }
 inline int broadcastmem(Call call, shmem_team_t team, void* dest, const void* source, std::size_t bytes,
                         int root) {
-    return collective(call, [&] { team_of(team).broadcast_bytes(dest, bytes, source, bytes, root); });
+    return collective(call, [&] {
+        const Team& t = team_of(team);
+        if (front.check && t.my_pe() == root) check_disjoint(dest, bytes, source, bytes);
+        t.broadcast_bytes(dest, bytes, source, bytes, root);
+    });
 }
 template <class T>
 int broadcast(Call call, shmem_team_t team, T* dest, const T* source, std::size_t n, int root) {
@@ -282,7 +296,9 @@ int broadcast(Call call, shmem_team_t team, T* dest, const T* source, std::size_
 inline int fcollectmem(Call call, shmem_team_t team, void* dest, const void* source, std::size_t bytes) {
     return collective(call, [&] {
         const Team& t = team_of(team);
-        t.fcollect_bytes(dest, bytes * static_cast<std::size_t>(t.n_pes()), source, bytes);
+        const std::size_t total = bytes * static_cast<std::size_t>(t.n_pes());
+        if (front.check) check_disjoint(dest, total, source, bytes);
+        t.fcollect_bytes(dest, total, source, bytes);
     });
 }
 template <class T> int fcollect(Call call, shmem_team_t team, T* dest, const T* source, std::size_t n) {
@@ -297,7 +313,10 @@ template <class T> int collect(Call call, shmem_team_t team, T* dest, const T* s
 
 template <class T>
 int reduce(Call call, shmem_team_t team, T* dest, const T* source, std::size_t n, ReduceOp op) {
-    return collective(call, [&] { team_of(team).reduce_erased(dest, source, n, dtype<T>, op); });
+    return collective(call, [&] {
+        if (front.check && dest != source) check_disjoint(dest, n * sizeof(T), source, n * sizeof(T));
+        team_of(team).reduce_erased(dest, source, n, dtype<T>, op);
+    });
 }
 template <class T> int and_reduce(Call call, shmem_team_t team, T* dest, const T* source, std::size_t n) {
     return reduce(call, team, dest, source, n, ReduceOp::bit_and);

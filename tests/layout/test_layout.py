@@ -31,7 +31,7 @@ MAY_READ_ENVIRONMENT = {"common", "bootstrap", "cli"}
 WARN_LINES, MOST_LINES = 400, 800
 # File: why it may be longer than MOST_LINES.
 LONGER: dict[str, str] = {}
-GENERATED = ("api/generated/", "python/atoll/_atoll.pyi", "bench/results/")
+GENERATED = ("api/generated/", "tests/shmem/generated/", "python/atoll/_atoll.pyi", "bench/results/")
 
 
 def tracked(*suffixes: str) -> list[Path]:
@@ -73,7 +73,7 @@ def includes(file: Path) -> Iterator[tuple[str, Path | None]]:
             yield name, None
 
 
-CPP = (".cpp", ".hpp", ".h")
+CPP = (".c", ".cpp", ".hpp", ".h")
 
 
 def test_lower_layers_never_include_higher_ones() -> None:
@@ -150,7 +150,7 @@ def test_every_public_header_compiles_alone(tmp_path: Path) -> None:
 def test_files_are_short() -> None:
     sizes = {
         name_of(file): len(file.read_bytes().splitlines())
-        for file in tracked(".cpp", ".hpp", ".h", ".cu", ".cuh", ".py", ".cmake", ".sh")
+        for file in tracked(".c", ".cpp", ".hpp", ".h", ".cu", ".cuh", ".py", ".cmake", ".sh")
         if not name_of(file).startswith(GENERATED)
     }
     for name in sorted(sizes, key=lambda name: -sizes[name]):

@@ -152,7 +152,7 @@ TEST(Launched, NamesPesThatDoNotCome) {
     EXPECT_NE(outcome.text.find("have not called init: 0, 2."), std::string::npos) << outcome.text;
 }
 
-TEST(Launched, JoinsOnlyOnce) {
+TEST(Launched, ComesBackOnlyAfterFinalize) {
     Launcher launcher;
     Forked child = launcher.start([](Bootstrap&) {
         ::setenv(launched_variable, "1:1:2:3:4:5", 1);
@@ -160,7 +160,7 @@ TEST(Launched, JoinsOnlyOnce) {
     });
     EXPECT_EQ(launcher.receive(), "H");
     const Outcome outcome = child.wait();
-    EXPECT_NE(outcome.text.find("only once"), std::string::npos) << outcome.text;
+    EXPECT_NE(outcome.text.find("left it without finalize"), std::string::npos) << outcome.text;
 }
 
 std::string refusal(const std::string& invitation) {
