@@ -62,9 +62,12 @@ def test_the_wheel_holds_everything(wheel: Path) -> None:
         "atoll/__init__.py", "atoll/py.typed", "atoll/_atoll.pyi", "atoll/lib/libatoll.so",
         "atoll/include/atoll/atoll.hpp", "atoll/include/atoll/version.hpp",
         "atoll/lib/cmake/atoll/atollConfig.cmake", "atoll/lib/pkgconfig/atoll.pc",
+        "atoll/lib/libatoll_shmem.so", "atoll/include/shmem.h", "atoll/include/atoll/shmem/prototypes.h",
+        "atoll/lib/pkgconfig/atoll-shmem.pc",
     }  # fmt: skip
     assert wanted <= set(names), f"missing: {wanted - set(names)}"
-    assert any(name.endswith(".data/scripts/atoll") for name in names), "the launcher is not in the wheel"
+    for script in ("atoll", "oshcc", "oshc++", "oshCC", "oshrun"):
+        assert any(name.endswith(f".data/scripts/{script}") for name in names), f"{script} is not in the wheel"
     assert not [name for name in names if name.endswith(".a") or "tests" in name]
 
 
@@ -90,6 +93,12 @@ def test_the_wheel_runs_a_job(empty_environment: Path, tmp_path: Path) -> None:
     assert sorted(said.splitlines()) == ["PE 0 of 3", "PE 1 of 3", "PE 2 of 3"]
     alone = run(empty_environment / "bin" / "python", program, cwd=tmp_path)
     assert alone.strip() == "PE 0 of 1"
+
+
+def test_the_wheel_compiles_and_runs_openshmem(empty_environment: Path, tmp_path: Path) -> None:
+    scripts = empty_environment / "bin"
+    run(scripts / "oshcc", ROOT / "examples" / "openshmem" / "grid.c", "-o", tmp_path / "grid")
+    assert run(scripts / "oshrun", "-n", "4", tmp_path / "grid").count("stands at") == 4
 
 
 def check_consumer(program: Path, launcher: Path) -> None:
