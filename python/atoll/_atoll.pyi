@@ -282,6 +282,17 @@ def _heap_use() -> dict[str, int]:
 def _forked() -> None:
     """Run in a forked child: its parent's job is not its own."""
 
+def _may_take_store() -> bool:
+    """Whether init() without arguments may use torch's store."""
+
+def _launched() -> bool:
+    """
+    Whether the process's environment (os.environ is a copy of it) still has the launcher's variable.
+    """
+
+def _end_reason() -> str:
+    """Why another PE or the launcher ends the job; empty while nobody does."""
+
 def _version() -> str:
     """The library's version."""
 

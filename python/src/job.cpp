@@ -1,14 +1,16 @@
 // The process's job: init and finalize, who and how many, and its end.
+#include "bootstrap/bootstrap.hpp"
 #include "registry.hpp"
 #include "state.hpp"
 
+#include <cstdlib>
 #include <string>
 
 namespace atl::python {
 namespace {
 
 Spec init_spec, finalize_spec, initialized_spec, uid_spec, my_pe_spec, n_pes_spec, exit_spec, heap_spec,
-    forked_spec, version_spec;
+    forked_spec, version_spec, store_spec, launched_spec, reason_spec;
 
 std::string text_of(PyObject* object) {
     const Ref text(PyUnicode_Check(object) ? PyUnicode_AsEncodedString(object, "utf-8", "strict")
@@ -25,7 +27,8 @@ JobOptions::Store store_of(PyObject* put, PyObject* get) {
     Py_INCREF(put);
     Py_INCREF(get);
     const auto call = [](PyObject* callable, const std::string& key, const std::string* value) {
-        nb::gil_scoped_acquire held;
+        // init runs in this thread and has given the GIL away.
+        const HoldGil held(ReleaseGil::released());
         try {
             const Ref k(PyUnicode_FromStringAndSize(key.data(), static_cast<Py_ssize_t>(key.size())));
             const Ref v(value
@@ -44,11 +47,15 @@ JobOptions::Store store_of(PyObject* put, PyObject* get) {
             [=](const std::string& key) { return call(get, key, nullptr); }};
 }
 
+void use(Job* job) {
+    g.job = job;
+    g.context = job ? &job->context() : nullptr;
+    g.world = job ? &job->world() : nullptr;
+}
+
 void adopt(Job& job) {
     if (g.job == &job) return;
-    g.job = &job;
-    g.context = &job.context();
-    g.world = &job.world();
+    use(&job);
     ++g.epoch;
 }
 
@@ -65,17 +72,27 @@ PyObject* init_body(const Arguments<5>& a) {
         job = &atl::init(options);
     }
     adopt(*job);
+    ++g.inits;
     return none();
 }
 
 PyObject* finalize_body(const Arguments<0>&) {
     if (g.job == nullptr) fail_not_initialized("finalize");
-    atl::finalize();
-    if (!atl::is_initialized()) {
-        g.job = nullptr;
-        g.context = nullptr;
-        g.world = nullptr;
+    Job* const job = g.job;
+    // The last one: other threads run meanwhile, and must not touch a job that may end at any moment.
+    if (g.inits <= 1) use(nullptr);
+    const auto back_if_alive = [&] {
+        if (g.job == nullptr && atl::is_initialized() && &atl::current_job() == job) use(job);
+    };
+    try {
+        ReleaseGil released(true);
+        atl::finalize();
+    } catch (...) {
+        back_if_alive();
+        throw;
     }
+    if (g.inits > 0) --g.inits;
+    back_if_alive();
     return none();
 }
 
@@ -105,10 +122,18 @@ PyObject* heap_body(const Arguments<0>&) {
 
 PyObject* forked_body(const Arguments<0>&) {
     if (g.job != nullptr || g.forked) g.forked = true;
-    g.job = nullptr;
-    g.context = nullptr;
-    g.world = nullptr;
+    use(nullptr);
+    g.inits = 0;
     return none();
+}
+
+PyObject* store_body(const Arguments<0>&) { return PyBool_FromLong(bootstrap::may_take_store()); }
+PyObject* launched_body(const Arguments<0>&) {
+    return PyBool_FromLong(std::getenv("ATOLL_LAUNCHED") != nullptr);
+}
+PyObject* reason_body(const Arguments<0>&) {
+    const std::string reason = g.job != nullptr ? g.job->end_reason() : std::string();
+    return PyUnicode_DecodeUTF8(reason.data(), static_cast<Py_ssize_t>(reason.size()), "replace");
 }
 
 PyObject* version_body(const Arguments<0>&) {
@@ -140,6 +165,12 @@ shall be PEs; each then calls atoll.init(uid=..., pe=..., n_pes=...). Random; at
     {"_heap_use", entry<0, heap_spec, heap_body>, &heap_spec, "() -> dict[str, int]", "See atoll.info."},
     {"_forked", entry<0, forked_spec, forked_body>, &forked_spec, "() -> None",
      "Run in a forked child: its parent's job is not its own."},
+    {"_may_take_store", entry<0, store_spec, store_body>, &store_spec, "() -> bool",
+     "Whether init() without arguments may use torch's store."},
+    {"_launched", entry<0, launched_spec, launched_body>, &launched_spec, "() -> bool",
+     "Whether the process's environment (os.environ is a copy of it) still has the launcher's variable."},
+    {"_end_reason", entry<0, reason_spec, reason_body>, &reason_spec, "() -> str",
+     "Why another PE or the launcher ends the job; empty while nobody does."},
     {"_version", entry<0, version_spec, version_body>, &version_spec, "() -> str", "The library's version."},
 };
 

@@ -131,7 +131,8 @@ message itself visible and nothing else. One thread posts at a time for each pai
     box.def(
         "__exit__",
         [](PyMailbox& self, nb::args args) {
-            if (args[0].is_none()) free_box(self);  // after an exception the others may never come
+            if (args.size() == 0 || args[0].is_none())
+                free_box(self);  // after an exception the others may never come
         },
         nb::sig("def __exit__(self, *args: object) -> None"));
 }

@@ -27,6 +27,7 @@ struct State {
     const Context* context = nullptr;  ///< the job's default context, null with it
     const Team* world = nullptr;
     std::uint64_t epoch = 0;  ///< counts jobs
+    int inits = 0;            ///< Python's own; C++ code of this process may have called init too
     bool forked = false;      ///< this process is a child made after init
     PyTypeObject* ndarray = nullptr;
     PyTypeObject* team_class = nullptr;

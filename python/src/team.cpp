@@ -36,7 +36,7 @@ std::string repr(const PyTeam& team) {
 
 void leave(PyTeam& team, nb::args args) {
     // After an exception the other members may never come; a collective here would hang.
-    if (args[0].is_none() && team.team) destroy(team);
+    if ((args.size() == 0 || args[0].is_none()) && team.team) destroy(team);
 }
 
 }  // namespace

@@ -34,7 +34,10 @@ core::JobState& Job::state() const {
 
 void Job::finalize() {
     state().finalize();
-    state_.reset();
+    if (state_->is_waited_in())
+        static_cast<void>(state_.release());  // by threads that must be able to find that it is over
+    else
+        state_.reset();
 }
 
 int Job::my_pe() const { return state().pe(); }
@@ -78,6 +81,11 @@ void Job::global_exit(int status, const std::string& sentence) {
     std::fflush(nullptr);
     // No destructors: other threads of this PE may be in the middle of anything.
     std::_Exit(status);
+}
+
+std::string Job::end_reason() const {
+    const common::BoardHeader& header = state().board().header();
+    return header.abort.load(std::memory_order_acquire) != 0 ? header.abort_text : std::string();
 }
 
 Version version() noexcept { return {ATOLL_VERSION_MAJOR, ATOLL_VERSION_MINOR, ATOLL_VERSION_PATCH}; }
