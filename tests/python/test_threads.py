@@ -10,16 +10,17 @@ import pytest
 from jobs import HANG_GUARD, Job, environment, write_program
 
 DAEMONS = """
-import threading, time
+import threading
 atoll.init()
 me = atoll.my_pe()
-sig, big = atoll.signal(), atoll.zeros(1 << 18)
-mine = np.ones(1 << 18)
+sig, big = atoll.signal(), atoll.zeros(1 << 20)
+mine = np.ones(1 << 20)
 going = threading.Barrier(5)
 def wait():
     going.wait()
     atoll.signal_wait_until(sig, "==", 1)
 def copy():
+    atoll.put(big, mine, me)
     going.wait()
     while True:
         atoll.put(big, mine, me)
@@ -31,9 +32,7 @@ going.wait()
 
 @pytest.mark.parametrize("end", ["sys.exit(7)", "atoll.finalize(); sys.exit(7)"])
 def test_daemon_threads_may_be_within_calls_when_the_process_ends(tmp_path: Path, end: str) -> None:
-    # What is kept until the interpreter is nearly gone makes it run Python code, and threads change, meanwhile.
-    late = "class Late:\n    def __del__(self):\n        time.sleep(0.05)\nlate = Late()\n"
-    program = write_program(tmp_path, DAEMONS + late + end)
+    program = write_program(tmp_path, DAEMONS + end)
     for _ in range(5):  # what such a thread is doing at that moment is chance
         done = subprocess.run(
             [sys.executable, str(program)], env=environment(), capture_output=True, text=True,
