@@ -293,10 +293,13 @@ def _launched() -> bool:
 def _end_reason() -> str:
     """Why another PE or the launcher ends the job; empty while nobody does."""
 
+def _check_job(function: str) -> None:
+    """Raise NotInitialized, naming the function, outside a job."""
+
 def _version() -> str:
     """The library's version."""
 
-def _empty(shape: Any, dtype: Any, fortran: bool, align: int, atomics: bool, signal: bool, zero: bool) -> Array:
+def _empty(shape: Any, dtype: Any, fortran: bool, align: int, atomics: bool, signal: bool, zero: bool, name: str) -> Array:
     """Allocate; see atoll.empty."""
 
 def free(x: Array) -> None:

@@ -29,8 +29,7 @@ int kind_rank(char kind) {
 }  // namespace
 
 void fail_not_array(const Spec& spec, const char* which, PyObject* value) {
-    if (!given(value))
-        fail(ErrorCode::invalid_argument, "%s(): %s is None; pass a NumPy array.", spec.name, which);
+    if (value == nullptr) value = Py_None;
     PyErr_Format(PyExc_TypeError,
                  "%s(): %s is %R, %R; pass a NumPy array (atoll.zeros() and its kin make symmetric ones).",
                  spec.name, which, value, reinterpret_cast<PyObject*>(Py_TYPE(value)));

@@ -10,7 +10,8 @@ namespace atl::python {
 namespace {
 
 Spec init_spec, finalize_spec, initialized_spec, uid_spec, my_pe_spec, n_pes_spec, exit_spec, heap_spec,
-    forked_spec, version_spec, store_spec, launched_spec, reason_spec;
+    forked_spec, version_spec, store_spec, launched_spec, reason_spec, check_spec;
+const Spec status_spec{"global_exit"};  // what users call
 
 std::string text_of(PyObject* object) {
     const Ref text(PyUnicode_Check(object) ? PyUnicode_AsEncodedString(object, "utf-8", "strict")
@@ -108,8 +109,13 @@ PyObject* n_pes_body(const Arguments<1>& a) {
     return PyLong_FromLong(context_of(n_pes_spec, nullptr, a[0]).n_pes());
 }
 
+PyObject* check_body(const Arguments<1>& a) {
+    current(PyUnicode_AsUTF8AndSize(a[0], nullptr));
+    return none();
+}
+
 PyObject* exit_body(const Arguments<2>& a) {
-    current("global_exit").global_exit(static_cast<int>(integer(exit_spec, "status", a[0])), text_of(a[1]));
+    current("global_exit").global_exit(static_cast<int>(integer(status_spec, "status", a[0])), text_of(a[1]));
 }
 
 PyObject* heap_body(const Arguments<0>&) {
@@ -171,6 +177,8 @@ shall be PEs; each then calls atoll.init(uid=..., pe=..., n_pes=...). Random; at
      "Whether the process's environment (os.environ is a copy of it) still has the launcher's variable."},
     {"_end_reason", entry<0, reason_spec, reason_body>, &reason_spec, "() -> str",
      "Why another PE or the launcher ends the job; empty while nobody does."},
+    {"_check_job", entry<1, check_spec, check_body>, &check_spec, "(function: str) -> None",
+     "Raise NotInitialized, naming the function, outside a job."},
     {"_version", entry<0, version_spec, version_body>, &version_spec, "() -> str", "The library's version."},
 };
 

@@ -97,6 +97,7 @@ nb::object enter(nb::object self) {
     Group& group = nb::cast<Group&>(self);
     current("group");
     if (!of_this_job(group)) fail_ended("group");
+    if (open_group != nullptr && !of_this_job(*open_group)) close_group();  // left open by an earlier job
     if (open_group != nullptr)
         fail(ErrorCode::invalid_argument, "atoll.group() does not nest; end the open one first.");
     clear(group);

@@ -187,6 +187,58 @@ assert y.sum() == 4
     assert done.stderr == ""
 
 
+def test_a_group_ends_with_its_job() -> None:
+    code = """
+import atoll, gc, numpy as np
+def refused(call):
+    try:
+        call()
+    except atoll.UseAfterFree as error:
+        assert "finalized" in str(error) and "group" in str(error), error
+    else:
+        raise AssertionError
+atoll.init()
+atoll.group().__enter__()  # held by nobody else
+gc.collect()
+atoll.send(np.ones(3), 0)
+atoll.finalize()
+atoll.init()
+refused(lambda: atoll.send(np.ones(3), 0))
+got = np.zeros(3)
+with atoll.group():
+    atoll.send(np.ones(3), 0)
+    atoll.recv(got, 0)
+assert got.sum() == 3
+atoll.group().__enter__()  # still open when the process ends
+"""
+    again = """
+import atoll, numpy as np
+atoll.init()
+got = np.zeros(3)
+try:
+    with atoll.group():
+        atoll.send(np.ones(3), 0)
+        atoll.recv(got, 0)
+        atoll.finalize()
+        atoll.init()
+except atoll.UseAfterFree as error:
+    assert "finalized" in str(error), error
+else:
+    raise AssertionError
+with atoll.group():
+    atoll.send(np.ones(3), 0)
+    atoll.recv(got, 0)
+assert got.sum() == 3
+atoll.finalize()
+"""
+    for program in (code, again):
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment(), capture_output=True, text=True,
+            timeout=HANG_GUARD, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0 and done.stderr == "", done.stderr
+
+
 def test_a_forked_child_is_no_pe(job: Job) -> None:
     job(
         """
