@@ -293,8 +293,10 @@ def _launched() -> bool:
 def _end_reason() -> str:
     """Why another PE or the launcher ends the job; empty while nobody does."""
 
-def _check_job(function: str) -> None:
-    """Raise NotInitialized, naming the function, outside a job."""
+def _check_job(function: str) -> int:
+    """
+    This PE's number. Raises NotInitialized, naming the function, outside a job.
+    """
 
 def _version() -> str:
     """The library's version."""

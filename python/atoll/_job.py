@@ -109,10 +109,10 @@ def abort(message: str = "", status: int = 1) -> NoReturn:
 
     status: 1 to 255. Like global_exit(status), and the launcher prints the message.
     """
-    _atoll._check_job("abort")
+    me = _atoll._check_job("abort")
     _flush()
     text = message or "no reason given"
-    _atoll._global_exit(status, f"PE {_atoll.my_pe()} aborted the job: {text}")
+    _atoll._global_exit(status, f"PE {me} aborted the job: {text}")
     raise AssertionError("unreachable")
 
 

@@ -1,9 +1,9 @@
 // The process's job: init and finalize, who and how many, and its end.
-#include "bootstrap/bootstrap.hpp"
+#include "core/launching.hpp"
+
 #include "registry.hpp"
 #include "state.hpp"
 
-#include <cstdlib>
 #include <string>
 
 namespace atl::python {
@@ -48,6 +48,11 @@ JobOptions::Store store_of(PyObject* put, PyObject* get) {
             [=](const std::string& key) { return call(get, key, nullptr); }};
 }
 
+/// The job that this thread is finalizing: a signal handler that runs meanwhile may still end it for all.
+thread_local Job* ending = nullptr;
+
+Job& current_or_ending(const char* function) { return ending != nullptr ? *ending : current(function); }
+
 void use(Job* job) {
     g.job = job;
     g.context = job ? &job->context() : nullptr;
@@ -78,20 +83,23 @@ PyObject* init_body(const Arguments<5>& a) {
 }
 
 PyObject* finalize_body(const Arguments<0>&) {
-    if (g.job == nullptr) fail_not_initialized("finalize");
+    if (g.job == nullptr) fail_not_initialized("finalize");  // also within finalize
     Job* const job = g.job;
     // The last one: other threads run meanwhile, and must not touch a job that may end at any moment.
     if (g.inits <= 1) use(nullptr);
     const auto back_if_alive = [&] {
         if (g.job == nullptr && atl::is_initialized() && &atl::current_job() == job) use(job);
     };
+    ending = job;
     try {
         ReleaseGil released(true);
         atl::finalize();
     } catch (...) {
+        ending = nullptr;
         back_if_alive();
         throw;
     }
+    ending = nullptr;
     if (g.inits > 0) --g.inits;
     back_if_alive();
     return none();
@@ -110,12 +118,12 @@ PyObject* n_pes_body(const Arguments<1>& a) {
 }
 
 PyObject* check_body(const Arguments<1>& a) {
-    current(PyUnicode_AsUTF8AndSize(a[0], nullptr));
-    return none();
+    return PyLong_FromLong(current_or_ending(PyUnicode_AsUTF8AndSize(a[0], nullptr)).my_pe());
 }
 
 PyObject* exit_body(const Arguments<2>& a) {
-    current("global_exit").global_exit(static_cast<int>(integer(status_spec, "status", a[0])), text_of(a[1]));
+    current_or_ending("global_exit")
+        .global_exit(static_cast<int>(integer(status_spec, "status", a[0])), text_of(a[1]));
 }
 
 PyObject* heap_body(const Arguments<0>&) {
@@ -133,10 +141,8 @@ PyObject* forked_body(const Arguments<0>&) {
     return none();
 }
 
-PyObject* store_body(const Arguments<0>&) { return PyBool_FromLong(bootstrap::may_take_store()); }
-PyObject* launched_body(const Arguments<0>&) {
-    return PyBool_FromLong(std::getenv("ATOLL_LAUNCHED") != nullptr);
-}
+PyObject* store_body(const Arguments<0>&) { return PyBool_FromLong(core::may_take_store()); }
+PyObject* launched_body(const Arguments<0>&) { return PyBool_FromLong(core::is_invited()); }
 PyObject* reason_body(const Arguments<0>&) {
     const std::string reason = g.job != nullptr ? g.job->end_reason() : std::string();
     return PyUnicode_DecodeUTF8(reason.data(), static_cast<Py_ssize_t>(reason.size()), "replace");
@@ -177,8 +183,8 @@ shall be PEs; each then calls atoll.init(uid=..., pe=..., n_pes=...). Random; at
      "Whether the process's environment (os.environ is a copy of it) still has the launcher's variable."},
     {"_end_reason", entry<0, reason_spec, reason_body>, &reason_spec, "() -> str",
      "Why another PE or the launcher ends the job; empty while nobody does."},
-    {"_check_job", entry<1, check_spec, check_body>, &check_spec, "(function: str) -> None",
-     "Raise NotInitialized, naming the function, outside a job."},
+    {"_check_job", entry<1, check_spec, check_body>, &check_spec, "(function: str) -> int",
+     "This PE's number. Raises NotInitialized, naming the function, outside a job."},
     {"_version", entry<0, version_spec, version_body>, &version_spec, "() -> str", "The library's version."},
 };
 

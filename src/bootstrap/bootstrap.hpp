@@ -55,9 +55,9 @@ class Bootstrap {
 /// variables, alone.
 std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Settings& settings);
 
-/// Whether init without options may take a store that a front has found: neither ATOLL_BOOTSTRAP nor a
-/// launcher of ours says otherwise. Throws Error(settings).
-ATOLL_API bool may_take_store();
+/// Whether options without a store may get one that was found: neither ATOLL_BOOTSTRAP nor a launcher of ours
+/// says otherwise.
+bool may_take_store(const common::Settings& settings);
 
 // One exported function for each way; each in a file of its own.
 std::unique_ptr<Bootstrap> create_single(const common::Settings& settings);

@@ -68,8 +68,7 @@ std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Setti
     return create_single(settings);
 }
 
-bool may_take_store() {
-    const common::Settings settings = common::read_settings();
+bool may_take_store(const common::Settings& settings) {
     if (settings.bootstrap != "auto") return false;
     if (settings.no_launcher) return true;
     return joined != ::getpid() && common::read_job_environment().launched.empty();

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <thread>
 #include <vector>
 
 namespace atl {
@@ -25,6 +26,7 @@ struct Process {
     std::condition_variable changed;
     /// A thread makes or ends the job, which waits for the other PEs; further calls wait for that thread.
     bool changing = false;
+    std::thread::id changer;
     int count = 0;
     std::unique_ptr<Job> owned;
     /// Jobs that have ended: empty, but still asked by arrays that are destroyed after finalize(), as those
@@ -75,6 +77,11 @@ std::unique_lock<std::mutex> take_turn() {
     Process& p = process();
     std::unique_lock lock(p.mutex);
     while (p.changing) {
+        if (p.changer == std::this_thread::get_id())
+            throw Error(
+                ErrorCode::invalid_argument,
+                "init or finalize was called within itself, by a signal handler; set a flag there, and "
+                "call it from the program.");
         lock.unlock();  // hooks run what they like
         const core::WaitHooks& hooks = core::wait_hooks();
         void* hook_state = hooks.enter ? hooks.enter() : nullptr;
@@ -99,6 +106,7 @@ std::unique_lock<std::mutex> take_turn() {
 template <class Change> void alone(std::unique_lock<std::mutex>& lock, Change&& change) {
     Process& p = process();
     p.changing = true;
+    p.changer = std::this_thread::get_id();
     lock.unlock();
     const auto done = [&] {
         lock.lock();

@@ -163,6 +163,30 @@ def test_ctrl_c_ends_finalize_and_a_second_one_leaves(job: Job) -> None:
     )
 
 
+def test_a_signal_handler_within_finalize_may_end_the_job(job: Job) -> None:
+    done = job(
+        """
+        import signal
+        atoll.init()
+        sig = atoll.signal()
+        def handler(*_):
+            try:
+                atoll.finalize()
+            except atoll.NotInitialized:
+                atoll.abort("the handler says so", 9)
+        if atoll.my_pe() == 0:
+            signal.signal(signal.SIGALRM, handler)
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            atoll.finalize()
+        else:
+            atoll.signal_wait_until(sig, "==", 1)
+        """,
+        2,
+        ok=False,
+    )
+    assert done.returncode == 9 and "PE 0 aborted the job: the handler says so" in done.stderr
+
+
 def test_threads_may_init_and_finalize_at_once(job: Job) -> None:
     job(
         """
