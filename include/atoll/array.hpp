@@ -15,7 +15,7 @@ template <Symmetric T> class SymmetricArray {
   public:
     SymmetricArray() = default;
     /// `count` zeroed elements on every PE of `job`; zero everywhere before any PE returns.
-    SymmetricArray(Job& job, std::size_t count) : job_(&job), count_(count) {
+    SymmetricArray(Job& job, std::size_t count) : job_(job.handle()), count_(count) {
         const Allocation block = job.allocate(detail::ContextBase::bytes_of<T>(count), alignof(T));
         data_ = static_cast<T*>(block.address);
         serial_ = block.serial;
@@ -43,19 +43,19 @@ template <Symmetric T> class SymmetricArray {
     operator std::span<T>() const noexcept { return span(); }
     /// The same array on another PE, by load and store; empty where that PE is out of reach.
     std::span<T> peer(int pe) const {
-        T* p = job_->context().ptr(data_, pe);
+        T* p = Job(job_.lock()).context().ptr(data_, pe);
         return {p, p ? count_ : 0};
     }
     /// Collective over the world.
     void free() {
-        if (data_) job_->free(data_);
+        if (data_) Job(job_.lock()).free(data_);
         data_ = nullptr;
         count_ = 0;
     }
 
   private:
     void release() noexcept {
-        if (data_) job_->drop(serial_);
+        if (data_) Job(job_.lock()).drop(serial_);
         data_ = nullptr;
     }
     void swap(SymmetricArray& other) noexcept {
@@ -64,7 +64,7 @@ template <Symmetric T> class SymmetricArray {
         std::swap(count_, other.count_);
         std::swap(serial_, other.serial_);
     }
-    Job* job_ = nullptr;
+    std::weak_ptr<core::JobState> job_;
     T* data_ = nullptr;
     std::size_t count_ = 0;
     std::uint64_t serial_ = 0;

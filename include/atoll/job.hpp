@@ -41,12 +41,13 @@ struct Allocation {
 
 /// Construction is collective over all PEs of the job; so is `finalize`, which waits for them. Destruction
 /// without finalize is local: it announces that this PE has left and waits for nobody. Objects made by a job
-/// must not outlive it. Source: OpenSHMEM 1.6, sections 9.1 and 9.2. Throws Error: bootstrap, settings,
-/// out_of_memory, collective_mismatch.
+/// may outlive it: they are then good for being destroyed. Source: OpenSHMEM 1.6, sections 9.1 and 9.2.
+/// Throws Error: bootstrap, settings, out_of_memory, collective_mismatch.
 class ATOLL_API Job {
   public:
     explicit Job(const JobOptions& options = {});
-    explicit Job(std::unique_ptr<core::JobState> state);
+    /// For the library: a job that its PE has joined already; empty for null.
+    explicit Job(std::shared_ptr<core::JobState> state);
     ~Job();
     Job(Job&&) noexcept;
     Job& operator=(Job&&) noexcept;
@@ -100,9 +101,11 @@ class ATOLL_API Job {
     /// Keeps the window mapped while held, past finalize too: for those who hand out addresses.
     std::shared_ptr<const void> memory() const;
     core::JobState& state() const;  ///< throws Error(not_initialized) after finalize
+    /// What objects made by this job keep of it: the job may be moved, finalized and destroyed before them.
+    std::weak_ptr<core::JobState> handle() const noexcept { return state_; }
 
   private:
-    std::unique_ptr<core::JobState> state_;
+    std::shared_ptr<core::JobState> state_;
 };
 
 // ---- the process's current job, for programs that want no object (and for the free functions of ops.hpp)

@@ -24,13 +24,13 @@ class ATOLL_API Lock {
     ~Lock();  ///< local: tells that this PE needs the lock no more
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
-    void lock() { set_lock(*job_, word_); }
-    bool try_lock() { return test_lock(*job_, word_); }
-    void unlock() { clear_lock(*job_, word_); }
+    void lock();
+    bool try_lock();
+    void unlock();
     void free();
 
   private:
-    Job* job_;
+    std::weak_ptr<core::JobState> job_;
     std::int64_t* word_;
     std::uint64_t serial_;
 };

@@ -18,10 +18,9 @@ class ATOLL_API RmaOps : public ContextBase {
     template <Symmetric T> void put(T* dst, const T* src, std::size_t count, int pe) const {
         put_bytes(dst, src, bytes_of<T>(count), pe, true);
     }
-    template <Symmetric T>
-    void put(std::span<T> dst, std::span<const std::type_identity_t<T>> src, int pe) const {
-        check_sizes(dst.size(), src.size());
-        put(dst.data(), src.data(), src.size(), pe);
+    template <Array Dst, Symmetric T = ElementOf<Dst>> void put(Dst&& dst, SourceFor<Dst> src, int pe) const {
+        check_sizes(std::size(dst), src.size());
+        put(std::data(dst), src.data(), src.size(), pe);
     }
     /// Like put, but `src` must stay as it is until quiet.
     template <Symmetric T> void put_nbi(T* dst, const T* src, std::size_t count, int pe) const {
@@ -31,10 +30,9 @@ class ATOLL_API RmaOps : public ContextBase {
     template <Symmetric T> void get(T* dst, const T* src, std::size_t count, int pe) const {
         get_bytes(dst, src, bytes_of<T>(count), pe, true);
     }
-    template <Symmetric T>
-    void get(std::span<T> dst, std::span<const std::type_identity_t<T>> src, int pe) const {
-        check_sizes(dst.size(), src.size());
-        get(dst.data(), src.data(), src.size(), pe);
+    template <Array Dst, Symmetric T = ElementOf<Dst>> void get(Dst&& dst, SourceFor<Dst> src, int pe) const {
+        check_sizes(std::size(dst), src.size());
+        get(std::data(dst), src.data(), src.size(), pe);
     }
     /// Like get, but the data are there only after quiet.
     template <Symmetric T> void get_nbi(T* dst, const T* src, std::size_t count, int pe) const {

@@ -15,6 +15,8 @@ namespace atl {
 /// collective returns only what the names say; only barrier completes outstanding puts. Reductions are
 /// evaluated in PE order, so that all PEs and all runs get the same bits. A handle: copies name the same
 /// team; `destroy` is explicit and collective, the destructor is local.
+/// `dst` and `src` are anything that std::span takes: SymmetricArray, std::vector, std::array, a span of a
+/// part. A call that is refused for its arguments has not taken part: the others wait until it is made right.
 class ATOLL_API Team {
   public:
     Team() = default;
@@ -22,7 +24,7 @@ class ATOLL_API Team {
 
     explicit operator bool() const noexcept { return state_ != nullptr; }
     friend bool operator==(const Team& a, const Team& b) noexcept { return a.state_ == b.state_; }
-    core::TeamState& state() const;  ///< throws Error(use_after_free) for an empty or destroyed team
+    core::TeamState& state() const;  ///< throws Error(use_after_free) for an empty handle
 
     int my_pe() const;
     int n_pes() const;
@@ -56,24 +58,25 @@ class ATOLL_API Team {
     // ---- data
     // -------------------------------------------------------------------------------------------------------
     /// dst of every member, the root too, = src of `root`.
-    template <Symmetric T>
-    void broadcast(std::span<T> dst, std::span<const std::type_identity_t<T>> src, int root) const {
-        broadcast_bytes(dst.data(), dst.size_bytes(), src.data(), src.size_bytes(), root);
+    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
+    void broadcast(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
+        broadcast_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes(), root);
     }
     /// dst = src of PE 0, 1, …, all of one size; dst holds n_pes times src.
-    template <Symmetric T>
-    void fcollect(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
-        fcollect_bytes(dst.data(), dst.size_bytes(), src.data(), src.size_bytes());
+    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
+    void fcollect(Dst&& dst, detail::SourceFor<Dst> src) const {
+        fcollect_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes());
     }
     /// Like fcollect with sizes that differ between PEs. Returns how many elements arrived.
-    template <Symmetric T>
-    std::size_t collect(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
-        return collect_bytes(dst.data(), dst.size_bytes(), src.data(), src.size_bytes()) / sizeof(T);
+    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
+    std::size_t collect(Dst&& dst, detail::SourceFor<Dst> src) const {
+        return collect_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes()) /
+               sizeof(T);
     }
     /// Block j of my src becomes block my_pe of PE j's dst; `count` elements a block.
-    template <Symmetric T>
-    void alltoall(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
-        alltoall_bytes(dst.data(), dst.size_bytes(), src.data(), src.size_bytes());
+    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
+    void alltoall(Dst&& dst, detail::SourceFor<Dst> src) const {
+        alltoall_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes());
     }
     /// alltoall of `count` elements a block, strided: element i of block j at (j * count + i) * stride.
     template <Symmetric T>
@@ -82,73 +85,72 @@ class ATOLL_API Team {
         alltoalls_bytes(dst, src, dst_stride, src_stride, count, sizeof(T));
     }
     /// dst on root = src of PE 0, 1, …; dst may be empty elsewhere.
-    template <Symmetric T>
-    void gather(std::span<T> dst, std::span<const std::type_identity_t<T>> src, int root) const {
-        gather_bytes(dst.data(), dst.size_bytes(), src.data(), src.size_bytes(), root);
+    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
+    void gather(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
+        gather_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes(), root);
     }
     /// dst = block my_pe of root's src; src may be empty elsewhere.
-    template <Symmetric T>
-    void scatter(std::span<T> dst, std::span<const std::type_identity_t<T>> src, int root) const {
-        scatter_bytes(dst.data(), dst.size_bytes(), src.data(), src.size_bytes(), root);
+    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
+    void scatter(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
+        scatter_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes(), root);
     }
 
     // ---- reductions: element-wise over the members; dst may be src
     // --------------------------------------------------
-    template <detail::HasDType T>
-    void reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src, ReduceOp op) const {
-        check_equal(dst.size(), src.size());
-        reduce_erased(dst.data(), src.data(), src.size(), dtype<T>, op);
+    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
+    void reduce(Dst&& dst, detail::SourceFor<Dst> src, ReduceOp op) const {
+        check_equal(std::size(dst), src.size());
+        reduce_erased(std::data(dst), src.data(), src.size(), dtype<T>, op);
     }
-    template <SumReducible T>
-    void sum_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
+    template <detail::Array Dst, SumReducible T = detail::ElementOf<Dst>>
+    void sum_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
         reduce(dst, src, ReduceOp::sum);
     }
-    template <SumReducible T>
-    void prod_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
+    template <detail::Array Dst, SumReducible T = detail::ElementOf<Dst>>
+    void prod_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
         reduce(dst, src, ReduceOp::prod);
     }
-    template <Ordered T>
-    void min_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
+    template <detail::Array Dst, Ordered T = detail::ElementOf<Dst>>
+    void min_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
         reduce(dst, src, ReduceOp::min);
     }
-    template <Ordered T>
-    void max_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
+    template <detail::Array Dst, Ordered T = detail::ElementOf<Dst>>
+    void max_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
         reduce(dst, src, ReduceOp::max);
     }
-    template <BitwiseReducible T>
-    void and_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
+    template <detail::Array Dst, BitwiseReducible T = detail::ElementOf<Dst>>
+    void and_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
         reduce(dst, src, ReduceOp::bit_and);
     }
-    template <BitwiseReducible T>
-    void or_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
+    template <detail::Array Dst, BitwiseReducible T = detail::ElementOf<Dst>>
+    void or_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
         reduce(dst, src, ReduceOp::bit_or);
     }
-    template <BitwiseReducible T>
-    void xor_reduce(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
+    template <detail::Array Dst, BitwiseReducible T = detail::ElementOf<Dst>>
+    void xor_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
         reduce(dst, src, ReduceOp::bit_xor);
     }
     /// Result on `root` only; dst may be empty elsewhere.
-    template <detail::HasDType T>
-    void reduce_to(std::span<T> dst, std::span<const std::type_identity_t<T>> src, ReduceOp op,
-                   int root) const {
-        reduce_to_erased(dst.data(), dst.size(), src.data(), src.size(), dtype<T>, op, root);
+    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
+    void reduce_to(Dst&& dst, detail::SourceFor<Dst> src, ReduceOp op, int root) const {
+        reduce_to_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op, root);
     }
     /// dst = block my_pe of the reduction; src holds n_pes blocks of dst's size.
-    template <detail::HasDType T>
-    void reduce_scatter(std::span<T> dst, std::span<const std::type_identity_t<T>> src, ReduceOp op) const {
-        reduce_scatter_erased(dst.data(), dst.size(), src.data(), src.size(), dtype<T>, op);
+    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
+    void reduce_scatter(Dst&& dst, detail::SourceFor<Dst> src, ReduceOp op) const {
+        reduce_scatter_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op);
     }
     /// dst = sum over PEs 0 … my_pe.
-    template <SumReducible T>
-    void sum_inscan(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
-        check_equal(dst.size(), src.size());
-        scan_erased(dst.data(), src.data(), src.size(), dtype<T>, ReduceOp::sum, true);
+    template <detail::Array Dst, SumReducible T = detail::ElementOf<Dst>>
+    void sum_inscan(Dst&& dst, detail::SourceFor<Dst> src) const {
+        check_equal(std::size(dst), src.size());
+        scan_erased(std::data(dst), src.data(), src.size(), dtype<T>, ReduceOp::sum, true);
     }
     /// dst = sum over PEs 0 … my_pe - 1; 0 on the first.
-    template <SumReducible T>
-    void sum_exscan(std::span<T> dst, std::span<const std::type_identity_t<T>> src) const {
-        check_equal(dst.size(), src.size());
-        scan_erased(dst.data(), src.data(), src.size(), dtype<T>, ReduceOp::sum, false);
+    template <detail::Array Dst, SumReducible T = detail::ElementOf<Dst>>
+    void sum_exscan(Dst&& dst, detail::SourceFor<Dst> src) const {
+        check_equal(std::size(dst), src.size());
+        scan_erased(std::data(dst), src.data(), src.size(), dtype<T>, ReduceOp::sum, false);
     }
 
     // ---- two-sided: matched in order between a pair, by one thread at a time for each pair and direction
@@ -156,11 +158,11 @@ class ATOLL_API Team {
     // pe, shape_mismatch on the receiver when the sizes are not equal (that message is dropped), timeout,
     // pe_died.
     // -----------------------------------------------------------------
-    template <Symmetric T> void send(std::span<const T> src, int pe) const {
-        send_bytes(src.data(), src.size_bytes(), pe);
+    template <detail::Array Src> void send(const Src& src, int pe) const {
+        send_bytes(std::data(src), detail::size_bytes(src), pe);
     }
-    template <Symmetric T> void recv(std::span<T> dst, int pe) const {
-        recv_bytes(dst.data(), dst.size_bytes(), pe);
+    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>> void recv(Dst&& dst, int pe) const {
+        recv_bytes(std::data(dst), detail::size_bytes(dst), pe);
     }
 
     // ---- erased forms, for fronts that learn types at run time. Errors as above

@@ -5,7 +5,10 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <span>
 #include <type_traits>
+#include <utility>
 
 namespace atl {
 
@@ -55,6 +58,20 @@ enum class AtomicOp : std::uint8_t {
 /// Anything that may stand in symmetric memory: moved as bytes, no pointers into the PE's own address space.
 template <class T>
 concept Symmetric = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
+
+namespace detail {
+/// What array arguments may be: whatever std::span takes.
+template <class R>
+concept Array = requires(R& r) {
+    std::span(r);
+};
+template <Array R> using ElementOf = typename decltype(std::span(std::declval<R&>()))::element_type;
+/// A source of the target's element type.
+template <Array R> using SourceFor = std::span<const ElementOf<R>>;
+template <Array R> constexpr std::size_t size_bytes(const R& r) noexcept {
+    return std::size(r) * sizeof(*std::data(r));
+}
+}  // namespace detail
 
 /// fetch, set and swap: 32- and 64-bit integers, float and double (OpenSHMEM 1.6, extended AMO types).
 template <class T>

@@ -32,6 +32,7 @@ class Bootstrap {
     virtual int pe() const = 0;
     virtual int n_pes() const = 0;
 
+    // ---- what transports tell each other at the start: addresses, keys
     /// Makes a value known to all PEs. Keys are written once.
     virtual void put(const std::string& key, const std::string& value) = 0;
     /// Waits for the value. Throws Error(bootstrap) naming the key and who is missing after

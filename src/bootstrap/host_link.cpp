@@ -128,7 +128,7 @@ class HostLink final : public Bootstrap {
             board_ = MappedBoard::adopt(fds[0].get(), n_pes_, "from PE 0");
             segment.heap_fd = std::move(fds[1]);
         }
-        board_.view().entry(pe_).pid.store(::getpid(), std::memory_order_relaxed);
+        board_.view().sign_in(pe_);
         client_->watch_board(board_.view());
         segment.board = board_.view();
         // Everybody has mapped it and can hear of deaths.

@@ -85,7 +85,7 @@ bool is_memory(int fd) noexcept {
 }
 
 std::string pe_text(const BoardView& board, int pe) {
-    const std::string text = "PE " + std::to_string(pe);
+    std::string text = "PE " + std::to_string(pe);
     if (!board || pe < 0 || pe >= board.n_pes()) return text;
     const int pid = board.entry(pe).pid.load(std::memory_order_relaxed);
     return pid > 0 ? text + " (process " + std::to_string(pid) + ")" : text;

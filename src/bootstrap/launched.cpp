@@ -125,15 +125,14 @@ class Launched final : public Bootstrap {
   private:
     /// One PE is one process: `sh -c 'a & b'` starts two for one place.
     void claim() {
-        std::atomic<std::int32_t>& pid = board_.view().entry(pe_).pid;
-        const std::int32_t other = pid.load(std::memory_order_relaxed);
+        const std::int32_t other = board_.view().entry(pe_).pid.load(std::memory_order_relaxed);
         const bool taken = board_.view().state(pe_) == common::PeState::running && other != ::getpid() &&
                            ::kill(other, 0) == 0;
         if (taken)
             throw_bootstrap(
                 "PE " + std::to_string(pe_) + " is already process " + std::to_string(other) +
                 ": the command given to `atoll run` may run one Atoll program at a time for each PE.");
-        pid.store(::getpid(), std::memory_order_relaxed);
+        board_.view().sign_in(pe_);
     }
 
     void hello() {

@@ -48,9 +48,7 @@ class PeerMonitor final : public Monitor {
 
     void end_process() {
         if (stopped_within(grace_ms)) return;
-        common::BoardHeader& header = board_.header();
-        while (header.abort.load(std::memory_order_acquire) == 0)
-            if (stopped_within(1)) return;
+        const common::BoardHeader& header = board_.header();
         const std::string line = "atoll: the job is over: " + std::string(header.abort_text) + "\n";
         static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
         const int pe = header.abort_pe.load(std::memory_order_relaxed);

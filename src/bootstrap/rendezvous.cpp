@@ -46,7 +46,7 @@ std::string host_identity() {
 std::string meet(const JobOptions::Store& store, int pe, int n_pes, const std::string& host) {
     store.put(host_key(pe), host);
     if (pe == 0) store.put(verdict_key, judge(store, n_pes, host));
-    const std::string verdict = store.get(verdict_key);
+    std::string verdict = store.get(verdict_key);
     if (verdict.starts_with('!')) throw Error(ErrorCode::unsupported, verdict.substr(1));
     return verdict;
 }

@@ -10,9 +10,7 @@ namespace {
 
 class Single final : public Bootstrap {
   public:
-    Single() : board_(MappedBoard::create_private(1)) {
-        board_.view().entry(0).pid.store(::getpid(), std::memory_order_relaxed);
-    }
+    Single() : board_(MappedBoard::create_private(1)) { board_.view().sign_in(0); }
 
     std::string_view name() const override { return "single"; }
     int pe() const override { return 0; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -30,6 +31,7 @@ StoreServer::StoreServer(common::Fd listener, common::Fd own, Options options)
       fenced_(static_cast<std::size_t>(options_.n_pes)),
       seen_(static_cast<std::size_t>(options_.n_pes)),
       thread_([this, fd = own.release()] {
+          for (common::Fd& spare : spare_) spare = common::Fd(::fcntl(wake_.fd(), F_DUPFD_CLOEXEC, 0));
           peers_.emplace_back().fd = common::ProcessFd(common::Fd(fd));
           run();
       }) {}
@@ -45,9 +47,11 @@ StoreServer::~StoreServer() {
 void StoreServer::linger() {
     std::unique_lock lock(mutex_);
     if (failure_.empty() || set_up_) return;
-    constexpr auto patience = std::chrono::seconds(1);
-    changed_.wait_for(lock, patience,
-                      [&] { return std::count(seen_.begin(), seen_.end(), true) == options_.n_pes; });
+    // Until all have come, or nobody has for a while: a busy machine starts them slowly.
+    constexpr auto patience = std::chrono::seconds(2);
+    const auto come = [&] { return std::count(seen_.begin(), seen_.end(), true); };
+    for (auto before = come(); before < options_.n_pes; before = come())
+        if (!changed_.wait_for(lock, patience, [&] { return come() != before; })) return;
 }
 
 void StoreServer::offer(const common::BoardView& board, common::Fd board_fd, common::Fd heap_fd) {
@@ -80,6 +84,7 @@ void StoreServer::run() {
         if (set_up_ && listener_) {
             listener_.close();
             drop_strangers(true);
+            spare_ = {};
             board_fd_ = common::Fd();
             heap_fd_ = common::Fd();
         }
@@ -118,13 +123,21 @@ int StoreServer::poll_ms() const {
 
 void StoreServer::accept_all() {
     for (;;) {
+        if (peers_.size() >= most_peers_) {
+            full_ = true;
+            return;
+        }
         common::Fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (!fd) {
             if (errno == EMFILE || errno == ENFILE) {
                 fail(ErrorCode::bootstrap, "PE 0 needs a descriptor for each of the " +
                                                std::to_string(options_.n_pes) +
                                                " PEs and may open no more; raise the limit (`ulimit -n`).");
-                full_ = true;  // those who hear of it make room for those who have not yet
+                // Those who hear of it make room for those who have not yet; and this process, which has to
+                // say it, may need some to do so.
+                full_ = true;
+                spare_ = {};
+                most_peers_ = std::max<std::size_t>(peers_.size(), 5) - 4;
             }
             return;
         }

@@ -3,6 +3,7 @@
 // dies.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -99,8 +100,10 @@ class StoreServer {
     std::vector<bool> seen_;  // PEs that have said hello, also if they are gone
     common::BoardView board_;
     common::Fd board_fd_, heap_fd_;
-    std::string failure_;         // body of the 'E' frame that everybody gets
-    common::QuietThread thread_;  // last: it uses all the others
+    std::array<common::Fd, 3> spare_;    // given up when descriptors have run out
+    std::size_t most_peers_ = SIZE_MAX;  // connections at once, once they have
+    std::string failure_;                // body of the 'E' frame that everybody gets
+    common::QuietThread thread_;         // last: it uses all the others
 };
 
 }  // namespace atl::bootstrap

@@ -64,7 +64,7 @@ common::Fd listen_at(const Place& place) {
         throw_bootstrap("PE 0 (RANK=0) cannot listen at " + place.text() +
                         ": another program does. Where torch.distributed is initialised, "
                         "pass its store to init; else choose another MASTER_PORT.");
-    throw_bootstrap("PE 0 (RANK=0) cannot listen at " + place.text() + ": " + errno_sentence(error) +
+    throw_bootstrap("PE 0 (RANK=0) cannot listen at " + place.text() + ": " + common::errno_text(error) +
                     ". RANK 0 must run on the host that MASTER_ADDR names.");
 }
 

@@ -10,6 +10,7 @@
 #include "bootstrap/deadline.hpp"
 #include "bootstrap/fail.hpp"
 #include "bootstrap/host_segment.hpp"
+#include "common/reserve.hpp"
 
 namespace atl::bootstrap {
 
@@ -20,12 +21,10 @@ class ThreadHub {
           heap_bytes_(heap_bytes),
           board_(MappedBoard::create_private(n_pes)),
           fenced_(static_cast<std::size_t>(n_pes)) {
-        void* memory = ::mmap(nullptr, heap_bytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (memory == MAP_FAILED)
+        heap_ = common::reserve_aligned(heap_bytes, common::window_alignment);
+        if (!heap_ || ::mprotect(heap_, heap_bytes, PROT_READ | PROT_WRITE) != 0)
             throw_system("The heaps of " + std::to_string(n_pes) + " PEs (" + std::to_string(heap_bytes) +
                          " bytes) could not be mapped");
-        heap_ = static_cast<char*>(memory);
     }
     ~ThreadHub() { ::munmap(heap_, heap_bytes_); }
     ThreadHub(const ThreadHub&) = delete;
@@ -85,7 +84,7 @@ class Thread final : public Bootstrap {
   public:
     Thread(std::shared_ptr<ThreadHub> hub, int pe, double timeout_s)
         : hub_(std::move(hub)), pe_(pe), timeout_s_(timeout_s) {
-        hub_->board().entry(pe).pid.store(::getpid(), std::memory_order_relaxed);
+        hub_->board().sign_in(pe);
     }
 
     std::string_view name() const override { return "threads"; }

@@ -78,6 +78,7 @@ class Job {
     void on_abort(int pe, int status, const std::string& text);
     void settle(int pe);
     void on_lost(int pe);
+    void lose(int pe);
     void check_never_joined();
     void end(int pe, int status, const std::string& sentence);
     void advance_end();

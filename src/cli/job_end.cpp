@@ -45,6 +45,9 @@ void Job::on_exit(int pe, int wait_status) {
     Pe& ended = pes_[static_cast<std::size_t>(pe)];
     while (receive(pe)) {
     }
+    // The program that this process ran (`sh -c 'program; true'`) ended before it, and not as programs
+    // should.
+    const bool hides_a_death = ended.lost_at != 0 && ended.member != ended.pid;
     ended.reaped = true;
     ended.lost_at = 0;
     --running_;
@@ -53,6 +56,8 @@ void Job::on_exit(int pe, int wait_status) {
     if (ended.member == ended.pid) close_lifeline(pe);
     if (wait_status != 0) {
         on_death(pe, wait_status);
+    } else if (hides_a_death) {
+        lose(pe);
     } else if (!ended.lifeline) {
         settle(pe);
     }
@@ -116,8 +121,14 @@ void Job::on_abort(int pe, int status, const std::string& text) {
 
 /// A PE's lifeline broke and nothing has told why for a while.
 void Job::on_lost(int pe) {
-    Pe& lost = pes_[static_cast<std::size_t>(pe)];
+    const Pe& lost = pes_[static_cast<std::size_t>(pe)];
     if (lost.lost_at == 0 || phase_ != Phase::running || now() < lost.lost_at + lost_grace_s) return;
+    lose(pe);
+}
+
+void Job::lose(int pe) {
+    if (phase_ != Phase::running) return;
+    Pe& lost = pes_[static_cast<std::size_t>(pe)];
     const std::string doing = describe_doing(pe);
     lost.lost_at = 0;
     board_.set_state(pe, common::PeState::died);

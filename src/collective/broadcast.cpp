@@ -95,10 +95,11 @@ void Team::broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, st
                            int root) const {
     using namespace collective;
     State& state = State::of(this->state());
-    check_call(state, "broadcast", dst_bytes, root);
-    check_root(state, root);
     // Only the root's source is read; elsewhere it may be empty.
-    if (state.my_pe() == root || src_bytes != 0) check_size("broadcast", "src", src_bytes, dst_bytes);
+    const std::size_t passed = state.my_pe() == root || src_bytes != 0 ? src_bytes : dst_bytes;
+    check_call(state, "broadcast", dst_bytes, root, passed);
+    check_root(state, root);
+    check_size("broadcast", "src", passed, dst_bytes);
     switch (const Algorithm algorithm = state.choose(Collective::broadcast, dst_bytes, dst_bytes)) {
         case Algorithm::line:
             return broadcast_line(state, dst, src, dst_bytes, root);

@@ -87,8 +87,8 @@ void Team::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, s
     using namespace collective;
     State& state = State::of(this->state());
     const std::size_t bytes = count * size_of(type);
-    check_call(state, "reduce_to", bytes, root, static_cast<std::uint64_t>(type),
-               static_cast<std::uint64_t>(op));
+    check_call(state, "reduce_to", state.my_pe() == root ? dst_count * size_of(type) : bytes, root,
+               static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(op));
     check_root(state, root);
     if (state.my_pe() == root) check_size("reduce_to", "dst", dst_count, count, "elements");
     run(state, Collective::reduce_to, {"reduce_to", dst, src, bytes, kernel_for(type, op), root});

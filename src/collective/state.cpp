@@ -5,9 +5,11 @@
 namespace atl::collective {
 
 State& State::of(core::TeamState& team) {
-    if (!team.collective_state) [[unlikely]]
-        team.collective_state = std::make_shared<State>(team);
-    return *static_cast<State*>(team.collective_state.get());
+    if (!team.collective_state) [[unlikely]] {
+        team.check_alive();
+        team.collective_state = std::make_unique<State>(team);
+    }
+    return static_cast<State&>(*team.collective_state);
 }
 
 State::State(core::TeamState& team)
@@ -15,9 +17,9 @@ State::State(core::TeamState& team)
       job_(team.job()),
       choices_(Wishes(team.job().settings().algorithms), {team.crowded(), team.n_pes()}) {}
 
-State::~State() {
-    // A handle that is dropped without destroy leaves members behind who may still read.
-    if (staging_ && team_.destroyed()) job_.arena_free(staging_);
+void State::release() noexcept {
+    if (staging_) job_.arena_free(staging_);
+    staging_ = nullptr;
 }
 
 char* State::staging() noexcept {

@@ -17,15 +17,17 @@ namespace atl::collective {
 /// needs no meeting at the end of a collective.
 inline constexpr std::size_t half_bytes = 256 * 1024;
 
-class State {
+class State final : public core::TeamAttachment {
   public:
     /// The state of this PE as a member of `team`, made on first use.
     static State& of(core::TeamState& team);
 
     explicit State(core::TeamState& team);
-    ~State();
     State(const State&) = delete;
     State& operator=(const State&) = delete;
+    /// Gives staging back. Not the destructor's work: a handle that is dropped without destroy leaves members
+    /// behind who may still read.
+    void release() noexcept override;
 
     core::TeamState& team() const { return team_; }
     core::JobState& job() const { return job_; }

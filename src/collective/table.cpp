@@ -129,7 +129,7 @@ Wishes::Wishes(const std::string& text) {
         const std::size_t equals = item.find('=');
         if (equals == std::string_view::npos)
             refuse(text,
-                   "expected COLLECTIVE[:BYTES]=ALGORITHM, such as broadcast:65536=push,reduce=slices.");
+                   "expected COLLECTIVE[:BYTES]=ALGORITHM, such as broadcast:65536=pull,reduce=slices.");
         const std::string_view left = item.substr(0, equals);
         const std::size_t colon = left.find(':');
         Wish wish{};

@@ -1,32 +1,32 @@
 #include "common/board.hpp"
 
 #include <algorithm>
-#include <climits>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
-#include <linux/futex.h>
 #include <new>
 #include <optional>
-#include <sys/syscall.h>
+#include <sched.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
+#include "common/clock.hpp"
+#include "common/futex.hpp"
 #include "common/pe_ranges.hpp"
 #include "common/settings.hpp"
 
 namespace atl::common {
 namespace {
 
-// The board is shared between processes, so the private futexes of std::atomic::wait would wake nobody.
-void wake_all(std::atomic<std::uint32_t>& word) {
-    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-}
+/// Longer than anybody needs from claiming an abort to having written it.
+constexpr std::uint64_t claim_ns = 100'000'000;
 
-std::uint64_t now_ns() {
-    timespec t{};
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
+/// Process numbers mean something within one namespace only; 0 where none can be told.
+std::uint64_t my_pid_namespace() noexcept {
+    struct stat status {};
+    return ::stat("/proc/self/ns/pid", &status) == 0 ? static_cast<std::uint64_t>(status.st_ino) : 0;
 }
 
 /// A wait record as it stood at one moment.
@@ -148,14 +148,19 @@ BoardView BoardView::create(void* memory, int n_pes) {
 
 void BoardView::abort(int pe, int status, const std::string& text) const {
     BoardHeader& board = header();
-    if (board.abort_claim.exchange(1, std::memory_order_acq_rel) != 0) return;
+    if (board.abort_claim.exchange(1, std::memory_order_acq_rel) != 0) {
+        // Who came first may have been killed before it set `abort`; nobody may miss the end for that.
+        const std::uint64_t latest = now_ns() + claim_ns;
+        while (board.abort.load(std::memory_order_acquire) == 0 && now_ns() < latest) ::sched_yield();
+        if (board.abort.load(std::memory_order_acquire) != 0) return;
+    }
     board.abort_pe.store(pe, std::memory_order_relaxed);
     board.abort_status.store(status, std::memory_order_relaxed);
     const std::size_t length = std::min(text.size(), sizeof board.abort_text - 1);
     std::memcpy(board.abort_text, text.data(), length);
     board.abort_text[length] = '\0';
     board.abort.store(1, std::memory_order_release);
-    wake_all(board.abort);
+    futex_wake_all(board.abort);
 }
 
 void BoardView::set_state(int pe, PeState state) const {
@@ -171,7 +176,19 @@ void BoardView::set_state(int pe, PeState state) const {
     board.gone.fetch_add(
         static_cast<std::uint32_t>(is_gone(state)) - static_cast<std::uint32_t>(is_gone(before)),
         std::memory_order_acq_rel);
-    if (is_gone(state)) wake_all(board.gone);
+    if (is_gone(state)) futex_wake_all(board.gone);
+}
+
+void BoardView::sign_in(int pe) const noexcept {
+    entry(pe).pid_namespace.store(my_pid_namespace(), std::memory_order_relaxed);
+    entry(pe).pid.store(::getpid(), std::memory_order_release);
+}
+
+bool BoardView::process_ended(int pe) const noexcept {
+    const std::int32_t pid = entry(pe).pid.load(std::memory_order_acquire);
+    if (pid <= 0 || entry(pe).pid_namespace.load(std::memory_order_relaxed) != my_pid_namespace())
+        return false;
+    return ::kill(pid, 0) != 0 && errno == ESRCH;
 }
 
 std::string BoardView::wait_text(int pe) const {

@@ -38,6 +38,7 @@ struct WaitRecord {
 struct alignas(64) BoardEntry {
     std::atomic<std::uint32_t> state{0};  ///< PeState
     std::atomic<std::int32_t> pid{0};
+    std::atomic<std::uint64_t> pid_namespace{0};  ///< in which `pid` means something
     std::atomic<std::uint64_t> waits{0};  ///< number of waits that became slow: stands still in a stalled job
     WaitRecord wait;
 };
@@ -88,13 +89,18 @@ class BoardView {
     int n_pes() const { return header_->n_pes; }
 
     /// Marks the job as aborted, first caller wins; wakes sleepers on the abort word. `pe` is -1 when no PE
-    /// is to blame. What is too long for `abort_text` is cut.
+    /// is to blame. What is too long for `abort_text` is cut. The job is aborted when this returns.
     void abort(int pe, int status, const std::string& text) const;
     /// Keeps `gone` and `left` right however often and by whom it is called, and wakes sleepers on `gone`.
     void set_state(int pe, PeState state) const;
     PeState state(int pe) const {
         return static_cast<PeState>(entry(pe).state.load(std::memory_order_acquire));
     }
+
+    /// Tells that this process is `pe`.
+    void sign_in(int pe) const noexcept;
+    /// True if the process of `pe` has surely ended; false where this process cannot know.
+    bool process_ended(int pe) const noexcept;
 
     /// A consistent copy of what `pe` waits for, as text such as
     /// "signal_wait_until on heap+0x40: found 3, waiting for >= 4 (12.3 s)"; empty when it does not wait.

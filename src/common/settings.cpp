@@ -125,14 +125,15 @@ constexpr Variable variables[] = {
     {"ATOLL_TRANSPORT",
      {},
      "auto",
-     "how PEs reach each other: auto, window (shared memory) or loopback (reference)",
+     "how PEs reach each other: auto, window (shared memory; what auto takes on one host) or loopback "
+     "(reference)",
      [](Settings& s, const Raw& raw) {
          s.transport = parse_choice(raw, {"auto", "window", "loopback"});
      }},
     {"ATOLL_COLLECTIVE",
      {},
      "",
-     "algorithms by size, such as broadcast:65536=push,reduce=central",
+     "algorithms by size, such as broadcast:65536=pull,reduce=slices",
      [](Settings& s, const Raw& raw) { s.algorithms = raw.value; }},
     {"ATOLL_BOOTSTRAP",
      {},

@@ -18,7 +18,7 @@ struct Settings {
     int spin = -1;                        ///< ATOLL_SPIN; -1 = by the number of cores
     bool info = false;                    ///< ATOLL_INFO
     std::string transport = "auto";       ///< ATOLL_TRANSPORT: auto, window, loopback
-    std::string algorithms;               ///< ATOLL_COLLECTIVE: "broadcast:65536=push,reduce=central,…"
+    std::string algorithms;               ///< ATOLL_COLLECTIVE: "broadcast:65536=pull,reduce=slices,…"
     std::string bootstrap = "auto";       ///< ATOLL_BOOTSTRAP: auto, single, launcher, tcp
     std::uint64_t nontemporal_bytes = 64 * 1024;  ///< ATOLL_NONTEMPORAL
     bool no_launcher = false;  ///< ATOLL_NO_LAUNCHER: init ignores the launcher that started the program

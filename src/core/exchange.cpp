@@ -78,7 +78,7 @@ constexpr Labels labels[] = {
     {"split_strided", {"start", "stride", "size", ""}},
     {"split_2d", {"xrange", "", "", ""}},
     {"split", {"", "", "", ""}},
-    {"broadcast", {"bytes", "root", "", ""}},
+    {"broadcast", {"dst_bytes", "root", "src_bytes", ""}},
     {"fcollect", {"bytes", "", "", ""}},
     {"collect", {"", "", "", ""}},
     {"alltoall", {"bytes", "", "", ""}},
@@ -124,10 +124,6 @@ void TeamState::agree(const CallRecord& record) {
                 arguments_text(other) +
                 "; all PEs must make the same collective calls in the same order with the same arguments.");
     }
-}
-
-void TeamState::check_call(const CallRecord& record) {
-    if (job_.settings().check == common::CheckLevel::all) agree(record);
 }
 
 }  // namespace atl::core

@@ -20,7 +20,7 @@ std::unique_ptr<core::JobState> start(const JobOptions& options) {
 }  // namespace
 
 Job::Job(const JobOptions& options) : state_(start(options)) {}
-Job::Job(std::unique_ptr<core::JobState> state) : state_(std::move(state)) {}
+Job::Job(std::shared_ptr<core::JobState> state) : state_(std::move(state)) {}
 Job::~Job() = default;
 Job::Job(Job&&) noexcept = default;
 Job& Job::operator=(Job&&) noexcept = default;

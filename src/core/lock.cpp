@@ -192,7 +192,8 @@ bool LockQueue::free_if_last(int pe) {
 /// The PE behind `pe`. It has entered; at worst it is between its exchange of the tail and telling `pe`.
 int LockQueue::await_next(int pe) {
     std::uint32_t next = 0;
-    const auto why = reason();
+    auto why = reason();
+    why.to_its_end = true;  // half way out of the queue: the lock would be lost
     detail::wait(job_, job_.spins(), why, -1,
                  [&] { return (next = words(pe).node.load(std::memory_order_acquire) & next_bits) != 0; });
     return static_cast<int>(next) - 1;
@@ -279,7 +280,7 @@ void set_lock(Job& job, std::int64_t* lock, double timeout_s) {
 bool test_lock(Job& job, std::int64_t* lock) { return LockQueue(job, lock, "test_lock").try_enter(); }
 void clear_lock(Job& job, std::int64_t* lock) { LockQueue(job, lock, "clear_lock").leave(); }
 
-Lock::Lock(Job& job) : job_(&job) {
+Lock::Lock(Job& job) : job_(job.handle()) {
     const Allocation block = job.allocate(sizeof(std::int64_t));
     word_ = static_cast<std::int64_t*>(block.address);
     serial_ = block.serial;
@@ -288,11 +289,24 @@ Lock::Lock(Job& job) : job_(&job) {
 }
 
 Lock::~Lock() {
-    if (word_) job_->drop(serial_);
+    if (word_) Job(job_.lock()).drop(serial_);
+}
+
+void Lock::lock() {
+    Job job(job_.lock());
+    set_lock(job, word_);
+}
+bool Lock::try_lock() {
+    Job job(job_.lock());
+    return test_lock(job, word_);
+}
+void Lock::unlock() {
+    Job job(job_.lock());
+    clear_lock(job, word_);
 }
 
 void Lock::free() {
-    if (word_) job_->free(word_);
+    if (word_) Job(job_.lock()).free(word_);
     word_ = nullptr;
 }
 

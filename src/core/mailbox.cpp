@@ -48,8 +48,8 @@ std::atomic<std::uint32_t>& flag_half(Word& word) {
 }  // namespace
 
 struct Mailbox::State {
-    Job* job = nullptr;
-    core::JobState* job_state = nullptr;
+    std::weak_ptr<core::JobState> job;
+    core::JobState* job_state = nullptr;  ///< good while `job` has not expired
     Team team;
     std::size_t capacity = 0;
     std::uint32_t slots = 0;
@@ -121,7 +121,7 @@ int largest_team(Job& job, const Team& team) {
 }  // namespace
 
 void Mailbox::State::allocate(Job& owner) {
-    job = &owner;
+    job = owner.handle();
     job_state = &owner.state();
     slot_words = 1 + (capacity + data_bytes - 1) / data_bytes;
     slot_words = (slot_words * sizeof(Word) + line - 1) / line * line / sizeof(Word);
@@ -154,7 +154,8 @@ void Mailbox::State::make_pairs() {
 }
 
 Mailbox::State::Pair& Mailbox::State::with(int pe) {
-    job->state();
+    if (job.expired())
+        throw Error(ErrorCode::not_initialized, "The job that this mailbox belongs to has been finalized.");
     if (!memory) throw Error(ErrorCode::use_after_free, "This mailbox was freed; make a new one.");
     if (pairs.empty())
         throw Error(ErrorCode::invalid_argument,
@@ -299,7 +300,7 @@ Mailbox::Mailbox(Job& job, const Team& team, std::size_t nbytes, int slots)
 }
 
 Mailbox::~Mailbox() {
-    if (state_ && state_->memory) state_->job->drop(state_->serial);
+    if (state_ && state_->memory) Job(state_->job.lock()).drop(state_->serial);
 }
 
 Mailbox::Mailbox(Mailbox&&) noexcept = default;
@@ -339,7 +340,7 @@ std::size_t Mailbox::try_receive(void* dst, std::size_t capacity, int from_pe) {
 
 void Mailbox::free() {
     State& state = present(state_);
-    if (state.memory) state.job->free(state.memory);
+    if (state.memory) Job(state.job.lock()).free(state.memory);
     state.memory = nullptr;
 }
 

@@ -115,9 +115,9 @@ std::string describe(const core::JobState& job, const WaitReason& reason, std::u
 SlowWait::SlowWait(core::JobState& job, const WaitReason& reason, double timeout_s)
     : job_(job), reason_(reason), start_ns_(common::now_ns()) {
     const double bound = timeout_s >= 0 ? timeout_s : job.settings().wait_timeout_s;
-    const bool bounded = timeout_s >= 0 || job.settings().wait_timeout_s > 0;
+    const bool bounded = !reason.to_its_end && (timeout_s >= 0 || job.settings().wait_timeout_s > 0);
     deadline_ns_ = bounded ? start_ns_ + static_cast<std::uint64_t>(std::min(bound, 1e9) * 1e9) : 0;
-    if (deadline_ns_ == start_ns_) deadline_ns_ = start_ns_ + 1;
+    if (bounded && deadline_ns_ == start_ns_) deadline_ns_ = start_ns_ + 1;
     last_poll_ns_ = start_ns_;
     job.enter_wait();
     if (core::wait_hooks().enter) {
@@ -128,9 +128,9 @@ SlowWait::SlowWait(core::JobState& job, const WaitReason& reason, double timeout
 
 SlowWait::~SlowWait() {
     if (published_) {
-        auto& entry = job_.board().entry(job_.pe());
-        entry.wait.active.fetch_sub(1, std::memory_order_acq_rel);
-        entry.wait.sequence.fetch_add(2, std::memory_order_release);
+        auto& record = job_.board().entry(job_.pe()).wait;
+        record.sequence.fetch_add(2, std::memory_order_release);
+        record.active.store(0, std::memory_order_release);
     }
     if (hooked_) core::wait_hooks().leave(hook_state_);
     job_.leave_wait();
@@ -201,9 +201,18 @@ void SlowWait::check() {
     if (now - last_poll_ns_ < poll_interval_ns) return;
     last_poll_ns_ = now;
     if (published_) publish();
-    if (hooked_ && core::wait_hooks().interrupted(hook_state_))
+    if (has_gone(job_.board().state(0))) look_for_dead();
+    if (hooked_ && !reason_.to_its_end && core::wait_hooks().interrupted(hook_state_))
         throw Error(ErrorCode::interrupted,
                     "Interrupted while waiting: " + describe(job_, reason_, current_value()) + ".");
+}
+
+/// Without a launcher PE 0 is who hears of deaths; once it has ended, those who wait look themselves.
+void SlowWait::look_for_dead() {
+    const auto& board = job_.board();
+    for (int pe = 0; pe < job_.n_pes(); ++pe)
+        if (board.state(pe) == common::PeState::running && board.process_ended(pe))
+            board.set_state(pe, common::PeState::died);
 }
 
 std::uint64_t SlowWait::current_value() const {
@@ -225,17 +234,12 @@ void SlowWait::publish() {
     auto& entry = job_.board().entry(job_.pe());
     auto& record = entry.wait;
     if (!published_) {
-        // Of several threads that wait at once the first is shown.
-        if (record.active.fetch_add(1, std::memory_order_acq_rel) != 0) {
-            published_ = true;
-            round_ |= 1 << 30;
-            return;
-        }
+        // Of several threads that wait at once one is shown; when its wait ends, another takes the record.
+        std::uint32_t nobody = 0;
+        if (!record.active.compare_exchange_strong(nobody, 1, std::memory_order_acq_rel)) return;
         entry.waits.fetch_add(1, std::memory_order_relaxed);
-    } else if (round_ >= 1 << 30) {
-        return;
+        published_ = true;
     }
-    published_ = true;
     record.sequence.fetch_add(1, std::memory_order_acq_rel);
     std::strncpy(record.operation, reason_.operation, sizeof record.operation - 1);
     record.team = reason_.team;

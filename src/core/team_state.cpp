@@ -62,9 +62,10 @@ void TeamState::destroy() {
     context_.quiet();
     sync("team_destroy");
     destroyed_ = true;
-    collective_state.reset();
-    if (messages) messages->release();
-    messages.reset();
+    for (std::unique_ptr<TeamAttachment>* kept : {&collective_state, &messages}) {
+        if (*kept) (*kept)->release();
+        kept->reset();
+    }
     // The owner may free the block only once all members have read their last flag in it.
     control_->left.flag.value.fetch_add(1, std::memory_order_acq_rel);
     if (owns_control_) job_.retire_control(control_, n_pes());

@@ -69,16 +69,14 @@ class TeamState {
     /// Meets, and throws Error(collective_mismatch) on every member, naming two of them, unless all passed
     /// the same.
     void agree(const CallRecord& record);
-    /// agree, only with ATOLL_CHECK=all.
-    void check_call(const CallRecord& record);
 
     /// Waits until `flag` of the team's own has reached `value`; `peer` is the team PE waited for, -1 = see
     /// `missing`.
     void wait_flag(const char* operation, detail::Flag& flag, std::uint32_t value, int peer,
                    int (*missing)(const void*, int*, int) = nullptr, int tight = detail::tight_spins);
 
-    /// Space of its own for a layer above (src/collective keeps its staging and channels here).
-    std::shared_ptr<void> collective_state;
+    /// What collectives keep: their choice of algorithms and staging memory.
+    std::unique_ptr<TeamAttachment> collective_state;
     /// Channels of send and recv; `messages_once` guards its making.
     std::unique_ptr<TeamAttachment> messages;
     std::once_flag messages_once;

@@ -2,6 +2,7 @@
 
 #include "atoll/error.hpp"
 #include "common/log.hpp"
+#include "common/reserve.hpp"
 #include "common/text.hpp"
 
 #include <sys/mman.h>
@@ -15,9 +16,6 @@
 #include <cstdint>
 
 namespace atl::heap {
-
-/// Blocks can be aligned to this much: a huge page of the largest kind.
-static constexpr std::size_t most_alignment = std::size_t{1} << 30;
 
 /// ftruncate past RLIMIT_FSIZE raises SIGXFSZ, which kills: ask first.
 static void check_file_limit(std::size_t bytes) {
@@ -42,18 +40,12 @@ static void size_file(int fd, std::size_t bytes) {
 Mapping::Mapping(const common::Fd& heap_fd, const Layout& layout, int n_slots, int my_slot)
     : bytes_(layout.stride() * static_cast<std::size_t>(n_slots)), owned_(true), layout_(layout) {
     size_file(heap_fd.get(), bytes_);
-    // Reserved with room to choose an aligned start; what is too much goes back.
-    const std::size_t alignment = std::min(layout.stride(), most_alignment);
-    char* reserved = static_cast<char*>(
-        ::mmap(nullptr, bytes_ + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    char* reserved = common::reserve_aligned(bytes_, std::min(layout.stride(), common::window_alignment));
     void* p = MAP_FAILED;
-    if (reserved != MAP_FAILED) {
-        const std::size_t before =
-            (alignment - reinterpret_cast<std::uintptr_t>(reserved) % alignment) % alignment;
-        p = ::mmap(reserved + before, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+    if (reserved) {
+        p = ::mmap(reserved, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
                    heap_fd.get(), 0);
-        if (before != 0) ::munmap(reserved, before);
-        if (before != alignment) ::munmap(reserved + before + bytes_, alignment - before);
+        if (p == MAP_FAILED) ::munmap(reserved, bytes_);
     }
     if (p == MAP_FAILED)
         throw Error(ErrorCode::out_of_memory,
@@ -72,7 +64,7 @@ Mapping::Mapping(char* base, const Layout& layout, int n_slots)
     : base_(base), bytes_(layout.stride() * static_cast<std::size_t>(n_slots)), layout_(layout) {}
 
 std::size_t Mapping::base_alignment() const {
-    return std::min({layout_.stride(), most_alignment,
+    return std::min({layout_.stride(), common::window_alignment,
                      std::size_t{1} << std::countr_zero(reinterpret_cast<std::uintptr_t>(base_))});
 }
 

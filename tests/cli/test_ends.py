@@ -167,6 +167,17 @@ def test_pe_that_never_joins_is_named(atoll, program):
     )
 
 
+@pytest.mark.parametrize("after", ["true", "exit 0"])
+def test_crash_inside_a_shell_that_ends_well(atoll, program, after):
+    path = program(
+        "pe.hello()\npe.fence()\nif pe.number == 1: os.kill(os.getpid(), 9)\npe.wait_for_abort()\n"
+    )
+    result = atoll("run", "-n", 2, "sh", "-c", f'"$ATOLL_PYTHON" {path}; {after}')
+    assert result.returncode == 1
+    assert "PE 1 (process" in result.stderr
+    assert "crash that the program around it hides" in result.stderr
+
+
 def test_crash_inside_a_shell_that_goes_on(atoll, program, witness):
     path = program(
         "pe.hello()\npe.fence()\nif pe.number == 1: os.kill(os.getpid(), 9)\npe.wait_for_abort()\n"

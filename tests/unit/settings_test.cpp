@@ -83,7 +83,7 @@ TEST(ReadSettings, ReadsEveryKind) {
     Variable check("ATOLL_CHECK", "all"), timeout("ATOLL_WAIT_TIMEOUT", "2.5"),
         stall("ATOLL_STALL_WARN", "0");
     Variable spin("ATOLL_SPIN", "10"), info("SHMEM_INFO", "please"), transport("ATOLL_TRANSPORT", "loopback");
-    Variable nontemporal("ATOLL_NONTEMPORAL", "128k"), collective("ATOLL_COLLECTIVE", "reduce=central");
+    Variable nontemporal("ATOLL_NONTEMPORAL", "128k"), collective("ATOLL_COLLECTIVE", "reduce=slices");
     const Settings settings = read_settings();
     EXPECT_EQ(settings.check, CheckLevel::all);
     EXPECT_EQ(settings.wait_timeout_s, 2.5);
@@ -92,7 +92,7 @@ TEST(ReadSettings, ReadsEveryKind) {
     EXPECT_TRUE(settings.info);
     EXPECT_EQ(settings.transport, "loopback");
     EXPECT_EQ(settings.nontemporal_bytes, 128u << 10);
-    EXPECT_EQ(settings.algorithms, "reduce=central");
+    EXPECT_EQ(settings.algorithms, "reduce=slices");
 }
 
 TEST(ReadSettings, SaysVariableValueAndWhatIsExpected) {

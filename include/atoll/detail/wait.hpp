@@ -41,6 +41,7 @@ struct WaitReason {
     int (*missing)(const void* argument, int* pes, int most) = nullptr;
     const void* argument = nullptr;
     const char* missing_as = "still missing";  ///< what these are, for people
+    bool to_its_end = false;  ///< no timeout and no interrupt ends this wait, only the end of the job
 };
 
 /// The slow part of a wait. Constructed after the spin; `pause()` yields, sleeps, publishes the reason on the
@@ -73,6 +74,7 @@ class ATOLL_API SlowWait {
     std::uint64_t current_value() const;
     [[noreturn]] void fail_timeout();
     void check_gone();
+    void look_for_dead();
 
     core::JobState& job_;
     const WaitReason& reason_;
