@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <vector>
 
 namespace atl {
 
@@ -15,6 +17,14 @@ namespace {
 std::unique_ptr<core::JobState> start(const JobOptions& options) {
     const common::Settings settings = common::read_settings();
     return std::make_unique<core::JobState>(bootstrap::choose(options, settings), settings);
+}
+
+/// A job that has ended while threads wait in it: they must be able to find that it is over.
+void keep_for_ever(std::shared_ptr<core::JobState> state) {
+    static std::mutex mutex;
+    static auto& kept = *new std::vector<std::shared_ptr<core::JobState>>;
+    const std::lock_guard lock(mutex);
+    kept.push_back(std::move(state));
 }
 
 }  // namespace
@@ -34,10 +44,8 @@ core::JobState& Job::state() const {
 
 void Job::finalize() {
     state().finalize();
-    if (state_->is_waited_in())
-        static_cast<void>(state_.release());  // by threads that must be able to find that it is over
-    else
-        state_.reset();
+    if (state_->is_waited_in()) keep_for_ever(std::move(state_));
+    state_.reset();
 }
 
 int Job::my_pe() const { return state().pe(); }
