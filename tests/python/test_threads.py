@@ -11,6 +11,8 @@ from jobs import HANG_GUARD, Job, environment, write_program
 
 DAEMONS = """
 import threading
+# CPython aborts when a daemon thread prints its traceback while the interpreter ends; that is not our subject.
+threading.excepthook = lambda _: None
 atoll.init()
 me = atoll.my_pe()
 sig, big = atoll.signal(), atoll.zeros(1 << 20)
