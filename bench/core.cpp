@@ -155,8 +155,11 @@ struct Large {
     }
     static void broadcast(void* self, long index) {
         auto& l = *static_cast<Large*>(self);
-        l.world.broadcast(l.dst.span(), l.src.span(), static_cast<int>(index % l.world.n_pes()));
-        if (l.dst[7] != index + 7) wrong("broadcast");
+        const int root = static_cast<int>(index % l.world.n_pes());
+        // In place at the root: the peer's form leaves the root's target alone, too.
+        auto& dst = l.world.my_pe() == root ? l.src : l.dst;
+        l.world.broadcast(dst.span(), l.src.span(), root);
+        if (dst[7] != index + 7) wrong("broadcast");
     }
     static void sum_reduce(void* self, long index) {
         auto& l = *static_cast<Large*>(self);

@@ -12,7 +12,7 @@ function(_atoll_no_python reason)
     message(STATUS "Atoll: no Python module (${reason})")
 endfunction()
 
-find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.SABIModule)
+find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module)
 if(NOT Python_FOUND)
     _atoll_no_python("Atoll needs Python 3.10 or newer with its development headers.")
     return()
@@ -35,8 +35,10 @@ if(_numpy_version VERSION_LESS 2)
 endif()
 find_package(nanobind 3 CONFIG REQUIRED PATHS "${_nanobind_dir}" NO_DEFAULT_PATH)
 
-# Speed before size on this path; the stable ABI takes effect from Python 3.12 on (nanobind sees to it).
-nanobind_add_module(_atoll STABLE_ABI NB_STATIC NOMINSIZE NOSTRIP NB_SUPPRESS_WARNINGS ${ATOLL_PYTHON_SOURCES})
+# Speed before size on this path. Not for the stable ABI: a module is for the one Python that built it, and its file name
+# and the wheel's tag say so. (nanobind would quietly make such a module anyway where CMake, before 3.26, or Python,
+# before 3.12, has no Development.SABIModule, while the wheel's tag would promise every later Python.)
+nanobind_add_module(_atoll NB_STATIC NOMINSIZE NOSTRIP NB_SUPPRESS_WARNINGS ${ATOLL_PYTHON_SOURCES})
 target_include_directories(_atoll SYSTEM PRIVATE "${_numpy_include}")
 target_include_directories(_atoll PRIVATE "${PROJECT_SOURCE_DIR}/src")   # core/wait_hooks.hpp
 target_compile_definitions(_atoll PRIVATE NPY_NO_DEPRECATED_API=NPY_2_0_API_VERSION

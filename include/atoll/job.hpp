@@ -99,6 +99,10 @@ class ATOLL_API Job {
     /// Ends all PEs with `status`; the launcher reports the sentence. Does not return.
     [[noreturn]] void global_exit(int status, const std::string& sentence = "");
 
+    /// Why all PEs are to end, in the words of the one that failed or of the launcher; empty while they are
+    /// not. Local.
+    std::string end_reason() const;
+
     /// Keeps the window mapped while held, past finalize too: for those who hand out addresses.
     std::shared_ptr<const void> memory() const;
     core::JobState& state() const;  ///< throws Error(not_initialized) after finalize

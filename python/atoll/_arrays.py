@@ -24,18 +24,20 @@ def _allocate(
     hints: Sequence[str],
     device: str | None,
     zero: bool,
+    name: str,
 ) -> Array:
     if device not in (None, "cpu"):
         raise _atoll.Unsupported(
-            f"device={device!r}: this build of Atoll has symmetric memory on 'cpu' only."
+            f"{name}(): device={device!r}: this build of Atoll has symmetric memory on 'cpu' only."
         )
     if order not in ("C", "F"):
-        raise _atoll.InvalidArgument(f"order={order!r}: pass 'C' or 'F'.")
-    unknown = set(hints) - {"atomics", "signal"}
-    if unknown:
-        raise _atoll.InvalidArgument(f"hints={tuple(hints)!r}: the hints are 'atomics' and 'signal'.")
+        raise _atoll.InvalidArgument(f"{name}(): order is {order!r}; pass 'C' or 'F'.")
+    if hints is None or isinstance(hints, str) or not set(hints) <= {"atomics", "signal"}:
+        raise _atoll.InvalidArgument(
+            f"{name}(): hints is {hints!r}; pass a sequence of 'atomics' and 'signal', such as ('atomics',)."
+        )
     kind = float if dtype is None else dtype
-    return _atoll._empty(shape, kind, order == "F", align, "atomics" in hints, "signal" in hints, zero)
+    return _atoll._empty(shape, kind, order == "F", align, "atomics" in hints, "signal" in hints, zero, name)
 
 
 def empty(
@@ -64,7 +66,7 @@ def empty(
     at a later collective allocation. Raises OutOfMemory (on every PE alike), CollectiveMismatch,
     DtypeMismatch, NotInitialized. Source: OpenSHMEM 1.6, section 9.3 (shmem_malloc).
     """
-    return _allocate(shape, dtype, order, align, hints, device, False)
+    return _allocate(shape, dtype, order, align, hints, device, False, "empty")
 
 
 def zeros(
@@ -81,7 +83,7 @@ def zeros(
     Collective; arguments and errors as for atoll.empty.
     Source: OpenSHMEM 1.6, section 9.3 (shmem_calloc).
     """
-    return _allocate(shape, dtype, order, align, hints, device, True)
+    return _allocate(shape, dtype, order, align, hints, device, True, "zeros")
 
 
 def full(
@@ -99,9 +101,33 @@ def full(
     fill_value may differ between PEs; its dtype, taken where dtype is None, may not.
     Collective; other arguments and errors as for atoll.empty.
     """
-    kind = np.asarray(fill_value).dtype if dtype is None else dtype
-    x = _allocate(shape, kind, order, align, hints, device, False)
-    x[...] = fill_value
+    return _full(shape, fill_value, dtype, order, align, hints, device, "full")
+
+
+def _full(
+    shape: Shape,
+    fill_value: Any,
+    dtype: npt.DTypeLike | None,
+    order: str,
+    align: int,
+    hints: Sequence[Hint],
+    device: str | None,
+    name: str,
+) -> Array:
+    # What does not fit is said before the allocation: there, the other PEs would wait for this one.
+    try:
+        value = np.asarray(fill_value, dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _atoll.DtypeMismatch(f"{name}(): fill_value is {fill_value!r}: {error}.") from None
+    if value.ndim > 0:
+        try:
+            np.broadcast_to(value, shape)
+        except ValueError:
+            raise _atoll.ShapeMismatch(
+                f"{name}(): fill_value has shape {value.shape}, which does not broadcast to {shape!r}."
+            ) from None
+    x = _allocate(shape, value.dtype, order, align, hints, device, False, name)
+    x[...] = value
     _atoll.sync_all()
     return x
 
@@ -120,7 +146,7 @@ def ones(
     Collective; arguments and errors as for atoll.empty.
     """
     kind = np.dtype(float if dtype is None else dtype)
-    return full(shape, 1, kind, order, align=align, hints=hints, device=device)
+    return _full(shape, 1, kind, order, align, hints, device, "ones")
 
 
 def array(
@@ -138,7 +164,7 @@ def array(
     Collective; other arguments and errors as for atoll.empty.
     """
     contents = np.asarray(object, dtype)
-    x = _allocate(contents.shape, contents.dtype, order, align, hints, device, False)
+    x = _allocate(contents.shape, contents.dtype, order, align, hints, device, False, "array")
     x[...] = contents
     _atoll.sync_all()
     return x
@@ -187,5 +213,5 @@ def signal(n: int | Sequence[int] = 1) -> Array:
 
     A tuple gives them a shape. Collective over all PEs. Source: OpenSHMEM 1.6, section 9.10.
     """
-    count = n if isinstance(n, int) else math.prod(n)
-    return zeros(n, np.uint64, hints=("signal",) if count else ())
+    count = n if isinstance(n, int | str) else math.prod(n)
+    return _allocate(n, np.uint64, "C", 0, ("signal",) if count else (), None, True, "signal")

@@ -282,10 +282,26 @@ def _heap_use() -> dict[str, int]:
 def _forked() -> None:
     """Run in a forked child: its parent's job is not its own."""
 
+def _may_take_store() -> bool:
+    """Whether init() without arguments may use torch's store."""
+
+def _launched() -> bool:
+    """
+    Whether the process's environment (os.environ is a copy of it) still has the launcher's variable.
+    """
+
+def _end_reason() -> str:
+    """Why another PE or the launcher ends the job; empty while nobody does."""
+
+def _check_job(function: str) -> int:
+    """
+    This PE's number. Raises NotInitialized, naming the function, outside a job.
+    """
+
 def _version() -> str:
     """The library's version."""
 
-def _empty(shape: Any, dtype: Any, fortran: bool, align: int, atomics: bool, signal: bool, zero: bool) -> Array:
+def _empty(shape: Any, dtype: Any, fortran: bool, align: int, atomics: bool, signal: bool, zero: bool, name: str) -> Array:
     """Allocate; see atoll.empty."""
 
 def free(x: Array) -> None:

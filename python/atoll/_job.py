@@ -7,7 +7,9 @@ import contextlib
 import importlib
 import os
 import sys
+import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -15,6 +17,7 @@ from . import _atoll
 
 _failure: str | None = None
 _watched = False
+_store_inits = 0
 
 
 def init(
@@ -47,11 +50,16 @@ def init(
                 raise _atoll.InvalidArgument("init() takes uid= or comm=, not both.")
             pe, n_pes = comm.Get_rank(), comm.Get_size()
             uid = comm.bcast(_atoll.get_unique_id() if pe == 0 else None, root=0)
-        elif uid is None and "ATOLL_LAUNCHED" not in os.environ:
+        elif uid is None and pe is None and n_pes is None and _atoll._may_take_store():
             found = _torch_store()
             if found is not None:
                 pe, n_pes, put, get = found
-    _atoll._init(uid, pe, n_pes, put, get)
+    try:
+        _atoll._init(uid, pe, n_pes, put, get)
+    finally:
+        # The invitation has been used: what this process starts with a copy of os.environ is no part of the job.
+        if not _atoll._launched():
+            os.environ.pop("ATOLL_LAUNCHED", None)
     _watch()
 
 
@@ -68,7 +76,11 @@ def _torch_store() -> tuple[int, int, Callable[[str, bytes], None], Callable[[st
         store = distributed.TCPStore(address, port, size, is_master=False)
     else:
         return None
-    prefixed = distributed.PrefixStore("atoll", store)
+    # Keys are written once: each init, and each attempt of an agent that starts the PEs again, has its own.
+    global _store_inits
+    _store_inits += 1
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    prefixed = distributed.PrefixStore(f"atoll/{attempt}/{_store_inits}", store)
     return rank, size, prefixed.set, prefixed.get
 
 
@@ -97,9 +109,10 @@ def abort(message: str = "", status: int = 1) -> NoReturn:
 
     status: 1 to 255. Like global_exit(status), and the launcher prints the message.
     """
+    me = _atoll._check_job("abort")
     _flush()
     text = message or "no reason given"
-    _atoll._global_exit(status, f"PE {_atoll.my_pe()} aborted the job: {text}")
+    _atoll._global_exit(status, f"PE {me} aborted the job: {text}")
     raise AssertionError("unreachable")
 
 
@@ -137,6 +150,10 @@ def _watch() -> None:
 
     def hook(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
         global _failure
+        if isinstance(value, _atoll.PeDied) and _atoll._end_reason():
+            # Another PE has failed, and has said why. A traceback for each that waited for it would bury that.
+            _say_where(value, trace)
+            return
         previous(kind, value, trace)
         # At an interactive prompt the process goes on.
         if not hasattr(sys, "ps1") and not sys.flags.interactive:
@@ -144,6 +161,30 @@ def _watch() -> None:
 
     sys.excepthook = hook
     atexit.register(_announce)
+    # Python waits for its threads before it runs atexit functions; one that waits for another PE may wait for ever.
+    before_threads: Callable[[Callable[[], None]], None] | None = getattr(threading, "_register_atexit", None)
+    if before_threads is not None:
+        before_threads(_announce_if_threads)
+
+
+def _say_where(error: BaseException, trace: TracebackType | None) -> None:
+    """One line: which PE the failure of another one stopped, and in which line of the program."""
+    own = Path(__file__).parent
+    where = ""
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if Path(code.co_filename).parent != own and not code.co_filename.startswith("<frozen"):
+            where = f" at {code.co_filename}:{trace.tb_lineno}, in {code.co_name}"
+        trace = trace.tb_next
+    _flush()
+    # One write, so that the lines of several PEs do not mix.
+    sys.stderr.write(f"PE {_atoll.my_pe()} stopped{where}: PeDied: {error}\n")
+    sys.stderr.flush()
+
+
+def _announce_if_threads() -> None:
+    if any(t is not threading.main_thread() and not t.daemon for t in threading.enumerate()):
+        _announce()
 
 
 def _announce() -> None:

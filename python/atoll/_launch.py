@@ -68,8 +68,14 @@ def launch(
 
         atoll.launch(lambda: atoll.my_pe(), n_pes=4)        # [0, 1, 2, 3]
     """
-    if not isinstance(n_pes, int) or n_pes < 1:
-        raise _atoll.InvalidArgument(f"launch(): n_pes is {n_pes!r}; pass at least 1.")
+    if not isinstance(n_pes, int) or isinstance(n_pes, bool) or n_pes < 1:
+        raise _atoll.InvalidArgument(f"launch(): n_pes is {n_pes!r}; pass an integer of at least 1.")
+    if not callable(fn):
+        raise _atoll.InvalidArgument(
+            f"launch(): fn is {fn!r}; pass a function, and its arguments after n_pes."
+        )
+    if timeout is not None and not (isinstance(timeout, int | float) and timeout > 0):
+        raise _atoll.InvalidArgument(f"launch(): timeout is {timeout!r}; pass seconds above 0, or None.")
     payload = pickle.dumps(sys.path) + dumps((fn, args, kwargs))
     with _Files(payload, n_pes) as files:
         status, complaint = _run(_command(n_pes, timeout, files), files.all(), env)
@@ -94,10 +100,19 @@ class _Files:
     """The payload and one file for each PE's outcome: in memory, inherited by the PEs, gone with the last of them."""
 
     def __init__(self, payload: bytes, n_pes: int) -> None:
+        self.results: list[int] = []
         self.payload = os.memfd_create("atoll-launch")
-        with open(self.payload, "wb", closefd=False) as out:
-            out.write(payload)
-        self.results = [os.memfd_create(f"atoll-result-{pe}") for pe in range(n_pes)]
+        try:
+            with open(self.payload, "wb", closefd=False) as out:
+                out.write(payload)
+            for pe in range(n_pes):
+                self.results.append(os.memfd_create(f"atoll-result-{pe}"))
+        except OSError as error:
+            self.__exit__()
+            raise _atoll.SystemFailure(
+                f"launch(): a file for each of {n_pes} PEs could not be made: {error}. Fewer PEs, or a larger "
+                "`ulimit -n`, may do."
+            ) from None
 
     def __enter__(self) -> _Files:
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import pickle
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,6 +18,17 @@ def _bytes(obj: object) -> npt.NDArray[np.uint8]:
     return np.frombuffer(pickle.dumps(obj, pickle.HIGHEST_PROTOCOL), np.uint8)
 
 
+def _check(function: str, root: int, team: _atoll.Team | None) -> None:
+    _atoll._check_job(function)
+    n = _atoll.n_pes(team)
+    try:
+        is_pe = 0 <= operator.index(root) < n
+    except TypeError:
+        raise _atoll.InvalidArgument(f"{function}(): root is {root!r}; pass one integer.") from None
+    if not is_pe:
+        raise _atoll.PeError(f"{function}(): root is {root}, but the team has PEs 0 to {n - 1}.")
+
+
 def bcast_object(obj: Any = None, root: int = 0, *, team: _atoll.Team | None = None) -> Any:
     """Return the root's obj on every PE.
 
@@ -24,6 +36,7 @@ def bcast_object(obj: Any = None, root: int = 0, *, team: _atoll.Team | None = N
     root only. Collective over the team (None: all PEs). Never unpickle what you do not trust: a PE does
     whatever the root's bytes say. Raises PeError, CollectiveMismatch, PeDied.
     """
+    _check("bcast_object", root, team)
     mine = _atoll.my_pe(team) == root
     data = _bytes(obj) if mine else np.empty(0, np.uint8)
     size = int(_atoll.broadcast(np.array([data.size], np.int64), root, team=team)[0])
@@ -38,11 +51,8 @@ def gather_object(obj: Any, root: int = 0, *, team: _atoll.Team | None = None) -
 
     For set-up: by pickle, like bcast_object, with the same warning. Collective over the team (None: all PEs).
     """
+    _check("gather_object", root, team)
     data = _bytes(obj)
-    if not 0 <= root < _atoll.n_pes(team):
-        raise _atoll.PeError(
-            f"gather_object(): root is {root}, but the team has PEs 0 to {_atoll.n_pes(team) - 1}."
-        )
     sizes = _atoll.fcollect(np.array([data.size], np.int64), team=team)[:, 0]
     joined = _atoll.collect(data, team=team)
     if _atoll.my_pe(team) != root:

@@ -29,8 +29,7 @@ int kind_rank(char kind) {
 }  // namespace
 
 void fail_not_array(const Spec& spec, const char* which, PyObject* value) {
-    if (!given(value))
-        fail(ErrorCode::invalid_argument, "%s(): %s is None; pass a NumPy array.", spec.name, which);
+    if (value == nullptr) value = Py_None;
     PyErr_Format(PyExc_TypeError,
                  "%s(): %s is %R, %R; pass a NumPy array (atoll.zeros() and its kin make symmetric ones).",
                  spec.name, which, value, reinterpret_cast<PyObject*>(Py_TYPE(value)));
@@ -123,7 +122,9 @@ void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* ar
     if (g.job->is_symmetric(low, bytes)) return;
     fail(ErrorCode::not_symmetric,
          "%s(): %s (shape %S, dtype %S) is an ordinary array; here it must be in symmetric memory: "
-         "allocate it with atoll.zeros() or its kin, on every PE.",
+         "allocate it with atoll.zeros() or its kin, on every PE. (Slices of such an array are symmetric; "
+         "copies, "
+         "such as x[[0, 1]], x.copy() and x + 1, are not.)",
          spec.name, which, shape_of(array).get(), descr_object(array));
 }
 

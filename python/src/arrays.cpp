@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 namespace atl::python {
 namespace {
@@ -15,49 +16,60 @@ struct Shape {
     npy_intp dims[NPY_MAXDIMS];
     int nd = 0;
 
-    explicit Shape(PyObject* shape) {
-        const bool one = PyIndex_Check(shape);
-        const Ref items(one ? PyTuple_Pack(1, shape) : PySequence_Tuple(shape));
-        for (Py_ssize_t i = 0; i < PyTuple_Size(items.get()); ++i) add(PyTuple_GetItem(items.get(), i));
+    Shape(const Spec& spec, PyObject* shape) {
+        PyObject* lengths = PyIndex_Check(shape) ? PyTuple_Pack(1, shape) : PySequence_Tuple(shape);
+        if (lengths == nullptr) {
+            PyErr_Clear();
+            fail(ErrorCode::invalid_argument, "%s(): shape is %R; pass an integer or a sequence of integers.",
+                 spec.name, shape);
+        }
+        const Ref items(lengths);
+        for (Py_ssize_t i = 0; i < PyTuple_Size(items.get()); ++i) add(spec, PyTuple_GetItem(items.get(), i));
     }
-    void add(PyObject* length) {
+    void add(const Spec& spec, PyObject* length) {
         if (nd == NPY_MAXDIMS)
             fail(ErrorCode::shape_mismatch, "NumPy's arrays have at most %d axes.", NPY_MAXDIMS);
-        dims[nd++] = integer(empty_spec, "a length of the shape", length);
+        dims[nd++] = integer(spec, "a length of the shape", length);
     }
 };
 
-std::size_t checked_bytes(const Shape& shape, PyArray_Descr* descr) {
+std::size_t checked_bytes(const Spec& spec, const Shape& shape, PyArray_Descr* descr) {
     std::size_t bytes = static_cast<std::size_t>(PyDataType_ELSIZE(descr));
     if (bytes == 0)
-        fail(ErrorCode::dtype_mismatch, "dtype %S has no size; name one, such as 'S8'.",
+        fail(ErrorCode::dtype_mismatch, "%s(): dtype %S has no size; name one, such as 'S8'.", spec.name,
              reinterpret_cast<PyObject*>(descr));
     for (int i = 0; i < shape.nd; ++i) {
         if (shape.dims[i] < 0)
-            fail(ErrorCode::shape_mismatch, "A shape has no negative lengths (%zd).", shape.dims[i]);
+            fail(ErrorCode::shape_mismatch, "%s(): a length of the shape is %zd; pass 0 or more.", spec.name,
+                 shape.dims[i]);
         if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(shape.dims[i]), &bytes) ||
             bytes > PTRDIFF_MAX)
             fail(ErrorCode::out_of_memory,
-                 "This shape needs more bytes than an address can count; make it smaller.");
+                 "%s(): this shape needs more bytes than an address can count; make it smaller.", spec.name);
     }
     return bytes;
 }
 
-/// _empty(shape, dtype, fortran, align, atomics, signal, zero)
-PyObject* empty_body(const Arguments<7>& a) {
-    Job& job = current("allocation");
+/// _empty(shape, dtype, fortran, align, atomics, signal, zero, name)
+PyObject* empty_body(const Arguments<8>& a) {
+    const std::string name = PyUnicode_AsUTF8AndSize(a[7], nullptr);
+    Spec spec;  // not hot: allocation waits for all PEs
+    spec.name = name.c_str();
+    Job& job = current(spec.name);
     PyArray_Descr* descr = nullptr;
     if (!PyArray_DescrConverter(a[1], &descr)) throw Raised{};
     const Ref held(reinterpret_cast<PyObject*>(descr));
     if (PyDataType_REFCHK(descr) || !PyArray_ISNBO(descr->byteorder))
-        fail(ErrorCode::dtype_mismatch, "dtype %S cannot stand in symmetric memory: %s.", held.get(),
+        fail(ErrorCode::dtype_mismatch, "%s(): dtype %S cannot stand in symmetric memory: %s.", spec.name,
+             held.get(),
              PyDataType_REFCHK(descr)
                  ? "its elements are Python objects, which mean nothing in another process"
                  : "its byte order is not this machine's; use dtype.newbyteorder('=')");
-    const Shape shape(a[0]);
-    const std::size_t bytes = checked_bytes(shape, descr);
-    const Py_ssize_t align = integer(empty_spec, "align", a[3]);
-    if (align < 0) fail(ErrorCode::invalid_argument, "align is %zd; pass a power of two, or 0.", align);
+    const Shape shape(spec, a[0]);
+    const std::size_t bytes = checked_bytes(spec, shape, descr);
+    const Py_ssize_t align = integer(spec, "align", a[3]);
+    if (align < 0)
+        fail(ErrorCode::invalid_argument, "%s(): align is %zd; pass a power of two, or 0.", spec.name, align);
     // An array without elements takes a byte, so that it is allocated, compared between PEs and freed like
     // any other.
     const std::size_t asked = std::max<std::size_t>(bytes, 1);
@@ -188,8 +200,10 @@ PyObject* pe_accessible_body(const Arguments<2>& a) {
 }
 
 const Function functions[] = {
-    {"_empty", entry<7, empty_spec, empty_body>, &empty_spec,
-     "(shape: Any, dtype: Any, fortran: bool, align: int, atomics: bool, signal: bool, zero: bool) -> Array",
+    {"_empty", entry<8, empty_spec, empty_body>, &empty_spec,
+     "(shape: Any, dtype: Any, fortran: bool, align: int, atomics: bool, signal: bool, zero: bool, name: "
+     "str) -> "
+     "Array",
      "Allocate; see atoll.empty."},
     {"free", entry<1, free_spec, free_body>, &free_spec, "(x: Array) -> None",
      R"(Free a symmetric array. Collective over all PEs, in the same order on all.

@@ -61,15 +61,31 @@ void register_block(PyObject* module) {
 }
 
 Block* block_behind(PyObject* base) noexcept {
-    PyObject* next = PyObject_GetAttrString(base, PyMemoryView_Check(base) ? "obj" : "base");
-    if (next == nullptr) {
-        PyErr_Clear();
-        return nullptr;
+    constexpr int deepest = 32;  // an object's .base is whatever its class says, for ever if it so likes
+    PyObject* at = base;
+    Py_INCREF(at);
+    for (int depth = 0; depth < deepest && at != Py_None && Py_TYPE(at) != block_type; ++depth) {
+        PyObject* next = nullptr;
+        if (PyArray_Check(at)) {
+            next = PyArray_BASE(reinterpret_cast<PyArrayObject*>(at));
+            if (next == nullptr) break;
+            Py_INCREF(next);
+        } else {
+            // May be computed anew at each look, and be held by nobody but us.
+            next = PyObject_GetAttrString(at, PyMemoryView_Check(at) ? "obj" : "base");
+            if (next == nullptr) {
+                PyErr_Clear();
+                break;
+            }
+        }
+        Py_DECREF(at);
+        at = next;
     }
-    Py_DECREF(next);  // `base` holds it
-    if (Py_TYPE(next) == block_type) return reinterpret_cast<Block*>(next);
-    if (PyArray_Check(next)) return block_of(reinterpret_cast<PyArrayObject*>(next));
-    return next == Py_None || next == base ? nullptr : block_behind(next);
+    // A block that lives by our reference alone is not what keeps the array's memory: then its address has to
+    // tell.
+    Block* found = Py_TYPE(at) == block_type && Py_REFCNT(at) > 1 ? reinterpret_cast<Block*>(at) : nullptr;
+    Py_DECREF(at);
+    return found;
 }
 
 Ref make_block(const Allocation& allocation, std::size_t bytes) {

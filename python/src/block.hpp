@@ -28,6 +28,7 @@ Ref make_block(const Allocation& allocation, std::size_t bytes);
 Ref make_remote_block(Block* parent, char* address, std::size_t bytes);
 
 /// Follows what is no array: memoryviews (.obj), and the go-betweens of other libraries (.base). May be null.
+/// What it returns is held by something else than the walk.
 [[gnu::cold]] Block* block_behind(PyObject* base) noexcept;
 
 /// The block behind an array, or null. Follows .base through views of views.

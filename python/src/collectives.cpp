@@ -46,7 +46,7 @@ struct Rooted {
             if (given(first)) pair.dst = array_arg(spec, "dst", first);
             if (given(second)) pair.take_src(spec, second);
         }
-        if (given(root_object)) root = pe_within(spec, root_object, team.n_pes());
+        if (given(root_object)) root = pe_within(spec, root_object, team.n_pes(), "root");
     }
 };
 

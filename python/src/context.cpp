@@ -5,10 +5,12 @@
 namespace atl::python {
 namespace {
 
-const Context& of(const PyContext& context) {
-    current("Context");
+const Context& of(const PyContext& context, const char* function) {
+    current(function);
     if (context.destroyed || context.epoch != g.epoch)
-        fail(ErrorCode::use_after_free, "This context was destroyed; make another with atoll.Context().");
+        fail(ErrorCode::use_after_free,
+             "%s(): this context was destroyed, or its job finalized; make another with atoll.Context().",
+             function);
     return context.context;
 }
 
@@ -47,15 +49,15 @@ Raises OutOfMemory, UseAfterFree. Source: OpenSHMEM 1.6, section 9.4 (shmem_ctx_
                         "bool = False, "
                         "nostore: bool = False) -> None"));
     context.def(
-        "my_pe", [](const PyContext& c) { return of(c).my_pe(); },
+        "my_pe", [](const PyContext& c) { return of(c, "Context.my_pe").my_pe(); },
         "Return the number of this PE in the context's team. Local.");
     context.def(
-        "n_pes", [](const PyContext& c) { return of(c).n_pes(); },
+        "n_pes", [](const PyContext& c) { return of(c, "Context.n_pes").n_pes(); },
         "Return the number of PEs of the context's team. Local.");
     context.def(
-        "fence", [](const PyContext& c) { of(c).fence(); }, "atoll.fence for this context.");
+        "fence", [](const PyContext& c) { of(c, "Context.fence").fence(); }, "atoll.fence for this context.");
     context.def(
-        "quiet", [](const PyContext& c) { of(c).quiet(); }, "atoll.quiet for this context.");
+        "quiet", [](const PyContext& c) { of(c, "Context.quiet").quiet(); }, "atoll.quiet for this context.");
     context.def("destroy", &destroy,
                 "Quiet, then free what the context uses. Local. A second call does nothing.");
     context.def(

@@ -121,6 +121,24 @@ struct Scattered {
     }
 };
 
+[[noreturn, gnu::cold]] void fail_broadcast(const Spec& spec, PyArrayObject* index, PyArrayObject* pe,
+                                            PyArrayObject* values) {
+    const auto shape = [](PyArrayObject* array) {
+        return Ref(array ? PyObject_GetAttrString(reinterpret_cast<PyObject*>(array), "shape") : none());
+    };
+    const Ref i = shape(index), p = shape(pe), v = shape(values);
+    if (values == nullptr)
+        fail(ErrorCode::shape_mismatch,
+             "%s(): index has shape %R and pe %R, which do not broadcast together; pass one PE, or one for "
+             "each index.",
+             spec.name, i.get(), p.get());
+    fail(ErrorCode::shape_mismatch,
+         "%s(): index has shape %R, pe %R and values %R, which do not broadcast together; pass one of each, "
+         "or as many "
+         "as there are indices.",
+         spec.name, i.get(), p.get(), v.get());
+}
+
 Scattered scattered(const Spec& spec, const Context& ctx, const char* which, PyArrayObject* array,
                     PyObject* index, PyObject* pe, PyArrayObject* values, bool writes) {
     const Extent extent = symmetric_arg(spec, which, array, writes);
@@ -130,9 +148,7 @@ Scattered scattered(const Spec& spec, const Context& ctx, const char* which, PyA
     shape.join(indices.array());
     shape.join(pes.array());
     if (values && shape.fits()) shape.join(values);
-    if (!shape.fits())
-        fail(ErrorCode::shape_mismatch, "%s(): the shapes of index, pe%s do not broadcast together.",
-             spec.name, values ? " and values" : "");
+    if (!shape.fits()) fail_broadcast(spec, indices.array(), pes.array(), values);
     const std::size_t n = shape.size();
     const bool one_axis = PyArray_NDIM(array) == 1;
     Scattered s{ctx,

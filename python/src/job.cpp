@@ -1,4 +1,6 @@
 // The process's job: init and finalize, who and how many, and its end.
+#include "core/launching.hpp"
+
 #include "registry.hpp"
 #include "state.hpp"
 
@@ -8,7 +10,8 @@ namespace atl::python {
 namespace {
 
 Spec init_spec, finalize_spec, initialized_spec, uid_spec, my_pe_spec, n_pes_spec, exit_spec, heap_spec,
-    forked_spec, version_spec;
+    forked_spec, version_spec, store_spec, launched_spec, reason_spec, check_spec;
+const Spec status_spec{"global_exit"};  // what users call
 
 std::string text_of(PyObject* object) {
     const Ref text(PyUnicode_Check(object) ? PyUnicode_AsEncodedString(object, "utf-8", "strict")
@@ -25,7 +28,8 @@ JobOptions::Store store_of(PyObject* put, PyObject* get) {
     Py_INCREF(put);
     Py_INCREF(get);
     const auto call = [](PyObject* callable, const std::string& key, const std::string* value) {
-        nb::gil_scoped_acquire held;
+        // init runs in this thread and has given the GIL away.
+        const HoldGil held(ReleaseGil::released());
         try {
             const Ref k(PyUnicode_FromStringAndSize(key.data(), static_cast<Py_ssize_t>(key.size())));
             const Ref v(value
@@ -44,11 +48,20 @@ JobOptions::Store store_of(PyObject* put, PyObject* get) {
             [=](const std::string& key) { return call(get, key, nullptr); }};
 }
 
+/// The job that this thread is finalizing: a signal handler that runs meanwhile may still end it for all.
+thread_local Job* ending = nullptr;
+
+Job& current_or_ending(const char* function) { return ending != nullptr ? *ending : current(function); }
+
+void use(Job* job) {
+    g.job = job;
+    g.context = job ? &job->context() : nullptr;
+    g.world = job ? &job->world() : nullptr;
+}
+
 void adopt(Job& job) {
     if (g.job == &job) return;
-    g.job = &job;
-    g.context = &job.context();
-    g.world = &job.world();
+    use(&job);
     ++g.epoch;
 }
 
@@ -65,17 +78,30 @@ PyObject* init_body(const Arguments<5>& a) {
         job = &atl::init(options);
     }
     adopt(*job);
+    ++g.inits;
     return none();
 }
 
 PyObject* finalize_body(const Arguments<0>&) {
-    if (g.job == nullptr) fail_not_initialized("finalize");
-    atl::finalize();
-    if (!atl::is_initialized()) {
-        g.job = nullptr;
-        g.context = nullptr;
-        g.world = nullptr;
+    if (g.job == nullptr) fail_not_initialized("finalize");  // also within finalize
+    Job* const job = g.job;
+    // The last one: other threads run meanwhile, and must not touch a job that may end at any moment.
+    if (g.inits <= 1) use(nullptr);
+    const auto back_if_alive = [&] {
+        if (g.job == nullptr && atl::is_initialized() && &atl::current_job() == job) use(job);
+    };
+    ending = job;
+    try {
+        ReleaseGil released(true);
+        atl::finalize();
+    } catch (...) {
+        ending = nullptr;
+        back_if_alive();
+        throw;
     }
+    ending = nullptr;
+    if (g.inits > 0) --g.inits;
+    back_if_alive();
     return none();
 }
 
@@ -91,8 +117,13 @@ PyObject* n_pes_body(const Arguments<1>& a) {
     return PyLong_FromLong(context_of(n_pes_spec, nullptr, a[0]).n_pes());
 }
 
+PyObject* check_body(const Arguments<1>& a) {
+    return PyLong_FromLong(current_or_ending(PyUnicode_AsUTF8AndSize(a[0], nullptr)).my_pe());
+}
+
 PyObject* exit_body(const Arguments<2>& a) {
-    current("global_exit").global_exit(static_cast<int>(integer(exit_spec, "status", a[0])), text_of(a[1]));
+    current_or_ending("global_exit")
+        .global_exit(static_cast<int>(integer(status_spec, "status", a[0])), text_of(a[1]));
 }
 
 PyObject* heap_body(const Arguments<0>&) {
@@ -105,10 +136,16 @@ PyObject* heap_body(const Arguments<0>&) {
 
 PyObject* forked_body(const Arguments<0>&) {
     if (g.job != nullptr || g.forked) g.forked = true;
-    g.job = nullptr;
-    g.context = nullptr;
-    g.world = nullptr;
+    use(nullptr);
+    g.inits = 0;
     return none();
+}
+
+PyObject* store_body(const Arguments<0>&) { return PyBool_FromLong(core::may_take_store()); }
+PyObject* launched_body(const Arguments<0>&) { return PyBool_FromLong(core::is_invited()); }
+PyObject* reason_body(const Arguments<0>&) {
+    const std::string reason = g.job != nullptr ? g.job->end_reason() : std::string();
+    return PyUnicode_DecodeUTF8(reason.data(), static_cast<Py_ssize_t>(reason.size()), "replace");
 }
 
 PyObject* version_body(const Arguments<0>&) {
@@ -140,6 +177,14 @@ shall be PEs; each then calls atoll.init(uid=..., pe=..., n_pes=...). Random; at
     {"_heap_use", entry<0, heap_spec, heap_body>, &heap_spec, "() -> dict[str, int]", "See atoll.info."},
     {"_forked", entry<0, forked_spec, forked_body>, &forked_spec, "() -> None",
      "Run in a forked child: its parent's job is not its own."},
+    {"_may_take_store", entry<0, store_spec, store_body>, &store_spec, "() -> bool",
+     "Whether init() without arguments may use torch's store."},
+    {"_launched", entry<0, launched_spec, launched_body>, &launched_spec, "() -> bool",
+     "Whether the process's environment (os.environ is a copy of it) still has the launcher's variable."},
+    {"_end_reason", entry<0, reason_spec, reason_body>, &reason_spec, "() -> str",
+     "Why another PE or the launcher ends the job; empty while nobody does."},
+    {"_check_job", entry<1, check_spec, check_body>, &check_spec, "(function: str) -> int",
+     "This PE's number. Raises NotInitialized, naming the function, outside a job."},
     {"_version", entry<0, version_spec, version_body>, &version_spec, "() -> str", "The library's version."},
 };
 

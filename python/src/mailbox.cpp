@@ -70,7 +70,7 @@ std::size_t receive(PyMailbox& self, nb::object dst, nb::object from_pe, nb::obj
     Mailbox& box = self.live(receive_spec);
     PyArrayObject* array = array_arg(receive_spec, "dst", dst.ptr());
     TargetStage to(receive_spec, "dst", array);
-    const int pe = pe_within(receive_spec, from_pe.ptr(), self.n_pes);
+    const int pe = pe_within(receive_spec, from_pe.ptr(), self.n_pes, "from_pe");
     const std::size_t bytes = box.receive(to.data(), to.bytes(), pe, timeout_of(receive_spec, timeout.ptr()));
     to.finish();
     return elements(receive_spec, array, bytes);
@@ -81,7 +81,7 @@ nb::object try_receive(PyMailbox& self, nb::object dst, nb::object from_pe) {
     PyArrayObject* array = array_arg(try_spec, "dst", dst.ptr());
     TargetStage to(try_spec, "dst", array);
     const std::size_t bytes =
-        box.try_receive(to.data(), to.bytes(), pe_within(try_spec, from_pe.ptr(), self.n_pes));
+        box.try_receive(to.data(), to.bytes(), pe_within(try_spec, from_pe.ptr(), self.n_pes, "from_pe"));
     if (bytes == atl::none) return nb::none();
     to.finish();
     return nb::int_(elements(try_spec, array, bytes));
@@ -131,7 +131,8 @@ message itself visible and nothing else. One thread posts at a time for each pai
     box.def(
         "__exit__",
         [](PyMailbox& self, nb::args args) {
-            if (args[0].is_none()) free_box(self);  // after an exception the others may never come
+            if (args.size() == 0 || args[0].is_none())
+                free_box(self);  // after an exception the others may never come
         },
         nb::sig("def __exit__(self, *args: object) -> None"));
 }

@@ -20,11 +20,32 @@ struct Group {
     std::deque<Ref> held;
 };
 
-/// The group that this thread is in. `with` statements nest, but groups do not.
+/// The group that this thread is in, with a reference: who enters by hand may drop the object. `with`
+/// statements nest, but groups do not.
+thread_local PyObject* open_object = nullptr;
 thread_local Group* open_group = nullptr;
 
+void close_group() {
+    open_group = nullptr;
+    PyObject* object = open_object;
+    open_object = nullptr;
+    Py_XDECREF(object);
+}
+
+bool of_this_job(const Group& group) { return g.job != nullptr && group.epoch == g.epoch; }
+
+[[noreturn, gnu::cold]] void fail_ended(const char* function) {
+    fail(ErrorCode::use_after_free,
+         "%s(): the atoll.group() belongs to a job that was finalized, and none of its messages went; close "
+         "a group "
+         "before finalize.",
+         function);
+}
+
 Group* group_for(const Spec& spec, const Team& team) {
-    if (open_group != nullptr && !(open_group->team == team))
+    if (open_group == nullptr) return nullptr;
+    if (!of_this_job(*open_group)) fail_ended(spec.name);
+    if (!(open_group->team == team))
         fail(ErrorCode::invalid_argument,
              "%s(): this atoll.group() is of another team; open one with atoll.group(team).", spec.name);
     return open_group;
@@ -75,23 +96,32 @@ void clear(Group& group) {
 nb::object enter(nb::object self) {
     Group& group = nb::cast<Group&>(self);
     current("group");
-    if (group.epoch != g.epoch)
-        fail(ErrorCode::use_after_free, "This atoll.group() belongs to a job that was finalized.");
+    if (!of_this_job(group)) fail_ended("group");
+    if (open_group != nullptr && !of_this_job(*open_group)) close_group();  // left open by an earlier job
     if (open_group != nullptr)
         fail(ErrorCode::invalid_argument, "atoll.group() does not nest; end the open one first.");
     clear(group);
     group.messages = std::make_unique<MessageGroup>(group.team);
     open_group = &group;
+    open_object = nb::object(self).release().ptr();
     return self;
 }
 
-void leave(Group& group, nb::args args) {
-    open_group = nullptr;
-    if (args[0].is_none()) {
-        group.messages->run();
-        for (TargetStage& target : group.targets) target.finish();
-    }
-    clear(group);
+void leave(nb::object self, nb::args args) {
+    Group& group = nb::cast<Group&>(self);
+    if (open_group != &group)
+        fail(
+            ErrorCode::invalid_argument,
+            "group.__exit__(): this atoll.group() is not open in this thread; use it in a `with` statement.");
+    close_group();
+    struct Cleared {
+        Group& group;
+        ~Cleared() { clear(group); }
+    } cleared{group};
+    if (args.size() > 0 && !args[0].is_none()) return;  // an exception: nothing is sent
+    if (!of_this_job(group)) fail_ended("group");
+    group.messages->run();
+    for (TargetStage& target : group.targets) target.finish();
 }
 
 #define ATOLL_TAIL                                                                                           \

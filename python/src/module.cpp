@@ -25,6 +25,11 @@ void refuse_sub_interpreter() {
 void register_all(nb::module_& module) {
     refuse_sub_interpreter();
     import_numpy();
+#ifdef NDEBUG
+    // What daemon threads or cycles hold when the process ends is no fault of the program; its user need not
+    // hear of it.
+    nb::set_leak_warnings(false);
+#endif
     PyObject* m = module.ptr();
     register_wait_hooks();
     register_errors(m);

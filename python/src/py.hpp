@@ -11,6 +11,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include "gil.hpp"
+
 namespace atl::python {
 
 namespace nb = nanobind;
@@ -57,30 +59,5 @@ inline PyObject* none() {
     return Py_None;
 }
 inline bool given(PyObject* argument) { return argument != nullptr && argument != Py_None; }
-
-/// Copies of this size and more let other Python threads run meanwhile.
-inline constexpr std::size_t release_gil_bytes = 256 * 1024;
-
-class ReleaseGil {
-  public:
-    explicit ReleaseGil(bool release) : state_(release ? PyEval_SaveThread() : nullptr) {
-        if (state_) released_state = state_;
-    }
-    ~ReleaseGil() {
-        if (!state_) return;
-        released_state = nullptr;
-        PyEval_RestoreThread(state_);
-    }
-    ReleaseGil(const ReleaseGil&) = delete;
-    ReleaseGil& operator=(const ReleaseGil&) = delete;
-
-    /// This thread's state while a call of its has released the GIL; a wait within the call takes it to look
-    /// for signals.
-    static PyThreadState* released() noexcept { return released_state; }
-
-  private:
-    PyThreadState* state_;
-    static thread_local PyThreadState* released_state;
-};
 
 }  // namespace atl::python

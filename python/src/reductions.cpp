@@ -126,7 +126,8 @@ PyObject* any_body(const Arguments<5>& a) {
     const ReduceOp op = reduce_op_of(any_spec, o.op);
     Pair pair = pair_of(any_spec, o.first, o.second);
     if (given(o.root))
-        return reduce_to(any_spec, team, std::move(pair), op, pe_within(any_spec, o.root, team.n_pes()));
+        return reduce_to(any_spec, team, std::move(pair), op,
+                         pe_within(any_spec, o.root, team.n_pes(), "root"));
     return elementwise(any_spec, std::move(pair), op,
                        [&](char* dst, const char* src, std::size_t n, DType type) {
                            team.reduce_erased(dst, src, n, type, op);

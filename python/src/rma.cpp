@@ -127,7 +127,13 @@ PyObject* pe_quiet_body(const Arguments<3>& a) {
         ctx.pe_quiet({&pe, 1});
         return none();
     }
-    Ref pes(PyArray_FromAny(a[0], PyArray_DescrFromType(NPY_INT32), 0, 1, NPY_ARRAY_CARRAY, nullptr));
+    PyObject* made = PyArray_FromAny(a[0], PyArray_DescrFromType(NPY_INT32), 0, 1, NPY_ARRAY_CARRAY, nullptr);
+    if (made == nullptr) {
+        PyErr_Clear();
+        fail(ErrorCode::invalid_argument,
+             "pe_quiet(): pes is %R; pass PE numbers: one integer, or a sequence of them.", a[0]);
+    }
+    const Ref pes(made);
     ctx.pe_quiet({static_cast<const int*>(PyArray_DATA(pes.array())), size_of(pes.array())});
     return none();
 }

@@ -80,27 +80,28 @@ Ref index_of(const Spec& spec, const char* which, PyObject* value) {
 
 }  // namespace
 
-int pe_slow(const Spec& spec, PyObject* pe) {
-    const Ref number = index_of(spec, "pe", pe);
+int pe_slow(const Spec& spec, PyObject* pe, const char* which) {
+    const Ref number = index_of(spec, which, pe);
     int overflow = 0;
     const long value = PyLong_AsLongAndOverflow(number.get(), &overflow);
     if (overflow != 0 || value != static_cast<int>(value))
-        fail(ErrorCode::pe, "%s(): pe is %R; PEs are numbered from 0 to n_pes() - 1.", spec.name, pe);
+        fail(ErrorCode::pe, "%s(): %s is %R; PEs are numbered from 0 to n_pes() - 1.", spec.name, which, pe);
     return static_cast<int>(value);
 }
 
-int pe_within(const Spec& spec, PyObject* pe, int n) {
-    const int value = pe_of(spec, pe);
+int pe_within(const Spec& spec, PyObject* pe, int n, const char* which) {
+    const int value = pe_of(spec, pe, which);
     if (value < 0 || value >= n)
-        fail(ErrorCode::pe, "%s(): pe is %d, but the team has PEs 0 to %d.", spec.name, value, n - 1);
+        fail(ErrorCode::pe, "%s(): %s is %d, but the team has PEs 0 to %d.", spec.name, which, value, n - 1);
     return value;
 }
 
 double timeout_of(const Spec& spec, PyObject* timeout) {
     if (!given(timeout)) return -1;
     const double seconds = PyFloat_AsDouble(timeout);
-    if (seconds == -1 && PyErr_Occurred()) throw Raised{};
-    if (std::isnan(seconds) || seconds < 0)
+    const bool no_number = seconds == -1 && PyErr_Occurred();
+    if (no_number) PyErr_Clear();
+    if (no_number || std::isnan(seconds) || seconds < 0)
         fail(ErrorCode::invalid_argument,
              "%s(): timeout is %R; pass seconds, at least 0, or None for the job's default.", spec.name,
              timeout);

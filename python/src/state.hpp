@@ -27,6 +27,7 @@ struct State {
     const Context* context = nullptr;  ///< the job's default context, null with it
     const Team* world = nullptr;
     std::uint64_t epoch = 0;  ///< counts jobs
+    int inits = 0;            ///< Python's own; C++ code of this process may have called init too
     bool forked = false;      ///< this process is a child made after init
     PyTypeObject* ndarray = nullptr;
     PyTypeObject* team_class = nullptr;
@@ -60,18 +61,18 @@ const Team& live(const PyTeam& team, const char* function);
 PyObject* wrap(Team team);
 
 /// Any PE number that fits an int; the range is the context's to check.
-[[gnu::cold]] int pe_slow(const Spec& spec, PyObject* pe);
-inline int pe_of(const Spec& spec, PyObject* pe) {
+[[gnu::cold]] int pe_slow(const Spec& spec, PyObject* pe, const char* which = "pe");
+inline int pe_of(const Spec& spec, PyObject* pe, const char* which = "pe") {
     if (PyLong_CheckExact(pe)) [[likely]] {
         int overflow = 0;
         const long value = PyLong_AsLongAndOverflow(pe, &overflow);
         if (overflow == 0 && value == static_cast<int>(value)) [[likely]]
             return static_cast<int>(value);
     }
-    return pe_slow(spec, pe);
+    return pe_slow(spec, pe, which);
 }
-/// A PE that must exist in a team of `n`.
-int pe_within(const Spec& spec, PyObject* pe, int n);
+/// A PE that must exist in a team of `n`; `which` is the parameter's name.
+int pe_within(const Spec& spec, PyObject* pe, int n, const char* which = "pe");
 /// `timeout=`: None is the job's default (-1).
 double timeout_of(const Spec& spec, PyObject* timeout);
 Py_ssize_t integer(const Spec& spec, const char* which, PyObject* value);

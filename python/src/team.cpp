@@ -7,7 +7,7 @@
 namespace atl::python {
 namespace {
 
-const Team& of(const PyTeam& team) { return live(team, "Team"); }
+const Team& of(const PyTeam& team, const char* function) { return live(team, function); }
 
 nb::object made(Team team) { return nb::steal(wrap(std::move(team))); }
 
@@ -23,7 +23,7 @@ bool equal(const PyTeam& a, nb::handle other) {
     if (Py_TYPE(other.ptr()) != g.team_class) return false;
     const auto& b = *nb::inst_ptr<PyTeam>(other);
     if (g.job == nullptr) return a.which == b.which && a.team == b.team;
-    return of(a) == of(b);
+    return of(a, "Team.__eq__") == of(b, "Team.__eq__");
 }
 
 std::string repr(const PyTeam& team) {
@@ -36,7 +36,7 @@ std::string repr(const PyTeam& team) {
 
 void leave(PyTeam& team, nb::args args) {
     // After an exception the other members may never come; a collective here would hang.
-    if (args[0].is_none() && team.team) destroy(team);
+    if ((args.size() == 0 || args[0].is_none()) && team.team) destroy(team);
 }
 
 }  // namespace
@@ -50,24 +50,26 @@ atoll.WORLD holds all PEs, atoll.SHARED all that load and store each other's mem
 split, split_strided and split_2d, which are collective over the team they are called on. In a `with`
 statement a team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.)");
     team.def(
-        "my_pe", [](const PyTeam& t) { return of(t).my_pe(); },
+        "my_pe", [](const PyTeam& t) { return of(t, "Team.my_pe").my_pe(); },
         "Return the number of this PE within the team. Local.");
     team.def(
-        "n_pes", [](const PyTeam& t) { return of(t).n_pes(); },
+        "n_pes", [](const PyTeam& t) { return of(t, "Team.n_pes").n_pes(); },
         "Return the number of PEs in the team. Local.");
     team.def(
-        "world_pe", [](const PyTeam& t, int pe) { return of(t).world_pe(pe); }, nb::arg("pe"),
-        "Return the number in atoll.WORLD of the team's PE pe. Local. Raises PeError.");
+        "world_pe", [](const PyTeam& t, int pe) { return of(t, "Team.world_pe").world_pe(pe); },
+        nb::arg("pe"), "Return the number in atoll.WORLD of the team's PE pe. Local. Raises PeError.");
     team.def(
         "translate_pe",
-        [](const PyTeam& t, int pe, const PyTeam& other) { return of(t).translate_pe(pe, of(other)); },
+        [](const PyTeam& t, int pe, const PyTeam& other) {
+            return of(t, "Team.translate_pe").translate_pe(pe, of(other, "Team.translate_pe"));
+        },
         nb::arg("pe"), nb::arg("other"),
         "Return the number that the team's PE pe has in `other`; -1 if it is no member. Local. Raises "
         "PeError.");
     team.def(
         "split_strided",
         [](const PyTeam& t, int start, int stride, int size) {
-            return made(of(t).split_strided(start, stride, size));
+            return made(of(t, "Team.split_strided").split_strided(start, stride, size));
         },
         nb::arg("start"), nb::arg("stride"), nb::arg("size"),
         nb::sig("def split_strided(self, start: int, stride: int, size: int) -> Team | None"),
@@ -77,24 +79,25 @@ statement a team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.)")
     team.def(
         "split_2d",
         [](const PyTeam& t, int xrange) {
-            auto [row, column] = of(t).split_2d(xrange);
+            auto [row, column] = of(t, "Team.split_2d").split_2d(xrange);
             return nb::make_tuple(made(std::move(row)), made(std::move(column)));
         },
         nb::arg("xrange"), nb::sig("def split_2d(self, xrange: int) -> tuple[Team, Team]"),
         "Lay the PEs in rows of xrange and return this PE's (row, column) as teams. Collective over this "
         "team.");
     team.def(
-        "split", [](const PyTeam& t, int color, int key) { return made(of(t).split(color, key)); },
+        "split",
+        [](const PyTeam& t, int color, int key) { return made(of(t, "Team.split").split(color, key)); },
         nb::arg("color"), nb::arg("key") = 0,
         nb::sig("def split(self, color: int, key: int = 0) -> Team | None"),
         "Return the team of all PEs that passed this color, ordered by key, then by PE; None for a negative "
         "color.\n\n"
         "Collective over this team; usable at once. Raises CollectiveMismatch.");
     team.def(
-        "sync", [](const PyTeam& t) { of(t).sync(); },
+        "sync", [](const PyTeam& t) { of(t, "Team.sync").sync(); },
         "Wait until all PEs of the team have come here; completes no puts. Collective over the team.");
     team.def(
-        "barrier", [](const PyTeam& t) { of(t).barrier(); },
+        "barrier", [](const PyTeam& t) { of(t, "Team.barrier").barrier(); },
         "Complete this PE's puts on the team's default context, then sync. Collective over the team.");
     team.def("destroy", &destroy,
              "Free what the team uses. Collective over the team; afterwards its use raises UseAfterFree.");

@@ -3,15 +3,7 @@
 
 #include "registry.hpp"
 
-#ifdef Py_LIMITED_API
-extern "C" int PyGILState_Check(
-    void);  // exported by every CPython, though not part of the stable ABI's headers
-#endif
-
 namespace atl::python {
-
-thread_local PyThreadState* ReleaseGil::released_state = nullptr;
-
 namespace {
 
 /// What `enter` returns when the call itself has released the GIL already.
@@ -19,22 +11,20 @@ char released_by_call;
 
 void* enter() {
     if (ReleaseGil::released() != nullptr) return &released_by_call;
+    // A thread that Python does not know, or the last one of an interpreter that is being finalized.
     if (!Py_IsInitialized() || !PyGILState_Check()) return nullptr;
     return PyEval_SaveThread();
 }
 
 void leave(void* state) {
-    if (state != nullptr && state != &released_by_call)
-        PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+    if (state != nullptr && state != &released_by_call) take_gil(static_cast<PyThreadState*>(state));
 }
 
 bool interrupted(void* state) {
     if (state == nullptr) return false;
-    PyEval_RestoreThread(state == &released_by_call ? ReleaseGil::released()
-                                                    : static_cast<PyThreadState*>(state));
-    const bool stop = PyErr_CheckSignals() != 0;
-    PyEval_SaveThread();
-    return stop;
+    const HoldGil held(state == &released_by_call ? ReleaseGil::released()
+                                                  : static_cast<PyThreadState*>(state));
+    return PyErr_CheckSignals() != 0;
 }
 
 }  // namespace

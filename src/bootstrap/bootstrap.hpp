@@ -56,6 +56,10 @@ class Bootstrap {
 /// variables, alone.
 std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Settings& settings);
 
+/// Whether options without a store may get one that was found: neither ATOLL_BOOTSTRAP nor a launcher of ours
+/// says otherwise.
+bool may_take_store(const common::Settings& settings);
+
 // One exported function for each way; each in a file of its own.
 std::unique_ptr<Bootstrap> create_single(const common::Settings& settings);
 std::unique_ptr<Bootstrap> create_launched(const common::Settings& settings, const std::string& variable);

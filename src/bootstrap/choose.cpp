@@ -1,6 +1,7 @@
 // Which way the PEs find each other: what the caller passed, else what ATOLL_BOOTSTRAP says, else what the
 // environment offers.
 #include <atomic>
+#include <unistd.h>
 
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/fail.hpp"
@@ -67,6 +68,12 @@ std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Setti
     }
     if (environment.has_torchrun_variables()) return create_tcp(settings);
     return create_single(settings);
+}
+
+bool may_take_store(const common::Settings& settings) {
+    if (settings.bootstrap != "auto") return false;
+    if (settings.no_launcher) return true;
+    return joined != ::getpid() && common::read_job_environment().launched.empty();
 }
 
 }  // namespace atl::bootstrap

@@ -1,6 +1,6 @@
 #include <algorithm>
+#include <cstring>
 
-#include "atoll/detail/context_base.hpp"
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
 #include "collective/sources.hpp"
@@ -51,7 +51,7 @@ bool take_segment(core::SyncLine& taken, std::size_t segments) {
     return taken.flag.value.fetch_add(1, std::memory_order_relaxed) < segments;
 }
 
-/// Each target reads from the front, the root streams to it from the back, until they meet: both cores work,
+/// Each target reads from the front, the root writes to it from the back, until they meet: both cores work,
 /// and the faster way does more, whichever it is on this machine. False if the root's source is out of reach.
 bool broadcast_both(State& state, void* dst, const void* src, std::size_t bytes, int root) {
     core::TeamState& team = state.team();
@@ -66,14 +66,13 @@ bool broadcast_both(State& state, void* dst, const void* src, std::size_t bytes,
 
     const std::size_t segment = segment_bytes(bytes);
     const std::size_t segments = (bytes + segment - 1) / segment;
-    const auto copy = [&](std::size_t k, char* to, const char* from, std::size_t nontemporal_bytes) {
-        detail::copy_for_reader(to + k * segment, from + k * segment, std::min(segment, bytes - k * segment),
-                                nontemporal_bytes);
+    const auto copy = [&](std::size_t k, char* to, const char* from) {
+        std::memcpy(to + k * segment, from + k * segment, std::min(segment, bytes - k * segment));
     };
     if (me != root) {
         const char* from = state.at(root, line(root)->src);
         for (std::size_t k = 0; take_segment(taken(me), segments); ++k)
-            copy(k, static_cast<char*>(dst), from, SIZE_MAX);
+            copy(k, static_cast<char*>(dst), from);
     } else {
         if (dst != src) copy_bytes(dst, src, bytes);
         for (int d = 1; d < state.n_pes(); ++d) {
@@ -81,7 +80,7 @@ bool broadcast_both(State& state, void* dst, const void* src, std::size_t bytes,
             if (!line(i)->dst_reachable) continue;
             char* to = state.at(i, line(i)->dst);
             for (std::size_t k = segments; take_segment(taken(i), segments); --k)
-                copy(k - 1, to, static_cast<const char*>(src), 0);
+                copy(k - 1, to, static_cast<const char*>(src));
         }
     }
     team.sync("broadcast");

@@ -161,9 +161,12 @@ constexpr Variable variables[] = {
      }},
     {"ATOLL_NONTEMPORAL",
      {},
-     "64k",
-     "from this size on, data that the peer reads next bypass the writer's cache",
-     [](Settings& s, const Raw& raw) { s.nontemporal_bytes = parse_size(raw.value, raw.variable); }},
+     "0",
+     "from this size on, data that the peer reads next bypass the writer's cache (0: never)",
+     [](Settings& s, const Raw& raw) {
+         const std::uint64_t bytes = parse_size(raw.value, raw.variable);
+         s.nontemporal_bytes = bytes == 0 ? never_nontemporal : bytes;
+     }},
     {"ATOLL_NO_LAUNCHER",
      {},
      "0",

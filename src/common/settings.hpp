@@ -8,6 +8,7 @@
 namespace atl::common {
 
 enum class CheckLevel { none, args, all };
+inline constexpr std::uint64_t never_nontemporal = UINT64_MAX;
 
 struct Settings {
     std::uint64_t heap_bytes = 0;  ///< ATOLL_HEAP_SIZE, SHMEM_SYMMETRIC_SIZE, SMA_SYMMETRIC_SIZE; 0 = default
@@ -23,7 +24,7 @@ struct Settings {
     std::string transport = "auto";       ///< ATOLL_TRANSPORT: auto, window, loopback
     std::string algorithms;               ///< ATOLL_COLLECTIVE: "broadcast:65536=pull,reduce=slices,…"
     std::string bootstrap = "auto";       ///< ATOLL_BOOTSTRAP: auto, single, launcher, tcp
-    std::uint64_t nontemporal_bytes = 64 * 1024;  ///< ATOLL_NONTEMPORAL
+    std::uint64_t nontemporal_bytes = never_nontemporal;  ///< ATOLL_NONTEMPORAL
     bool no_launcher = false;  ///< ATOLL_NO_LAUNCHER: init ignores the launcher that started the program
     bool static_data = false;  ///< the front asks for symmetric static objects (JobOptions), no variable does
     std::string python;        ///< ATOLL_PYTHON: what `atoll run` starts .py files with; empty = beside atoll

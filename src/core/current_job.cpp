@@ -2,41 +2,124 @@
 // object.
 #include "atoll/job.hpp"
 
+#include "core/job_state.hpp"
+#include "core/wait_hooks.hpp"
+
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <thread>
 #include <vector>
 
 namespace atl {
 
 namespace {
-std::mutex mutex;
-std::unique_ptr<Job> owned;
-/// Jobs that have ended: empty, but still asked by arrays that are destroyed after finalize(), as those of
-/// main() are.
-std::vector<std::unique_ptr<Job>> ended;
+
+struct Process {
+    /// Guards the fields below, and is never held while another PE is waited for.
+    std::mutex mutex;
+    std::condition_variable changed;
+    /// A thread makes or ends the job, which waits for the other PEs; further calls wait for that thread.
+    bool changing = false;
+    std::thread::id changer;
+    int count = 0;
+    std::unique_ptr<Job> owned;
+    /// Jobs that have ended: empty, but still asked by arrays that are destroyed after finalize(), as those
+    /// of main() are.
+    std::vector<std::unique_ptr<Job>> ended;
+};
+
+/// Never destroyed: threads that wait in the job when the process ends (daemon threads, in Python) go on to
+/// look at it until they are gone.
+Process& process() {
+    static Process& instance = *new Process;
+    return instance;
+}
 std::atomic<Job*> current{nullptr};
-int count = 0;
 int forked_from_pe = -1;
+
+/// When the process ends without finalize, the others hear of it.
+struct Leaver {
+    ~Leaver() {
+        if (Job* job = current.load(std::memory_order_acquire)) job->state().leave();
+    }
+} leaver;
 
 /// In a forked child: the parent stays the PE. The child's copy is leaked, since ending it would speak for
 /// the parent.
 void forget_in_child() {
-    if (!owned) return;
-    forked_from_pe = owned->my_pe();
-    static_cast<void>(owned.release());
-    current.store(nullptr, std::memory_order_release);
-    count = 0;
-    new (&mutex) std::mutex;  // another thread of the parent may have held it
+    Process& p = process();
+    if (p.owned) {
+        if (Job* job = current.load(std::memory_order_acquire)) forked_from_pe = job->my_pe();
+        static_cast<void>(p.owned.release());
+        current.store(nullptr, std::memory_order_release);
+    }
+    p.count = 0;
+    // Another thread of the parent may have been in init or finalize.
+    p.changing = false;
+    new (&p.mutex) std::mutex;
+    new (&p.changed) std::condition_variable;
 }
 
 void watch_forks() {
-    // The parent takes no lock for this: finalize holds ours while it waits, and fork must not wait for that.
     static const int once = ::pthread_atfork(nullptr, nullptr, forget_in_child);
     static_cast<void>(once);
+}
+
+/// The mutex, once no thread is in init or finalize. That is waited for as all waits do: Python's other
+/// threads run, and Ctrl-C is answered.
+std::unique_lock<std::mutex> take_turn() {
+    Process& p = process();
+    std::unique_lock lock(p.mutex);
+    while (p.changing) {
+        if (p.changer == std::this_thread::get_id())
+            throw Error(
+                ErrorCode::invalid_argument,
+                "init or finalize was called within itself, by a signal handler; set a flag there, and "
+                "call it from the program.");
+        lock.unlock();  // hooks run what they like
+        const core::WaitHooks& hooks = core::wait_hooks();
+        void* hook_state = hooks.enter ? hooks.enter() : nullptr;
+        bool stop = false;
+        for (lock.lock(); p.changing && !stop; lock.lock()) {
+            p.changed.wait_for(lock, std::chrono::milliseconds(50));
+            lock.unlock();
+            stop = hooks.interrupted && hooks.interrupted(hook_state);
+        }
+        lock.unlock();
+        if (hooks.leave) hooks.leave(hook_state);
+        if (stop)
+            throw Error(
+                ErrorCode::interrupted,
+                "Interrupted while waiting for another thread of this PE that is in init or finalize.");
+        lock.lock();
+    }
+    return lock;
+}
+
+/// Runs `change` without the mutex, while other threads' init and finalize wait.
+template <class Change> void alone(std::unique_lock<std::mutex>& lock, Change&& change) {
+    Process& p = process();
+    p.changing = true;
+    p.changer = std::this_thread::get_id();
+    lock.unlock();
+    const auto done = [&] {
+        lock.lock();
+        p.changing = false;
+        p.changed.notify_all();
+    };
+    try {
+        change();
+    } catch (...) {
+        done();
+        throw;
+    }
+    done();
 }
 
 [[noreturn]] void throw_not_initialized() {
@@ -54,26 +137,31 @@ void watch_forks() {
 
 Job& init(const JobOptions& options) {
     watch_forks();
-    std::lock_guard lock(mutex);
-    if (count == 0) {
-        owned = std::make_unique<Job>(options);
-        current.store(owned.get(), std::memory_order_release);
+    Process& p = process();
+    std::unique_lock turn = take_turn();
+    if (p.count == 0) {
+        std::unique_ptr<Job> made;
+        alone(turn, [&] { made = std::make_unique<Job>(options); });
+        p.owned = std::move(made);
+        current.store(p.owned.get(), std::memory_order_release);
     }
-    ++count;
-    return *owned;
+    ++p.count;
+    return *p.owned;
 }
 
 void finalize() {
-    std::lock_guard lock(mutex);
-    if (count == 0)
+    Process& p = process();
+    std::unique_lock turn = take_turn();
+    if (p.count == 0)
         throw Error(ErrorCode::not_initialized,
                     "finalize was called more often than init; each init needs one finalize, the last one "
                     "ends the job.");
-    if (count == 1) owned->finalize();
-    if (--count == 0) {
+    if (p.count == 1) {
+        alone(turn, [&] { p.owned->finalize(); });
         current.store(nullptr, std::memory_order_release);
-        ended.push_back(std::move(owned));
+        p.ended.push_back(std::move(p.owned));
     }
+    --p.count;
 }
 
 bool is_initialized() noexcept { return current.load(std::memory_order_acquire) != nullptr; }

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <vector>
 
 namespace atl {
 
@@ -17,6 +19,14 @@ std::unique_ptr<core::JobState> start(const JobOptions& options) {
     if (options.unchecked_by_default && !settings.check_given) settings.check = common::CheckLevel::none;
     settings.static_data = options.static_data;
     return std::make_unique<core::JobState>(bootstrap::choose(options, settings), settings);
+}
+
+/// A job that has ended while threads wait in it: they must be able to find that it is over.
+void keep_for_ever(std::shared_ptr<core::JobState> state) {
+    static std::mutex mutex;
+    static auto& kept = *new std::vector<std::shared_ptr<core::JobState>>;
+    const std::lock_guard lock(mutex);
+    kept.push_back(std::move(state));
 }
 
 }  // namespace
@@ -36,6 +46,7 @@ core::JobState& Job::state() const {
 
 void Job::finalize() {
     state().finalize();
+    if (state_->is_waited_in()) keep_for_ever(std::move(state_));
     state_.reset();
 }
 
@@ -80,6 +91,11 @@ void Job::global_exit(int status, const std::string& sentence) {
     std::fflush(nullptr);
     // No destructors: other threads of this PE may be in the middle of anything.
     std::_Exit(status);
+}
+
+std::string Job::end_reason() const {
+    const common::BoardHeader& header = state().board().header();
+    return header.abort.load(std::memory_order_acquire) != 0 ? header.abort_text : std::string();
 }
 
 Version version() noexcept { return {ATOLL_VERSION_MAJOR, ATOLL_VERSION_MINOR, ATOLL_VERSION_PATCH}; }

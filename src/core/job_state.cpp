@@ -66,8 +66,12 @@ JobState::~JobState() {
         static_cast<void>(bootstrap_.release());
         return;
     }
+    announce(false);
     monitor_.reset();
-    if (!ended_) announce(false);
+}
+
+void JobState::leave() noexcept {
+    if (::getpid() == process_) announce(false);
 }
 
 void JobState::map_window() {
@@ -145,17 +149,18 @@ bool JobState::same_executable() {
 void JobState::finalize() {
     if (ended_) throw Error(ErrorCode::not_initialized, "finalize was called on a job that has ended.");
     world_state().context().quiet();
-    if (world_state().broken()) {
+    const bool alone = world_state().broken();
+    if (alone)
         common::warn("PE " + std::to_string(pe_) +
                      " leaves without waiting for the others: an earlier collective ended here by an error.");
-        return announce(false);
-    }
-    world_state().sync("finalize");
-    announce(true);
+    else
+        world_state().sync("finalize");
+    announce(!alone);
+    over_.store(true, std::memory_order_seq_cst);
 }
 
 void JobState::announce(bool finalized) noexcept {
-    ended_ = true;
+    if (ended_.exchange(true)) return;  // the process may end while a thread is in finalize
     monitor_.reset();
     segment_.board.set_state(pe_, finalized ? common::PeState::finalized : common::PeState::left);
     bootstrap_->goodbye(finalized);

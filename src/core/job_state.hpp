@@ -40,6 +40,16 @@ class JobState {
 
     /// Collective.
     void finalize();
+    /// Local: announces an exit without finalize, and keeps everything as it is for threads that are still
+    /// within calls.
+    void leave() noexcept;
+
+    void enter_wait() noexcept { waiting_.fetch_add(1, std::memory_order_seq_cst); }
+    void leave_wait() noexcept { waiting_.fetch_sub(1, std::memory_order_seq_cst); }
+    /// After finalize: threads of this PE still wait. They find is_over() and stop, and look at this object
+    /// until then.
+    bool is_waited_in() const noexcept { return waiting_.load(std::memory_order_seq_cst) != 0; }
+    bool is_over() const noexcept { return over_.load(std::memory_order_seq_cst); }
 
     int pe() const { return pe_; }
     int n_pes() const { return n_pes_; }
@@ -103,7 +113,9 @@ class JobState {
     int usable_cpus_ = 1;
     int spins_ = 0;
     bool routed_ = false;
-    bool ended_ = false;
+    std::atomic<bool> ended_{false};
+    std::atomic<bool> over_{false};
+    std::atomic<int> waiting_{0};
     int process_;                       ///< a forked child must not speak for this PE
     std::atomic<int> team_numbers_{0};  // threads may split different teams at once
     bootstrap::HostSegment segment_;

@@ -321,9 +321,9 @@ void Mailbox::post(const void* src, std::size_t bytes, int pe, double timeout_s)
     State& state = present(state_);
     State::Pair& pair = state.with(pe);
     if (bytes > state.capacity)
-        throw Error(ErrorCode::shape_mismatch, "A message of " + std::to_string(bytes) +
-                                                   " bytes does not fit into a mailbox of " +
-                                                   std::to_string(state.capacity) + ".");
+        throw Error(ErrorCode::shape_mismatch,
+                    "A message of " + std::to_string(bytes) + " bytes does not fit into a mailbox of " +
+                        std::to_string(state.capacity) + "; make one with a larger nbytes.");
     state.post(pair, src, bytes, timeout_s);
 }
 

@@ -119,6 +119,7 @@ SlowWait::SlowWait(core::JobState& job, const WaitReason& reason, double timeout
     deadline_ns_ = bounded ? start_ns_ + static_cast<std::uint64_t>(std::min(bound, 1e9) * 1e9) : 0;
     if (bounded && deadline_ns_ == start_ns_) deadline_ns_ = start_ns_ + 1;
     last_poll_ns_ = start_ns_;
+    job.enter_wait();
     if (core::wait_hooks().enter) {
         hook_state_ = core::wait_hooks().enter();
         hooked_ = true;
@@ -132,6 +133,7 @@ SlowWait::~SlowWait() {
         record.active.store(0, std::memory_order_release);
     }
     if (hooked_) core::wait_hooks().leave(hook_state_);
+    job_.leave_wait();
 }
 
 bool SlowWait::yielded() {
@@ -185,6 +187,10 @@ std::uint64_t SlowWait::until_deadline(std::uint64_t sleep_ns) const {
 }
 
 void SlowWait::check() {
+    if (job_.is_over())
+        throw Error(ErrorCode::not_initialized, "Another thread of this PE finalized the job during " +
+                                                    describe(job_, reason_, current_value()) +
+                                                    "; end the threads that wait before finalize.");
     const auto& header = job_.board().header();
     if (header.abort.load(std::memory_order_acquire) != 0)
         throw Error(ErrorCode::pe_died, std::string(header.abort_text) + " (noticed in " +

@@ -150,8 +150,7 @@ def test_stop_and_continue(atoll, program):
         "signal.signal(signal.SIGUSR1, lambda *_: os._exit(0))\npe.say('ready')\nwhile True: time.sleep(0.1)\n"
     )
     job = atoll.start("run", "-n", 2, path)
-    for _ in range(2):
-        job.stdout.readline()
+    assert [job.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
     job.send_signal(signal.SIGTSTP)
     _, status = os.waitpid(job.pid, os.WUNTRACED)
     assert os.WIFSTOPPED(status)

@@ -1,7 +1,12 @@
 // The process's current job: init and finalize, and what may outlive them.
 #include "atoll/ops.hpp"
+#include "core/job_state.hpp"
 
 #include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
 
 namespace {
 
@@ -22,6 +27,49 @@ TEST(CurrentJob, AnArrayOfAnEarlierJobDropsNothingOfTheNext) {
     const atl::SymmetricArray<int> first(atl::current_job(), 10), second(atl::current_job(), 10);
     EXPECT_EQ(atl::current_job().heap_use().blocks, 2u);
     EXPECT_NE(first.data(), second.data());
+    atl::finalize();
+}
+
+TEST(CurrentJob, ThreadsMayInitAndFinalizeAtOnce) {
+    std::atomic<int> ready{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([&] {
+            ++ready;
+            while (ready != 4) std::this_thread::yield();
+            for (int i = 0; i < 25; ++i) {
+                EXPECT_EQ(atl::init().n_pes(), 1);
+                atl::finalize();
+            }
+        });
+    for (std::thread& t : threads) t.join();
+    EXPECT_FALSE(atl::is_initialized());
+    EXPECT_THROW(atl::finalize(), atl::Error);
+}
+
+TEST(CurrentJob, AThreadThatWaitsHearsThatTheJobWasFinalized) {
+    static std::uint64_t* word;  // symmetric; the thread looks at it after this function's job has ended
+    word = static_cast<std::uint64_t*>(atl::init().calloc(1, sizeof *word));
+    std::atomic<bool> heard{false};
+    std::thread waiting([&] {
+        try {
+            atl::current_job().context().wait_until(word, atl::Compare::eq, std::uint64_t{1});
+        } catch (const atl::Error& error) {
+            heard = error.code() == atl::ErrorCode::not_initialized;
+        }
+    });
+    while (!atl::current_job().state().is_waited_in()) std::this_thread::yield();
+    atl::finalize();
+    waiting.join();
+    EXPECT_TRUE(heard);
+}
+
+TEST(CurrentJob, AFailedInitMayBeTriedAgain) {
+    atl::JobOptions nonsense;
+    nonsense.pe = 3;
+    EXPECT_THROW(atl::init(nonsense), atl::Error);
+    EXPECT_FALSE(atl::is_initialized());
+    EXPECT_EQ(atl::init().n_pes(), 1);
     atl::finalize();
 }
 

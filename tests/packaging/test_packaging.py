@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -69,6 +70,19 @@ def test_the_wheel_holds_everything(wheel: Path) -> None:
     for script in ("atoll", "oshcc", "oshc++", "oshCC", "oshrun"):
         assert any(name.endswith(f".data/scripts/{script}") for name in names), f"{script} is not in the wheel"
     assert not [name for name in names if name.endswith(".a") or "tests" in name]
+
+
+def test_the_wheel_is_tagged_for_the_python_that_its_module_is_for(wheel: Path) -> None:
+    (module,) = [
+        name
+        for name in zipfile.ZipFile(wheel).namelist()
+        if name.startswith("atoll/_atoll") and name.endswith(".so")
+    ]
+    assert module == "atoll/_atoll" + sysconfig.get_config_var("EXT_SUFFIX")
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    assert wheel.name.split("-")[2:4] == [python, python]
+    metadata = (ROOT / "pyproject.toml").read_text()
+    assert "py-api" not in metadata, "a tag for many Pythons needs a module that was built for the stable ABI"
 
 
 def test_the_wheel_needs_only_numpy(empty_environment: Path) -> None:

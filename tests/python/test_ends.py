@@ -60,6 +60,42 @@ def test_an_exception_ends_the_job_without_launcher(tmp_path: Path) -> None:
         assert "PeDied" in other.stderr and "PE 1" in other.stderr and "nobody catches this" in other.stderr
 
 
+@pytest.mark.parametrize("others", ["atoll.finalize()", "atoll.barrier_all()", "atoll.recv(np.zeros(3), 1)"])
+@pytest.mark.parametrize("how", ["launcher", "none"])
+def test_the_traceback_of_the_cause_is_the_only_one(job: Job, tmp_path: Path, how: str, others: str) -> None:
+    code = f"if atoll.my_pe() == 1: raise KeyError('nobody catches this')\n{others}\n"
+    if how == "launcher":
+        said = [job("atoll.init()\n" + code, 3, ok=False).stderr]
+        assert said[0].index("Traceback") < said[0].index("atoll run: ")
+    else:
+        said = [done.stderr for done in run_without_launcher(tmp_path, code, 3)]
+    text = "".join(said)
+    assert text.count("Traceback") == 1 and text.count("KeyError: 'nobody catches this'\n") >= 1
+    for pe in (0, 2):
+        # The line says which PE it is and where in the program it was.
+        (line,) = [line for line in text.splitlines() if line.startswith(f"PE {pe} stopped at ")]
+        assert "program.py:" in line and "PE 1 ended by an exception" in line
+    assert text.startswith("Traceback") or how == "none"
+    assert len(said[0].splitlines()) <= 8 and (how == "launcher" or len(said[0].splitlines()) == 1)
+
+
+def test_a_thread_that_waits_keeps_no_failure_from_the_others(job: Job) -> None:
+    done = job(
+        """
+        import threading
+        atoll.init()
+        sig = atoll.signal()
+        if atoll.my_pe() == 1:
+            threading.Thread(target=lambda: atoll.signal_wait_until(sig, "==", 1)).start()
+            raise KeyError("nobody catches this")
+        atoll.barrier_all()
+        """,
+        2,
+        ok=False,
+    )
+    assert done.returncode == 1 and "PE 1 ended by an exception that nobody caught" in done.stderr
+
+
 @pytest.mark.parametrize("how", ["launcher", "none"])
 def test_an_exit_without_finalize_is_announced(job: Job, tmp_path: Path, how: str) -> None:
     code = "if atoll.my_pe() == 1: sys.exit(0)\natoll.barrier_all()"
@@ -149,6 +185,58 @@ assert y.sum() == 4
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
+
+
+def test_a_group_ends_with_its_job() -> None:
+    code = """
+import atoll, gc, numpy as np
+def refused(call):
+    try:
+        call()
+    except atoll.UseAfterFree as error:
+        assert "finalized" in str(error) and "group" in str(error), error
+    else:
+        raise AssertionError
+atoll.init()
+atoll.group().__enter__()  # held by nobody else
+gc.collect()
+atoll.send(np.ones(3), 0)
+atoll.finalize()
+atoll.init()
+refused(lambda: atoll.send(np.ones(3), 0))
+got = np.zeros(3)
+with atoll.group():
+    atoll.send(np.ones(3), 0)
+    atoll.recv(got, 0)
+assert got.sum() == 3
+atoll.group().__enter__()  # still open when the process ends
+"""
+    again = """
+import atoll, numpy as np
+atoll.init()
+got = np.zeros(3)
+try:
+    with atoll.group():
+        atoll.send(np.ones(3), 0)
+        atoll.recv(got, 0)
+        atoll.finalize()
+        atoll.init()
+except atoll.UseAfterFree as error:
+    assert "finalized" in str(error), error
+else:
+    raise AssertionError
+with atoll.group():
+    atoll.send(np.ones(3), 0)
+    atoll.recv(got, 0)
+assert got.sum() == 3
+atoll.finalize()
+"""
+    for program in (code, again):
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment(), capture_output=True, text=True,
+            timeout=HANG_GUARD, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0 and done.stderr == "", done.stderr
 
 
 def test_a_forked_child_is_no_pe(job: Job) -> None:
@@ -309,73 +397,6 @@ def test_module_runs_as_a_program(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.split("\n")) == ["", "0 2", "1 2"]
-
-
-def test_torchrun_variables(tmp_path: Path) -> None:
-    """Processes that know RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT find each other."""
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    program = write_program(
-        tmp_path, "atoll.init(); atoll.barrier_all(); print(atoll.my_pe(), atoll.n_pes())"
-    )
-    started = [
-        subprocess.Popen(
-            [sys.executable, str(program)], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=environment(RANK=str(pe), WORLD_SIZE="2", LOCAL_RANK=str(pe), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)),
-        )
-        for pe in range(2)
-    ]  # fmt: skip
-    for pe, process in enumerate(started):
-        out, err = process.communicate(timeout=HANG_GUARD)
-        assert out == f"{pe} 2\n", err
-
-
-def test_a_store_of_torch_connects_the_pes() -> None:
-    """A stand-in for torch.distributed: where it is initialised, its store is used."""
-    code = """
-import sys, types
-import atoll
-values = {}
-class PrefixStore:
-    def __init__(self, prefix, store):
-        assert prefix == "atoll" and store == "the store"
-    def set(self, key, value): values[key] = value
-    def get(self, key): return values[key]
-torch = types.ModuleType("torch.distributed")
-torch.is_available = torch.is_initialized = lambda: True
-torch.get_rank, torch.get_world_size = lambda: 0, lambda: 1
-torch.distributed_c10d = types.SimpleNamespace(_get_default_store=lambda: "the store")
-torch.PrefixStore = PrefixStore
-sys.modules["torch.distributed"] = torch
-atoll.init()
-assert atoll.n_pes() == 1
-atoll.finalize()
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-
-
-def test_a_store_or_communicator_connects_the_pes() -> None:
-    """init(comm=) takes what mpi4py offers: Get_rank, Get_size, bcast. Threads are no PEs, so n is 1 here."""
-    code = """
-import atoll
-class Comm:
-    def Get_rank(self): return 0
-    def Get_size(self): return 1
-    def bcast(self, value, root): return value
-atoll.init(comm=Comm())
-assert atoll.n_pes() == 1
-atoll.finalize()
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
 
 
 def test_sub_interpreters_are_refused() -> None:

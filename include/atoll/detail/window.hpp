@@ -39,7 +39,7 @@ struct Window {
     std::size_t heap_bytes = 0;  ///< limit of the heap: the checked part of a slot
     int stride_log2 = 0;
     int my_slot = 0;
-    std::size_t nontemporal_bytes = 64 * 1024;  ///< ATOLL_NONTEMPORAL
+    std::size_t nontemporal_bytes = SIZE_MAX;  ///< ATOLL_NONTEMPORAL; SIZE_MAX: never
     bool check = true;                          ///< ATOLL_CHECK is `args` or `all`
     int n_slots = 1;
     bool routed = false;  ///< some PE is not in the window, or a transport was forced

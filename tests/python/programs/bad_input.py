@@ -15,6 +15,10 @@ raises(atoll.NotInitialized, lambda: atoll.zeros(3), "init")
 raises(atoll.NotInitialized, atoll.barrier_all, "init")
 raises(atoll.NotInitialized, atoll.finalize, "init")
 assert not atoll.is_initialized() and not atoll.is_symmetric(x0)
+for name in ("zeros", "ones", "full", "array", "signal", "bcast_object", "gather_object", "abort"):
+    given = (3, 1) if name == "full" else (3,)
+    raises(atoll.NotInitialized, lambda n=name, g=given: getattr(atoll, n)(*g), f"{name}() was called before")
+raises(atoll.NotInitialized, lambda: atoll.WORLD.split(0), "Team.split() was called before")
 
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
@@ -173,6 +177,84 @@ def check_choices() -> None:
     raises(atoll.ShapeMismatch, lambda: atoll.iput(x, y, 2**62, 1, 3, me), "past")
     raises(atoll.InvalidArgument, lambda: atoll.ibput(x, y, 1, 2, 2, 2, me), "at least")
     raises(atoll.InvalidArgument, lambda: atoll.WORLD.destroy())
+    still_works()
+
+
+def check_allocations() -> None:
+    """Each names the function that was called, and is told before any PE waits for another."""
+    for shape in (None, 1.5, "ab", [1, "a"]):
+        raises(atoll.InvalidArgument, lambda s=shape: atoll.zeros(s), "zeros(): ")
+    raises(atoll.ShapeMismatch, lambda: atoll.signal(-1), "signal(): ", "-1")
+    raises(atoll.InvalidArgument, lambda: atoll.ones(3, align="x"), "ones(): align is 'x'")  # type: ignore[arg-type]
+    raises(atoll.InvalidArgument, lambda: atoll.empty(3, hints="atomics"), "empty(): hints", "('atomics',)")  # type: ignore[arg-type]
+    raises(atoll.InvalidArgument, lambda: atoll.empty(3, hints=None), "hints is None")  # type: ignore[arg-type]
+    raises(atoll.DtypeMismatch, lambda: atoll.array([object()]), "array(): ", "Python objects")
+    # On one PE only: nothing was allocated yet, so the others need not know.
+    if me == 0:
+        raises(atoll.DtypeMismatch, lambda: atoll.full(3, "text", float), "fill_value is 'text'")
+        raises(atoll.DtypeMismatch, lambda: atoll.full(3, 300, np.uint8), "300")
+        raises(atoll.ShapeMismatch, lambda: atoll.full(3, [1, 2]), "(2,)", "3")
+    equal(atoll.full((2, 3), [1, 2, 3], int), [[1, 2, 3]] * 2)
+    still_works()
+
+
+def check_roots() -> None:
+    for call in (atoll.broadcast, atoll.reduce, atoll.gather):
+        given = ("sum",) if call is atoll.reduce else ()
+        raises(atoll.PeError, lambda c=call, g=given: c(y, *g, root=n), f"root is {n}")
+    for call in (atoll.bcast_object, atoll.gather_object):
+        raises(atoll.PeError, lambda c=call: c(1, n), f"{call.__name__}(): root is {n}")
+        raises(atoll.InvalidArgument, lambda c=call: c(1, "a"), f"{call.__name__}(): root is 'a'")
+    raises(atoll.InvalidArgument, lambda: atoll.pe_quiet("a"), "pe_quiet(): pes is 'a'")  # type: ignore[arg-type]
+    raises(atoll.ShapeMismatch, lambda: atoll.add_at(x, [0, 1], [1.0, 2, 3], me), "(2,)", "(3,)")
+    raises(atoll.ShapeMismatch, lambda: atoll.take(x, [0, 1], [me] * 3), "(2,)", "(3,)")
+    raises(atoll.InvalidArgument, lambda: atoll.wait_until(i, "==", 1, timeout="a"), "timeout is 'a'")  # type: ignore[arg-type]
+    raises(TypeError, lambda: atoll.put(None, y, me), "dst is None", "NumPy array")  # type: ignore[arg-type]
+    still_works()
+
+
+def check_groups() -> None:
+    raises(atoll.InvalidArgument, lambda: atoll.group().__exit__(None, None, None), "not open")
+    target = np.zeros(8)
+    close = atoll.group().__enter__().__exit__
+    raises(atoll.InvalidArgument, lambda: atoll.group().__enter__(), "does not nest")
+    atoll.send(np.full(8, me + 1.0), right)
+    atoll.recv(target, left)
+    close()
+    equal(target, np.full(8, left + 1.0))
+    raises(atoll.InvalidArgument, close, "not open")
+    still_works()
+
+
+def check_strange_bases() -> None:
+    """An object whose .base is computed anew at each look, or leads nowhere, or for ever."""
+
+    class Endless:
+        def __init__(self, of: np.ndarray) -> None:
+            self.__array_interface__ = of.__array_interface__
+
+        @property
+        def base(self) -> object:
+            return Endless(y)
+
+    class Fresh(Endless):
+        @property
+        def base(self) -> object:
+            return np.ones(3)[:2]
+
+    class Whole(Endless):
+        def __init__(self, of: np.ndarray) -> None:
+            super().__init__(of)
+            self.of = of
+
+        @property
+        def base(self) -> object:
+            return self.of[:]
+
+    for kind in (Endless, Fresh, Whole):
+        atoll.put(np.asarray(kind(x)), np.full(8, 5.0), me)  # by its address it is in the heap
+        raises(atoll.NotSymmetric, lambda k=kind: atoll.put(np.asarray(k(y)), y, me))
+        equal(x, np.full(8, 5.0))
     still_works()
 
 

@@ -252,6 +252,7 @@ def check_order() -> None:
         ctx.quiet()
         atoll.atomic_add(x, 1, right, index=1, ctx=ctx)
         atoll.fence(ctx)
+        ctx.quiet()  # the barrier completes what the default context has begun, and no more
         atoll.barrier_all()
         equal(x, np.array([1.0, 2, 1]) + left)
         assert ctx.my_pe() == me and ctx.n_pes() == n

@@ -1,0 +1,31 @@
+#include "gil.hpp"
+
+#include <cxxabi.h>
+#include <unistd.h>
+
+namespace atl::python {
+
+thread_local PyThreadState* ReleaseGil::released_state = nullptr;
+
+namespace {
+
+[[noreturn]] void park() {
+    for (;;) ::pause();
+}
+
+}  // namespace
+
+void take_gil(PyThreadState* state) noexcept {
+    if (!Py_IsInitialized()) park();  // `state` may be gone already
+#ifdef __GLIBCXX__
+    try {
+        PyEval_RestoreThread(state);
+    } catch (const abi::__forced_unwind&) {
+        park();  // the interpreter's end began while this thread stood in line for the GIL
+    }
+#else
+    PyEval_RestoreThread(state);
+#endif
+}
+
+}  // namespace atl::python

@@ -1,0 +1,140 @@
+"""How PEs find each other in Python: variables, stores and communicators of others, and what wins over what."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from jobs import HANG_GUARD, Job, environment, write_program
+
+# A stand-in for an initialised torch.distributed. Its store refuses a key that was written before, as PEs of an earlier
+# job left it there.
+TORCH = """
+import sys, types
+values = {}
+class PrefixStore:
+    def __init__(self, prefix, store):
+        assert store == "the store"
+        self.prefix = prefix
+    def set(self, key, value):
+        assert self.prefix + key not in values, key
+        values[self.prefix + key] = value
+    def get(self, key): return values[self.prefix + key]
+torch = types.ModuleType("torch.distributed")
+torch.is_available = torch.is_initialized = lambda: True
+torch.get_rank, torch.get_world_size = lambda: 0, lambda: 1
+torch.distributed_c10d = types.SimpleNamespace(_get_default_store=lambda: "the store")
+torch.PrefixStore = PrefixStore
+sys.modules["torch.distributed"] = torch
+import atoll
+"""
+
+
+def run_alone(code: str, **changes: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(**changes), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_torchrun_variables(tmp_path: Path) -> None:
+    """Processes that know RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT find each other."""
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    program = write_program(
+        tmp_path, "atoll.init(); atoll.barrier_all(); print(atoll.my_pe(), atoll.n_pes())"
+    )
+    started = [
+        subprocess.Popen(
+            [sys.executable, str(program)], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=environment(RANK=str(pe), WORLD_SIZE="2", LOCAL_RANK=str(pe), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)),
+        )
+        for pe in range(2)
+    ]  # fmt: skip
+    for pe, process in enumerate(started):
+        out, err = process.communicate(timeout=HANG_GUARD)
+        assert out == f"{pe} 2\n", err
+
+
+def test_a_store_of_torch_connects_the_pes() -> None:
+    run_alone(TORCH + "atoll.init(); assert atoll.n_pes() == 1 and values; atoll.finalize()")
+
+
+def test_each_job_has_keys_of_its_own_in_a_store_of_torch() -> None:
+    run_alone(TORCH + "for _ in range(2): atoll.init(); atoll.finalize()")
+
+
+def test_each_attempt_of_an_agent_has_keys_of_its_own() -> None:
+    code = TORCH + "import os\nos.environ['TORCHELASTIC_RESTART_COUNT'] = '1'; atoll.init(); print(*values)"
+    first, second = code.replace("= '1'", "= '0'"), code
+    keys = [
+        subprocess.run(
+            [sys.executable, "-c", program], env=environment(), capture_output=True, text=True, check=True
+        ).stdout.split()
+        for program in (first, second)
+    ]
+    assert keys[0] and not set(keys[0]) & set(keys[1])
+
+
+def test_a_bootstrap_that_is_asked_for_wins_over_a_store_of_torch() -> None:
+    run_alone(TORCH + "atoll.init(); assert atoll.n_pes() == 1 and not values", ATOLL_BOOTSTRAP="single")
+
+
+def test_the_launcher_wins_over_a_store_of_torch(job: Job) -> None:
+    job(TORCH + "atoll.init(); assert atoll.n_pes() == 2 and not values; atoll.finalize()", 2)
+
+
+def test_without_the_launcher_a_store_of_torch_is_used(job: Job) -> None:
+    code = TORCH + "atoll.init(); assert atoll.n_pes() == 1 and values; atoll.finalize()"
+    job(code, 2, ATOLL_NO_LAUNCHER="1")
+
+
+def test_a_job_of_the_launcher_is_joined_once(job: Job) -> None:
+    code = """
+atoll.init(); atoll.finalize()
+try:
+    atoll.init()
+except atoll.BootstrapError as error:
+    assert "only once" in str(error)
+else:
+    raise AssertionError("a second job, by a store that the first did not use")
+"""
+    job(TORCH + code, 2)
+
+
+def test_children_are_not_invited(job: Job) -> None:
+    """A program that a PE starts with a copy of os.environ is a job of its own."""
+    job(
+        """
+        import subprocess
+        atoll.init()
+        assert "ATOLL_LAUNCHED" not in os.environ
+        child = "import atoll; atoll.init(); print(atoll.n_pes()); atoll.finalize()"
+        done = subprocess.run([sys.executable, "-c", child], env={**os.environ}, capture_output=True, text=True)
+        assert done.stdout == "1\\n", done.stderr
+        atoll.finalize()
+        """,
+        2,
+    )
+
+
+def test_a_store_or_communicator_connects_the_pes() -> None:
+    """init(comm=) takes what mpi4py offers: Get_rank, Get_size, bcast. Threads are no PEs, so n is 1 here."""
+    code = """
+import atoll
+class Comm:
+    def Get_rank(self): return 0
+    def Get_size(self): return 1
+    def bcast(self, value, root): return value
+atoll.init(comm=Comm())
+assert atoll.n_pes() == 1
+atoll.finalize()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
