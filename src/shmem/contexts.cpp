@@ -38,10 +38,8 @@ int team_create_ctx(shmem_team_t team, long options, shmem_ctx_t* ctx) {
                                                      (options & SHMEM_CTX_NOSTORE) != 0});
         const std::lock_guard lock(mutex);
         check_room(owner, predefined);
-        auto* handle = reinterpret_cast<shmem_ctx_t>(object.get());
-        owner.contexts.insert(handle);
-        object.release();
-        *ctx = handle;
+        owner.contexts.insert(reinterpret_cast<shmem_ctx_t>(object.get()));
+        *ctx = reinterpret_cast<shmem_ctx_t>(object.release());
     });
 }
 

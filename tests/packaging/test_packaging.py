@@ -17,7 +17,8 @@ CONSUMER = Path(__file__).with_name("consumer")
 
 def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
     """Run a command, away from this environment's own packages; its output."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    unset = ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONUNBUFFERED")  # the last tears lines apart
+    kept = {name: value for name, value in os.environ.items() if name not in unset}
     done = subprocess.run(
         command, cwd=cwd, env=kept | environment, capture_output=True, text=True, check=False
     )
@@ -68,7 +69,9 @@ def test_the_wheel_holds_everything(wheel: Path) -> None:
     }  # fmt: skip
     assert wanted <= set(names), f"missing: {wanted - set(names)}"
     for script in ("atoll", "oshcc", "oshc++", "oshCC", "oshrun"):
-        assert any(name.endswith(f".data/scripts/{script}") for name in names), f"{script} is not in the wheel"
+        assert any(name.endswith(f".data/scripts/{script}") for name in names), (
+            f"{script} is not in the wheel"
+        )
     assert not [name for name in names if name.endswith(".a") or "tests" in name]
 
 

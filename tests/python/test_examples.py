@@ -70,7 +70,7 @@ def test_every_folder_has_a_readme() -> None:
     assert len(folders) >= 9
     for folder in folders:
         assert (folder / "README.md").is_file(), folder
-        assert list(folder.glob("*.py")), folder
+        assert [*folder.glob("*.py"), *folder.glob("*.c")], folder
         assert f"({folder.name})" in (ROOT / "examples/README.md").read_text(), folder
 
 

@@ -40,7 +40,7 @@ struct Window {
     int stride_log2 = 0;
     int my_slot = 0;
     std::size_t nontemporal_bytes = SIZE_MAX;  ///< ATOLL_NONTEMPORAL; SIZE_MAX: never
-    bool check = true;                          ///< ATOLL_CHECK is `args` or `all`
+    bool check = true;                         ///< ATOLL_CHECK is `args` or `all`
     int n_slots = 1;
     bool routed = false;  ///< some PE is not in the window, or a transport was forced
     StaticRange statics;
