@@ -1,5 +1,9 @@
 # The library twice from the same objects: atoll_core (static) for our own programs and tests, which may look inside,
 # and atoll (shared) for everybody else, which shows only what ATOLL_API marks.
+# Reductions give the same bits on every machine, also where the compiler would fuse multiplication and addition.
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/collective/kernels.cpp" PROPERTIES COMPILE_OPTIONS
+                            -ffp-contract=off)
+
 set(_layers common bootstrap heap transport core collective)
 set(ATOLL_CORE_SOURCES)
 foreach(_layer IN LISTS _layers)

@@ -38,6 +38,9 @@ if(_support)
 endif()
 
 file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/*_test.cpp")
+# What is compared bit for bit with src/collective/kernels.cpp.
+set_source_files_properties("${PROJECT_SOURCE_DIR}/tests/collective/reduce_test.cpp" PROPERTIES COMPILE_OPTIONS
+                            -ffp-contract=off)
 set(_folders)
 foreach(_source IN LISTS _sources)
     get_filename_component(_folder "${_source}" DIRECTORY)
