@@ -1,10 +1,14 @@
-// A moment after which setting up the job is given up: ATOLL_INIT_TIMEOUT from now.
+// How long init waits: until ATOLL_INIT_TIMEOUT from now, or Ctrl-C.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <memory>
 #include <string>
+
+#include "atoll/error.hpp"
+#include "common/wait_hooks.hpp"
 
 namespace atl::bootstrap {
 
@@ -33,11 +37,19 @@ class Deadline {
             std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count() + 1;
         return static_cast<int>(std::clamp<long long>(left, 0, most));
     }
+    /// For waits to call at least every 100 ms or so while nothing comes: Python's other threads run from the
+    /// first time on. Throws Error(interrupted) on Ctrl-C.
+    void answer_ctrl_c(const std::string& awaited) const {
+        if (!hooks_) hooks_ = std::make_unique<common::HookedWait>();
+        if (hooks_->interrupted())
+            throw Error(ErrorCode::interrupted, "Interrupted while waiting for " + awaited + ".");
+    }
     Clock::time_point end() const { return never_ ? Clock::now() + std::chrono::hours(24) : end_; }
 
   private:
     bool never_;
     Clock::time_point end_;
+    mutable std::unique_ptr<common::HookedWait> hooks_;
 };
 
 }  // namespace atl::bootstrap

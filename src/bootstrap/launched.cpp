@@ -202,6 +202,7 @@ class Launched final : public Bootstrap {
         while (::poll(&readable, 1, deadline.poll_ms(100)) <= 0) {
             throw_if_aborted(board_.view());
             if (deadline.passed()) throw_late(awaited);
+            deadline.answer_ctrl_c(awaited);
         }
         std::string packet(static_cast<std::size_t>(max_packet_bytes) + 64, '\0');
         std::vector<common::Fd> descriptors;

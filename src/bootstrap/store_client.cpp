@@ -30,6 +30,7 @@ StoreClient::StoreClient(const Connect& connect, const std::string& place, const
             answered = true;
         }
         if (deadline.passed()) break;
+        if (pause == longest_pause) deadline.answer_ctrl_c("PE 0 of the job");
         std::this_thread::sleep_for(pause);
         pause = std::min(2 * pause, longest_pause);
     }
@@ -53,7 +54,10 @@ bool StoreClient::greet(const Deadline& deadline) {
     while (!deadline.passed()) {
         const Came came = receive(frame, deadline.poll_ms(100));
         if (came == Came::end || reader_.broken()) return false;
-        if (came == Came::nothing) continue;
+        if (came == Came::nothing) {
+            deadline.answer_ctrl_c("an answer of PE 0");
+            continue;
+        }
         if (frame.type == 'E') throw_failure(frame.body);
         return frame.type == 'O';
     }
@@ -101,6 +105,7 @@ std::string StoreClient::await(char type, const std::string& awaited) {
         if (came == Came::frame && frame.type == type) return std::move(frame.body);
         throw_if_aborted(board_);
         if (deadline.passed()) throw_late(awaited);
+        if (came == Came::nothing) deadline.answer_ctrl_c(awaited);
     }
 }
 

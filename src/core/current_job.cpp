@@ -2,8 +2,8 @@
 // object.
 #include "atoll/job.hpp"
 
+#include "common/wait_hooks.hpp"
 #include "core/job_state.hpp"
-#include "core/wait_hooks.hpp"
 
 #include <pthread.h>
 
@@ -83,16 +83,16 @@ std::unique_lock<std::mutex> take_turn() {
                 "init or finalize was called within itself, by a signal handler; set a flag there, and "
                 "call it from the program.");
         lock.unlock();  // hooks run what they like
-        const core::WaitHooks& hooks = core::wait_hooks();
-        void* hook_state = hooks.enter ? hooks.enter() : nullptr;
         bool stop = false;
-        for (lock.lock(); p.changing && !stop; lock.lock()) {
-            p.changed.wait_for(lock, std::chrono::milliseconds(50));
+        {
+            common::HookedWait hooks;
+            for (lock.lock(); p.changing && !stop; lock.lock()) {
+                p.changed.wait_for(lock, std::chrono::milliseconds(50));
+                lock.unlock();
+                stop = hooks.interrupted();
+            }
             lock.unlock();
-            stop = hooks.interrupted && hooks.interrupted(hook_state);
         }
-        lock.unlock();
-        if (hooks.leave) hooks.leave(hook_state);
         if (stop)
             throw Error(
                 ErrorCode::interrupted,

@@ -3,8 +3,8 @@
 
 #include "common/clock.hpp"
 #include "common/futex.hpp"
+#include "common/wait_hooks.hpp"
 #include "core/job_state.hpp"
-#include "core/wait_hooks.hpp"
 
 #include <sched.h>
 #include <time.h>
@@ -15,10 +15,6 @@
 #include <string>
 
 namespace atl::core {
-
-static WaitHooks process_hooks;
-void set_wait_hooks(const WaitHooks& hooks) noexcept { process_hooks = hooks; }
-const WaitHooks& wait_hooks() noexcept { return process_hooks; }
 
 void set_flag(detail::Flag& flag, std::uint32_t value) noexcept {
     // An exchange rather than a store: the load of `sleepers` must not move before it.
@@ -120,8 +116,8 @@ SlowWait::SlowWait(core::JobState& job, const WaitReason& reason, double timeout
     if (bounded && deadline_ns_ == start_ns_) deadline_ns_ = start_ns_ + 1;
     last_poll_ns_ = start_ns_;
     job.enter_wait();
-    if (core::wait_hooks().enter) {
-        hook_state_ = core::wait_hooks().enter();
+    if (common::wait_hooks().enter) {
+        hook_state_ = common::wait_hooks().enter();
         hooked_ = true;
     }
 }
@@ -132,7 +128,7 @@ SlowWait::~SlowWait() {
         record.sequence.fetch_add(2, std::memory_order_release);
         record.active.store(0, std::memory_order_release);
     }
-    if (hooked_) core::wait_hooks().leave(hook_state_);
+    if (hooked_) common::wait_hooks().leave(hook_state_);
     job_.leave_wait();
 }
 
@@ -202,7 +198,7 @@ void SlowWait::check() {
     last_poll_ns_ = now;
     if (published_) publish();
     if (has_gone(job_.board().state(0))) look_for_dead();
-    if (hooked_ && !reason_.to_its_end && core::wait_hooks().interrupted(hook_state_))
+    if (hooked_ && !reason_.to_its_end && common::wait_hooks().interrupted(hook_state_))
         throw Error(ErrorCode::interrupted,
                     "Interrupted while waiting: " + describe(job_, reason_, current_value()) + ".");
 }

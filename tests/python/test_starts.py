@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from jobs import HANG_GUARD, Job, environment, write_program
 
 # A stand-in for an initialised torch.distributed. Its store refuses a key that was written before, as PEs of an earlier
@@ -40,8 +42,6 @@ def run_alone(code: str, **changes: str) -> None:
 
 def test_torchrun_variables(tmp_path: Path) -> None:
     """Processes that know RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT find each other."""
-    import socket
-
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -58,6 +58,34 @@ def test_torchrun_variables(tmp_path: Path) -> None:
     for pe, process in enumerate(started):
         out, err = process.communicate(timeout=HANG_GUARD)
         assert out == f"{pe} 2\n", err
+
+
+# Sends Ctrl-C to itself once the main thread is within init, and lets other threads run.
+CTRL_C_IN_INIT = """
+import os, signal, sys, threading, atoll
+main = threading.main_thread().ident
+def send():
+    while sys._current_frames()[main].f_code.co_name != "init": pass
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=send).start()
+try:
+    atoll.init()  # waits for a PE that does not come
+except KeyboardInterrupt:
+    print("interrupted", atoll.is_initialized())
+"""
+
+
+@pytest.mark.parametrize("pe", ["0", "1"])
+def test_ctrl_c_in_init_of_pes_without_the_launcher(pe: str) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    place = {"RANK": pe, "WORLD_SIZE": "2", "LOCAL_RANK": pe, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    done = subprocess.run(
+        [sys.executable, "-c", CTRL_C_IN_INIT], env=environment(ATOLL_INIT_TIMEOUT="1000", **place),
+        capture_output=True, text=True, check=False, timeout=HANG_GUARD,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "interrupted False\n"), done.stderr
 
 
 def test_a_store_of_torch_connects_the_pes() -> None:

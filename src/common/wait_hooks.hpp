@@ -3,7 +3,7 @@
 
 #include "atoll/export.hpp"
 
-namespace atl::core {
+namespace atl::common {
 
 struct WaitHooks {
     /// Called once a wait turns slow; what it returns goes to the two others.
@@ -17,4 +17,20 @@ struct WaitHooks {
 ATOLL_API void set_wait_hooks(const WaitHooks& hooks) noexcept;
 const WaitHooks& wait_hooks() noexcept;
 
-}  // namespace atl::core
+/// From the moment in which a wait turns slow to its end.
+class HookedWait {
+  public:
+    HookedWait() : state_(wait_hooks().enter ? wait_hooks().enter() : nullptr) {}
+    ~HookedWait() {
+        if (wait_hooks().leave) wait_hooks().leave(state_);
+    }
+    HookedWait(const HookedWait&) = delete;
+    HookedWait& operator=(const HookedWait&) = delete;
+
+    bool interrupted() { return wait_hooks().interrupted && wait_hooks().interrupted(state_); }
+
+  private:
+    void* state_;
+};
+
+}  // namespace atl::common
