@@ -154,9 +154,9 @@ def array(
     obj, dtype, order: as for numpy.array; shape and dtype are equal on all PEs, contents need not be.
     align, hints: as for alloc. Collective over all PEs. Raises as new_array does.
     """
-    model = np.asarray(obj, dtype, order=order)
+    model = np.asarray(obj, dtype)
+    strides = np.empty_like(model, order=order, subok=False).strides
     flat = _allocate("array", model.size, model.dtype, "C", align, hints, False)
-    strides = np.empty_like(model, order="K", subok=False).strides
     made: Array = np.ndarray(model.shape, model.dtype, flat, 0, strides)
     np.copyto(made, model, casting="no")
     _atoll.sync_all()
@@ -253,7 +253,8 @@ def ptr(target: Array, pe: int) -> Array | None:
         found = _atoll.peer(target, pe)
     except (_atoll.Unsupported, _atoll.NotSymmetric):
         return None
-    found.flags.writeable = target.flags.writeable
+    if not target.flags.writeable:
+        found.flags.writeable = False
     return found
 
 
