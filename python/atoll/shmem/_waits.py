@@ -22,7 +22,6 @@ from .._atoll import wait_until as _wait_until
 from ._memory import flat
 
 if TYPE_CHECKING:
-    from .._types import CompareName
     from ._types import Array, Number, SigAddr, Status, Values
 
 
@@ -44,15 +43,14 @@ CMP_LE: CMP = CMP.LE
 CMP_LT: CMP = CMP.LT
 CMP_GE: CMP = CMP.GE
 
-_signs: dict[str, CompareName] = {"EQ": "==", "NE": "!=", "GT": ">", "GE": ">=", "LT": "<", "LE": "<="}
-_compares: dict[Any, CompareName] = {
-    **{CMP[name].value: sign for name, sign in _signs.items()},
-    **{str(sign): sign for sign in _signs.values()},
-    **_signs,
+_signs = {"EQ": "==", "NE": "!=", "GT": ">", "GE": ">=", "LT": "<", "LE": "<="}
+# Atoll's own members, which its calls know without reading a text.
+_compares: dict[Any, _atoll.Compare] = {
+    key: _atoll.Compare[name] for name, sign in _signs.items() for key in (name, sign, CMP[name].value)
 }
 
 
-def _compare(cmp: Any) -> CompareName:
+def _compare(cmp: Any) -> _atoll.Compare:
     found = _compares.get(cmp.upper() if isinstance(cmp, str) else cmp)
     if found is None:
         raise _atoll.InvalidArgument(f"cmp is {cmp!r}; pass one of shmem.CMP, such as shmem.CMP_EQ, or '=='.")
