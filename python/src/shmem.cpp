@@ -16,9 +16,9 @@ Ref handle_of(const Spec& spec, PyObject* ctx) {
     static PyObject* const name = PyUnicode_InternFromString("ob_ctx");
     PyObject* handle = PyObject_GetAttr(ctx, name);
     if (handle != nullptr) return Ref(handle);
-    PyErr_Clear();
-    fail(ErrorCode::dtype_mismatch, "%s(): ctx is %R; pass a shmem.Ctx, or None for the default context.",
-         spec.name, ctx);
+    PyErr_Format(PyExc_TypeError, "%s(): ctx is %R; pass a shmem.Ctx, or None for the default context.",
+                 spec.name, ctx);
+    throw Raised{};
 }
 
 /// Calls `f(context)` with the one that a call names.
@@ -116,6 +116,14 @@ SignalOp operation_of(const Spec& spec, PyObject* sigop) {
     return value == 0 ? SignalOp::set : SignalOp::add;
 }
 
+/// Integers of any kind: NumPy's, too, whatever their width.
+std::uint64_t signal_value(const Spec& spec, PyObject* signal, PyObject* value) {
+    const Ref number =
+        PyLong_CheckExact(value) || !PyIndex_Check(value) ? Ref::borrow(value) : Ref(PyNumber_Index(value));
+    return value_as<std::uint64_t>(
+        {spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(as_array(signal)))}, number.get());
+}
+
 /// (target, source, pe, signal, value, sigop, size, ctx)
 template <Spec& S> PyObject* put_signal_body(const Arguments<8>& a) {
     return with_context(S, a[7], [&](const Context& ctx) {
@@ -123,8 +131,7 @@ template <Spec& S> PyObject* put_signal_body(const Arguments<8>& a) {
         const int pe = pe_of(S, a[2]);
         check_symmetric(S, "target", m.target, PyArray_BYTES(m.target), m.bytes);
         std::uint64_t* word = signal_word(S, a[3]);
-        const auto value = value_as<std::uint64_t>(
-            {S, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(as_array(a[3])))}, a[4]);
+        const std::uint64_t value = signal_value(S, a[3], a[4]);
         const SignalOp op = operation_of(S, a[5]);
         ReleaseGil released(m.bytes >= release_gil_bytes);
         ctx.put_signal_bytes(PyArray_BYTES(m.target), PyArray_BYTES(m.source), m.bytes, word, value, op, pe);

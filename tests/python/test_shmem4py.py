@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from jobs import HERE, Job, environment
+from jobs import HANG_GUARD, HERE, ROOT, Job, environment, launcher
 
 DESCRIBE = HERE / "shmem4py_names.py"
 IMPORTS = "from atoll import shmem\n"
@@ -125,6 +125,37 @@ def test_a_failure_ends_the_job_at_once(job: Job) -> None:
     assert (
         done.returncode != 0 and "no such rain" in done.stderr and "PE 1 ended by an exception" in done.stderr
     )
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_the_example(n: int) -> None:
+    command = [launcher(), "run", "-n", str(n), sys.executable, str(ROOT / "examples/shmem4py/histogram.py")]
+    done = subprocess.run(
+        command, env=environment(), capture_output=True, text=True, timeout=HANG_GUARD, check=True
+    )
+    assert f"atoll.shmem over Atoll, {n} PEs" in done.stdout and f"the lock was held {n} times" in done.stdout
+
+
+def test_in_launched_functions() -> None:
+    """The PEs of atoll.launch are told what to do by a process that is none; the import counts there, too."""
+    code = (
+        "import atoll\n"
+        "def total():\n"
+        "    from atoll import shmem\n"
+        "    x = shmem.full(1, shmem.my_pe())\n"
+        "    shmem.sum_reduce(x, x)\n"
+        "    return int(x[0])\n"
+        "if __name__ == '__main__': print(atoll.launch(total, 3))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=HANG_GUARD,
+        check=False,
+    )
+    assert done.stdout == "[3, 3, 3]\n", done.stderr
 
 
 def test_without_a_launcher() -> None:

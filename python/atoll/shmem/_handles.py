@@ -51,7 +51,6 @@ class Ctx:
     """
 
     ob_ctx: CtxHandle
-    __slots__ = ("ob_ctx",)
     __hash__ = None  # type: ignore[assignment]  # equal ones may become unequal, by destroy
 
     def __new__(cls, ctx: Ctx | CtxHandle | None = None) -> Ctx:
@@ -162,7 +161,6 @@ class Team:
 
     ob_team: TeamHandle
     _num_contexts: int
-    __slots__ = ("_num_contexts", "ob_team")
     __hash__ = None  # type: ignore[assignment]  # equal ones may become unequal, by destroy
 
     def __new__(cls, team: Team | TeamHandle | None = None) -> Team:

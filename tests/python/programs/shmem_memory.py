@@ -5,7 +5,7 @@ from __future__ import annotations
 import atoll
 import numpy as np
 from atoll import shmem
-from checks import COMPLEX, FLOATS, INTEGERS, LOAD_STORE, equal, run, sample
+from checks import COMPLEX, FLOATS, INTEGERS, LOAD_STORE, OTHERS, equal, run, sample
 
 me, n = shmem.my_pe(), shmem.n_pes()
 right, left = (me + 1) % n, (me - 1) % n
@@ -90,7 +90,7 @@ def check_ptr() -> None:
 
 
 def check_put_and_get() -> None:
-    for dtype in NUMBERS:
+    for dtype in [*NUMBERS, *OTHERS]:
         target, source = shmem.zeros((2, 3), dtype), sample(6, dtype, me)
         for put in (shmem.put, shmem.put_nbi):
             put(target, source, right)

@@ -162,6 +162,9 @@ def check_symmetric_collectives() -> None:
     shmem.fcollect(target, source)
     shmem.sync_all()
     assert target.tolist() == list(range(n))
+    shmem.max_reduce(target[::-1], np.arange(2.0 * n)[::2])
+    shmem.sync_all()
+    assert target.tolist() == [2.0 * (n - 1 - pe) for pe in range(n)]
     shmem.sum_reduce(source, source)
     assert source[0] == n * (n - 1) / 2 == atoll.sum_reduce(float(me))
 

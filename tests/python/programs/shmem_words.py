@@ -98,7 +98,7 @@ def check_signals() -> None:
             before = shmem.signal_fetch(sig)
             shmem.barrier_all()
             value = before + 1 if op == shmem.SIGNAL_SET else 1
-            put(x, np.full(4, me, "c16"), right, sig, value, op, size=3, ctx=shmem.CTX_DEFAULT)
+            put(x, np.full(4, me, "c16"), right, sig, np.int32(value), op, size=3, ctx=shmem.CTX_DEFAULT)
             assert shmem.signal_wait_until(sig, shmem.CMP_GT, before) == before + 1
             assert x.reshape(-1).tolist() == [left, left, left, 0]
             shmem.barrier_all()
