@@ -11,16 +11,17 @@ oshcc=$PWD/.venv/bin/oshcc
 [ "${1:-}" = --quick ] && flags="-O1 -g0" || flags=
 include=$("$oshcc" -show -c | grep -o -- '-I[^ ]*' | head -1)
 headers=$({ cat "$oshcc"; find -L "${include#-I}" -path '*shmem*' -type f -print0 | sort -z | xargs -0 cat; } | sha256sum)
-state="shmem4py $version for $(.venv/bin/python --version), headers ${headers%% *}"
+state="shmem4py $version for $("$python" --version), headers ${headers%% *}"
 
 pip() { "$venv/bin/python" -m pip --disable-pip-version-check --retries 1 --timeout 20 "$@"; }
 
 # shmem4py 1.0.0 says `copy=False` to numpy.array, by which NumPy 2 means something else.
 fetch() {
-    [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-    pip install "numpy<2; python_version<'3.13'" "numpy; python_version>='3.13'" cffi setuptools wheel
-    pip download --no-deps --no-build-isolation --no-binary shmem4py -d "$source" "shmem4py==$version"
-    tar -xf "$source/shmem4py-$version.tar.gz" -C "$source"
+    # Called where `set -e` does not count, hence the &&.
+    { [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"; } &&
+        pip install "numpy<2; python_version<'3.13'" "numpy; python_version>='3.13'" cffi setuptools wheel &&
+        pip download --no-deps --no-build-isolation --no-binary shmem4py -d "$source" "shmem4py==$version" &&
+        tar -xf "$source/shmem4py-$version.tar.gz" -C "$source"
 }
 
 compile() {
@@ -28,6 +29,7 @@ compile() {
         "$source/shmem4py-$version.tar.gz"
 }
 
+[ "$("$venv/bin/python" --version 2>/dev/null)" = "$("$python" --version)" ] || rm -rf "$venv"
 # What was compiled with all optimisation serves the tests, too.
 there=$(cat "$venv/state" 2>/dev/null || true)
 if [ "$there" = "$state" ] || { [ -n "$flags" ] && [ "$there" = "$state, quick" ]; }; then exit 0; fi

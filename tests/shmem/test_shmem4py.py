@@ -47,7 +47,7 @@ def peer() -> Path:
     """The interpreter that has shmem4py."""
     done = run("scripts/shmem4py.sh", "--quick")
     if done.returncode == 75:
-        pytest.skip(f"pip cannot fetch shmem4py: {done.stdout.strip().splitlines()[-1]}")
+        pytest.skip(done.stdout.strip().splitlines()[-1])
     assert done.returncode == 0, done.stdout + done.stderr
     return PYTHON
 
