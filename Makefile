@@ -3,13 +3,16 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo test ci sanitize cross bench soak wheel stubs format setup setup-test setup-cross clean distclean help
+.PHONY: all demo demo-shmem4py test ci sanitize cross bench soak wheel stubs format setup setup-test setup-cross clean distclean help
 
 all: setup ## a ready environment: .venv/bin/atoll, and `import atoll` in .venv/bin/python
 	@scripts/install.sh
 
 demo: all ## rain on a real mountain, by four PEs; leaves a picture and says where
 	@scripts/demo.sh
+
+demo-shmem4py: all ## a program of shmem4py's by `from atoll import shmem`, then by shmem4py itself on our oshcc
+	@scripts/demo-shmem4py.sh
 
 test: setup setup-test ## release build, C++ and Python tests, layout, formatters and linters; one closing line
 	@scripts/test.sh
@@ -57,4 +60,4 @@ distclean: clean ## remove .venv too
 	@rm -rf .venv
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 22

@@ -16,6 +16,7 @@ from nanobind.stubgen import ReplacePattern, StubGen
 HEADER = [
     "\\from typing import Any, Callable, Final, NoReturn, overload",
     "from ._types import Array, ArrayLike, CompareName, IndexArray, ReduceName, SignalName, Value",
+    "from .shmem import Ctx",
     "",
 ]
 

@@ -39,6 +39,7 @@ from ._job import init as init
 from ._job import version as version
 from ._objects import bcast_object as bcast_object
 from ._objects import gather_object as gather_object
+from ._rc import rc as rc
 
 if _TYPE_CHECKING:
     from ._launch import LaunchError as LaunchError

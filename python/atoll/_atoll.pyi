@@ -3,6 +3,7 @@ from typing import Any, Callable, Final, NoReturn, overload
 
 
 from ._types import Array, ArrayLike, CompareName, IndexArray, ReduceName, SignalName, Value
+from .shmem import Ctx
 
 class Error(Exception):
     """
@@ -228,6 +229,9 @@ class Context:
     def n_pes(self) -> int:
         """Return the number of PEs of the context's team. Local."""
 
+    def team(self) -> Team:
+        """Return the team that the context was made from. Local."""
+
     def fence(self) -> None:
         """atoll.fence for this context."""
 
@@ -420,7 +424,7 @@ def get_nbi(dst: Array, src: Array, pe: int, *, ctx: Context | None = None, team
     Local. Arguments and errors as for get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).
     """
 
-def p(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def p(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Store one element, dst.flat[index] = value, on PE pe.
 
@@ -432,7 +436,7 @@ def p(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None 
     Source: OpenSHMEM 1.6, section 9.5 (shmem_p).
     """
 
-def g(src: Array, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
+def g(src: Array, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
     """
     Return one element, src.flat[index], of PE pe.
 
@@ -543,14 +547,14 @@ def add_at(dst: Array, index: ArrayLike, values: ArrayLike, pe: ArrayLike, *, ct
         atoll.add_at(histogram, keys % m, 1, keys // m)       # counts kept by m a PE
     """
 
-def atomic_set(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_set(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Set one element to value.
 
     dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -559,13 +563,13 @@ def atomic_set(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Contex
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_inc(dst: Array, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_inc(dst: Array, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Add 1 to one element; integers wrap.
 
     dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -574,14 +578,14 @@ def atomic_inc(dst: Array, pe: int, index: int = 0, *, ctx: Context | None = Non
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_add(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_add(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Add value to one element; integers wrap.
 
     dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -590,14 +594,14 @@ def atomic_add(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Contex
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_and(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_and(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Bitwise and of one element with value.
 
     dst:    a symmetric array or view of 32- or 64-bit integers.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -606,14 +610,14 @@ def atomic_and(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Contex
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_or(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_or(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Bitwise or of one element with value.
 
     dst:    a symmetric array or view of 32- or 64-bit integers.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -622,14 +626,14 @@ def atomic_or(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_xor(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_xor(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Bitwise exclusive or of one element with value.
 
     dst:    a symmetric array or view of 32- or 64-bit integers.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -638,13 +642,13 @@ def atomic_xor(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Contex
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_fetch(src: Array, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
+def atomic_fetch(src: Array, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
     """
     Return one element.
 
     src:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -654,7 +658,7 @@ def atomic_fetch(src: Array, pe: int, index: int = 0, *, ctx: Context | None = N
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_fetch_nbi(fetch: Array, dst: Array, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_fetch_nbi(fetch: Array, dst: Array, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Read one element into fetch.
 
@@ -662,7 +666,7 @@ def atomic_fetch_nbi(fetch: Array, dst: Array, pe: int, index: int = 0, *, ctx: 
     fetch:  a local array of the same dtype; its first element takes the value before, for certain
             after quiet().
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -671,14 +675,14 @@ def atomic_fetch_nbi(fetch: Array, dst: Array, pe: int, index: int = 0, *, ctx: 
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
     """
 
-def atomic_swap(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
+def atomic_swap(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
     """
     Set one element to value; return what stood there before.
 
     dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -688,7 +692,7 @@ def atomic_swap(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Conte
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_swap_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_swap_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Set one element to value; what stood there before goes to fetch.
 
@@ -697,7 +701,7 @@ def atomic_swap_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int 
             after quiet().
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -706,14 +710,14 @@ def atomic_swap_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int 
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
     """
 
-def atomic_compare_swap(dst: Array, expected: Value, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> int:
+def atomic_compare_swap(dst: Array, expected: Value, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> int:
     """
     Set one element to value if it equals expected; return what stood there before.
 
     dst:    a symmetric array or view of 32- or 64-bit integers.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -723,7 +727,7 @@ def atomic_compare_swap(dst: Array, expected: Value, value: Value, pe: int, inde
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_compare_swap_nbi(fetch: Array, dst: Array, expected: Value, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_compare_swap_nbi(fetch: Array, dst: Array, expected: Value, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Set one element to value if it equals expected; what stood there before goes to fetch.
 
@@ -732,7 +736,7 @@ def atomic_compare_swap_nbi(fetch: Array, dst: Array, expected: Value, value: Va
             after quiet().
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -741,13 +745,13 @@ def atomic_compare_swap_nbi(fetch: Array, dst: Array, expected: Value, value: Va
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
     """
 
-def atomic_fetch_inc(dst: Array, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
+def atomic_fetch_inc(dst: Array, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
     """
     Add 1 to one element; return what stood there before.
 
     dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -757,7 +761,7 @@ def atomic_fetch_inc(dst: Array, pe: int, index: int = 0, *, ctx: Context | None
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_fetch_inc_nbi(fetch: Array, dst: Array, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_fetch_inc_nbi(fetch: Array, dst: Array, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Add 1 to one element; what stood there before goes to fetch.
 
@@ -765,7 +769,7 @@ def atomic_fetch_inc_nbi(fetch: Array, dst: Array, pe: int, index: int = 0, *, c
     fetch:  a local array of the same dtype; its first element takes the value before, for certain
             after quiet().
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -774,14 +778,14 @@ def atomic_fetch_inc_nbi(fetch: Array, dst: Array, pe: int, index: int = 0, *, c
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
     """
 
-def atomic_fetch_add(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
+def atomic_fetch_add(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
     """
     Add value to one element, integers wrapping; return what stood there before.
 
     dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -791,7 +795,7 @@ def atomic_fetch_add(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: 
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_fetch_add_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_fetch_add_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Add value to one element, integers wrapping; what stood there before goes to fetch.
 
@@ -800,7 +804,7 @@ def atomic_fetch_add_nbi(fetch: Array, dst: Array, value: Value, pe: int, index:
             after quiet().
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -809,14 +813,14 @@ def atomic_fetch_add_nbi(fetch: Array, dst: Array, value: Value, pe: int, index:
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
     """
 
-def atomic_fetch_and(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> int:
+def atomic_fetch_and(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> int:
     """
     Bitwise and of one element with value; return what stood there before.
 
     dst:    a symmetric array or view of 32- or 64-bit integers.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -826,7 +830,7 @@ def atomic_fetch_and(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: 
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_fetch_and_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_fetch_and_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Bitwise and of one element with value; what stood there before goes to fetch.
 
@@ -835,7 +839,7 @@ def atomic_fetch_and_nbi(fetch: Array, dst: Array, value: Value, pe: int, index:
             after quiet().
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -844,14 +848,14 @@ def atomic_fetch_and_nbi(fetch: Array, dst: Array, value: Value, pe: int, index:
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
     """
 
-def atomic_fetch_or(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> int:
+def atomic_fetch_or(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> int:
     """
     Bitwise or of one element with value; return what stood there before.
 
     dst:    a symmetric array or view of 32- or 64-bit integers.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -861,7 +865,7 @@ def atomic_fetch_or(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: C
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_fetch_or_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_fetch_or_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Bitwise or of one element with value; what stood there before goes to fetch.
 
@@ -870,7 +874,7 @@ def atomic_fetch_or_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: 
             after quiet().
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -879,14 +883,14 @@ def atomic_fetch_or_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: 
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
     """
 
-def atomic_fetch_xor(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> int:
+def atomic_fetch_xor(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> int:
     """
     Bitwise exclusive or of one element with value; return what stood there before.
 
     dst:    a symmetric array or view of 32- or 64-bit integers.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -896,7 +900,7 @@ def atomic_fetch_xor(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: 
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_fetch_xor_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_fetch_xor_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Bitwise exclusive or of one element with value; what stood there before goes to fetch.
 
@@ -905,7 +909,7 @@ def atomic_fetch_xor_nbi(fetch: Array, dst: Array, value: Value, pe: int, index:
             after quiet().
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end.
+    index:  which element, in C order; negative ones count from the end; None: the only one.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -914,7 +918,7 @@ def atomic_fetch_xor_nbi(fetch: Array, dst: Array, value: Value, pe: int, index:
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
     """
 
-def put_signal(dst: Array, src: ArrayLike, sig: Array, value: int, op: SignalName, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def put_signal(dst: Array, src: ArrayLike, sig: Array, value: int, op: SignalName, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Copy src into dst on PE pe, then set or increase a signal there.
 
@@ -928,14 +932,14 @@ def put_signal(dst: Array, src: ArrayLike, sig: Array, value: int, op: SignalNam
     Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
     """
 
-def put_signal_nbi(dst: Array, src: ArrayLike, sig: Array, value: int, op: SignalName, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def put_signal_nbi(dst: Array, src: ArrayLike, sig: Array, value: int, op: SignalName, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Like put_signal, but src must not be changed before quiet().
 
     Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal_nbi).
     """
 
-def signal_set(sig: Array, value: int, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def signal_set(sig: Array, value: int, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Set signal word number `index` of sig on PE pe to value.
 
@@ -943,7 +947,7 @@ def signal_set(sig: Array, value: int, pe: int, index: int = 0, *, ctx: Context 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.
     """
 
-def signal_add(sig: Array, value: int, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def signal_add(sig: Array, value: int, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
     """
     Add value to signal word number `index` of sig on PE pe, atomically.
 
@@ -951,7 +955,7 @@ def signal_add(sig: Array, value: int, pe: int, index: int = 0, *, ctx: Context 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.
     """
 
-def signal_fetch(sig: Array, index: int = 0) -> int:
+def signal_fetch(sig: Array, index: int | None = 0) -> int:
     """
     Return this PE's own signal word number `index` of sig.
 
@@ -959,7 +963,7 @@ def signal_fetch(sig: Array, index: int = 0) -> int:
     Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_fetch).
     """
 
-def signal_wait_until(sig: Array, cmp: CompareName, value: int, timeout: float | None = None, index: int = 0) -> int:
+def signal_wait_until(sig: Array, cmp: CompareName, value: int, timeout: float | None = None, index: int | None = 0) -> int:
     """
     Wait until this PE's own signal word compares, and return the value that did.
 
@@ -972,7 +976,7 @@ def signal_wait_until(sig: Array, cmp: CompareName, value: int, timeout: float |
     Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).
     """
 
-def wait_until(ivar: Array, cmp: CompareName, value: Value, timeout: float | None = None, index: int = 0) -> int:
+def wait_until(ivar: Array, cmp: CompareName, value: Value, timeout: float | None = None, index: int | None = 0) -> int:
     """
     Wait until this PE's own symmetric word number `index` of ivar compares; return the value that did.
 
@@ -985,7 +989,7 @@ def wait_until(ivar: Array, cmp: CompareName, value: Value, timeout: float | Non
     DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
     """
 
-def test(ivar: Array, cmp: CompareName, value: Value, index: int = 0) -> bool:
+def test(ivar: Array, cmp: CompareName, value: Value, index: int | None = 0) -> bool:
     """
     True if this PE's own symmetric word number `index` of ivar compares.
 
@@ -1710,3 +1714,72 @@ class Mailbox:
     def __enter__(self) -> Mailbox: ...
 
     def __exit__(self, *args: object) -> None: ...
+
+def _shmem_put(target: Array, source: Array, pe: int, size: int | None = None, ctx: Ctx | None = None) -> None:
+    """
+    Copy the first elements of source into target on PE pe.
+
+    target: a contiguous symmetric array, C or Fortran; it names the place on PE pe that stands where target
+            stands here.
+    source: a contiguous array of target's dtype, symmetric or not. Shapes do not count: elements are copied in
+            the order in which they stand in memory.
+    size:   how many elements; None: as many as the smaller of the two has.
+    ctx:    a shmem.Ctx, in whose team pe is counted; None: the default context.
+
+    Local, not collective. On return source may be changed; the data stand in the target for certain after
+    quiet or barrier_all; fence orders puts to one PE.
+    Raises DtypeMismatch, ShapeMismatch (size), NotSymmetric, PeError, InvalidArgument (not contiguous, read-only
+    target), UseAfterFree, NotInitialized. Source: OpenSHMEM 1.6, section 9.5 (shmem_put).
+    """
+
+def _shmem_put_nbi(target: Array, source: Array, pe: int, size: int | None = None, ctx: Ctx | None = None) -> None:
+    """
+    Like put, but source must not be changed before quiet.
+
+    Local. Arguments and errors as for put. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).
+    """
+
+def _shmem_get(target: Array, source: Array, pe: int, size: int | None = None, ctx: Ctx | None = None) -> None:
+    """
+    Copy the first elements of source on PE pe into the local array target.
+
+    target: a contiguous writeable array, C or Fortran, symmetric or not.
+    source: a contiguous symmetric array of target's dtype; it names the place on PE pe that stands where source
+            stands here. Shapes do not count: elements are copied in the order in which they stand in memory.
+    size:   how many elements; None: as many as the smaller of the two has.
+    ctx:    a shmem.Ctx, in whose team pe is counted; None: the default context.
+
+    Local, not collective. The data are in target on return. Nothing makes PE pe's own writes visible: order the
+    two by a barrier, a signal or an atomic.
+    Raises DtypeMismatch, ShapeMismatch (size), NotSymmetric, PeError, InvalidArgument (not contiguous, read-only
+    target), UseAfterFree, NotInitialized. Source: OpenSHMEM 1.6, section 9.5 (shmem_get).
+    """
+
+def _shmem_get_nbi(target: Array, source: Array, pe: int, size: int | None = None, ctx: Ctx | None = None) -> None:
+    """
+    Like get, but the data are in target only after quiet.
+
+    Local. Arguments and errors as for get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).
+    """
+
+def _shmem_put_signal(target: Array, source: Array, pe: int, signal: Array, value: int, sigop: int, size: int | None = None, ctx: Ctx | None = None) -> None:
+    """
+    Copy like put, then set or increase a signal on PE pe.
+
+    target, source, pe, size, ctx: as for put.
+    signal: what new_signal returned.
+    value:  0 to 2**64 - 1.
+    sigop:  SIGNAL_SET or SIGNAL_ADD; sums wrap.
+
+    Local. Whoever sees the signal (signal_wait_until, signal_fetch) sees this call's data, and no more than
+    that. On return source may be changed.
+    Raises DtypeMismatch, ShapeMismatch (size), NotSymmetric, PeError, InvalidArgument (not contiguous, read-only
+    target), UseAfterFree, NotInitialized. Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
+    """
+
+def _shmem_put_signal_nbi(target: Array, source: Array, pe: int, signal: Array, value: int, sigop: int, size: int | None = None, ctx: Ctx | None = None) -> None:
+    """
+    Like put_signal, but source must not be changed before quiet.
+
+    Local. Arguments and errors as for put_signal. Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal_nbi).
+    """

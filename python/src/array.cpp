@@ -154,6 +154,12 @@ char* element_at(PyArrayObject* array, Py_ssize_t index) noexcept {
     return element;
 }
 
+void fail_not_one(const Spec& spec, const char* which, PyArrayObject* array) {
+    fail(ErrorCode::shape_mismatch,
+         "%s(): %s has %zu elements (shape %S), but this call takes one; pass a slice of length 1.",
+         spec.name, which, size_of(array), shape_of(array).get());
+}
+
 void fail_index(const Spec& spec, const char* which, PyArrayObject* array, Py_ssize_t index) {
     PyErr_Format(PyExc_IndexError, "%s(): index %zd is out of bounds for %s of %zu elements (shape %S).",
                  spec.name, index, which, size_of(array), shape_of(array).get());

@@ -55,6 +55,9 @@ std::string read_signature(Spec& spec, const char* name, std::string_view signat
     return plain + ")";
 }
 
+/// "shmem.put" is atoll.shmem's put, and stands as _shmem_put in the module, which has a put of its own.
+constexpr std::string_view shmem_prefix = "shmem.";
+
 }  // namespace
 
 void register_functions(PyObject* module, std::span<const Function> functions) {
@@ -62,6 +65,7 @@ void register_functions(PyObject* module, std::span<const Function> functions) {
         documents;  // what a PyMethodDef points to must live as long as the process
     static std::deque<PyMethodDef> definitions;
     Ref module_name(PyUnicode_InternFromString("atoll"));
+    Ref shmem_name(PyUnicode_InternFromString("atoll.shmem"));
     PyObject* signatures = PyObject_GetAttrString(module, "__signatures__");
     if (signatures == nullptr) {
         PyErr_Clear();
@@ -72,13 +76,17 @@ void register_functions(PyObject* module, std::span<const Function> functions) {
     for (const Function& f : functions) {
         const std::string_view signature = f.signature;
         const std::string plain = read_signature(*f.spec, f.name, signature.substr(0, signature.find('\n')));
-        documents.push_back(f.name + plain + "\n--\n\n" + f.doc);
-        definitions.push_back({f.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f.call)),
+        const bool of_shmem = std::string_view(f.name).starts_with(shmem_prefix);
+        const char* name = of_shmem ? f.name + shmem_prefix.size() : f.name;
+        documents.push_back(name + plain + "\n--\n\n" + f.doc);
+        definitions.push_back({name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f.call)),
                                METH_FASTCALL | METH_KEYWORDS, documents.back().c_str()});
-        Ref made(PyCFunction_NewEx(&definitions.back(), nullptr, module_name.get()));
+        Ref made(
+            PyCFunction_NewEx(&definitions.back(), nullptr, (of_shmem ? shmem_name : module_name).get()));
         Ref text(PyUnicode_FromString(f.signature));
-        if (PyModule_AddObjectRef(module, f.name, made.get()) < 0 ||
-            PyDict_SetItemString(signatures, f.name, text.get()) < 0)
+        const std::string key = (of_shmem ? "_shmem_" : "") + std::string(name);
+        if (PyModule_AddObjectRef(module, key.c_str(), made.get()) < 0 ||
+            PyDict_SetItemString(signatures, key.c_str(), text.get()) < 0)
             throw Raised{};
     }
 }

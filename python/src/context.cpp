@@ -17,7 +17,8 @@ const Context& of(const PyContext& context, const char* function) {
 void construct(PyContext* self, nb::object team, bool private_to_thread, bool serialized, bool nostore) {
     static const Spec spec{"Context"};
     const Team& of_team = team_of(spec, team.ptr());
-    new (self) PyContext{of_team.create_context({private_to_thread, serialized, nostore}), g.epoch, false};
+    new (self) PyContext{of_team.create_context({private_to_thread, serialized, nostore}), g.epoch, false,
+                         team.is_none() ? nb::borrow(g.world_object) : team};
 }
 
 void destroy(PyContext& context) {
@@ -54,6 +55,13 @@ Raises OutOfMemory, UseAfterFree. Source: OpenSHMEM 1.6, section 9.4 (shmem_ctx_
     context.def(
         "n_pes", [](const PyContext& c) { return of(c, "Context.n_pes").n_pes(); },
         "Return the number of PEs of the context's team. Local.");
+    context.def(
+        "team",
+        [](const PyContext& c) {
+            of(c, "Context.team");
+            return c.team;
+        },
+        nb::sig("def team(self) -> Team"), "Return the team that the context was made from. Local.");
     context.def(
         "fence", [](const PyContext& c) { of(c, "Context.fence").fence(); }, "atoll.fence for this context.");
     context.def(

@@ -34,15 +34,15 @@ template <int N> struct Choice {
                     return name.value;
         return slow(spec, value);
     }
-    [[gnu::cold]] int slow(const Spec& spec, PyObject* value) const {
+    int slow(const Spec& spec, PyObject* value) const {
+        // Texts such as ">=" come as another object each time: Python interns only what looks like a name.
+        if (value != nullptr && PyUnicode_Check(value))
+            for (const Name& name : names)
+                for (PyObject* object : name.objects)
+                    if (object && PyUnicode_Check(object) && PyUnicode_Compare(object, value) == 0)
+                        return name.value;
         std::string all;
-        for (const Name& name : names) {
-            for (PyObject* object : name.objects)
-                if (object && value && PyUnicode_Check(object) && PyUnicode_Check(value) &&
-                    PyUnicode_Compare(object, value) == 0)
-                    return name.value;
-            all += std::string(all.empty() ? "'" : ", '") + name.texts[0] + "'";
-        }
+        for (const Name& name : names) all += std::string(all.empty() ? "'" : ", '") + name.texts[0] + "'";
         fail(ErrorCode::invalid_argument, "%s(): %s is %R; pass one of %s, or the constant of that name.",
              spec.name, what, value ? value : Py_None, all.c_str());
     }

@@ -8,6 +8,7 @@ namespace atl::python {
 void register_job(PyObject* module);
 void register_arrays(PyObject* module);
 void register_rma(PyObject* module);
+void register_shmem(PyObject* module);
 void register_strided(PyObject* module);
 void register_irregular(PyObject* module);
 void register_atomics(PyObject* module);

@@ -190,7 +190,8 @@ InvalidArgument (read-only dst). Source: OpenSHMEM 1.6, section 9.5 (shmem_get).
 
 Local. Arguments and errors as for get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).)"},
     {"p", entry<6, p_spec, p_body>, &p_spec,
-     "(dst: Array, value: Value, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = "
+     "(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | "
+     "None = "
      "None) -> None",
      R"(Store one element, dst.flat[index] = value, on PE pe.
 
@@ -201,7 +202,8 @@ value:  a Python number that fits, or a NumPy scalar of dst's dtype.
 Local; ordered and completed like put. Raises as put does, and IndexError.
 Source: OpenSHMEM 1.6, section 9.5 (shmem_p).)"},
     {"g", entry<5, g_spec, g_body>, &g_spec,
-     "(src: Array, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any",
+     "(src: Array, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) "
+     "-> Any",
      R"(Return one element, src.flat[index], of PE pe.
 
 A Python int, float, complex or bool where nothing is lost by that, else a NumPy scalar

@@ -94,11 +94,13 @@ PyObject* wait_body(const Arguments<5>& a) {
     return PyLong_FromUnsignedLongLong(ctx.signal_wait_until(word, cmp, value, timeout_of(wait_spec, a[3])));
 }
 
-#define ATOLL_PUT_SIGNAL                                                                                     \
-    "(dst: Array, src: ArrayLike, sig: Array, value: int, op: SignalName, pe: int, index: int = 0, *, ctx: " \
+#define ATOLL_PUT_SIGNAL                                                                                    \
+    "(dst: Array, src: ArrayLike, sig: Array, value: int, op: SignalName, pe: int, index: int | None = 0, " \
+    "*, ctx: "                                                                                              \
     "Context | None = None, team: Team | None = None) -> None"
 #define ATOLL_UPDATE                                                                                        \
-    "(sig: Array, value: int, pe: int, index: int = 0, *, ctx: Context | None = None, team: Team | None = " \
+    "(sig: Array, value: int, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | " \
+    "None = "                                                                                               \
     "None) -> None"
 
 const Function functions[] = {
@@ -129,13 +131,14 @@ Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: O
 
 sig: symmetric words of uint64; sums wrap. Local; not ordered after puts: fence() first, or use put_signal.
 Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.)"},
-    {"signal_fetch", entry<2, fetch_spec, fetch_body>, &fetch_spec, "(sig: Array, index: int = 0) -> int",
+    {"signal_fetch", entry<2, fetch_spec, fetch_body>, &fetch_spec,
+     "(sig: Array, index: int | None = 0) -> int",
      R"(Return this PE's own signal word number `index` of sig.
 
 Acquires: what the PE that signalled had put by put_signal is visible. Local.
 Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_fetch).)"},
     {"signal_wait_until", entry<5, wait_spec, wait_body>, &wait_spec,
-     "(sig: Array, cmp: CompareName, value: int, timeout: float | None = None, index: int = 0) -> int",
+     "(sig: Array, cmp: CompareName, value: int, timeout: float | None = None, index: int | None = 0) -> int",
      R"(Wait until this PE's own signal word compares, and return the value that did.
 
 sig:     symmetric words of uint64; number `index` of them is waited for.

@@ -20,6 +20,7 @@ struct PyContext {
     Context context;
     std::uint64_t epoch = 0;
     bool destroyed = false;
+    nb::object team;  ///< the atoll.Team that it was made from
 };
 
 struct State {
@@ -32,6 +33,7 @@ struct State {
     PyTypeObject* ndarray = nullptr;
     PyTypeObject* team_class = nullptr;
     PyTypeObject* context_class = nullptr;
+    PyObject* world_object = nullptr;  ///< atoll.WORLD
 };
 extern State g;
 

@@ -112,6 +112,7 @@ statement a team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.)")
     g.team_class = reinterpret_cast<PyTypeObject*>(team.ptr());
 
     module.attr("WORLD") = nb::cast(new PyTeam{PyTeam::Which::world, {}, 0}, nb::rv_policy::take_ownership);
+    g.world_object = nb::object(module.attr("WORLD")).release().ptr();
     module.attr("SHARED") = nb::cast(new PyTeam{PyTeam::Which::shared, {}, 0}, nb::rv_policy::take_ownership);
 }
 

@@ -216,13 +216,14 @@ void register_waits(PyObject* module) {
     constexpr Form test_form{Kind::one, false, false};
     made.functions.push_back(
         {"wait_until", entry<5, spec_of<wait_form>, one_body<wait_form>>, &spec_of<wait_form>,
-         "(ivar: Array, cmp: CompareName, value: Value, timeout: float | None = None, index: int = 0) -> int",
+         "(ivar: Array, cmp: CompareName, value: Value, timeout: float | None = None, index: int | None = 0) "
+         "-> int",
          made.keep(std::string("Wait until this PE's own symmetric word number `index` of ivar compares; "
                                "return the value that did.") +
                    arguments_doc + timeout_doc + wait_tail)});
     made.functions.push_back(
         {"test", entry<5, spec_of<test_form>, one_body<test_form>>, &spec_of<test_form>,
-         "(ivar: Array, cmp: CompareName, value: Value, index: int = 0) -> bool",
+         "(ivar: Array, cmp: CompareName, value: Value, index: int | None = 0) -> bool",
          made.keep(std::string("True if this PE's own symmetric word number `index` of ivar compares.") +
                    arguments_doc + test_tail)});
     add_kind<Kind::all>(made, {"wait_until_all", "wait_until_all_vector", "test_all", "test_all_vector"},

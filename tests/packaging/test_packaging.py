@@ -104,7 +104,8 @@ def test_the_launcher_of_the_wheel_is_an_executable(empty_environment: Path) -> 
 def test_the_wheel_runs_a_job(empty_environment: Path, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
-        "import atoll\natoll.init()\nprint(f'PE {atoll.my_pe()} of {atoll.n_pes()}')\natoll.finalize()\n"
+        "import atoll\natoll.init()\nfrom atoll import shmem\n"
+        "print(f'PE {shmem.my_pe()} of {atoll.n_pes()}')\natoll.finalize()\n"
     )
     said = run(empty_environment / "bin" / "atoll", "run", "-n", "3", program, cwd=tmp_path)
     assert sorted(said.splitlines()) == ["PE 0 of 3", "PE 1 of 3", "PE 2 of 3"]

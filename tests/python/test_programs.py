@@ -8,7 +8,10 @@ from jobs import Job
 COUNTS = [1, 2, 3, 4, 7]
 
 
-PROGRAMS = ["operations", "words", "collectives", "model", "bad_input"]
+PROGRAMS = [
+    *("operations", "words", "collectives", "model", "bad_input"),
+    *("shmem_memory", "shmem_words", "shmem_teams", "shmem_bad_input"),
+]
 
 
 @pytest.mark.parametrize("n", COUNTS)

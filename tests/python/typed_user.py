@@ -7,6 +7,7 @@ from typing import Any
 import atoll
 import numpy as np
 import numpy.typing as npt
+from atoll import shmem
 
 atoll.init()
 me: int = atoll.my_pe()
@@ -38,4 +39,17 @@ except atoll.UseAfterFree as error:
     print(error)
 except (atoll.PeError, IndexError):
     raise
+atoll.rc(finalize=False)
+y: npt.NDArray[Any] = shmem.array([1, 2], np.int64)
+with (
+    shmem.TEAM_WORLD.split_strided(0, 2, num_contexts=1) as halves,
+    shmem.Ctx.create(shmem.CTX_PRIVATE, halves) as own,
+):
+    shmem.put(y, y, 0, 1, own)
+    shmem.reduce(y, y, shmem.OP_MAX, team=halves)
+which: list[int] = shmem.test_some(y, shmem.CMP_GE, 1, [0, 1])
+flag = shmem.new_signal()
+shmem.put_signal(y, y, 0, flag, 1, shmem.SIGNAL_ADD)
+there: npt.NDArray[Any] | None = shmem.ptr(y, 0)
+number: int | float | complex | np.number[Any] = shmem.atomic_fetch_op(y[:1], 1, shmem.AMO_ADD, pe=0)
 atoll.finalize()

@@ -65,3 +65,23 @@ def test_a_generic_on_an_unknown_type_is_refused(tree: Path, tmp_path: Path, sta
         "#include <shmem.h>\nstruct s { int i; } a, b;\nvoid f(void) { shmem_put(&a, &b, 1, 0); }\n"
     )
     assert start("gcc", "-std=c11", "-fsyntax-only", f"-I{tree}/include", source).returncode != 0
+
+
+def test_what_shmem4py_builds_on(tree: Path, tmp_path: Path, start: Run) -> None:
+    """Its build sees a library as plain 1.5 by two macros, which oshcc passes, and takes these for granted."""
+    source = tmp_path / "facts.c"
+    source.write_text(
+        "#include <shmem.h>\n"
+        "#if !defined(SHMEM_DEF_H) || !defined(SHMEM_FUNCTION_ATTRIBUTES)\n#error macros\n#endif\n"
+        "_Static_assert(sizeof(SHMEM_VENDOR_STRING) > 1, SHMEM_VENDOR_STRING);\n"
+        "_Static_assert(sizeof(shmem_team_config_t) == sizeof(int), \"one int\");\n"
+        "static shmem_team_config_t config = {.num_contexts = 1};\n"
+        "static const void* handles[] = {(shmem_ctx_t)0, (shmem_team_t)0};\n"
+        "static long sync[SHMEM_BARRIER_SYNC_SIZE + SHMEM_BCAST_SYNC_SIZE + SHMEM_COLLECT_SYNC_SIZE +\n"
+        "    SHMEM_REDUCE_SYNC_SIZE + SHMEM_ALLTOALL_SYNC_SIZE + SHMEM_ALLTOALLS_SYNC_SIZE + SHMEM_SYNC_SIZE +\n"
+        "    SHMEM_REDUCE_MIN_WRKDATA_SIZE] = {SHMEM_SYNC_VALUE};\n"
+        "int main(void) { return handles[config.num_contexts] != 0 || sync[0] != SHMEM_SYNC_VALUE; }\n"
+    )  # fmt: skip
+    done = start(tree / "bin" / "oshcc", "-std=c11", "-Wall", "-Werror", source, "-o", tmp_path / "facts")
+    assert done.returncode == 0, done.stderr
+    assert start(tmp_path / "facts").returncode == 0

@@ -1,0 +1,164 @@
+"""shmem4py 1.0's names on Atoll: `from atoll import shmem` where a program has `from shmem4py import shmem`.
+
+Signatures and meaning are shmem4py's: arrays of symmetric memory by zeros() and its kin, Ctx, Team, Lock, signals, enums.
+The import joins the job and the interpreter's end leaves it, as `atoll.rc` says; it is the job of `import atoll`, whose
+functions take the same arrays. docs/porting.md says what differs.
+"""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from ._atomics import AMO as AMO
+from ._atomics import AMO_ADD as AMO_ADD
+from ._atomics import AMO_AND as AMO_AND
+from ._atomics import AMO_INC as AMO_INC
+from ._atomics import AMO_OR as AMO_OR
+from ._atomics import AMO_SET as AMO_SET
+from ._atomics import AMO_XOR as AMO_XOR
+from ._atomics import atomic_add as atomic_add
+from ._atomics import atomic_and as atomic_and
+from ._atomics import atomic_compare_swap as atomic_compare_swap
+from ._atomics import atomic_compare_swap_nbi as atomic_compare_swap_nbi
+from ._atomics import atomic_fetch as atomic_fetch
+from ._atomics import atomic_fetch_add as atomic_fetch_add
+from ._atomics import atomic_fetch_add_nbi as atomic_fetch_add_nbi
+from ._atomics import atomic_fetch_and as atomic_fetch_and
+from ._atomics import atomic_fetch_and_nbi as atomic_fetch_and_nbi
+from ._atomics import atomic_fetch_inc as atomic_fetch_inc
+from ._atomics import atomic_fetch_inc_nbi as atomic_fetch_inc_nbi
+from ._atomics import atomic_fetch_nbi as atomic_fetch_nbi
+from ._atomics import atomic_fetch_op as atomic_fetch_op
+from ._atomics import atomic_fetch_op_nbi as atomic_fetch_op_nbi
+from ._atomics import atomic_fetch_or as atomic_fetch_or
+from ._atomics import atomic_fetch_or_nbi as atomic_fetch_or_nbi
+from ._atomics import atomic_fetch_xor as atomic_fetch_xor
+from ._atomics import atomic_fetch_xor_nbi as atomic_fetch_xor_nbi
+from ._atomics import atomic_inc as atomic_inc
+from ._atomics import atomic_op as atomic_op
+from ._atomics import atomic_or as atomic_or
+from ._atomics import atomic_set as atomic_set
+from ._atomics import atomic_swap as atomic_swap
+from ._atomics import atomic_swap_nbi as atomic_swap_nbi
+from ._atomics import atomic_xor as atomic_xor
+from ._collectives import OP as OP
+from ._collectives import OP_AND as OP_AND
+from ._collectives import OP_MAX as OP_MAX
+from ._collectives import OP_MIN as OP_MIN
+from ._collectives import OP_OR as OP_OR
+from ._collectives import OP_PROD as OP_PROD
+from ._collectives import OP_SUM as OP_SUM
+from ._collectives import OP_XOR as OP_XOR
+from ._collectives import alltoall as alltoall
+from ._collectives import alltoalls as alltoalls
+from ._collectives import and_reduce as and_reduce
+from ._collectives import barrier_all as barrier_all
+from ._collectives import broadcast as broadcast
+from ._collectives import collect as collect
+from ._collectives import fcollect as fcollect
+from ._collectives import max_reduce as max_reduce
+from ._collectives import min_reduce as min_reduce
+from ._collectives import or_reduce as or_reduce
+from ._collectives import prod_reduce as prod_reduce
+from ._collectives import reduce as reduce
+from ._collectives import sum_reduce as sum_reduce
+from ._collectives import sync as sync
+from ._collectives import sync_all as sync_all
+from ._collectives import xor_reduce as xor_reduce
+from ._handles import CTX as CTX
+from ._handles import CTX_DEFAULT as CTX_DEFAULT
+from ._handles import CTX_INVALID as CTX_INVALID
+from ._handles import CTX_NOSTORE as CTX_NOSTORE
+from ._handles import CTX_PRIVATE as CTX_PRIVATE
+from ._handles import CTX_SERIALIZED as CTX_SERIALIZED
+from ._handles import TEAM_INVALID as TEAM_INVALID
+from ._handles import TEAM_SHARED as TEAM_SHARED
+from ._handles import TEAM_WORLD as TEAM_WORLD
+from ._handles import Ctx as Ctx
+from ._handles import Team as Team
+from ._handles import fence as fence
+from ._handles import quiet as quiet
+from ._memory import MALLOC as MALLOC
+from ._memory import MALLOC_ATOMICS_REMOTE as MALLOC_ATOMICS_REMOTE
+from ._memory import MALLOC_SIGNAL_REMOTE as MALLOC_SIGNAL_REMOTE
+from ._memory import addr_accessible as addr_accessible
+from ._memory import alloc as alloc
+from ._memory import array as array
+from ._memory import del_array as del_array
+from ._memory import empty as empty
+from ._memory import free as free
+from ._memory import fromalloc as fromalloc
+from ._memory import full as full
+from ._memory import new_array as new_array
+from ._memory import ones as ones
+from ._memory import ptr as ptr
+from ._memory import zeros as zeros
+from ._moves import get as get
+from ._moves import get_nbi as get_nbi
+from ._moves import iget as iget
+from ._moves import iput as iput
+from ._moves import put as put
+from ._moves import put_nbi as put_nbi
+from ._moves import put_signal as put_signal
+from ._moves import put_signal_nbi as put_signal_nbi
+from ._setup import MAJOR_VERSION as MAJOR_VERSION
+from ._setup import MINOR_VERSION as MINOR_VERSION
+from ._setup import THREAD as THREAD
+from ._setup import THREAD_FUNNELED as THREAD_FUNNELED
+from ._setup import THREAD_MULTIPLE as THREAD_MULTIPLE
+from ._setup import THREAD_SERIALIZED as THREAD_SERIALIZED
+from ._setup import THREAD_SINGLE as THREAD_SINGLE
+from ._setup import VENDOR_STRING as VENDOR_STRING
+from ._setup import finalize as finalize
+from ._setup import global_exit as global_exit
+from ._setup import info_get_name as info_get_name
+from ._setup import info_get_version as info_get_version
+from ._setup import init as init
+from ._setup import init_thread as init_thread
+from ._setup import my_pe as my_pe
+from ._setup import n_pes as n_pes
+from ._setup import pcontrol as pcontrol
+from ._setup import pe_accessible as pe_accessible
+from ._setup import query_thread as query_thread
+from ._setup import start as _start
+from ._sync import SIGNAL as SIGNAL
+from ._sync import SIGNAL_ADD as SIGNAL_ADD
+from ._sync import SIGNAL_SET as SIGNAL_SET
+from ._sync import Lock as Lock
+from ._sync import clear_lock as clear_lock
+from ._sync import del_lock as del_lock
+from ._sync import del_signal as del_signal
+from ._sync import new_lock as new_lock
+from ._sync import new_signal as new_signal
+from ._sync import set_lock as set_lock
+from ._sync import signal_fetch as signal_fetch
+from ._sync import test_lock as test_lock
+from ._waits import CMP as CMP
+from ._waits import CMP_EQ as CMP_EQ
+from ._waits import CMP_GE as CMP_GE
+from ._waits import CMP_GT as CMP_GT
+from ._waits import CMP_LE as CMP_LE
+from ._waits import CMP_LT as CMP_LT
+from ._waits import CMP_NE as CMP_NE
+from ._waits import signal_wait_until as signal_wait_until
+from ._waits import test as test
+from ._waits import test_all as test_all
+from ._waits import test_all_vector as test_all_vector
+from ._waits import test_any as test_any
+from ._waits import test_any_vector as test_any_vector
+from ._waits import test_some as test_some
+from ._waits import test_some_vector as test_some_vector
+from ._waits import wait_until as wait_until
+from ._waits import wait_until_all as wait_until_all
+from ._waits import wait_until_all_vector as wait_until_all_vector
+from ._waits import wait_until_any as wait_until_any
+from ._waits import wait_until_any_vector as wait_until_any_vector
+from ._waits import wait_until_some as wait_until_some
+from ._waits import wait_until_some_vector as wait_until_some_vector
+
+if _TYPE_CHECKING:
+    from ._types import CtxHandle as CtxHandle
+    from ._types import LockHandle as LockHandle
+    from ._types import Number as Number
+    from ._types import SigAddr as SigAddr
+    from ._types import TeamHandle as TeamHandle
+
+_start()
