@@ -40,7 +40,7 @@ find_package(nanobind 3 CONFIG REQUIRED PATHS "${_nanobind_dir}" NO_DEFAULT_PATH
 # before 3.12, has no Development.SABIModule, while the wheel's tag would promise every later Python.)
 nanobind_add_module(_atoll NB_STATIC NOMINSIZE NOSTRIP NB_SUPPRESS_WARNINGS ${ATOLL_PYTHON_SOURCES})
 target_include_directories(_atoll SYSTEM PRIVATE "${_numpy_include}")
-target_include_directories(_atoll PRIVATE "${PROJECT_SOURCE_DIR}/src")   # common/wait_hooks.hpp
+target_include_directories(_atoll PRIVATE "${PROJECT_SOURCE_DIR}/src")   # core/wait_hooks.hpp
 target_compile_definitions(_atoll PRIVATE NPY_NO_DEPRECATED_API=NPY_2_0_API_VERSION
                                           NPY_TARGET_VERSION=NPY_2_0_API_VERSION)
 target_link_libraries(_atoll PRIVATE atoll atoll_flags)

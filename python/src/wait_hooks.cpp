@@ -1,5 +1,5 @@
 // A wait that turns slow lets other Python threads run and answers Ctrl-C.
-#include "common/wait_hooks.hpp"
+#include "core/wait_hooks.hpp"
 
 #include "registry.hpp"
 
@@ -29,6 +29,6 @@ bool interrupted(void* state) {
 
 }  // namespace
 
-void register_wait_hooks() { common::set_wait_hooks({enter, leave, interrupted}); }
+void register_wait_hooks() { core::set_wait_hooks({enter, leave, interrupted}); }
 
 }  // namespace atl::python
