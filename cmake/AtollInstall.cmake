@@ -7,7 +7,7 @@ include(CMakePackageConfigHelpers)
 
 # What a wheel is made of, and all that `make` without a target needs.
 add_custom_target(atoll_package)
-foreach(_target atoll atoll_shmem atoll_cli atoll_bench_core _atoll)
+foreach(_target atoll atoll_cuda atoll_shmem atoll_cli atoll_bench_core _atoll)
     if(TARGET ${_target})
         add_dependencies(atoll_package ${_target})
     endif()
@@ -25,6 +25,9 @@ function(_atoll_install component root)
     endif()
     install(TARGETS atoll atoll_shmem EXPORT atoll_${component} LIBRARY DESTINATION "${root}lib" ${_where}
             INCLUDES DESTINATION "${root}include")
+    if(TARGET atoll_cuda)
+        install(TARGETS atoll_cuda LIBRARY DESTINATION "${root}lib" ${_where})
+    endif()
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" "${ATOLL_GENERATED_INCLUDE}/"
                       "${ATOLL_SHMEM_INCLUDE}/" DESTINATION "${root}include"
             ${_where} FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh")

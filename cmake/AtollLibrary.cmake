@@ -24,7 +24,8 @@ add_library(atoll_core STATIC ${ATOLL_CORE_SOURCES})
 target_compile_features(atoll_core PUBLIC cxx_std_20)
 target_include_directories(atoll_core PUBLIC "${PROJECT_SOURCE_DIR}/include" "${ATOLL_GENERATED_INCLUDE}"
                                              "${PROJECT_SOURCE_DIR}/src")
-target_link_libraries(atoll_core PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:atoll_flags>)
+target_link_libraries(atoll_core PUBLIC Threads::Threads ${CMAKE_DL_LIBS}
+                                         PRIVATE $<BUILD_INTERFACE:atoll_flags>)
 
 # The file is libatoll.so and its soname says the same: before 1.0 there is no ABI to version, and a wheel cannot
 # hold the symbolic links that a versioned name needs.
@@ -33,7 +34,7 @@ add_library(atoll::atoll ALIAS atoll)
 target_compile_features(atoll INTERFACE cxx_std_20)
 target_include_directories(atoll INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                            $<BUILD_INTERFACE:${ATOLL_GENERATED_INCLUDE}>)
-target_link_libraries(atoll PRIVATE Threads::Threads)
+target_link_libraries(atoll PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 target_link_options(atoll PRIVATE -Wl,--no-undefined)
 
 # The launcher holds the static core, so that it is one file that runs wherever it is copied.

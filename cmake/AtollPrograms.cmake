@@ -35,6 +35,17 @@ endif()
 if(ATOLL_BENCH)
     file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
     atoll_add_programs(bench ${_sources})
+    if(TARGET atoll_cuda AND TARGET CUDA::cudart_static)
+        # bench/gpu/NAME.cpp becomes gpu_NAME. Compared with CUDA itself, which they call by its runtime.
+        file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/gpu/*.cpp")
+        foreach(_source IN LISTS _sources)
+            get_filename_component(_stem "${_source}" NAME_WE)
+            add_executable(bench_gpu_${_stem} "${_source}")
+            set_target_properties(bench_gpu_${_stem} PROPERTIES OUTPUT_NAME gpu_${_stem}
+                                  RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
+            target_link_libraries(bench_gpu_${_stem} PRIVATE atoll::atoll atoll_flags CUDA::cudart_static)
+        endforeach()
+    endif()
 endif()
 
 # The peers' own C source, with our shmem.h and library: what compare.py sets against the same source built by theirs.

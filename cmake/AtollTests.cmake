@@ -2,6 +2,7 @@
 # tests/support/*.cpp         what these share; headers are included as "support/..."
 # tests/multi/*.cpp           programs that run under our launcher at 1, 2, 3, 4 and 7 PEs and exit 0 when right
 # tests/shmem/*.c, *.cpp      OpenSHMEM programs at 1, 2, 4 and 7 PEs; generated/*.c are printed by generate.py beside them
+# tests/gpu/*.cpp             the same at 1, 2 and 4 PEs, where the GPU part is built
 # tests/soak/*.cpp            the same, but only with `ctest -C soak` (make soak)
 if(NOT ATOLL_TESTS OR NOT TARGET atoll_core)
     return()
@@ -49,7 +50,7 @@ endforeach()
 list(REMOVE_DUPLICATES _folders)
 foreach(_folder IN LISTS _folders)
     get_filename_component(_name "${_folder}" NAME)
-    if(_name MATCHES "^(multi|soak|shmem)$")
+    if(_name MATCHES "^(multi|soak|shmem|gpu)$")
         continue()
     endif()
     file(GLOB _sources CONFIGURE_DEPENDS "${_folder}/*_test.cpp")
@@ -93,6 +94,19 @@ endfunction()
 if(TARGET atoll_cli)
     _atoll_add_job_tests(multi "1;2;3;4;7" "")
     _atoll_add_job_tests(soak "4" "soak")
+    # Built wherever the toolkit is; without a driver they skip, and say why. CUDA's runtime is the test's own.
+    if(TARGET atoll_cuda AND TARGET CUDA::cudart_static)
+        _atoll_add_job_tests(gpu "1;2;4" "")
+        file(GLOB ATOLL_GPU_TESTS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/gpu/*.cpp")
+        foreach(_source IN LISTS ATOLL_GPU_TESTS)
+            get_filename_component(_stem "${_source}" NAME_WE)
+            target_link_libraries(gpu_${_stem} PRIVATE CUDA::cudart_static)
+            add_dependencies(gpu_${_stem} atoll_cuda)
+            foreach(_n 1 2 4)
+                set_tests_properties(gpu.${_stem}.n${_n} PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED ")
+            endforeach()
+        endforeach()
+    endif()
 endif()
 
 # Programs as users write them: they know shmem.h and link libatoll_shmem.so.

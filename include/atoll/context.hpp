@@ -27,14 +27,14 @@ class ATOLL_API Context : public detail::WaitOps {
     friend bool operator==(const Context& a, const Context& b) noexcept { return a.state_ == b.state_; }
 
     /// The address at which `symmetric` of `pe` can be loaded and stored here, or null (OpenSHMEM's
-    /// shmem_ptr).
+    /// shmem_ptr); of device memory, the address for kernels of this PE's GPU.
     template <class T> T* ptr(T* symmetric, int pe) const {
-        const int slot = route(symmetric, sizeof(T), pe);
-        return static_cast<T*>(pointer(const_cast<std::remove_const_t<T>*>(symmetric), slot));
+        const int slot = route_any(symmetric, sizeof(T), pe);
+        return static_cast<T*>(pointer(const_cast<std::remove_const_t<T>*>(symmetric), slot, pe));
     }
 
   private:
-    void* pointer(void* symmetric, int slot) const noexcept;
+    void* pointer(void* symmetric, int slot, int pe) const noexcept;
 };
 
 }  // namespace atl

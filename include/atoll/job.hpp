@@ -32,10 +32,22 @@ struct JobOptions {
 /// Bytes that identify a job to be: random, printable, at most 128 characters. Local.
 ATOLL_API std::string get_unique_id();
 
+/// Where symmetric memory stands.
+enum class Memory : std::uint8_t {
+    host,
+    /// The GPU of each PE (ATOLL_DEVICE, LOCAL_RANK, else by the PE's number). Put, get, p, g and the strided
+    /// forms take such addresses as the symmetric side, and memory of any kind as the local one; they wait for
+    /// no stream of the program's own, so what a kernel writes must be synchronised before it is put. Other
+    /// operations refuse them (Error: not_symmetric). The host cannot load them. The first allocation opens the
+    /// GPU and takes no more memory than is asked for, in chunks; finalize gives all back.
+    device,
+};
+
 /// What allocation knows of a block.
 struct AllocationHints {
     bool atomics_remote = false;  ///< OpenSHMEM's SHMEM_MALLOC_ATOMICS_REMOTE
     bool signal_remote = false;   ///< SHMEM_MALLOC_SIGNAL_REMOTE
+    Memory memory = Memory::host;
 };
 
 struct Allocation {
@@ -76,11 +88,14 @@ class ATOLL_API Job {
     // -------------------
     /// `bytes` of 0 gives null without a barrier. `align` is a power of two; at least 64 is used. Throws
     /// Error: out_of_memory (on every PE alike; says size, used, largest free block), collective_mismatch,
-    /// invalid_argument.
+    /// invalid_argument; unsupported, for device memory where there is no GPU, no driver, or no access from one
+    /// PE's GPU to another's.
     Allocation allocate(std::size_t bytes, std::size_t align = 0, const AllocationHints& hints = {});
-    void* malloc(std::size_t bytes) { return allocate(bytes).address; }
-    void* calloc(std::size_t count, std::size_t bytes);
-    void* align(std::size_t alignment, std::size_t bytes) { return allocate(bytes, alignment).address; }
+    void* malloc(std::size_t bytes, Memory memory = Memory::host) { return align(0, bytes, memory); }
+    void* calloc(std::size_t count, std::size_t bytes, Memory memory = Memory::host);
+    void* align(std::size_t alignment, std::size_t bytes, Memory memory = Memory::host) {
+        return allocate(bytes, alignment, {.memory = memory}).address;
+    }
     /// Keeps the contents up to the smaller size. realloc(p, 0) frees, realloc(null, n) allocates; on failure
     /// the block stays.
     void* realloc(void* block, std::size_t bytes);
@@ -88,13 +103,21 @@ class ATOLL_API Job {
     /// Local: this PE needs the block no more. It is reclaimed in a later collective allocation, when all PEs
     /// dropped it.
     void drop(std::uint64_t serial) noexcept;
-    /// True if the whole range lies in blocks of the heap that are allocated now.
+    /// True if the whole range lies in blocks of the host or device heap that are allocated now.
     bool is_symmetric(const void* address, std::size_t bytes = 1) const;
 
     struct HeapUse {
         std::size_t limit_bytes, used_bytes, largest_free_bytes, blocks;
     };
     HeapUse heap_use() const;
+    /// This PE's GPU and what the device heap takes of it; number -1 before the first allocation of device
+    /// memory.
+    struct DeviceHeapUse {
+        int number = -1;  ///< among the GPUs that this process sees
+        std::string name;
+        std::size_t taken_bytes = 0, used_bytes = 0, blocks = 0;
+    };
+    DeviceHeapUse device_heap_use() const;
 
     /// Ends all PEs with `status`; the launcher reports the sentence. Does not return.
     [[noreturn]] void global_exit(int status, const std::string& sentence = "");

@@ -24,6 +24,7 @@ struct atoll {
     using ContextOptions = atl::ContextOptions;
     using Allocation = atl::Allocation;
     using AllocationHints = atl::AllocationHints;
+    using Memory = atl::Memory;
     using Lock = atl::Lock;
     using Mailbox = atl::Mailbox;
     using MessageGroup = atl::MessageGroup;

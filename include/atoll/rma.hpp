@@ -69,7 +69,7 @@ class ATOLL_API RmaOps : public ContextBase {
                std::size_t n_blocks, int pe) const {
         if (block == 0 || n_blocks == 0) return check_pe(pe);
         check_strides(dst_stride, src_stride);
-        const int slot = route(dst, extent<T>(dst_stride, block, n_blocks), pe);
+        const int slot = route_any(dst, extent<T>(dst_stride, block, n_blocks), pe);
         if (slot >= 0) [[likely]] {
             copy_blocks(window_.at(dst, slot), src, dst_stride, src_stride, block, n_blocks);
             return;
@@ -84,7 +84,7 @@ class ATOLL_API RmaOps : public ContextBase {
                std::size_t n_blocks, int pe) const {
         if (block == 0 || n_blocks == 0) return check_pe(pe);
         check_strides(dst_stride, src_stride);
-        const int slot = route(src, extent<T>(src_stride, block, n_blocks), pe);
+        const int slot = route_any(src, extent<T>(src_stride, block, n_blocks), pe);
         if (slot >= 0) [[likely]] {
             copy_blocks(dst, window_.at(src, slot), dst_stride, src_stride, block, n_blocks);
             return;
@@ -148,7 +148,7 @@ class ATOLL_API RmaOps : public ContextBase {
     // ------------------------------------------------------------------------------------------------
     void put_bytes(void* dst, const void* src, std::size_t bytes, int pe, bool blocking = true) const {
         if (bytes == 0) return check_pe(pe);
-        const int slot = route(dst, bytes, pe);
+        const int slot = route_any(dst, bytes, pe);
         if (slot >= 0) [[likely]]
             copy(window_.at(dst, slot), src, bytes);
         else
@@ -156,7 +156,7 @@ class ATOLL_API RmaOps : public ContextBase {
     }
     void get_bytes(void* dst, const void* src, std::size_t bytes, int pe, bool blocking = true) const {
         if (bytes == 0) return check_pe(pe);
-        const int slot = route(src, bytes, pe);
+        const int slot = route_any(src, bytes, pe);
         if (slot >= 0) [[likely]]
             copy(dst, window_.at(src, slot), bytes);
         else

@@ -136,7 +136,7 @@ class ATOLL_API WaitOps : public AtomicOps {
     /// A wait must be on this PE's own heap. Throws Error(not_symmetric).
     void check_local(const void* word, std::size_t bytes) const {
         if (window_.check && bytes != 0 && !window_.holds(word, bytes)) [[unlikely]]
-            throw_not_symmetric(window_, word, bytes);
+            throw_not_symmetric(*job_, word, bytes);
     }
 
   private:

@@ -66,6 +66,16 @@ int parse_spin(const Raw& raw) {
     return count;
 }
 
+int parse_device(const Raw& raw) {
+    int number = 0;
+    const char* end = raw.value.data() + raw.value.size();
+    const auto [rest, error] = std::from_chars(raw.value.data(), end, number);
+    if (raw.variable == "LOCAL_RANK" && number == -1) return -1;  // what some scripts set for "not launched"
+    if (error != std::errc{} || rest != end || number < 0)
+        refuse(raw.variable, raw.value, "the number of a GPU among those that this process sees, from 0");
+    return number;
+}
+
 std::string parse_choice(const Raw& raw, std::initializer_list<const char*> choices) {
     std::string expected;
     for (const char* choice : choices) {
@@ -83,7 +93,7 @@ CheckLevel parse_check(const Raw& raw) {
 /// One row of the table below.
 struct Variable {
     const char* name;
-    std::array<const char*, 2> aliases;  ///< OpenSHMEM's names for it; ours wins, then the first of these
+    std::array<const char*, 2> aliases;  ///< others' names for it; ours wins, then the first of these
     const char* fallback;                ///< the default, as text
     const char* meaning;
     void (*apply)(Settings&, const Raw&);
@@ -166,6 +176,14 @@ constexpr Variable variables[] = {
      [](Settings& s, const Raw& raw) {
          const std::uint64_t bytes = parse_size(raw.value, raw.variable);
          s.nontemporal_bytes = bytes == 0 ? never_nontemporal : bytes;
+     }},
+    {"ATOLL_DEVICE",
+     {"LOCAL_RANK"},
+     "the PE's number, modulo how many GPUs there are",
+     "the GPU of this PE's device heap, among those that CUDA_VISIBLE_DEVICES lets it see",
+     [](Settings& s, const Raw& raw) {
+         s.device = parse_device(raw);
+         s.device_exact = raw.variable == "ATOLL_DEVICE";
      }},
     {"ATOLL_NO_LAUNCHER",
      {},

@@ -3,6 +3,7 @@
 
 #include "common/text.hpp"
 #include "core/context_state.hpp"
+#include "core/device_memory.hpp"
 #include "core/job_state.hpp"
 #include "transport/apply_atomic.hpp"
 
@@ -32,7 +33,9 @@ Context::Context(std::shared_ptr<core::ContextState> state) {
     state_ = std::move(state);
 }
 
-void* Context::pointer(void* symmetric, int slot) const noexcept {
+void* Context::pointer(void* symmetric, int slot, int pe) const noexcept {
+    if (const core::DeviceMemory* device = job_->device(); device && device->holds(symmetric))
+        return device->at(symmetric, state_->team().world_pe(pe));
     // A constant of the executable has no other place: what would be loaded is not that PE's.
     if (slot < 0 || (slot != window_.my_slot && !window_.shares(symmetric, 1))) return nullptr;
     return window_.at(static_cast<char*>(symmetric), slot);
@@ -46,20 +49,39 @@ std::uint64_t offset_of(const core::ContextState& ctx, const void* symmetric) {
     return ctx.job().window().offset_of(symmetric);
 }
 
+/// The device heap if it holds the address, else null.
+const core::DeviceMemory* device_of(const core::ContextState& ctx, const void* symmetric) {
+    const core::DeviceMemory* device = ctx.job().device();
+    return device && device->holds(symmetric) ? device : nullptr;
+}
+
 transport::Completion completion(bool blocking) {
     return blocking ? transport::Completion::local : transport::Completion::at_quiet;
 }
 
 }  // namespace
 
+int ContextBase::route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const {
+    if (const core::DeviceMemory* device = job_->device(); device && device->holds(symmetric)) {
+        if (window_.check) device->check(symmetric, bytes);
+        return -1;
+    }
+    if (window_.check) throw_not_symmetric(*job_, symmetric, bytes);
+    return map_.slot(pe);
+}
+
 void put_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
                 bool blocking) {
+    if (const core::DeviceMemory* device = device_of(ctx, dst))
+        return device->put(dst, src, bytes, ctx.team().world_pe(pe));
     ctx.job().transport()->put(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, dst), src, bytes,
                                completion(blocking));
 }
 
 void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
                 bool blocking) {
+    if (const core::DeviceMemory* device = device_of(ctx, src))
+        return device->get(dst, src, bytes, ctx.team().world_pe(pe));
     if (!ctx.job().window().shares(src, bytes)) {  // a constant of the executable
         std::memcpy(dst, src, bytes);
         return;

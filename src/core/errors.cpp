@@ -2,6 +2,8 @@
 #include "atoll/detail/context_base.hpp"
 #include "atoll/rma.hpp"
 #include "common/text.hpp"
+#include "core/device_memory.hpp"
+#include "core/job_state.hpp"
 
 namespace atl::detail {
 
@@ -22,7 +24,25 @@ void throw_pe(int pe, int n_pes) {
                     (n_pes == 1 ? " PE, number 0." : " PEs, 0 to " + std::to_string(n_pes - 1) + "."));
 }
 
-void throw_not_symmetric(const Window& window, const void* address, std::size_t bytes) {
+/// An address of the device heap where the operation does not take it, or of another PE's slot of it.
+static void refuse_device_memory(const core::JobState& job, const void* address, std::size_t bytes) {
+    const core::DeviceMemory* device = job.device();
+    if (!device || !device->in_window(address)) return;
+    const std::string text = bytes_text(bytes) + " at " + address_text(address) + " are ";
+    if (!device->holds(address))
+        throw Error(ErrorCode::not_symmetric,
+                    text +
+                        "another PE's GPU memory seen through the window; pass the address in this PE's own "
+                        "device heap and the number of the PE that is meant.");
+    throw Error(ErrorCode::not_symmetric,
+                text +
+                    "in the device heap, which the host cannot load and store: put, get, p, g and the strided "
+                    "forms take such addresses, this operation needs the host heap.");
+}
+
+void throw_not_symmetric(core::JobState& job, const void* address, std::size_t bytes) {
+    refuse_device_memory(job, address, bytes);
+    const Window& window = job.window();
     const auto distance = static_cast<const char*>(address) - window.mine;
     const auto stride = std::ptrdiff_t{1} << window.stride_log2;
     std::string text = bytes_text(bytes) + " at " + address_text(address) + " ";

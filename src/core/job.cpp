@@ -6,7 +6,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <vector>
 
@@ -60,14 +59,10 @@ Allocation Job::allocate(std::size_t bytes, std::size_t align, const AllocationH
     return state().allocate(bytes, align, hints);
 }
 
-void* Job::calloc(std::size_t count, std::size_t bytes) {
+void* Job::calloc(std::size_t count, std::size_t bytes, Memory memory) {
     std::size_t total = 0;
     if (__builtin_mul_overflow(count, bytes, &total)) total = SIZE_MAX;
-    const Allocation block = allocate(total);
-    if (!block.address) return nullptr;
-    if (!block.zeroed) std::memset(block.address, 0, total);
-    world().sync();
-    return block.address;
+    return state().zeroed(total, memory);
 }
 
 void* Job::realloc(void* block, std::size_t bytes) { return state().reallocate(block, bytes); }
@@ -79,6 +74,10 @@ bool Job::is_symmetric(const void* address, std::size_t bytes) const {
     return state().is_symmetric(address, bytes);
 }
 Job::HeapUse Job::heap_use() const { return state().heap_use(); }
+Job::DeviceHeapUse Job::device_heap_use() const {
+    const core::DeviceMemory* device = state().device();
+    return device ? device->use() : DeviceHeapUse{};
+}
 std::shared_ptr<const void> Job::memory() const { return state().mapping(); }
 
 void Job::global_exit(int status, const std::string& sentence) {

@@ -13,6 +13,8 @@ namespace {
 
 /// Blocks of this size and more give their pages back when freed: the heap costs what is used.
 constexpr std::size_t release_from_bytes = std::size_t{1} << 20;
+/// In a call's record, beside the hints' bits.
+constexpr std::uint64_t device_bit = 4;
 
 CallRecord record(const char* operation, std::uint64_t a, std::uint64_t b, std::uint64_t c,
                   std::uint64_t dropped) {
@@ -44,15 +46,18 @@ template <class Check> std::size_t JobState::checked_alike(const char* operation
 }
 
 Allocation JobState::allocate(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
-    const std::uint64_t hint_bits = (hints.atomics_remote ? 1u : 0u) | (hints.signal_remote ? 2u : 0u);
+    const bool on_device = hints.memory == Memory::device;
+    const std::uint64_t hint_bits =
+        (hints.atomics_remote ? 1u : 0u) | (hints.signal_remote ? 2u : 0u) | (on_device ? device_bit : 0u);
     checked_alike("allocate", [&] {
         if (align != 0 && !std::has_single_bit(align))
             throw Error(ErrorCode::invalid_argument,
                         "The alignment of a symmetric block must be a power of two; " +
                             std::to_string(align) + " was passed.");
-        if (align > mapping_->base_alignment())
+        const std::size_t most = on_device ? heap::device_alignment : mapping_->base_alignment();
+        if (align > most)
             throw Error(ErrorCode::invalid_argument,
-                        "The symmetric heap can align to " + common::bytes_text(mapping_->base_alignment()) +
+                        "The symmetric heap can align to " + common::bytes_text(most) +
                             " at most; " + common::bytes_text(align) + " was asked for.");
         return std::size_t{0};
     });
@@ -61,6 +66,11 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
     world_state().context().quiet();
     world_state().agree(record("allocate", bytes, align, hint_bits, 0));
     reclaim_dropped();
+    if (on_device) {
+        DeviceMemory& device = open_device();
+        const std::uint64_t serial = ++serials_;
+        return {device.allocate(bytes, align, serial), false, serial};
+    }
     std::lock_guard lock(heap_mutex_);
     const auto block = heap_->allocate(bytes, align);
     if (!block) throw_exhausted(bytes, align);
@@ -68,6 +78,25 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
     serial_of_[block->offset] = serial;
     offset_of_[serial] = block->offset;
     return {window_.mine + block->offset, block->untouched, serial};
+}
+
+DeviceMemory& JobState::open_device() {
+    if (!device_) {
+        device_ = std::make_unique<DeviceMemory>(*this);
+        opened_device_.store(device_.get(), std::memory_order_release);
+    }
+    return *device_;
+}
+
+void* JobState::zeroed(std::size_t bytes, Memory memory) {
+    const Allocation block = allocate(bytes, 0, {.memory = memory});
+    if (!block.address) return nullptr;
+    if (memory == Memory::device)
+        device_->fill(block.address, 0, bytes);
+    else if (!block.zeroed)
+        std::memset(block.address, 0, bytes);
+    world_state().sync("calloc");
+    return block.address;
 }
 
 void JobState::throw_exhausted(std::size_t bytes, std::size_t align) const {
@@ -96,6 +125,10 @@ std::size_t JobState::checked_block(const void* block, const char* operation) co
     throw Error(ErrorCode::not_symmetric, what);
 }
 
+std::size_t JobState::block_offset(const void* block, const char* operation) const {
+    return is_on_device(block) ? device()->checked_block(block, operation) : checked_block(block, operation);
+}
+
 void JobState::release_block(std::size_t offset) {
     const auto block = heap_->find(offset);
     heap_->free(offset);
@@ -109,9 +142,11 @@ void JobState::release_block(std::size_t offset) {
 
 void JobState::free(void* block) {
     if (!block) return;
-    const std::size_t offset = checked_alike("free", [&] { return checked_block(block, "free"); });
+    const bool on_device = is_on_device(block);
+    const std::size_t offset = checked_alike("free", [&] { return block_offset(block, "free"); });
     world_state().context().quiet();
-    world_state().agree(record("free", offset, 0, 0, 0));
+    world_state().agree(record("free", offset, 0, on_device ? device_bit : 0, 0));
+    if (on_device) return device_->free(block);
     std::lock_guard lock(heap_mutex_);
     release_block(offset);
 }
@@ -122,10 +157,16 @@ void* JobState::reallocate(void* block, std::size_t bytes) {
         free(block);
         return nullptr;
     }
-    const std::size_t offset = checked_alike("realloc", [&] { return checked_block(block, "realloc"); });
-    const std::size_t old_bytes = heap_->find(offset)->bytes;
+    const bool on_device = is_on_device(block);
+    const std::size_t offset = checked_alike("realloc", [&] { return block_offset(block, "realloc"); });
     world_state().context().quiet();
-    world_state().agree(record("realloc", offset, bytes, 0, 0));
+    world_state().agree(record("realloc", offset, bytes, on_device ? device_bit : 0, 0));
+    if (on_device) {
+        void* moved = device_->reallocate(block, bytes);
+        world_state().sync("realloc");
+        return moved;
+    }
+    const std::size_t old_bytes = heap_->find(offset)->bytes;
     void* moved = block;
     {
         std::lock_guard lock(heap_mutex_);
@@ -151,6 +192,7 @@ void JobState::drop(std::uint64_t serial) noexcept {
 }
 
 bool JobState::is_symmetric(const void* address, std::size_t bytes) const {
+    if (is_on_device(address)) return device()->is_allocated(address, bytes);
     if (!window_.heap_holds(address, bytes)) return window_.holds(address, bytes);
     std::lock_guard lock(heap_mutex_);
     const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - window_.mine);

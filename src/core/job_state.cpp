@@ -63,6 +63,7 @@ JobState::~JobState() {
     if (::getpid() != process_) {
         // In a forked child: the parent is the PE, and the monitor's thread does not exist here.
         static_cast<void>(monitor_.release());
+        static_cast<void>(device_.release());
         static_cast<void>(bootstrap_.release());
         return;
     }
@@ -155,6 +156,8 @@ void JobState::finalize() {
                      " leaves without waiting for the others: an earlier collective ended here by an error.");
     else
         world_state().sync("finalize");
+    opened_device_.store(nullptr, std::memory_order_release);
+    device_.reset();
     announce(!alone);
     over_.store(true, std::memory_order_seq_cst);
 }

@@ -6,6 +6,7 @@
 #include "atoll/job.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "common/settings.hpp"
+#include "core/device_memory.hpp"
 #include "core/team_state.hpp"
 #include "heap/allocator.hpp"
 #include "heap/mapping.hpp"
@@ -76,6 +77,9 @@ class JobState {
     void drop(std::uint64_t serial) noexcept;
     bool is_symmetric(const void* address, std::size_t bytes) const;
     Job::HeapUse heap_use() const;
+    void* zeroed(std::size_t bytes, Memory memory);
+    /// Null until a PE's program first allocates device memory.
+    const DeviceMemory* device() const { return opened_device_.load(std::memory_order_acquire); }
 
     // ---- arena: the library's own shared memory, local calls
     // ------------------------------------------------------------
@@ -103,6 +107,9 @@ class JobState {
     [[noreturn]] void throw_exhausted(std::size_t bytes, std::size_t align) const;
     void reclaim_dropped();
     void release_block(std::size_t offset);
+    DeviceMemory& open_device();
+    bool is_on_device(const void* block) const { return device() && device()->in_window(block); }
+    std::size_t block_offset(const void* block, const char* operation) const;
     template <class Check> std::size_t checked_alike(const char* operation, Check&& check);
     std::size_t checked_block(const void* block, const char* operation) const;
 
@@ -131,6 +138,9 @@ class JobState {
     std::map<std::uint64_t, std::size_t> offset_of_;  // serial → offset
     std::mutex dropped_mutex_;
     std::vector<std::uint64_t> dropped_;
+
+    std::unique_ptr<DeviceMemory> device_;
+    std::atomic<const DeviceMemory*> opened_device_{nullptr};
 
     std::mutex arena_mutex_;
     std::unique_ptr<heap::Allocator> arena_;

@@ -76,7 +76,7 @@ LockQueue::LockQueue(Job& job, std::int64_t* lock, const char* operation)
       window_(job_.window()),
       mine_(reinterpret_cast<LockWords*>(lock)),
       operation_(operation) {
-    if (!window_.shares(lock, sizeof *lock)) detail::throw_not_symmetric(window_, lock, sizeof *lock);
+    if (!window_.shares(lock, sizeof *lock)) detail::throw_not_symmetric(job_, lock, sizeof *lock);
     if (!detail::aligned_to(lock, sizeof *lock)) detail::throw_misaligned(lock, sizeof *lock);
     offset_ = window_.offset_of(lock);
     // Any function of the offset that spreads neighbours and blocks alike: here the upper bits of a product.

@@ -70,7 +70,10 @@ void JobState::reclaim_dropped() {
     {
         std::lock_guard lock(heap_mutex_);
         for (const std::uint64_t serial : common)
-            if (const auto it = offset_of_.find(serial); it != offset_of_.end()) release_block(it->second);
+            if (const auto it = offset_of_.find(serial); it != offset_of_.end())
+                release_block(it->second);
+            else if (device_)
+                device_->reclaim(serial);
     }
     {
         std::lock_guard lock(dropped_mutex_);

@@ -36,7 +36,19 @@ class ATOLL_API ContextBase {
             if (static_cast<unsigned>(pe) >= static_cast<unsigned>(map_.n_pes)) [[unlikely]]
                 throw_pe(pe, map_.n_pes);
             if (!window_.holds(symmetric, bytes)) [[unlikely]]
-                throw_not_symmetric(window_, symmetric, bytes);
+                throw_not_symmetric(*job_, symmetric, bytes);
+        }
+        return map_.slot(pe);
+    }
+    /// The same for operations that reach memory of GPUs too, by the routed forms (-1).
+    int route_any(const void* symmetric, std::size_t bytes, int pe) const {
+        if (window_.check) {
+            if (static_cast<unsigned>(pe) >= static_cast<unsigned>(map_.n_pes)) [[unlikely]]
+                throw_pe(pe, map_.n_pes);
+            if (!window_.holds(symmetric, bytes)) [[unlikely]]
+                return route_elsewhere(symmetric, bytes, pe);
+        } else if (!window_.may_hold(symmetric)) [[unlikely]] {
+            return route_elsewhere(symmetric, bytes, pe);
         }
         return map_.slot(pe);
     }
@@ -48,6 +60,7 @@ class ATOLL_API ContextBase {
 
   protected:
     ContextBase() = default;
+    int route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const;
 
     std::shared_ptr<core::ContextState> state_;
     core::JobState* job_ = nullptr;

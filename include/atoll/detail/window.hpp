@@ -9,6 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace atl::core {
+class JobState;
+}
+
 namespace atl::detail {
 
 /// How the PEs of a team map to slots of the window. Team PE i has slot `first + i * step`, or `table[i]`;
@@ -60,6 +64,12 @@ struct Window {
     bool holds(const void* p, std::size_t bytes) const noexcept {
         return heap_holds(p, bytes) || within(p, bytes, statics.image, statics.image_bytes);
     }
+    /// As far as can be told by its start alone, where nothing is checked.
+    bool may_hold(const void* p) const noexcept {
+        const auto address = reinterpret_cast<std::uintptr_t>(p);
+        return address - reinterpret_cast<std::uintptr_t>(mine) < heap_bytes ||
+               address - statics.image < statics.image_bytes;
+    }
     bool heap_holds(const void* p, std::size_t bytes) const noexcept {
         return within(p, bytes, reinterpret_cast<std::uintptr_t>(mine), heap_bytes);
     }
@@ -84,6 +94,7 @@ struct Window {
 };
 
 [[noreturn]] ATOLL_API void throw_pe(int pe, int n_pes);
-[[noreturn]] ATOLL_API void throw_not_symmetric(const Window& window, const void* address, std::size_t bytes);
+/// `symmetric` is no address that the host can load and store.
+[[noreturn]] ATOLL_API void throw_not_symmetric(core::JobState& job, const void* address, std::size_t bytes);
 
 }  // namespace atl::detail

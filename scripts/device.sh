@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# The GPU part on a machine with GPUs: tests, then measurements. It builds nothing there, so that such a machine needs no
+# GoogleTest or CLI11: build here, and carry scripts/, build/release/bin/atoll, build/release/lib, build/release/gpu and
+# build/release/bench. Results go to $OUT (build/results/gpu): tests.log, put.json.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+out=${OUT:-build/results/gpu}
+built=build/release
+mkdir -p "$out"
+log=$out/tests.log
+: >"$log"
+passed=0 failed=0
+
+# try NAME COMMAND...: one line each; what a failing one said.
+try() {
+    local name=$1 start=$SECONDS status=0 said
+    shift
+    said=$("$@" 2>&1) || status=$?
+    printf '== %s (status %d, %d s)\n%s\n' "$name" "$status" $((SECONDS - start)) "$said" >>"$log"
+    if [ "$status" -eq 0 ] && ! grep -q 'SKIPPED ' <<<"$said"; then
+        passed=$((passed + 1))
+        printf 'ok      %3d s  %s\n' $((SECONDS - start)) "$name"
+    else
+        failed=$((failed + 1))
+        printf 'FAILED  %3d s  %s (status %d)\n' $((SECONDS - start)) "$name" "$status"
+        tail -n 40 <<<"$said" | sed 's/^/    | /'
+    fi
+}
+
+# Each PE sees one GPU, another than its neighbour: how schedulers bind processes.
+own_gpu='pe=$(cut -d: -f2 <<<"$ATOLL_LAUNCHED"); exec env CUDA_VISIBLE_DEVICES=$((pe % GPUS)) "$@"'
+
+# Two PEs as torchrun starts them, without our launcher.
+as_torchrun() {
+    local rank pids=() status=0
+    for rank in 0 1; do
+        RANK=$rank LOCAL_RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29511 timeout 120 "$@" &
+        pids+=($!)
+    done
+    for rank in "${pids[@]}"; do wait "$rank" || status=1; done
+    return "$status"
+}
+
+GPUS=$(nvidia-smi -L | wc -l)
+export GPUS ATOLL_CHECK=all
+nvidia-smi -L | sed 's/ (UUID.*//'
+nvidia-smi topo -p2p r >>"$log" 2>&1
+for program in "$built"/gpu/*; do
+    name=${program##*/}
+    for n in 1 2 4; do
+        try "$name, $n PEs" timeout 150 "$built/bin/atoll" run -n "$n" --timeout 120 "$program"
+    done
+    try "$name, 2 PEs, each sees its own GPU" \
+        timeout 150 "$built/bin/atoll" run -n 2 --timeout 120 bash -c "$own_gpu" - "$program"
+done
+try "device_rma, 2 PEs as torchrun starts them" as_torchrun "$built/gpu/device_rma"
+try "device_rma, 3 PEs on one GPU" env ATOLL_DEVICE=0 timeout 150 "$built/bin/atoll" run -n 3 --timeout 120 \
+    "$built/gpu/device_rma"
+try "device_absent, 2 PEs" timeout 60 "$built/bin/atoll" run -n 2 --timeout 50 "$built/multi/device_absent"
+
+unset ATOLL_CHECK
+if timeout 240 "$built/bin/atoll" run -n 2 --timeout 200 "$built/bench/gpu_put" >"$out/rows" 2>"$out/bench.err"; then
+    python3 - "$out" <<'PYTHON'
+import datetime, json, os, platform, subprocess, sys
+out = sys.argv[1]
+query = "--query-gpu=name,driver_version,clocks.max.sm,memory.total"
+gpus = subprocess.run(["nvidia-smi", query, "--format=csv,noheader"], capture_output=True, text=True).stdout
+lines = [line[line.index("{"):] for line in open(f"{out}/rows") if "{" in line]
+rows = [json.loads(line) for line in lines]
+facts = {
+    "date": datetime.date.today().isoformat(),
+    "machine": {"gpus": gpus.strip().splitlines(), "kernel": platform.release(), "cores": os.cpu_count()},
+    "rows": rows,
+}
+with open(f"{out}/put.json", "w") as file:
+    json.dump(facts, file, indent=1)
+    file.write("\n")
+for row in rows:
+    print(f"{row['side']:6} {row['op']:38} {row['bytes']:>10} B {row['median_us']:>12.2f} us "
+          f"{row.get('gb_per_s', 0):>8.1f} GB/s")
+PYTHON
+else
+    failed=$((failed + 1))
+    echo "FAILED  bench"
+    tail -n 20 "$out/bench.err"
+fi
+rm -f "$out/rows" "$out/bench.err"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,78 @@
+// The device heap of a job: GPU memory of all PEs in one window of addresses, at a constant stride.
+#pragma once
+
+#include "atoll/job.hpp"
+#include "common/fd_courier.hpp"
+#include "heap/allocator.hpp"
+#include "heap/device_heap.hpp"
+
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace atl::core {
+
+class JobState;
+
+class DeviceMemory {
+  public:
+    /// Collective over the world: every PE opens its GPU. Takes no GPU memory yet. Throws on all PEs alike.
+    explicit DeviceMemory(JobState& job);
+    DeviceMemory(const DeviceMemory&) = delete;
+    DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+    // ---- collective, called alike on all PEs
+    // -------------------------------------------------------------------------
+    void* allocate(std::size_t bytes, std::size_t align, std::uint64_t serial);
+    void free(void* block);
+    /// Keeps the contents up to the smaller size.
+    void* reallocate(void* block, std::size_t bytes);
+    /// True if `serial` is one of this heap's blocks, which is then free.
+    bool reclaim(std::uint64_t serial);
+
+    // ---- local
+    // -------------------------------------------------------------------------------------------------------
+    /// Where an address stands in this PE's slot; SIZE_MAX if it does not.
+    std::size_t offset_of(const void* address) const noexcept;
+    bool holds(const void* address) const noexcept { return offset_of(address) != SIZE_MAX; }
+    bool in_window(const void* address) const noexcept;
+    bool is_allocated(const void* address, std::size_t bytes) const;
+    /// Throws Error: not_symmetric, use_after_free, unless the range lies in one block.
+    void check(const void* address, std::size_t bytes) const;
+    /// The offset of a block that starts at `block`. Throws like `check`.
+    std::size_t checked_block(const void* block, const char* operation) const;
+    /// The same place in a PE's slot: an address for kernels.
+    void* at(const void* local, int pe) const noexcept;
+    /// `local` is memory of any kind. Complete, and visible to everybody, on return.
+    void put(void* dst, const void* local, std::size_t bytes, int pe) const;
+    void get(void* local, const void* src, std::size_t bytes, int pe) const;
+    void fill(void* dst, unsigned char value, std::size_t bytes) const;
+    Job::DeviceHeapUse use() const;
+
+  private:
+    void grow_to(std::size_t end);
+    bool extend(std::size_t bytes, bool last_try);
+    void send_chunk(const common::Fd& chunk);
+    void map_chunks();
+    void settle(const std::string& what, const std::exception_ptr& mine) const;
+    int first_failed(const std::exception_ptr& mine, ErrorCode& code) const;
+    void forget(std::size_t offset);
+
+    JobState& job_;
+    std::unique_ptr<heap::DeviceHeap> heap_;
+    common::FdCourier courier_;
+    std::vector<common::FdCourier::Address> couriers_;  // by PE
+    std::vector<common::FdCourier::Parcel> arrived_;
+    std::uint64_t chunks_ = 0;     ///< tried so far: what a descriptor belongs to
+    std::size_t taken_bytes_ = 0;  ///< how far slots are filled with physical memory
+
+    mutable std::mutex mutex_;  // of what follows
+    heap::Allocator blocks_{heap::device_stride};
+    std::map<std::size_t, std::uint64_t> serial_of_;  // offset → serial
+    std::map<std::uint64_t, std::size_t> offset_of_serial_;
+};
+
+}  // namespace atl::core

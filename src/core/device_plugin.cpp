@@ -1,0 +1,66 @@
+#include "core/device_plugin.hpp"
+
+#include "atoll/error.hpp"
+
+#include <dlfcn.h>
+
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+namespace atl::core {
+
+namespace {
+
+constexpr const char* file_name = "libatoll_cuda.so";
+
+/// Beside the object that holds this code, which is libatoll.so or, in our own programs, the executable; else as
+/// the loader finds libraries.
+std::vector<std::string> places() {
+    std::vector<std::string> found;
+    Dl_info self{};
+    if (::dladdr(reinterpret_cast<const void*>(&device_plugin), &self) != 0 && self.dli_fname) {
+        const auto folder = std::filesystem::absolute(self.dli_fname).parent_path();
+        found.push_back((folder / file_name).string());
+        found.push_back((folder.parent_path() / "lib" / file_name).string());
+    }
+    found.emplace_back(file_name);
+    return found;
+}
+
+void* open_library() {
+    std::string tried;
+    for (const std::string& place : places()) {
+        if (place.find('/') != std::string::npos && !std::filesystem::exists(place)) {
+            tried += (tried.empty() ? "" : ", ") + place;
+            continue;
+        }
+        if (void* library = ::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+        tried += (tried.empty() ? "" : ", ") + std::string(::dlerror());
+    }
+    throw Error(ErrorCode::unsupported,
+                std::string("Memory on a GPU needs ") + file_name +
+                    ", which this build of Atoll does not have (it is built where the CUDA toolkit is); looked "
+                    "for: " +
+                    tried + ".");
+}
+
+const heap::DevicePlugin& load() {
+    void* library = open_library();
+    const auto* plugin = static_cast<const heap::DevicePlugin*>(::dlsym(library, heap::device_plugin_symbol));
+    if (!plugin || std::strcmp(plugin->release, ATOLL_VERSION) != 0)
+        throw Error(ErrorCode::unsupported, std::string(file_name) + " is of Atoll " +
+                                                (plugin ? plugin->release : "of another kind") +
+                                                ", the library that loads it of " ATOLL_VERSION
+                                                "; install both from one build.");
+    return *plugin;
+}
+
+}  // namespace
+
+const heap::DevicePlugin& device_plugin() {
+    static const heap::DevicePlugin& plugin = load();  // tried again by the next call if it throws
+    return plugin;
+}
+
+}  // namespace atl::core

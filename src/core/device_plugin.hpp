@@ -1,0 +1,12 @@
+// libatoll_cuda.so, found when a GPU is first used.
+#pragma once
+
+#include "heap/device_heap.hpp"
+
+namespace atl::core {
+
+/// Loaded once a process and never unloaded. Throws Error(unsupported): where it was looked for, or that it is of
+/// another release.
+const heap::DevicePlugin& device_plugin();
+
+}  // namespace atl::core

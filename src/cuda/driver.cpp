@@ -1,0 +1,104 @@
+#include "cuda/driver.hpp"
+
+#include "atoll/error.hpp"
+
+#include <dlfcn.h>
+
+namespace atl::cuda {
+
+namespace {
+
+[[noreturn]] void unsupported(const std::string& sentence) { throw Error(ErrorCode::unsupported, sentence); }
+
+std::string version_text(int version) {
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+class Finder {
+  public:
+    Finder() {
+        void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+        if (!library)
+            unsupported(std::string("Memory on a GPU needs NVIDIA's driver, which cannot be loaded here: ") +
+                        ::dlerror() + ".");
+        by_name_ = reinterpret_cast<PFN_cuGetProcAddress_v12000>(::dlsym(library, "cuGetProcAddress_v2"));
+        if (!by_name_)
+            unsupported(
+                "The driver of the GPU is older than CUDA 12.0, which Atoll needs; install driver 525 or newer.");
+    }
+    template <class F> void operator()(F& function, const char* name, int version) const {
+        void* found = nullptr;
+        CUdriverProcAddressQueryResult why{};
+        if (by_name_(name, &found, version, CU_GET_PROC_ADDRESS_DEFAULT, &why) != CUDA_SUCCESS || !found)
+            unsupported(std::string("The driver of the GPU has no ") + name + " of CUDA " +
+                        version_text(version) + ", which Atoll needs; install a newer driver.");
+        function = reinterpret_cast<F>(found);
+    }
+
+  private:
+    PFN_cuGetProcAddress_v12000 by_name_ = nullptr;
+};
+
+void find_functions(Driver& d) {
+    const Finder find;
+    find(d.init, "cuInit", 2000);
+    find(d.driver_version, "cuDriverGetVersion", 2020);
+    find(d.error_name, "cuGetErrorName", 6000);
+    find(d.error_string, "cuGetErrorString", 6000);
+    find(d.device_count, "cuDeviceGetCount", 2000);
+    find(d.device, "cuDeviceGet", 2000);
+    find(d.device_name, "cuDeviceGetName", 2000);
+    find(d.device_uuid, "cuDeviceGetUuid", 11040);
+    find(d.device_attribute, "cuDeviceGetAttribute", 2000);
+    find(d.can_access_peer, "cuDeviceCanAccessPeer", 4000);
+    find(d.retain_context, "cuDevicePrimaryCtxRetain", 7000);
+    find(d.release_context, "cuDevicePrimaryCtxRelease", 11000);
+    find(d.push_context, "cuCtxPushCurrent", 4000);
+    find(d.pop_context, "cuCtxPopCurrent", 4000);
+    find(d.memory_info, "cuMemGetInfo", 3020);
+    find(d.granularity, "cuMemGetAllocationGranularity", 10020);
+    find(d.reserve, "cuMemAddressReserve", 10020);
+    find(d.free_addresses, "cuMemAddressFree", 10020);
+    find(d.create, "cuMemCreate", 10020);
+    find(d.release, "cuMemRelease", 10020);
+    find(d.export_handle, "cuMemExportToShareableHandle", 10020);
+    find(d.import_handle, "cuMemImportFromShareableHandle", 10020);
+    find(d.map, "cuMemMap", 10020);
+    find(d.unmap, "cuMemUnmap", 10020);
+    find(d.set_access, "cuMemSetAccess", 10020);
+    find(d.create_stream, "cuStreamCreate", 2000);
+    find(d.destroy_stream, "cuStreamDestroy", 4000);
+    find(d.synchronize, "cuStreamSynchronize", 2000);
+    find(d.copy, "cuMemcpyAsync", 4000);
+    find(d.fill, "cuMemsetD8Async", 3020);
+}
+
+Driver load() {
+    Driver driver{};
+    find_functions(driver);
+    if (const CUresult result = driver.init(0); result != CUDA_SUCCESS)
+        unsupported("NVIDIA's driver is installed, but finds no GPU that this process may use: " +
+                    driver.text(result) + "; see nvidia-smi and CUDA_VISIBLE_DEVICES.");
+    return driver;
+}
+
+}  // namespace
+
+const Driver& Driver::get() {
+    static const Driver driver = load();  // tried again by the next call if it throws
+    return driver;
+}
+
+std::string Driver::text(CUresult result) const {
+    const char* name = nullptr;
+    const char* meaning = nullptr;
+    if (error_name(result, &name) != CUDA_SUCCESS || error_string(result, &meaning) != CUDA_SUCCESS)
+        return "error " + std::to_string(static_cast<int>(result));
+    return std::string(name) + ", " + meaning;
+}
+
+void Driver::fail(CUresult result, const std::string& doing) const {
+    throw Error(ErrorCode::system, "The GPU's driver refused to " + doing + ": " + text(result) + ".");
+}
+
+}  // namespace atl::cuda

@@ -1,0 +1,59 @@
+// NVIDIA's driver, found at run time: a build with the toolkit's headers runs where there is no driver, and says so.
+#pragma once
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+
+#include <string>
+
+namespace atl::cuda {
+
+/// The functions of the driver that are used here. A type's suffix is the version of CUDA whose interface it has,
+/// which is what the driver is asked for: a newer one still offers it.
+struct Driver {
+    PFN_cuInit_v2000 init;
+    PFN_cuDriverGetVersion_v2020 driver_version;
+    PFN_cuGetErrorName_v6000 error_name;
+    PFN_cuGetErrorString_v6000 error_string;
+    PFN_cuDeviceGetCount_v2000 device_count;
+    PFN_cuDeviceGet_v2000 device;
+    PFN_cuDeviceGetName_v2000 device_name;
+    PFN_cuDeviceGetUuid_v11040 device_uuid;
+    PFN_cuDeviceGetAttribute_v2000 device_attribute;
+    PFN_cuDeviceCanAccessPeer_v4000 can_access_peer;
+    PFN_cuDevicePrimaryCtxRetain_v7000 retain_context;
+    PFN_cuDevicePrimaryCtxRelease_v11000 release_context;
+    PFN_cuCtxPushCurrent_v4000 push_context;
+    PFN_cuCtxPopCurrent_v4000 pop_context;
+    PFN_cuMemGetInfo_v3020 memory_info;
+    PFN_cuMemGetAllocationGranularity_v10020 granularity;
+    PFN_cuMemAddressReserve_v10020 reserve;
+    PFN_cuMemAddressFree_v10020 free_addresses;
+    PFN_cuMemCreate_v10020 create;
+    PFN_cuMemRelease_v10020 release;
+    PFN_cuMemExportToShareableHandle_v10020 export_handle;
+    PFN_cuMemImportFromShareableHandle_v10020 import_handle;
+    PFN_cuMemMap_v10020 map;
+    PFN_cuMemUnmap_v10020 unmap;
+    PFN_cuMemSetAccess_v10020 set_access;
+    PFN_cuStreamCreate_v2000 create_stream;
+    PFN_cuStreamDestroy_v4000 destroy_stream;
+    PFN_cuStreamSynchronize_v2000 synchronize;
+    PFN_cuMemcpyAsync_v4000 copy;
+    PFN_cuMemsetD8Async_v3020 fill;
+
+    /// Loads it and calls cuInit. Throws Error(unsupported): no driver, too old, no GPU.
+    static const Driver& get();
+
+    /// "CUDA_ERROR_INVALID_VALUE, invalid argument".
+    std::string text(CUresult result) const;
+    /// Throws Error(system) unless `result` is a success; `doing` is what was being done, after "The GPU's driver
+    /// refused to".
+    void check(CUresult result, const std::string& doing) const {
+        if (result != CUDA_SUCCESS) [[unlikely]]
+            fail(result, doing);
+    }
+    [[noreturn]] void fail(CUresult result, const std::string& doing) const;
+};
+
+}  // namespace atl::cuda

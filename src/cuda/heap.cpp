@@ -1,0 +1,168 @@
+#include "cuda/heap.hpp"
+
+#include "atoll/error.hpp"
+#include "common/text.hpp"
+#include "cuda/device.hpp"
+
+#include <fcntl.h>
+
+namespace atl::cuda {
+
+PrimaryContext::PrimaryContext(const Driver& driver, CUdevice device) : driver_(driver), device_(device) {
+    driver.check(driver.retain_context(&context_, device), "make a context on GPU " + std::to_string(device));
+}
+
+PrimaryContext::Current::Current(const PrimaryContext& context) : driver_(context.driver_) {
+    driver_.check(driver_.push_context(context.context_), "use its context");
+}
+
+PrimaryContext::Current::~Current() {
+    CUcontext popped = nullptr;
+    driver_.pop_context(&popped);
+}
+
+Heap::Heap(const heap::DeviceChoice& choice)
+    : driver_(Driver::get()),
+      device_(choose_device(driver_, choice)),
+      facts_(describe_device(driver_, device_)),
+      context_(driver_, device_) {
+    const PrimaryContext::Current current(context_);
+    driver_.check(driver_.create_stream(&stream_, CU_STREAM_NON_BLOCKING), "make a stream");
+}
+
+/// Nothing is reported: at the end of a process the driver may be gone before.
+Heap::~Heap() {
+    while (!chunks_.empty()) withdraw();
+    if (window_ != 0)
+        driver_.free_addresses(window_, heap::device_stride * static_cast<std::size_t>(n_slots_));
+    driver_.destroy_stream(stream_);
+}
+
+void Heap::check_peer(const heap::DeviceUuid& peer) const {
+    if (peer == facts_.uuid) return;
+    const CUdevice other = find_device(driver_, peer);
+    if (other < 0) return;  // not ours to ask about; mapping its memory will tell
+    int can = 0;
+    driver_.check(driver_.can_access_peer(&can, device_, other), "say whether two GPUs reach each other");
+    if (!can)
+        throw Error(ErrorCode::unsupported,
+                    "GPU " + std::to_string(device_) + " (" + facts_.name + ", " + uuid_text(facts_.uuid) +
+                        ") cannot access the memory of GPU " + std::to_string(other) + " (" +
+                        uuid_text(peer) +
+                        "): there is neither NVLink nor PCIe peer access between them; see `nvidia-smi topo -p2p r`.");
+}
+
+void Heap::reserve(int n_slots, int my_slot) {
+    const std::size_t bytes = heap::device_stride * static_cast<std::size_t>(n_slots);
+    const CUresult result = driver_.reserve(&window_, bytes, heap::device_alignment, 0, 0);
+    if (result != CUDA_SUCCESS)
+        throw Error(ErrorCode::out_of_memory,
+                    "No addresses for a window of " + std::to_string(n_slots) + " device heaps, " +
+                        common::bytes_text(bytes) + ": " + driver_.text(result) +
+                        "; lift the address space limit (ulimit -v).");
+    n_slots_ = n_slots;
+    my_slot_ = my_slot;
+}
+
+char* Heap::slot(int i) const noexcept {
+    return reinterpret_cast<char*>(window_ + heap::device_stride * static_cast<std::size_t>(i));
+}
+
+CUmemGenericAllocationHandle Heap::create(std::size_t bytes) const {
+    const CUmemAllocationProp properties = shared_memory_on(device_);
+    CUmemGenericAllocationHandle memory = 0;
+    const CUresult result = driver_.create(&memory, bytes, &properties, 0);
+    if (result == CUDA_SUCCESS) return memory;
+    if (result != CUDA_ERROR_OUT_OF_MEMORY)
+        driver_.fail(result, "give " + common::bytes_text(bytes) + " of memory");
+    std::size_t free_bytes = 0, all_bytes = 0;
+    const PrimaryContext::Current current(context_);
+    driver_.memory_info(&free_bytes, &all_bytes);
+    throw Error(ErrorCode::out_of_memory,
+                "The device heap needs " + common::bytes_text(bytes) + " more, but GPU " +
+                    std::to_string(device_) + " (" + facts_.name + ") has " + common::bytes_text(free_bytes) +
+                    " free of " + common::bytes_text(all_bytes) +
+                    "; free what is no longer needed, here or in other programs on that GPU.");
+}
+
+/// Maps memory as the last chunk of a slot, for this PE's GPU to load and store, and gives the handle up: the
+/// mapping keeps the memory.
+void Heap::map(int slot, CUmemGenericAllocationHandle memory) {
+    Chunk& chunk = chunks_.back();
+    const CUdeviceptr at = reinterpret_cast<CUdeviceptr>(this->slot(slot) + chunk.offset);
+    CUresult result = driver_.map(at, chunk.bytes, 0, memory, 0);
+    if (result == CUDA_SUCCESS) {
+        CUmemAccessDesc access{};
+        access.location = shared_memory_on(device_).location;
+        access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        result = driver_.set_access(at, chunk.bytes, &access, 1);
+        if (result != CUDA_SUCCESS) driver_.unmap(at, chunk.bytes);
+    }
+    driver_.release(memory);
+    if (result != CUDA_SUCCESS)
+        throw Error(ErrorCode::unsupported,
+                    "GPU " + std::to_string(device_) + " (" + facts_.name + ", " + uuid_text(facts_.uuid) +
+                        ") cannot map the memory of PE " + std::to_string(slot) +
+                        "'s GPU: " + driver_.text(result) +
+                        "; two GPUs need NVLink or PCIe peer access, see `nvidia-smi topo -p2p r`.");
+    chunk.mapped[static_cast<std::size_t>(slot)] = true;
+}
+
+common::Fd Heap::extend(std::size_t bytes) {
+    const CUmemGenericAllocationHandle memory = create(bytes);
+    int fd = -1;
+    const CUresult result =
+        driver_.export_handle(&fd, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    common::Fd descriptor(result == CUDA_SUCCESS ? fd : -1);
+    if (result != CUDA_SUCCESS) {
+        driver_.release(memory);
+        driver_.fail(result, "make a descriptor of its memory (see `ulimit -n`)");
+    }
+    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    const std::size_t offset = chunks_.empty() ? 0 : chunks_.back().offset + chunks_.back().bytes;
+    chunks_.push_back({offset, bytes, std::vector<bool>(static_cast<std::size_t>(n_slots_))});
+    try {
+        map(my_slot_, memory);
+    } catch (...) {
+        chunks_.pop_back();
+        throw;
+    }
+    return descriptor;
+}
+
+void Heap::map_peer(int slot, const common::Fd& chunk) {
+    CUmemGenericAllocationHandle memory = 0;
+    driver_.check(
+        driver_.import_handle(&memory, reinterpret_cast<void*>(static_cast<std::intptr_t>(chunk.get())),
+                              CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+        "take the memory of PE " + std::to_string(slot) + "'s GPU by its descriptor");
+    map(slot, memory);
+}
+
+void Heap::withdraw() noexcept {
+    const Chunk& chunk = chunks_.back();
+    for (int i = 0; i < n_slots_; ++i)
+        if (chunk.mapped[static_cast<std::size_t>(i)])
+            driver_.unmap(reinterpret_cast<CUdeviceptr>(slot(i) + chunk.offset), chunk.bytes);
+    chunks_.pop_back();
+}
+
+void Heap::finish(CUresult started, const char* doing, const void* dst, std::size_t bytes) const {
+    const CUresult result = started == CUDA_SUCCESS ? driver_.synchronize(stream_) : started;
+    if (result != CUDA_SUCCESS) [[unlikely]]
+        driver_.fail(result, std::string(doing) + " " + common::bytes_text(bytes) + " to " +
+                                 common::address_text(dst));
+}
+
+void Heap::copy(void* dst, const void* src, std::size_t bytes) {
+    const PrimaryContext::Current current(context_);
+    finish(driver_.copy(reinterpret_cast<CUdeviceptr>(dst), reinterpret_cast<CUdeviceptr>(src), bytes, stream_),
+           "copy", dst, bytes);
+}
+
+void Heap::fill(void* dst, unsigned char value, std::size_t bytes) {
+    const PrimaryContext::Current current(context_);
+    finish(driver_.fill(reinterpret_cast<CUdeviceptr>(dst), value, bytes, stream_), "fill", dst, bytes);
+}
+
+}  // namespace atl::cuda

@@ -1,0 +1,76 @@
+// The device heap on CUDA's virtual memory: a window of addresses, filled with chunks of all PEs' GPUs.
+#pragma once
+
+#include "cuda/driver.hpp"
+#include "heap/device_heap.hpp"
+
+#include <vector>
+
+namespace atl::cuda {
+
+/// A GPU's primary context, which CUDA's runtime, PyTorch and CuPy use too.
+class PrimaryContext {
+  public:
+    PrimaryContext(const Driver& driver, CUdevice device);
+    ~PrimaryContext() { driver_.release_context(device_); }
+    PrimaryContext(const PrimaryContext&) = delete;
+    PrimaryContext& operator=(const PrimaryContext&) = delete;
+
+    /// Current for the calling thread as long as it lives; then what was current before is so again.
+    class Current {
+      public:
+        explicit Current(const PrimaryContext& context);
+        ~Current();
+        Current(const Current&) = delete;
+        Current& operator=(const Current&) = delete;
+
+      private:
+        const Driver& driver_;
+    };
+
+  private:
+    const Driver& driver_;
+    CUdevice device_;
+    CUcontext context_ = nullptr;
+};
+
+class Heap final : public heap::DeviceHeap {
+  public:
+    explicit Heap(const heap::DeviceChoice& choice);
+    ~Heap() override;
+    Heap(const Heap&) = delete;
+    Heap& operator=(const Heap&) = delete;
+
+    const heap::DeviceFacts& facts() const noexcept override { return facts_; }
+    void check_peer(const heap::DeviceUuid& peer) const override;
+    void reserve(int n_slots, int my_slot) override;
+    char* slot(int i) const noexcept override;
+    common::Fd extend(std::size_t bytes) override;
+    void map_peer(int slot, const common::Fd& chunk) override;
+    void withdraw() noexcept override;
+    void copy(void* dst, const void* src, std::size_t bytes) override;
+    void fill(void* dst, unsigned char value, std::size_t bytes) override;
+
+  private:
+    struct Chunk {
+        std::size_t offset;
+        std::size_t bytes;
+        std::vector<bool> mapped;  ///< by slot
+    };
+    void map(int slot, CUmemGenericAllocationHandle memory);
+    /// Waits for what was just put on the stream.
+    void finish(CUresult started, const char* doing, const void* dst, std::size_t bytes) const;
+    CUmemGenericAllocationHandle create(std::size_t bytes) const;
+
+    const Driver& driver_;
+    CUdevice device_;
+    heap::DeviceFacts facts_;
+    PrimaryContext context_;
+    CUstream stream_ = nullptr;  ///< waits for no other, and no other for it
+    CUdeviceptr window_ = 0;
+    int n_slots_ = 0;
+    int my_slot_ = 0;
+    std::vector<Chunk> chunks_;
+};
+
+}  // namespace atl::cuda

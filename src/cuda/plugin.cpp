@@ -1,0 +1,13 @@
+// What the core finds in libatoll_cuda.so.
+#include "atoll/export.hpp"
+#include "cuda/heap.hpp"
+
+namespace {
+
+std::unique_ptr<atl::heap::DeviceHeap> open_heap(const atl::heap::DeviceChoice& choice) {
+    return std::make_unique<atl::cuda::Heap>(choice);
+}
+
+}  // namespace
+
+extern "C" ATOLL_API const atl::heap::DevicePlugin atoll_device_plugin{ATOLL_VERSION, open_heap};

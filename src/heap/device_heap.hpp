@@ -1,0 +1,68 @@
+// A PE's GPU and the window of all PEs' GPU memory, as the core sees them. libatoll_cuda.so implements it, and is
+// loaded when a GPU is first used: the core knows no CUDA.
+#pragma once
+
+#include "atoll/version.hpp"
+#include "common/fd.hpp"
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace atl::heap {
+
+/// What names a GPU to every process, however each of them numbers those that it sees.
+using DeviceUuid = std::array<unsigned char, 16>;
+
+/// Which GPU a PE takes: one of those that its process sees.
+struct DeviceChoice {
+    int number = 0;
+    bool exact = false;  ///< else modulo how many there are
+};
+
+struct DeviceFacts {
+    int number = -1;  ///< among those that this process sees
+    std::string name;
+    DeviceUuid uuid{};
+    std::size_t granularity_bytes = 0;  ///< chunks are multiples of it
+};
+
+/// Every slot has room for as much as any GPU will have; addresses cost nothing.
+inline constexpr std::size_t device_stride = std::size_t{1} << 40;
+/// What slots start at a multiple of.
+inline constexpr std::size_t device_alignment = std::size_t{2} << 20;
+
+/// All calls are local, and complete on return. A slot is filled from its start by chunks of physical memory, the
+/// same sizes in the same order on all PEs. Throws Error: unsupported, out_of_memory, system.
+class DeviceHeap {
+  public:
+    virtual ~DeviceHeap() = default;
+    virtual const DeviceFacts& facts() const noexcept = 0;
+    /// Throws Error(unsupported) if this GPU is known to be unable to reach that one.
+    virtual void check_peer(const DeviceUuid& peer) const = 0;
+
+    /// Addresses for all slots; no memory yet.
+    virtual void reserve(int n_slots, int my_slot) = 0;
+    virtual char* slot(int i) const noexcept = 0;
+    /// One more chunk in this PE's slot; what is returned lets the others map it.
+    virtual common::Fd extend(std::size_t bytes) = 0;
+    /// The last chunk, of another PE's slot.
+    virtual void map_peer(int slot, const common::Fd& chunk) = 0;
+    /// Takes the last chunk back, as far as it was mapped.
+    virtual void withdraw() noexcept = 0;
+
+    /// Between any two of: the window, other memory of GPUs, memory of the host.
+    virtual void copy(void* dst, const void* src, std::size_t bytes) = 0;
+    virtual void fill(void* dst, unsigned char value, std::size_t bytes) = 0;
+};
+
+/// What libatoll_cuda.so shows, under `device_plugin_symbol`. Both sides must be of one release: no interface is
+/// promised between them.
+struct DevicePlugin {
+    const char* release;  ///< ATOLL_VERSION
+    std::unique_ptr<DeviceHeap> (*open)(const DeviceChoice& choice);
+};
+inline constexpr const char* device_plugin_symbol = "atoll_device_plugin";
+
+}  // namespace atl::heap

@@ -1,0 +1,54 @@
+// What the tests of GPU memory share. CUDA's runtime stands for the user's own use of the GPU.
+#pragma once
+
+#include "support/setups.hpp"
+
+#include <cuda_runtime.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace atl::testing {
+
+inline void check_cuda(cudaError_t result) {
+    if (result != cudaSuccess) throw std::runtime_error(cudaGetErrorString(result));
+}
+
+using Bytes = std::vector<unsigned char>;
+
+inline Bytes noise(std::size_t bytes, int seed) {
+    Bytes data(bytes);
+    std::uint32_t state = static_cast<std::uint32_t>(seed) * 2654435761u + 1;
+    for (auto& byte : data) byte = static_cast<unsigned char>((state = state * 1664525u + 1013904223u) >> 24);
+    return data;
+}
+
+/// By CUDA's runtime, past Atoll: what is really there.
+inline Bytes read(const void* from, std::size_t bytes) {
+    Bytes data(bytes);
+    check_cuda(cudaMemcpy(data.data(), from, bytes, cudaMemcpyDefault));
+    return data;
+}
+inline void write(void* to, const Bytes& data) {
+    check_cuda(cudaMemcpy(to, data.data(), data.size(), cudaMemcpyDefault));
+    check_cuda(cudaDeviceSynchronize());  // from pageable memory it may return before the end
+}
+
+/// Each test has the job that the launcher started, and is skipped, with the reason, where it has no GPU.
+class OnDevice : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        try {
+            job_.free(job_.malloc(1, Memory::device));
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::unsupported) throw;
+            GTEST_SKIP() << error.what();
+        }
+        check_cuda(cudaSetDevice(job_.device_heap_use().number));
+    }
+    Job& job_ = current_job();
+    const Context& context_ = current_job().context();
+};
+
+}  // namespace atl::testing

@@ -1,0 +1,26 @@
+// Without a GPU, asking for its memory is an error that says why, on all PEs alike, and the rest works.
+#include "support/multi_main.hpp"
+#include "support/setups.hpp"
+
+#include <cstdlib>
+
+namespace atl::testing {
+namespace {
+
+TEST(DeviceAbsent, IsSaidAndTheRestWorks) {
+    ::setenv("CUDA_VISIBLE_DEVICES", "", 1);  // the driver, where there is one, reads it at its first use
+    Job& job = current_job();
+    for (int i = 0; i < 2; ++i) {
+        expect_error(ErrorCode::unsupported, {"GPU"}, [&] { job.malloc(64, Memory::device); });
+        expect_error(ErrorCode::unsupported, {"GPU"}, [&] { job.calloc(8, 8, Memory::device); });
+    }
+    EXPECT_EQ(job.malloc(0, Memory::device), nullptr);
+    EXPECT_EQ(job.device_heap_use().number, -1);
+    SymmetricArray<int> x(job, 1);
+    job.context().p(x.data(), 5, right_of(job));
+    job.world().barrier();
+    EXPECT_EQ(x[0], 5);
+}
+
+}  // namespace
+}  // namespace atl::testing
