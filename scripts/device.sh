@@ -42,7 +42,7 @@ as_torchrun() {
 }
 
 GPUS=$(nvidia-smi -L | wc -l)
-export GPUS ATOLL_CHECK=all
+export GPUS ATOLL_CHECK=all LD_LIBRARY_PATH="$PWD/$built/lib"
 nvidia-smi -L | sed 's/ (UUID.*//'
 nvidia-smi topo -p2p r >>"$log" 2>&1
 for program in "$built"/gpu/*; do

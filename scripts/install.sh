@@ -11,7 +11,7 @@ step "build (release)" build release "${1:-atoll_package}"
 # these only the list counts.
 fingerprint() {
     {
-        find build/release/lib/libatoll.so build/release/lib/libatoll_shmem.so build/release/bin/atoll build/release/python/_atoll*.so include api/generated/include \
+        find build/release/lib/libatoll*.so build/release/bin/atoll build/release/python/_atoll*.so include api/generated/include \
             pyproject.toml CMakeLists.txt cmake -type f -print0 2>/dev/null | sort -z | xargs -0 sha256sum
         find python -name '*.py*' -not -path '*/__pycache__/*' | sort
     } | sha256sum

@@ -1,6 +1,6 @@
-// Host-blocking put and get on the device heap of two PEs, and in the same run what CUDA itself takes: a copy between
-// two GPUs by cudaMemcpyPeerAsync, and one to the address in the peer's slot, each with its synchronisation. PE 0
-// measures; one line of JSON a row.
+// Host-blocking put and get on the device heap of two PEs, and in the same run what CUDA itself takes: a copy
+// between two GPUs by cudaMemcpyPeerAsync, and one to the address in the peer's slot, each with its
+// synchronisation. PE 0 measures; one line of JSON a row.
 #include "atoll/atoll.hpp"
 
 #include <cuda_runtime.h>
@@ -38,7 +38,8 @@ void row(const char* side, const char* operation, std::size_t bytes, int n_pes,
     std::sort(us.begin(), us.end());
     const double median = us[batches / 2];
     std::printf(
-        "{\"side\": \"%s\", \"op\": \"%s\", \"bytes\": %zu, \"pes\": %d, \"median_us\": %.3f, \"p10_us\": %.3f, "
+        "{\"side\": \"%s\", \"op\": \"%s\", \"bytes\": %zu, \"pes\": %d, \"median_us\": %.3f, \"p10_us\": "
+        "%.3f, "
         "\"p90_us\": %.3f, \"gb_per_s\": %.2f}\n",
         side, operation, bytes, n_pes, median, us[batches / 10], us[batches - 1 - batches / 10],
         static_cast<double>(bytes) / median * 1e-3);
@@ -64,7 +65,8 @@ void measure_atoll(const atl::Job& job, Buffers& b, std::size_t bytes) {
     put("put cudaMalloc", b.cuda);
     put("put pinned host", b.pinned);
     put("put ordinary host", b.ordinary.data());
-    row("atoll", "get device heap", bytes, job.n_pes(), [&] { context.get_bytes(local, remote, bytes, peer); });
+    row("atoll", "get device heap", bytes, job.n_pes(),
+        [&] { context.get_bytes(local, remote, bytes, peer); });
     row("atoll", "get ordinary host", bytes, job.n_pes(),
         [&] { context.get_bytes(b.ordinary.data(), remote, bytes, peer); });
 }
@@ -86,6 +88,32 @@ void measure_cuda(const atl::Job& job, Buffers& b, std::size_t bytes, void* othe
         check(cudaMemcpyAsync(slot, b.pinned, bytes, cudaMemcpyDefault, stream));
         check(cudaStreamSynchronize(stream));
     });
+    check(cudaStreamDestroy(stream));
+}
+
+/// Other ways to bring one word from the host into a peer's slot.
+void measure_words(const atl::Job& job, char* symmetric) {
+    using WriteValue = int (*)(cudaStream_t, unsigned long long address, std::uint64_t value, unsigned flags);
+    void* found = nullptr;
+    cudaDriverEntryPointQueryResult why{};
+    check(cudaGetDriverEntryPointByVersion("cuStreamWriteValue64", &found, 12000, cudaEnableDefault, &why));
+    const auto write_value = reinterpret_cast<WriteValue>(found);
+    const std::uint64_t value = 1;
+    char* word = job.context().ptr(symmetric, job.n_pes() - 1);
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    row("cuda", "cudaMemcpyAsync of a word", 8, job.n_pes(), [&] {
+        check(cudaMemcpyAsync(word, &value, 8, cudaMemcpyDefault, stream));
+        check(cudaStreamSynchronize(stream));
+    });
+    row("cuda", "cudaMemcpy (legacy stream) of a word", 8, job.n_pes(),
+        [&] { check(cudaMemcpy(word, &value, 8, cudaMemcpyDefault)); });
+    row("cuda", "cuStreamWriteValue64", 8, job.n_pes(), [&] {
+        if (write_value(stream, reinterpret_cast<unsigned long long>(word), 1, 0) != 0)
+            throw std::runtime_error("cuStreamWriteValue64");
+        check(cudaStreamSynchronize(stream));
+    });
+    row("cuda", "cudaStreamSynchronize alone", 8, job.n_pes(), [&] { check(cudaStreamSynchronize(stream)); });
     check(cudaStreamDestroy(stream));
 }
 
@@ -120,15 +148,17 @@ int main() {
     check(cudaMallocHost(&b.pinned, most));
     job.world().barrier();
     if (job.my_pe() == 0) {
-        std::printf("{\"side\": \"atoll\", \"op\": \"first allocation, context included\", \"bytes\": %zu, "
-                    "\"pes\": %d, \"median_us\": %.1f}\n",
-                    2 * most, job.n_pes(), heap_ms * 1e3);
+        std::printf(
+            "{\"side\": \"atoll\", \"op\": \"first allocation, context included\", \"bytes\": %zu, "
+            "\"pes\": %d, \"median_us\": %.1f}\n",
+            2 * most, job.n_pes(), heap_ms * 1e3);
         int theirs = mine;
         void* other = on_another_gpu(mine, theirs);
         for (const std::size_t bytes : sizes) {
             measure_atoll(job, b, bytes);
             measure_cuda(job, b, bytes, other, mine, theirs);
         }
+        measure_words(job, b.symmetric);
     }
     job.world().barrier();
     atl::finalize();

@@ -36,10 +36,10 @@ ATOLL_API std::string get_unique_id();
 enum class Memory : std::uint8_t {
     host,
     /// The GPU of each PE (ATOLL_DEVICE, LOCAL_RANK, else by the PE's number). Put, get, p, g and the strided
-    /// forms take such addresses as the symmetric side, and memory of any kind as the local one; they wait for
-    /// no stream of the program's own, so what a kernel writes must be synchronised before it is put. Other
-    /// operations refuse them (Error: not_symmetric). The host cannot load them. The first allocation opens the
-    /// GPU and takes no more memory than is asked for, in chunks; finalize gives all back.
+    /// forms take such addresses as the symmetric side, and memory of any kind as the local one; they wait
+    /// for no stream of the program's own, so what a kernel writes must be synchronised before it is put.
+    /// Other operations refuse them (Error: not_symmetric). The host cannot load them. The first allocation
+    /// opens the GPU and takes no more memory than is asked for, in chunks; finalize gives all back.
     device,
 };
 
@@ -88,8 +88,8 @@ class ATOLL_API Job {
     // -------------------
     /// `bytes` of 0 gives null without a barrier. `align` is a power of two; at least 64 is used. Throws
     /// Error: out_of_memory (on every PE alike; says size, used, largest free block), collective_mismatch,
-    /// invalid_argument; unsupported, for device memory where there is no GPU, no driver, or no access from one
-    /// PE's GPU to another's.
+    /// invalid_argument; unsupported, for device memory where there is no GPU, no driver, or no access from
+    /// one PE's GPU to another's.
     Allocation allocate(std::size_t bytes, std::size_t align = 0, const AllocationHints& hints = {});
     void* malloc(std::size_t bytes, Memory memory = Memory::host) { return align(0, bytes, memory); }
     void* calloc(std::size_t count, std::size_t bytes, Memory memory = Memory::host);

@@ -1,5 +1,5 @@
-// Descriptors from process to process of one host, at any time of a job: each has a datagram socket with a random
-// name, which it tells the others by whatever connects them.
+// Descriptors from process to process of one host, at any time of a job: each has a datagram socket with a
+// random name, which it tells the others by whatever connects them.
 #pragma once
 
 #include "common/fd.hpp"

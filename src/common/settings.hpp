@@ -29,7 +29,7 @@ struct Settings {
     bool static_data = false;  ///< the front asks for symmetric static objects (JobOptions), no variable does
     int device = -1;           ///< ATOLL_DEVICE, LOCAL_RANK; -1 = by the number of the PE
     bool device_exact = false;  ///< ATOLL_DEVICE said it; LOCAL_RANK counts on past the last GPU
-    std::string python;        ///< ATOLL_PYTHON: what `atoll run` starts .py files with; empty = beside atoll
+    std::string python;  ///< ATOLL_PYTHON: what `atoll run` starts .py files with; empty = beside atoll
 };
 
 /// One row of `atoll info`.

@@ -3,7 +3,6 @@
 
 #include "atoll/detail/wait.hpp"
 #include "common/text.hpp"
-#include "core/device_plugin.hpp"
 #include "core/job_state.hpp"
 
 #include <algorithm>
@@ -13,8 +12,8 @@ namespace atl::core {
 
 namespace {
 
-/// What is taken ahead of need, so that many small blocks are not as many chunks: a quarter of what there is, at
-/// most this.
+/// What is taken ahead of need, so that many small blocks are not as many chunks: a quarter of what there is,
+/// at most this.
 constexpr std::size_t most_ahead_bytes = std::size_t{128} << 20;
 
 struct Hello {
@@ -54,8 +53,8 @@ std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(JobState& job) : job_(job) {
-    const std::exception_ptr mine = error_of([&] { heap_ = device_plugin().open(choice(job_)); });
+DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open) : job_(job) {
+    const std::exception_ptr mine = error_of([&] { heap_ = open(choice(job_)); });
     Hello hello{courier_.address(), {}, code_of(mine)};
     if (heap_) hello.uuid = heap_->facts().uuid;
     job_.world_state().exchange("allocate", &hello, sizeof hello);
@@ -67,6 +66,7 @@ DeviceMemory::DeviceMemory(JobState& job) : job_(job) {
     settle("reach another PE's GPU", error_of([&] {
                for (const Hello& other : hellos) heap_->check_peer(other.uuid);
                heap_->reserve(job_.n_pes(), job_.pe());
+               blocks_ = std::make_unique<heap::Allocator>(heap_->stride());
            }));
 }
 
@@ -116,9 +116,10 @@ bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
         if (!none_left) heap_->withdraw();
         if (!last_try) return false;
         if (none_left) std::rethrow_exception(none_left);
-        throw Error(code, "PE " + std::to_string(failed) + "'s GPU has no " + common::bytes_text(bytes) +
-                              " more for the device heap, so no PE gets them; its own message says how much it "
-                              "has.");
+        throw Error(code,
+                    "PE " + std::to_string(failed) + "'s GPU has no " + common::bytes_text(bytes) +
+                        " more for the device heap, so no PE gets them; its own message says how much it "
+                        "has.");
     }
     try {
         settle("send its GPU memory's descriptor", error_of([&] { send_chunk(chunk); }));
@@ -170,10 +171,10 @@ void* DeviceMemory::allocate(std::size_t bytes, std::size_t align, std::uint64_t
     std::size_t offset = 0;
     {
         const std::lock_guard lock(mutex_);
-        const auto block = blocks_.allocate(bytes, align);
+        const auto block = blocks_->allocate(bytes, align);
         if (!block)
             throw Error(ErrorCode::out_of_memory,
-                        "A device heap has room for " + common::bytes_text(heap::device_stride) +
+                        "A device heap has room for " + common::bytes_text(heap_->stride()) +
                             " a PE at most; " + common::bytes_text(bytes) + " were asked for.");
         offset = block->offset;
     }
@@ -181,7 +182,7 @@ void* DeviceMemory::allocate(std::size_t bytes, std::size_t align, std::uint64_t
         grow_to(offset + bytes);
     } catch (...) {
         const std::lock_guard lock(mutex_);
-        blocks_.free(offset);
+        blocks_->free(offset);
         throw;
     }
     const std::lock_guard lock(mutex_);
@@ -191,7 +192,7 @@ void* DeviceMemory::allocate(std::size_t bytes, std::size_t align, std::uint64_t
 }
 
 void DeviceMemory::forget(std::size_t offset) {
-    blocks_.free(offset);
+    blocks_->free(offset);
     if (const auto it = serial_of_.find(offset); it != serial_of_.end()) {
         offset_of_serial_.erase(it->second);
         serial_of_.erase(it);
@@ -218,23 +219,23 @@ void* DeviceMemory::reallocate(void* block, std::size_t bytes) {
     bool in_place = false;
     {
         const std::lock_guard lock(mutex_);
-        old_bytes = blocks_.find(offset)->bytes;
+        old_bytes = blocks_->find(offset)->bytes;
         serial = serial_of_[offset];
-        in_place = blocks_.resize(offset, bytes);
+        in_place = blocks_->resize(offset, bytes);
     }
     if (in_place) try {
             grow_to(offset + bytes);
             return block;
         } catch (...) {
             const std::lock_guard lock(mutex_);
-            blocks_.resize(offset, old_bytes);
+            blocks_->resize(offset, old_bytes);
             throw;
         }
     void* moved = allocate(bytes, 0, serial);
     heap_->copy(moved, block, std::min(old_bytes, bytes));
     const std::lock_guard lock(mutex_);
     serial_of_.erase(offset);  // the serial is the new block's now
-    blocks_.free(offset);
+    blocks_->free(offset);
     return moved;
 }
 
@@ -244,19 +245,19 @@ void* DeviceMemory::reallocate(void* block, std::size_t bytes) {
 std::size_t DeviceMemory::offset_of(const void* address) const noexcept {
     const auto offset = static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(address) -
                                                  reinterpret_cast<std::uintptr_t>(heap_->slot(job_.pe())));
-    return offset < heap::device_stride ? offset : SIZE_MAX;
+    return offset < heap_->stride() ? offset : SIZE_MAX;
 }
 
 bool DeviceMemory::in_window(const void* address) const noexcept {
     const auto distance =
         reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(heap_->slot(0));
-    return distance < heap::device_stride * static_cast<std::size_t>(job_.n_pes());
+    return distance < heap_->stride() * static_cast<std::size_t>(job_.n_pes());
 }
 
 bool DeviceMemory::is_allocated(const void* address, std::size_t bytes) const {
     const std::size_t offset = offset_of(address);
     const std::lock_guard lock(mutex_);
-    const auto block = offset == SIZE_MAX ? std::nullopt : blocks_.find(offset);
+    const auto block = offset == SIZE_MAX ? std::nullopt : blocks_->find(offset);
     return block && bytes <= block->bytes - (offset - block->offset);
 }
 
@@ -264,7 +265,7 @@ void DeviceMemory::check(const void* address, std::size_t bytes) const {
     if (is_allocated(address, bytes)) return;
     const std::size_t offset = offset_of(address);
     const std::lock_guard lock(mutex_);
-    const auto block = blocks_.find(offset);
+    const auto block = blocks_->find(offset);
     const std::string what = common::bytes_text(bytes) + " at " + common::address_text(address) +
                              " (device heap + " + std::to_string(offset) + ") ";
     if (!block)
@@ -278,19 +279,21 @@ void DeviceMemory::check(const void* address, std::size_t bytes) const {
 std::size_t DeviceMemory::checked_block(const void* block, const char* operation) const {
     const std::size_t offset = offset_of(block);
     const std::lock_guard lock(mutex_);
-    if (blocks_.is_block(offset)) return offset;
+    if (blocks_->is_block(offset)) return offset;
     const std::string what = std::string(operation) + " needs the start of a block of the device heap; " +
                              common::address_text(block) + " is ";
     if (offset == SIZE_MAX)
         throw Error(ErrorCode::not_symmetric, what + "in another PE's, seen through the window.");
-    if (const auto inside = blocks_.find(offset))
-        throw Error(ErrorCode::not_symmetric, what + "inside a block of " + common::bytes_text(inside->bytes) +
-                                                  " that starts " +
-                                                  common::bytes_text(offset - inside->offset) + " before it.");
+    if (const auto inside = blocks_->find(offset))
+        throw Error(ErrorCode::not_symmetric,
+                    what + "inside a block of " + common::bytes_text(inside->bytes) + " that starts " +
+                        common::bytes_text(offset - inside->offset) + " before it.");
     throw Error(ErrorCode::use_after_free, what + "in no block that is allocated now; it was freed already.");
 }
 
-void* DeviceMemory::at(const void* local, int pe) const noexcept { return heap_->slot(pe) + offset_of(local); }
+void* DeviceMemory::at(const void* local, int pe) const noexcept {
+    return heap_->slot(pe) + offset_of(local);
+}
 
 void DeviceMemory::put(void* dst, const void* local, std::size_t bytes, int pe) const {
     heap_->copy(at(dst, pe), local, bytes);
@@ -307,7 +310,7 @@ void DeviceMemory::fill(void* dst, unsigned char value, std::size_t bytes) const
 Job::DeviceHeapUse DeviceMemory::use() const {
     const heap::DeviceFacts& facts = heap_->facts();
     const std::lock_guard lock(mutex_);
-    return {facts.number, facts.name, taken_bytes_, blocks_.used_bytes(), blocks_.blocks()};
+    return {facts.number, facts.name, taken_bytes_, blocks_->used_bytes(), blocks_->blocks()};
 }
 
 }  // namespace atl::core

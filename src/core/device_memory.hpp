@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,10 +18,13 @@ namespace atl::core {
 
 class JobState;
 
+/// How a PE comes by its part; what libatoll_cuda.so does, or a test in its place.
+using OpenDevice = std::function<std::unique_ptr<heap::DeviceHeap>(const heap::DeviceChoice&)>;
+
 class DeviceMemory {
   public:
     /// Collective over the world: every PE opens its GPU. Takes no GPU memory yet. Throws on all PEs alike.
-    explicit DeviceMemory(JobState& job);
+    DeviceMemory(JobState& job, const OpenDevice& open);
     DeviceMemory(const DeviceMemory&) = delete;
     DeviceMemory& operator=(const DeviceMemory&) = delete;
 
@@ -70,7 +74,7 @@ class DeviceMemory {
     std::size_t taken_bytes_ = 0;  ///< how far slots are filled with physical memory
 
     mutable std::mutex mutex_;  // of what follows
-    heap::Allocator blocks_{heap::device_stride};
+    std::unique_ptr<heap::Allocator> blocks_;
     std::map<std::size_t, std::uint64_t> serial_of_;  // offset → serial
     std::map<std::uint64_t, std::size_t> offset_of_serial_;
 };

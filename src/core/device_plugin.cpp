@@ -14,8 +14,8 @@ namespace {
 
 constexpr const char* file_name = "libatoll_cuda.so";
 
-/// Beside the object that holds this code, which is libatoll.so or, in our own programs, the executable; else as
-/// the loader finds libraries.
+/// Beside the object that holds this code, which is libatoll.so or, in our own programs, the executable; else
+/// as the loader finds libraries.
 std::vector<std::string> places() {
     std::vector<std::string> found;
     Dl_info self{};
@@ -38,11 +38,12 @@ void* open_library() {
         if (void* library = ::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
         tried += (tried.empty() ? "" : ", ") + std::string(::dlerror());
     }
-    throw Error(ErrorCode::unsupported,
-                std::string("Memory on a GPU needs ") + file_name +
-                    ", which this build of Atoll does not have (it is built where the CUDA toolkit is); looked "
-                    "for: " +
-                    tried + ".");
+    throw Error(
+        ErrorCode::unsupported,
+        std::string("Memory on a GPU needs ") + file_name +
+            ", which this build of Atoll does not have (it is built where the CUDA toolkit is); looked "
+            "for: " +
+            tried + ".");
 }
 
 const heap::DevicePlugin& load() {

@@ -5,8 +5,8 @@
 
 namespace atl::core {
 
-/// Loaded once a process and never unloaded. Throws Error(unsupported): where it was looked for, or that it is of
-/// another release.
+/// Loaded once a process and never unloaded. Throws Error(unsupported): where it was looked for, or that it
+/// is of another release.
 const heap::DevicePlugin& device_plugin();
 
 }  // namespace atl::core

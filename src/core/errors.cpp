@@ -34,10 +34,11 @@ static void refuse_device_memory(const core::JobState& job, const void* address,
                     text +
                         "another PE's GPU memory seen through the window; pass the address in this PE's own "
                         "device heap and the number of the PE that is meant.");
-    throw Error(ErrorCode::not_symmetric,
-                text +
-                    "in the device heap, which the host cannot load and store: put, get, p, g and the strided "
-                    "forms take such addresses, this operation needs the host heap.");
+    throw Error(
+        ErrorCode::not_symmetric,
+        text +
+            "in the device heap, which the host cannot load and store: put, get, p, g and the strided "
+            "forms take such addresses, this operation needs the host heap.");
 }
 
 void throw_not_symmetric(core::JobState& job, const void* address, std::size_t bytes) {

@@ -1,6 +1,7 @@
 // The symmetric heap's collective calls. Every PE runs the same allocator on the same calls and so gets the
 // same offsets; what the calls must agree on is always compared.
 #include "common/text.hpp"
+#include "core/device_plugin.hpp"
 #include "core/job_state.hpp"
 
 #include <algorithm>
@@ -56,9 +57,9 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
                             std::to_string(align) + " was passed.");
         const std::size_t most = on_device ? heap::device_alignment : mapping_->base_alignment();
         if (align > most)
-            throw Error(ErrorCode::invalid_argument,
-                        "The symmetric heap can align to " + common::bytes_text(most) +
-                            " at most; " + common::bytes_text(align) + " was asked for.");
+            throw Error(ErrorCode::invalid_argument, "The symmetric heap can align to " +
+                                                         common::bytes_text(most) + " at most; " +
+                                                         common::bytes_text(align) + " was asked for.");
         return std::size_t{0};
     });
     if (bytes == 0) return {};
@@ -82,7 +83,8 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
 
 DeviceMemory& JobState::open_device() {
     if (!device_) {
-        device_ = std::make_unique<DeviceMemory>(*this);
+        device_ = std::make_unique<DeviceMemory>(
+            *this, [](const heap::DeviceChoice& choice) { return device_plugin().open(choice); });
         opened_device_.store(device_.get(), std::memory_order_release);
     }
     return *device_;

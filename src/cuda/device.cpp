@@ -50,13 +50,13 @@ CUdevice choose_device(const Driver& driver, const heap::DeviceChoice& choice) {
                         " (CUDA_VISIBLE_DEVICES chooses which).");
     CUdevice device = 0;
     driver.check(driver.device(&device, choice.number % count), "open GPU " + std::to_string(choice.number));
-    const bool shares =
-        has(driver, device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) &&
-        has(driver, device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+    const bool shares = has(driver, device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) &&
+                        has(driver, device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
     if (!shares)
-        throw Error(ErrorCode::unsupported,
-                    "GPU " + std::to_string(device) + " (" + name_of(driver, device) +
-                        ") cannot map memory by address and share it by descriptors, as a device heap needs.");
+        throw Error(
+            ErrorCode::unsupported,
+            "GPU " + std::to_string(device) + " (" + name_of(driver, device) +
+                ") cannot map memory by address and share it by descriptors, as a device heap needs.");
     return device;
 }
 

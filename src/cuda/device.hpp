@@ -6,7 +6,8 @@
 
 namespace atl::cuda {
 
-/// Throws Error: invalid_argument (no such number), unsupported (a GPU that cannot share memory by descriptors).
+/// Throws Error: invalid_argument (no such number), unsupported (a GPU that cannot share memory by
+/// descriptors).
 CUdevice choose_device(const Driver& driver, const heap::DeviceChoice& choice);
 heap::DeviceFacts describe_device(const Driver& driver, CUdevice device);
 /// The GPU of that name if this process sees it, else -1.

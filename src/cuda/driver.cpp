@@ -24,7 +24,8 @@ class Finder {
         by_name_ = reinterpret_cast<PFN_cuGetProcAddress_v12000>(::dlsym(library, "cuGetProcAddress_v2"));
         if (!by_name_)
             unsupported(
-                "The driver of the GPU is older than CUDA 12.0, which Atoll needs; install driver 525 or newer.");
+                "The driver of the GPU is older than CUDA 12.0, which Atoll needs; install driver 525 or "
+                "newer.");
     }
     template <class F> void operator()(F& function, const char* name, int version) const {
         void* found = nullptr;

@@ -1,4 +1,5 @@
-// NVIDIA's driver, found at run time: a build with the toolkit's headers runs where there is no driver, and says so.
+// NVIDIA's driver, found at run time: a build with the toolkit's headers runs where there is no driver, and
+// says so.
 #pragma once
 
 #include <cuda.h>
@@ -8,8 +9,8 @@
 
 namespace atl::cuda {
 
-/// The functions of the driver that are used here. A type's suffix is the version of CUDA whose interface it has,
-/// which is what the driver is asked for: a newer one still offers it.
+/// The functions of the driver that are used here. A type's suffix is the version of CUDA whose interface it
+/// has, which is what the driver is asked for: a newer one still offers it.
 struct Driver {
     PFN_cuInit_v2000 init;
     PFN_cuDriverGetVersion_v2020 driver_version;
@@ -47,8 +48,8 @@ struct Driver {
 
     /// "CUDA_ERROR_INVALID_VALUE, invalid argument".
     std::string text(CUresult result) const;
-    /// Throws Error(system) unless `result` is a success; `doing` is what was being done, after "The GPU's driver
-    /// refused to".
+    /// Throws Error(system) unless `result` is a success; `doing` is what was being done, after "The GPU's
+    /// driver refused to".
     void check(CUresult result, const std::string& doing) const {
         if (result != CUDA_SUCCESS) [[unlikely]]
             fail(result, doing);

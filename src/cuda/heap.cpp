@@ -33,8 +33,7 @@ Heap::Heap(const heap::DeviceChoice& choice)
 /// Nothing is reported: at the end of a process the driver may be gone before.
 Heap::~Heap() {
     while (!chunks_.empty()) withdraw();
-    if (window_ != 0)
-        driver_.free_addresses(window_, heap::device_stride * static_cast<std::size_t>(n_slots_));
+    if (window_ != 0) driver_.free_addresses(window_, stride_bytes * static_cast<std::size_t>(n_slots_));
     driver_.destroy_stream(stream_);
 }
 
@@ -45,27 +44,28 @@ void Heap::check_peer(const heap::DeviceUuid& peer) const {
     int can = 0;
     driver_.check(driver_.can_access_peer(&can, device_, other), "say whether two GPUs reach each other");
     if (!can)
-        throw Error(ErrorCode::unsupported,
-                    "GPU " + std::to_string(device_) + " (" + facts_.name + ", " + uuid_text(facts_.uuid) +
-                        ") cannot access the memory of GPU " + std::to_string(other) + " (" +
-                        uuid_text(peer) +
-                        "): there is neither NVLink nor PCIe peer access between them; see `nvidia-smi topo -p2p r`.");
+        throw Error(ErrorCode::unsupported, "GPU " + std::to_string(device_) + " (" + facts_.name + ", " +
+                                                uuid_text(facts_.uuid) +
+                                                ") cannot access the memory of GPU " + std::to_string(other) +
+                                                " (" + uuid_text(peer) +
+                                                "): there is neither NVLink nor PCIe peer access between "
+                                                "them; see `nvidia-smi topo -p2p r`.");
 }
 
 void Heap::reserve(int n_slots, int my_slot) {
-    const std::size_t bytes = heap::device_stride * static_cast<std::size_t>(n_slots);
+    const std::size_t bytes = stride_bytes * static_cast<std::size_t>(n_slots);
     const CUresult result = driver_.reserve(&window_, bytes, heap::device_alignment, 0, 0);
     if (result != CUDA_SUCCESS)
-        throw Error(ErrorCode::out_of_memory,
-                    "No addresses for a window of " + std::to_string(n_slots) + " device heaps, " +
-                        common::bytes_text(bytes) + ": " + driver_.text(result) +
-                        "; lift the address space limit (ulimit -v).");
+        throw Error(ErrorCode::out_of_memory, "No addresses for a window of " + std::to_string(n_slots) +
+                                                  " device heaps, " + common::bytes_text(bytes) + ": " +
+                                                  driver_.text(result) +
+                                                  "; lift the address space limit (ulimit -v).");
     n_slots_ = n_slots;
     my_slot_ = my_slot;
 }
 
 char* Heap::slot(int i) const noexcept {
-    return reinterpret_cast<char*>(window_ + heap::device_stride * static_cast<std::size_t>(i));
+    return reinterpret_cast<char*>(window_ + stride_bytes * static_cast<std::size_t>(i));
 }
 
 CUmemGenericAllocationHandle Heap::create(std::size_t bytes) const {
@@ -111,8 +111,7 @@ void Heap::map(int slot, CUmemGenericAllocationHandle memory) {
 common::Fd Heap::extend(std::size_t bytes) {
     const CUmemGenericAllocationHandle memory = create(bytes);
     int fd = -1;
-    const CUresult result =
-        driver_.export_handle(&fd, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    const CUresult result = driver_.export_handle(&fd, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
     common::Fd descriptor(result == CUDA_SUCCESS ? fd : -1);
     if (result != CUDA_SUCCESS) {
         driver_.release(memory);
@@ -156,8 +155,9 @@ void Heap::finish(CUresult started, const char* doing, const void* dst, std::siz
 
 void Heap::copy(void* dst, const void* src, std::size_t bytes) {
     const PrimaryContext::Current current(context_);
-    finish(driver_.copy(reinterpret_cast<CUdeviceptr>(dst), reinterpret_cast<CUdeviceptr>(src), bytes, stream_),
-           "copy", dst, bytes);
+    finish(
+        driver_.copy(reinterpret_cast<CUdeviceptr>(dst), reinterpret_cast<CUdeviceptr>(src), bytes, stream_),
+        "copy", dst, bytes);
 }
 
 void Heap::fill(void* dst, unsigned char value, std::size_t bytes) {

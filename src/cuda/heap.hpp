@@ -44,6 +44,7 @@ class Heap final : public heap::DeviceHeap {
     const heap::DeviceFacts& facts() const noexcept override { return facts_; }
     void check_peer(const heap::DeviceUuid& peer) const override;
     void reserve(int n_slots, int my_slot) override;
+    std::size_t stride() const noexcept override { return stride_bytes; }
     char* slot(int i) const noexcept override;
     common::Fd extend(std::size_t bytes) override;
     void map_peer(int slot, const common::Fd& chunk) override;
@@ -52,6 +53,8 @@ class Heap final : public heap::DeviceHeap {
     void fill(void* dst, unsigned char value, std::size_t bytes) override;
 
   private:
+    /// More than any GPU will have for long; addresses cost nothing.
+    static constexpr std::size_t stride_bytes = std::size_t{1} << 40;
     struct Chunk {
         std::size_t offset;
         std::size_t bytes;

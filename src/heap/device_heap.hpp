@@ -1,5 +1,5 @@
-// A PE's GPU and the window of all PEs' GPU memory, as the core sees them. libatoll_cuda.so implements it, and is
-// loaded when a GPU is first used: the core knows no CUDA.
+// A PE's GPU and the window of all PEs' GPU memory, as the core sees them. libatoll_cuda.so implements it,
+// and is loaded when a GPU is first used: the core knows no CUDA.
 #pragma once
 
 #include "atoll/version.hpp"
@@ -28,13 +28,11 @@ struct DeviceFacts {
     std::size_t granularity_bytes = 0;  ///< chunks are multiples of it
 };
 
-/// Every slot has room for as much as any GPU will have; addresses cost nothing.
-inline constexpr std::size_t device_stride = std::size_t{1} << 40;
 /// What slots start at a multiple of.
 inline constexpr std::size_t device_alignment = std::size_t{2} << 20;
 
-/// All calls are local, and complete on return. A slot is filled from its start by chunks of physical memory, the
-/// same sizes in the same order on all PEs. Throws Error: unsupported, out_of_memory, system.
+/// All calls are local, and complete on return. A slot is filled from its start by chunks of physical memory,
+/// the same sizes in the same order on all PEs. Throws Error: unsupported, out_of_memory, system.
 class DeviceHeap {
   public:
     virtual ~DeviceHeap() = default;
@@ -44,6 +42,8 @@ class DeviceHeap {
 
     /// Addresses for all slots; no memory yet.
     virtual void reserve(int n_slots, int my_slot) = 0;
+    /// From slot to slot, which is as much as a slot can hold.
+    virtual std::size_t stride() const noexcept = 0;
     virtual char* slot(int i) const noexcept = 0;
     /// One more chunk in this PE's slot; what is returned lets the others map it.
     virtual common::Fd extend(std::size_t bytes) = 0;
@@ -57,8 +57,8 @@ class DeviceHeap {
     virtual void fill(void* dst, unsigned char value, std::size_t bytes) = 0;
 };
 
-/// What libatoll_cuda.so shows, under `device_plugin_symbol`. Both sides must be of one release: no interface is
-/// promised between them.
+/// What libatoll_cuda.so shows, under `device_plugin_symbol`. Both sides must be of one release: no interface
+/// is promised between them.
 struct DevicePlugin {
     const char* release;  ///< ATOLL_VERSION
     std::unique_ptr<DeviceHeap> (*open)(const DeviceChoice& choice);

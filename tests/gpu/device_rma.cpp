@@ -93,10 +93,11 @@ TEST_P(DeviceRma, GetsBringTheRightNeighboursAndNothingElse) {
     job_.free(source);
 }
 
-INSTANTIATE_TEST_SUITE_P(From, DeviceRma, ::testing::ValuesIn(kinds), [](const auto& info) {
+std::string kind_name(const ::testing::TestParamInfo<Kind>& info) {
     constexpr const char* names[] = {"Ordinary", "Pinned", "HostHeap", "CudaMalloc", "DeviceHeap"};
-    return std::string(names[static_cast<int>(info.param)]);
-});
+    return names[static_cast<int>(info.param)];
+}
+INSTANTIATE_TEST_SUITE_P(From, DeviceRma, ::testing::ValuesIn(kinds), kind_name);
 
 class DeviceForms : public OnDevice {};
 

@@ -20,6 +20,7 @@ MAY_INCLUDE = {
     "transport": {"common", "heap"},
     "core": BELOW_CORE | {"collective"},
     "collective": BELOW_CORE | {"core"},
+    "cuda": {"common", "heap"},
     "cli": BELOW_CORE | {"core", "collective"},
     "shmem": {"common", "core"},
     "python": {"core"},
@@ -73,7 +74,7 @@ def includes(file: Path) -> Iterator[tuple[str, Path | None]]:
             yield name, None
 
 
-CPP = (".c", ".cpp", ".hpp", ".h")
+CPP = (".c", ".cpp", ".hpp", ".h", ".cu", ".cuh")
 
 
 def test_lower_layers_never_include_higher_ones() -> None:
@@ -169,6 +170,25 @@ def test_generated_files_are_in_step() -> None:
     for generator in tracked("generate.py"):
         run = run_quietly(sys.executable, str(generator), "--check")
         assert run.returncode == 0, f"{name_of(generator)} --check:\n{run.stdout}{run.stderr}"
+
+
+def test_nothing_calls_multicast() -> None:
+    # NVLink multicast can put GPUs that others share out of service; no operation of ours needs it.
+    name = "cu" + "Multicast"
+    wrong = [name_of(file) for file in tracked(*CPP, ".py", ".pyi") if name in file.read_text()]
+    assert not wrong, f"these name {name}*: {wrong}"
+
+
+def test_the_core_knows_no_cuda() -> None:
+    # The GPU part is loaded when it is first used; everything else is built and runs where CUDA is not.
+    wrong = [
+        f"{name_of(file)} includes {name}"
+        for file in tracked(*CPP)
+        if (layer := layer_of(file)) and layer != "cuda"
+        for name, _ in includes(file)
+        if name.startswith(("cuda", "nvml"))
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_nothing_is_left_unfinished() -> None:

@@ -67,6 +67,8 @@ def test_the_wheel_holds_everything(wheel: Path) -> None:
         "atoll/lib/libatoll_shmem.so", "atoll/include/shmem.h", "atoll/include/atoll/shmem/prototypes.h",
         "atoll/lib/pkgconfig/atoll-shmem.pc",
     }  # fmt: skip
+    if (BUILD / "lib" / "libatoll_cuda.so").exists():
+        wanted.add("atoll/lib/libatoll_cuda.so")
     assert wanted <= set(names), f"missing: {wanted - set(names)}"
     for script in ("atoll", "oshcc", "oshc++", "oshCC", "oshrun"):
         assert any(name.endswith(f".data/scripts/{script}") for name in names), (

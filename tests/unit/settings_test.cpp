@@ -42,6 +42,21 @@ std::string refusal(const char* name, const char* value) {
     return "accepted";
 }
 
+TEST(Settings, TheGpuIsOursToNameElseTheLaunchersToNumber) {
+    Variable rank("LOCAL_RANK", "3");
+    EXPECT_EQ(read_settings().device, 3);
+    EXPECT_FALSE(read_settings().device_exact);
+    {
+        Variable ours("ATOLL_DEVICE", "1");
+        EXPECT_EQ(read_settings().device, 1);
+        EXPECT_TRUE(read_settings().device_exact);
+    }
+    Variable not_launched("LOCAL_RANK", "-1");
+    EXPECT_EQ(read_settings().device, -1);
+    EXPECT_NE(refusal("ATOLL_DEVICE", "gpu0").find("number of a GPU"), std::string::npos);
+    EXPECT_NE(refusal("ATOLL_DEVICE", "-1").find("number of a GPU"), std::string::npos);
+}
+
 TEST(ParseSize, TakesBytesAndSuffixes) {
     EXPECT_EQ(parse_size("4096", "X"), 4096u);
     EXPECT_EQ(parse_size("0", "X"), 0u);
