@@ -24,5 +24,22 @@ target_include_directories(atoll_cuda PRIVATE "${PROJECT_SOURCE_DIR}/include" "$
 target_include_directories(atoll_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(atoll_cuda PRIVATE ${CMAKE_DL_LIBS} atoll_flags)
 target_link_options(atoll_cuda PRIVATE $<$<NOT:$<BOOL:${ATOLL_SANITIZE}>>:-Wl,--no-undefined>)
+# Kernels are headers (include/atoll/device), so only our tests and benchmarks need nvcc. nvcc knows no sanitizers.
+if((ATOLL_TESTS OR ATOLL_BENCH) AND NOT ATOLL_SANITIZE)
+    include(CheckLanguage)
+    check_language(CUDA)
+    if(CMAKE_CUDA_COMPILER)
+        set(CMAKE_CUDA_ARCHITECTURES 90 CACHE STRING "What GPUs our own kernels are compiled for")
+        enable_language(CUDA)
+        set(CMAKE_CUDA_STANDARD 20)
+        if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)   # CMake before 3.26 does not know that nvcc 12 has it
+            set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+            set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+        endif()
+        set(ATOLL_NVCC ON)
+    else()
+        message(STATUS "Atoll: no tests of kernels (they need nvcc)")
+    endif()
+endif()
 # Everything of ours that wants the core is complete only with it.
 add_dependencies(atoll atoll_cuda)

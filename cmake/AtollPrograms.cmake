@@ -45,6 +45,12 @@ if(ATOLL_BENCH)
                                   RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
             target_link_libraries(bench_gpu_${_stem} PRIVATE atoll::atoll atoll_flags CUDA::cudart_static)
         endforeach()
+        if(ATOLL_NVCC)
+            add_executable(bench_gpu_flag "${PROJECT_SOURCE_DIR}/bench/gpu/flag.cu")
+            set_target_properties(bench_gpu_flag PROPERTIES OUTPUT_NAME gpu_flag
+                                  RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
+            target_link_libraries(bench_gpu_flag PRIVATE atoll::atoll)
+        endif()
     endif()
 endif()
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The GPU part on a machine with GPUs: tests, then measurements. It builds nothing there, so that such a machine needs no
 # GoogleTest or CLI11: build here, and carry scripts/, build/release/bin/atoll, build/release/lib, build/release/gpu and
-# build/release/bench. Results go to $OUT (build/results/gpu): tests.log, put.json.
+# build/release/bench. Results go to $OUT (build/results/gpu): tests.log, gpu.json.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=${OUT:-build/results/gpu}
@@ -59,7 +59,8 @@ try "device_rma, 3 PEs on one GPU" env ATOLL_DEVICE=0 timeout 150 "$built/bin/at
 try "device_absent, 2 PEs" timeout 60 "$built/bin/atoll" run -n 2 --timeout 50 "$built/multi/device_absent"
 
 unset ATOLL_CHECK
-if timeout 240 "$built/bin/atoll" run -n 2 --timeout 200 "$built/bench/gpu_put" >"$out/rows" 2>"$out/bench.err"; then
+measure() { timeout 150 "$built/bin/atoll" run -n 2 --timeout 120 "$built/bench/$1"; }
+if { measure gpu_put && measure gpu_flag; } >"$out/rows" 2>"$out/bench.err"; then
     python3 - "$out" <<'PYTHON'
 import datetime, json, os, platform, subprocess, sys
 out = sys.argv[1]
@@ -72,11 +73,11 @@ facts = {
     "machine": {"gpus": gpus.strip().splitlines(), "kernel": platform.release(), "cores": os.cpu_count()},
     "rows": rows,
 }
-with open(f"{out}/put.json", "w") as file:
+with open(f"{out}/gpu.json", "w") as file:
     json.dump(facts, file, indent=1)
     file.write("\n")
 for row in rows:
-    print(f"{row['side']:6} {row['op']:38} {row['bytes']:>10} B {row['median_us']:>12.2f} us "
+    print(f"{row['side']:6} {row['op']:38} {row['bytes']:>10} B {row['median_us']:>12.3f} us "
           f"{row.get('gb_per_s', 0):>8.1f} GB/s")
 PYTHON
 else

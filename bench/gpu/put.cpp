@@ -67,6 +67,8 @@ void measure_atoll(const atl::Job& job, Buffers& b, std::size_t bytes) {
     put("put ordinary host", b.ordinary.data());
     row("atoll", "get device heap", bytes, job.n_pes(),
         [&] { context.get_bytes(local, remote, bytes, peer); });
+    row("atoll", "get pinned host", bytes, job.n_pes(),
+        [&] { context.get_bytes(b.pinned, remote, bytes, peer); });
     row("atoll", "get ordinary host", bytes, job.n_pes(),
         [&] { context.get_bytes(b.ordinary.data(), remote, bytes, peer); });
 }

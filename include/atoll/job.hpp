@@ -32,17 +32,6 @@ struct JobOptions {
 /// Bytes that identify a job to be: random, printable, at most 128 characters. Local.
 ATOLL_API std::string get_unique_id();
 
-/// Where symmetric memory stands.
-enum class Memory : std::uint8_t {
-    host,
-    /// The GPU of each PE (ATOLL_DEVICE, LOCAL_RANK, else by the PE's number). Put, get, p, g and the strided
-    /// forms take such addresses as the symmetric side, and memory of any kind as the local one; they wait
-    /// for no stream of the program's own, so what a kernel writes must be synchronised before it is put.
-    /// Other operations refuse them (Error: not_symmetric). The host cannot load them. The first allocation
-    /// opens the GPU and takes no more memory than is asked for, in chunks; finalize gives all back.
-    device,
-};
-
 /// What allocation knows of a block.
 struct AllocationHints {
     bool atomics_remote = false;  ///< OpenSHMEM's SHMEM_MALLOC_ATOMICS_REMOTE

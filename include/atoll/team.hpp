@@ -3,6 +3,7 @@
 #pragma once
 
 #include "atoll/context.hpp"
+#include "atoll/device/team.hpp"
 
 #include <span>
 #include <vector>
@@ -47,6 +48,10 @@ class ATOLL_API Team {
     Context create_context(const ContextOptions& options = {}) const;
     /// The team's default context.
     const Context& context() const;
+    /// What kernels and the functions of atoll/device take: this team over one kind of memory. Local. Throws
+    /// Error: not_initialized (no device memory was allocated yet), unsupported (a team of irregular steps on
+    /// GPUs, PEs outside the window).
+    device::Team device(Memory memory) const;
 
     // ---- synchronisation
     // --------------------------------------------------------------------------------------------

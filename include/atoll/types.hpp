@@ -55,6 +55,17 @@ enum class AtomicOp : std::uint8_t {
     fetch_xor,
 };
 
+/// Where symmetric memory stands.
+enum class Memory : std::uint8_t {
+    host,
+    /// The GPU of each PE (ATOLL_DEVICE, LOCAL_RANK, else by the PE's number). Put, get, p, g and the strided
+    /// forms take such addresses as the symmetric side, and memory of any kind as the local one; they wait
+    /// for no stream of the program's own, so what a kernel writes must be synchronised before it is put.
+    /// Other operations refuse them (Error: not_symmetric). The host cannot load them. The first allocation
+    /// opens the GPU and takes no more memory than is asked for, in chunks; finalize gives all back.
+    device,
+};
+
 /// Anything that may stand in symmetric memory: moved as bytes, no pointers into the PE's own address space.
 template <class T>
 concept Symmetric = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;

@@ -48,6 +48,8 @@ class DeviceMemory {
     void check(const void* address, std::size_t bytes) const;
     /// The offset of a block that starts at `block`. Throws like `check`.
     std::size_t checked_block(const void* block, const char* operation) const;
+    char* slot(int pe) const noexcept { return heap_->slot(pe); }
+    std::size_t stride() const noexcept { return heap_->stride(); }
     /// The same place in a PE's slot: an address for kernels.
     void* at(const void* local, int pe) const noexcept;
     /// `local` is memory of any kind. Complete, and visible to everybody, on return.

@@ -2,6 +2,7 @@
 #include "atoll/team.hpp"
 
 #include "core/context_state.hpp"
+#include "core/device_memory.hpp"
 #include "core/job_state.hpp"
 
 #include <algorithm>
@@ -43,6 +44,31 @@ int Team::world_pe(int pe) const {
 int Team::translate_pe(int pe, const Team& other) const {
     if (!state_ || !other.state_ || pe < 0 || pe >= n_pes()) return -1;
     return other.state().find(state().world_pe(pe));
+}
+
+device::Team Team::device(Memory memory) const {
+    const core::JobState& job = state().job();
+    const detail::TeamMap map = state().map();
+    if (job.routed())
+        throw Error(ErrorCode::unsupported,
+                    "Kernels reach PEs by the window only; this job sends through a transport "
+                    "(ATOLL_TRANSPORT).");
+    device::Team team{map.my_pe, map.n_pes, nullptr, 0, job.pe(), map.first, map.step, map.table, nullptr};
+    if (memory == Memory::host) {
+        team.window = job.mapping()->slot(0);
+        team.stride = static_cast<long long>(job.mapping()->layout().stride());
+        return team;
+    }
+    if (!job.device())
+        throw Error(ErrorCode::not_initialized,
+                    "There is no device heap yet; allocate memory on the GPU first (Memory::device).");
+    if (map.table)
+        throw Error(ErrorCode::unsupported,
+                    "Kernels take teams whose members stand at a constant step in the world team; use "
+                    "split_strided, or the world team.");
+    team.window = job.device()->slot(0);
+    team.stride = static_cast<long long>(job.device()->stride());
+    return team;
 }
 
 Team Team::split_strided(int start, int stride, int size) const {

@@ -1,0 +1,105 @@
+// Single loads and stores that other PEs see, with an order, at system scope: PTX in kernels, compiler
+// atomics on the host.
+#pragma once
+
+#include "atoll/device/team.hpp"
+
+namespace atl::device {
+
+namespace detail {
+
+/// A word that PEs share has 4 or 8 bytes.
+template <unsigned long Bytes> struct Bits;
+template <> struct Bits<4> { using type = unsigned; };
+template <> struct Bits<8> { using type = unsigned long long; };
+
+/// The same bits as another type of the same size.
+template <class To, class From> ATOLL_ANYWHERE To same_bits(const From& from) {
+    static_assert(sizeof(To) == sizeof(From), "bits are neither lost nor made");
+    To to;
+    __builtin_memcpy(&to, &from, sizeof to);
+    return to;
+}
+
+#if defined(__CUDA_ARCH__)
+__device__ inline unsigned load_acquire(const unsigned* p) {
+    unsigned value;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
+__device__ inline unsigned long long load_acquire(const unsigned long long* p) {
+    unsigned long long value;
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(p) : "memory");
+    return value;
+}
+__device__ inline unsigned load_relaxed(const unsigned* p) {
+    unsigned value;
+    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
+__device__ inline unsigned long long load_relaxed(const unsigned long long* p) {
+    unsigned long long value;
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(p) : "memory");
+    return value;
+}
+__device__ inline void store_release(unsigned* p, unsigned value) {
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
+}
+__device__ inline void store_release(unsigned long long* p, unsigned long long value) {
+    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(p), "l"(value) : "memory");
+}
+__device__ inline void store_relaxed(unsigned* p, unsigned value) {
+    asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
+}
+__device__ inline void store_relaxed(unsigned long long* p, unsigned long long value) {
+    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(value) : "memory");
+}
+#endif
+
+}  // namespace detail
+
+template <class T> ATOLL_ANYWHERE T load_acquire(const T* p) {
+    using Bits = typename detail::Bits<sizeof(T)>::type;
+#if defined(__CUDA_ARCH__)
+    return detail::same_bits<T>(detail::load_acquire(reinterpret_cast<const Bits*>(p)));
+#else
+    static_assert(sizeof(Bits) == sizeof(T), "");
+    T value;
+    __atomic_load(const_cast<T*>(p), &value, __ATOMIC_ACQUIRE);
+    return value;
+#endif
+}
+
+template <class T> ATOLL_ANYWHERE T load_relaxed(const T* p) {
+    using Bits = typename detail::Bits<sizeof(T)>::type;
+#if defined(__CUDA_ARCH__)
+    return detail::same_bits<T>(detail::load_relaxed(reinterpret_cast<const Bits*>(p)));
+#else
+    static_assert(sizeof(Bits) == sizeof(T), "");
+    T value;
+    __atomic_load(const_cast<T*>(p), &value, __ATOMIC_RELAXED);
+    return value;
+#endif
+}
+
+template <class T> ATOLL_ANYWHERE void store_release(T* p, T value) {
+    using Bits = typename detail::Bits<sizeof(T)>::type;
+#if defined(__CUDA_ARCH__)
+    detail::store_release(reinterpret_cast<Bits*>(p), detail::same_bits<Bits>(value));
+#else
+    static_assert(sizeof(Bits) == sizeof(T), "");
+    __atomic_store(p, &value, __ATOMIC_RELEASE);
+#endif
+}
+
+template <class T> ATOLL_ANYWHERE void store_relaxed(T* p, T value) {
+    using Bits = typename detail::Bits<sizeof(T)>::type;
+#if defined(__CUDA_ARCH__)
+    detail::store_relaxed(reinterpret_cast<Bits*>(p), detail::same_bits<Bits>(value));
+#else
+    static_assert(sizeof(Bits) == sizeof(T), "");
+    __atomic_store(p, &value, __ATOMIC_RELAXED);
+#endif
+}
+
+}  // namespace atl::device
