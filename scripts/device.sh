@@ -61,7 +61,7 @@ try "device_absent, 2 PEs" timeout 60 "$built/bin/atoll" run -n 2 --timeout 50 "
 unset ATOLL_CHECK
 measure() { timeout 150 "$built/bin/atoll" run -n 2 --timeout 120 "$built/bench/$1"; }
 if { measure gpu_put && measure gpu_flag; } >"$out/rows" 2>"$out/bench.err"; then
-    python3 - "$out" <<'PYTHON'
+    python3 - "$out" "$("$built/bin/atoll" --version)" <<'PYTHON'
 import datetime, json, os, platform, subprocess, sys
 out = sys.argv[1]
 query = "--query-gpu=name,driver_version,clocks.max.sm,memory.total"
@@ -70,6 +70,7 @@ lines = [line[line.index("{"):] for line in open(f"{out}/rows") if "{" in line]
 rows = [json.loads(line) for line in lines]
 facts = {
     "date": datetime.date.today().isoformat(),
+    "versions": {"atoll": sys.argv[2]},
     "machine": {"gpus": gpus.strip().splitlines(), "kernel": platform.release(), "cores": os.cpu_count()},
     "rows": rows,
 }

@@ -148,6 +148,19 @@ def test_every_public_header_compiles_alone(tmp_path: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_device_headers_are_cpp17_and_need_no_other_headers() -> None:
+    # Kernels' compilers (nvcc at its default, NVRTC) take them; what only a host has stands behind a condition.
+    headers = [file for file in tracked(".hpp") if file.is_relative_to(ROOT / "include" / "atoll" / "device")]
+    assert headers
+    for header in headers:
+        for name, _ in includes(header):
+            assert name.startswith("atoll/device/") or name == "sched.h", f"{name_of(header)} includes {name}"
+        text = f"#include <{header.relative_to(ROOT / 'include')}>\n"
+        flags = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include"]
+        run = run_quietly(os.environ.get("CXX", "g++"), *flags, "-x", "c++", "-", text=text)
+        assert run.returncode == 0, f"{name_of(header)}:\n{run.stderr[:2000]}"
+
+
 def test_files_are_short() -> None:
     sizes = {
         name_of(file): len(file.read_bytes().splitlines())

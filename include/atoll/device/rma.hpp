@@ -6,6 +6,10 @@
 #include "atoll/device/scope.hpp"
 #include "atoll/device/words.hpp"
 
+#if !defined(__CUDACC_RTC__)
+#include <sched.h>
+#endif
+
 namespace atl::device {
 
 enum class Compare { eq, ne, gt, ge, lt, le };
@@ -53,6 +57,15 @@ ATOLL_ANYWHERE void copy(void* dst, const void* src, unsigned long long bytes, S
                    scope);
     }
     copy_units(static_cast<char*>(dst) + done, static_cast<const char*>(src) + done, bytes - done, scope);
+}
+
+/// More PEs than cores is a normal way to run on a host.
+ATOLL_ANYWHERE inline void rest(unsigned looks) {
+#if !defined(__CUDA_ARCH__)
+    if (looks >= 64) ::sched_yield();
+#else
+    static_cast<void>(looks);
+#endif
 }
 
 template <class T> ATOLL_ANYWHERE bool compare(T found, Compare cmp, T expected) {
@@ -107,8 +120,8 @@ ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned 
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void signal_wait_until(const Team&, const T* signal, Compare cmp, T value, Scope scope = {}) {
     if (scope.rank() == 0)
-        while (!detail::compare(load_acquire(signal), cmp, value)) {
-        }
+        for (unsigned looks = 0; !detail::compare(load_acquire(signal), cmp, value); ++looks)
+            detail::rest(looks);
     scope.sync();
 }
 

@@ -1,0 +1,42 @@
+// The device headers compile where there are no host headers: under NVRTC, for a kernel that uses all of
+// them. Needs no GPU.
+#include <nvrtc.h>
+
+#include <cstdio>
+#include <vector>
+
+namespace {
+
+constexpr const char* source = R"(
+#include <atoll/device/rma.hpp>
+namespace dev = atl::device;
+template <class Scope> __device__ void all(dev::Team team, float* dst, const float* src, unsigned long long* flag) {
+    dev::put(team, dst, src, 100, 1, Scope{});
+    dev::get(team, dst, src, 100, 1, Scope{});
+    dev::put_signal(team, dst, src, 100, flag, 1ull, 1, Scope{});
+    dev::signal_wait_until(team, flag, dev::Compare::ge, 1ull, Scope{});
+}
+extern "C" __global__ void kernel(dev::Team team, float* dst, const float* src, unsigned long long* flag) {
+    all<dev::Thread>(team, dst, src, flag);
+    all<dev::Warp>(team, dst, src, flag);
+    all<dev::Block>(team, dst, src, flag);
+    dev::p(team, dst, dev::g(team, src, 1), 0);
+    dev::quiet(team);
+}
+)";
+
+}  // namespace
+
+int main(int, char** arguments) {
+    nvrtcProgram program = nullptr;
+    if (nvrtcCreateProgram(&program, source, "kernel.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS) return 2;
+    const char* options[] = {"--gpu-architecture=sm_90", "-std=c++17", arguments[1]};
+    const nvrtcResult result = nvrtcCompileProgram(program, 3, options);
+    std::size_t bytes = 0;
+    nvrtcGetProgramLogSize(program, &bytes);
+    std::vector<char> log(bytes);
+    nvrtcGetProgramLog(program, log.data());
+    std::printf("%s", log.data());
+    nvrtcDestroyProgram(&program);
+    return result == NVRTC_SUCCESS ? 0 : 1;
+}
