@@ -56,6 +56,16 @@ done
 try "device_rma, 2 PEs as torchrun starts them" as_torchrun "$built/gpu/device_rma"
 try "device_rma, 3 PEs on one GPU" env ATOLL_DEVICE=0 timeout 150 "$built/bin/atoll" run -n 3 --timeout 120 \
     "$built/gpu/device_rma"
+try "device_rma, 2 PEs, nothing checked" env ATOLL_CHECK=none timeout 150 "$built/bin/atoll" run -n 2 --timeout 120 \
+    "$built/gpu/device_rma"
+try "device_rma, 2 PEs, transport loopback" env ATOLL_TRANSPORT=loopback timeout 150 "$built/bin/atoll" run -n 2 \
+    --timeout 120 "$built/gpu/device_rma"
+if [ -x "$(command -v compute-sanitizer)" ]; then
+    for program in device_rma:DeviceForms.* device_kernels:DeviceKernels.Elements*; do
+        try "${program%%:*} under memcheck, 2 PEs" timeout 150 "$built/bin/atoll" run -n 2 --timeout 120 compute-sanitizer \
+            --tool memcheck --error-exitcode 9 "$built/gpu/${program%%:*}" "--gtest_filter=${program#*:}"
+    done
+fi
 try "device_absent, 2 PEs" timeout 60 "$built/bin/atoll" run -n 2 --timeout 50 "$built/multi/device_absent"
 
 unset ATOLL_CHECK

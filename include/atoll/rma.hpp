@@ -148,17 +148,21 @@ class ATOLL_API RmaOps : public ContextBase {
     // ------------------------------------------------------------------------------------------------
     void put_bytes(void* dst, const void* src, std::size_t bytes, int pe, bool blocking = true) const {
         if (bytes == 0) return check_pe(pe);
-        const int slot = route_any(dst, bytes, pe);
+        if (!is_in_heap(dst, bytes, pe)) [[unlikely]]
+            return put_elsewhere(dst, src, bytes, pe, blocking);
+        const int slot = map_.slot(pe);
         if (slot >= 0) [[likely]]
-            copy(window_.at(dst, slot), src, bytes);
+            copy(window_.heap_at(dst, slot), src, bytes);
         else
             put_routed(*state_, dst, src, bytes, pe, blocking);
     }
     void get_bytes(void* dst, const void* src, std::size_t bytes, int pe, bool blocking = true) const {
         if (bytes == 0) return check_pe(pe);
-        const int slot = route_any(src, bytes, pe);
+        if (!is_in_heap(src, bytes, pe)) [[unlikely]]
+            return get_elsewhere(dst, src, bytes, pe, blocking);
+        const int slot = map_.slot(pe);
         if (slot >= 0) [[likely]]
-            copy(dst, window_.at(src, slot), bytes);
+            copy(dst, window_.heap_at(src, slot), bytes);
         else
             get_routed(*state_, dst, src, bytes, pe, blocking);
     }
@@ -184,6 +188,9 @@ class ATOLL_API RmaOps : public ContextBase {
     RmaOps() = default;
 
   private:
+    // Calls at the end, so that the fast path keeps its registers.
+    void put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const;
+    void get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const;
     static void check_sizes(std::size_t dst, std::size_t src) {
         if (dst < src) throw_size(dst, src);
     }

@@ -66,8 +66,24 @@ int ContextBase::route_elsewhere(const void* symmetric, std::size_t bytes, int p
         if (window_.check) device->check(symmetric, bytes);
         return -1;
     }
-    if (window_.check) throw_not_symmetric(*job_, symmetric, bytes);
+    if (window_.check && !window_.holds(symmetric, bytes)) throw_not_symmetric(*job_, symmetric, bytes);
     return map_.slot(pe);
+}
+
+void RmaOps::put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const {
+    const int slot = route_elsewhere(dst, bytes, pe);
+    if (slot >= 0)
+        copy(window_.at(dst, slot), src, bytes);
+    else
+        put_routed(*state_, dst, src, bytes, pe, blocking);
+}
+
+void RmaOps::get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const {
+    const int slot = route_elsewhere(src, bytes, pe);
+    if (slot >= 0)
+        copy(dst, window_.at(src, slot), bytes);
+    else
+        get_routed(*state_, dst, src, bytes, pe, blocking);
 }
 
 void put_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,

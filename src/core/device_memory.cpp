@@ -54,8 +54,11 @@ std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1
 }  // namespace
 
 DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open) : job_(job) {
-    const std::exception_ptr mine = error_of([&] { heap_ = open(choice(job_)); });
-    Hello hello{courier_.address(), {}, code_of(mine)};
+    const std::exception_ptr mine = error_of([&] {
+        courier_.emplace();
+        heap_ = open(choice(job_));
+    });
+    Hello hello{courier_ ? courier_->address() : common::FdCourier::Address{}, {}, code_of(mine)};
     if (heap_) hello.uuid = heap_->facts().uuid;
     job_.world_state().exchange("allocate", &hello, sizeof hello);
     std::vector<Hello> hellos(static_cast<std::size_t>(job_.n_pes()));
@@ -136,10 +139,10 @@ bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
 void DeviceMemory::send_chunk(const common::Fd& chunk) {
     int next = 0;
     const auto all_sent = [&] {
-        while (auto parcel = courier_.receive()) arrived_.push_back(std::move(*parcel));
+        while (auto parcel = courier_->receive()) arrived_.push_back(std::move(*parcel));
         for (; next < job_.n_pes(); ++next) {
             if (next == job_.pe()) continue;
-            if (!courier_.send(couriers_[static_cast<std::size_t>(next)], job_.pe(), chunks_, chunk))
+            if (!courier_->send(couriers_[static_cast<std::size_t>(next)], job_.pe(), chunks_, chunk))
                 return false;
         }
         return true;
@@ -150,7 +153,7 @@ void DeviceMemory::send_chunk(const common::Fd& chunk) {
 
 /// All were sent, so they are here or in the queue.
 void DeviceMemory::map_chunks() {
-    while (auto parcel = courier_.receive()) arrived_.push_back(std::move(*parcel));
+    while (auto parcel = courier_->receive()) arrived_.push_back(std::move(*parcel));
     std::vector<common::FdCourier::Parcel> parcels;
     parcels.swap(arrived_);
     int mapped = 1;

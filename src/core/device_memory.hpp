@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace atl::core {
@@ -69,7 +70,7 @@ class DeviceMemory {
 
     JobState& job_;
     std::unique_ptr<heap::DeviceHeap> heap_;
-    common::FdCourier courier_;
+    std::optional<common::FdCourier> courier_;
     std::vector<common::FdCourier::Address> couriers_;  // by PE
     std::vector<common::FdCourier::Parcel> arrived_;
     std::uint64_t chunks_ = 0;     ///< tried so far: what a descriptor belongs to

@@ -40,17 +40,18 @@ class ATOLL_API ContextBase {
         }
         return map_.slot(pe);
     }
-    /// The same for operations that reach memory of GPUs too, by the routed forms (-1).
+    /// Whether the range is of this PE's heap, as far as checks are on, and the PE exists: all that a fast
+    /// path asks. What is not goes elsewhere as a whole: static data, memory of GPUs, errors. Throws
+    /// Error(pe).
+    bool is_in_heap(const void* symmetric, std::size_t bytes, int pe) const {
+        if (!window_.check) return window_.heap_has(symmetric);
+        if (static_cast<unsigned>(pe) >= static_cast<unsigned>(map_.n_pes)) [[unlikely]]
+            throw_pe(pe, map_.n_pes);
+        return window_.heap_holds(symmetric, bytes);
+    }
+    /// As `route`, for operations that reach memory of GPUs too: by the routed forms (-1).
     int route_any(const void* symmetric, std::size_t bytes, int pe) const {
-        if (window_.check) {
-            if (static_cast<unsigned>(pe) >= static_cast<unsigned>(map_.n_pes)) [[unlikely]]
-                throw_pe(pe, map_.n_pes);
-            if (!window_.holds(symmetric, bytes)) [[unlikely]]
-                return route_elsewhere(symmetric, bytes, pe);
-        } else if (!window_.may_hold(symmetric)) [[unlikely]] {
-            return route_elsewhere(symmetric, bytes, pe);
-        }
-        return map_.slot(pe);
+        return is_in_heap(symmetric, bytes, pe) ? map_.slot(pe) : route_elsewhere(symmetric, bytes, pe);
     }
     /// Bytes of `count` elements; saturates, so that a wrapped product cannot pass the range check.
     template <class T> static std::size_t bytes_of(std::size_t count) noexcept {

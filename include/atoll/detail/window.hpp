@@ -60,15 +60,17 @@ struct Window {
             return reinterpret_cast<T*>(at_elsewhere(address, slot));
         return reinterpret_cast<T*>(address + static_cast<std::uintptr_t>(distance(slot)));
     }
+    /// `at` for addresses of this PE's heap.
+    template <class T> T* heap_at(T* local, int slot) const noexcept {
+        return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(local) +
+                                    static_cast<std::uintptr_t>(distance(slot)));
+    }
     /// A range of the heap, or of the executable's symmetric static objects.
     bool holds(const void* p, std::size_t bytes) const noexcept {
         return heap_holds(p, bytes) || within(p, bytes, statics.image, statics.image_bytes);
     }
-    /// As far as can be told by its start alone, where nothing is checked.
-    bool may_hold(const void* p) const noexcept {
-        const auto address = reinterpret_cast<std::uintptr_t>(p);
-        return address - reinterpret_cast<std::uintptr_t>(mine) < heap_bytes ||
-               address - statics.image < statics.image_bytes;
+    bool heap_has(const void* p) const noexcept {
+        return reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(mine) < heap_bytes;
     }
     bool heap_holds(const void* p, std::size_t bytes) const noexcept {
         return within(p, bytes, reinterpret_cast<std::uintptr_t>(mine), heap_bytes);

@@ -34,9 +34,9 @@ int main(int, char** arguments) {
     const nvrtcResult result = nvrtcCompileProgram(program, 3, options);
     std::size_t bytes = 0;
     nvrtcGetProgramLogSize(program, &bytes);
-    std::vector<char> log(bytes);
+    std::vector<char> log(bytes + 1);
     nvrtcGetProgramLog(program, log.data());
-    std::printf("%s", log.data());
+    std::fputs(log.data(), stdout);
     nvrtcDestroyProgram(&program);
     return result == NVRTC_SUCCESS ? 0 : 1;
 }
