@@ -22,7 +22,7 @@ std::vector<std::string> places() {
     if (::dladdr(reinterpret_cast<const void*>(&device_plugin), &self) != 0 && self.dli_fname) {
         const auto folder = std::filesystem::absolute(self.dli_fname).parent_path();
         found.push_back((folder / file_name).string());
-        found.push_back((folder.parent_path() / "lib" / file_name).string());
+        if (folder.filename() != "lib") found.push_back((folder.parent_path() / "lib" / file_name).string());
     }
     found.emplace_back(file_name);
     return found;
