@@ -52,10 +52,10 @@ def test_who_waits_in_another_init_is_told(ends: Run) -> None:
 @pytest.mark.parametrize(
     ("way", "said"),
     [
-        ("not symmetric", "shmem_long_put: 8 bytes at"),
-        ("no such PE", "shmem_long_p: PE 2 does not exist"),
-        ("overlap", "shmem_long_put: dest and source overlap"),
-        ("misaligned", "shmem_long_atomic_inc: An atomic or a signal at"),
+        ("not symmetric", "shmem_long_put: dest: 8 bytes at"),
+        ("no such PE", "shmem_long_p: pe: PE 2 does not exist"),
+        ("overlap", "shmem_long_put: dest: it overlaps source"),
+        ("misaligned", "shmem_long_atomic_inc: dest: its address must"),
         ("different calls", "shmem_long_sum_reduce"),
     ],
 )
