@@ -126,6 +126,12 @@ if(TARGET atoll_cli AND TARGET atoll_shmem)
             endif()
         endforeach()
     endforeach()
+    # The fuzzed program on the reference transport too, which delivers as late and as disorderly as it may.
+    set(_fuzz ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n 4)
+    add_test(NAME shmem.fuzz.loopback COMMAND ${_fuzz} --timeout 120 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:shmem_fuzz>)
+    set_tests_properties(shmem.fuzz.loopback PROPERTIES TIMEOUT 150 LABELS shmem PROCESSORS 2 ENVIRONMENT ATOLL_TRANSPORT=loopback)
+    add_test(NAME soak.shmem_fuzz.n4 CONFIGURATIONS soak COMMAND ${_fuzz} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:shmem_fuzz>)
+    set_tests_properties(soak.shmem_fuzz.n4 PROPERTIES TIMEOUT 7200 LABELS soak PROCESSORS 2)
     foreach(_target IN LISTS ATOLL_OPENSHMEM_EXAMPLES)   # they check themselves, and exit 0 when all was right
         add_test(NAME shmem.example.${_target} COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n 4
                  --timeout 60 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${_target}>)

@@ -26,26 +26,49 @@ template <class T> Blocks blocks(std::ptrdiff_t stride, std::size_t block, std::
     return {stride * static_cast<std::ptrdiff_t>(sizeof(T)), block * sizeof(T), count};
 }
 
-/// The context of a contiguous transfer; `remote` and `local` say what its arguments are.
-template <class Remote, class Local>
-[[gnu::always_inline]] inline const Context& context_for(const Call& call, int pe, Remote&& remote,
-                                                         Local&& local) {
-    const Context& context = context_of(call);
-    if (context.window().check) [[unlikely]]
-        check_transfer(context, remote(), local(), pe);
-    return context;
+// The checks stand apart, so that calls which are not checked keep their arguments in registers.
+template <class T>
+[[gnu::noinline, gnu::cold]] void check_put(const Context& context, const T* dest, const T* source,
+                                            std::size_t n, int pe) {
+    check_transfer(context, area("dest", dest, n), area("source", source, n), pe);
 }
+template <class T>
+[[gnu::noinline, gnu::cold]] void check_get(const Context& context, const T* dest, const T* source,
+                                            std::size_t n, int pe) {
+    check_transfer(context, area("source", source, n), area("dest", dest, n), pe);
+}
+/// Of one word for an atomic or a signal.
+template <class T>
+[[gnu::noinline, gnu::cold]] void check_word(const Context& context, const char* argument, const T* word,
+                                             int pe) {
+    check_pe("pe", pe, context.n_pes());
+    check_symmetric(context, area(argument, word, 1));
+}
+
+/// The context that a call goes by.
 template <class T>
 [[gnu::always_inline]] inline const Context& put_context(const Call& call, const T* dest, const T* source,
                                                          std::size_t n, int pe) {
-    return context_for(
-        call, pe, [&] { return area("dest", dest, n); }, [&] { return area("source", source, n); });
+    const Context& context = context_of(call);
+    if (context.window().check) [[unlikely]]
+        check_put(context, dest, source, n, pe);
+    return context;
 }
 template <class T>
 [[gnu::always_inline]] inline const Context& get_context(const Call& call, const T* dest, const T* source,
                                                          std::size_t n, int pe) {
-    return context_for(
-        call, pe, [&] { return area("source", source, n); }, [&] { return area("dest", dest, n); });
+    const Context& context = context_of(call);
+    if (context.window().check) [[unlikely]]
+        check_get(context, dest, source, n, pe);
+    return context;
+}
+template <class T>
+[[gnu::always_inline]] inline const Context& atomic_context(const Call& call, const char* argument,
+                                                            const T* word, int pe) {
+    const Context& context = context_of(call);
+    if (context.window().check) [[unlikely]]
+        check_word(context, argument, word, pe);
+    return context;
 }
 /// The same of the strided ones.
 template <class T>
@@ -64,17 +87,6 @@ const Context& get_context(const Call& call, const T* dest, const T* source, std
     if (context.window().check) [[unlikely]]
         check_strided(context, area("source", source, 1), blocks<T>(sst, block, n), area("dest", dest, 1),
                       blocks<T>(dst, block, n), pe);
-    return context;
-}
-/// Of one word for an atomic or a signal.
-template <class T>
-[[gnu::always_inline]] inline const Context& atomic_context(const Call& call, const char* argument,
-                                                            const T* word, int pe) {
-    const Context& context = context_of(call);
-    if (context.window().check) [[unlikely]] {
-        check_pe("pe", pe, context.n_pes());
-        check_symmetric(context, area(argument, word, 1));
-    }
     return context;
 }
 inline char* bytes_of(void* address) { return static_cast<char*>(address); }
