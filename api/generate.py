@@ -114,11 +114,17 @@ def distinct(functions: list[Function]) -> list[Function]:
     return out
 
 
+# Words that older programs declare volatile, as the specification's prototypes did before 1.4.
+WATCHED = ("wait_until", "test", "atomic_")
+
+
 def associations(functions: list[Function], table: Table) -> str:
     rows = []
     for f in distinct(functions):
         c = complex_c(table.types[f.type.canonical].c)  # type: ignore[union-attr]
         rows.append(f"{c} *: {f.name}")
+        if f.operation.startswith(WATCHED):
+            rows.append(f"volatile {c} *: {f.name}")
         if any(t.startswith("const T") for t, _ in f.arguments) and not any(
             t == "T *" for t, _ in f.arguments
         ):
