@@ -12,7 +12,7 @@
 
 namespace fuzz {
 
-constexpr int max_pes = 8, ops = 4, cell_bytes = 256;
+constexpr int max_pes = 32, ops = 4, cell_bytes = 256;
 constexpr int half_bytes = max_pes * ops * cell_bytes;  // a cell for each PE's each operation of a round
 constexpr int word_count = max_pes * ops;
 
