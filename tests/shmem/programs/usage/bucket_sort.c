@@ -9,7 +9,7 @@
 #define ROOM (KEYS * 64)
 
 long long int receive_offset = 0;
-static long long total, received, psync_unused;
+static long long total, received;
 static long long llWrk[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
 static long pSync[SHMEM_REDUCE_SYNC_SIZE];
 int bucket[ROOM];
@@ -46,8 +46,8 @@ int main(int argc, char** argv) {
         if (bucket[i] / width != me) shmem_global_exit(1);
     received = receive_offset;
     shmem_longlong_sum_to_all(&total, &received, 1, 0, 0, npes, llWrk, pSync);
-    psync_unused = pSync[0];
-    if (total != (long long)KEYS * npes || psync_unused != SHMEM_SYNC_VALUE) shmem_global_exit(2);
+
+    if (total != (long long)KEYS * npes || pSync[0] != SHMEM_SYNC_VALUE) shmem_global_exit(2);
     free(keys);
     free(sizes);
     free(sorted);
