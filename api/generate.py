@@ -170,7 +170,7 @@ def overload(public: str, f: Function, table: Table) -> str:
 
 def overloads(table: Table) -> str:
     bare = {(f.name, tuple(t for t, _ in f.arguments)) for f in table.functions if not f.type}
-    text = NOTE
+    text = NOTE + "// NOLINTBEGIN: the names are the specification's\n"
     for public, functions in generic_families(table).items():
         if functions[0].generic == "context":
             text += "".join(overload(public, f, table) for f in functions if f.has_context)
@@ -180,7 +180,7 @@ def overloads(table: Table) -> str:
                 kind = table.types[f.type.canonical]  # type: ignore[union-attr]
                 if (public, tuple(spelled(t, kind, False) for t, _ in f.arguments)) not in bare:
                     text += overload(public, f, table)
-    return text
+    return text + "// NOLINTEND\n"
 
 
 def files(table: Table) -> dict[str, str]:

@@ -44,7 +44,7 @@ int team_create_ctx(shmem_team_t team, long options, shmem_ctx_t* ctx) {
         check_room(owner, predefined);
         auto* handle = reinterpret_cast<shmem_ctx_t>(object.get());
         owner.contexts.insert(handle);
-        object.release();
+        static_cast<void>(object.release());
         *ctx = handle;
     });
 }

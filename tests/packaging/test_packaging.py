@@ -68,7 +68,9 @@ def test_the_wheel_holds_everything(wheel: Path) -> None:
     }  # fmt: skip
     assert wanted <= set(names), f"missing: {wanted - set(names)}"
     for script in ("atoll", "oshcc", "oshc++", "oshCC", "oshrun"):
-        assert any(name.endswith(f".data/scripts/{script}") for name in names), f"{script} is not in the wheel"
+        assert any(name.endswith(f".data/scripts/{script}") for name in names), (
+            f"{script} is not in the wheel"
+        )
     assert not [name for name in names if name.endswith(".a") or "tests" in name]
 
 
