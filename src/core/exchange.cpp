@@ -72,6 +72,8 @@ struct Labels {
     std::string_view names[4];
 };
 constexpr Labels labels[] = {
+    {"barrier", {"", "", "", ""}},
+    {"sync", {"", "", "", ""}},
     {"allocate", {"bytes", "align", "hints", ""}},
     {"free", {"offset", "", "", ""}},
     {"realloc", {"offset", "bytes", "", ""}},
@@ -124,6 +126,13 @@ void TeamState::agree(const CallRecord& record) {
                 arguments_text(other) +
                 "; all PEs must make the same collective calls in the same order with the same arguments.");
     }
+}
+
+void agree_to_meet(const Team& team, const char* operation) {
+    if (team.state().job().settings().check != common::CheckLevel::all) return;
+    CallRecord record;
+    std::strncpy(record.operation, operation, sizeof record.operation - 1);
+    team.state().agree(record);
 }
 
 }  // namespace atl::core

@@ -114,6 +114,10 @@ class TeamState {
     Context context_;
 };
 
+/// With ATOLL_CHECK=all, for a front's meetings that carry nothing: throws Error(collective_mismatch) on all
+/// members unless each came for the same.
+ATOLL_API void agree_to_meet(const Team& team, const char* operation);
+
 /// Collective over `parent`; see Team::split. Null for PEs that join none.
 std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const CallRecord& record);
 

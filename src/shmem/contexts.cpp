@@ -13,6 +13,10 @@ std::mutex mutex;  // of all teams' sets of contexts
 
 ContextObject& object_of(shmem_ctx_t ctx) { return *reinterpret_cast<ContextObject*>(ctx); }
 
+const char* name_of(const char* of_default, const char* of_any, shmem_ctx_t ctx) {
+    return ctx == SHMEM_CTX_DEFAULT ? of_default : of_any;
+}
+
 void check_room(const TeamObject& team, bool predefined) {
     if (!predefined && static_cast<int>(team.contexts.size()) >= team.num_contexts)
         throw Error(
@@ -38,8 +42,10 @@ int team_create_ctx(shmem_team_t team, long options, shmem_ctx_t* ctx) {
                                                      (options & SHMEM_CTX_NOSTORE) != 0});
         const std::lock_guard lock(mutex);
         check_room(owner, predefined);
-        owner.contexts.insert(reinterpret_cast<shmem_ctx_t>(object.get()));
-        *ctx = reinterpret_cast<shmem_ctx_t>(object.release());
+        auto* handle = reinterpret_cast<shmem_ctx_t>(object.get());
+        owner.contexts.insert(handle);
+        static_cast<void>(object.release());
+        *ctx = handle;
     });
 }
 
@@ -51,7 +57,7 @@ void ctx_destroy(shmem_ctx_t ctx) {
         object.context.quiet();
         {
             const std::lock_guard lock(mutex);
-            team_object(object.team).contexts.erase(ctx);
+            find_team(object.team).contexts.erase(ctx);
         }
         delete &object;
     });
@@ -83,13 +89,13 @@ void quiet() { ctx_quiet(SHMEM_CTX_DEFAULT); }
 
 void ctx_fence(shmem_ctx_t ctx) {
     if (ctx == SHMEM_CTX_INVALID) return;
-    const Call call{"shmem_fence", ctx};
+    const Call call{name_of("shmem_fence", "shmem_ctx_fence", ctx), ctx};
     guarded(call, [&] { context_of(call).fence(); });
 }
 
 void ctx_quiet(shmem_ctx_t ctx) {
     if (ctx == SHMEM_CTX_INVALID) return;
-    const Call call{"shmem_quiet", ctx};
+    const Call call{name_of("shmem_quiet", "shmem_ctx_quiet", ctx), ctx};
     guarded(call, [&] { context_of(call).quiet(); });
 }
 
@@ -97,7 +103,7 @@ void pe_quiet(const int* pes, std::size_t n) { ctx_pe_quiet(SHMEM_CTX_DEFAULT, p
 
 void ctx_pe_quiet(shmem_ctx_t ctx, const int* pes, std::size_t n) {
     if (ctx == SHMEM_CTX_INVALID) return;
-    const Call call{"shmem_pe_quiet", ctx};
+    const Call call{name_of("shmem_pe_quiet", "shmem_ctx_pe_quiet", ctx), ctx};
     guarded(call, [&] { context_of(call).pe_quiet(std::span<const int>(pes, n)); });
 }
 

@@ -1,5 +1,7 @@
 // Meetings of all PEs, and locks.
 #include "atoll/lock.hpp"
+#include "core/team_state.hpp"
+#include "shmem/checks.hpp"
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
 
@@ -12,19 +14,29 @@ Job& job_for(const Call& call) {
     return *front.job;
 }
 
+const Team& meeting_place(const Call& call, const char* operation) {
+    const Team& world = job_for(call).world();
+    if (front.check) [[unlikely]]
+        core::agree_to_meet(world, operation);
+    return world;
+}
+
 static_assert(sizeof(long) == sizeof(std::int64_t));
-std::int64_t* word_of(long* lock) { return reinterpret_cast<std::int64_t*>(lock); }
+std::int64_t* word_of(long* lock) {
+    if (front.check) check_symmetric(*front.context, {"lock", lock, sizeof *lock, alignof(long)});
+    return reinterpret_cast<std::int64_t*>(lock);
+}
 
 }  // namespace
 
 void barrier_all() {
     const Call call{"shmem_barrier_all", SHMEM_CTX_DEFAULT};
-    guarded(call, [&] { job_for(call).world().barrier(); });
+    guarded(call, [&] { meeting_place(call, "barrier").barrier(); });
 }
 
 void sync_all() {
     const Call call{"shmem_sync_all", SHMEM_CTX_DEFAULT};
-    guarded(call, [&] { job_for(call).world().sync(); });
+    guarded(call, [&] { meeting_place(call, "sync").sync(); });
 }
 
 void set_lock(long* lock) {
@@ -44,7 +56,14 @@ int test_lock(long* lock) {
 
 void wait_until(long* word, int cmp, long value) {
     const Call call{"shmem_wait_until", SHMEM_CTX_DEFAULT};
-    guarded(call, [&] { context_of(call).wait_until(word, static_cast<Compare>(cmp), value); });
+    guarded(call, [&] {
+        const Context& context = context_of(call);
+        if (context.window().check) [[unlikely]] {
+            check_compare(cmp);
+            check_symmetric(context, {"ivar", word, sizeof *word, alignof(long)});
+        }
+        context.wait_until(word, static_cast<Compare>(cmp), value);
+    });
 }
 
 void wait(long* word, long value) { wait_until(word, SHMEM_CMP_NE, value); }
