@@ -67,16 +67,12 @@ const Team& active_set(int start, int log_stride, int size, long* sync) {
 void barrier(int start, int log_stride, int size, long* sync) {
     on_set("shmem_barrier", start, log_stride, size, sync, [](const Team& team) {
         front.context->quiet();
-        if (front.check) core::agree_to_meet(team, "barrier");
-        team.sync();
+        team.barrier();
     });
 }
 
 void sync(int start, int log_stride, int size, long* sync) {
-    on_set("shmem_sync", start, log_stride, size, sync, [](const Team& team) {
-        if (front.check) core::agree_to_meet(team, "sync");
-        team.sync();
-    });
+    on_set("shmem_sync", start, log_stride, size, sync, [](const Team& team) { team.sync(); });
 }
 
 namespace {

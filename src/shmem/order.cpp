@@ -1,6 +1,5 @@
 // Meetings of all PEs, and locks.
 #include "atoll/lock.hpp"
-#include "core/team_state.hpp"
 #include "shmem/checks.hpp"
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
@@ -14,13 +13,6 @@ Job& job_for(const Call& call) {
     return *front.job;
 }
 
-const Team& meeting_place(const Call& call, const char* operation) {
-    const Team& world = job_for(call).world();
-    if (front.check) [[unlikely]]
-        core::agree_to_meet(world, operation);
-    return world;
-}
-
 static_assert(sizeof(long) == sizeof(std::int64_t));
 std::int64_t* word_of(long* lock) {
     if (front.check) check_symmetric(*front.context, {"lock", lock, sizeof *lock, alignof(long)});
@@ -31,12 +23,12 @@ std::int64_t* word_of(long* lock) {
 
 void barrier_all() {
     const Call call{"shmem_barrier_all", SHMEM_CTX_DEFAULT};
-    guarded(call, [&] { meeting_place(call, "barrier").barrier(); });
+    guarded(call, [&] { job_for(call).world().barrier(); });
 }
 
 void sync_all() {
     const Call call{"shmem_sync_all", SHMEM_CTX_DEFAULT};
-    guarded(call, [&] { meeting_place(call, "sync").sync(); });
+    guarded(call, [&] { job_for(call).world().sync(); });
 }
 
 void set_lock(long* lock) {

@@ -129,11 +129,7 @@ void team_destroy(shmem_team_t team) {
 }
 
 int team_sync(shmem_team_t team) {
-    return collective({"shmem_team_sync", SHMEM_CTX_INVALID}, [&] {
-        const Team& t = team_of(team);
-        if (front.check) core::agree_to_meet(t, "sync");
-        t.sync();
-    });
+    return collective({"shmem_team_sync", SHMEM_CTX_INVALID}, [&] { team_of(team).sync(); });
 }
 
 }  // namespace atl::shmem
