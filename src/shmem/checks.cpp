@@ -77,6 +77,10 @@ void check_symmetric(const Context& context, const Area& area) {
         if (area.bytes != 0 && !context.window().holds(area.address, area.bytes))
             detail::throw_not_symmetric(context.window(), area.address, area.bytes);
     });
+    if (area.bytes != 0 && std::string_view(area.argument) != "source" &&
+        !context.window().shares(area.address, area.bytes))
+        throw Mistake(ErrorCode::not_symmetric, area.argument,
+                      "it is among the program's constants, which nobody can write to; pass a variable.");
     check_aligned(area);
 }
 

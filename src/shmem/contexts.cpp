@@ -2,6 +2,8 @@
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
 
+#include <deque>
+#include <memory>
 #include <mutex>
 #include <span>
 
@@ -9,12 +11,24 @@ namespace atl::shmem {
 
 namespace {
 
-std::mutex mutex;  // of all teams' sets of contexts
+/// A destroyed context's object stays for a while, so that a handle used after destroy is found out.
+constexpr std::size_t kept_after_destroy = 4096;
+
+std::mutex mutex;  // of all teams' sets of contexts, and of `destroyed`
+auto& destroyed = *new std::deque<std::unique_ptr<ContextObject>>;  // never destroyed itself
 
 ContextObject& object_of(shmem_ctx_t ctx) { return *reinterpret_cast<ContextObject*>(ctx); }
 
 const char* name_of(const char* of_default, const char* of_any, shmem_ctx_t ctx) {
     return ctx == SHMEM_CTX_DEFAULT ? of_default : of_any;
+}
+
+void check_options(long options) {
+    const long unknown = options & ~(SHMEM_CTX_PRIVATE | SHMEM_CTX_SERIALIZED | SHMEM_CTX_NOSTORE);
+    if (front.check && unknown != 0)
+        throw Error(ErrorCode::invalid_argument,
+                    "options: " + std::to_string(options) +
+                        " is no sum of SHMEM_CTX_PRIVATE, SHMEM_CTX_SERIALIZED and SHMEM_CTX_NOSTORE.");
 }
 
 void check_room(const TeamObject& team, bool predefined) {
@@ -32,21 +46,25 @@ int ctx_create(long options, shmem_ctx_t* ctx) { return team_create_ctx(SHMEM_TE
 int team_create_ctx(shmem_team_t team, long options, shmem_ctx_t* ctx) {
     *ctx = SHMEM_CTX_INVALID;
     if (team == SHMEM_TEAM_INVALID) return -1;
-    return status({"shmem_team_create_ctx", SHMEM_CTX_INVALID}, [&] {
-        TeamObject& owner = team_object(team);
-        const bool predefined = team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED;
-        auto object = std::make_unique<ContextObject>();
-        object->team = team;
-        object->context = owner.team.create_context({(options & SHMEM_CTX_PRIVATE) != 0,
-                                                     (options & SHMEM_CTX_SERIALIZED) != 0,
-                                                     (options & SHMEM_CTX_NOSTORE) != 0});
-        const std::lock_guard lock(mutex);
-        check_room(owner, predefined);
-        auto* handle = reinterpret_cast<shmem_ctx_t>(object.get());
-        owner.contexts.insert(handle);
-        static_cast<void>(object.release());
-        *ctx = handle;
-    });
+    return status(
+        {"shmem_team_create_ctx", SHMEM_CTX_INVALID},
+        [&] {
+            check_options(options);
+            TeamObject& owner = team_object(team);
+            const bool predefined = team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED;
+            auto object = std::make_unique<ContextObject>();
+            object->team = team;
+            object->context = owner.team.create_context({(options & SHMEM_CTX_PRIVATE) != 0,
+                                                         (options & SHMEM_CTX_SERIALIZED) != 0,
+                                                         (options & SHMEM_CTX_NOSTORE) != 0});
+            const std::lock_guard lock(mutex);
+            check_room(owner, predefined);
+            auto* handle = reinterpret_cast<shmem_ctx_t>(object.get());
+            owner.contexts.insert(handle);
+            static_cast<void>(object.release());
+            *ctx = handle;
+        },
+        front.check);
 }
 
 void ctx_destroy(shmem_ctx_t ctx) {
@@ -54,12 +72,13 @@ void ctx_destroy(shmem_ctx_t ctx) {
     if (ctx == SHMEM_CTX_DEFAULT) return ctx_quiet(ctx);
     guarded({"shmem_ctx_destroy", ctx}, [&] {
         ContextObject& object = object_of(ctx);
+        if (!object.context) fail_no_context({"shmem_ctx_destroy", ctx});
         object.context.quiet();
-        {
-            const std::lock_guard lock(mutex);
-            find_team(object.team).contexts.erase(ctx);
-        }
-        delete &object;
+        const std::lock_guard lock(mutex);
+        find_team(object.team).contexts.erase(ctx);
+        object.context = Context();
+        destroyed.emplace_back(&object);
+        if (destroyed.size() > kept_after_destroy) destroyed.pop_front();
     });
 }
 

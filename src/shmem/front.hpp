@@ -57,7 +57,10 @@ inline const Context& context_of(const Call& call) {
     }
     if (call.ctx == SHMEM_CTX_INVALID) [[unlikely]]
         fail_no_context(call);
-    return reinterpret_cast<ContextObject*>(call.ctx)->context;
+    const Context& context = reinterpret_cast<ContextObject*>(call.ctx)->context;
+    if (!context) [[unlikely]]
+        fail_no_context(call);
+    return context;
 }
 
 /// Throws Error(invalid_argument) for SHMEM_TEAM_INVALID. What it gives may be destroyed already.

@@ -111,7 +111,9 @@ void fail(const Call& call) {
 }
 
 void fail_no_context(const Call& call) {
-    if (front.job) fail(call, "SHMEM_CTX_INVALID was passed as a context.");
+    if (front.job && call.ctx == SHMEM_CTX_INVALID) fail(call, "ctx: SHMEM_CTX_INVALID was passed.");
+    if (front.job)
+        fail(call, "ctx: this context was destroyed, or its team was; create another, or destroy it later.");
     fail(call,
          "OpenSHMEM is not initialized in this process; call shmem_init first, and nothing after the last "
          "shmem_finalize.");

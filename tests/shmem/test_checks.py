@@ -31,6 +31,7 @@ WRONG = {
     "get_source": f"shmem_long_get: source: {STRANGE}",
     "get_overlap": f"shmem_long_get: source: {OVERLAP} dest",
     "get_nbi": f"shmem_short_get_nbi: pe: {PE}",
+    "put_constant": "shmem_long_put: dest: it is among the program's constants",
     "ctx_put": f"shmem_ctx_int_put: dest: {STRANGE}",
     "ctx_team_pe": f"shmem_ctx_long_p: pe: {PE}",
     "sized_put": f"shmem_put64: dest: {STRANGE}",
@@ -113,6 +114,10 @@ WRONG = {
     "destroyed_team": f"shmem_long_sum_reduce: {GONE}",
     "destroyed_sync": f"shmem_team_sync: {GONE}",
     "destroyed_twice": f"shmem_team_destroy: {GONE}",
+    "destroyed_ctx": "shmem_ctx_long_p: ctx: this context was destroyed",
+    "destroyed_ctx_twice": "shmem_ctx_destroy: ctx: this context was destroyed",
+    "ctx_of_destroyed": "shmem_ctx_quiet: ctx: this context was destroyed",
+    "ctx_options": "shmem_team_create_ctx: options: 1048576 is no sum",
     "destroyed_world": "shmem_team_destroy: The world team cannot be destroyed",
     "invalid_ctx": "shmem_ctx_long_p: SHMEM_CTX_INVALID",
     # ---- active sets

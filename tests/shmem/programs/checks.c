@@ -38,6 +38,7 @@ CASE(put_nbi, shmem_double_put_nbi((double*)local, (double*)a, 1, 0))
 CASE(get_source, shmem_long_get(b, local, 1, 0))
 CASE(get_overlap, shmem_long_get(a, a + 1, 2, me))
 CASE(get_nbi, shmem_short_get_nbi((short*)b, (short*)a, 1, n))
+CASE(put_constant, shmem_long_put((long*)(uintptr_t)constants, b, 1, 0))
 CASE(ctx_put, shmem_ctx_int_put(ctx, (int*)local, (int*)a, 1, 0))
 CASE(ctx_team_pe, shmem_ctx_long_p(ctx, a, 1, n))
 CASE(sized_put, shmem_put64(local, a, 1, 0))
@@ -121,6 +122,10 @@ CASE(invalid_team, shmem_long_sum_reduce(SHMEM_TEAM_INVALID, a, b, 1))
 CASE(destroyed_team, shmem_team_destroy(team); shmem_long_sum_reduce(team, a, b, 1))
 CASE(destroyed_sync, shmem_team_destroy(team); shmem_team_sync(team))
 CASE(destroyed_twice, shmem_team_destroy(team); shmem_team_destroy(team))
+CASE(destroyed_ctx, shmem_ctx_destroy(ctx); shmem_ctx_long_p(ctx, a, 1, 0))
+CASE(destroyed_ctx_twice, shmem_ctx_destroy(ctx); shmem_ctx_destroy(ctx))
+CASE(ctx_of_destroyed, shmem_team_destroy(team); shmem_ctx_quiet(ctx))
+CASE(ctx_options, shmem_ctx_create(1L << 20, &ctx))
 CASE(destroyed_world, shmem_team_destroy(WORLD))
 CASE(invalid_ctx, shmem_ctx_long_p(SHMEM_CTX_INVALID, a, 1, 0))
 CASE(to_all, shmem_long_sum_to_all(local, b, 1, 0, 0, n, work, psync))
@@ -162,6 +167,7 @@ static const struct wrong wrongs[] = {
     ROW(get_source),
     ROW(get_overlap),
     ROW(get_nbi),
+    ROW(put_constant),
     ROW(ctx_put),
     ROW(ctx_team_pe),
     ROW(sized_put),
@@ -240,6 +246,10 @@ static const struct wrong wrongs[] = {
     ROW(destroyed_team),
     ROW(destroyed_sync),
     ROW(destroyed_twice),
+    ROW(destroyed_ctx),
+    ROW(destroyed_ctx_twice),
+    ROW(ctx_of_destroyed),
+    ROW(ctx_options),
     ROW(destroyed_world),
     ROW(invalid_ctx),
     ROW(to_all),
