@@ -46,25 +46,23 @@ int ctx_create(long options, shmem_ctx_t* ctx) { return team_create_ctx(SHMEM_TE
 int team_create_ctx(shmem_team_t team, long options, shmem_ctx_t* ctx) {
     *ctx = SHMEM_CTX_INVALID;
     if (team == SHMEM_TEAM_INVALID) return -1;
-    return status(
-        {"shmem_team_create_ctx", SHMEM_CTX_INVALID},
-        [&] {
-            check_options(options);
-            TeamObject& owner = team_object(team);
-            const bool predefined = team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED;
-            auto object = std::make_unique<ContextObject>();
-            object->team = team;
-            object->context = owner.team.create_context({(options & SHMEM_CTX_PRIVATE) != 0,
-                                                         (options & SHMEM_CTX_SERIALIZED) != 0,
-                                                         (options & SHMEM_CTX_NOSTORE) != 0});
-            const std::lock_guard lock(mutex);
-            check_room(owner, predefined);
-            auto* handle = reinterpret_cast<shmem_ctx_t>(object.get());
-            owner.contexts.insert(handle);
-            static_cast<void>(object.release());
-            *ctx = handle;
-        },
-        front.check);
+    const Call call{"shmem_team_create_ctx", SHMEM_CTX_INVALID};
+    guarded(call, [&] { check_options(options); });
+    return status(call, [&] {
+        TeamObject& owner = team_object(team);
+        const bool predefined = team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED;
+        auto object = std::make_unique<ContextObject>();
+        object->team = team;
+        object->context = owner.team.create_context({(options & SHMEM_CTX_PRIVATE) != 0,
+                                                     (options & SHMEM_CTX_SERIALIZED) != 0,
+                                                     (options & SHMEM_CTX_NOSTORE) != 0});
+        const std::lock_guard lock(mutex);
+        check_room(owner, predefined);
+        auto* handle = reinterpret_cast<shmem_ctx_t>(object.get());
+        owner.contexts.insert(handle);
+        static_cast<void>(object.release());
+        *ctx = handle;
+    });
 }
 
 void ctx_destroy(shmem_ctx_t ctx) {

@@ -119,7 +119,7 @@ WRONG = {
     "ctx_of_destroyed": "shmem_ctx_quiet: ctx: this context was destroyed",
     "ctx_options": "shmem_team_create_ctx: options: 1048576 is no sum",
     "destroyed_world": "shmem_team_destroy: The world team cannot be destroyed",
-    "invalid_ctx": "shmem_ctx_long_p: SHMEM_CTX_INVALID",
+    "invalid_ctx": "shmem_ctx_long_p: ctx: SHMEM_CTX_INVALID",
     # ---- active sets
     "to_all": f"shmem_long_sum_to_all: dest: {STRANGE}",
     "to_all_count": "shmem_long_sum_to_all: nreduce: -1 is negative",
