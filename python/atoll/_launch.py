@@ -186,14 +186,17 @@ def _pump(source: IO[str], target: IO[str], last: deque[str] | None) -> None:
 
 
 def _results(outcomes: list[dict[str, Any] | None], status: int, complaint: str) -> list[Any]:
-    failed = [(o["after_another"], o["time"], pe, o) for pe, o in enumerate(outcomes) if o and "result" not in o]
+    failed = [
+        (o["after_another"], o["time"], pe, o) for pe, o in enumerate(outcomes) if o and "result" not in o
+    ]
     missing = [pe for pe, outcome in enumerate(outcomes) if outcome is None]
     # PeDied tells of another PE: of one that left what happened to it, else of one that could not.
     if failed and not (missing and all(after_another for after_another, *_ in failed)):
         _, _, pe, outcome = min(failed, key=lambda f: f[:3])
         if "exit" in outcome:
             raise LaunchError(
-                f"launch(): PE {pe} called sys.exit (exit status {outcome['exit']}) instead of returning a result.", pe
+                f"launch(): PE {pe} called sys.exit (exit status {outcome['exit']}) instead of returning a result.",
+                pe,
             )
         cause: BaseException | None = None
         if outcome["pickled"] is not None:

@@ -72,7 +72,12 @@ def main() -> int:
         return 1
     with open(own, "wb", closefd=False) as out:
         out.write(data)
-    atoll.finalize()
+    try:
+        atoll.finalize()
+    except _atoll.PeDied as error:
+        # Another PE's end is another PE's news.
+        sys.stderr.write(f"PE {atoll.my_pe()} stopped: PeDied: {error}\n")
+        return 1
     return 0
 
 
