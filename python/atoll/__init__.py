@@ -21,8 +21,8 @@ Arrays       empty zeros ones full array, empty_like zeros_like ones_like full_l
              is_symmetric pe_accessible addr_accessible; peer and global_view: other PEs' copies as arrays.
 Moves        put get, put_nbi get_nbi (done after quiet), p g (one element); strided: iput iget ibput ibget;
              irregular: take put_at add_at; messages: send recv, group (pairs them), Mailbox.
-Atomics      atomic_set, and so fetch add inc and or xor swap compare_swap fetch_add fetch_inc fetch_and fetch_or fetch_xor;
-             with _nbi behind it the value before comes into an array.
+Atomics      atomic_set, and likewise fetch add inc and or xor swap compare_swap, fetch_add fetch_inc fetch_and
+             fetch_or fetch_xor; with _nbi behind it the value before comes into an array.
 Signals      put_signal put_signal_nbi signal_set signal_add signal_fetch signal_wait_until.
 Waits        wait_until test, for many words with _all _any _some, and _vector for a value each.
 Order        fence (puts to one PE) quiet pe_quiet (completed), barrier_all barrier, sync_all sync.

@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import importlib
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -173,8 +172,9 @@ def _watch() -> None:
         if not isinstance(value, KeyboardInterrupt):
             text = f"{kind.__name__}: {value}".removesuffix(": ")
             _failure = 1, f"PE {{}} ended by an exception that nobody caught: {text}"
+        # 128 + SIGINT, as a shell says. (The module signal stays unloaded: programs may be called signal.py.)
         elif _atoll.is_initialized() and _atoll.n_pes() > 1:
-            _failure = 128 + signal.SIGINT, "PE {} was interrupted (KeyboardInterrupt)"
+            _failure = 130, "PE {} was interrupted (KeyboardInterrupt)"
         return False
 
     _atoll._report_by(report)

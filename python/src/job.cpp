@@ -11,8 +11,7 @@ namespace atl::python {
 namespace {
 
 Spec init_spec, finalize_spec, initialized_spec, uid_spec, my_pe_spec, n_pes_spec, exit_spec, heap_spec,
-    forked_spec, version_spec, store_spec, launched_spec, reason_spec, check_spec,
-    hook_spec, report_spec;
+    forked_spec, version_spec, store_spec, launched_spec, reason_spec, check_spec, hook_spec, report_spec;
 const Spec status_spec{"global_exit"};  // what users call
 
 std::string text_of(PyObject* object) {
@@ -85,7 +84,14 @@ PyObject* init_body(const Arguments<5>& a) {
 }
 
 PyObject* finalize_body(const Arguments<0>&) {
-    if (g.job == nullptr) fail_not_initialized("finalize");  // also within finalize
+    if (g.job == nullptr) {  // also within finalize
+        if (g.epoch != 0 && !g.forked)
+            fail(ErrorCode::not_initialized,
+                 "finalize() was called more often than atoll.init(): the job has ended. Call it once for "
+                 "each "
+                 "init().");
+        fail_not_initialized("finalize");
+    }
     Job* const job = g.job;
     // The last one: other threads run meanwhile, and must not touch a job that may end at any moment.
     if (g.inits <= 1) use(nullptr);
@@ -158,9 +164,9 @@ PyObject* report_body(const Arguments<1>& a) {
     return none();
 }
 
-/// sys.excepthook. In C, because Python would run handlers of signals at the first line of its own: Ctrl-C comes
-/// to a PE twice, from the terminal and from the launcher, and the second must not interrupt what is said of
-/// the first.
+/// sys.excepthook. In C, because Python would run handlers of signals at the first line of its own: Ctrl-C
+/// comes to a PE twice, from the terminal and from the launcher, and the second must not interrupt what is
+/// said of the first.
 PyObject* hook_body(const Arguments<3>& a) {
     const PyOS_sighandler_t before = PyOS_setsig(SIGINT, SIG_IGN);
     bool interrupted = PyErr_GivenExceptionMatches(a[0], PyExc_KeyboardInterrupt) != 0;

@@ -147,7 +147,7 @@ def test_init_is_counted(job: Job) -> None:
         try:
             atoll.finalize()
         except atoll.NotInitialized as error:
-            assert "finalize" in str(error)
+            assert "finalize() was called more often than atoll.init()" in str(error)
         else:
             raise AssertionError
         """,
