@@ -302,6 +302,14 @@ def _check_job(function: str) -> int:
     This PE's number. Raises NotInitialized, naming the function, outside a job.
     """
 
+def _report_by(report: Callable[[Any, Any, Any, bool], bool]) -> None:
+    """Says what _hook() reports by."""
+
+def _hook(kind: Any, value: Any, trace: Any) -> None:
+    """
+    Stands in for sys.excepthook: reports an exception that nobody caught, undisturbed by SIGINT.
+    """
+
 def _version() -> str:
     """The library's version."""
 

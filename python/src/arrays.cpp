@@ -68,7 +68,7 @@ PyObject* empty_body(const Arguments<8>& a) {
     const Shape shape(spec, a[0]);
     const std::size_t bytes = checked_bytes(spec, shape, descr);
     const Py_ssize_t align = integer(spec, "align", a[3]);
-    if (align < 0)
+    if (align < 0 || (align & (align - 1)) != 0)
         fail(ErrorCode::invalid_argument, "%s(): align is %zd; pass a power of two, or 0.", spec.name, align);
     // An array without elements takes a byte, so that it is allocated, compared between PEs and freed like
     // any other.

@@ -52,7 +52,7 @@ template <Spec& S> PyObject* put_signal_body(const Arguments<9>& a) {
             std::memcpy(out + i * item_bytes(dst), element, item_bytes(dst));
         src = made.array();
     } else {
-        made = source_like(S, "src", a[1], dst);
+        made = source_like(S, "src", a[1], "dst", dst);
         src = made.array();
     }
     if (!same_shape(dst, src)) fail_shapes(S, "dst", dst, "src", src);

@@ -119,7 +119,7 @@ template <Form F> PyObject* many_body(const Arguments<5>& a) {
     const double timeout = timeout_of(spec, a[4]);
     Ref values;
     if constexpr (F.vector) {
-        values = source_like(spec, "values", a[2], w.array);
+        values = source_like(spec, "values", a[2], "ivars", w.array);
         if (size_of(values.array()) != w.n)
             fail(ErrorCode::shape_mismatch, "%s(): %zu values for %zu words; pass one for each.", spec.name,
                  size_of(values.array()), w.n);

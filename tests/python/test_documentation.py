@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import pydoc
 import re
 import subprocess
 import sys
+import types
 
 import atoll
 from atoll import _atoll
 
-PUBLIC = [name for name in dir(atoll) if not name.startswith("_")] + ["launch", "LaunchError"]
+PUBLIC = [
+    name
+    for name in dir(atoll)
+    if not name.startswith("_") and not isinstance(getattr(atoll, name), types.ModuleType)
+]
 
 
 def test_every_function_is_documented() -> None:
@@ -18,6 +24,37 @@ def test_every_function_is_documented() -> None:
         value = getattr(atoll, name)
         if callable(value):
             assert inspect.getdoc(value), f"{name} has no documentation"
+
+
+def test_the_list_of_public_names_is_complete() -> None:
+    assert sorted(atoll.__all__) == sorted(PUBLIC)
+    names = set(dir(_atoll)) | {"init", "zeros", "launch", "LaunchError", "bcast_object"}
+    assert {name for name in names if not name.startswith("_")} <= set(atoll.__all__)
+
+
+def test_help_of_the_package_shows_every_function_and_nothing_else() -> None:
+    text = pydoc.plain(pydoc.render_doc(atoll))
+    functions = re.findall(r"^    (\w+)(?: lambda)?\(", text[text.index("\nFUNCTIONS\n") :], re.MULTILINE)
+    callables = {name for name in PUBLIC if inspect.isroutine(getattr(atoll, name))}
+    assert callables <= set(functions) and not any(name.startswith("_") for name in functions)
+    for name in PUBLIC:
+        if inspect.isclass(getattr(atoll, name)):
+            assert re.search(rf"^    class {name}\(", text, re.MULTILINE), name
+
+
+def test_the_packages_own_text_has_every_name() -> None:
+    text = atoll.__doc__ or ""
+    assert "ATOLL_CHECK=all" in text
+    words = set(re.findall(r"\w+", text))
+    assert len(text.splitlines()) < 60
+    for name in PUBLIC:
+        parts = {
+            name,
+            name.removeprefix("atomic_").removesuffix("_nbi"),
+            name.split("_")[0] + "_",
+            name.split("_until")[0],
+        }
+        assert parts & words or name.startswith(("test_", "wait_until_")) or name == "Block", name
 
 
 def test_signatures_can_be_asked_for() -> None:
