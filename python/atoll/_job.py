@@ -129,7 +129,7 @@ def info() -> dict[str, Any]:
     """Return what this PE knows of the job and its memory, as a dictionary. Local; works before init().
 
     Keys: version, initialized, and in a job my_pe, n_pes, and heap (limit_bytes, used_bytes,
-    largest_free_bytes, blocks). Settings and what the machine offers: run `atoll info`.
+    largest_free_bytes, blocks; address: where it begins). Settings and what the machine offers: run `atoll info`.
     """
     found: dict[str, Any] = {"version": version(), "initialized": _atoll.is_initialized()}
     if _atoll.is_initialized():
