@@ -1232,7 +1232,7 @@ def broadcast(dst: Array, src: Array, root: int = 0, *, team: Team | None = None
     Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes by their sizes); else a difference
+    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
     goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_broadcast).
     """
@@ -1254,7 +1254,7 @@ def fcollect(dst: Array, src: Array, *, team: Team | None = None) -> None:
     Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes by their sizes); else a difference
+    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
     goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_fcollect).
     """
@@ -1273,7 +1273,7 @@ def collect(dst: Array, src: Array, *, team: Team | None = None) -> int:
     Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
     with equal dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' calls are compared only with ATOLL_CHECK=all (dtypes by their sizes); else a difference
+    PEs' calls are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
     goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_collect).
     """
@@ -1292,7 +1292,7 @@ def alltoall(dst: Array, src: Array, *, team: Team | None = None) -> None:
     Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes by their sizes); else a difference
+    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
     goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoall).
     """
@@ -1309,7 +1309,7 @@ def alltoalls(dst: Array, src: Array, dst_stride: int, src_stride: int, nelems: 
     Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes by their sizes); else a difference
+    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
     goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoalls).
     """
@@ -1326,7 +1326,7 @@ def gather(dst: Array | None, src: Array, root: int = 0, *, team: Team | None = 
     Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes by their sizes); else a difference
+    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
     goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11.
     """
@@ -1346,7 +1346,7 @@ def scatter(dst: Array, src: Array | None, root: int = 0, *, team: Team | None =
     Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes by their sizes); else a difference
+    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
     goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11.
     """

@@ -268,7 +268,7 @@ PyObject* scatter_body(const Arguments<4>& a) {
     " on all; on return dst is complete here and src may be changed; completes\n"                            \
     "no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the\n" \
     "PEs' " compared                                                                                         \
-    " are compared only with ATOLL_CHECK=all (dtypes by their sizes); else a difference\n"                   \
+    " are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference\n"                    \
     "goes unnoticed, or waits for ever.\n"                                                                   \
     "Source: OpenSHMEM 1.6, section 9.11"
 #define ATOLL_TAIL ATOLL_TAIL_OF("sizes and dtypes", "bytes and roots")
