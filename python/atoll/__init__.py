@@ -36,8 +36,9 @@ Errors       Error and its kinds: NotInitialized PeError NotSymmetric ShapeMisma
              CollectiveMismatch Timeout PeDied OutOfMemory Unsupported InvalidArgument SettingsError
              BootstrapError SystemFailure.
 
-ATOLL_CHECK=all in the environment makes every collective compare its arguments on all PEs (kind of call, sizes,
-dtypes, root) and raise CollectiveMismatch where they differ; without it, sizes and dtypes are the program's affair.
+ATOLL_CHECK=all in the environment makes every collective compare its arguments on all PEs (which call, how many bytes,
+root; of reductions dtype and operator, too) and raise CollectiveMismatch where they differ; without it, only making
+arrays and teams does that, and other differences go unnoticed or hang.
 `from atoll import shmem` is the interface of shmem4py.
 """
 

@@ -65,7 +65,8 @@ def launch(
     env:     variables of the PEs' environment beside this process's, such as {"ATOLL_CHECK": "all"}.
 
     Raises LaunchError with the number and the traceback of the PE that failed first (its exception is the
-    cause) or the exit status of one that ended instead of returning, ImportError where cloudpickle is missing. Not collective: no PE of this process's job is involved.
+    cause) or the exit status of one that ended instead of returning, ImportError where cloudpickle is
+    missing. Not collective: no PE of this process's job is involved.
 
         atoll.launch(lambda: atoll.my_pe(), n_pes=4)        # [0, 1, 2, 3]
     """

@@ -10,6 +10,7 @@ import sys
 import types
 
 import atoll
+import atoll.shmem
 from atoll import _atoll
 
 PUBLIC = [
@@ -69,6 +70,30 @@ def test_one_sided_calls_say_errors_order_and_source() -> None:
         assert "OpenSHMEM 1.6, section 9" in text, name
         assert re.search(r"\b[Ll]ocal|[Cc]ollective|Never waits|this PE", text), name
         assert name == "quiet" or "Raises" in text, name
+
+
+def test_collectives_say_when_they_compare() -> None:
+    """Allocation and making teams always do."""
+    said = 0
+    for module in (atoll, atoll.shmem):
+        for name in dir(module):
+            value = getattr(module, name)
+            text = inspect.getdoc(value) or "" if inspect.isroutine(value) else ""
+            if "CollectiveMismatch" in text and "9.3" not in text and "OutOfMemory" not in text:
+                assert "ATOLL_CHECK=all" in text, name
+                said += 1
+    assert said > 20
+
+
+def test_documentation_names_the_parameters_of_waits() -> None:
+    for name in PUBLIC:
+        if not name.startswith(("wait_until", "test")):
+            continue
+        text = inspect.getdoc(getattr(atoll, name)) or ""
+        assert "\n\n\n" not in text, name
+        told = re.findall(r"^([a-z]+): +", text, re.MULTILINE)
+        assert told == list(inspect.signature(getattr(atoll, name)).parameters), name
+        assert ("contiguous" in text) == ("ivars" in text), name
 
 
 def test_classes_document_their_methods() -> None:

@@ -195,7 +195,7 @@ def check_choices() -> None:
     raises(atoll.InvalidArgument, lambda: atoll.zeros(3, hints=["fast"]), "hints")  # type: ignore[list-item]
     raises(atoll.Unsupported, lambda: atoll.zeros(3, device="cuda"), "cuda")
     raises(atoll.ShapeMismatch, lambda: atoll.zeros(-1))
-    raises(atoll.InvalidArgument, lambda: atoll.zeros(3, align=3), "zeros(): align is 3; pass a power of two")
+    raises(atoll.InvalidArgument, lambda: atoll.zeros(3, align=3), "zeros(): ", "power of two; 3 was passed")
     raises(atoll.InvalidArgument, lambda: atoll.iput(x, y, 0, 1, 2, me), "at least 1")
     raises(atoll.ShapeMismatch, lambda: atoll.iput(x, y, 4, 1, 3, me), "past")
     raises(atoll.ShapeMismatch, lambda: atoll.iput(x, y, 2**62, 1, 3, me), "past")
