@@ -114,11 +114,17 @@ def distinct(functions: list[Function]) -> list[Function]:
     return out
 
 
+# Words that older programs declare volatile, as the specification's prototypes did before 1.4.
+WATCHED = ("wait_until", "test", "atomic_")
+
+
 def associations(functions: list[Function], table: Table) -> str:
     rows = []
     for f in distinct(functions):
         c = complex_c(table.types[f.type.canonical].c)  # type: ignore[union-attr]
         rows.append(f"{c} *: {f.name}")
+        if f.operation.startswith(WATCHED):
+            rows.append(f"volatile {c} *: {f.name}")
         if any(t.startswith("const T") for t, _ in f.arguments) and not any(
             t == "T *" for t, _ in f.arguments
         ):
@@ -164,7 +170,7 @@ def overload(public: str, f: Function, table: Table) -> str:
 
 def overloads(table: Table) -> str:
     bare = {(f.name, tuple(t for t, _ in f.arguments)) for f in table.functions if not f.type}
-    text = NOTE
+    text = NOTE + "// NOLINTBEGIN: the names are the specification's\n"
     for public, functions in generic_families(table).items():
         if functions[0].generic == "context":
             text += "".join(overload(public, f, table) for f in functions if f.has_context)
@@ -174,7 +180,7 @@ def overloads(table: Table) -> str:
                 kind = table.types[f.type.canonical]  # type: ignore[union-attr]
                 if (public, tuple(spelled(t, kind, False) for t, _ in f.arguments)) not in bare:
                     text += overload(public, f, table)
-    return text
+    return text + "// NOLINTEND\n"
 
 
 def files(table: Table) -> dict[str, str]:

@@ -1,7 +1,7 @@
 # tests/<folder>/*_test.cpp   one GoogleTest program a folder, on the static core (PEs are threads where several are wanted)
 # tests/support/*.cpp         what these share; headers are included as "support/..."
 # tests/multi/*.cpp           programs that run under our launcher at 1, 2, 3, 4 and 7 PEs and exit 0 when right
-# tests/shmem/*.c, *.cpp      OpenSHMEM programs at 1, 2, 4 and 7 PEs; generated/*.c are printed by generate.py beside them
+# tests/shmem/*.c, *.cpp      OpenSHMEM programs at 1, 2, 4 and 7 PEs, and at four times the cores; generated/*.c are printed by generate.py beside them
 # tests/gpu/*.cpp             the same at 1, 2 and 4 PEs, where the GPU part is built
 # tests/soak/*.cpp            the same, but only with `ctest -C soak` (make soak)
 if(NOT ATOLL_TESTS OR NOT TARGET atoll_core)
@@ -137,6 +137,12 @@ if(TARGET atoll_cli AND TARGET atoll_shmem)
     if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND ATOLL_SANITIZE)
         list(APPEND _c_flags -Wno-stringop-overflow)   # it mistakes the sanitizers' own checks
     endif()
+    # Four times as many PEs as cores, as far as the programs' arrays go.
+    cmake_host_system_information(RESULT _crowd QUERY NUMBER_OF_LOGICAL_CORES)
+    math(EXPR _crowd "4 * ${_crowd}")
+    if(_crowd GREATER 16)
+        set(_crowd 16)
+    endif()
     file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/shmem/*.c" "${PROJECT_SOURCE_DIR}/tests/shmem/*.cpp"
          "${PROJECT_SOURCE_DIR}/tests/shmem/generated/*.c")
     foreach(_source IN LISTS _sources)
@@ -148,7 +154,9 @@ if(TARGET atoll_cli AND TARGET atoll_shmem)
         target_link_libraries(${_target} PRIVATE atoll::shmem Threads::Threads)
         target_compile_options(${_target} PRIVATE $<$<COMPILE_LANGUAGE:C>:${_c_flags}>
                                                   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra>)
-        foreach(_n 1 2 4 7)
+        set(_counts 1 2 4 7 ${_crowd})
+        list(REMOVE_DUPLICATES _counts)
+        foreach(_n IN LISTS _counts)
             set(_test shmem.${_stem}.n${_n})
             add_test(NAME ${_test} COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n ${_n}
                                            --timeout 120 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${_target}>)
@@ -161,6 +169,12 @@ if(TARGET atoll_cli AND TARGET atoll_shmem)
             endif()
         endforeach()
     endforeach()
+    # The fuzzed program on the reference transport too, which delivers as late and as disorderly as it may.
+    set(_fuzz ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n 4)
+    add_test(NAME shmem.fuzz.loopback COMMAND ${_fuzz} --timeout 120 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:shmem_fuzz>)
+    set_tests_properties(shmem.fuzz.loopback PROPERTIES TIMEOUT 150 LABELS shmem PROCESSORS 2 ENVIRONMENT ATOLL_TRANSPORT=loopback)
+    add_test(NAME soak.shmem_fuzz.n4 CONFIGURATIONS soak COMMAND ${_fuzz} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:shmem_fuzz>)
+    set_tests_properties(soak.shmem_fuzz.n4 PROPERTIES TIMEOUT 7200 LABELS soak PROCESSORS 2)
     foreach(_target IN LISTS ATOLL_OPENSHMEM_EXAMPLES)   # they check themselves, and exit 0 when all was right
         add_test(NAME shmem.example.${_target} COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n 4
                  --timeout 60 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${_target}>)

@@ -1,4 +1,4 @@
-// Remote atomics (OpenSHMEM 1.6, section 9.9): on 32- and 64-bit integers, float and double. Atomic with one
+// Remote atomics (OpenSHMEM 1.6, section 9.7): on 32- and 64-bit integers, float and double. Atomic with one
 // another, with waits and with signals on the same word; acquire and release where the word is on this host.
 #pragma once
 

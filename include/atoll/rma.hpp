@@ -119,6 +119,8 @@ class ATOLL_API RmaOps : public ContextBase {
     /// This PE's own signal word, with acquire order.
     std::uint64_t signal_fetch(const std::uint64_t* signal) const {
         route(signal, sizeof *signal, map_.my_pe);
+        if (window_.routed) [[unlikely]]
+            progress_routed(*job_);
         return atomic_load(signal);
     }
 

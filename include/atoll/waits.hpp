@@ -40,7 +40,7 @@ class ATOLL_API WaitOps : public AtomicOps {
         return found;
     }
     template <Waitable T> bool test(const T* word, Compare cmp, std::type_identity_t<T> value) const {
-        check_local(word, sizeof(T));
+        look_at(word, sizeof(T));
         return compare(atomic_load(word), cmp, value);
     }
 
@@ -61,14 +61,14 @@ class ATOLL_API WaitOps : public AtomicOps {
     template <Waitable T>
     bool test_all(const T* words, std::size_t n, const int* status, Compare cmp,
                   std::type_identity_t<T> value) const {
-        check_local(words, bytes_of<T>(n));
+        look_at(words, bytes_of<T>(n));
         return first_unsatisfied(
                    words, n, status, cmp, [=](std::size_t) { return value; }, 0) == n;
     }
     template <Waitable T>
     bool test_all_vector(const T* words, std::size_t n, const int* status, Compare cmp,
                          const T* values) const {
-        check_local(words, bytes_of<T>(n));
+        look_at(words, bytes_of<T>(n));
         return first_unsatisfied(
                    words, n, status, cmp, [=](std::size_t i) { return values[i]; }, 0) == n;
     }
@@ -91,14 +91,14 @@ class ATOLL_API WaitOps : public AtomicOps {
     template <Waitable T>
     std::size_t test_any(const T* words, std::size_t n, const int* status, Compare cmp,
                          std::type_identity_t<T> value) const {
-        check_local(words, bytes_of<T>(n));
+        look_at(words, bytes_of<T>(n));
         return find_any(
             words, n, status, cmp, [=](std::size_t) { return value; }, next_start(n));
     }
     template <Waitable T>
     std::size_t test_any_vector(const T* words, std::size_t n, const int* status, Compare cmp,
                                 const T* values) const {
-        check_local(words, bytes_of<T>(n));
+        look_at(words, bytes_of<T>(n));
         return find_any(
             words, n, status, cmp, [=](std::size_t i) { return values[i]; }, next_start(n));
     }
@@ -120,13 +120,13 @@ class ATOLL_API WaitOps : public AtomicOps {
     template <Waitable T>
     std::size_t test_some(const T* words, std::size_t n, std::size_t* indices, const int* status, Compare cmp,
                           std::type_identity_t<T> value) const {
-        check_local(words, bytes_of<T>(n));
+        look_at(words, bytes_of<T>(n));
         return find_some(words, n, indices, status, cmp, [=](std::size_t) { return value; });
     }
     template <Waitable T>
     std::size_t test_some_vector(const T* words, std::size_t n, std::size_t* indices, const int* status,
                                  Compare cmp, const T* values) const {
-        check_local(words, bytes_of<T>(n));
+        look_at(words, bytes_of<T>(n));
         return find_some(words, n, indices, status, cmp, [=](std::size_t i) { return values[i]; });
     }
 
@@ -137,6 +137,13 @@ class ATOLL_API WaitOps : public AtomicOps {
     void check_local(const void* word, std::size_t bytes) const {
         if (window_.check && bytes != 0 && !window_.holds(word, bytes)) [[unlikely]]
             throw_not_symmetric(*job_, word, bytes);
+    }
+
+    /// For calls that look once: a loop of them must not hold back what others' loops look for.
+    void look_at(const void* word, std::size_t bytes) const {
+        check_local(word, bytes);
+        if (window_.routed) [[unlikely]]
+            progress_routed(*job_);
     }
 
   private:

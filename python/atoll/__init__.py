@@ -13,9 +13,37 @@ that each can put to, get from, atomically update, signal and wait on any other'
     atoll.barrier_all()
     print(me, x[0])
 
-help(atoll.put) and so on tell everything about a function. In a notebook: atoll.launch(function, n_pes=4).
+help(atoll.put) and so on tell everything about a function. All of them, by topic:
+
+Job          init finalize is_initialized get_unique_id abort global_exit info version rc; my_pe n_pes.
+             launch (run a function in new PEs, in a notebook too), LaunchError.
+Arrays       empty zeros ones full array, empty_like zeros_like ones_like full_like, signal (words), free.
+             is_symmetric pe_accessible addr_accessible; peer and global_view: other PEs' copies as arrays.
+Moves        put get, put_nbi get_nbi (done after quiet), p g (one element); strided: iput iget ibput ibget;
+             irregular: take put_at add_at; messages: send recv, group (pairs them), Mailbox.
+Atomics      atomic_set, and likewise fetch add inc and or xor swap compare_swap, fetch_add fetch_inc fetch_and
+             fetch_or fetch_xor; with _nbi behind it the value before comes into an array.
+Signals      put_signal put_signal_nbi signal_set signal_add signal_fetch signal_wait_until.
+Waits        wait_until test, for many words with _all _any _some, and _vector for a value each.
+Order        fence (puts to one PE) quiet pe_quiet (completed), barrier_all barrier, sync_all sync.
+Groups       Team, WORLD, SHARED; split with WORLD.split(color). Context: operations that complete by themselves.
+Collectives  broadcast collect fcollect gather scatter alltoall alltoalls bcast_object gather_object;
+             sum_ prod_ min_ max_ and_ or_ xor_reduce, reduce (any operator, one root), reduce_scatter,
+             sum_inscan sum_exscan.
+Locks        Lock.
+Values       Compare (EQ NE GT GE LT LE), ReduceOp (SUM PROD MIN MAX AND OR XOR), SignalOp (SIGNAL_SET SIGNAL_ADD).
+Errors       Error and its kinds: NotInitialized PeError NotSymmetric ShapeMismatch DtypeMismatch UseAfterFree
+             CollectiveMismatch Timeout PeDied OutOfMemory Unsupported InvalidArgument SettingsError
+             BootstrapError SystemFailure.
+
+ATOLL_CHECK=all in the environment makes every collective compare its arguments on all PEs (which call, how many bytes,
+root; of reductions dtype and operator, too) and raise CollectiveMismatch where they differ; without it, only making
+arrays and teams does that, and other differences go unnoticed or hang.
+`from atoll import shmem` is the interface of shmem4py.
 """
 
+# ruff: noqa: F405
+from functools import partial as _partial
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 # The names on both sides of `as` are alike so that type checkers take them as ours to give.
@@ -47,8 +75,32 @@ if _TYPE_CHECKING:
 
 __version__ = version()
 
+# Also what help(atoll) shows.
+__all__ = [  # noqa: RUF022
+    "AND", "Block", "BootstrapError", "CollectiveMismatch", "Compare", "Context", "DtypeMismatch", "EQ", "Error",
+    "GE", "GT", "InvalidArgument", "LE", "LT", "LaunchError", "Lock", "MAX", "MIN", "Mailbox", "NE",
+    "NotInitialized", "NotSymmetric", "OR", "OutOfMemory", "PROD", "PeDied", "PeError", "ReduceOp", "SHARED",
+    "SIGNAL_ADD", "SIGNAL_SET", "SUM", "SettingsError", "ShapeMismatch", "SignalOp", "SystemFailure", "Team",
+    "Timeout", "Unsupported", "UseAfterFree", "WORLD", "XOR", "abort", "add_at", "addr_accessible", "alltoall",
+    "alltoalls", "and_reduce", "array", "atomic_add", "atomic_and", "atomic_compare_swap",
+    "atomic_compare_swap_nbi", "atomic_fetch", "atomic_fetch_add", "atomic_fetch_add_nbi", "atomic_fetch_and",
+    "atomic_fetch_and_nbi", "atomic_fetch_inc", "atomic_fetch_inc_nbi", "atomic_fetch_nbi", "atomic_fetch_or",
+    "atomic_fetch_or_nbi", "atomic_fetch_xor", "atomic_fetch_xor_nbi", "atomic_inc", "atomic_or", "atomic_set",
+    "atomic_swap", "atomic_swap_nbi", "atomic_xor", "barrier", "barrier_all", "bcast_object", "broadcast",
+    "collect", "empty", "empty_like", "fcollect", "fence", "finalize", "free", "full", "full_like", "g", "gather",
+    "gather_object", "get", "get_nbi", "get_unique_id", "global_exit", "global_view", "group", "ibget", "ibput",
+    "iget", "info", "init", "iput", "is_initialized", "is_symmetric", "launch", "max_reduce", "min_reduce", "my_pe",
+    "n_pes", "ones", "ones_like", "or_reduce", "p", "pe_accessible", "pe_quiet", "peer", "prod_reduce", "put",
+    "put_at", "put_nbi", "put_signal", "put_signal_nbi", "quiet", "rc", "recv", "reduce", "reduce_scatter",
+    "scatter", "send", "signal", "signal_add", "signal_fetch", "signal_set", "signal_wait_until", "sum_exscan",
+    "sum_inscan", "sum_reduce", "sync", "sync_all", "take", "test", "test_all", "test_all_vector", "test_any",
+    "test_any_vector", "test_some", "test_some_vector", "version", "wait_until", "wait_until_all",
+    "wait_until_all_vector", "wait_until_any", "wait_until_any_vector", "wait_until_some", "wait_until_some_vector",
+    "xor_reduce", "zeros", "zeros_like",
+]  # fmt: skip
 
-def __getattr__(name: str) -> object:
+
+def _late(name: str) -> object:
     # Loaded when first used: what launch needs of the standard library takes longer to load than all of Atoll.
     if name in ("launch", "LaunchError"):
         from . import _launch
@@ -56,3 +108,12 @@ def __getattr__(name: str) -> object:
         globals().update(launch=_launch.launch, LaunchError=_launch.LaunchError)
         return globals()[name]
     raise AttributeError(f"module 'atoll' has no attribute {name!r}")
+
+
+def _names() -> list[str]:
+    return sorted({*globals(), "launch", "LaunchError"})
+
+
+# No plain functions: help(atoll) would show them as the first of Atoll's.
+__getattr__ = _partial(_late)
+__dir__ = _partial(_names)

@@ -63,8 +63,9 @@ def empty(
     device: 'cpu' or None.
 
     Free it with atoll.free(x), or let every PE's garbage collector drop it: then the memory comes back
-    at a later collective allocation. Raises OutOfMemory (on every PE alike), CollectiveMismatch,
-    DtypeMismatch, NotInitialized. Source: OpenSHMEM 1.6, section 9.3 (shmem_malloc).
+    at a later collective allocation. Raises OutOfMemory (on every PE alike), CollectiveMismatch
+    (bytes, align and hints are always compared), DtypeMismatch, InvalidArgument, NotInitialized.
+    Source: OpenSHMEM 1.6, section 9.3 (shmem_malloc).
     """
     return _allocate(shape, dtype, order, align, hints, device, False, "empty")
 

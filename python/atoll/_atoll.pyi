@@ -162,7 +162,8 @@ class Team:
         """
         Return the team of PEs start, start + stride, ... (size of them); None on PEs that are not among them.
 
-        Collective over this team; usable at once. Raises InvalidArgument, PeError, CollectiveMismatch.
+        Collective over this team; usable at once. Raises InvalidArgument, PeError, CollectiveMismatch
+        (start, stride and size are always compared).
         """
 
     def split_2d(self, xrange: int) -> tuple[Team, Team]:
@@ -302,6 +303,14 @@ def _check_job(function: str) -> int:
     This PE's number. Raises NotInitialized, naming the function, outside a job.
     """
 
+def _report_by(report: Callable[[Any, Any, Any, bool], bool]) -> None:
+    """Says what _hook() reports by."""
+
+def _hook(kind: Any, value: Any, trace: Any) -> None:
+    """
+    Stands in for sys.excepthook: reports an exception that nobody caught, undisturbed by SIGINT.
+    """
+
 def _version() -> str:
     """The library's version."""
 
@@ -319,7 +328,8 @@ def free(x: Array) -> None:
     An array that is never freed is no error: once the garbage collectors of all PEs have dropped
     it, its memory comes back at the next collective allocation.
 
-    Raises NotSymmetric, UseAfterFree, InvalidArgument (part of an array), CollectiveMismatch.
+    Raises NotSymmetric, UseAfterFree, InvalidArgument (part of an array), CollectiveMismatch (calls are
+    always compared).
     Source: OpenSHMEM 1.6, section 9.3 (shmem_free).
     """
 
@@ -967,8 +977,9 @@ def signal_wait_until(sig: Array, cmp: CompareName, value: int, timeout: float |
     """
     Wait until this PE's own signal word compares, and return the value that did.
 
-    sig:     symmetric words of uint64; number `index` of them is waited for.
+    sig:     symmetric words of uint64; number `index` of them, in C order, is waited for.
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
+    value:   0 to 2**64 - 1.
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
 
     Acquires: what the PE that signalled had put by put_signal is visible. Other threads run meanwhile and
@@ -980,9 +991,11 @@ def wait_until(ivar: Array, cmp: CompareName, value: Value, timeout: float | Non
     """
     Wait until this PE's own symmetric word number `index` of ivar compares; return the value that did.
 
-    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
+    ivar:    a symmetric array of integers, or any view of one; on this PE.
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever.
+    value:   an integer that ivar's dtype holds.
+    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
+    index:   which element of ivar, in C order, negative ones from the end; None: the only one.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -993,9 +1006,10 @@ def test(ivar: Array, cmp: CompareName, value: Value, index: int | None = 0) -> 
     """
     True if this PE's own symmetric word number `index` of ivar compares.
 
-    ivars:   a contiguous symmetric array (or view) of integers, on this PE.
+    ivar:    a symmetric array of integers, or any view of one; on this PE.
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-
+    value:   an integer that ivar's dtype holds.
+    index:   which element of ivar, in C order, negative ones from the end; None: the only one.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
@@ -1007,9 +1021,9 @@ def wait_until_all(ivars: Array, cmp: CompareName, value: Value, status: ArrayLi
 
     ivars:   a contiguous symmetric array (or view) of integers, on this PE.
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    value:   an integer.
+    value:   an integer that ivars' dtype holds.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever.
+    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1024,7 +1038,7 @@ def wait_until_all_vector(ivars: Array, cmp: CompareName, values: ArrayLike, sta
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
     values:  one for each word, of ivars' dtype, or a list of Python numbers.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever.
+    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1037,9 +1051,8 @@ def test_all(ivars: Array, cmp: CompareName, value: Value, status: ArrayLike | N
 
     ivars:   a contiguous symmetric array (or view) of integers, on this PE.
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    value:   an integer.
+    value:   an integer that ivars' dtype holds.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
@@ -1054,7 +1067,6 @@ def test_all_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: A
     values:  one for each word, of ivars' dtype, or a list of Python numbers.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
 
-
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
     """
@@ -1065,9 +1077,9 @@ def wait_until_any(ivars: Array, cmp: CompareName, value: Value, status: ArrayLi
 
     ivars:   a contiguous symmetric array (or view) of integers, on this PE.
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    value:   an integer.
+    value:   an integer that ivars' dtype holds.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever.
+    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1082,7 +1094,7 @@ def wait_until_any_vector(ivars: Array, cmp: CompareName, values: ArrayLike, sta
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
     values:  one for each word, of ivars' dtype, or a list of Python numbers.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever.
+    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1095,9 +1107,8 @@ def test_any(ivars: Array, cmp: CompareName, value: Value, status: ArrayLike | N
 
     ivars:   a contiguous symmetric array (or view) of integers, on this PE.
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    value:   an integer.
+    value:   an integer that ivars' dtype holds.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
@@ -1112,7 +1123,6 @@ def test_any_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: A
     values:  one for each word, of ivars' dtype, or a list of Python numbers.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
 
-
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
     """
@@ -1123,9 +1133,9 @@ def wait_until_some(ivars: Array, cmp: CompareName, value: Value, status: ArrayL
 
     ivars:   a contiguous symmetric array (or view) of integers, on this PE.
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    value:   an integer.
+    value:   an integer that ivars' dtype holds.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever.
+    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1140,7 +1150,7 @@ def wait_until_some_vector(ivars: Array, cmp: CompareName, values: ArrayLike, st
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
     values:  one for each word, of ivars' dtype, or a list of Python numbers.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever.
+    timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1153,9 +1163,8 @@ def test_some(ivars: Array, cmp: CompareName, value: Value, status: ArrayLike | 
 
     ivars:   a contiguous symmetric array (or view) of integers, on this PE.
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
-    value:   an integer.
+    value:   an integer that ivars' dtype holds.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
-
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
@@ -1170,7 +1179,6 @@ def test_some_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: 
     values:  one for each word, of ivars' dtype, or a list of Python numbers.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
 
-
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
     """
@@ -1181,7 +1189,8 @@ def barrier_all() -> None:
 
     Collective over all PEs. Completes the default context's puts, atomics and signals, and plain stores
     into symmetric arrays. Other threads run meanwhile and Ctrl-C is answered if it takes long.
-    Raises PeDied, CollectiveMismatch, Timeout (ATOLL_WAIT_TIMEOUT). Source: OpenSHMEM 1.6, section 9.11.
+    Raises PeDied, Timeout (ATOLL_WAIT_TIMEOUT), CollectiveMismatch (the PEs' calls are compared only with
+    ATOLL_CHECK=all). Source: OpenSHMEM 1.6, section 9.11.
     """
 
 def sync_all() -> None:
@@ -1189,21 +1198,26 @@ def sync_all() -> None:
     Wait until all PEs have come here; completes no puts.
 
     Collective over all PEs. Each PE's plain stores before it are visible to all after it.
-    Raises PeDied, CollectiveMismatch, Timeout. Source: OpenSHMEM 1.6, section 9.11.
+    Raises PeDied, Timeout, CollectiveMismatch (the PEs' calls are compared only with
+    ATOLL_CHECK=all). Source: OpenSHMEM 1.6, section 9.11.
     """
 
 def barrier(team: Team | None = None) -> None:
     """
     barrier_all among the PEs of a team: quiet on the team's default context, then sync.
 
-    Collective over the team (None: all PEs). Raises PeDied, CollectiveMismatch, UseAfterFree, Timeout.
+    Collective over the team (None: all PEs).
+    Raises PeDied, UseAfterFree, Timeout, CollectiveMismatch (the PEs' calls are compared only with
+    ATOLL_CHECK=all).
     """
 
 def sync(team: Team | None = None) -> None:
     """
     Wait until all PEs of a team have come here; completes no puts.
 
-    Collective over the team (None: all PEs). Raises PeDied, CollectiveMismatch, UseAfterFree, Timeout.
+    Collective over the team (None: all PEs).
+    Raises PeDied, UseAfterFree, Timeout, CollectiveMismatch (the PEs' calls are compared only with
+    ATOLL_CHECK=all).
     Source: OpenSHMEM 1.6, section 9.11 (shmem_team_sync).
     """
 
@@ -1217,7 +1231,9 @@ def broadcast(dst: Array, src: Array, root: int = 0, *, team: Team | None = None
 
     Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
-    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, CollectiveMismatch, PeDied, UseAfterFree.
+    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
+    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
+    goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_broadcast).
     """
 
@@ -1237,7 +1253,9 @@ def fcollect(dst: Array, src: Array, *, team: Team | None = None) -> None:
 
     Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
-    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, CollectiveMismatch, PeDied, UseAfterFree.
+    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
+    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
+    goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_fcollect).
     """
 
@@ -1253,8 +1271,10 @@ def collect(dst: Array, src: Array, *, team: Team | None = None) -> int:
     new ordinary array, joined along the first axis (whose length alone may differ).
 
     Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
-    with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
-    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, CollectiveMismatch, PeDied, UseAfterFree.
+    with equal dtypes on all; on return dst is complete here and src may be changed; completes
+    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
+    PEs' calls are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
+    goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_collect).
     """
 
@@ -1271,7 +1291,9 @@ def alltoall(dst: Array, src: Array, *, team: Team | None = None) -> None:
 
     Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
-    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, CollectiveMismatch, PeDied, UseAfterFree.
+    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
+    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
+    goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoall).
     """
 
@@ -1286,7 +1308,9 @@ def alltoalls(dst: Array, src: Array, dst_stride: int, src_stride: int, nelems: 
 
     Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
-    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, CollectiveMismatch, PeDied, UseAfterFree.
+    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
+    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
+    goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoalls).
     """
 
@@ -1301,7 +1325,9 @@ def gather(dst: Array | None, src: Array, root: int = 0, *, team: Team | None = 
 
     Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
-    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, CollectiveMismatch, PeDied, UseAfterFree.
+    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
+    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
+    goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11.
     """
 
@@ -1319,7 +1345,9 @@ def scatter(dst: Array, src: Array | None, root: int = 0, *, team: Team | None =
 
     Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
-    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, CollectiveMismatch, PeDied, UseAfterFree.
+    no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
+    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
+    goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11.
     """
 
@@ -1342,7 +1370,8 @@ def sum_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
-    Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
+    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
 
@@ -1368,7 +1397,8 @@ def prod_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
-    Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
+    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
 
@@ -1394,7 +1424,8 @@ def min_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
-    Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
+    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
 
@@ -1420,7 +1451,8 @@ def max_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
-    Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
+    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
 
@@ -1446,7 +1478,8 @@ def and_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
-    Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
+    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
 
@@ -1472,7 +1505,8 @@ def or_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
-    Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
+    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
 
@@ -1498,7 +1532,8 @@ def xor_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
-    Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
+    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
 
@@ -1517,7 +1552,8 @@ def reduce(dst: Array, src: Array, op: ReduceName, root: int | None = None, *, t
 
     op:   "sum", "prod", "min", "max", "and", "or", "xor", or atoll.SUM and so on.
     root: the PE that gets the result; elsewhere dst is left alone and None is returned. None: every PE.
-    Else as for sum_reduce. Raises also InvalidArgument (op) and PeError (root).
+    Else as for sum_reduce. Raises also InvalidArgument (op) and PeError (root); ATOLL_CHECK=all compares
+    op and root, too.
     """
 
 @overload
@@ -1559,7 +1595,8 @@ def sum_inscan(dst: Array, src: Array, *, team: Team | None = None) -> None:
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
-    Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
+    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
 
@@ -1585,7 +1622,8 @@ def sum_exscan(dst: Array, src: Array, *, team: Team | None = None) -> None:
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
-    Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
+    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
 

@@ -15,8 +15,9 @@ from typing import Any, NoReturn
 
 from . import _atoll
 
-_failure: str | None = None
+_failure: tuple[int, str] | None = None  # the exit status, and the sentence for the other PEs
 _watched = False
+_launched = False  # by `atoll run`, which says how the job ended
 _store_inits = 0
 
 
@@ -54,8 +55,11 @@ def init(
             found = _torch_store()
             if found is not None:
                 pe, n_pes, put, get = found
+    global _launched
+    invited = _atoll._launched()
     try:
         _atoll._init(uid, pe, n_pes, put, get)
+        _launched = _launched or (invited and uid is None)
     finally:
         # The invitation has been used: what this process starts with a copy of os.environ is no part of the job.
         if not _atoll._launched():
@@ -125,7 +129,7 @@ def info() -> dict[str, Any]:
     """Return what this PE knows of the job and its memory, as a dictionary. Local; works before init().
 
     Keys: version, initialized, and in a job my_pe, n_pes, and heap (limit_bytes, used_bytes,
-    largest_free_bytes, blocks). Settings and what the machine offers: run `atoll info`.
+    largest_free_bytes, blocks; address: where it begins). Settings and what the machine offers: run `atoll info`.
     """
     found: dict[str, Any] = {"version": version(), "initialized": _atoll.is_initialized()}
     if _atoll.is_initialized():
@@ -148,18 +152,33 @@ def _watch() -> None:
     os.register_at_fork(after_in_child=_atoll._forked)
     previous = sys.excepthook
 
-    def hook(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
+    def report(
+        kind: type[BaseException], value: BaseException, trace: TracebackType | None, interrupted: bool
+    ) -> bool:
         global _failure
-        if isinstance(value, _atoll.PeDied) and _atoll._end_reason():
+        # At an interactive prompt the process goes on.
+        ends = not hasattr(sys, "ps1") and not sys.flags.interactive
+        another = isinstance(value, _atoll.PeDied) and bool(_atoll._end_reason())
+        if interrupted and _launched and ends and (another or isinstance(value, KeyboardInterrupt)):
+            # Ctrl-C goes to all PEs, and the launcher says so. Python ends the process by SIGINT, as C's would.
+            return True
+        if another:
             # Another PE has failed, and has said why. A traceback for each that waited for it would bury that.
             _say_where(value, trace)
-            return
+            return ends
         previous(kind, value, trace)
-        # At an interactive prompt the process goes on.
-        if not hasattr(sys, "ps1") and not sys.flags.interactive:
-            _failure = f"{kind.__name__}: {value}"
+        if not ends:
+            return False
+        if not isinstance(value, KeyboardInterrupt):
+            text = f"{kind.__name__}: {value}".removesuffix(": ")
+            _failure = 1, f"PE {{}} ended by an exception that nobody caught: {text}"
+        # 128 + SIGINT, as a shell says. (The module signal stays unloaded: programs may be called signal.py.)
+        elif _atoll.is_initialized() and _atoll.n_pes() > 1:
+            _failure = 130, "PE {} was interrupted (KeyboardInterrupt)"
+        return False
 
-    sys.excepthook = hook
+    _atoll._report_by(report)
+    sys.excepthook = _atoll._hook
     atexit.register(_announce)
     # Python waits for its threads before it runs atexit functions; one that waits for another PE may wait for ever.
     before_threads: Callable[[Callable[[], None]], None] | None = getattr(threading, "_register_atexit", None)
@@ -190,4 +209,5 @@ def _announce_if_threads() -> None:
 def _announce() -> None:
     if _failure is not None and _atoll.is_initialized():
         _flush()
-        _atoll._global_exit(1, f"PE {_atoll.my_pe()} ended by an exception that nobody caught: {_failure}")
+        status, sentence = _failure
+        _atoll._global_exit(status, sentence.replace("{}", str(_atoll.my_pe()), 1))

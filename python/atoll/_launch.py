@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -64,7 +65,8 @@ def launch(
     env:     variables of the PEs' environment beside this process's, such as {"ATOLL_CHECK": "all"}.
 
     Raises LaunchError with the number and the traceback of the PE that failed first (its exception is the
-    cause), ImportError where cloudpickle is missing. Not collective: no PE of this process's job is involved.
+    cause) or the exit status of one that ended instead of returning, ImportError where cloudpickle is
+    missing. Not collective: no PE of this process's job is involved.
 
         atoll.launch(lambda: atoll.my_pe(), n_pes=4)        # [0, 1, 2, 3]
     """
@@ -185,9 +187,18 @@ def _pump(source: IO[str], target: IO[str], last: deque[str] | None) -> None:
 
 
 def _results(outcomes: list[dict[str, Any] | None], status: int, complaint: str) -> list[Any]:
-    failed = [(o["time"], pe, o) for pe, o in enumerate(outcomes) if o is not None and "error" in o]
-    if failed:
-        _, pe, outcome = min(failed, key=lambda f: f[0])
+    failed = [
+        (o["after_another"], o["time"], pe, o) for pe, o in enumerate(outcomes) if o and "result" not in o
+    ]
+    missing = [pe for pe, outcome in enumerate(outcomes) if outcome is None]
+    # PeDied tells of another PE: of one that left what happened to it, else of one that could not.
+    if failed and not (missing and all(after_another for after_another, *_ in failed)):
+        _, _, pe, outcome = min(failed, key=lambda f: f[:3])
+        if "exit" in outcome:
+            raise LaunchError(
+                f"launch(): PE {pe} called sys.exit (exit status {outcome['exit']}) instead of returning a result.",
+                pe,
+            )
         cause: BaseException | None = None
         if outcome["pickled"] is not None:
             try:
@@ -195,10 +206,18 @@ def _results(outcomes: list[dict[str, Any] | None], status: int, complaint: str)
             except Exception:
                 cause = None  # its class may exist in the PE only; the text says all
         raise LaunchError(f"PE {pe} raised {outcome['error']}\n\n{outcome['traceback']}", pe) from cause
-    missing = [pe for pe, outcome in enumerate(outcomes) if outcome is None]
     if status != 0 or missing:
-        pe = missing[0] if len(missing) == 1 else -1
+        pe = _named(complaint, missing)
         which = f"PE {pe}" if pe >= 0 else f"PEs {', '.join(map(str, missing))}" if missing else "the job"
         text = f"launch(): {which} ended without a result (exit status {status})."
         raise LaunchError(f"{text}\n{complaint}".rstrip(), pe)
     return [outcome["result"] for outcome in outcomes if outcome is not None]
+
+
+def _named(complaint: str, missing: list[int]) -> int:
+    """Which of the PEs without a result ended first; -1 where nobody says."""
+    if len(missing) == 1:
+        return missing[0]
+    # The launcher ends the others, and its sentence begins with the PE for which it does.
+    found = re.findall(r"^atoll run: PE (\d+) ", complaint, re.MULTILINE)
+    return int(found[-1]) if found and int(found[-1]) in missing else -1

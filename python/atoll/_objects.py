@@ -34,7 +34,8 @@ def bcast_object(obj: Any = None, root: int = 0, *, team: _atoll.Team | None = N
 
     For set-up: it travels by pickle, some hundred times slower than broadcast of an array. obj counts on the
     root only. Collective over the team (None: all PEs). Never unpickle what you do not trust: a PE does
-    whatever the root's bytes say. Raises PeError, CollectiveMismatch, PeDied.
+    whatever the root's bytes say. Raises PeError, PeDied, CollectiveMismatch (the PEs' roots are
+    compared only with ATOLL_CHECK=all).
     """
     _check("bcast_object", root, team)
     mine = _atoll.my_pe(team) == root

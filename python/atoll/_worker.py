@@ -11,6 +11,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from . import _atoll
 from ._launch import dumps
 
 
@@ -27,7 +28,20 @@ def _failure(error: BaseException) -> dict[str, Any]:
         pickled = None
     summary = traceback.format_exception_only(type(error), error)[-1].strip()
     text = "".join(traceback.format_exception(error))
-    return {"error": summary, "traceback": text, "pickled": pickled, "time": time.monotonic()}
+    return {
+        "error": summary,
+        "traceback": text,
+        "pickled": pickled,
+        "time": time.monotonic(),
+        "after_another": isinstance(error, _atoll.PeDied),
+    }
+
+
+def _status(error: SystemExit) -> int:
+    """What Python makes of sys.exit's argument."""
+    if error.code is None:
+        return 0
+    return error.code & 0xFF if isinstance(error.code, int) else 1
 
 
 def main() -> int:
@@ -46,7 +60,11 @@ def main() -> int:
         fn, args, kwargs = pickle.loads(rest)
         outcome = {"result": fn(*args, **kwargs)}
         data = dumps(outcome)
-    except SystemExit:
+    except SystemExit as error:
+        _leave(own, {"exit": _status(error), "time": time.monotonic(), "after_another": False})
+        raise
+    except KeyboardInterrupt as error:
+        _leave(own, _failure(error))
         raise
     except BaseException as error:
         _leave(own, _failure(error))
@@ -54,7 +72,12 @@ def main() -> int:
         return 1
     with open(own, "wb", closefd=False) as out:
         out.write(data)
-    atoll.finalize()
+    try:
+        atoll.finalize()
+    except _atoll.PeDied as error:
+        # Another PE's end is another PE's news.
+        sys.stderr.write(f"PE {atoll.my_pe()} stopped: PeDied: {error}\n")
+        return 1
     return 0
 
 

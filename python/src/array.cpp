@@ -55,6 +55,14 @@ void fail_dtypes(const Spec& spec, const char* a, PyArrayObject* x, const char* 
         spec.name, b, descr_object(y), a, descr_object(x), b, a);
 }
 
+void fail_output_dtype(const Spec& spec, const char* input, PyArrayObject* x, const char* output,
+                       PyArrayObject* y) {
+    fail(ErrorCode::dtype_mismatch,
+         "%s(): %s has dtype %S, but %s has %S; they must be equal, nothing is cast: make %s with "
+         "dtype=%s.dtype.",
+         spec.name, output, descr_object(y), input, descr_object(x), output, input);
+}
+
 void fail_shapes(const Spec& spec, const char* a, PyArrayObject* x, const char* b, PyArrayObject* y) {
     const std::size_t n = size_of(x);
     const std::size_t m = size_of(y);
@@ -166,12 +174,13 @@ void fail_index(const Spec& spec, const char* which, PyArrayObject* array, Py_ss
     throw Raised{};
 }
 
-Ref source_like(const Spec& spec, const char* which, PyObject* value, PyArrayObject* like) {
+Ref source_like(const Spec& spec, const char* which, PyObject* value, const char* like_name,
+                PyArrayObject* like) {
     if (is_array(value)) {
         PyArrayObject* array = as_array(value);
         check_readable(spec, which, array);
         check_dtype(spec, which, array);
-        if (!same_dtype(like, array)) fail_dtypes(spec, "the target", like, which, array);
+        if (!same_dtype(like, array)) fail_dtypes(spec, like_name, like, which, array);
         if (c_contiguous(array)) return Ref::borrow(value);
         return Ref(PyArray_NewCopy(array, NPY_CORDER));
     }
@@ -180,7 +189,10 @@ Ref source_like(const Spec& spec, const char* which, PyObject* value, PyArrayObj
     Ref loose(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
     const PyArray_Descr* want = PyArray_DESCR(like);
     if (size_of(loose.array()) != 0 && kind_rank(PyArray_DESCR(loose.array())->kind) > kind_rank(want->kind))
-        fail_dtypes(spec, "the target", like, which, loose.array());
+        fail(ErrorCode::dtype_mismatch,
+             "%s(): the numbers of %s have dtype %S, but %s has %S; nothing is cast: use np.array(%s, "
+             "%s.dtype).",
+             spec.name, which, descr_object(loose.array()), like_name, descr_object(like), which, like_name);
     Py_INCREF(descr_object(like));
     return Ref(PyArray_FromAny(value, PyArray_DESCR(like), 0, 0, NPY_ARRAY_CARRAY, nullptr));
 }

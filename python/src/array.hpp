@@ -14,6 +14,9 @@ namespace atl::python {
 [[noreturn, gnu::cold]] void fail_freed(const Spec& spec, const char* which);
 [[noreturn, gnu::cold]] void fail_dtypes(const Spec& spec, const char* a, PyArrayObject* x, const char* b,
                                          PyArrayObject* y);
+/// The same where `output` is what the call writes on this PE: converting it would help nobody.
+[[noreturn, gnu::cold]] void fail_output_dtype(const Spec& spec, const char* input, PyArrayObject* x,
+                                               const char* output, PyArrayObject* y);
 [[noreturn, gnu::cold]] void fail_shapes(const Spec& spec, const char* a, PyArrayObject* x, const char* b,
                                          PyArrayObject* y);
 [[gnu::cold]] void check_dtype_slow(const Spec& spec, const char* which, PyArrayObject* array);
@@ -157,6 +160,7 @@ inline char* symmetric_element(const Spec& spec, const char* which, PyArrayObjec
 
 /// A contiguous source made of what a caller passed where an array like `like` is read: an array of its dtype
 /// as it is (or copied where strided), lists of Python numbers converted. Scalars are not taken.
-Ref source_like(const Spec& spec, const char* which, PyObject* value, PyArrayObject* like);
+Ref source_like(const Spec& spec, const char* which, PyObject* value, const char* like_name,
+                PyArrayObject* like);
 
 }  // namespace atl::python

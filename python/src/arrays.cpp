@@ -73,8 +73,14 @@ PyObject* empty_body(const Arguments<8>& a) {
     // An array without elements takes a byte, so that it is allocated, compared between PEs and freed like
     // any other.
     const std::size_t asked = std::max<std::size_t>(bytes, 1);
-    const Allocation block = job.allocate(asked, static_cast<std::size_t>(align),
-                                          {PyObject_IsTrue(a[4]) == 1, PyObject_IsTrue(a[5]) == 1});
+    const AllocationHints hints{PyObject_IsTrue(a[4]) == 1, PyObject_IsTrue(a[5]) == 1};
+    Allocation block;
+    try {
+        block = job.allocate(asked, static_cast<std::size_t>(align), hints);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::invalid_argument) throw;
+        fail(error.code(), "%s(): %s", spec.name, error.what());
+    }
     const Ref owner = make_block(block, asked);
     if (PyObject_IsTrue(a[6]) == 1) {
         if (!block.zeroed) {
@@ -215,7 +221,8 @@ NumPy is not caught. Waits for all PEs; outstanding puts into x must be complete
 An array that is never freed is no error: once the garbage collectors of all PEs have dropped
 it, its memory comes back at the next collective allocation.
 
-Raises NotSymmetric, UseAfterFree, InvalidArgument (part of an array), CollectiveMismatch.
+Raises NotSymmetric, UseAfterFree, InvalidArgument (part of an array), CollectiveMismatch (calls are
+always compared).
 Source: OpenSHMEM 1.6, section 9.3 (shmem_free).)"},
     {"is_symmetric", entry<1, is_symmetric_spec, is_symmetric_body>, &is_symmetric_spec,
      "(x: object) -> bool",

@@ -98,7 +98,7 @@ template <Op O, Spec& S, int N> PyObject* nbi_body(const Arguments<N>& a) {
     check_writeable(S, "fetch", fetch);
     if (size_of(fetch) == 0) fail_index(S, "fetch", fetch, 0);
     if (is_array(a[1]) && !same_dtype(as_array(a[1]), fetch))
-        fail_dtypes(S, "dst", as_array(a[1]), "fetch", fetch);
+        fail_output_dtype(S, "dst", as_array(a[1]), "fetch", fetch);
     return run<O, S>(a.value + 1, [&]<class T>(T before, PyArrayObject*) -> PyObject* {
         atl::detail::copy(PyArray_DATA(fetch), &before, sizeof(T));
         return none();

@@ -48,7 +48,12 @@ void move(PyObject* dst_object, PyObject* src_object, Layout dst_layout, Layout 
           const Context& ctx) {
     PyArrayObject* dst = contiguous_arg(S, "dst", dst_object);
     PyArrayObject* src = contiguous_arg(S, "src", src_object);
-    if (!same_dtype(dst, src)) fail_dtypes(S, "dst", dst, "src", src);
+    if (!same_dtype(dst, src)) {
+        if constexpr (Put)
+            fail_dtypes(S, "dst", dst, "src", src);
+        else
+            fail_output_dtype(S, "src", src, "dst", dst);
+    }
     if (dst_layout.block < 0 || dst_layout.nblocks < 0)
         fail(ErrorCode::invalid_argument, "%s(): counts must be at least 0 (%zd, %zd).", S.name,
              dst_layout.block, dst_layout.nblocks);

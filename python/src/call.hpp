@@ -62,7 +62,7 @@ PyObject* entry(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names)
     try {
         return Body(Arguments<N>(S, args, n, names));
     } catch (...) {
-        return translate();
+        return translate(S.name);
     }
 }
 

@@ -261,12 +261,17 @@ PyObject* scatter_body(const Arguments<4>& a) {
     "(dst: Array, src: Array, *, team: Team | None = None) -> None\n"                 \
     "(src: Array | Value, *, team: Team | None = None) -> Array"
 
-#define ATOLL_TAIL                                                                                           \
+#define ATOLL_TAIL_OF(equal, compared)                                                                       \
     "\n\nArrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all " \
     "PEs),\n"                                                                                                \
-    "with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes\n" \
-    "no puts. Raises ShapeMismatch, DtypeMismatch, PeError, CollectiveMismatch, PeDied, UseAfterFree.\n"     \
+    "with equal " equal                                                                                      \
+    " on all; on return dst is complete here and src may be changed; completes\n"                            \
+    "no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the\n" \
+    "PEs' " compared                                                                                         \
+    " are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference\n"                    \
+    "goes unnoticed, or waits for ever.\n"                                                                   \
     "Source: OpenSHMEM 1.6, section 9.11"
+#define ATOLL_TAIL ATOLL_TAIL_OF("sizes and dtypes", "bytes and roots")
 
 const Function functions[] = {
     {"broadcast", entry<4, broadcast_spec, broadcast_body>, &broadcast_spec,
@@ -291,8 +296,8 @@ const Function functions[] = {
      "Give every PE the src of all PEs, one after the other in PE order; sizes may differ, also be 0.\n\n"
      "collect(dst, src) fills the start of dst and returns how many elements arrived; collect(src) returns "
      "a\n"
-     "new ordinary array, joined along the first axis (whose length alone may differ)." ATOLL_TAIL
-     " (shmem_collect)."},
+     "new ordinary array, joined along the first axis (whose length alone may differ)." ATOLL_TAIL_OF(
+         "dtypes", "calls") " (shmem_collect)."},
     {"alltoall", entry<3, alltoall_spec, alltoall_body>, &alltoall_spec, ATOLL_PAIR("Array | None"),
      "Exchange blocks: block j of this PE's src becomes block my_pe of PE j's dst.\n\n"
      "src, in C order, is n_pes equal blocks, such as an array of shape (n_pes, k). alltoall(dst, src) fills "

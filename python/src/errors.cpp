@@ -57,7 +57,7 @@ void fail(ErrorCode code, const char* format, ...) {
     throw Raised{};
 }
 
-PyObject* translate() noexcept {
+PyObject* translate(const char* function) noexcept {
     try {
         throw;
     } catch (const Raised&) {
@@ -65,7 +65,9 @@ PyObject* translate() noexcept {
         error.restore();
     } catch (const Error& error) {
         // A signal handler that asked to stop has set its own exception (KeyboardInterrupt).
-        if (error.code() != ErrorCode::interrupted || !PyErr_Occurred())
+        if (error.code() == ErrorCode::pe && function != nullptr)
+            PyErr_Format(exception_class(error.code()), "%s(): %s", function, error.what());
+        else if (error.code() != ErrorCode::interrupted || !PyErr_Occurred())
             PyErr_SetString(exception_class(error.code()), error.what());
     } catch (const std::bad_alloc&) {
         PyErr_NoMemory();

@@ -13,8 +13,9 @@ PyObject* exception_class(ErrorCode code);
 /// Sets the exception with PyErr_Format's text and throws Raised.
 [[noreturn, gnu::cold]] void fail(ErrorCode code, const char* format, ...);
 
-/// Translates the exception in flight into a Python one; for `catch (...)`. Returns null.
-[[gnu::cold]] PyObject* translate() noexcept;
+/// Translates the exception in flight into a Python one; for `catch (...)`. Returns null. `function`: for
+/// what the core says of PE numbers, without the name of the call.
+[[gnu::cold]] PyObject* translate(const char* function = nullptr) noexcept;
 
 /// Runs `call` and turns what it throws into a Python exception.
 template <class Call> PyObject* guard(Call&& call) noexcept {

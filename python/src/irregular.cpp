@@ -263,7 +263,7 @@ PyObject* take_body(const Arguments<6>& a) {
     }
     PyArrayObject* out = array_arg(take_spec, "out", a[3]);
     check_writeable(take_spec, "out", out);
-    if (!same_dtype(src, out)) fail_dtypes(take_spec, "src", src, "out", out);
+    if (!same_dtype(src, out)) fail_output_dtype(take_spec, "src", src, "out", out);
     if (!s.shape.is_shape_of(out) || !c_contiguous(out))
         fail(ErrorCode::shape_mismatch,
              "take(): out must be contiguous and have the shape of index and pe together (%zu elements).",
@@ -274,7 +274,7 @@ PyObject* take_body(const Arguments<6>& a) {
 
 /// The values of put_at and add_at: an array of the target's dtype, or one number.
 Ref values_of(const Spec& spec, PyArrayObject* dst, PyObject* value) {
-    if (!is_scalar(value)) return source_like(spec, "values", value, dst);
+    if (!is_scalar(value)) return source_like(spec, "values", value, "dst", dst);
     PyArray_Descr* descr = PyArray_DESCR(dst);
     Py_INCREF(reinterpret_cast<PyObject*>(descr));
     Ref one(PyArray_NewFromDescr(g.ndarray, descr, 0, nullptr, nullptr, nullptr, 0, nullptr));

@@ -4,13 +4,14 @@
 #include "registry.hpp"
 #include "state.hpp"
 
+#include <csignal>
 #include <string>
 
 namespace atl::python {
 namespace {
 
 Spec init_spec, finalize_spec, initialized_spec, uid_spec, my_pe_spec, n_pes_spec, exit_spec, heap_spec,
-    forked_spec, version_spec, store_spec, launched_spec, reason_spec, check_spec;
+    forked_spec, version_spec, store_spec, launched_spec, reason_spec, check_spec, hook_spec, report_spec;
 const Spec status_spec{"global_exit"};  // what users call
 
 std::string text_of(PyObject* object) {
@@ -83,7 +84,14 @@ PyObject* init_body(const Arguments<5>& a) {
 }
 
 PyObject* finalize_body(const Arguments<0>&) {
-    if (g.job == nullptr) fail_not_initialized("finalize");  // also within finalize
+    if (g.job == nullptr) {  // also within finalize
+        if (g.epoch != 0 && !g.forked)
+            fail(ErrorCode::not_initialized,
+                 "finalize() was called more often than atoll.init(): the job has ended. Call it once for "
+                 "each "
+                 "init().");
+        fail_not_initialized("finalize");
+    }
     Job* const job = g.job;
     // The last one: other threads run meanwhile, and must not touch a job that may end at any moment.
     if (g.inits <= 1) use(nullptr);
@@ -127,9 +135,12 @@ PyObject* exit_body(const Arguments<2>& a) {
 }
 
 PyObject* heap_body(const Arguments<0>&) {
-    const Job::HeapUse use = current("info").heap_use();
-    return Py_BuildValue("{sn sn sn sn}", "limit_bytes", static_cast<Py_ssize_t>(use.limit_bytes),
-                         "used_bytes", static_cast<Py_ssize_t>(use.used_bytes), "largest_free_bytes",
+    Job& job = current("info");
+    const Job::HeapUse use = job.heap_use();
+    const auto address = reinterpret_cast<std::uintptr_t>(job.context().window().mine);
+    return Py_BuildValue("{sn sn sn sn sn}", "address", static_cast<Py_ssize_t>(address), "limit_bytes",
+                         static_cast<Py_ssize_t>(use.limit_bytes), "used_bytes",
+                         static_cast<Py_ssize_t>(use.used_bytes), "largest_free_bytes",
                          static_cast<Py_ssize_t>(use.largest_free_bytes), "blocks",
                          static_cast<Py_ssize_t>(use.blocks));
 }
@@ -146,6 +157,31 @@ PyObject* launched_body(const Arguments<0>&) { return PyBool_FromLong(core::is_i
 PyObject* reason_body(const Arguments<0>&) {
     const std::string reason = g.job != nullptr ? g.job->end_reason() : std::string();
     return PyUnicode_DecodeUTF8(reason.data(), static_cast<Py_ssize_t>(reason.size()), "replace");
+}
+
+PyObject* report_failure = nullptr;  // atoll._job's: says what ended this PE; true where the process ends now
+
+PyObject* report_body(const Arguments<1>& a) {
+    Py_INCREF(a[0]);
+    Py_XSETREF(report_failure, a[0]);
+    return none();
+}
+
+/// sys.excepthook. In C, because Python would run handlers of signals at the first line of its own: Ctrl-C
+/// comes to a PE twice, from the terminal and from the launcher, and the second must not interrupt what is
+/// said of the first.
+PyObject* hook_body(const Arguments<3>& a) {
+    const PyOS_sighandler_t before = PyOS_setsig(SIGINT, SIG_IGN);
+    bool interrupted = PyErr_GivenExceptionMatches(a[0], PyExc_KeyboardInterrupt) != 0;
+    while (PyErr_CheckSignals() < 0) {
+        interrupted = interrupted || PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0;
+        PyErr_Clear();
+    }
+    const nb::object ends = nb::steal(PyObject_CallFunctionObjArgs(
+        report_failure, a[0], a[1], a[2], interrupted ? Py_True : Py_False, nullptr));
+    if (ends.ptr() != Py_True) PyOS_setsig(SIGINT, before);
+    if (!ends.is_valid()) throw Raised{};
+    return none();
 }
 
 PyObject* version_body(const Arguments<0>&) {
@@ -185,6 +221,10 @@ shall be PEs; each then calls atoll.init(uid=..., pe=..., n_pes=...). Random; at
      "Why another PE or the launcher ends the job; empty while nobody does."},
     {"_check_job", entry<1, check_spec, check_body>, &check_spec, "(function: str) -> int",
      "This PE's number. Raises NotInitialized, naming the function, outside a job."},
+    {"_report_by", entry<1, report_spec, report_body>, &report_spec,
+     "(report: Callable[[Any, Any, Any, bool], bool]) -> None", "Says what _hook() reports by."},
+    {"_hook", entry<3, hook_spec, hook_body>, &hook_spec, "(kind: Any, value: Any, trace: Any) -> None",
+     "Stands in for sys.excepthook: reports an exception that nobody caught, undisturbed by SIGINT."},
     {"_version", entry<0, version_spec, version_body>, &version_spec, "() -> str", "The library's version."},
 };
 

@@ -184,7 +184,9 @@ PyObject* scatter_body(const Arguments<4>& a) {
          "team: the PEs that take part; None: all.\n\n"                                                      \
          "Collective over the team. Element by element, in PE order, so that all PEs and all runs get the\n" \
          "same bits. On return dst is complete here and src may be changed; completes no puts.\n\n"          \
-         "Raises DtypeMismatch, ShapeMismatch, CollectiveMismatch, PeDied, UseAfterFree.\n"                  \
+         "Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes\n" \
+         "of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits "    \
+         "for ever.\n"                                                                                       \
          "Source: OpenSHMEM 1.6, section 9.11 (reductions)."
 
 template <ReduceOp O> constexpr Function reduction(const char* name, const char* doc) {
@@ -225,7 +227,8 @@ reduce(dst, src, op, root=None) writes into dst; reduce(src, op, root=None) retu
 
 op:   "sum", "prod", "min", "max", "and", "or", "xor", or atoll.SUM and so on.
 root: the PE that gets the result; elsewhere dst is left alone and None is returned. None: every PE.
-Else as for sum_reduce. Raises also InvalidArgument (op) and PeError (root).)"},
+Else as for sum_reduce. Raises also InvalidArgument (op) and PeError (root); ATOLL_CHECK=all compares
+op and root, too.)"},
     {"reduce_scatter", entry<4, scatter_spec, scatter_body>, &scatter_spec,
      "(dst: Array, src: Any = None, op: Any = 'sum', *, team: Team | None = None) -> Array | None\n"
      "(dst: Array, src: Array, op: ReduceName = 'sum', *, team: Team | None = None) -> None\n"

@@ -26,7 +26,7 @@ void put_value(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObjec
                              int pe) {
     if (src != nullptr && is_scalar(src)) return put_value(spec, ctx, dst, src, pe);
     if (is_array(src)) fail_shapes(spec, "dst", dst, "src", as_array(src));
-    const Ref made = source_like(spec, "src", src, dst);
+    const Ref made = source_like(spec, "src", src, "dst", dst);
     if (!same_shape(dst, made.array())) fail_shapes(spec, "dst", dst, "src", made.array());
     const Extent extent = symmetric_arg(spec, "dst", dst, true);
     const Strides near = strides_as(made.array(), dst);
@@ -69,7 +69,7 @@ template <Spec& S, bool Blocking> PyObject* get_body(const Arguments<5>& a) {
     check_writeable(S, "dst", dst);
     const Extent extent = symmetric_arg(S, "src", src, false);
     if (!same_dtype(src, dst)) [[unlikely]]
-        fail_dtypes(S, "src", src, "dst", dst);
+        fail_output_dtype(S, "src", src, "dst", dst);
     if (!same_shape(dst, src)) [[unlikely]]
         fail_shapes(S, "dst", dst, "src", src);
     if (c_contiguous(dst) && c_contiguous(src)) [[likely]] {

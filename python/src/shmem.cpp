@@ -59,11 +59,14 @@ struct Moved {
     PyArrayObject* source;
     std::size_t bytes;
 
-    Moved(const Spec& spec, PyObject* target_object, PyObject* source_object, PyObject* size)
+    Moved(const Spec& spec, PyObject* target_object, PyObject* source_object, PyObject* size,
+          bool gets = false)
         : target(contiguous_arg(spec, "target", target_object)),
           source(contiguous_arg(spec, "source", source_object)) {
-        if (!same_dtype(target, source)) [[unlikely]]
+        if (!same_dtype(target, source)) [[unlikely]] {
+            if (gets) fail_output_dtype(spec, "source", source, "target", target);
             fail_dtypes(spec, "target", target, "source", source);
+        }
         check_writeable(spec, "target", target);
         check_readable(spec, "source", source);
         const std::size_t most = std::min(size_of(target), size_of(source));
@@ -91,7 +94,7 @@ template <Spec& S, bool Blocking> PyObject* put_body(const Arguments<5>& a) {
 
 template <Spec& S, bool Blocking> PyObject* get_body(const Arguments<5>& a) {
     return with_context(S, a[4], [&](const Context& ctx) {
-        const Moved m(S, a[0], a[1], a[3]);
+        const Moved m(S, a[0], a[1], a[3], true);
         const int pe = pe_of(S, a[2]);
         check_symmetric(S, "source", m.source, PyArray_BYTES(m.source), m.bytes);
         get_contiguous(ctx, PyArray_BYTES(m.target), PyArray_BYTES(m.source), m.bytes, pe, Blocking);

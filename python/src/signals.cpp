@@ -52,7 +52,7 @@ template <Spec& S> PyObject* put_signal_body(const Arguments<9>& a) {
             std::memcpy(out + i * item_bytes(dst), element, item_bytes(dst));
         src = made.array();
     } else {
-        made = source_like(S, "src", a[1], dst);
+        made = source_like(S, "src", a[1], "dst", dst);
         src = made.array();
     }
     if (!same_shape(dst, src)) fail_shapes(S, "dst", dst, "src", src);
@@ -141,8 +141,9 @@ Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_fetch).)"},
      "(sig: Array, cmp: CompareName, value: int, timeout: float | None = None, index: int | None = 0) -> int",
      R"(Wait until this PE's own signal word compares, and return the value that did.
 
-sig:     symmetric words of uint64; number `index` of them is waited for.
+sig:     symmetric words of uint64; number `index` of them, in C order, is waited for.
 cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
+value:   0 to 2**64 - 1.
 timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
 
 Acquires: what the PE that signalled had put by put_signal is visible. Other threads run meanwhile and

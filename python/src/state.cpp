@@ -71,6 +71,10 @@ namespace {
 
 /// An object as a Python int, or the sentence that names it.
 Ref index_of(const Spec& spec, const char* which, PyObject* value) {
+    if (value && PyBool_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "%s(): %s is %R; pass one integer.", spec.name, which, value);
+        throw Raised{};
+    }
     PyObject* number = value && PyIndex_Check(value) ? PyNumber_Index(value) : nullptr;
     if (number != nullptr) return Ref(number);
     PyErr_Clear();

@@ -30,20 +30,26 @@ const Function functions[] = {
 
 Collective over all PEs. Completes the default context's puts, atomics and signals, and plain stores
 into symmetric arrays. Other threads run meanwhile and Ctrl-C is answered if it takes long.
-Raises PeDied, CollectiveMismatch, Timeout (ATOLL_WAIT_TIMEOUT). Source: OpenSHMEM 1.6, section 9.11.)"},
+Raises PeDied, Timeout (ATOLL_WAIT_TIMEOUT), CollectiveMismatch (the PEs' calls are compared only with
+ATOLL_CHECK=all). Source: OpenSHMEM 1.6, section 9.11.)"},
     {"sync_all", entry<0, sync_all_spec, sync_all_body>, &sync_all_spec, "() -> None",
      R"(Wait until all PEs have come here; completes no puts.
 
 Collective over all PEs. Each PE's plain stores before it are visible to all after it.
-Raises PeDied, CollectiveMismatch, Timeout. Source: OpenSHMEM 1.6, section 9.11.)"},
+Raises PeDied, Timeout, CollectiveMismatch (the PEs' calls are compared only with
+ATOLL_CHECK=all). Source: OpenSHMEM 1.6, section 9.11.)"},
     {"barrier", entry<1, barrier_spec, barrier_body>, &barrier_spec, "(team: Team | None = None) -> None",
      R"(barrier_all among the PEs of a team: quiet on the team's default context, then sync.
 
-Collective over the team (None: all PEs). Raises PeDied, CollectiveMismatch, UseAfterFree, Timeout.)"},
+Collective over the team (None: all PEs).
+Raises PeDied, UseAfterFree, Timeout, CollectiveMismatch (the PEs' calls are compared only with
+ATOLL_CHECK=all).)"},
     {"sync", entry<1, sync_spec, sync_body>, &sync_spec, "(team: Team | None = None) -> None",
      R"(Wait until all PEs of a team have come here; completes no puts.
 
-Collective over the team (None: all PEs). Raises PeDied, CollectiveMismatch, UseAfterFree, Timeout.
+Collective over the team (None: all PEs).
+Raises PeDied, UseAfterFree, Timeout, CollectiveMismatch (the PEs' calls are compared only with
+ATOLL_CHECK=all).
 Source: OpenSHMEM 1.6, section 9.11 (shmem_team_sync).)"},
 };
 

@@ -75,7 +75,8 @@ statement a team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.)")
         nb::sig("def split_strided(self, start: int, stride: int, size: int) -> Team | None"),
         "Return the team of PEs start, start + stride, ... (size of them); None on PEs that are not among "
         "them.\n\n"
-        "Collective over this team; usable at once. Raises InvalidArgument, PeError, CollectiveMismatch.");
+        "Collective over this team; usable at once. Raises InvalidArgument, PeError, CollectiveMismatch\n"
+        "(start, stride and size are always compared).");
     team.def(
         "split_2d",
         [](const PyTeam& t, int xrange) {

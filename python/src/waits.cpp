@@ -119,7 +119,7 @@ template <Form F> PyObject* many_body(const Arguments<5>& a) {
     const double timeout = timeout_of(spec, a[4]);
     Ref values;
     if constexpr (F.vector) {
-        values = source_like(spec, "values", a[2], w.array);
+        values = source_like(spec, "values", a[2], "ivars", w.array);
         if (size_of(values.array()) != w.n)
             fail(ErrorCode::shape_mismatch, "%s(): %zu values for %zu words; pass one for each.", spec.name,
                  size_of(values.array()), w.n);
@@ -164,19 +164,26 @@ template <Form F> PyObject* one_body(const Arguments<5>& a) {
 }
 
 constexpr const char* wait_tail =
-    "\n\nAcquires: what the updating PEs had ordered before their updates is visible on return. Other "
+    "\nAcquires: what the updating PEs had ordered before their updates is visible on return. Other "
     "threads\n"
     "run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,\n"
     "DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.";
 constexpr const char* test_tail =
-    "\n\nNever waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,\n"
+    "\nNever waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,\n"
     "UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.";
-constexpr const char* arguments_doc =
-    "\n\nivars:   a contiguous symmetric array (or view) of integers, on this PE.\n"
+constexpr const char* word_doc =
+    "\n\nivar:    a symmetric array of integers, or any view of one; on this PE.\n";
+constexpr const char* words_doc =
+    "\n\nivars:   a contiguous symmetric array (or view) of integers, on this PE.\n";
+constexpr const char* compare_doc =
     "cmp:     \"==\", \"!=\", \">\", \">=\", \"<\" or \"<=\" (or atoll.EQ and so on): found `cmp` value.\n";
+constexpr const char* value_doc = "value:   an integer that ivar's dtype holds.\n";
+constexpr const char* index_doc =
+    "index:   which element of ivar, in C order, negative ones from the end; None: the only one.\n";
 constexpr const char* status_doc =
     "status:  one integer for each word; words whose entry is not 0 are left out. None: none is.\n";
-constexpr const char* timeout_doc = "timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever.";
+constexpr const char* timeout_doc =
+    "timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.\n";
 
 struct Made {
     std::vector<Function> functions;
@@ -187,9 +194,9 @@ struct Made {
 
 template <Form F> void add_many(Made& made, const char* name, const char* returns, const std::string& what) {
     const std::string value = F.vector ? "values: ArrayLike" : "value: Value";
-    std::string text = what + arguments_doc;
+    std::string text = what + words_doc + compare_doc;
     text += F.vector ? "values:  one for each word, of ivars' dtype, or a list of Python numbers.\n"
-                     : "value:   an integer.\n";
+                     : "value:   an integer that ivars' dtype holds.\n";
     text += status_doc;
     text += F.waits ? std::string(timeout_doc) + wait_tail : test_tail;
     made.functions.push_back(
@@ -220,12 +227,12 @@ void register_waits(PyObject* module) {
          "-> int",
          made.keep(std::string("Wait until this PE's own symmetric word number `index` of ivar compares; "
                                "return the value that did.") +
-                   arguments_doc + timeout_doc + wait_tail)});
+                   word_doc + compare_doc + value_doc + timeout_doc + index_doc + wait_tail)});
     made.functions.push_back(
         {"test", entry<5, spec_of<test_form>, one_body<test_form>>, &spec_of<test_form>,
          "(ivar: Array, cmp: CompareName, value: Value, index: int | None = 0) -> bool",
          made.keep(std::string("True if this PE's own symmetric word number `index` of ivar compares.") +
-                   arguments_doc + test_tail)});
+                   word_doc + compare_doc + value_doc + index_doc + test_tail)});
     add_kind<Kind::all>(made, {"wait_until_all", "wait_until_all_vector", "test_all", "test_all_vector"},
                         "None", "bool", "Wait until every word has compared; one that did once counts.",
                         "True if every word compares.");

@@ -109,7 +109,8 @@ constexpr Variable variables[] = {
     {"ATOLL_CHECK",
      {},
      "args",
-     "what is checked: none; args (arguments of every call); all (also that PEs call collectives alike)",
+     "what is checked: none (the default of C programs); args (arguments of every call); all (also that PEs "
+     "call collectives alike)",
      [](Settings& s, const Raw& raw) {
          s.check = parse_check(raw);
          s.check_given = true;

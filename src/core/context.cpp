@@ -120,6 +120,8 @@ void order_routed(core::ContextState& ctx, int pe, bool quiet) {
         ctx.job().transport()->fence(ctx.id(), world_pe);
 }
 
+void progress_routed(core::JobState& job) { job.transport()->progress(); }
+
 std::uint64_t AtomicOps::atomic_erased(AtomicOp op, DType type, void* dst, std::uint64_t value,
                                        std::uint64_t compare, int pe) const {
     transport::check_atomic(op, type);

@@ -72,6 +72,9 @@ struct Labels {
     std::string_view names[4];
 };
 constexpr Labels labels[] = {
+    {"barrier", {"", "", "", ""}},
+    {"sync", {"", "", "", ""}},
+    {"finalize", {"", "", "", ""}},
     {"allocate", {"bytes", "align", "hints", ""}},
     {"free", {"offset", "", "", ""}},
     {"realloc", {"offset", "bytes", "", ""}},
@@ -92,13 +95,27 @@ constexpr Labels labels[] = {
 };
 constexpr Labels of_data{"", {"bytes", "root", "dtype", "op"}};
 
-std::string arguments_text(const CallRecord& record) {
-    const std::string operation(record.operation, strnlen(record.operation, sizeof record.operation));
+std::string_view operation_of(const CallRecord& record) {
+    return {record.operation, strnlen(record.operation, sizeof record.operation)};
+}
+
+/// Without ATOLL_CHECK=all collectives that move data meet without a record, and their data stand where
+/// others look for one.
+bool is_record(const CallRecord& record) {
+    const std::string_view name = operation_of(record);
+    return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    });
+}
+
+/// " called reduce(bytes=24, dtype=9, op=0)".
+std::string call_text(const CallRecord& record) {
+    if (!is_record(record)) return " was in a collective that moves data (ATOLL_CHECK=all says which)";
     const auto* known = std::find_if(std::begin(labels), std::end(labels),
-                                     [&](const Labels& l) { return l.operation == operation; });
+                                     [&](const Labels& l) { return l.operation == operation_of(record); });
     const Labels& names = known == std::end(labels) ? of_data : *known;
     const std::uint64_t values[] = {record.a, record.b, record.c, record.d};
-    std::string text = operation + "(";
+    std::string text = " called " + std::string(operation_of(record)) + "(";
     for (int i = 0; i < 4; ++i) {
         if (names.names[i].empty()) continue;
         if (text.back() != '(') text += ", ";
@@ -111,19 +128,29 @@ std::string arguments_text(const CallRecord& record) {
 
 void TeamState::agree(const CallRecord& record) {
     exchange(record.operation, &record, sizeof record);
-    CallRecord first;
-    std::memcpy(&first, exchanged(0), sizeof first);
-    for (int i = 1; i < n_pes(); ++i) {
-        CallRecord other;
-        std::memcpy(&other, exchanged(i), sizeof other);
-        if (std::memcmp(&first, &other, sizeof first) == 0) continue;
+    const auto said_by = [&](int i) {
+        CallRecord said;
+        std::memcpy(&said, exchanged(i), sizeof said);
+        return said;
+    };
+    // All members name the same two, unless the first one's record is none.
+    const int first = is_record(said_by(0)) ? 0 : my_pe_;
+    const CallRecord expected = said_by(first);
+    for (int i = 0; i < n_pes(); ++i) {
+        const CallRecord other = said_by(i);
+        if (std::memcmp(&expected, &other, sizeof other) == 0) continue;
         throw Error(
             ErrorCode::collective_mismatch,
-            "PEs called a collective of " + name() + " differently: PE " + std::to_string(world_pe(0)) +
-                " called " + arguments_text(first) + ", PE " + std::to_string(world_pe(i)) + " called " +
-                arguments_text(other) +
+            "PEs called a collective of " + name() + " differently: PE " + std::to_string(world_pe(first)) +
+                call_text(expected) + ", PE " + std::to_string(world_pe(i)) + call_text(other) +
                 "; all PEs must make the same collective calls in the same order with the same arguments.");
     }
+}
+
+void TeamState::agree_to_meet(const char* operation) {
+    CallRecord record;
+    std::strncpy(record.operation, operation, sizeof record.operation - 1);
+    agree(record);
 }
 
 }  // namespace atl::core

@@ -40,8 +40,14 @@ void JobState::announce_start() const {
     common::say("job of " + std::to_string(n_pes_) + (n_pes_ == 1 ? " PE" : " PEs") + ", started by " +
                 std::string(bootstrap_->name()) + ", heap limit " + std::to_string(window_.heap_bytes) +
                 " bytes a PE, transport " + std::string(transport_ ? transport_->name() : "window"));
-    for (const common::SettingRow& row : common::describe_settings())
+    for (common::SettingRow row : common::describe_settings()) {
+        if (row.name == "ATOLL_CHECK" && !settings_.check_given &&
+            settings_.check == common::CheckLevel::none) {
+            row.value = "none";
+            row.source = "default of C";
+        }
         common::say("  " + row.name + " = " + row.value + " (" + row.source + "): " + row.meaning);
+    }
 }
 
 void JobState::join() {
@@ -154,8 +160,10 @@ void JobState::finalize() {
     if (alone)
         common::warn("PE " + std::to_string(pe_) +
                      " leaves without waiting for the others: an earlier collective ended here by an error.");
-    else
+    else {
+        world_state().agree_to("finalize");
         world_state().sync("finalize");
+    }
     opened_device_.store(nullptr, std::memory_order_release);
     device_.reset();
     announce(!alone);

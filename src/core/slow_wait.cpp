@@ -55,14 +55,14 @@ bool has_gone(common::PeState state) {
            state == common::PeState::finalized;
 }
 
-const char* how_gone(common::PeState state) {
+const char* how_gone(common::PeState state, bool initialized) {
     switch (state) {
         case common::PeState::died:
             return "died";
         case common::PeState::finalized:
             return "has finalized";
         default:
-            return "left the job without finalize";
+            return initialized ? "left the job without finalize" : "ended before it called init";
     }
 }
 
@@ -252,7 +252,9 @@ void SlowWait::publish() {
 
 void SlowWait::fail_timeout() {
     char seconds[32];
-    std::snprintf(seconds, sizeof seconds, "%.3g", static_cast<double>(deadline_ns_ - start_ns_) * 1e-9);
+    const std::uint64_t waited_ns = deadline_ns_ - start_ns_;  // 1 stands for 0
+    std::snprintf(seconds, sizeof seconds, "%.3g",
+                  waited_ns == 1 ? 0 : static_cast<double>(waited_ns) * 1e-9);
     std::string text =
         "Timed out after " + std::string(seconds) + " s in " + describe(job_, reason_, current_value());
     int pes[16];
@@ -291,10 +293,12 @@ void SlowWait::check_gone() {
         saw_gone_ = true;
         return;
     }
-    const std::string who =
-        anybody && job_.n_pes() > 2
-            ? "Every other PE has ended (PE " + std::to_string(gone) + " " + how_gone(board.state(gone)) + ")"
-            : "PE " + std::to_string(gone) + " " + how_gone(board.state(gone));
+    // Its own init ends only after all have begun theirs.
+    const bool initialized = std::strcmp(reason_.operation, "init") != 0;
+    const std::string how = how_gone(board.state(gone), initialized);
+    const std::string who = anybody && job_.n_pes() > 2
+                                ? "Every other PE has ended (PE " + std::to_string(gone) + " " + how + ")"
+                                : "PE " + std::to_string(gone) + " " + how;
     throw Error(ErrorCode::pe_died,
                 who + ", so this cannot end: " + describe(job_, reason_, current_value()) + ".");
 }

@@ -123,7 +123,11 @@ Context Team::create_context(const ContextOptions& options) const {
 
 const Context& Team::context() const { return state().context(); }
 
-void Team::sync() const { state().sync("sync"); }
+void Team::sync() const {
+    core::TeamState& team = state();
+    team.agree_to("sync");
+    team.sync("sync");
+}
 
 void Team::barrier() const {
     core::TeamState& team = state();
@@ -134,6 +138,7 @@ void Team::barrier() const {
     const bool fenced = false;
 #endif
     if (!fenced) team.context().quiet();
+    team.agree_to("barrier");
     team.sync("barrier");
 }
 

@@ -16,6 +16,7 @@ TeamState::TeamState(JobState& job, int number, std::vector<int> members, int my
       my_pe_(my_pe),
       control_(control),
       owns_control_(owns_control) {
+    checks_all_ = job.settings().check == common::CheckLevel::all;
     crowded_ = job.n_pes() > job.usable_cpus() || n_pes() > 1 << max_rounds;
     first_ = members_[0];
     step_ = n_pes() > 1 ? members_[1] - members_[0] : 1;

@@ -70,6 +70,11 @@ class TeamState {
     /// Meets, and throws Error(collective_mismatch) on every member, naming two of them, unless all passed
     /// the same.
     void agree(const CallRecord& record);
+    /// The same for meetings that carry nothing; only with ATOLL_CHECK=all.
+    void agree_to(const char* operation) {
+        if (checks_all_) [[unlikely]]
+            agree_to_meet(operation);
+    }
 
     /// Waits until `flag` of the team's own has reached `value`; `peer` is the team PE waited for, -1 = see
     /// `missing`.
@@ -88,6 +93,7 @@ class TeamState {
         const unsigned parity = exchange_epoch_ & 1;
         return in_pair_ ? control_->pair_exchange[parity].half[i].data : member(i).exchange[parity].data;
     }
+    void agree_to_meet(const char* operation);
     void meet(const char* operation, std::uint32_t epoch);
     void meet_in_pair(const char* operation, PairLine& line, std::uint32_t epoch);
     void sync_rounds(const char* operation);
@@ -106,6 +112,7 @@ class TeamState {
     ControlBlock* control_;
     bool owns_control_;
     bool crowded_ = false;
+    bool checks_all_ = false;  ///< ATOLL_CHECK is `all`
     bool destroyed_ = false;
     bool broken_ = false;   ///< a meeting ended by an error: the members no longer count alike
     bool in_pair_ = false;  ///< the current exchange goes by the line of two

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "core/member_team.hpp"
+#include "core/team_state.hpp"
+#include "shmem/checks.hpp"
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
 
@@ -26,7 +28,7 @@ KnownSets& known = *new KnownSets;  // never destroyed: teams end with the job
 
 Team make_team(int start, int log_stride, int size, long* sync) {
     std::vector<int> members;
-    if (log_stride >= 0 && log_stride < 31)
+    if (log_stride >= 0 && log_stride < 31 && size <= front.job->n_pes())
         for (std::int64_t i = 0; i < size; ++i)
             members.push_back(static_cast<int>(start + (i << log_stride)));
     return core::make_member_team(*front.job, std::move(members), sync);
@@ -37,7 +39,8 @@ template <class Body>
 void on_set(const char* name, int start, int log_stride, int size, long* sync, Body&& body) {
     const Call call{name, SHMEM_CTX_DEFAULT};
     guarded(call, [&] {
-        context_of(call);
+        const Context& context = context_of(call);
+        if (front.check) check_symmetric(context, {"pSync", sync, sizeof *sync, alignof(long)});
         body(active_set(start, log_stride, size, sync));
     });
 }
@@ -64,7 +67,7 @@ const Team& active_set(int start, int log_stride, int size, long* sync) {
 void barrier(int start, int log_stride, int size, long* sync) {
     on_set("shmem_barrier", start, log_stride, size, sync, [](const Team& team) {
         front.context->quiet();
-        team.sync();
+        team.barrier();
     });
 }
 
@@ -78,13 +81,28 @@ void alltoall_bits(const char* name, std::size_t bytes, void* dest, const void* 
                    int start, int log_stride, int size, long* sync) {
     on_set(name, start, log_stride, size, sync, [&](const Team& team) {
         const std::size_t total = n * bytes * static_cast<std::size_t>(size);
+        if (front.check) check_collective(team, {"dest", dest, total}, {"source", source, total});
         team.alltoall_bytes(dest, total, source, total);
+    });
+}
+
+void alltoalls_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::ptrdiff_t dst,
+                    std::ptrdiff_t sst, std::size_t n, int start, int log_stride, int size, long* sync) {
+    on_set(name, start, log_stride, size, sync, [&](const Team& team) {
+        const std::size_t count = n * static_cast<std::size_t>(size);
+        const auto element = static_cast<std::ptrdiff_t>(bytes);
+        if (front.check)
+            check_strided_collective(team, {"dest", dest, bytes}, {dst * element, bytes, count},
+                                     {"source", source, bytes}, {sst * element, bytes, count});
+        team.alltoalls_bytes(dest, source, dst, sst, n, bytes);
     });
 }
 
 void broadcast_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::size_t n,
                     int root, int start, int log_stride, int size, long* sync) {
     on_set(name, start, log_stride, size, sync, [&](const Team& team) {
+        if (front.check)
+            check_broadcast(team, {"dest", dest, n * bytes}, {"source", source, n * bytes}, root);
         // Unlike the collective of teams, this one leaves the root's target alone.
         void* target = team.my_pe() == root ? const_cast<void*>(source) : dest;
         team.broadcast_bytes(target, n * bytes, source, n * bytes, root);
@@ -93,14 +111,18 @@ void broadcast_bits(const char* name, std::size_t bytes, void* dest, const void*
 
 void collect_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::size_t n,
                   int start, int log_stride, int size, long* sync) {
-    on_set(name, start, log_stride, size, sync,
-           [&](const Team& team) { team.collect_bytes(dest, SIZE_MAX, source, n * bytes); });
+    on_set(name, start, log_stride, size, sync, [&](const Team& team) {
+        if (front.check) check_collective(team, {"dest", dest, n * bytes}, {"source", source, n * bytes});
+        team.collect_bytes(dest, SIZE_MAX, source, n * bytes);
+    });
 }
 
 void fcollect_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::size_t n,
                    int start, int log_stride, int size, long* sync) {
     on_set(name, start, log_stride, size, sync, [&](const Team& team) {
-        team.fcollect_bytes(dest, n * bytes * static_cast<std::size_t>(size), source, n * bytes);
+        const std::size_t total = n * bytes * static_cast<std::size_t>(size);
+        if (front.check) check_collective(team, {"dest", dest, total}, {"source", source, n * bytes});
+        team.fcollect_bytes(dest, total, source, n * bytes);
     });
 }
 
@@ -116,13 +138,11 @@ void alltoall64(void* dest, const void* source, std::size_t n, int start, int lo
 }
 void alltoalls32(void* dest, const void* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t n,
                  int start, int log_stride, int size, long* sync) {
-    on_set("shmem_alltoalls32", start, log_stride, size, sync,
-           [&](const Team& team) { team.alltoalls_bytes(dest, source, dst, sst, n, 4); });
+    alltoalls_bits("shmem_alltoalls32", 4, dest, source, dst, sst, n, start, log_stride, size, sync);
 }
 void alltoalls64(void* dest, const void* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t n,
                  int start, int log_stride, int size, long* sync) {
-    on_set("shmem_alltoalls64", start, log_stride, size, sync,
-           [&](const Team& team) { team.alltoalls_bytes(dest, source, dst, sst, n, 8); });
+    alltoalls_bits("shmem_alltoalls64", 8, dest, source, dst, sst, n, start, log_stride, size, sync);
 }
 void broadcast32(void* dest, const void* source, std::size_t n, int root, int start, int log_stride, int size,
                  long* sync) {

@@ -2,6 +2,8 @@
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
 
+#include <deque>
+#include <memory>
 #include <mutex>
 #include <span>
 
@@ -9,9 +11,25 @@ namespace atl::shmem {
 
 namespace {
 
-std::mutex mutex;  // of all teams' sets of contexts
+/// A destroyed context's object stays for a while, so that a handle used after destroy is found out.
+constexpr std::size_t kept_after_destroy = 4096;
+
+std::mutex mutex;  // of all teams' sets of contexts, and of `destroyed`
+auto& destroyed = *new std::deque<std::unique_ptr<ContextObject>>;  // never destroyed itself
 
 ContextObject& object_of(shmem_ctx_t ctx) { return *reinterpret_cast<ContextObject*>(ctx); }
+
+const char* name_of(const char* of_default, const char* of_any, shmem_ctx_t ctx) {
+    return ctx == SHMEM_CTX_DEFAULT ? of_default : of_any;
+}
+
+void check_options(long options) {
+    const long unknown = options & ~(SHMEM_CTX_PRIVATE | SHMEM_CTX_SERIALIZED | SHMEM_CTX_NOSTORE);
+    if (front.check && unknown != 0)
+        throw Error(ErrorCode::invalid_argument,
+                    "options: " + std::to_string(options) +
+                        " is no sum of SHMEM_CTX_PRIVATE, SHMEM_CTX_SERIALIZED and SHMEM_CTX_NOSTORE.");
+}
 
 void check_room(const TeamObject& team, bool predefined) {
     if (!predefined && static_cast<int>(team.contexts.size()) >= team.num_contexts)
@@ -28,7 +46,9 @@ int ctx_create(long options, shmem_ctx_t* ctx) { return team_create_ctx(SHMEM_TE
 int team_create_ctx(shmem_team_t team, long options, shmem_ctx_t* ctx) {
     *ctx = SHMEM_CTX_INVALID;
     if (team == SHMEM_TEAM_INVALID) return -1;
-    return status({"shmem_team_create_ctx", SHMEM_CTX_INVALID}, [&] {
+    const Call call{"shmem_team_create_ctx", SHMEM_CTX_INVALID};
+    guarded(call, [&] { check_options(options); });
+    return status(call, [&] {
         TeamObject& owner = team_object(team);
         const bool predefined = team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED;
         auto object = std::make_unique<ContextObject>();
@@ -38,8 +58,10 @@ int team_create_ctx(shmem_team_t team, long options, shmem_ctx_t* ctx) {
                                                      (options & SHMEM_CTX_NOSTORE) != 0});
         const std::lock_guard lock(mutex);
         check_room(owner, predefined);
-        owner.contexts.insert(reinterpret_cast<shmem_ctx_t>(object.get()));
-        *ctx = reinterpret_cast<shmem_ctx_t>(object.release());
+        auto* handle = reinterpret_cast<shmem_ctx_t>(object.get());
+        owner.contexts.insert(handle);
+        static_cast<void>(object.release());
+        *ctx = handle;
     });
 }
 
@@ -48,12 +70,13 @@ void ctx_destroy(shmem_ctx_t ctx) {
     if (ctx == SHMEM_CTX_DEFAULT) return ctx_quiet(ctx);
     guarded({"shmem_ctx_destroy", ctx}, [&] {
         ContextObject& object = object_of(ctx);
+        if (!object.context) fail_no_context({"shmem_ctx_destroy", ctx});
         object.context.quiet();
-        {
-            const std::lock_guard lock(mutex);
-            team_object(object.team).contexts.erase(ctx);
-        }
-        delete &object;
+        const std::lock_guard lock(mutex);
+        find_team(object.team).contexts.erase(ctx);
+        object.context = Context();
+        destroyed.emplace_back(&object);
+        if (destroyed.size() > kept_after_destroy) destroyed.pop_front();
     });
 }
 
@@ -83,13 +106,13 @@ void quiet() { ctx_quiet(SHMEM_CTX_DEFAULT); }
 
 void ctx_fence(shmem_ctx_t ctx) {
     if (ctx == SHMEM_CTX_INVALID) return;
-    const Call call{"shmem_fence", ctx};
+    const Call call{name_of("shmem_fence", "shmem_ctx_fence", ctx), ctx};
     guarded(call, [&] { context_of(call).fence(); });
 }
 
 void ctx_quiet(shmem_ctx_t ctx) {
     if (ctx == SHMEM_CTX_INVALID) return;
-    const Call call{"shmem_quiet", ctx};
+    const Call call{name_of("shmem_quiet", "shmem_ctx_quiet", ctx), ctx};
     guarded(call, [&] { context_of(call).quiet(); });
 }
 
@@ -97,7 +120,7 @@ void pe_quiet(const int* pes, std::size_t n) { ctx_pe_quiet(SHMEM_CTX_DEFAULT, p
 
 void ctx_pe_quiet(shmem_ctx_t ctx, const int* pes, std::size_t n) {
     if (ctx == SHMEM_CTX_INVALID) return;
-    const Call call{"shmem_pe_quiet", ctx};
+    const Call call{name_of("shmem_pe_quiet", "shmem_ctx_pe_quiet", ctx), ctx};
     guarded(call, [&] { context_of(call).pe_quiet(std::span<const int>(pes, n)); });
 }
 

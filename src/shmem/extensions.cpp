@@ -9,8 +9,9 @@ template <class T>
 static int sum_reduce_scatter(const char* name, shmem_team_t team, T* dest, const T* source, std::size_t n) {
     return collective({name, SHMEM_CTX_INVALID}, [&] {
         const Team& t = team_of(team);
-        t.reduce_scatter_erased(dest, n, source, n * static_cast<std::size_t>(t.n_pes()), dtype<T>,
-                                ReduceOp::sum);
+        const std::size_t all = times(n, t);
+        if (front.check) check_collective(t, area("dest", dest, n), area("source", source, all));
+        t.reduce_scatter_erased(dest, n, source, all, dtype<T>, ReduceOp::sum);
     });
 }
 }  // namespace atl::shmem

@@ -57,13 +57,16 @@ inline const Context& context_of(const Call& call) {
     }
     if (call.ctx == SHMEM_CTX_INVALID) [[unlikely]]
         fail_no_context(call);
-    return reinterpret_cast<ContextObject*>(call.ctx)->context;
+    const Context& context = reinterpret_cast<ContextObject*>(call.ctx)->context;
+    if (!context) [[unlikely]]
+        fail_no_context(call);
+    return context;
 }
 
-/// With ATOLL_CHECK: arguments that overlap in this PE's memory end the call. Throws Error(invalid_argument).
-void check_disjoint(const void* dest, std::size_t dest_bytes, const void* source, std::size_t source_bytes);
-
-/// Throws Error: invalid_argument for SHMEM_TEAM_INVALID, not_initialized.
+/// Throws Error(invalid_argument) for SHMEM_TEAM_INVALID. What it gives may be destroyed already.
+TeamObject& find_team(shmem_team_t team);
+bool is_usable(shmem_team_t team);
+/// find_team; throws Error(use_after_free) for one that was destroyed.
 TeamObject& team_object(shmem_team_t team);
 inline const Team& team_of(shmem_team_t team) { return team_object(team).team; }
 /// Null for a team that this PE is not in, and SHMEM_TEAM_INVALID for it.

@@ -20,8 +20,11 @@ template <class Body> void* null_when_full(const char* name, Body&& body) {
         return body(job);
     } catch (const Error& error) {
         remember_error(call, error.what());
-        if (error.code() == ErrorCode::out_of_memory) return nullptr;
-        fail(call, error.what());
+        // An alignment that the heap cannot give is null as well, unless mistakes are looked for.
+        if (error.code() == ErrorCode::out_of_memory ||
+            (error.code() == ErrorCode::invalid_argument && !front.check))
+            return nullptr;
+        fail(call);
     } catch (...) {
         fail(call);
     }

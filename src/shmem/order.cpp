@@ -1,5 +1,6 @@
 // Meetings of all PEs, and locks.
 #include "atoll/lock.hpp"
+#include "shmem/checks.hpp"
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
 
@@ -13,7 +14,10 @@ Job& job_for(const Call& call) {
 }
 
 static_assert(sizeof(long) == sizeof(std::int64_t));
-std::int64_t* word_of(long* lock) { return reinterpret_cast<std::int64_t*>(lock); }
+std::int64_t* word_of(long* lock) {
+    if (front.check) check_symmetric(*front.context, {"lock", lock, sizeof *lock, alignof(long)});
+    return reinterpret_cast<std::int64_t*>(lock);
+}
 
 }  // namespace
 
@@ -44,7 +48,14 @@ int test_lock(long* lock) {
 
 void wait_until(long* word, int cmp, long value) {
     const Call call{"shmem_wait_until", SHMEM_CTX_DEFAULT};
-    guarded(call, [&] { context_of(call).wait_until(word, static_cast<Compare>(cmp), value); });
+    guarded(call, [&] {
+        const Context& context = context_of(call);
+        if (context.window().check) [[unlikely]] {
+            check_compare(cmp);
+            check_symmetric(context, {"ivar", word, sizeof *word, alignof(long)});
+        }
+        context.wait_until(word, static_cast<Compare>(cmp), value);
+    });
 }
 
 void wait(long* word, long value) { wait_until(word, SHMEM_CMP_NE, value); }

@@ -1,4 +1,5 @@
 // Set-up, exit and queries of OpenSHMEM's C names.
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -8,6 +9,7 @@
 
 #include "common/log.hpp"
 #include "core/job_state.hpp"
+#include "shmem/checks.hpp"
 #include "shmem/end.hpp"
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
@@ -20,7 +22,7 @@ constinit Front front;
 namespace {
 
 thread_local std::string last_error;
-int init_count = 0;
+std::atomic<int> init_count{0};  // asked for by any thread at any time
 int thread_level = SHMEM_THREAD_SINGLE;
 
 JobOptions job_options() {
@@ -79,26 +81,28 @@ void remember_error(const Call& call, const char* sentence) noexcept {
 }
 const std::string& remembered_error() noexcept { return last_error; }
 
-void check_disjoint(const void* dest, std::size_t dest_bytes, const void* source, std::size_t source_bytes) {
-    const auto d = reinterpret_cast<std::uintptr_t>(dest), s = reinterpret_cast<std::uintptr_t>(source);
-    if (dest_bytes == 0 || source_bytes == 0 || s - d >= dest_bytes) {
-        if (dest_bytes == 0 || source_bytes == 0 || d - s >= source_bytes) return;
-    }
-    throw Error(ErrorCode::invalid_argument, "dest and source overlap (dest is " +
-                                                 std::to_string(dest_bytes) + " bytes, source " +
-                                                 std::to_string(source_bytes) + " bytes that begin " +
-                                                 std::to_string(static_cast<std::ptrdiff_t>(s - d)) +
-                                                 " bytes behind it); pass different memory.");
-}
-
 void fail(const Call& call, const std::string& sentence) {
     const std::string who = front.job ? "PE " + std::to_string(front.job->my_pe()) + ", " : "";
     end_job(front.job, 1, who + call.name + ": " + sentence);
 }
 
+namespace {
+
+std::string sentence_of(const Call& call, const Error& error) {
+    const bool complete = dynamic_cast<const Mistake*>(&error) != nullptr;
+    const std::string argument = complete ? "" : argument_of(call.name, error.code());
+    return (argument.empty() ? "" : argument + ": ") + error.what();
+}
+
+[[noreturn]] void fail(const Call& call, const Error& error) { fail(call, sentence_of(call, error)); }
+
+}  // namespace
+
 void fail(const Call& call) {
     try {
         throw;
+    } catch (const Error& error) {
+        fail(call, error);
     } catch (const std::exception& error) {
         fail(call, error.what());
     } catch (...) {
@@ -107,16 +111,19 @@ void fail(const Call& call) {
 }
 
 void fail_no_context(const Call& call) {
-    if (front.job) fail(call, "SHMEM_CTX_INVALID was passed as a context.");
+    if (front.job && call.ctx == SHMEM_CTX_INVALID) fail(call, "ctx: SHMEM_CTX_INVALID was passed.");
+    if (front.job)
+        fail(call, "ctx: this context was destroyed, or its team was; create another, or destroy it later.");
     fail(call,
          "OpenSHMEM is not initialized in this process; call shmem_init first, and nothing after the last "
          "shmem_finalize.");
 }
 
 int status_of(const Call& call, const Error& error, bool is_mistake) {
-    remember_error(call, error.what());
-    if (error.code() == ErrorCode::pe_died || error.code() == ErrorCode::timeout) fail(call, error.what());
-    if (is_mistake && front.check) fail(call, error.what());
+    remember_error(call, sentence_of(call, error).c_str());
+    const bool is_end = error.code() == ErrorCode::pe_died || error.code() == ErrorCode::timeout;
+    is_mistake = is_mistake || error.code() == ErrorCode::collective_mismatch;
+    if (is_end || (is_mistake && front.check)) fail(call, error);
     return static_cast<int>(error.code());
 }
 
@@ -181,8 +188,8 @@ int addr_accessible(const void* address, int pe) {
 void* ptr(const void* dest, int pe) { return team_ptr(SHMEM_TEAM_WORLD, dest, pe); }
 
 void* team_ptr(shmem_team_t team, const void* dest, int pe) {
-    if (team == SHMEM_TEAM_INVALID) return nullptr;
-    return guarded({"shmem_ptr", SHMEM_CTX_DEFAULT}, [&]() -> void* {
+    return guarded({"shmem_team_ptr", SHMEM_CTX_DEFAULT}, [&]() -> void* {
+        if (!is_usable(team)) return nullptr;
         const Context& context = team_of(team).context();
         if (pe < 0 || pe >= context.n_pes() || !context.window().holds(dest, 1)) return nullptr;
         return const_cast<char*>(context.ptr(static_cast<const char*>(dest), pe));

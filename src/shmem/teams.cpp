@@ -4,6 +4,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/team_state.hpp"
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
 
@@ -25,8 +26,6 @@ void destroy_contexts(TeamObject& object) {
     const std::set<shmem_ctx_t> contexts = object.contexts;
     for (shmem_ctx_t ctx : contexts) ctx_destroy(ctx);
 }
-
-bool is_usable(shmem_team_t team) { return team != SHMEM_TEAM_INVALID && team_of(team); }
 
 int contexts_of(const shmem_team_config_t* config, long mask) {
     return config && (mask & SHMEM_TEAM_NUM_CONTEXTS) ? config->num_contexts : 0;
@@ -54,13 +53,22 @@ void close_teams() {
     front.world = front.shared = nullptr;
 }
 
-TeamObject& team_object(shmem_team_t team) {
+TeamObject& find_team(shmem_team_t team) {
     if (team == SHMEM_TEAM_INVALID)
         throw Error(ErrorCode::invalid_argument, "SHMEM_TEAM_INVALID was passed as a team.");
     if (!front.job) fail_no_context({"OpenSHMEM", SHMEM_CTX_DEFAULT});
     if (team == SHMEM_TEAM_WORLD) return *front.world;
     if (team == SHMEM_TEAM_SHARED) return *front.shared;
     return *reinterpret_cast<TeamObject*>(team);
+}
+
+bool is_usable(shmem_team_t team) { return team != SHMEM_TEAM_INVALID && find_team(team).team; }
+
+TeamObject& team_object(shmem_team_t team) {
+    TeamObject& object = find_team(team);
+    if (!object.team)
+        throw Error(ErrorCode::use_after_free, "The team was destroyed; its handle means nothing any more.");
+    return object;
 }
 
 shmem_team_t handle_of(Team team, int num_contexts) {

@@ -246,3 +246,13 @@ def test_python_requirements_agree() -> None:
     assert len(required) == 3
     for requirement in required:
         assert requirement in development, f"{requirement} of pyproject.toml is not in requirements-dev.txt"
+
+
+def test_the_page_of_collectives_is_the_table_of_the_code() -> None:
+    code = (ROOT / "src/collective/table.cpp").read_text()
+    rows = re.findall(r"\{Collective::(\w+), (\w+), ([^,]+), ([^,}]+)(, true)?\}", code)
+    sized = {row[:4] for row in rows if row[2:4] != ("0", "0")}
+    page = re.findall(
+        r"^\| `(\w+)` \| `(\w+)` \| (.+?) \| (.+?) \|", (ROOT / "docs/collectives.md").read_text(), re.M
+    )
+    assert {(c, a, x.replace("KiB", "* KiB"), y.replace("KiB", "* KiB")) for c, a, x, y in page} == sized

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import inspect
+import pydoc
 import re
 import subprocess
 import sys
+import types
 
 import atoll
+import atoll.shmem
 from atoll import _atoll
 
-PUBLIC = [name for name in dir(atoll) if not name.startswith("_")] + ["launch", "LaunchError"]
+PUBLIC = [
+    name
+    for name in dir(atoll)
+    if not name.startswith("_") and not isinstance(getattr(atoll, name), types.ModuleType)
+]
 
 
 def test_every_function_is_documented() -> None:
@@ -18,6 +25,37 @@ def test_every_function_is_documented() -> None:
         value = getattr(atoll, name)
         if callable(value):
             assert inspect.getdoc(value), f"{name} has no documentation"
+
+
+def test_the_list_of_public_names_is_complete() -> None:
+    assert sorted(atoll.__all__) == sorted(PUBLIC)
+    names = set(dir(_atoll)) | {"init", "zeros", "launch", "LaunchError", "bcast_object"}
+    assert {name for name in names if not name.startswith("_")} <= set(atoll.__all__)
+
+
+def test_help_of_the_package_shows_every_function_and_nothing_else() -> None:
+    text = pydoc.plain(pydoc.render_doc(atoll))
+    functions = re.findall(r"^    (\w+)(?: lambda)?\(", text[text.index("\nFUNCTIONS\n") :], re.MULTILINE)
+    callables = {name for name in PUBLIC if inspect.isroutine(getattr(atoll, name))}
+    assert callables <= set(functions) and not any(name.startswith("_") for name in functions)
+    for name in PUBLIC:
+        if inspect.isclass(getattr(atoll, name)):
+            assert re.search(rf"^    class {name}\(", text, re.MULTILINE), name
+
+
+def test_the_packages_own_text_has_every_name() -> None:
+    text = atoll.__doc__ or ""
+    assert "ATOLL_CHECK=all" in text
+    words = set(re.findall(r"\w+", text))
+    assert len(text.splitlines()) < 60
+    for name in PUBLIC:
+        parts = {
+            name,
+            name.removeprefix("atomic_").removesuffix("_nbi"),
+            name.split("_")[0] + "_",
+            name.split("_until")[0],
+        }
+        assert parts & words or name.startswith(("test_", "wait_until_")) or name == "Block", name
 
 
 def test_signatures_can_be_asked_for() -> None:
@@ -32,6 +70,30 @@ def test_one_sided_calls_say_errors_order_and_source() -> None:
         assert "OpenSHMEM 1.6, section 9" in text, name
         assert re.search(r"\b[Ll]ocal|[Cc]ollective|Never waits|this PE", text), name
         assert name == "quiet" or "Raises" in text, name
+
+
+def test_collectives_say_when_they_compare() -> None:
+    """Allocation and making teams always do."""
+    said = 0
+    for module in (atoll, atoll.shmem):
+        for name in dir(module):
+            value = getattr(module, name)
+            text = inspect.getdoc(value) or "" if inspect.isroutine(value) else ""
+            if "CollectiveMismatch" in text and "9.3" not in text and "OutOfMemory" not in text:
+                assert "ATOLL_CHECK=all" in text, name
+                said += 1
+    assert said > 20
+
+
+def test_documentation_names_the_parameters_of_waits() -> None:
+    for name in PUBLIC:
+        if not name.startswith(("wait_until", "test")):
+            continue
+        text = inspect.getdoc(getattr(atoll, name)) or ""
+        assert "\n\n\n" not in text, name
+        told = re.findall(r"^([a-z]+): +", text, re.MULTILINE)
+        assert told == list(inspect.signature(getattr(atoll, name)).parameters), name
+        assert ("contiguous" in text) == ("ivars" in text), name
 
 
 def test_classes_document_their_methods() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from jobs import HANG_GUARD, Done, Job, environment, write_program
+from jobs import HANG_GUARD, Done, Job, environment, launcher, write_program
 
 
 def run_without_launcher(folder: Path, code: str, n: int) -> list[Done]:
@@ -146,7 +147,7 @@ def test_init_is_counted(job: Job) -> None:
         try:
             atoll.finalize()
         except atoll.NotInitialized as error:
-            assert "finalize" in str(error)
+            assert "finalize() was called more often than atoll.init()" in str(error)
         else:
             raise AssertionError
         """,
@@ -305,6 +306,55 @@ def test_ctrl_c_ends_a_wait(tmp_path: Path) -> None:
         time.sleep(0.02)
     out, err = process.communicate(timeout=HANG_GUARD)
     assert out == "interrupted\ninterrupted\nthen 7\n" and process.returncode == 0, out + err
+
+
+@pytest.mark.parametrize("to", ["launcher", "group"])
+@pytest.mark.parametrize("wait", ["atoll.barrier_all() if me else time.sleep(1000)", "atoll.recv(x, 1 - me)"])
+def test_ctrl_c_of_a_job_says_one_sentence(tmp_path: Path, wait: str, to: str) -> None:
+    program = write_program(
+        tmp_path,
+        f"""
+        import time
+        atoll.init()
+        me, x = atoll.my_pe(), np.zeros(3)
+        print("ready", flush=True)
+        {wait}
+        """,
+    )
+    process = subprocess.Popen(
+        [launcher(), "run", "-n", "2", str(program)],
+        env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert [process.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
+    (os.killpg if to == "group" else os.kill)(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=HANG_GUARD)
+    said = [line for line in err.splitlines() if line.startswith("atoll run: ")]
+    assert len(said) == 1 and said[0].startswith("atoll run: the job was interrupted by SIGINT "), err
+    # A PE that heard of another's end before its own interrupt may say where that was.
+    assert all("PeDied" in line for line in err.splitlines() if line not in said), err
+    assert len(err.splitlines()) <= 2 and process.returncode == 128 + signal.SIGINT and out == ""
+
+
+def test_an_interrupted_pe_without_launcher_is_told_to_the_others(tmp_path: Path) -> None:
+    code = "if pe == 1: raise KeyboardInterrupt\natoll.barrier_all()"
+    first, second = run_without_launcher(tmp_path, code, 2)
+    assert second.returncode == 128 + signal.SIGINT and second.stderr.count("Traceback") == 1
+    assert "PE 1 was interrupted (KeyboardInterrupt)" in first.stderr and "Traceback" not in first.stderr
+
+
+def test_ctrl_c_alone_is_pythons(tmp_path: Path) -> None:
+    program = write_program(tmp_path, "atoll.init()\nraise KeyboardInterrupt")
+    done = subprocess.run(
+        [sys.executable, str(program)],
+        env=environment(), capture_output=True, text=True, timeout=HANG_GUARD, check=False,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGINT and done.stderr.endswith("\nKeyboardInterrupt\n")
+
+
+def test_an_exception_without_words(job: Job) -> None:
+    done = job("atoll.init()\nassert atoll.my_pe() != 1\natoll.barrier_all()", 2, ok=False)
+    assert "nobody caught: AssertionError\n" in done.stderr
 
 
 def test_other_threads_run_during_a_wait(job: Job) -> None:

@@ -73,6 +73,36 @@ def test_a_crash_is_told() -> None:
     assert "status 3" in str(info.value)
 
 
+@pytest.mark.parametrize("n", range(3))
+@pytest.mark.parametrize("end", ["os._exit(5)", "sys.exit(5)", "os.kill(os.getpid(), 9)"])
+def test_the_pe_that_ended_first_is_named(end: str, n: int) -> None:
+    def work() -> None:
+        import os
+        import sys
+
+        if atoll.my_pe() == n:
+            exec(end, {"os": os, "sys": sys})
+        atoll.barrier_all()
+
+    status = 137 if "kill" in end else 5
+    with pytest.raises(atoll.LaunchError, match=rf"launch\(\): PE {n} .*exit status {status}\b") as info:
+        atoll.launch(work, 3)
+    assert info.value.pe == n
+
+
+@pytest.mark.parametrize(("code", "status"), [(None, 0), (0, 0), (3, 3), ("words", 1)])
+def test_an_exit_is_no_result(code: object, status: int) -> None:
+    def work() -> None:
+        import sys
+
+        if atoll.my_pe() == 1:
+            sys.exit(code)  # type: ignore[arg-type]
+
+    with pytest.raises(atoll.LaunchError, match=rf"PE 1 called sys.exit \(exit status {status}\)") as info:
+        atoll.launch(work, 2)
+    assert info.value.pe == 1
+
+
 def test_bad_arguments() -> None:
     for n in (0, -1, 1.5, "2"):
         with pytest.raises(atoll.InvalidArgument, match="n_pes"):

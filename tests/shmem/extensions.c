@@ -5,7 +5,7 @@
 
 static double number;
 static float small;
-static long source[16], dest[2];
+static long source[64], dest[2];
 
 int main(void) {
     shmem_init();

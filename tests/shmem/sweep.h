@@ -192,9 +192,10 @@ static inline void end(void) {
 #define SWEEP_BROADCAST_OLD(T, F)                             \
     COLLECTIVE(T, PLAIN(T), OLD(F, D(T), S(T), N, n_pes - 1), \
                ALL(F, N, D(T)[i] == (me == n_pes - 1 ? (T)0 : VALUE(T, n_pes - 1, i))))
-#define SWEEP_COLLECT(T, F, CALL)                                               \
-    COLLECTIVE(T, PLAIN(T), CALL(F, D(T), S(T), (size_t)me + 1), int place = 0; \
-               for (int p = 0; p < n_pes; ++p) ALL(F, p + 1, D(T)[place++] == VALUE(T, p, i)))
+#define LENGTH(pe) ((size_t)((pe) % N + 1))
+#define SWEEP_COLLECT(T, F, CALL)                                           \
+    COLLECTIVE(T, PLAIN(T), CALL(F, D(T), S(T), LENGTH(me)), int place = 0; \
+               for (int p = 0; p < n_pes; ++p) ALL(F, (int)LENGTH(p), D(T)[place++] == VALUE(T, p, i)))
 #define SWEEP_FCOLLECT(T, F, CALL) \
     COLLECTIVE(T, PLAIN(T), CALL(F, D(T), S(T), 2), ALL(F, 2 * n_pes, D(T)[i] == VALUE(T, i / 2, i % 2)))
 

@@ -36,6 +36,27 @@ static void strided(int start, int stride, int size) {
     CHECK(shmem_team_my_pe(team) == -1 && shmem_team_n_pes(team) == -1); /* also of a destroyed one */
 }
 
+/* A handle that was destroyed: a status, never a crash. */
+static void destroyed(void) {
+    static long source, sum;
+    const shmem_team_config_t config = {1};
+    shmem_team_config_t seen;
+    shmem_team_t team, other = SHMEM_TEAM_WORLD;
+    shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;
+    CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, &config, SHMEM_TEAM_NUM_CONTEXTS, &team) == 0);
+    shmem_team_destroy(team);
+    CHECK(shmem_team_translate_pe(team, 0, SHMEM_TEAM_WORLD) == -1);
+    CHECK(shmem_team_translate_pe(SHMEM_TEAM_WORLD, 0, team) == -1);
+    CHECK(shmem_team_get_config(team, SHMEM_TEAM_NUM_CONTEXTS, &seen) != 0);
+    CHECK(shmem_team_ptr(team, &sum, 0) == NULL);
+    CHECK(shmem_team_create_ctx(team, 0, &ctx) != 0 && ctx == SHMEM_CTX_INVALID);
+    CHECK(shmem_team_split_strided(team, 0, 1, 1, NULL, 0, &other) != 0 && other == SHMEM_TEAM_INVALID);
+    if (getenv("ATOLL_CHECK") != NULL) return; /* ends the job then */
+    CHECK(shmem_team_sync(team) != 0);
+    CHECK(shmem_long_sum_reduce(team, &sum, &source, 1) != 0);
+    CHECK(shmem_long_broadcast(SHMEM_TEAM_INVALID, &sum, &source, 1, 0) != 0);
+}
+
 static void wrong_ones(void) {
     shmem_team_t team = SHMEM_TEAM_WORLD, other = SHMEM_TEAM_WORLD;
     shmem_team_config_t config = {5};
@@ -90,6 +111,7 @@ int main(void) {
     strided(0, 2, (n + 1) / 2);
     if (n > 2) strided(n - 1, -2, n / 2);
     wrong_ones();
+    destroyed();
     for (int width = 1; width <= n + 1; ++width) grid(width);
     shmem_finalize();
     return 0;

@@ -44,6 +44,31 @@ def test_a_crash_with_a_lock_held_ends_the_job(ends: Run) -> None:
     assert done.returncode == 134 and "PE 1 was killed by SIGABRT" in done.stderr
 
 
+def test_a_pe_killed_while_others_are_in_a_barrier_ends_the_job(ends: Run) -> None:
+    done = ends(3, "killed in barrier")
+    assert done.returncode == 137 and "PE 1 was killed by SIGKILL" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["SHMEM_DEBUG", "SMA_DEBUG"])
+def test_debug_says_why_a_status_was_returned_by_presence(ends: Run, name: str) -> None:
+    silent = ends(2, "failed split")
+    assert silent.returncode == 0 and not silent.stderr
+    for value in ("", "0", "no"):
+        done = ends(2, "failed split", **{name: value})
+        assert done.returncode == 0
+        assert done.stderr.count("shmem_team_split_strided: split_strided(start 0, stride 1, size 3)") == 2
+
+
+@pytest.mark.parametrize(
+    ("size", "fits", "too_much"),
+    [("1m", 900_000, 1_100_000), ("0.5Mebibytes", 400_000, 600_000), ("2048k", 1_900_000, 2_200_000)],
+)
+def test_the_heap_is_as_large_as_was_said(ends: Run, size: str, fits: int, too_much: int) -> None:
+    for name in ("SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE"):
+        done = ends(2, "heap", too_much, fits, **{name: size})
+        assert done.returncode == 0 and done.stdout.count("0 1") == 2, done.stdout + done.stderr
+
+
 def test_who_waits_in_another_init_is_told(ends: Run) -> None:
     done = ends(3, "one does not come back")
     assert done.returncode == 1 and "PE 1 ended after finalize" in done.stderr
@@ -52,10 +77,10 @@ def test_who_waits_in_another_init_is_told(ends: Run) -> None:
 @pytest.mark.parametrize(
     ("way", "said"),
     [
-        ("not symmetric", "shmem_long_put: 8 bytes at"),
-        ("no such PE", "shmem_long_p: PE 2 does not exist"),
-        ("overlap", "shmem_long_put: dest and source overlap"),
-        ("misaligned", "shmem_long_atomic_inc: An atomic or a signal at"),
+        ("not symmetric", "shmem_long_put: dest: 8 bytes at"),
+        ("no such PE", "shmem_long_p: pe: PE 2 does not exist"),
+        ("overlap", "shmem_long_put: dest: it overlaps source"),
+        ("misaligned", "shmem_long_atomic_inc: dest: its address must"),
         ("different calls", "shmem_long_sum_reduce"),
     ],
 )

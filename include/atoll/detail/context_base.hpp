@@ -79,6 +79,8 @@ ATOLL_API std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DTyp
                                       std::uint64_t value, std::uint64_t compare, int pe);
 /// fence (`quiet` false) or quiet towards one team PE, or all (-1).
 ATOLL_API void order_routed(core::ContextState& ctx, int pe, bool quiet);
+/// Moves on what this PE owes to others.
+ATOLL_API void progress_routed(core::JobState& job);
 /// A copy whose data another PE reads next: past the cache from `nontemporal_bytes` on, and fenced then.
 ATOLL_API void copy_for_reader(void* dst, const void* src, std::size_t bytes,
                                std::size_t nontemporal_bytes) noexcept;

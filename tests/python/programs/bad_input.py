@@ -40,8 +40,8 @@ def still_works() -> None:
 
 def check_pes() -> None:
     for pe in (-1, n, n + 1000, 2**31 - 1, -(2**31), 2**31, 10**30):
-        raises(atoll.PeError, lambda pe=pe: atoll.put(x, y, pe), str(pe))
-        raises(atoll.PeError, lambda pe=pe: atoll.get(y, x, pe))
+        raises(atoll.PeError, lambda pe=pe: atoll.put(x, y, pe), "put(): ", str(pe))
+        raises(atoll.PeError, lambda pe=pe: atoll.get(y, x, pe), "get(): ")
         raises(atoll.PeError, lambda pe=pe: atoll.atomic_inc(i, pe))
         raises(atoll.PeError, lambda pe=pe: atoll.put(x[:0], y[:0], pe))
         raises(atoll.PeError, lambda pe=pe: atoll.put(x[::2], y[::2], pe))
@@ -51,6 +51,12 @@ def check_pes() -> None:
     raises(atoll.PeError, lambda: atoll.send(y, n))
     for pe in ("0", 0.0, None, [0], np.zeros(2, int)):
         raises(atoll.InvalidArgument, lambda pe=pe: atoll.put(x, y, pe), "pe is")
+    for flag in (
+        lambda: atoll.put(x, y, True),
+        lambda: atoll.atomic_inc(i, me, True),
+        lambda: atoll.g(x, True),
+    ):
+        raises(TypeError, flag, "True; pass one integer")
     atoll.put(x, y, np.int8(me))
     assert issubclass(atoll.PeError, IndexError) and issubclass(atoll.DtypeMismatch, TypeError)
     still_works()
@@ -116,10 +122,28 @@ def check_shapes_and_dtypes() -> None:
     raises(atoll.ShapeMismatch, lambda: atoll.get(y[:1], x, me))
     raises(atoll.ShapeMismatch, lambda: atoll.put(x, [1.0, 2.0], me))
     atoll.put(x.reshape(1, 8, 1), y, me)
-    raises(atoll.DtypeMismatch, lambda: atoll.put(x, y.astype("f4"), me), "float32", "float64", "astype")
+    raises(
+        atoll.DtypeMismatch,
+        lambda: atoll.put(x, y.astype("f4"), me),
+        "src.astype(dst.dtype)",
+        "float32",
+        "float64",
+    )
+    small = np.zeros(8, "f4")
+    for call in (
+        lambda: atoll.get(small, x, me),
+        lambda: atoll.get_nbi(small, x, me),
+        lambda: atoll.iget(small, x, 1, 1, 8, me),
+    ):
+        raises(atoll.DtypeMismatch, call, "dst has dtype float32", "make dst with dtype=src.dtype")
+    raises(atoll.DtypeMismatch, lambda: atoll.take(x, 0, me, small[:1]), "make out with dtype=src.dtype")
+    raises(
+        atoll.DtypeMismatch, lambda: atoll.atomic_fetch_nbi(small, i, me), "make fetch with dtype=dst.dtype"
+    )
+    raises(atoll.DtypeMismatch, lambda: atoll.put_at(x, [0, 1], small[:2], me), "values.astype(dst.dtype)")
     raises(atoll.DtypeMismatch, lambda: atoll.put(x, i, me), "int64")
     raises(atoll.DtypeMismatch, lambda: atoll.put(i, 1.5, me), "1.5", "int64")
-    raises(atoll.DtypeMismatch, lambda: atoll.put(i, [1.5] * 8, me))
+    raises(atoll.DtypeMismatch, lambda: atoll.put(i, [1.5] * 8, me), "np.array(src, dst.dtype)")
     raises(atoll.DtypeMismatch, lambda: atoll.put(i, np.float64(1), me), "float64")
     raises(atoll.DtypeMismatch, lambda: atoll.put(x, "text", me))
     raises(atoll.InvalidArgument, lambda: atoll.put(i, 2**63, me), "does not fit")
@@ -171,7 +195,7 @@ def check_choices() -> None:
     raises(atoll.InvalidArgument, lambda: atoll.zeros(3, hints=["fast"]), "hints")  # type: ignore[list-item]
     raises(atoll.Unsupported, lambda: atoll.zeros(3, device="cuda"), "cuda")
     raises(atoll.ShapeMismatch, lambda: atoll.zeros(-1))
-    raises(atoll.InvalidArgument, lambda: atoll.zeros(3, align=3))
+    raises(atoll.InvalidArgument, lambda: atoll.zeros(3, align=3), "zeros(): ", "power of two; 3 was passed")
     raises(atoll.InvalidArgument, lambda: atoll.iput(x, y, 0, 1, 2, me), "at least 1")
     raises(atoll.ShapeMismatch, lambda: atoll.iput(x, y, 4, 1, 3, me), "past")
     raises(atoll.ShapeMismatch, lambda: atoll.iput(x, y, 2**62, 1, 3, me), "past")

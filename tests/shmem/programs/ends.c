@@ -1,5 +1,6 @@
 /* A PE that ends in the way that the first argument says. */
 #include <shmem.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,15 @@ int main(int argc, char** argv) {
         if (me == 1) abort();
         shmem_set_lock(&lock);
     }
+    if (strcmp(way, "killed in barrier") == 0 && me == 1) raise(SIGKILL);
+    if (strcmp(way, "failed split") == 0) {
+        shmem_team_t team;
+        if (shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, shmem_n_pes() + 1, NULL, 0, &team) == 0)
+            return 3;
+    }
+    if (strcmp(way, "heap") == 0)
+        printf("%d %d\n", shmem_malloc((size_t)atol(argv[2])) != NULL,
+               shmem_malloc((size_t)atol(argv[3])) != NULL);
     if (strcmp(way, "not symmetric") == 0) {
         long local = 0, value = 1;
         shmem_long_put(&local, &value, 1, 0);

@@ -443,415 +443,681 @@
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         float *: shmem_ctx_float_atomic_fetch, \
+        volatile float *: shmem_ctx_float_atomic_fetch, \
         const float *: shmem_ctx_float_atomic_fetch, \
         double *: shmem_ctx_double_atomic_fetch, \
+        volatile double *: shmem_ctx_double_atomic_fetch, \
         const double *: shmem_ctx_double_atomic_fetch, \
         int *: shmem_ctx_int_atomic_fetch, \
+        volatile int *: shmem_ctx_int_atomic_fetch, \
         const int *: shmem_ctx_int_atomic_fetch, \
         long *: shmem_ctx_long_atomic_fetch, \
+        volatile long *: shmem_ctx_long_atomic_fetch, \
         const long *: shmem_ctx_long_atomic_fetch, \
         long long *: shmem_ctx_longlong_atomic_fetch, \
+        volatile long long *: shmem_ctx_longlong_atomic_fetch, \
         const long long *: shmem_ctx_longlong_atomic_fetch, \
         unsigned int *: shmem_ctx_uint_atomic_fetch, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_fetch, \
         const unsigned int *: shmem_ctx_uint_atomic_fetch, \
         unsigned long *: shmem_ctx_ulong_atomic_fetch, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_fetch, \
         const unsigned long *: shmem_ctx_ulong_atomic_fetch, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_fetch, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_fetch, \
         const unsigned long long *: shmem_ctx_ulonglong_atomic_fetch, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_atomic_fetch, \
+        volatile float *: shmem_float_atomic_fetch, \
         const float *: shmem_float_atomic_fetch, \
         double *: shmem_double_atomic_fetch, \
+        volatile double *: shmem_double_atomic_fetch, \
         const double *: shmem_double_atomic_fetch, \
         int *: shmem_int_atomic_fetch, \
+        volatile int *: shmem_int_atomic_fetch, \
         const int *: shmem_int_atomic_fetch, \
         long *: shmem_long_atomic_fetch, \
+        volatile long *: shmem_long_atomic_fetch, \
         const long *: shmem_long_atomic_fetch, \
         long long *: shmem_longlong_atomic_fetch, \
+        volatile long long *: shmem_longlong_atomic_fetch, \
         const long long *: shmem_longlong_atomic_fetch, \
         unsigned int *: shmem_uint_atomic_fetch, \
+        volatile unsigned int *: shmem_uint_atomic_fetch, \
         const unsigned int *: shmem_uint_atomic_fetch, \
         unsigned long *: shmem_ulong_atomic_fetch, \
+        volatile unsigned long *: shmem_ulong_atomic_fetch, \
         const unsigned long *: shmem_ulong_atomic_fetch, \
         unsigned long long *: shmem_ulonglong_atomic_fetch, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_fetch, \
         const unsigned long long *: shmem_ulonglong_atomic_fetch, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_set(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         float *: shmem_ctx_float_atomic_set, \
+        volatile float *: shmem_ctx_float_atomic_set, \
         double *: shmem_ctx_double_atomic_set, \
+        volatile double *: shmem_ctx_double_atomic_set, \
         int *: shmem_ctx_int_atomic_set, \
+        volatile int *: shmem_ctx_int_atomic_set, \
         long *: shmem_ctx_long_atomic_set, \
+        volatile long *: shmem_ctx_long_atomic_set, \
         long long *: shmem_ctx_longlong_atomic_set, \
+        volatile long long *: shmem_ctx_longlong_atomic_set, \
         unsigned int *: shmem_ctx_uint_atomic_set, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_set, \
         unsigned long *: shmem_ctx_ulong_atomic_set, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_set, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_set, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_set, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_atomic_set, \
+        volatile float *: shmem_float_atomic_set, \
         double *: shmem_double_atomic_set, \
+        volatile double *: shmem_double_atomic_set, \
         int *: shmem_int_atomic_set, \
+        volatile int *: shmem_int_atomic_set, \
         long *: shmem_long_atomic_set, \
+        volatile long *: shmem_long_atomic_set, \
         long long *: shmem_longlong_atomic_set, \
+        volatile long long *: shmem_longlong_atomic_set, \
         unsigned int *: shmem_uint_atomic_set, \
+        volatile unsigned int *: shmem_uint_atomic_set, \
         unsigned long *: shmem_ulong_atomic_set, \
+        volatile unsigned long *: shmem_ulong_atomic_set, \
         unsigned long long *: shmem_ulonglong_atomic_set, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_set, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_swap(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         float *: shmem_ctx_float_atomic_swap, \
+        volatile float *: shmem_ctx_float_atomic_swap, \
         double *: shmem_ctx_double_atomic_swap, \
+        volatile double *: shmem_ctx_double_atomic_swap, \
         int *: shmem_ctx_int_atomic_swap, \
+        volatile int *: shmem_ctx_int_atomic_swap, \
         long *: shmem_ctx_long_atomic_swap, \
+        volatile long *: shmem_ctx_long_atomic_swap, \
         long long *: shmem_ctx_longlong_atomic_swap, \
+        volatile long long *: shmem_ctx_longlong_atomic_swap, \
         unsigned int *: shmem_ctx_uint_atomic_swap, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_swap, \
         unsigned long *: shmem_ctx_ulong_atomic_swap, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_swap, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_swap, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_swap, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_atomic_swap, \
+        volatile float *: shmem_float_atomic_swap, \
         double *: shmem_double_atomic_swap, \
+        volatile double *: shmem_double_atomic_swap, \
         int *: shmem_int_atomic_swap, \
+        volatile int *: shmem_int_atomic_swap, \
         long *: shmem_long_atomic_swap, \
+        volatile long *: shmem_long_atomic_swap, \
         long long *: shmem_longlong_atomic_swap, \
+        volatile long long *: shmem_longlong_atomic_swap, \
         unsigned int *: shmem_uint_atomic_swap, \
+        volatile unsigned int *: shmem_uint_atomic_swap, \
         unsigned long *: shmem_ulong_atomic_swap, \
+        volatile unsigned long *: shmem_ulong_atomic_swap, \
         unsigned long long *: shmem_ulonglong_atomic_swap, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_swap, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         float *: shmem_ctx_float_atomic_fetch_nbi, \
+        volatile float *: shmem_ctx_float_atomic_fetch_nbi, \
         double *: shmem_ctx_double_atomic_fetch_nbi, \
+        volatile double *: shmem_ctx_double_atomic_fetch_nbi, \
         int *: shmem_ctx_int_atomic_fetch_nbi, \
+        volatile int *: shmem_ctx_int_atomic_fetch_nbi, \
         long *: shmem_ctx_long_atomic_fetch_nbi, \
+        volatile long *: shmem_ctx_long_atomic_fetch_nbi, \
         long long *: shmem_ctx_longlong_atomic_fetch_nbi, \
+        volatile long long *: shmem_ctx_longlong_atomic_fetch_nbi, \
         unsigned int *: shmem_ctx_uint_atomic_fetch_nbi, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_fetch_nbi, \
         unsigned long *: shmem_ctx_ulong_atomic_fetch_nbi, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_fetch_nbi, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_nbi, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_nbi, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_atomic_fetch_nbi, \
+        volatile float *: shmem_float_atomic_fetch_nbi, \
         double *: shmem_double_atomic_fetch_nbi, \
+        volatile double *: shmem_double_atomic_fetch_nbi, \
         int *: shmem_int_atomic_fetch_nbi, \
+        volatile int *: shmem_int_atomic_fetch_nbi, \
         long *: shmem_long_atomic_fetch_nbi, \
+        volatile long *: shmem_long_atomic_fetch_nbi, \
         long long *: shmem_longlong_atomic_fetch_nbi, \
+        volatile long long *: shmem_longlong_atomic_fetch_nbi, \
         unsigned int *: shmem_uint_atomic_fetch_nbi, \
+        volatile unsigned int *: shmem_uint_atomic_fetch_nbi, \
         unsigned long *: shmem_ulong_atomic_fetch_nbi, \
+        volatile unsigned long *: shmem_ulong_atomic_fetch_nbi, \
         unsigned long long *: shmem_ulonglong_atomic_fetch_nbi, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_fetch_nbi, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_swap_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         float *: shmem_ctx_float_atomic_swap_nbi, \
+        volatile float *: shmem_ctx_float_atomic_swap_nbi, \
         double *: shmem_ctx_double_atomic_swap_nbi, \
+        volatile double *: shmem_ctx_double_atomic_swap_nbi, \
         int *: shmem_ctx_int_atomic_swap_nbi, \
+        volatile int *: shmem_ctx_int_atomic_swap_nbi, \
         long *: shmem_ctx_long_atomic_swap_nbi, \
+        volatile long *: shmem_ctx_long_atomic_swap_nbi, \
         long long *: shmem_ctx_longlong_atomic_swap_nbi, \
+        volatile long long *: shmem_ctx_longlong_atomic_swap_nbi, \
         unsigned int *: shmem_ctx_uint_atomic_swap_nbi, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_swap_nbi, \
         unsigned long *: shmem_ctx_ulong_atomic_swap_nbi, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_swap_nbi, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_swap_nbi, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_swap_nbi, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_atomic_swap_nbi, \
+        volatile float *: shmem_float_atomic_swap_nbi, \
         double *: shmem_double_atomic_swap_nbi, \
+        volatile double *: shmem_double_atomic_swap_nbi, \
         int *: shmem_int_atomic_swap_nbi, \
+        volatile int *: shmem_int_atomic_swap_nbi, \
         long *: shmem_long_atomic_swap_nbi, \
+        volatile long *: shmem_long_atomic_swap_nbi, \
         long long *: shmem_longlong_atomic_swap_nbi, \
+        volatile long long *: shmem_longlong_atomic_swap_nbi, \
         unsigned int *: shmem_uint_atomic_swap_nbi, \
+        volatile unsigned int *: shmem_uint_atomic_swap_nbi, \
         unsigned long *: shmem_ulong_atomic_swap_nbi, \
+        volatile unsigned long *: shmem_ulong_atomic_swap_nbi, \
         unsigned long long *: shmem_ulonglong_atomic_swap_nbi, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_swap_nbi, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_compare_swap(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         int *: shmem_ctx_int_atomic_compare_swap, \
+        volatile int *: shmem_ctx_int_atomic_compare_swap, \
         long *: shmem_ctx_long_atomic_compare_swap, \
+        volatile long *: shmem_ctx_long_atomic_compare_swap, \
         long long *: shmem_ctx_longlong_atomic_compare_swap, \
+        volatile long long *: shmem_ctx_longlong_atomic_compare_swap, \
         unsigned int *: shmem_ctx_uint_atomic_compare_swap, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_compare_swap, \
         unsigned long *: shmem_ctx_ulong_atomic_compare_swap, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_compare_swap, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_compare_swap, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_compare_swap, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_atomic_compare_swap, \
+        volatile int *: shmem_int_atomic_compare_swap, \
         long *: shmem_long_atomic_compare_swap, \
+        volatile long *: shmem_long_atomic_compare_swap, \
         long long *: shmem_longlong_atomic_compare_swap, \
+        volatile long long *: shmem_longlong_atomic_compare_swap, \
         unsigned int *: shmem_uint_atomic_compare_swap, \
+        volatile unsigned int *: shmem_uint_atomic_compare_swap, \
         unsigned long *: shmem_ulong_atomic_compare_swap, \
+        volatile unsigned long *: shmem_ulong_atomic_compare_swap, \
         unsigned long long *: shmem_ulonglong_atomic_compare_swap, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_compare_swap, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_inc(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         int *: shmem_ctx_int_atomic_fetch_inc, \
+        volatile int *: shmem_ctx_int_atomic_fetch_inc, \
         long *: shmem_ctx_long_atomic_fetch_inc, \
+        volatile long *: shmem_ctx_long_atomic_fetch_inc, \
         long long *: shmem_ctx_longlong_atomic_fetch_inc, \
+        volatile long long *: shmem_ctx_longlong_atomic_fetch_inc, \
         unsigned int *: shmem_ctx_uint_atomic_fetch_inc, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_fetch_inc, \
         unsigned long *: shmem_ctx_ulong_atomic_fetch_inc, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_fetch_inc, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_inc, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_inc, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_atomic_fetch_inc, \
+        volatile int *: shmem_int_atomic_fetch_inc, \
         long *: shmem_long_atomic_fetch_inc, \
+        volatile long *: shmem_long_atomic_fetch_inc, \
         long long *: shmem_longlong_atomic_fetch_inc, \
+        volatile long long *: shmem_longlong_atomic_fetch_inc, \
         unsigned int *: shmem_uint_atomic_fetch_inc, \
+        volatile unsigned int *: shmem_uint_atomic_fetch_inc, \
         unsigned long *: shmem_ulong_atomic_fetch_inc, \
+        volatile unsigned long *: shmem_ulong_atomic_fetch_inc, \
         unsigned long long *: shmem_ulonglong_atomic_fetch_inc, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_fetch_inc, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_inc(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         int *: shmem_ctx_int_atomic_inc, \
+        volatile int *: shmem_ctx_int_atomic_inc, \
         long *: shmem_ctx_long_atomic_inc, \
+        volatile long *: shmem_ctx_long_atomic_inc, \
         long long *: shmem_ctx_longlong_atomic_inc, \
+        volatile long long *: shmem_ctx_longlong_atomic_inc, \
         unsigned int *: shmem_ctx_uint_atomic_inc, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_inc, \
         unsigned long *: shmem_ctx_ulong_atomic_inc, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_inc, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_inc, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_inc, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_atomic_inc, \
+        volatile int *: shmem_int_atomic_inc, \
         long *: shmem_long_atomic_inc, \
+        volatile long *: shmem_long_atomic_inc, \
         long long *: shmem_longlong_atomic_inc, \
+        volatile long long *: shmem_longlong_atomic_inc, \
         unsigned int *: shmem_uint_atomic_inc, \
+        volatile unsigned int *: shmem_uint_atomic_inc, \
         unsigned long *: shmem_ulong_atomic_inc, \
+        volatile unsigned long *: shmem_ulong_atomic_inc, \
         unsigned long long *: shmem_ulonglong_atomic_inc, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_inc, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_add(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         int *: shmem_ctx_int_atomic_fetch_add, \
+        volatile int *: shmem_ctx_int_atomic_fetch_add, \
         long *: shmem_ctx_long_atomic_fetch_add, \
+        volatile long *: shmem_ctx_long_atomic_fetch_add, \
         long long *: shmem_ctx_longlong_atomic_fetch_add, \
+        volatile long long *: shmem_ctx_longlong_atomic_fetch_add, \
         unsigned int *: shmem_ctx_uint_atomic_fetch_add, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_fetch_add, \
         unsigned long *: shmem_ctx_ulong_atomic_fetch_add, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_fetch_add, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_add, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_add, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_atomic_fetch_add, \
+        volatile int *: shmem_int_atomic_fetch_add, \
         long *: shmem_long_atomic_fetch_add, \
+        volatile long *: shmem_long_atomic_fetch_add, \
         long long *: shmem_longlong_atomic_fetch_add, \
+        volatile long long *: shmem_longlong_atomic_fetch_add, \
         unsigned int *: shmem_uint_atomic_fetch_add, \
+        volatile unsigned int *: shmem_uint_atomic_fetch_add, \
         unsigned long *: shmem_ulong_atomic_fetch_add, \
+        volatile unsigned long *: shmem_ulong_atomic_fetch_add, \
         unsigned long long *: shmem_ulonglong_atomic_fetch_add, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_fetch_add, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_add(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         int *: shmem_ctx_int_atomic_add, \
+        volatile int *: shmem_ctx_int_atomic_add, \
         long *: shmem_ctx_long_atomic_add, \
+        volatile long *: shmem_ctx_long_atomic_add, \
         long long *: shmem_ctx_longlong_atomic_add, \
+        volatile long long *: shmem_ctx_longlong_atomic_add, \
         unsigned int *: shmem_ctx_uint_atomic_add, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_add, \
         unsigned long *: shmem_ctx_ulong_atomic_add, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_add, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_add, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_add, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_atomic_add, \
+        volatile int *: shmem_int_atomic_add, \
         long *: shmem_long_atomic_add, \
+        volatile long *: shmem_long_atomic_add, \
         long long *: shmem_longlong_atomic_add, \
+        volatile long long *: shmem_longlong_atomic_add, \
         unsigned int *: shmem_uint_atomic_add, \
+        volatile unsigned int *: shmem_uint_atomic_add, \
         unsigned long *: shmem_ulong_atomic_add, \
+        volatile unsigned long *: shmem_ulong_atomic_add, \
         unsigned long long *: shmem_ulonglong_atomic_add, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_add, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_compare_swap_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         int *: shmem_ctx_int_atomic_compare_swap_nbi, \
+        volatile int *: shmem_ctx_int_atomic_compare_swap_nbi, \
         long *: shmem_ctx_long_atomic_compare_swap_nbi, \
+        volatile long *: shmem_ctx_long_atomic_compare_swap_nbi, \
         long long *: shmem_ctx_longlong_atomic_compare_swap_nbi, \
+        volatile long long *: shmem_ctx_longlong_atomic_compare_swap_nbi, \
         unsigned int *: shmem_ctx_uint_atomic_compare_swap_nbi, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_compare_swap_nbi, \
         unsigned long *: shmem_ctx_ulong_atomic_compare_swap_nbi, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_compare_swap_nbi, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_compare_swap_nbi, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_compare_swap_nbi, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_atomic_compare_swap_nbi, \
+        volatile int *: shmem_int_atomic_compare_swap_nbi, \
         long *: shmem_long_atomic_compare_swap_nbi, \
+        volatile long *: shmem_long_atomic_compare_swap_nbi, \
         long long *: shmem_longlong_atomic_compare_swap_nbi, \
+        volatile long long *: shmem_longlong_atomic_compare_swap_nbi, \
         unsigned int *: shmem_uint_atomic_compare_swap_nbi, \
+        volatile unsigned int *: shmem_uint_atomic_compare_swap_nbi, \
         unsigned long *: shmem_ulong_atomic_compare_swap_nbi, \
+        volatile unsigned long *: shmem_ulong_atomic_compare_swap_nbi, \
         unsigned long long *: shmem_ulonglong_atomic_compare_swap_nbi, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_compare_swap_nbi, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_inc_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         int *: shmem_ctx_int_atomic_fetch_inc_nbi, \
+        volatile int *: shmem_ctx_int_atomic_fetch_inc_nbi, \
         long *: shmem_ctx_long_atomic_fetch_inc_nbi, \
+        volatile long *: shmem_ctx_long_atomic_fetch_inc_nbi, \
         long long *: shmem_ctx_longlong_atomic_fetch_inc_nbi, \
+        volatile long long *: shmem_ctx_longlong_atomic_fetch_inc_nbi, \
         unsigned int *: shmem_ctx_uint_atomic_fetch_inc_nbi, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_fetch_inc_nbi, \
         unsigned long *: shmem_ctx_ulong_atomic_fetch_inc_nbi, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_fetch_inc_nbi, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_inc_nbi, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_inc_nbi, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_atomic_fetch_inc_nbi, \
+        volatile int *: shmem_int_atomic_fetch_inc_nbi, \
         long *: shmem_long_atomic_fetch_inc_nbi, \
+        volatile long *: shmem_long_atomic_fetch_inc_nbi, \
         long long *: shmem_longlong_atomic_fetch_inc_nbi, \
+        volatile long long *: shmem_longlong_atomic_fetch_inc_nbi, \
         unsigned int *: shmem_uint_atomic_fetch_inc_nbi, \
+        volatile unsigned int *: shmem_uint_atomic_fetch_inc_nbi, \
         unsigned long *: shmem_ulong_atomic_fetch_inc_nbi, \
+        volatile unsigned long *: shmem_ulong_atomic_fetch_inc_nbi, \
         unsigned long long *: shmem_ulonglong_atomic_fetch_inc_nbi, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_fetch_inc_nbi, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_add_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         int *: shmem_ctx_int_atomic_fetch_add_nbi, \
+        volatile int *: shmem_ctx_int_atomic_fetch_add_nbi, \
         long *: shmem_ctx_long_atomic_fetch_add_nbi, \
+        volatile long *: shmem_ctx_long_atomic_fetch_add_nbi, \
         long long *: shmem_ctx_longlong_atomic_fetch_add_nbi, \
+        volatile long long *: shmem_ctx_longlong_atomic_fetch_add_nbi, \
         unsigned int *: shmem_ctx_uint_atomic_fetch_add_nbi, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_fetch_add_nbi, \
         unsigned long *: shmem_ctx_ulong_atomic_fetch_add_nbi, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_fetch_add_nbi, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_add_nbi, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_add_nbi, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_atomic_fetch_add_nbi, \
+        volatile int *: shmem_int_atomic_fetch_add_nbi, \
         long *: shmem_long_atomic_fetch_add_nbi, \
+        volatile long *: shmem_long_atomic_fetch_add_nbi, \
         long long *: shmem_longlong_atomic_fetch_add_nbi, \
+        volatile long long *: shmem_longlong_atomic_fetch_add_nbi, \
         unsigned int *: shmem_uint_atomic_fetch_add_nbi, \
+        volatile unsigned int *: shmem_uint_atomic_fetch_add_nbi, \
         unsigned long *: shmem_ulong_atomic_fetch_add_nbi, \
+        volatile unsigned long *: shmem_ulong_atomic_fetch_add_nbi, \
         unsigned long long *: shmem_ulonglong_atomic_fetch_add_nbi, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_fetch_add_nbi, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_and(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         unsigned int *: shmem_ctx_uint_atomic_fetch_and, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_fetch_and, \
         unsigned long *: shmem_ctx_ulong_atomic_fetch_and, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_fetch_and, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_and, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_and, \
         int *: shmem_ctx_int32_atomic_fetch_and, \
+        volatile int *: shmem_ctx_int32_atomic_fetch_and, \
         long *: shmem_ctx_int64_atomic_fetch_and, \
+        volatile long *: shmem_ctx_int64_atomic_fetch_and, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         unsigned int *: shmem_uint_atomic_fetch_and, \
+        volatile unsigned int *: shmem_uint_atomic_fetch_and, \
         unsigned long *: shmem_ulong_atomic_fetch_and, \
+        volatile unsigned long *: shmem_ulong_atomic_fetch_and, \
         unsigned long long *: shmem_ulonglong_atomic_fetch_and, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_fetch_and, \
         int *: shmem_int32_atomic_fetch_and, \
+        volatile int *: shmem_int32_atomic_fetch_and, \
         long *: shmem_int64_atomic_fetch_and, \
+        volatile long *: shmem_int64_atomic_fetch_and, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_and(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         unsigned int *: shmem_ctx_uint_atomic_and, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_and, \
         unsigned long *: shmem_ctx_ulong_atomic_and, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_and, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_and, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_and, \
         int *: shmem_ctx_int32_atomic_and, \
+        volatile int *: shmem_ctx_int32_atomic_and, \
         long *: shmem_ctx_int64_atomic_and, \
+        volatile long *: shmem_ctx_int64_atomic_and, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         unsigned int *: shmem_uint_atomic_and, \
+        volatile unsigned int *: shmem_uint_atomic_and, \
         unsigned long *: shmem_ulong_atomic_and, \
+        volatile unsigned long *: shmem_ulong_atomic_and, \
         unsigned long long *: shmem_ulonglong_atomic_and, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_and, \
         int *: shmem_int32_atomic_and, \
+        volatile int *: shmem_int32_atomic_and, \
         long *: shmem_int64_atomic_and, \
+        volatile long *: shmem_int64_atomic_and, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_or(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         unsigned int *: shmem_ctx_uint_atomic_fetch_or, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_fetch_or, \
         unsigned long *: shmem_ctx_ulong_atomic_fetch_or, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_fetch_or, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_or, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_or, \
         int *: shmem_ctx_int32_atomic_fetch_or, \
+        volatile int *: shmem_ctx_int32_atomic_fetch_or, \
         long *: shmem_ctx_int64_atomic_fetch_or, \
+        volatile long *: shmem_ctx_int64_atomic_fetch_or, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         unsigned int *: shmem_uint_atomic_fetch_or, \
+        volatile unsigned int *: shmem_uint_atomic_fetch_or, \
         unsigned long *: shmem_ulong_atomic_fetch_or, \
+        volatile unsigned long *: shmem_ulong_atomic_fetch_or, \
         unsigned long long *: shmem_ulonglong_atomic_fetch_or, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_fetch_or, \
         int *: shmem_int32_atomic_fetch_or, \
+        volatile int *: shmem_int32_atomic_fetch_or, \
         long *: shmem_int64_atomic_fetch_or, \
+        volatile long *: shmem_int64_atomic_fetch_or, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_or(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         unsigned int *: shmem_ctx_uint_atomic_or, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_or, \
         unsigned long *: shmem_ctx_ulong_atomic_or, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_or, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_or, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_or, \
         int *: shmem_ctx_int32_atomic_or, \
+        volatile int *: shmem_ctx_int32_atomic_or, \
         long *: shmem_ctx_int64_atomic_or, \
+        volatile long *: shmem_ctx_int64_atomic_or, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         unsigned int *: shmem_uint_atomic_or, \
+        volatile unsigned int *: shmem_uint_atomic_or, \
         unsigned long *: shmem_ulong_atomic_or, \
+        volatile unsigned long *: shmem_ulong_atomic_or, \
         unsigned long long *: shmem_ulonglong_atomic_or, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_or, \
         int *: shmem_int32_atomic_or, \
+        volatile int *: shmem_int32_atomic_or, \
         long *: shmem_int64_atomic_or, \
+        volatile long *: shmem_int64_atomic_or, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_xor(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         unsigned int *: shmem_ctx_uint_atomic_fetch_xor, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_fetch_xor, \
         unsigned long *: shmem_ctx_ulong_atomic_fetch_xor, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_fetch_xor, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_xor, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_xor, \
         int *: shmem_ctx_int32_atomic_fetch_xor, \
+        volatile int *: shmem_ctx_int32_atomic_fetch_xor, \
         long *: shmem_ctx_int64_atomic_fetch_xor, \
+        volatile long *: shmem_ctx_int64_atomic_fetch_xor, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         unsigned int *: shmem_uint_atomic_fetch_xor, \
+        volatile unsigned int *: shmem_uint_atomic_fetch_xor, \
         unsigned long *: shmem_ulong_atomic_fetch_xor, \
+        volatile unsigned long *: shmem_ulong_atomic_fetch_xor, \
         unsigned long long *: shmem_ulonglong_atomic_fetch_xor, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_fetch_xor, \
         int *: shmem_int32_atomic_fetch_xor, \
+        volatile int *: shmem_int32_atomic_fetch_xor, \
         long *: shmem_int64_atomic_fetch_xor, \
+        volatile long *: shmem_int64_atomic_fetch_xor, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_xor(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         unsigned int *: shmem_ctx_uint_atomic_xor, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_xor, \
         unsigned long *: shmem_ctx_ulong_atomic_xor, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_xor, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_xor, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_xor, \
         int *: shmem_ctx_int32_atomic_xor, \
+        volatile int *: shmem_ctx_int32_atomic_xor, \
         long *: shmem_ctx_int64_atomic_xor, \
+        volatile long *: shmem_ctx_int64_atomic_xor, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         unsigned int *: shmem_uint_atomic_xor, \
+        volatile unsigned int *: shmem_uint_atomic_xor, \
         unsigned long *: shmem_ulong_atomic_xor, \
+        volatile unsigned long *: shmem_ulong_atomic_xor, \
         unsigned long long *: shmem_ulonglong_atomic_xor, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_xor, \
         int *: shmem_int32_atomic_xor, \
+        volatile int *: shmem_int32_atomic_xor, \
         long *: shmem_int64_atomic_xor, \
+        volatile long *: shmem_int64_atomic_xor, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_and_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         unsigned int *: shmem_ctx_uint_atomic_fetch_and_nbi, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_fetch_and_nbi, \
         unsigned long *: shmem_ctx_ulong_atomic_fetch_and_nbi, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_fetch_and_nbi, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_and_nbi, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_and_nbi, \
         int *: shmem_ctx_int32_atomic_fetch_and_nbi, \
+        volatile int *: shmem_ctx_int32_atomic_fetch_and_nbi, \
         long *: shmem_ctx_int64_atomic_fetch_and_nbi, \
+        volatile long *: shmem_ctx_int64_atomic_fetch_and_nbi, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         unsigned int *: shmem_uint_atomic_fetch_and_nbi, \
+        volatile unsigned int *: shmem_uint_atomic_fetch_and_nbi, \
         unsigned long *: shmem_ulong_atomic_fetch_and_nbi, \
+        volatile unsigned long *: shmem_ulong_atomic_fetch_and_nbi, \
         unsigned long long *: shmem_ulonglong_atomic_fetch_and_nbi, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_fetch_and_nbi, \
         int *: shmem_int32_atomic_fetch_and_nbi, \
+        volatile int *: shmem_int32_atomic_fetch_and_nbi, \
         long *: shmem_int64_atomic_fetch_and_nbi, \
+        volatile long *: shmem_int64_atomic_fetch_and_nbi, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_or_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         unsigned int *: shmem_ctx_uint_atomic_fetch_or_nbi, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_fetch_or_nbi, \
         unsigned long *: shmem_ctx_ulong_atomic_fetch_or_nbi, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_fetch_or_nbi, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_or_nbi, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_or_nbi, \
         int *: shmem_ctx_int32_atomic_fetch_or_nbi, \
+        volatile int *: shmem_ctx_int32_atomic_fetch_or_nbi, \
         long *: shmem_ctx_int64_atomic_fetch_or_nbi, \
+        volatile long *: shmem_ctx_int64_atomic_fetch_or_nbi, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         unsigned int *: shmem_uint_atomic_fetch_or_nbi, \
+        volatile unsigned int *: shmem_uint_atomic_fetch_or_nbi, \
         unsigned long *: shmem_ulong_atomic_fetch_or_nbi, \
+        volatile unsigned long *: shmem_ulong_atomic_fetch_or_nbi, \
         unsigned long long *: shmem_ulonglong_atomic_fetch_or_nbi, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_fetch_or_nbi, \
         int *: shmem_int32_atomic_fetch_or_nbi, \
+        volatile int *: shmem_int32_atomic_fetch_or_nbi, \
         long *: shmem_int64_atomic_fetch_or_nbi, \
+        volatile long *: shmem_int64_atomic_fetch_or_nbi, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_xor_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         unsigned int *: shmem_ctx_uint_atomic_fetch_xor_nbi, \
+        volatile unsigned int *: shmem_ctx_uint_atomic_fetch_xor_nbi, \
         unsigned long *: shmem_ctx_ulong_atomic_fetch_xor_nbi, \
+        volatile unsigned long *: shmem_ctx_ulong_atomic_fetch_xor_nbi, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_xor_nbi, \
+        volatile unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_xor_nbi, \
         int *: shmem_ctx_int32_atomic_fetch_xor_nbi, \
+        volatile int *: shmem_ctx_int32_atomic_fetch_xor_nbi, \
         long *: shmem_ctx_int64_atomic_fetch_xor_nbi, \
+        volatile long *: shmem_ctx_int64_atomic_fetch_xor_nbi, \
         default: atoll_shmem_unsupported_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         unsigned int *: shmem_uint_atomic_fetch_xor_nbi, \
+        volatile unsigned int *: shmem_uint_atomic_fetch_xor_nbi, \
         unsigned long *: shmem_ulong_atomic_fetch_xor_nbi, \
+        volatile unsigned long *: shmem_ulong_atomic_fetch_xor_nbi, \
         unsigned long long *: shmem_ulonglong_atomic_fetch_xor_nbi, \
+        volatile unsigned long long *: shmem_ulonglong_atomic_fetch_xor_nbi, \
         int *: shmem_int32_atomic_fetch_xor_nbi, \
+        volatile int *: shmem_int32_atomic_fetch_xor_nbi, \
         long *: shmem_int64_atomic_fetch_xor_nbi, \
+        volatile long *: shmem_int64_atomic_fetch_xor_nbi, \
         default: atoll_shmem_unsupported_type))(__VA_ARGS__)
 #define shmem_alltoall(...) \
     _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -1087,189 +1353,307 @@
 #define shmem_wait_until(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_wait_until, \
+        volatile int *: shmem_int_wait_until, \
         long *: shmem_long_wait_until, \
+        volatile long *: shmem_long_wait_until, \
         long long *: shmem_longlong_wait_until, \
+        volatile long long *: shmem_longlong_wait_until, \
         unsigned int *: shmem_uint_wait_until, \
+        volatile unsigned int *: shmem_uint_wait_until, \
         unsigned long *: shmem_ulong_wait_until, \
+        volatile unsigned long *: shmem_ulong_wait_until, \
         unsigned long long *: shmem_ulonglong_wait_until, \
+        volatile unsigned long long *: shmem_ulonglong_wait_until, \
         short *: shmem_short_wait_until, \
+        volatile short *: shmem_short_wait_until, \
         unsigned short *: shmem_ushort_wait_until, \
+        volatile unsigned short *: shmem_ushort_wait_until, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_wait_until_all(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_wait_until_all, \
+        volatile int *: shmem_int_wait_until_all, \
         long *: shmem_long_wait_until_all, \
+        volatile long *: shmem_long_wait_until_all, \
         long long *: shmem_longlong_wait_until_all, \
+        volatile long long *: shmem_longlong_wait_until_all, \
         unsigned int *: shmem_uint_wait_until_all, \
+        volatile unsigned int *: shmem_uint_wait_until_all, \
         unsigned long *: shmem_ulong_wait_until_all, \
+        volatile unsigned long *: shmem_ulong_wait_until_all, \
         unsigned long long *: shmem_ulonglong_wait_until_all, \
+        volatile unsigned long long *: shmem_ulonglong_wait_until_all, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_wait_until_any(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_wait_until_any, \
+        volatile int *: shmem_int_wait_until_any, \
         long *: shmem_long_wait_until_any, \
+        volatile long *: shmem_long_wait_until_any, \
         long long *: shmem_longlong_wait_until_any, \
+        volatile long long *: shmem_longlong_wait_until_any, \
         unsigned int *: shmem_uint_wait_until_any, \
+        volatile unsigned int *: shmem_uint_wait_until_any, \
         unsigned long *: shmem_ulong_wait_until_any, \
+        volatile unsigned long *: shmem_ulong_wait_until_any, \
         unsigned long long *: shmem_ulonglong_wait_until_any, \
+        volatile unsigned long long *: shmem_ulonglong_wait_until_any, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_wait_until_some(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_wait_until_some, \
+        volatile int *: shmem_int_wait_until_some, \
         long *: shmem_long_wait_until_some, \
+        volatile long *: shmem_long_wait_until_some, \
         long long *: shmem_longlong_wait_until_some, \
+        volatile long long *: shmem_longlong_wait_until_some, \
         unsigned int *: shmem_uint_wait_until_some, \
+        volatile unsigned int *: shmem_uint_wait_until_some, \
         unsigned long *: shmem_ulong_wait_until_some, \
+        volatile unsigned long *: shmem_ulong_wait_until_some, \
         unsigned long long *: shmem_ulonglong_wait_until_some, \
+        volatile unsigned long long *: shmem_ulonglong_wait_until_some, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_wait_until_all_vector(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_wait_until_all_vector, \
+        volatile int *: shmem_int_wait_until_all_vector, \
         long *: shmem_long_wait_until_all_vector, \
+        volatile long *: shmem_long_wait_until_all_vector, \
         long long *: shmem_longlong_wait_until_all_vector, \
+        volatile long long *: shmem_longlong_wait_until_all_vector, \
         unsigned int *: shmem_uint_wait_until_all_vector, \
+        volatile unsigned int *: shmem_uint_wait_until_all_vector, \
         unsigned long *: shmem_ulong_wait_until_all_vector, \
+        volatile unsigned long *: shmem_ulong_wait_until_all_vector, \
         unsigned long long *: shmem_ulonglong_wait_until_all_vector, \
+        volatile unsigned long long *: shmem_ulonglong_wait_until_all_vector, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_wait_until_any_vector(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_wait_until_any_vector, \
+        volatile int *: shmem_int_wait_until_any_vector, \
         long *: shmem_long_wait_until_any_vector, \
+        volatile long *: shmem_long_wait_until_any_vector, \
         long long *: shmem_longlong_wait_until_any_vector, \
+        volatile long long *: shmem_longlong_wait_until_any_vector, \
         unsigned int *: shmem_uint_wait_until_any_vector, \
+        volatile unsigned int *: shmem_uint_wait_until_any_vector, \
         unsigned long *: shmem_ulong_wait_until_any_vector, \
+        volatile unsigned long *: shmem_ulong_wait_until_any_vector, \
         unsigned long long *: shmem_ulonglong_wait_until_any_vector, \
+        volatile unsigned long long *: shmem_ulonglong_wait_until_any_vector, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_wait_until_some_vector(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_wait_until_some_vector, \
+        volatile int *: shmem_int_wait_until_some_vector, \
         long *: shmem_long_wait_until_some_vector, \
+        volatile long *: shmem_long_wait_until_some_vector, \
         long long *: shmem_longlong_wait_until_some_vector, \
+        volatile long long *: shmem_longlong_wait_until_some_vector, \
         unsigned int *: shmem_uint_wait_until_some_vector, \
+        volatile unsigned int *: shmem_uint_wait_until_some_vector, \
         unsigned long *: shmem_ulong_wait_until_some_vector, \
+        volatile unsigned long *: shmem_ulong_wait_until_some_vector, \
         unsigned long long *: shmem_ulonglong_wait_until_some_vector, \
+        volatile unsigned long long *: shmem_ulonglong_wait_until_some_vector, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_test(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_test, \
+        volatile int *: shmem_int_test, \
         long *: shmem_long_test, \
+        volatile long *: shmem_long_test, \
         long long *: shmem_longlong_test, \
+        volatile long long *: shmem_longlong_test, \
         unsigned int *: shmem_uint_test, \
+        volatile unsigned int *: shmem_uint_test, \
         unsigned long *: shmem_ulong_test, \
+        volatile unsigned long *: shmem_ulong_test, \
         unsigned long long *: shmem_ulonglong_test, \
+        volatile unsigned long long *: shmem_ulonglong_test, \
         short *: shmem_short_test, \
+        volatile short *: shmem_short_test, \
         unsigned short *: shmem_ushort_test, \
+        volatile unsigned short *: shmem_ushort_test, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_test_all(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_test_all, \
+        volatile int *: shmem_int_test_all, \
         long *: shmem_long_test_all, \
+        volatile long *: shmem_long_test_all, \
         long long *: shmem_longlong_test_all, \
+        volatile long long *: shmem_longlong_test_all, \
         unsigned int *: shmem_uint_test_all, \
+        volatile unsigned int *: shmem_uint_test_all, \
         unsigned long *: shmem_ulong_test_all, \
+        volatile unsigned long *: shmem_ulong_test_all, \
         unsigned long long *: shmem_ulonglong_test_all, \
+        volatile unsigned long long *: shmem_ulonglong_test_all, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_test_any(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_test_any, \
+        volatile int *: shmem_int_test_any, \
         long *: shmem_long_test_any, \
+        volatile long *: shmem_long_test_any, \
         long long *: shmem_longlong_test_any, \
+        volatile long long *: shmem_longlong_test_any, \
         unsigned int *: shmem_uint_test_any, \
+        volatile unsigned int *: shmem_uint_test_any, \
         unsigned long *: shmem_ulong_test_any, \
+        volatile unsigned long *: shmem_ulong_test_any, \
         unsigned long long *: shmem_ulonglong_test_any, \
+        volatile unsigned long long *: shmem_ulonglong_test_any, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_test_some(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_test_some, \
+        volatile int *: shmem_int_test_some, \
         long *: shmem_long_test_some, \
+        volatile long *: shmem_long_test_some, \
         long long *: shmem_longlong_test_some, \
+        volatile long long *: shmem_longlong_test_some, \
         unsigned int *: shmem_uint_test_some, \
+        volatile unsigned int *: shmem_uint_test_some, \
         unsigned long *: shmem_ulong_test_some, \
+        volatile unsigned long *: shmem_ulong_test_some, \
         unsigned long long *: shmem_ulonglong_test_some, \
+        volatile unsigned long long *: shmem_ulonglong_test_some, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_test_all_vector(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_test_all_vector, \
+        volatile int *: shmem_int_test_all_vector, \
         long *: shmem_long_test_all_vector, \
+        volatile long *: shmem_long_test_all_vector, \
         long long *: shmem_longlong_test_all_vector, \
+        volatile long long *: shmem_longlong_test_all_vector, \
         unsigned int *: shmem_uint_test_all_vector, \
+        volatile unsigned int *: shmem_uint_test_all_vector, \
         unsigned long *: shmem_ulong_test_all_vector, \
+        volatile unsigned long *: shmem_ulong_test_all_vector, \
         unsigned long long *: shmem_ulonglong_test_all_vector, \
+        volatile unsigned long long *: shmem_ulonglong_test_all_vector, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_test_any_vector(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_test_any_vector, \
+        volatile int *: shmem_int_test_any_vector, \
         long *: shmem_long_test_any_vector, \
+        volatile long *: shmem_long_test_any_vector, \
         long long *: shmem_longlong_test_any_vector, \
+        volatile long long *: shmem_longlong_test_any_vector, \
         unsigned int *: shmem_uint_test_any_vector, \
+        volatile unsigned int *: shmem_uint_test_any_vector, \
         unsigned long *: shmem_ulong_test_any_vector, \
+        volatile unsigned long *: shmem_ulong_test_any_vector, \
         unsigned long long *: shmem_ulonglong_test_any_vector, \
+        volatile unsigned long long *: shmem_ulonglong_test_any_vector, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_test_some_vector(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_test_some_vector, \
+        volatile int *: shmem_int_test_some_vector, \
         long *: shmem_long_test_some_vector, \
+        volatile long *: shmem_long_test_some_vector, \
         long long *: shmem_longlong_test_some_vector, \
+        volatile long long *: shmem_longlong_test_some_vector, \
         unsigned int *: shmem_uint_test_some_vector, \
+        volatile unsigned int *: shmem_uint_test_some_vector, \
         unsigned long *: shmem_ulong_test_some_vector, \
+        volatile unsigned long *: shmem_ulong_test_some_vector, \
         unsigned long long *: shmem_ulonglong_test_some_vector, \
+        volatile unsigned long long *: shmem_ulonglong_test_some_vector, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_cswap(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_cswap, \
+        volatile int *: shmem_int_cswap, \
         long *: shmem_long_cswap, \
+        volatile long *: shmem_long_cswap, \
         long long *: shmem_longlong_cswap, \
+        volatile long long *: shmem_longlong_cswap, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_finc(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_finc, \
+        volatile int *: shmem_int_finc, \
         long *: shmem_long_finc, \
+        volatile long *: shmem_long_finc, \
         long long *: shmem_longlong_finc, \
+        volatile long long *: shmem_longlong_finc, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_inc(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_inc, \
+        volatile int *: shmem_int_inc, \
         long *: shmem_long_inc, \
+        volatile long *: shmem_long_inc, \
         long long *: shmem_longlong_inc, \
+        volatile long long *: shmem_longlong_inc, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_fadd(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_fadd, \
+        volatile int *: shmem_int_fadd, \
         long *: shmem_long_fadd, \
+        volatile long *: shmem_long_fadd, \
         long long *: shmem_longlong_fadd, \
+        volatile long long *: shmem_longlong_fadd, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_add(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_add, \
+        volatile int *: shmem_int_add, \
         long *: shmem_long_add, \
+        volatile long *: shmem_long_add, \
         long long *: shmem_longlong_add, \
+        volatile long long *: shmem_longlong_add, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_fetch(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_fetch, \
+        volatile int *: shmem_int_fetch, \
         const int *: shmem_int_fetch, \
         long *: shmem_long_fetch, \
+        volatile long *: shmem_long_fetch, \
         const long *: shmem_long_fetch, \
         long long *: shmem_longlong_fetch, \
+        volatile long long *: shmem_longlong_fetch, \
         const long long *: shmem_longlong_fetch, \
         float *: shmem_float_fetch, \
+        volatile float *: shmem_float_fetch, \
         const float *: shmem_float_fetch, \
         double *: shmem_double_fetch, \
+        volatile double *: shmem_double_fetch, \
         const double *: shmem_double_fetch, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_set(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_set, \
+        volatile int *: shmem_int_set, \
         long *: shmem_long_set, \
+        volatile long *: shmem_long_set, \
         long long *: shmem_longlong_set, \
+        volatile long long *: shmem_longlong_set, \
         float *: shmem_float_set, \
+        volatile float *: shmem_float_set, \
         double *: shmem_double_set, \
+        volatile double *: shmem_double_set, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_swap(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_swap, \
+        volatile int *: shmem_int_swap, \
         long *: shmem_long_swap, \
+        volatile long *: shmem_long_swap, \
         long long *: shmem_longlong_swap, \
+        volatile long long *: shmem_longlong_swap, \
         float *: shmem_float_swap, \
+        volatile float *: shmem_float_swap, \
         double *: shmem_double_swap, \
+        volatile double *: shmem_double_swap, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)

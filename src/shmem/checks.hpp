@@ -1,0 +1,57 @@
+// What ATOLL_CHECK looks at beyond the core's own checks, so that a sentence names the argument. Called on
+// paths that are taken only where checks are on. All throw Mistake.
+#pragma once
+
+#include <cstdint>
+
+#include "atoll/team.hpp"
+
+namespace atl::shmem {
+
+/// An error whose sentence names the argument already.
+class Mistake : public Error {
+  public:
+    Mistake(ErrorCode code, const std::string& argument, const std::string& sentence)
+        : Error(code, argument + ": " + sentence) {}
+};
+
+/// What a pointer argument stands for.
+struct Area {
+    const char* argument;
+    const void* address;
+    std::size_t bytes;
+    std::size_t alignment = 1;
+};
+/// Blocks of an Area; strides and blocks in bytes.
+struct Blocks {
+    std::ptrdiff_t stride;
+    std::size_t block;
+    std::size_t count;
+};
+
+void check_symmetric(const Context& context, const Area& area);
+void check_aligned(const Area& area);
+/// They may not share a byte, as they would where both are this PE's.
+void check_disjoint(const Area& dest, const Area& source);
+void check_disjoint(const Area& dest, const Blocks& to, const Area& source, const Blocks& from);
+void check_pe(const char* argument, int pe, int n_pes);
+void check_compare(int cmp);
+void check_signal_op(int op);
+
+/// The argument of an OpenSHMEM name that an error of the core speaks of; "" if it is none in particular.
+const char* argument_of(const char* name, ErrorCode code);
+
+/// A put (or get) of `bytes`: the remote side first.
+void check_transfer(const Context& context, const Area& remote, const Area& local, int pe);
+/// A strided one; the areas' sizes are not looked at.
+void check_strided(const Context& context, const Area& remote, const Blocks& there, const Area& local,
+                   const Blocks& here, int pe);
+
+/// Collectives. `in_place`: dest may be source.
+void check_collective(const Team& team, const Area& dest, const Area& source, bool in_place = false);
+void check_strided_collective(const Team& team, const Area& dest, const Blocks& to, const Area& source,
+                              const Blocks& from);
+/// The source counts on the root only.
+void check_broadcast(const Team& team, const Area& dest, const Area& source, int root);
+
+}  // namespace atl::shmem

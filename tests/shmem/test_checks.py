@@ -1,0 +1,165 @@
+"""ATOLL_CHECK=all: every family of calls finds what is wrong with its arguments, and ends the job with one sentence that
+names PE, call and argument. programs/checks.c holds the wrong calls."""
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+STRANGE = r"\d+ .*bytes? at 0x\w+ are neither in the symmetric heap nor in the program's static data"
+HUGE = r"\S+ \w+ at 0x\w+ are neither|\S+ \w+ at 0x\w+ reach past"
+PE = r"PE -?\d+ does not exist: the team has 2 PEs"
+ODD = "its address must be a multiple of"
+OVERLAP = "it overlaps"
+STRIDE = "strides count elements and must be at least 1"
+DIFFERENT = "PEs called a collective of .* differently: PE 0 called .*, PE 1 called"
+GONE = "The team was destroyed"
+WRONG = {
+    # ---- remote memory access
+    "put_dest": f"shmem_long_put: dest: {STRANGE}",
+    "put_pe": f"shmem_long_put: pe: {PE}",
+    "put_negative_pe": f"shmem_long_put: pe: {PE}",
+    "put_size": f"shmem_long_put: dest: {HUGE}",
+    "put_overlap": f"shmem_long_put: dest: {OVERLAP} source",
+    "put_aligned": f"shmem_long_put: dest: {ODD} 8",
+    "put_source_aligned": f"shmem_long_put: source: {ODD} 8",
+    "put_nbi": f"shmem_double_put_nbi: dest: {STRANGE}",
+    "get_source": f"shmem_long_get: source: {STRANGE}",
+    "get_overlap": f"shmem_long_get: source: {OVERLAP} dest",
+    "get_nbi": f"shmem_short_get_nbi: pe: {PE}",
+    "put_constant": "shmem_long_put: dest: it is among the program's constants",
+    "ctx_put": f"shmem_ctx_int_put: dest: {STRANGE}",
+    "ctx_team_pe": f"shmem_ctx_long_p: pe: {PE}",
+    "sized_put": f"shmem_put64: dest: {STRANGE}",
+    "sized_get": f"shmem_get128: pe: {PE}",
+    "putmem": f"shmem_putmem: dest: {STRANGE}",
+    "getmem_nbi": f"shmem_getmem_nbi: source: {STRANGE}",
+    "p": f"shmem_float_p: dest: {STRANGE}",
+    "g": f"shmem_long_g: source: {STRANGE}",
+    "g_pe": f"shmem_long_g: pe: {PE}",
+    "iput": f"shmem_long_iput: dest: {STRANGE}",
+    "iput_stride": f"shmem_long_iput: dst or sst: {STRIDE}",
+    "iput_overlap": f"shmem_long_iput: dest: {OVERLAP} source",
+    "iput_size": f"shmem_long_iput: dest: {HUGE}",
+    "iget": f"shmem_long_iget: source: {STRANGE}",
+    "iget_stride": f"shmem_long_iget: dst or sst: {STRIDE}",
+    "ibput": f"shmem_long_ibput: dest: {STRANGE}",
+    "ibget": f"shmem_ibget32: source: {STRANGE}",
+    "ibget_pe": f"shmem_long_ibget: pe: {PE}",
+    # ---- signals
+    "put_signal": f"shmem_long_put_signal: dest: {STRANGE}",
+    "put_signal_word": f"shmem_long_put_signal: sig_addr: {STRANGE}",
+    "put_signal_op": "shmem_putmem_signal: sig_op: 7 is neither",
+    "put_signal_overlap": f"shmem_long_put_signal_nbi: dest: {OVERLAP} source",
+    "signal_add": f"shmem_signal_add: sig_addr: {STRANGE}",
+    "signal_set": f"shmem_signal_set: pe: {PE}",
+    "signal_aligned": f"shmem_signal_set: sig_addr: {ODD} 8",
+    "signal_fetch": f"shmem_signal_fetch: sig_addr: {STRANGE}",
+    "signal_wait": f"shmem_signal_wait_until: sig_addr: {STRANGE}",
+    "signal_cmp": "shmem_signal_wait_until: cmp: 9 is none of",
+    # ---- atomics
+    "amo_fetch": f"shmem_long_atomic_fetch: source: {STRANGE}",
+    "amo_set": f"shmem_double_atomic_set: dest: {STRANGE}",
+    "amo_swap": f"shmem_long_atomic_swap: pe: {PE}",
+    "amo_cswap": f"shmem_long_atomic_compare_swap: dest: {STRANGE}",
+    "amo_inc": f"shmem_long_atomic_inc: dest: {ODD} 8",
+    "amo_add": f"shmem_int_atomic_add: dest: {STRANGE}",
+    "amo_fetch_add": f"shmem_long_atomic_fetch_add: pe: {PE}",
+    "amo_xor": f"shmem_ulong_atomic_xor: dest: {STRANGE}",
+    "amo_nbi": f"shmem_long_atomic_fetch_add_nbi: dest: {STRANGE}",
+    "amo_extension": f"shmemx_double_atomic_add: dest: {STRANGE}",
+    # ---- waiting
+    "wait_until": f"shmem_long_wait_until: ivar: {STRANGE}",
+    "wait_cmp": "shmem_long_wait_until: cmp: 6 is none of",
+    "wait_aligned": f"shmem_long_wait_until: ivar: {ODD} 8",
+    "wait_all": f"shmem_long_wait_until_all: ivar: {HUGE}",
+    "wait_any": f"shmem_long_wait_until_any: ivar: {STRANGE}",
+    "wait_some": f"shmem_long_wait_until_some_vector: ivar: {STRANGE}",
+    "wait_old": f"shmem_int_wait: ivar: {STRANGE}",
+    "test": f"shmem_long_test: ivar: {STRANGE}",
+    "test_cmp": "shmem_long_test_any: cmp: -1 is none of",
+    # ---- collectives
+    "alltoall": f"shmem_long_alltoall: dest: {STRANGE}",
+    "alltoall_overlap": f"shmem_long_alltoall: dest: {OVERLAP} source",
+    "alltoalls": f"shmem_long_alltoalls: dst or sst: {STRIDE}",
+    "alltoalls_dest": f"shmem_alltoallsmem: dest: {STRANGE}",
+    "broadcast": f"shmem_long_broadcast: PE_root: {PE}",
+    "broadcast_dest": f"shmem_broadcastmem: dest: {STRANGE}",
+    "collect": f"shmem_long_collect: dest: {STRANGE}",
+    "fcollect": f"shmem_long_fcollect: source: {STRANGE}",
+    "fcollect_size": f"shmem_long_fcollect: dest: {HUGE}",
+    "reduce": f"shmem_long_sum_reduce: dest: {STRANGE}",
+    "reduce_source": f"shmem_double_max_reduce: source: {STRANGE}",
+    "reduce_overlap": f"shmem_long_sum_reduce: dest: {OVERLAP} source",
+    "reduce_aligned": f"shmem_long_min_reduce: dest: {ODD} 8",
+    "scan": f"shmem_long_sum_inscan: dest: {STRANGE}",
+    "scan_overlap": f"shmem_long_sum_exscan: dest: {OVERLAP} source",
+    "reduce_scatter": f"shmemx_long_sum_reduce_scatter: dest: {STRANGE}",
+    "differing_size": f"shmem_long_sum_reduce: {DIFFERENT}",
+    "differing_root": f"shmem_long_broadcast: {DIFFERENT}",
+    "differing_op": rf"shmem_long_\w+_reduce: {DIFFERENT}",
+    "differing_type": rf"shmem_\w+_sum_reduce: {DIFFERENT}",
+    "differing_call": rf"shmem_long_\w+: {DIFFERENT}",
+    "differing_scan": rf"shmem_long_sum_\w+scan: {DIFFERENT}",
+    "differing_malloc": f"shmem_malloc: {DIFFERENT}",
+    "differing_team": f"shmem_team_split_strided: {DIFFERENT}",
+    "differing_meeting": rf"shmem_\w+: {DIFFERENT}",
+    "differing_team_sync": rf"shmem_\w+: {DIFFERENT}",
+    "differing_set": rf"shmem_\w+: {DIFFERENT}",
+    "invalid_team": "shmem_long_sum_reduce: SHMEM_TEAM_INVALID",
+    "destroyed_team": f"shmem_long_sum_reduce: {GONE}",
+    "destroyed_sync": f"shmem_team_sync: {GONE}",
+    "destroyed_twice": f"shmem_team_destroy: {GONE}",
+    "destroyed_ctx": "shmem_ctx_long_p: ctx: this context was destroyed",
+    "destroyed_ctx_twice": "shmem_ctx_destroy: ctx: this context was destroyed",
+    "ctx_of_destroyed": "shmem_ctx_quiet: ctx: this context was destroyed",
+    "ctx_options": "shmem_team_create_ctx: options: 1048576 is no sum",
+    "destroyed_world": "shmem_team_destroy: The world team cannot be destroyed",
+    "invalid_ctx": "shmem_ctx_long_p: ctx: SHMEM_CTX_INVALID",
+    # ---- active sets
+    "to_all": f"shmem_long_sum_to_all: dest: {STRANGE}",
+    "to_all_count": "shmem_long_sum_to_all: nreduce: -1 is negative",
+    "to_all_overlap": f"shmem_long_max_to_all: dest: {OVERLAP} source",
+    "set_outside": r"shmem_barrier: PE \d is not in the active set",
+    "set_stride": r"shmem_sync: PE \d is not in the active set",
+    "set_psync": f"shmem_barrier: pSync: {STRANGE}",
+    "set_broadcast": f"shmem_broadcast64: PE_root: {PE}",
+    "set_fcollect": f"shmem_fcollect32: dest: {STRANGE}",
+    "set_collect": f"shmem_collect64: dest: {STRANGE}",
+    "set_alltoall": f"shmem_alltoall64: dest: {OVERLAP} source",
+    "set_alltoalls": f"shmem_alltoalls32: dst or sst: {STRIDE}",
+    # ---- order, locks, memory, set-up
+    "pe_quiet": f"shmem_pe_quiet: target_pes: {PE}",
+    "ctx_pe_quiet": f"shmem_ctx_pe_quiet: target_pes: {PE}",
+    "set_lock": f"shmem_set_lock: lock: {STRANGE}",
+    "lock_twice": "shmem_set_lock: This PE holds the lock already",
+    "clear_lock": r"shmem_clear_lock: .*on a lock that PE \d does not hold",
+    "test_lock": f"shmem_test_lock: lock: {ODD} 8",
+    "free_local": "shmem_free: ptr: .* not in this PE's heap",
+    "free_inside": "shmem_free: ptr: .* is inside a block",
+    "free_twice": "shmem_free: ptr: .* it was freed already",
+    "realloc_local": "shmem_realloc: ptr: .* not in this PE's heap",
+    "align": "shmem_align: The alignment .* must be a power of two; 24",
+    "finalize_twice": "shmem_finalize: it was called more often than shmem_init",
+    "after_finalize": "shmem_long_p: OpenSHMEM is not initialized",
+}
+NOBODY = {"finalize_twice", "after_finalize"}  # a process that is no PE any more
+
+
+def test_the_table_is_the_programs(program: Callable[[str], Path], oshrun: Run) -> None:
+    done = oshrun(2, program("checks"), ATOLL_CHECK="all")  # what only looks wrong is let pass
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == list(WRONG)
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_call_is_named(wrong: str, program: Callable[[str], Path], oshrun: Run) -> None:
+    done = oshrun(2, program("checks"), wrong, ATOLL_CHECK="all")
+    assert done.returncode == 1 and "came back" not in done.stdout, done.stderr
+    who = "" if wrong in NOBODY else r"PE \d, "
+    said = [line for line in done.stderr.splitlines() if re.match(rf"atoll: {who}({WRONG[wrong]})", line)]
+    assert said, done.stderr

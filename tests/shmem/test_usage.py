@@ -1,0 +1,67 @@
+"""Programs as others write them, built unmodified by oshcc in every language they may be in, and run."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+PROGRAMS = sorted((Path(__file__).parent / "programs" / "usage").iterdir())
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+STANDARDS = {".c": ["c99", "c11", "c17"], ".cc": ["c++11", "c++14", "c++17", "c++20"]}
+COMPILERS = {".c": ["gcc", "clang"], ".cc": ["g++", "clang++"]}
+WRAPPER = {".c": "oshcc", ".cc": "oshc++"}
+
+
+@pytest.mark.parametrize("source", PROGRAMS, ids=lambda source: source.name)
+def test_it_compiles_everywhere(source: Path, tree: Path, start: Run) -> None:
+    for standard in STANDARDS[source.suffix]:
+        if source.name == "generic.c" and standard == "c99":
+            continue  # what it shows came with C11
+        for compiler in COMPILERS[source.suffix]:
+            if not shutil.which(compiler):
+                continue
+            done = start(compiler, f"-std={standard}", *STRICT, "-fsyntax-only", f"-I{tree}/include", source)
+            assert done.returncode == 0, f"{compiler} -std={standard}:\n{done.stderr[:2000]}"
+
+
+@pytest.mark.parametrize("source", PROGRAMS, ids=lambda source: source.name)
+def test_it_runs(source: Path, tree: Path, tmp_path: Path, start: Run, oshrun: Run) -> None:
+    target = tmp_path / source.stem
+    done = start(tree / "bin" / WRAPPER[source.suffix], *STRICT, source, "-o", target)
+    assert done.returncode == 0, done.stderr[:2000]
+    for n, check in ((1, "none"), (3, "all"), (4, "none")):
+        done = oshrun(n, target, ATOLL_CHECK=check)
+        assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+def test_words_that_old_programs_declare_volatile(
+    tree: Path, tmp_path: Path, start: Run, oshrun: Run
+) -> None:
+    """Not as an error, as the prototypes had it until 1.3; compilers may warn."""
+    source = tmp_path / "volatile.c"
+    source.write_text(
+        "#include <shmem.h>\nstatic volatile long flag;\nint main(void) {\n    shmem_init();\n"
+        "    shmem_atomic_add(&flag, 1L, shmem_my_pe());\n    shmem_wait_until(&flag, SHMEM_CMP_EQ, 1);\n"
+        "    shmem_long_wait_until(&flag, SHMEM_CMP_EQ, 1);\n    shmem_finalize();\n    return 0;\n}\n"
+    )
+    done = start(tree / "bin" / "oshcc", "-std=c11", source, "-o", tmp_path / "volatile")
+    assert done.returncode == 0, done.stderr
+    assert oshrun(2, tmp_path / "volatile").returncode == 0
+
+
+def test_global_exit_from_a_thread(tree: Path, tmp_path: Path, start: Run, oshrun: Run) -> None:
+    """While the main thread waits in a collective that nobody else comes to."""
+    source = tmp_path / "thread.c"
+    source.write_text(
+        "#include <pthread.h>\n#include <shmem.h>\n#include <stddef.h>\n"
+        "static void* leave(void* p) { shmem_global_exit(7); return p; }\nint main(void) {\n    int provided;\n"
+        "    shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);\n    pthread_t thread;\n"
+        "    if (shmem_my_pe() == 1) pthread_create(&thread, NULL, leave, NULL);\n"
+        "    if (shmem_my_pe() != 2) shmem_barrier_all();\n    for (;;) {\n    }\n}\n"
+    )
+    done = start(tree / "bin" / "oshcc", source, "-o", tmp_path / "thread", "-pthread")
+    assert done.returncode == 0, done.stderr
+    assert oshrun(3, tmp_path / "thread").returncode == 7
