@@ -14,17 +14,6 @@ namespace {
 /// Blocks of this size and more give their pages back when freed: the heap costs what is used.
 constexpr std::size_t release_from_bytes = std::size_t{1} << 20;
 
-CallRecord record(const char* operation, std::uint64_t a, std::uint64_t b, std::uint64_t c,
-                  std::uint64_t dropped) {
-    CallRecord r;
-    std::strncpy(r.operation, operation, sizeof r.operation - 1);
-    r.a = a;
-    r.b = b;
-    r.c = c;
-    r.d = dropped;
-    return r;
-}
-
 }  // namespace
 
 /// A PE that cannot make a call still meets the others, which then hear that it differs, and stays in step
@@ -35,7 +24,7 @@ template <class Check> std::size_t JobState::checked_alike(const char* operation
         return check();
     } catch (const Error&) {
         try {
-            world_state().agree(record(operation, ~std::uint64_t{0}, ~std::uint64_t{0}, 0, 0));
+            world_state().agree(call_record(operation, ~std::uint64_t{0}, ~std::uint64_t{0}));
         } catch (const Error&) {
             // This PE's own mistake is what its caller needs to hear.
         }
@@ -59,7 +48,7 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
     if (bytes == 0) return {};
     // Completes this PE's stores; what others see of the new block is theirs to order by what they do next.
     world_state().context().quiet();
-    world_state().agree(record("allocate", bytes, align, hint_bits, 0));
+    world_state().agree(call_record("allocate", bytes, align, hint_bits));
     reclaim_dropped();
     std::lock_guard lock(heap_mutex_);
     const auto block = heap_->allocate(bytes, align);
@@ -111,7 +100,7 @@ void JobState::free(void* block) {
     if (!block) return;
     const std::size_t offset = checked_alike("free", [&] { return checked_block(block, "free"); });
     world_state().context().quiet();
-    world_state().agree(record("free", offset, 0, 0, 0));
+    world_state().agree(call_record("free", offset));
     std::lock_guard lock(heap_mutex_);
     release_block(offset);
 }
@@ -125,7 +114,7 @@ void* JobState::reallocate(void* block, std::size_t bytes) {
     const std::size_t offset = checked_alike("realloc", [&] { return checked_block(block, "realloc"); });
     const std::size_t old_bytes = heap_->find(offset)->bytes;
     world_state().context().quiet();
-    world_state().agree(record("realloc", offset, bytes, 0, 0));
+    world_state().agree(call_record("realloc", offset, bytes));
     void* moved = block;
     {
         std::lock_guard lock(heap_mutex_);
