@@ -1,15 +1,14 @@
 # The library twice from the same objects: atoll_core (static) for our own programs and tests, which may look inside,
 # and atoll (shared) for everybody else, which shows only what ATOLL_API marks.
-# Reductions give the same bits on every machine, also where the compiler would fuse multiplication and addition.
-set_source_files_properties("${PROJECT_SOURCE_DIR}/src/collective/kernels.cpp" PROPERTIES COMPILE_OPTIONS
-                            -ffp-contract=off)
-
 set(_layers common bootstrap heap transport core collective)
 set(ATOLL_CORE_SOURCES)
 foreach(_layer IN LISTS _layers)
     file(GLOB_RECURSE _found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${_layer}/*.cpp")
     list(APPEND ATOLL_CORE_SOURCES ${_found})
 endforeach()
+# Reductions give the same bits on every machine, also where the compiler would fuse multiplication and addition.
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/collective/kernels.cpp" PROPERTIES COMPILE_OPTIONS
+                            -ffp-contract=off)
 file(GLOB_RECURSE ATOLL_CLI_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.cpp")
 
 set(ATOLL_GENERATED_INCLUDE "${PROJECT_BINARY_DIR}/generated/include")

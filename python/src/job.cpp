@@ -61,9 +61,20 @@ void use(Job* job) {
 }
 
 void adopt(Job& job) {
-    if (g.job == &job) return;
     use(&job);
+    if (g.latest == &job) return;
+    g.latest = &job;  // ended jobs keep their addresses
     ++g.epoch;
+}
+
+/// After finalize, of which several may run: C++ code may hold the job too, or another thread have made the
+/// next.
+void follow_current_job() {
+    if (g.finalizing > 0) return;  // a job that ends at any moment; the last of them looks again
+    if (atl::is_initialized())
+        adopt(atl::current_job());
+    else
+        use(nullptr);
 }
 
 PyObject* init_body(const Arguments<5>& a) {
@@ -92,24 +103,26 @@ PyObject* finalize_body(const Arguments<0>&) {
                  "init().");
         fail_not_initialized("finalize");
     }
-    Job* const job = g.job;
+    ending = g.job;
+    const int counted = g.inits > 0 ? 1 : 0;
+    g.inits -= counted;
+    ++g.finalizing;
     // The last one: other threads run meanwhile, and must not touch a job that may end at any moment.
-    if (g.inits <= 1) use(nullptr);
-    const auto back_if_alive = [&] {
-        if (g.job == nullptr && atl::is_initialized() && &atl::current_job() == job) use(job);
+    if (g.inits == 0) use(nullptr);
+    const auto back = [] {
+        ending = nullptr;
+        --g.finalizing;
+        follow_current_job();
     };
-    ending = job;
     try {
         ReleaseGil released(true);
         atl::finalize();
     } catch (...) {
-        ending = nullptr;
-        back_if_alive();
+        g.inits += counted;
+        back();
         throw;
     }
-    ending = nullptr;
-    if (g.inits > 0) --g.inits;
-    back_if_alive();
+    back();
     return none();
 }
 
@@ -149,6 +162,7 @@ PyObject* forked_body(const Arguments<0>&) {
     if (g.job != nullptr || g.forked) g.forked = true;
     use(nullptr);
     g.inits = 0;
+    g.finalizing = 0;
     return none();
 }
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "bootstrap/fail.hpp"
@@ -17,6 +18,8 @@ namespace {
 /// Who has said nothing of sense after this long is shown the door.
 constexpr auto stranger_patience = std::chrono::seconds(5);
 constexpr std::size_t most_strangers = 64;
+/// Descriptors that the server leaves to the rest of the process, which has to say that they have run out.
+constexpr rlim_t kept_free = 5;
 
 bool is_same_user(int fd) {
     ucred peer{};
@@ -31,7 +34,6 @@ StoreServer::StoreServer(common::Fd listener, common::Fd own, Options options)
       fenced_(static_cast<std::size_t>(options_.n_pes)),
       seen_(static_cast<std::size_t>(options_.n_pes)),
       thread_([this, fd = own.release()] {
-          for (common::Fd& spare : spare_) spare = common::Fd(::fcntl(wake_.fd(), F_DUPFD_CLOEXEC, 0));
           peers_.emplace_back().fd = common::ProcessFd(common::Fd(fd));
           run();
       }) {}
@@ -84,7 +86,6 @@ void StoreServer::run() {
         if (set_up_ && listener_) {
             listener_.close();
             drop_strangers(true);
-            spare_ = {};
             board_fd_ = common::Fd();
             heap_fd_ = common::Fd();
         }
@@ -122,27 +123,25 @@ int StoreServer::poll_ms() const {
 }
 
 void StoreServer::accept_all() {
+    rlimit limit{};
+    static_cast<void>(::getrlimit(RLIMIT_NOFILE, &limit));
     for (;;) {
         if (peers_.size() >= most_peers_) {
             full_ = true;
             return;
         }
         common::Fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (!fd) {
-            if (errno == EMFILE || errno == ENFILE) {
-                fail(ErrorCode::bootstrap, "PE 0 needs a descriptor for each of the " +
-                                               std::to_string(options_.n_pes) +
-                                               " PEs and may open no more; raise the limit (`ulimit -n`).");
-                // Those who hear of it make room for those who have not yet; and this process, which has to
-                // say it, may need some to do so.
-                full_ = true;
-                spare_ = {};
-                most_peers_ = std::max<std::size_t>(peers_.size(), 5) - 4;
-            }
-            return;
-        }
-        if (options_.same_user && !is_same_user(fd.get())) continue;
-        peers_.emplace_back().fd = common::ProcessFd(std::move(fd));
+        if (!fd && errno != EMFILE && errno != ENFILE) return;
+        // The lowest free number is what one gets.
+        const bool last = !fd || static_cast<rlim_t>(fd.get()) + kept_free >= limit.rlim_cur;
+        if (fd && (!options_.same_user || is_same_user(fd.get())))
+            peers_.emplace_back().fd = common::ProcessFd(std::move(fd));
+        if (!last) continue;
+        fail(ErrorCode::bootstrap, "PE 0 needs a descriptor for each of the " +
+                                       std::to_string(options_.n_pes) +
+                                       " PEs and may open no more; raise the limit (`ulimit -n`).");
+        // Those who hear of it make room for those who have not yet.
+        most_peers_ = std::max<std::size_t>(peers_.size(), 3) - 1;
     }
 }
 

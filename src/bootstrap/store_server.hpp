@@ -3,7 +3,6 @@
 // dies.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -91,7 +90,7 @@ class StoreServer {
     common::Wake wake_;
     std::atomic<bool> stopping_{false};
     bool set_up_ = false;
-    bool full_ = false;  // no descriptor for one more
+    bool full_ = false;  // as many as most_peers_ allows
     std::list<Peer> peers_;
     std::map<std::string, std::string> values_;
     std::map<std::string, std::vector<int>> waiting_;  // key → PEs
@@ -100,7 +99,6 @@ class StoreServer {
     std::vector<bool> seen_;  // PEs that have said hello, also if they are gone
     common::BoardView board_;
     common::Fd board_fd_, heap_fd_;
-    std::array<common::Fd, 3> spare_;    // given up when descriptors have run out
     std::size_t most_peers_ = SIZE_MAX;  // connections at once, once they have
     std::string failure_;                // body of the 'E' frame that everybody gets
     common::QuietThread thread_;         // last: it uses all the others

@@ -12,15 +12,10 @@ namespace atl::collective {
 /// With ATOLL_CHECK=all: throws Error(collective_mismatch) on every PE unless all passed the same.
 inline void check_call(State& state, const char* operation, std::uint64_t bytes, int root = -1,
                        std::uint64_t type = ~0ull, std::uint64_t op = ~0ull) {
-    if (state.job().settings().check != common::CheckLevel::all) [[likely]]
+    if (!state.team().checks_all()) [[likely]]
         return;
-    core::CallRecord record;
-    std::strncpy(record.operation, operation, sizeof record.operation - 1);
-    record.a = bytes;
-    record.b = static_cast<std::uint64_t>(static_cast<std::int64_t>(root));
-    record.c = type;
-    record.d = op;
-    state.team().agree(record);
+    state.team().agree(core::call_record(
+        operation, bytes, static_cast<std::uint64_t>(static_cast<std::int64_t>(root)), type, op));
 }
 
 /// Throws Error(pe).

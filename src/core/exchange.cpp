@@ -147,10 +147,4 @@ void TeamState::agree(const CallRecord& record) {
     }
 }
 
-void TeamState::agree_to_meet(const char* operation) {
-    CallRecord record;
-    std::strncpy(record.operation, operation, sizeof record.operation - 1);
-    agree(record);
-}
-
 }  // namespace atl::core

@@ -17,17 +17,6 @@ constexpr std::size_t release_from_bytes = std::size_t{1} << 20;
 /// In a call's record, beside the hints' bits.
 constexpr std::uint64_t device_bit = 4;
 
-CallRecord record(const char* operation, std::uint64_t a, std::uint64_t b, std::uint64_t c,
-                  std::uint64_t dropped) {
-    CallRecord r;
-    std::strncpy(r.operation, operation, sizeof r.operation - 1);
-    r.a = a;
-    r.b = b;
-    r.c = c;
-    r.d = dropped;
-    return r;
-}
-
 }  // namespace
 
 /// A PE that cannot make a call still meets the others, which then hear that it differs, and stays in step
@@ -38,7 +27,7 @@ template <class Check> std::size_t JobState::checked_alike(const char* operation
         return check();
     } catch (const Error&) {
         try {
-            world_state().agree(record(operation, ~std::uint64_t{0}, ~std::uint64_t{0}, 0, 0));
+            world_state().agree(call_record(operation, ~std::uint64_t{0}, ~std::uint64_t{0}));
         } catch (const Error&) {
             // This PE's own mistake is what its caller needs to hear.
         }
@@ -65,7 +54,7 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
     if (bytes == 0) return {};
     // Completes this PE's stores; what others see of the new block is theirs to order by what they do next.
     world_state().context().quiet();
-    world_state().agree(record("allocate", bytes, align, hint_bits, 0));
+    world_state().agree(call_record("allocate", bytes, align, hint_bits));
     reclaim_dropped();
     if (on_device) {
         DeviceMemory& device = open_device();
@@ -147,7 +136,7 @@ void JobState::free(void* block) {
     const bool on_device = is_on_device(block);
     const std::size_t offset = checked_alike("free", [&] { return block_offset(block, "free"); });
     world_state().context().quiet();
-    world_state().agree(record("free", offset, 0, on_device ? device_bit : 0, 0));
+    world_state().agree(call_record("free", offset, 0, on_device ? device_bit : 0));
     if (on_device) return device_->free(block);
     std::lock_guard lock(heap_mutex_);
     release_block(offset);
@@ -162,7 +151,7 @@ void* JobState::reallocate(void* block, std::size_t bytes) {
     const bool on_device = is_on_device(block);
     const std::size_t offset = checked_alike("realloc", [&] { return block_offset(block, "realloc"); });
     world_state().context().quiet();
-    world_state().agree(record("realloc", offset, bytes, on_device ? device_bit : 0, 0));
+    world_state().agree(call_record("realloc", offset, bytes, on_device ? device_bit : 0));
     if (on_device) {
         void* moved = device_->reallocate(block, bytes);
         world_state().sync("realloc");

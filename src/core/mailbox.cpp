@@ -95,14 +95,6 @@ constexpr std::uint64_t full_write_interval = std::uint64_t{1} << 30;
 /// Messages are numbered from here, so that this rare path is taken early in every mailbox's life.
 constexpr std::uint64_t first_number = full_write_interval - 16;
 
-core::CallRecord record(std::size_t nbytes, int slots) {
-    core::CallRecord r;
-    std::strncpy(r.operation, "mailbox", sizeof r.operation - 1);
-    r.a = nbytes;
-    r.b = static_cast<std::uint64_t>(slots);
-    return r;
-}
-
 /// The size of the largest of the teams that the PEs make this mailbox for: they may differ, the allocation
 /// may not.
 int largest_team(Job& job, const Team& team) {
@@ -284,7 +276,7 @@ Mailbox::Mailbox(Job& job, std::size_t nbytes, int slots) : Mailbox(job, job.wor
 Mailbox::Mailbox(Job& job, const Team& team, std::size_t nbytes, int slots)
     : state_(std::make_unique<State>()) {
     // All PEs see the same arguments before any of them refuses some.
-    job.state().world_state().agree(record(nbytes, slots));
+    job.state().world_state().agree(core::call_record("mailbox", nbytes, static_cast<std::uint64_t>(slots)));
     if (slots < 1)
         throw Error(ErrorCode::invalid_argument,
                     "A mailbox needs at least 1 slot; " + std::to_string(slots) + " were asked for.");

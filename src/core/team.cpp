@@ -6,21 +6,10 @@
 #include "core/job_state.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace atl {
 
 namespace {
-
-core::CallRecord record(const char* operation, int a = 0, int b = 0, int c = 0) {
-    core::CallRecord r;
-    std::strncpy(r.operation, operation, sizeof r.operation - 1);
-    const auto widen = [](int x) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(x)); };
-    r.a = widen(a);
-    r.b = widen(b);
-    r.c = widen(c);
-    return r;
-}
 
 Team team_of(std::shared_ptr<core::TeamState> state) { return state ? Team(std::move(state)) : Team(); }
 
@@ -79,7 +68,7 @@ Team Team::split_strided(int start, int stride, int size) const {
                        last < parent.n_pes() && (stride != 0 || size == 1);
     if (!valid) {
         // Collective even when it fails: all must have passed the same.
-        parent.agree(record("split_strided", start, stride, size));
+        parent.agree(core::call_record("split_strided", start, stride, size));
         throw Error(ErrorCode::invalid_argument,
                     "split_strided(start " + std::to_string(start) + ", stride " + std::to_string(stride) +
                         ", size " + std::to_string(size) + ") does not stay within the " +
@@ -89,14 +78,15 @@ Team Team::split_strided(int start, int stride, int size) const {
     const int steps = stride == 0 ? 0 : (parent.my_pe() - start) / stride;
     const bool member = stride == 0 ? parent.my_pe() == start
                                     : (parent.my_pe() - start) % stride == 0 && steps >= 0 && steps < size;
-    return team_of(core::split(parent, member ? 0 : -1, steps, record("split_strided", start, stride, size)));
+    return team_of(
+        core::split(parent, member ? 0 : -1, steps, core::call_record("split_strided", start, stride, size)));
 }
 
 std::pair<Team, Team> Team::split_2d(int xrange) const {
     core::TeamState& parent = state();
     parent.check_alive();
     if (xrange < 1) {
-        parent.agree(record("split_2d", xrange));
+        parent.agree(core::call_record("split_2d", xrange));
         throw Error(ErrorCode::invalid_argument,
                     "split_2d needs an extent of the first axis of at least 1; " + std::to_string(xrange) +
                         " was passed.");
@@ -104,14 +94,14 @@ std::pair<Team, Team> Team::split_2d(int xrange) const {
     const int width = std::min(xrange, parent.n_pes());
     const int x = parent.my_pe() % width;
     const int y = parent.my_pe() / width;
-    Team row = team_of(core::split(parent, y, x, record("split_2d", xrange)));
-    Team column = team_of(core::split(parent, x, y, record("split_2d", xrange)));
+    Team row = team_of(core::split(parent, y, x, core::call_record("split_2d", xrange)));
+    Team column = team_of(core::split(parent, x, y, core::call_record("split_2d", xrange)));
     return {std::move(row), std::move(column)};
 }
 
 Team Team::split(int color, int key) const {
     state().check_alive();
-    return team_of(core::split(state(), color, key, record("split")));
+    return team_of(core::split(state(), color, key, core::call_record("split")));
 }
 
 void Team::destroy() { state().destroy(); }

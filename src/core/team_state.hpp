@@ -5,6 +5,7 @@
 #include "atoll/detail/window.hpp"
 #include "core/control.hpp"
 
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,6 +21,17 @@ struct CallRecord {
     std::uint64_t a = 0, b = 0, c = 0, d = 0;
 };
 static_assert(sizeof(CallRecord) == exchange_bytes);
+
+inline CallRecord call_record(const char* operation, std::uint64_t a = 0, std::uint64_t b = 0,
+                              std::uint64_t c = 0, std::uint64_t d = 0) {
+    CallRecord record;
+    std::strncpy(record.operation, operation, sizeof record.operation - 1);
+    record.a = a;
+    record.b = b;
+    record.c = c;
+    record.d = d;
+    return record;
+}
 
 /// What a layer above keeps with a team.
 struct TeamAttachment {
@@ -70,10 +82,11 @@ class TeamState {
     /// Meets, and throws Error(collective_mismatch) on every member, naming two of them, unless all passed
     /// the same.
     void agree(const CallRecord& record);
+    bool checks_all() const { return checks_all_; }
     /// The same for meetings that carry nothing; only with ATOLL_CHECK=all.
     void agree_to(const char* operation) {
         if (checks_all_) [[unlikely]]
-            agree_to_meet(operation);
+            agree(call_record(operation));
     }
 
     /// Waits until `flag` of the team's own has reached `value`; `peer` is the team PE waited for, -1 = see
@@ -93,7 +106,6 @@ class TeamState {
         const unsigned parity = exchange_epoch_ & 1;
         return in_pair_ ? control_->pair_exchange[parity].half[i].data : member(i).exchange[parity].data;
     }
-    void agree_to_meet(const char* operation);
     void meet(const char* operation, std::uint32_t epoch);
     void meet_in_pair(const char* operation, PairLine& line, std::uint32_t epoch);
     void sync_rounds(const char* operation);
