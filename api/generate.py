@@ -157,15 +157,20 @@ def generics(table: Table) -> str:
 
 
 # ---- C++ overloads ------------------------------------------------------------------------------------------------
-def overload(public: str, f: Function, table: Table) -> str:
+def overload(public: str, f: Function, table: Table, watched: bool = False) -> str:
+    """`watched`: for a word that the program declares volatile, as it may be one of WATCHED's."""
     kind = table.types[f.type.canonical] if f.type else None
     result = spelled(f.result, kind, True)
-    arguments = ", ".join(
-        f"{spelled(t, kind, True)}{'' if t.endswith('*') else ' '}{n}" for t, n in f.arguments
-    )
-    names = ", ".join(n for _, n in f.arguments)
+    arguments, names = [], []
+    for t, name in f.arguments:
+        c = spelled(t, kind, True)
+        cast = watched and t in ("T *", "const T *")
+        arguments.append(f"{'volatile ' if cast else ''}{c}{'' if t.endswith('*') else ' '}{name}")
+        names.append(f"const_cast<{c.strip()}>({name})" if cast else name)
+        watched = watched and not cast
     returns = "" if result == "void" else "return "
-    return f"inline {result}{'' if result.endswith('*') else ' '}{public}({arguments}) {{ {returns}{f.name}({names}); }}\n"
+    space = "" if result.endswith("*") else " "
+    return f"inline {result}{space}{public}({', '.join(arguments)}) {{ {returns}{f.name}({', '.join(names)}); }}\n"
 
 
 def overloads(table: Table) -> str:
@@ -180,6 +185,8 @@ def overloads(table: Table) -> str:
                 kind = table.types[f.type.canonical]  # type: ignore[union-attr]
                 if (public, tuple(spelled(t, kind, False) for t, _ in f.arguments)) not in bare:
                     text += overload(public, f, table)
+                if f.operation.startswith(WATCHED):
+                    text += overload(public, f, table, watched=True)
     return text + "// NOLINTEND\n"
 
 

@@ -94,6 +94,8 @@ class ATOLL_API Job {
     void drop(std::uint64_t serial) noexcept;
     /// True if the whole range lies in blocks of the host or device heap that are allocated now.
     bool is_symmetric(const void* address, std::size_t bytes = 1) const;
+    /// Throws Error where is_symmetric is false: not_symmetric, use_after_free.
+    void check_symmetric(const void* address, std::size_t bytes = 1) const;
 
     struct HeapUse {
         std::size_t limit_bytes, used_bytes, largest_free_bytes, blocks;

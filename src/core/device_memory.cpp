@@ -265,18 +265,10 @@ bool DeviceMemory::is_allocated(const void* address, std::size_t bytes) const {
 }
 
 void DeviceMemory::check(const void* address, std::size_t bytes) const {
-    if (is_allocated(address, bytes)) return;
     const std::size_t offset = offset_of(address);
     const std::lock_guard lock(mutex_);
-    const auto block = blocks_->find(offset);
-    const std::string what = common::bytes_text(bytes) + " at " + common::address_text(address) +
-                             " (device heap + " + std::to_string(offset) + ") ";
-    if (!block)
-        throw Error(ErrorCode::use_after_free,
-                    what + "are in no block of the device heap that is allocated now; it was freed already.");
-    throw Error(ErrorCode::not_symmetric, what + "reach past the end of their block, which has " +
-                                              common::bytes_text(block->bytes) + " from device heap + " +
-                                              std::to_string(block->offset) + " on.");
+    blocks_->check(offset, bytes, common::bytes_text(bytes) + " at " + common::address_text(address),
+                   "device heap");
 }
 
 std::size_t DeviceMemory::checked_block(const void* block, const char* operation) const {

@@ -73,6 +73,9 @@ void Job::drop(std::uint64_t serial) noexcept {
 bool Job::is_symmetric(const void* address, std::size_t bytes) const {
     return state().is_symmetric(address, bytes);
 }
+void Job::check_symmetric(const void* address, std::size_t bytes) const {
+    state().check_symmetric(address, bytes);
+}
 Job::HeapUse Job::heap_use() const { return state().heap_use(); }
 Job::DeviceHeapUse Job::device_heap_use() const {
     const core::DeviceMemory* device = state().device();

@@ -191,6 +191,15 @@ bool JobState::is_symmetric(const void* address, std::size_t bytes) const {
     return block && bytes <= block->bytes - (offset - block->offset);
 }
 
+void JobState::check_symmetric(const void* address, std::size_t bytes) const {
+    if (device() && device()->holds(address)) return device()->check(address, bytes);
+    if (!window_.holds(address, bytes)) detail::throw_not_symmetric(*this, address, bytes);
+    if (!window_.heap_holds(address, bytes)) return;
+    std::lock_guard lock(heap_mutex_);
+    heap_->check(static_cast<std::size_t>(static_cast<const char*>(address) - window_.mine), bytes,
+                 common::bytes_text(bytes) + " at " + common::address_text(address), "symmetric heap");
+}
+
 Job::HeapUse JobState::heap_use() const {
     std::lock_guard lock(heap_mutex_);
     return {heap_->limit_bytes(), heap_->used_bytes(), heap_->largest_free_bytes(), heap_->blocks()};

@@ -76,6 +76,7 @@ class JobState {
     void free(void* block);
     void drop(std::uint64_t serial) noexcept;
     bool is_symmetric(const void* address, std::size_t bytes) const;
+    void check_symmetric(const void* address, std::size_t bytes) const;
     Job::HeapUse heap_use() const;
     void* zeroed(std::size_t bytes, Memory memory);
     /// Null until a PE's program first allocates device memory.

@@ -1,5 +1,8 @@
 #include "heap/allocator.hpp"
 
+#include "atoll/error.hpp"
+#include "common/text.hpp"
+
 #include <algorithm>
 
 namespace atl::heap {
@@ -87,6 +90,22 @@ std::optional<Allocator::Block> Allocator::find(std::size_t offset) const {
     --it;
     if (offset - it->first >= std::max(it->second.bytes, std::size_t{1})) return std::nullopt;
     return Block{it->first, it->second.bytes, false};
+}
+
+void Allocator::check(std::size_t offset, std::size_t bytes, const std::string& what,
+                      const std::string& heap) const {
+    auto it = used_.upper_bound(offset);
+    if (it == used_.begin() || offset - (--it)->first >= it->second.reserved)
+        throw Error(ErrorCode::use_after_free,
+                    what + " are in no block of the " + heap +
+                        " that is allocated now: it was freed already, or never allocated.");
+    const std::size_t size = it->second.bytes;
+    const std::size_t before = offset - it->first;
+    if (before <= size && bytes <= size - before) return;
+    throw Error(ErrorCode::not_symmetric,
+                what + (before < size ? " reach past the end of" : " begin behind the end of") +
+                    " their block, which has " + common::bytes_text(size) + " and begins " +
+                    common::bytes_text(before) + " before them; pass a smaller size, or allocate more.");
 }
 
 void Allocator::add_free(std::size_t offset, std::size_t bytes) {

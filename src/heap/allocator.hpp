@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 namespace atl::heap {
@@ -30,6 +31,9 @@ class Allocator {
     /// The allocated block that holds `offset`.
     std::optional<Block> find(std::size_t offset) const;
     bool is_block(std::size_t offset) const { return used_.contains(offset); }
+    /// Throws Error unless the range lies in one allocated block: use_after_free, not_symmetric. `what` are
+    /// the bytes, `heap` whose offsets these are.
+    void check(std::size_t offset, std::size_t bytes, const std::string& what, const std::string& heap) const;
 
     std::size_t limit_bytes() const { return limit_; }
     std::size_t used_bytes() const { return used_bytes_; }

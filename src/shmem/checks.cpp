@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "atoll/job.hpp"
 #include "shmem.h"
 
 namespace atl::shmem {
@@ -74,8 +75,7 @@ const char* argument_of(const char* name, ErrorCode code) {
 
 void check_symmetric(const Context& context, const Area& area) {
     naming(area.argument, [&] {
-        if (area.bytes != 0 && !context.window().holds(area.address, area.bytes))
-            detail::throw_not_symmetric(context.job(), area.address, area.bytes);
+        if (area.bytes != 0) current_job().check_symmetric(area.address, area.bytes);
     });
     if (area.bytes != 0 && std::string_view(area.argument) != "source" &&
         !context.window().shares(area.address, area.bytes))

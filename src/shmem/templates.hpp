@@ -37,7 +37,7 @@ template <class T>
                                             std::size_t n, int pe) {
     check_transfer(context, area("source", source, n), area("dest", dest, n), pe);
 }
-/// Of one word for an atomic or a signal.
+/// Of one element.
 template <class T>
 [[gnu::noinline, gnu::cold]] void check_word(const Context& context, const char* argument, const T* word,
                                              int pe) {
@@ -63,8 +63,8 @@ template <class T>
     return context;
 }
 template <class T>
-[[gnu::always_inline]] inline const Context& atomic_context(const Call& call, const char* argument,
-                                                            const T* word, int pe) {
+[[gnu::always_inline]] inline const Context& word_context(const Call& call, const char* argument,
+                                                          const T* word, int pe) {
     const Context& context = context_of(call);
     if (context.window().check) [[unlikely]]
         check_word(context, argument, word, pe);
@@ -107,10 +107,10 @@ template <class T> void get_nbi(Call call, T* dest, const T* source, std::size_t
     guarded(call, [&] { get_context(call, dest, source, n, pe).get_nbi(dest, source, n, pe); });
 }
 template <class T> void p(Call call, T* dest, T value, int pe) {
-    guarded(call, [&] { context_of(call).p(dest, value, pe); });
+    guarded(call, [&] { word_context(call, "dest", dest, pe).p(dest, value, pe); });
 }
 template <class T> T g(Call call, const T* source, int pe) {
-    return guarded(call, [&] { return context_of(call).g(source, pe); });
+    return guarded(call, [&] { return word_context(call, "source", source, pe).g(source, pe); });
 }
 template <class T>
 void iput(Call call, T* dest, const T* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t n,
@@ -199,10 +199,10 @@ void put_signal_nbi(Call call, T* dest, const T* source, std::size_t n, std::uin
     put_signal(call, dest, source, n, signal, value, op, pe);
 }
 inline void signal_add(Call call, std::uint64_t* signal, std::uint64_t value, int pe) {
-    guarded(call, [&] { atomic_context(call, "sig_addr", signal, pe).signal_add(signal, value, pe); });
+    guarded(call, [&] { word_context(call, "sig_addr", signal, pe).signal_add(signal, value, pe); });
 }
 inline void signal_set(Call call, std::uint64_t* signal, std::uint64_t value, int pe) {
-    guarded(call, [&] { atomic_context(call, "sig_addr", signal, pe).signal_set(signal, value, pe); });
+    guarded(call, [&] { word_context(call, "sig_addr", signal, pe).signal_set(signal, value, pe); });
 }
 inline std::uint64_t signal_fetch(Call call, const std::uint64_t* signal) {
     return guarded(call, [&] { return context_of(call).signal_fetch(signal); });
@@ -221,25 +221,25 @@ inline std::uint64_t signal_wait_until(Call call, std::uint64_t* signal, int cmp
 // ---- atomics
 // --------------------------------------------------------------------------------------------------------
 template <class T> T atomic_fetch(Call call, const T* source, int pe) {
-    return guarded(call, [&] { return atomic_context(call, "source", source, pe).atomic_fetch(source, pe); });
+    return guarded(call, [&] { return word_context(call, "source", source, pe).atomic_fetch(source, pe); });
 }
 template <class T> void atomic_set(Call call, T* dest, T value, int pe) {
-    guarded(call, [&] { atomic_context(call, "dest", dest, pe).atomic_set(dest, value, pe); });
+    guarded(call, [&] { word_context(call, "dest", dest, pe).atomic_set(dest, value, pe); });
 }
 template <class T> T atomic_swap(Call call, T* dest, T value, int pe) {
-    return guarded(call, [&] { return atomic_context(call, "dest", dest, pe).atomic_swap(dest, value, pe); });
+    return guarded(call, [&] { return word_context(call, "dest", dest, pe).atomic_swap(dest, value, pe); });
 }
 template <class T> T atomic_compare_swap(Call call, T* dest, T cond, T value, int pe) {
     return guarded(call, [&] {
-        return atomic_context(call, "dest", dest, pe).atomic_compare_swap(dest, cond, value, pe);
+        return word_context(call, "dest", dest, pe).atomic_compare_swap(dest, cond, value, pe);
     });
 }
 template <class T> T atomic_fetch_add(Call call, T* dest, T value, int pe) {
     return guarded(call,
-                   [&] { return atomic_context(call, "dest", dest, pe).atomic_fetch_add(dest, value, pe); });
+                   [&] { return word_context(call, "dest", dest, pe).atomic_fetch_add(dest, value, pe); });
 }
 template <class T> void atomic_add(Call call, T* dest, T value, int pe) {
-    guarded(call, [&] { atomic_context(call, "dest", dest, pe).atomic_add(dest, value, pe); });
+    guarded(call, [&] { word_context(call, "dest", dest, pe).atomic_add(dest, value, pe); });
 }
 template <class T> T atomic_fetch_inc(Call call, T* dest, int pe) {
     return atomic_fetch_add<T>(call, dest, T{1}, pe);
@@ -247,15 +247,15 @@ template <class T> T atomic_fetch_inc(Call call, T* dest, int pe) {
 template <class T> void atomic_inc(Call call, T* dest, int pe) { atomic_add<T>(call, dest, T{1}, pe); }
 template <class T> T atomic_fetch_and(Call call, T* dest, T value, int pe) {
     return guarded(call,
-                   [&] { return atomic_context(call, "dest", dest, pe).atomic_fetch_and(dest, value, pe); });
+                   [&] { return word_context(call, "dest", dest, pe).atomic_fetch_and(dest, value, pe); });
 }
 template <class T> T atomic_fetch_or(Call call, T* dest, T value, int pe) {
     return guarded(call,
-                   [&] { return atomic_context(call, "dest", dest, pe).atomic_fetch_or(dest, value, pe); });
+                   [&] { return word_context(call, "dest", dest, pe).atomic_fetch_or(dest, value, pe); });
 }
 template <class T> T atomic_fetch_xor(Call call, T* dest, T value, int pe) {
     return guarded(call,
-                   [&] { return atomic_context(call, "dest", dest, pe).atomic_fetch_xor(dest, value, pe); });
+                   [&] { return word_context(call, "dest", dest, pe).atomic_fetch_xor(dest, value, pe); });
 }
 template <class T> void atomic_and(Call call, T* dest, T value, int pe) {
     atomic_fetch_and<T>(call, dest, value, pe);

@@ -170,6 +170,25 @@ TEST_P(Heap, IsSymmetricKnowsBlocks) {
     });
 }
 
+TEST_P(Heap, SaysWhereARangeLeavesItsBlock) {
+    run([](Job& job) {
+        auto* block = static_cast<char*>(job.malloc(1000));
+        int local = 0;
+        EXPECT_NO_THROW(job.check_symmetric(block, 1000));
+        EXPECT_NO_THROW(job.check_symmetric(block + 999));
+        expect_error(ErrorCode::not_symmetric, {"101 bytes", "reach past", "1000 bytes", "900 bytes before"},
+                     [&] { job.check_symmetric(block + 900, 101); });
+        expect_error(ErrorCode::not_symmetric, {"begin behind the end", "1000 bytes"},
+                     [&] { job.check_symmetric(block + 1000); });
+        expect_error(ErrorCode::use_after_free, {"in no block"},
+                     [&] { job.check_symmetric(block + 100000); });
+        expect_error(ErrorCode::not_symmetric, {"not in the symmetric heap"},
+                     [&] { job.check_symmetric(&local); });
+        job.free(block);
+        expect_error(ErrorCode::use_after_free, {"in no block"}, [&] { job.check_symmetric(block, 8); });
+    });
+}
+
 TEST_P(Heap, DroppedInAnyOrderAndNumber) {
     run([](Job& job) {
         const std::size_t before = used(job);

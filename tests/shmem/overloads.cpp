@@ -15,6 +15,7 @@ static std::vector<int> numbers = {1, 2, 3};
 static std::complex<double> complex_source[2], complex_dest[2];
 static double values[4];
 static long word;
+static volatile long watched;  // as older programs declare it
 static short small;
 static std::uint64_t signal_word;
 
@@ -58,6 +59,11 @@ int main() {
     const long* constant = &word;
     CHECK(shmem_atomic_fetch(constant, next) == 3);
     CHECK(shmem_test(&word, SHMEM_CMP_EQ, 3L) == 1);
+    shmem_atomic_add(&watched, 2L, next);
+    shmem_atomic_inc(ctx, &watched, next);
+    shmem_ctx_quiet(ctx);
+    shmem_wait_until(&watched, SHMEM_CMP_EQ, 3);
+    CHECK(shmem_test(&watched, SHMEM_CMP_EQ, 3) == 1 && shmem_atomic_fetch(&watched, me) == 3);
     shmem_signal_add(&signal_word, 2, next);
     shmem_signal_add(ctx, &signal_word, 3, next);
     CHECK(shmem_signal_wait_until(&signal_word, SHMEM_CMP_GE, 5) == 5);

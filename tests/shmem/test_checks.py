@@ -13,6 +13,8 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 STRANGE = r"\d+ .*bytes? at 0x\w+ are neither in the symmetric heap nor in the program's static data"
 HUGE = r"\S+ \w+ at 0x\w+ are neither|\S+ \w+ at 0x\w+ reach past"
 PE = r"PE -?\d+ does not exist: the team has 2 PEs"
+BEHIND = r"\d+ bytes at 0x\w+ reach past the end of their block, which has 80 bytes"
+FREED = "8 bytes at .* are in no block of the symmetric heap that is allocated now"
 ODD = "its address must be a multiple of"
 OVERLAP = "it overlaps"
 STRIDE = "strides count elements and must be at least 1"
@@ -24,6 +26,12 @@ WRONG = {
     "put_pe": f"shmem_long_put: pe: {PE}",
     "put_negative_pe": f"shmem_long_put: pe: {PE}",
     "put_size": f"shmem_long_put: dest: {HUGE}",
+    "put_behind_block": f"shmem_long_put: dest: {BEHIND}",
+    "p_behind_block": "shmem_long_p: dest: 8 bytes at .* begin behind the end of their block, which has 80 bytes",
+    "get_freed": f"shmem_long_get: source: {FREED}",
+    "atomic_freed": f"shmem_long_atomic_add: dest: {FREED}",
+    "test_freed": f"shmem_long_test: ivar: {FREED}",
+    "broadcast_behind_block": f"shmem_long_broadcast: source: {BEHIND}",
     "put_overlap": f"shmem_long_put: dest: {OVERLAP} source",
     "put_aligned": f"shmem_long_put: dest: {ODD} 8",
     "put_source_aligned": f"shmem_long_put: source: {ODD} 8",

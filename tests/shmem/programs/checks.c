@@ -13,6 +13,7 @@ static char bytes[256];
 static uint64_t sig;
 static size_t at[8];
 static const long constants[8];
+static long *block, *freed; /* of 10 elements */
 static shmem_team_t team;
 static shmem_ctx_t ctx;
 static long local_words[8]; /* copied to the stack, which is not symmetric */
@@ -31,6 +32,12 @@ CASE(put_dest, shmem_long_put(local, a, 1, 0))
 CASE(put_pe, shmem_long_put(a, b, 1, n))
 CASE(put_negative_pe, shmem_long_put(a, b, 1, -1))
 CASE(put_size, shmem_long_put(a, b, (size_t)1 << 60, 0))
+CASE(put_behind_block, shmem_long_put(block, b, 11, 0))
+CASE(p_behind_block, shmem_long_p(block + 10, 1, 0))
+CASE(get_freed, shmem_long_get(a, freed, 1, 0))
+CASE(atomic_freed, shmem_long_atomic_add(freed, 1, 0))
+CASE(test_freed, (void)shmem_long_test(freed, SHMEM_CMP_EQ, 1))
+CASE(broadcast_behind_block, shmem_long_broadcast(WORLD, a, block + 6, 5, 0))
 CASE(put_overlap, shmem_long_put(a, a + 1, 2, me))
 CASE(put_aligned, shmem_long_put(MISALIGNED(long), b, 1, 0))
 CASE(put_source_aligned, shmem_long_put(a, MISALIGNED(long), 1, 0))
@@ -160,6 +167,12 @@ static const struct wrong wrongs[] = {
     ROW(put_pe),
     ROW(put_negative_pe),
     ROW(put_size),
+    ROW(put_behind_block),
+    ROW(p_behind_block),
+    ROW(get_freed),
+    ROW(atomic_freed),
+    ROW(test_freed),
+    ROW(broadcast_behind_block),
     ROW(put_overlap),
     ROW(put_aligned),
     ROW(put_source_aligned),
@@ -285,6 +298,10 @@ int main(int argc, char** argv) {
     memcpy(local, local_words, sizeof local);
     shmem_team_split_strided(WORLD, 0, 1, shmem_n_pes(), &config, SHMEM_TEAM_NUM_CONTEXTS, &team);
     shmem_team_create_ctx(team, 0, &ctx);
+    block = shmem_malloc(10 * sizeof *block);
+    freed = shmem_malloc(10 * sizeof *freed);
+    shmem_long_put(block, freed, 10, 0);
+    shmem_free(freed);
     /* What looks wrong and is not: interleaved elements, constants as source, nothing at all. */
     shmem_long_iput(a, a + 1, 2, 2, 8, shmem_my_pe());
     shmem_long_put(a, constants, 8, 0);

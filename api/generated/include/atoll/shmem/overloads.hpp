@@ -339,271 +339,537 @@ inline void shmem_put_signal_nbi(shmem_ctx_t ctx, unsigned long long *dest, cons
 inline void shmem_signal_add(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe) { shmem_ctx_signal_add(ctx, sig_addr, signal, pe); }
 inline void shmem_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe) { shmem_ctx_signal_set(ctx, sig_addr, signal, pe); }
 inline float shmem_atomic_fetch(const float *source, int pe) { return shmem_float_atomic_fetch(source, pe); }
+inline float shmem_atomic_fetch(volatile const float *source, int pe) { return shmem_float_atomic_fetch(const_cast<const float *>(source), pe); }
 inline double shmem_atomic_fetch(const double *source, int pe) { return shmem_double_atomic_fetch(source, pe); }
+inline double shmem_atomic_fetch(volatile const double *source, int pe) { return shmem_double_atomic_fetch(const_cast<const double *>(source), pe); }
 inline int shmem_atomic_fetch(const int *source, int pe) { return shmem_int_atomic_fetch(source, pe); }
+inline int shmem_atomic_fetch(volatile const int *source, int pe) { return shmem_int_atomic_fetch(const_cast<const int *>(source), pe); }
 inline long shmem_atomic_fetch(const long *source, int pe) { return shmem_long_atomic_fetch(source, pe); }
+inline long shmem_atomic_fetch(volatile const long *source, int pe) { return shmem_long_atomic_fetch(const_cast<const long *>(source), pe); }
 inline long long shmem_atomic_fetch(const long long *source, int pe) { return shmem_longlong_atomic_fetch(source, pe); }
+inline long long shmem_atomic_fetch(volatile const long long *source, int pe) { return shmem_longlong_atomic_fetch(const_cast<const long long *>(source), pe); }
 inline unsigned int shmem_atomic_fetch(const unsigned int *source, int pe) { return shmem_uint_atomic_fetch(source, pe); }
+inline unsigned int shmem_atomic_fetch(volatile const unsigned int *source, int pe) { return shmem_uint_atomic_fetch(const_cast<const unsigned int *>(source), pe); }
 inline unsigned long shmem_atomic_fetch(const unsigned long *source, int pe) { return shmem_ulong_atomic_fetch(source, pe); }
+inline unsigned long shmem_atomic_fetch(volatile const unsigned long *source, int pe) { return shmem_ulong_atomic_fetch(const_cast<const unsigned long *>(source), pe); }
 inline unsigned long long shmem_atomic_fetch(const unsigned long long *source, int pe) { return shmem_ulonglong_atomic_fetch(source, pe); }
+inline unsigned long long shmem_atomic_fetch(volatile const unsigned long long *source, int pe) { return shmem_ulonglong_atomic_fetch(const_cast<const unsigned long long *>(source), pe); }
 inline float shmem_atomic_fetch(shmem_ctx_t ctx, const float *source, int pe) { return shmem_ctx_float_atomic_fetch(ctx, source, pe); }
+inline float shmem_atomic_fetch(shmem_ctx_t ctx, volatile const float *source, int pe) { return shmem_ctx_float_atomic_fetch(ctx, const_cast<const float *>(source), pe); }
 inline double shmem_atomic_fetch(shmem_ctx_t ctx, const double *source, int pe) { return shmem_ctx_double_atomic_fetch(ctx, source, pe); }
+inline double shmem_atomic_fetch(shmem_ctx_t ctx, volatile const double *source, int pe) { return shmem_ctx_double_atomic_fetch(ctx, const_cast<const double *>(source), pe); }
 inline int shmem_atomic_fetch(shmem_ctx_t ctx, const int *source, int pe) { return shmem_ctx_int_atomic_fetch(ctx, source, pe); }
+inline int shmem_atomic_fetch(shmem_ctx_t ctx, volatile const int *source, int pe) { return shmem_ctx_int_atomic_fetch(ctx, const_cast<const int *>(source), pe); }
 inline long shmem_atomic_fetch(shmem_ctx_t ctx, const long *source, int pe) { return shmem_ctx_long_atomic_fetch(ctx, source, pe); }
+inline long shmem_atomic_fetch(shmem_ctx_t ctx, volatile const long *source, int pe) { return shmem_ctx_long_atomic_fetch(ctx, const_cast<const long *>(source), pe); }
 inline long long shmem_atomic_fetch(shmem_ctx_t ctx, const long long *source, int pe) { return shmem_ctx_longlong_atomic_fetch(ctx, source, pe); }
+inline long long shmem_atomic_fetch(shmem_ctx_t ctx, volatile const long long *source, int pe) { return shmem_ctx_longlong_atomic_fetch(ctx, const_cast<const long long *>(source), pe); }
 inline unsigned int shmem_atomic_fetch(shmem_ctx_t ctx, const unsigned int *source, int pe) { return shmem_ctx_uint_atomic_fetch(ctx, source, pe); }
+inline unsigned int shmem_atomic_fetch(shmem_ctx_t ctx, volatile const unsigned int *source, int pe) { return shmem_ctx_uint_atomic_fetch(ctx, const_cast<const unsigned int *>(source), pe); }
 inline unsigned long shmem_atomic_fetch(shmem_ctx_t ctx, const unsigned long *source, int pe) { return shmem_ctx_ulong_atomic_fetch(ctx, source, pe); }
+inline unsigned long shmem_atomic_fetch(shmem_ctx_t ctx, volatile const unsigned long *source, int pe) { return shmem_ctx_ulong_atomic_fetch(ctx, const_cast<const unsigned long *>(source), pe); }
 inline unsigned long long shmem_atomic_fetch(shmem_ctx_t ctx, const unsigned long long *source, int pe) { return shmem_ctx_ulonglong_atomic_fetch(ctx, source, pe); }
+inline unsigned long long shmem_atomic_fetch(shmem_ctx_t ctx, volatile const unsigned long long *source, int pe) { return shmem_ctx_ulonglong_atomic_fetch(ctx, const_cast<const unsigned long long *>(source), pe); }
 inline void shmem_atomic_set(float *dest, float value, int pe) { shmem_float_atomic_set(dest, value, pe); }
+inline void shmem_atomic_set(volatile float *dest, float value, int pe) { shmem_float_atomic_set(const_cast<float *>(dest), value, pe); }
 inline void shmem_atomic_set(double *dest, double value, int pe) { shmem_double_atomic_set(dest, value, pe); }
+inline void shmem_atomic_set(volatile double *dest, double value, int pe) { shmem_double_atomic_set(const_cast<double *>(dest), value, pe); }
 inline void shmem_atomic_set(int *dest, int value, int pe) { shmem_int_atomic_set(dest, value, pe); }
+inline void shmem_atomic_set(volatile int *dest, int value, int pe) { shmem_int_atomic_set(const_cast<int *>(dest), value, pe); }
 inline void shmem_atomic_set(long *dest, long value, int pe) { shmem_long_atomic_set(dest, value, pe); }
+inline void shmem_atomic_set(volatile long *dest, long value, int pe) { shmem_long_atomic_set(const_cast<long *>(dest), value, pe); }
 inline void shmem_atomic_set(long long *dest, long long value, int pe) { shmem_longlong_atomic_set(dest, value, pe); }
+inline void shmem_atomic_set(volatile long long *dest, long long value, int pe) { shmem_longlong_atomic_set(const_cast<long long *>(dest), value, pe); }
 inline void shmem_atomic_set(unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_set(dest, value, pe); }
+inline void shmem_atomic_set(volatile unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_set(const_cast<unsigned int *>(dest), value, pe); }
 inline void shmem_atomic_set(unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_set(dest, value, pe); }
+inline void shmem_atomic_set(volatile unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_set(const_cast<unsigned long *>(dest), value, pe); }
 inline void shmem_atomic_set(unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_set(dest, value, pe); }
+inline void shmem_atomic_set(volatile unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_set(const_cast<unsigned long long *>(dest), value, pe); }
 inline void shmem_atomic_set(shmem_ctx_t ctx, float *dest, float value, int pe) { shmem_ctx_float_atomic_set(ctx, dest, value, pe); }
+inline void shmem_atomic_set(shmem_ctx_t ctx, volatile float *dest, float value, int pe) { shmem_ctx_float_atomic_set(ctx, const_cast<float *>(dest), value, pe); }
 inline void shmem_atomic_set(shmem_ctx_t ctx, double *dest, double value, int pe) { shmem_ctx_double_atomic_set(ctx, dest, value, pe); }
+inline void shmem_atomic_set(shmem_ctx_t ctx, volatile double *dest, double value, int pe) { shmem_ctx_double_atomic_set(ctx, const_cast<double *>(dest), value, pe); }
 inline void shmem_atomic_set(shmem_ctx_t ctx, int *dest, int value, int pe) { shmem_ctx_int_atomic_set(ctx, dest, value, pe); }
+inline void shmem_atomic_set(shmem_ctx_t ctx, volatile int *dest, int value, int pe) { shmem_ctx_int_atomic_set(ctx, const_cast<int *>(dest), value, pe); }
 inline void shmem_atomic_set(shmem_ctx_t ctx, long *dest, long value, int pe) { shmem_ctx_long_atomic_set(ctx, dest, value, pe); }
+inline void shmem_atomic_set(shmem_ctx_t ctx, volatile long *dest, long value, int pe) { shmem_ctx_long_atomic_set(ctx, const_cast<long *>(dest), value, pe); }
 inline void shmem_atomic_set(shmem_ctx_t ctx, long long *dest, long long value, int pe) { shmem_ctx_longlong_atomic_set(ctx, dest, value, pe); }
+inline void shmem_atomic_set(shmem_ctx_t ctx, volatile long long *dest, long long value, int pe) { shmem_ctx_longlong_atomic_set(ctx, const_cast<long long *>(dest), value, pe); }
 inline void shmem_atomic_set(shmem_ctx_t ctx, unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_set(ctx, dest, value, pe); }
+inline void shmem_atomic_set(shmem_ctx_t ctx, volatile unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_set(ctx, const_cast<unsigned int *>(dest), value, pe); }
 inline void shmem_atomic_set(shmem_ctx_t ctx, unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_set(ctx, dest, value, pe); }
+inline void shmem_atomic_set(shmem_ctx_t ctx, volatile unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_set(ctx, const_cast<unsigned long *>(dest), value, pe); }
 inline void shmem_atomic_set(shmem_ctx_t ctx, unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_set(ctx, dest, value, pe); }
+inline void shmem_atomic_set(shmem_ctx_t ctx, volatile unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_set(ctx, const_cast<unsigned long long *>(dest), value, pe); }
 inline float shmem_atomic_swap(float *dest, float value, int pe) { return shmem_float_atomic_swap(dest, value, pe); }
+inline float shmem_atomic_swap(volatile float *dest, float value, int pe) { return shmem_float_atomic_swap(const_cast<float *>(dest), value, pe); }
 inline double shmem_atomic_swap(double *dest, double value, int pe) { return shmem_double_atomic_swap(dest, value, pe); }
+inline double shmem_atomic_swap(volatile double *dest, double value, int pe) { return shmem_double_atomic_swap(const_cast<double *>(dest), value, pe); }
 inline int shmem_atomic_swap(int *dest, int value, int pe) { return shmem_int_atomic_swap(dest, value, pe); }
+inline int shmem_atomic_swap(volatile int *dest, int value, int pe) { return shmem_int_atomic_swap(const_cast<int *>(dest), value, pe); }
 inline long shmem_atomic_swap(long *dest, long value, int pe) { return shmem_long_atomic_swap(dest, value, pe); }
+inline long shmem_atomic_swap(volatile long *dest, long value, int pe) { return shmem_long_atomic_swap(const_cast<long *>(dest), value, pe); }
 inline long long shmem_atomic_swap(long long *dest, long long value, int pe) { return shmem_longlong_atomic_swap(dest, value, pe); }
+inline long long shmem_atomic_swap(volatile long long *dest, long long value, int pe) { return shmem_longlong_atomic_swap(const_cast<long long *>(dest), value, pe); }
 inline unsigned int shmem_atomic_swap(unsigned int *dest, unsigned int value, int pe) { return shmem_uint_atomic_swap(dest, value, pe); }
+inline unsigned int shmem_atomic_swap(volatile unsigned int *dest, unsigned int value, int pe) { return shmem_uint_atomic_swap(const_cast<unsigned int *>(dest), value, pe); }
 inline unsigned long shmem_atomic_swap(unsigned long *dest, unsigned long value, int pe) { return shmem_ulong_atomic_swap(dest, value, pe); }
+inline unsigned long shmem_atomic_swap(volatile unsigned long *dest, unsigned long value, int pe) { return shmem_ulong_atomic_swap(const_cast<unsigned long *>(dest), value, pe); }
 inline unsigned long long shmem_atomic_swap(unsigned long long *dest, unsigned long long value, int pe) { return shmem_ulonglong_atomic_swap(dest, value, pe); }
+inline unsigned long long shmem_atomic_swap(volatile unsigned long long *dest, unsigned long long value, int pe) { return shmem_ulonglong_atomic_swap(const_cast<unsigned long long *>(dest), value, pe); }
 inline float shmem_atomic_swap(shmem_ctx_t ctx, float *dest, float value, int pe) { return shmem_ctx_float_atomic_swap(ctx, dest, value, pe); }
+inline float shmem_atomic_swap(shmem_ctx_t ctx, volatile float *dest, float value, int pe) { return shmem_ctx_float_atomic_swap(ctx, const_cast<float *>(dest), value, pe); }
 inline double shmem_atomic_swap(shmem_ctx_t ctx, double *dest, double value, int pe) { return shmem_ctx_double_atomic_swap(ctx, dest, value, pe); }
+inline double shmem_atomic_swap(shmem_ctx_t ctx, volatile double *dest, double value, int pe) { return shmem_ctx_double_atomic_swap(ctx, const_cast<double *>(dest), value, pe); }
 inline int shmem_atomic_swap(shmem_ctx_t ctx, int *dest, int value, int pe) { return shmem_ctx_int_atomic_swap(ctx, dest, value, pe); }
+inline int shmem_atomic_swap(shmem_ctx_t ctx, volatile int *dest, int value, int pe) { return shmem_ctx_int_atomic_swap(ctx, const_cast<int *>(dest), value, pe); }
 inline long shmem_atomic_swap(shmem_ctx_t ctx, long *dest, long value, int pe) { return shmem_ctx_long_atomic_swap(ctx, dest, value, pe); }
+inline long shmem_atomic_swap(shmem_ctx_t ctx, volatile long *dest, long value, int pe) { return shmem_ctx_long_atomic_swap(ctx, const_cast<long *>(dest), value, pe); }
 inline long long shmem_atomic_swap(shmem_ctx_t ctx, long long *dest, long long value, int pe) { return shmem_ctx_longlong_atomic_swap(ctx, dest, value, pe); }
+inline long long shmem_atomic_swap(shmem_ctx_t ctx, volatile long long *dest, long long value, int pe) { return shmem_ctx_longlong_atomic_swap(ctx, const_cast<long long *>(dest), value, pe); }
 inline unsigned int shmem_atomic_swap(shmem_ctx_t ctx, unsigned int *dest, unsigned int value, int pe) { return shmem_ctx_uint_atomic_swap(ctx, dest, value, pe); }
+inline unsigned int shmem_atomic_swap(shmem_ctx_t ctx, volatile unsigned int *dest, unsigned int value, int pe) { return shmem_ctx_uint_atomic_swap(ctx, const_cast<unsigned int *>(dest), value, pe); }
 inline unsigned long shmem_atomic_swap(shmem_ctx_t ctx, unsigned long *dest, unsigned long value, int pe) { return shmem_ctx_ulong_atomic_swap(ctx, dest, value, pe); }
+inline unsigned long shmem_atomic_swap(shmem_ctx_t ctx, volatile unsigned long *dest, unsigned long value, int pe) { return shmem_ctx_ulong_atomic_swap(ctx, const_cast<unsigned long *>(dest), value, pe); }
 inline unsigned long long shmem_atomic_swap(shmem_ctx_t ctx, unsigned long long *dest, unsigned long long value, int pe) { return shmem_ctx_ulonglong_atomic_swap(ctx, dest, value, pe); }
+inline unsigned long long shmem_atomic_swap(shmem_ctx_t ctx, volatile unsigned long long *dest, unsigned long long value, int pe) { return shmem_ctx_ulonglong_atomic_swap(ctx, const_cast<unsigned long long *>(dest), value, pe); }
 inline void shmem_atomic_fetch_nbi(float *fetch, const float *source, int pe) { shmem_float_atomic_fetch_nbi(fetch, source, pe); }
+inline void shmem_atomic_fetch_nbi(volatile float *fetch, const float *source, int pe) { shmem_float_atomic_fetch_nbi(const_cast<float *>(fetch), source, pe); }
 inline void shmem_atomic_fetch_nbi(double *fetch, const double *source, int pe) { shmem_double_atomic_fetch_nbi(fetch, source, pe); }
+inline void shmem_atomic_fetch_nbi(volatile double *fetch, const double *source, int pe) { shmem_double_atomic_fetch_nbi(const_cast<double *>(fetch), source, pe); }
 inline void shmem_atomic_fetch_nbi(int *fetch, const int *source, int pe) { shmem_int_atomic_fetch_nbi(fetch, source, pe); }
+inline void shmem_atomic_fetch_nbi(volatile int *fetch, const int *source, int pe) { shmem_int_atomic_fetch_nbi(const_cast<int *>(fetch), source, pe); }
 inline void shmem_atomic_fetch_nbi(long *fetch, const long *source, int pe) { shmem_long_atomic_fetch_nbi(fetch, source, pe); }
+inline void shmem_atomic_fetch_nbi(volatile long *fetch, const long *source, int pe) { shmem_long_atomic_fetch_nbi(const_cast<long *>(fetch), source, pe); }
 inline void shmem_atomic_fetch_nbi(long long *fetch, const long long *source, int pe) { shmem_longlong_atomic_fetch_nbi(fetch, source, pe); }
+inline void shmem_atomic_fetch_nbi(volatile long long *fetch, const long long *source, int pe) { shmem_longlong_atomic_fetch_nbi(const_cast<long long *>(fetch), source, pe); }
 inline void shmem_atomic_fetch_nbi(unsigned int *fetch, const unsigned int *source, int pe) { shmem_uint_atomic_fetch_nbi(fetch, source, pe); }
+inline void shmem_atomic_fetch_nbi(volatile unsigned int *fetch, const unsigned int *source, int pe) { shmem_uint_atomic_fetch_nbi(const_cast<unsigned int *>(fetch), source, pe); }
 inline void shmem_atomic_fetch_nbi(unsigned long *fetch, const unsigned long *source, int pe) { shmem_ulong_atomic_fetch_nbi(fetch, source, pe); }
+inline void shmem_atomic_fetch_nbi(volatile unsigned long *fetch, const unsigned long *source, int pe) { shmem_ulong_atomic_fetch_nbi(const_cast<unsigned long *>(fetch), source, pe); }
 inline void shmem_atomic_fetch_nbi(unsigned long long *fetch, const unsigned long long *source, int pe) { shmem_ulonglong_atomic_fetch_nbi(fetch, source, pe); }
+inline void shmem_atomic_fetch_nbi(volatile unsigned long long *fetch, const unsigned long long *source, int pe) { shmem_ulonglong_atomic_fetch_nbi(const_cast<unsigned long long *>(fetch), source, pe); }
 inline void shmem_atomic_fetch_nbi(shmem_ctx_t ctx, float *fetch, const float *source, int pe) { shmem_ctx_float_atomic_fetch_nbi(ctx, fetch, source, pe); }
+inline void shmem_atomic_fetch_nbi(shmem_ctx_t ctx, volatile float *fetch, const float *source, int pe) { shmem_ctx_float_atomic_fetch_nbi(ctx, const_cast<float *>(fetch), source, pe); }
 inline void shmem_atomic_fetch_nbi(shmem_ctx_t ctx, double *fetch, const double *source, int pe) { shmem_ctx_double_atomic_fetch_nbi(ctx, fetch, source, pe); }
+inline void shmem_atomic_fetch_nbi(shmem_ctx_t ctx, volatile double *fetch, const double *source, int pe) { shmem_ctx_double_atomic_fetch_nbi(ctx, const_cast<double *>(fetch), source, pe); }
 inline void shmem_atomic_fetch_nbi(shmem_ctx_t ctx, int *fetch, const int *source, int pe) { shmem_ctx_int_atomic_fetch_nbi(ctx, fetch, source, pe); }
+inline void shmem_atomic_fetch_nbi(shmem_ctx_t ctx, volatile int *fetch, const int *source, int pe) { shmem_ctx_int_atomic_fetch_nbi(ctx, const_cast<int *>(fetch), source, pe); }
 inline void shmem_atomic_fetch_nbi(shmem_ctx_t ctx, long *fetch, const long *source, int pe) { shmem_ctx_long_atomic_fetch_nbi(ctx, fetch, source, pe); }
+inline void shmem_atomic_fetch_nbi(shmem_ctx_t ctx, volatile long *fetch, const long *source, int pe) { shmem_ctx_long_atomic_fetch_nbi(ctx, const_cast<long *>(fetch), source, pe); }
 inline void shmem_atomic_fetch_nbi(shmem_ctx_t ctx, long long *fetch, const long long *source, int pe) { shmem_ctx_longlong_atomic_fetch_nbi(ctx, fetch, source, pe); }
+inline void shmem_atomic_fetch_nbi(shmem_ctx_t ctx, volatile long long *fetch, const long long *source, int pe) { shmem_ctx_longlong_atomic_fetch_nbi(ctx, const_cast<long long *>(fetch), source, pe); }
 inline void shmem_atomic_fetch_nbi(shmem_ctx_t ctx, unsigned int *fetch, const unsigned int *source, int pe) { shmem_ctx_uint_atomic_fetch_nbi(ctx, fetch, source, pe); }
+inline void shmem_atomic_fetch_nbi(shmem_ctx_t ctx, volatile unsigned int *fetch, const unsigned int *source, int pe) { shmem_ctx_uint_atomic_fetch_nbi(ctx, const_cast<unsigned int *>(fetch), source, pe); }
 inline void shmem_atomic_fetch_nbi(shmem_ctx_t ctx, unsigned long *fetch, const unsigned long *source, int pe) { shmem_ctx_ulong_atomic_fetch_nbi(ctx, fetch, source, pe); }
+inline void shmem_atomic_fetch_nbi(shmem_ctx_t ctx, volatile unsigned long *fetch, const unsigned long *source, int pe) { shmem_ctx_ulong_atomic_fetch_nbi(ctx, const_cast<unsigned long *>(fetch), source, pe); }
 inline void shmem_atomic_fetch_nbi(shmem_ctx_t ctx, unsigned long long *fetch, const unsigned long long *source, int pe) { shmem_ctx_ulonglong_atomic_fetch_nbi(ctx, fetch, source, pe); }
+inline void shmem_atomic_fetch_nbi(shmem_ctx_t ctx, volatile unsigned long long *fetch, const unsigned long long *source, int pe) { shmem_ctx_ulonglong_atomic_fetch_nbi(ctx, const_cast<unsigned long long *>(fetch), source, pe); }
 inline void shmem_atomic_swap_nbi(float *fetch, float *dest, float value, int pe) { shmem_float_atomic_swap_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_swap_nbi(volatile float *fetch, float *dest, float value, int pe) { shmem_float_atomic_swap_nbi(const_cast<float *>(fetch), dest, value, pe); }
 inline void shmem_atomic_swap_nbi(double *fetch, double *dest, double value, int pe) { shmem_double_atomic_swap_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_swap_nbi(volatile double *fetch, double *dest, double value, int pe) { shmem_double_atomic_swap_nbi(const_cast<double *>(fetch), dest, value, pe); }
 inline void shmem_atomic_swap_nbi(int *fetch, int *dest, int value, int pe) { shmem_int_atomic_swap_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_swap_nbi(volatile int *fetch, int *dest, int value, int pe) { shmem_int_atomic_swap_nbi(const_cast<int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_swap_nbi(long *fetch, long *dest, long value, int pe) { shmem_long_atomic_swap_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_swap_nbi(volatile long *fetch, long *dest, long value, int pe) { shmem_long_atomic_swap_nbi(const_cast<long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_swap_nbi(long long *fetch, long long *dest, long long value, int pe) { shmem_longlong_atomic_swap_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_swap_nbi(volatile long long *fetch, long long *dest, long long value, int pe) { shmem_longlong_atomic_swap_nbi(const_cast<long long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_swap_nbi(unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_swap_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_swap_nbi(volatile unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_swap_nbi(const_cast<unsigned int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_swap_nbi(unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_swap_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_swap_nbi(volatile unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_swap_nbi(const_cast<unsigned long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_swap_nbi(unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_swap_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_swap_nbi(volatile unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_swap_nbi(const_cast<unsigned long long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_swap_nbi(shmem_ctx_t ctx, float *fetch, float *dest, float value, int pe) { shmem_ctx_float_atomic_swap_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_swap_nbi(shmem_ctx_t ctx, volatile float *fetch, float *dest, float value, int pe) { shmem_ctx_float_atomic_swap_nbi(ctx, const_cast<float *>(fetch), dest, value, pe); }
 inline void shmem_atomic_swap_nbi(shmem_ctx_t ctx, double *fetch, double *dest, double value, int pe) { shmem_ctx_double_atomic_swap_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_swap_nbi(shmem_ctx_t ctx, volatile double *fetch, double *dest, double value, int pe) { shmem_ctx_double_atomic_swap_nbi(ctx, const_cast<double *>(fetch), dest, value, pe); }
 inline void shmem_atomic_swap_nbi(shmem_ctx_t ctx, int *fetch, int *dest, int value, int pe) { shmem_ctx_int_atomic_swap_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_swap_nbi(shmem_ctx_t ctx, volatile int *fetch, int *dest, int value, int pe) { shmem_ctx_int_atomic_swap_nbi(ctx, const_cast<int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_swap_nbi(shmem_ctx_t ctx, long *fetch, long *dest, long value, int pe) { shmem_ctx_long_atomic_swap_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_swap_nbi(shmem_ctx_t ctx, volatile long *fetch, long *dest, long value, int pe) { shmem_ctx_long_atomic_swap_nbi(ctx, const_cast<long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_swap_nbi(shmem_ctx_t ctx, long long *fetch, long long *dest, long long value, int pe) { shmem_ctx_longlong_atomic_swap_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_swap_nbi(shmem_ctx_t ctx, volatile long long *fetch, long long *dest, long long value, int pe) { shmem_ctx_longlong_atomic_swap_nbi(ctx, const_cast<long long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_swap_nbi(shmem_ctx_t ctx, unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_swap_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_swap_nbi(shmem_ctx_t ctx, volatile unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_swap_nbi(ctx, const_cast<unsigned int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_swap_nbi(shmem_ctx_t ctx, unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_swap_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_swap_nbi(shmem_ctx_t ctx, volatile unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_swap_nbi(ctx, const_cast<unsigned long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_swap_nbi(shmem_ctx_t ctx, unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_swap_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_swap_nbi(shmem_ctx_t ctx, volatile unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_swap_nbi(ctx, const_cast<unsigned long long *>(fetch), dest, value, pe); }
 inline int shmem_atomic_compare_swap(int *dest, int cond, int value, int pe) { return shmem_int_atomic_compare_swap(dest, cond, value, pe); }
+inline int shmem_atomic_compare_swap(volatile int *dest, int cond, int value, int pe) { return shmem_int_atomic_compare_swap(const_cast<int *>(dest), cond, value, pe); }
 inline long shmem_atomic_compare_swap(long *dest, long cond, long value, int pe) { return shmem_long_atomic_compare_swap(dest, cond, value, pe); }
+inline long shmem_atomic_compare_swap(volatile long *dest, long cond, long value, int pe) { return shmem_long_atomic_compare_swap(const_cast<long *>(dest), cond, value, pe); }
 inline long long shmem_atomic_compare_swap(long long *dest, long long cond, long long value, int pe) { return shmem_longlong_atomic_compare_swap(dest, cond, value, pe); }
+inline long long shmem_atomic_compare_swap(volatile long long *dest, long long cond, long long value, int pe) { return shmem_longlong_atomic_compare_swap(const_cast<long long *>(dest), cond, value, pe); }
 inline unsigned int shmem_atomic_compare_swap(unsigned int *dest, unsigned int cond, unsigned int value, int pe) { return shmem_uint_atomic_compare_swap(dest, cond, value, pe); }
+inline unsigned int shmem_atomic_compare_swap(volatile unsigned int *dest, unsigned int cond, unsigned int value, int pe) { return shmem_uint_atomic_compare_swap(const_cast<unsigned int *>(dest), cond, value, pe); }
 inline unsigned long shmem_atomic_compare_swap(unsigned long *dest, unsigned long cond, unsigned long value, int pe) { return shmem_ulong_atomic_compare_swap(dest, cond, value, pe); }
+inline unsigned long shmem_atomic_compare_swap(volatile unsigned long *dest, unsigned long cond, unsigned long value, int pe) { return shmem_ulong_atomic_compare_swap(const_cast<unsigned long *>(dest), cond, value, pe); }
 inline unsigned long long shmem_atomic_compare_swap(unsigned long long *dest, unsigned long long cond, unsigned long long value, int pe) { return shmem_ulonglong_atomic_compare_swap(dest, cond, value, pe); }
+inline unsigned long long shmem_atomic_compare_swap(volatile unsigned long long *dest, unsigned long long cond, unsigned long long value, int pe) { return shmem_ulonglong_atomic_compare_swap(const_cast<unsigned long long *>(dest), cond, value, pe); }
 inline int shmem_atomic_compare_swap(shmem_ctx_t ctx, int *dest, int cond, int value, int pe) { return shmem_ctx_int_atomic_compare_swap(ctx, dest, cond, value, pe); }
+inline int shmem_atomic_compare_swap(shmem_ctx_t ctx, volatile int *dest, int cond, int value, int pe) { return shmem_ctx_int_atomic_compare_swap(ctx, const_cast<int *>(dest), cond, value, pe); }
 inline long shmem_atomic_compare_swap(shmem_ctx_t ctx, long *dest, long cond, long value, int pe) { return shmem_ctx_long_atomic_compare_swap(ctx, dest, cond, value, pe); }
+inline long shmem_atomic_compare_swap(shmem_ctx_t ctx, volatile long *dest, long cond, long value, int pe) { return shmem_ctx_long_atomic_compare_swap(ctx, const_cast<long *>(dest), cond, value, pe); }
 inline long long shmem_atomic_compare_swap(shmem_ctx_t ctx, long long *dest, long long cond, long long value, int pe) { return shmem_ctx_longlong_atomic_compare_swap(ctx, dest, cond, value, pe); }
+inline long long shmem_atomic_compare_swap(shmem_ctx_t ctx, volatile long long *dest, long long cond, long long value, int pe) { return shmem_ctx_longlong_atomic_compare_swap(ctx, const_cast<long long *>(dest), cond, value, pe); }
 inline unsigned int shmem_atomic_compare_swap(shmem_ctx_t ctx, unsigned int *dest, unsigned int cond, unsigned int value, int pe) { return shmem_ctx_uint_atomic_compare_swap(ctx, dest, cond, value, pe); }
+inline unsigned int shmem_atomic_compare_swap(shmem_ctx_t ctx, volatile unsigned int *dest, unsigned int cond, unsigned int value, int pe) { return shmem_ctx_uint_atomic_compare_swap(ctx, const_cast<unsigned int *>(dest), cond, value, pe); }
 inline unsigned long shmem_atomic_compare_swap(shmem_ctx_t ctx, unsigned long *dest, unsigned long cond, unsigned long value, int pe) { return shmem_ctx_ulong_atomic_compare_swap(ctx, dest, cond, value, pe); }
+inline unsigned long shmem_atomic_compare_swap(shmem_ctx_t ctx, volatile unsigned long *dest, unsigned long cond, unsigned long value, int pe) { return shmem_ctx_ulong_atomic_compare_swap(ctx, const_cast<unsigned long *>(dest), cond, value, pe); }
 inline unsigned long long shmem_atomic_compare_swap(shmem_ctx_t ctx, unsigned long long *dest, unsigned long long cond, unsigned long long value, int pe) { return shmem_ctx_ulonglong_atomic_compare_swap(ctx, dest, cond, value, pe); }
+inline unsigned long long shmem_atomic_compare_swap(shmem_ctx_t ctx, volatile unsigned long long *dest, unsigned long long cond, unsigned long long value, int pe) { return shmem_ctx_ulonglong_atomic_compare_swap(ctx, const_cast<unsigned long long *>(dest), cond, value, pe); }
 inline int shmem_atomic_fetch_inc(int *dest, int pe) { return shmem_int_atomic_fetch_inc(dest, pe); }
+inline int shmem_atomic_fetch_inc(volatile int *dest, int pe) { return shmem_int_atomic_fetch_inc(const_cast<int *>(dest), pe); }
 inline long shmem_atomic_fetch_inc(long *dest, int pe) { return shmem_long_atomic_fetch_inc(dest, pe); }
+inline long shmem_atomic_fetch_inc(volatile long *dest, int pe) { return shmem_long_atomic_fetch_inc(const_cast<long *>(dest), pe); }
 inline long long shmem_atomic_fetch_inc(long long *dest, int pe) { return shmem_longlong_atomic_fetch_inc(dest, pe); }
+inline long long shmem_atomic_fetch_inc(volatile long long *dest, int pe) { return shmem_longlong_atomic_fetch_inc(const_cast<long long *>(dest), pe); }
 inline unsigned int shmem_atomic_fetch_inc(unsigned int *dest, int pe) { return shmem_uint_atomic_fetch_inc(dest, pe); }
+inline unsigned int shmem_atomic_fetch_inc(volatile unsigned int *dest, int pe) { return shmem_uint_atomic_fetch_inc(const_cast<unsigned int *>(dest), pe); }
 inline unsigned long shmem_atomic_fetch_inc(unsigned long *dest, int pe) { return shmem_ulong_atomic_fetch_inc(dest, pe); }
+inline unsigned long shmem_atomic_fetch_inc(volatile unsigned long *dest, int pe) { return shmem_ulong_atomic_fetch_inc(const_cast<unsigned long *>(dest), pe); }
 inline unsigned long long shmem_atomic_fetch_inc(unsigned long long *dest, int pe) { return shmem_ulonglong_atomic_fetch_inc(dest, pe); }
+inline unsigned long long shmem_atomic_fetch_inc(volatile unsigned long long *dest, int pe) { return shmem_ulonglong_atomic_fetch_inc(const_cast<unsigned long long *>(dest), pe); }
 inline int shmem_atomic_fetch_inc(shmem_ctx_t ctx, int *dest, int pe) { return shmem_ctx_int_atomic_fetch_inc(ctx, dest, pe); }
+inline int shmem_atomic_fetch_inc(shmem_ctx_t ctx, volatile int *dest, int pe) { return shmem_ctx_int_atomic_fetch_inc(ctx, const_cast<int *>(dest), pe); }
 inline long shmem_atomic_fetch_inc(shmem_ctx_t ctx, long *dest, int pe) { return shmem_ctx_long_atomic_fetch_inc(ctx, dest, pe); }
+inline long shmem_atomic_fetch_inc(shmem_ctx_t ctx, volatile long *dest, int pe) { return shmem_ctx_long_atomic_fetch_inc(ctx, const_cast<long *>(dest), pe); }
 inline long long shmem_atomic_fetch_inc(shmem_ctx_t ctx, long long *dest, int pe) { return shmem_ctx_longlong_atomic_fetch_inc(ctx, dest, pe); }
+inline long long shmem_atomic_fetch_inc(shmem_ctx_t ctx, volatile long long *dest, int pe) { return shmem_ctx_longlong_atomic_fetch_inc(ctx, const_cast<long long *>(dest), pe); }
 inline unsigned int shmem_atomic_fetch_inc(shmem_ctx_t ctx, unsigned int *dest, int pe) { return shmem_ctx_uint_atomic_fetch_inc(ctx, dest, pe); }
+inline unsigned int shmem_atomic_fetch_inc(shmem_ctx_t ctx, volatile unsigned int *dest, int pe) { return shmem_ctx_uint_atomic_fetch_inc(ctx, const_cast<unsigned int *>(dest), pe); }
 inline unsigned long shmem_atomic_fetch_inc(shmem_ctx_t ctx, unsigned long *dest, int pe) { return shmem_ctx_ulong_atomic_fetch_inc(ctx, dest, pe); }
+inline unsigned long shmem_atomic_fetch_inc(shmem_ctx_t ctx, volatile unsigned long *dest, int pe) { return shmem_ctx_ulong_atomic_fetch_inc(ctx, const_cast<unsigned long *>(dest), pe); }
 inline unsigned long long shmem_atomic_fetch_inc(shmem_ctx_t ctx, unsigned long long *dest, int pe) { return shmem_ctx_ulonglong_atomic_fetch_inc(ctx, dest, pe); }
+inline unsigned long long shmem_atomic_fetch_inc(shmem_ctx_t ctx, volatile unsigned long long *dest, int pe) { return shmem_ctx_ulonglong_atomic_fetch_inc(ctx, const_cast<unsigned long long *>(dest), pe); }
 inline void shmem_atomic_inc(int *dest, int pe) { shmem_int_atomic_inc(dest, pe); }
+inline void shmem_atomic_inc(volatile int *dest, int pe) { shmem_int_atomic_inc(const_cast<int *>(dest), pe); }
 inline void shmem_atomic_inc(long *dest, int pe) { shmem_long_atomic_inc(dest, pe); }
+inline void shmem_atomic_inc(volatile long *dest, int pe) { shmem_long_atomic_inc(const_cast<long *>(dest), pe); }
 inline void shmem_atomic_inc(long long *dest, int pe) { shmem_longlong_atomic_inc(dest, pe); }
+inline void shmem_atomic_inc(volatile long long *dest, int pe) { shmem_longlong_atomic_inc(const_cast<long long *>(dest), pe); }
 inline void shmem_atomic_inc(unsigned int *dest, int pe) { shmem_uint_atomic_inc(dest, pe); }
+inline void shmem_atomic_inc(volatile unsigned int *dest, int pe) { shmem_uint_atomic_inc(const_cast<unsigned int *>(dest), pe); }
 inline void shmem_atomic_inc(unsigned long *dest, int pe) { shmem_ulong_atomic_inc(dest, pe); }
+inline void shmem_atomic_inc(volatile unsigned long *dest, int pe) { shmem_ulong_atomic_inc(const_cast<unsigned long *>(dest), pe); }
 inline void shmem_atomic_inc(unsigned long long *dest, int pe) { shmem_ulonglong_atomic_inc(dest, pe); }
+inline void shmem_atomic_inc(volatile unsigned long long *dest, int pe) { shmem_ulonglong_atomic_inc(const_cast<unsigned long long *>(dest), pe); }
 inline void shmem_atomic_inc(shmem_ctx_t ctx, int *dest, int pe) { shmem_ctx_int_atomic_inc(ctx, dest, pe); }
+inline void shmem_atomic_inc(shmem_ctx_t ctx, volatile int *dest, int pe) { shmem_ctx_int_atomic_inc(ctx, const_cast<int *>(dest), pe); }
 inline void shmem_atomic_inc(shmem_ctx_t ctx, long *dest, int pe) { shmem_ctx_long_atomic_inc(ctx, dest, pe); }
+inline void shmem_atomic_inc(shmem_ctx_t ctx, volatile long *dest, int pe) { shmem_ctx_long_atomic_inc(ctx, const_cast<long *>(dest), pe); }
 inline void shmem_atomic_inc(shmem_ctx_t ctx, long long *dest, int pe) { shmem_ctx_longlong_atomic_inc(ctx, dest, pe); }
+inline void shmem_atomic_inc(shmem_ctx_t ctx, volatile long long *dest, int pe) { shmem_ctx_longlong_atomic_inc(ctx, const_cast<long long *>(dest), pe); }
 inline void shmem_atomic_inc(shmem_ctx_t ctx, unsigned int *dest, int pe) { shmem_ctx_uint_atomic_inc(ctx, dest, pe); }
+inline void shmem_atomic_inc(shmem_ctx_t ctx, volatile unsigned int *dest, int pe) { shmem_ctx_uint_atomic_inc(ctx, const_cast<unsigned int *>(dest), pe); }
 inline void shmem_atomic_inc(shmem_ctx_t ctx, unsigned long *dest, int pe) { shmem_ctx_ulong_atomic_inc(ctx, dest, pe); }
+inline void shmem_atomic_inc(shmem_ctx_t ctx, volatile unsigned long *dest, int pe) { shmem_ctx_ulong_atomic_inc(ctx, const_cast<unsigned long *>(dest), pe); }
 inline void shmem_atomic_inc(shmem_ctx_t ctx, unsigned long long *dest, int pe) { shmem_ctx_ulonglong_atomic_inc(ctx, dest, pe); }
+inline void shmem_atomic_inc(shmem_ctx_t ctx, volatile unsigned long long *dest, int pe) { shmem_ctx_ulonglong_atomic_inc(ctx, const_cast<unsigned long long *>(dest), pe); }
 inline int shmem_atomic_fetch_add(int *dest, int value, int pe) { return shmem_int_atomic_fetch_add(dest, value, pe); }
+inline int shmem_atomic_fetch_add(volatile int *dest, int value, int pe) { return shmem_int_atomic_fetch_add(const_cast<int *>(dest), value, pe); }
 inline long shmem_atomic_fetch_add(long *dest, long value, int pe) { return shmem_long_atomic_fetch_add(dest, value, pe); }
+inline long shmem_atomic_fetch_add(volatile long *dest, long value, int pe) { return shmem_long_atomic_fetch_add(const_cast<long *>(dest), value, pe); }
 inline long long shmem_atomic_fetch_add(long long *dest, long long value, int pe) { return shmem_longlong_atomic_fetch_add(dest, value, pe); }
+inline long long shmem_atomic_fetch_add(volatile long long *dest, long long value, int pe) { return shmem_longlong_atomic_fetch_add(const_cast<long long *>(dest), value, pe); }
 inline unsigned int shmem_atomic_fetch_add(unsigned int *dest, unsigned int value, int pe) { return shmem_uint_atomic_fetch_add(dest, value, pe); }
+inline unsigned int shmem_atomic_fetch_add(volatile unsigned int *dest, unsigned int value, int pe) { return shmem_uint_atomic_fetch_add(const_cast<unsigned int *>(dest), value, pe); }
 inline unsigned long shmem_atomic_fetch_add(unsigned long *dest, unsigned long value, int pe) { return shmem_ulong_atomic_fetch_add(dest, value, pe); }
+inline unsigned long shmem_atomic_fetch_add(volatile unsigned long *dest, unsigned long value, int pe) { return shmem_ulong_atomic_fetch_add(const_cast<unsigned long *>(dest), value, pe); }
 inline unsigned long long shmem_atomic_fetch_add(unsigned long long *dest, unsigned long long value, int pe) { return shmem_ulonglong_atomic_fetch_add(dest, value, pe); }
+inline unsigned long long shmem_atomic_fetch_add(volatile unsigned long long *dest, unsigned long long value, int pe) { return shmem_ulonglong_atomic_fetch_add(const_cast<unsigned long long *>(dest), value, pe); }
 inline int shmem_atomic_fetch_add(shmem_ctx_t ctx, int *dest, int value, int pe) { return shmem_ctx_int_atomic_fetch_add(ctx, dest, value, pe); }
+inline int shmem_atomic_fetch_add(shmem_ctx_t ctx, volatile int *dest, int value, int pe) { return shmem_ctx_int_atomic_fetch_add(ctx, const_cast<int *>(dest), value, pe); }
 inline long shmem_atomic_fetch_add(shmem_ctx_t ctx, long *dest, long value, int pe) { return shmem_ctx_long_atomic_fetch_add(ctx, dest, value, pe); }
+inline long shmem_atomic_fetch_add(shmem_ctx_t ctx, volatile long *dest, long value, int pe) { return shmem_ctx_long_atomic_fetch_add(ctx, const_cast<long *>(dest), value, pe); }
 inline long long shmem_atomic_fetch_add(shmem_ctx_t ctx, long long *dest, long long value, int pe) { return shmem_ctx_longlong_atomic_fetch_add(ctx, dest, value, pe); }
+inline long long shmem_atomic_fetch_add(shmem_ctx_t ctx, volatile long long *dest, long long value, int pe) { return shmem_ctx_longlong_atomic_fetch_add(ctx, const_cast<long long *>(dest), value, pe); }
 inline unsigned int shmem_atomic_fetch_add(shmem_ctx_t ctx, unsigned int *dest, unsigned int value, int pe) { return shmem_ctx_uint_atomic_fetch_add(ctx, dest, value, pe); }
+inline unsigned int shmem_atomic_fetch_add(shmem_ctx_t ctx, volatile unsigned int *dest, unsigned int value, int pe) { return shmem_ctx_uint_atomic_fetch_add(ctx, const_cast<unsigned int *>(dest), value, pe); }
 inline unsigned long shmem_atomic_fetch_add(shmem_ctx_t ctx, unsigned long *dest, unsigned long value, int pe) { return shmem_ctx_ulong_atomic_fetch_add(ctx, dest, value, pe); }
+inline unsigned long shmem_atomic_fetch_add(shmem_ctx_t ctx, volatile unsigned long *dest, unsigned long value, int pe) { return shmem_ctx_ulong_atomic_fetch_add(ctx, const_cast<unsigned long *>(dest), value, pe); }
 inline unsigned long long shmem_atomic_fetch_add(shmem_ctx_t ctx, unsigned long long *dest, unsigned long long value, int pe) { return shmem_ctx_ulonglong_atomic_fetch_add(ctx, dest, value, pe); }
+inline unsigned long long shmem_atomic_fetch_add(shmem_ctx_t ctx, volatile unsigned long long *dest, unsigned long long value, int pe) { return shmem_ctx_ulonglong_atomic_fetch_add(ctx, const_cast<unsigned long long *>(dest), value, pe); }
 inline void shmem_atomic_add(int *dest, int value, int pe) { shmem_int_atomic_add(dest, value, pe); }
+inline void shmem_atomic_add(volatile int *dest, int value, int pe) { shmem_int_atomic_add(const_cast<int *>(dest), value, pe); }
 inline void shmem_atomic_add(long *dest, long value, int pe) { shmem_long_atomic_add(dest, value, pe); }
+inline void shmem_atomic_add(volatile long *dest, long value, int pe) { shmem_long_atomic_add(const_cast<long *>(dest), value, pe); }
 inline void shmem_atomic_add(long long *dest, long long value, int pe) { shmem_longlong_atomic_add(dest, value, pe); }
+inline void shmem_atomic_add(volatile long long *dest, long long value, int pe) { shmem_longlong_atomic_add(const_cast<long long *>(dest), value, pe); }
 inline void shmem_atomic_add(unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_add(dest, value, pe); }
+inline void shmem_atomic_add(volatile unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_add(const_cast<unsigned int *>(dest), value, pe); }
 inline void shmem_atomic_add(unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_add(dest, value, pe); }
+inline void shmem_atomic_add(volatile unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_add(const_cast<unsigned long *>(dest), value, pe); }
 inline void shmem_atomic_add(unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_add(dest, value, pe); }
+inline void shmem_atomic_add(volatile unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_add(const_cast<unsigned long long *>(dest), value, pe); }
 inline void shmem_atomic_add(shmem_ctx_t ctx, int *dest, int value, int pe) { shmem_ctx_int_atomic_add(ctx, dest, value, pe); }
+inline void shmem_atomic_add(shmem_ctx_t ctx, volatile int *dest, int value, int pe) { shmem_ctx_int_atomic_add(ctx, const_cast<int *>(dest), value, pe); }
 inline void shmem_atomic_add(shmem_ctx_t ctx, long *dest, long value, int pe) { shmem_ctx_long_atomic_add(ctx, dest, value, pe); }
+inline void shmem_atomic_add(shmem_ctx_t ctx, volatile long *dest, long value, int pe) { shmem_ctx_long_atomic_add(ctx, const_cast<long *>(dest), value, pe); }
 inline void shmem_atomic_add(shmem_ctx_t ctx, long long *dest, long long value, int pe) { shmem_ctx_longlong_atomic_add(ctx, dest, value, pe); }
+inline void shmem_atomic_add(shmem_ctx_t ctx, volatile long long *dest, long long value, int pe) { shmem_ctx_longlong_atomic_add(ctx, const_cast<long long *>(dest), value, pe); }
 inline void shmem_atomic_add(shmem_ctx_t ctx, unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_add(ctx, dest, value, pe); }
+inline void shmem_atomic_add(shmem_ctx_t ctx, volatile unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_add(ctx, const_cast<unsigned int *>(dest), value, pe); }
 inline void shmem_atomic_add(shmem_ctx_t ctx, unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_add(ctx, dest, value, pe); }
+inline void shmem_atomic_add(shmem_ctx_t ctx, volatile unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_add(ctx, const_cast<unsigned long *>(dest), value, pe); }
 inline void shmem_atomic_add(shmem_ctx_t ctx, unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_add(ctx, dest, value, pe); }
+inline void shmem_atomic_add(shmem_ctx_t ctx, volatile unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_add(ctx, const_cast<unsigned long long *>(dest), value, pe); }
 inline void shmem_atomic_compare_swap_nbi(int *fetch, int *dest, int cond, int value, int pe) { shmem_int_atomic_compare_swap_nbi(fetch, dest, cond, value, pe); }
+inline void shmem_atomic_compare_swap_nbi(volatile int *fetch, int *dest, int cond, int value, int pe) { shmem_int_atomic_compare_swap_nbi(const_cast<int *>(fetch), dest, cond, value, pe); }
 inline void shmem_atomic_compare_swap_nbi(long *fetch, long *dest, long cond, long value, int pe) { shmem_long_atomic_compare_swap_nbi(fetch, dest, cond, value, pe); }
+inline void shmem_atomic_compare_swap_nbi(volatile long *fetch, long *dest, long cond, long value, int pe) { shmem_long_atomic_compare_swap_nbi(const_cast<long *>(fetch), dest, cond, value, pe); }
 inline void shmem_atomic_compare_swap_nbi(long long *fetch, long long *dest, long long cond, long long value, int pe) { shmem_longlong_atomic_compare_swap_nbi(fetch, dest, cond, value, pe); }
+inline void shmem_atomic_compare_swap_nbi(volatile long long *fetch, long long *dest, long long cond, long long value, int pe) { shmem_longlong_atomic_compare_swap_nbi(const_cast<long long *>(fetch), dest, cond, value, pe); }
 inline void shmem_atomic_compare_swap_nbi(unsigned int *fetch, unsigned int *dest, unsigned int cond, unsigned int value, int pe) { shmem_uint_atomic_compare_swap_nbi(fetch, dest, cond, value, pe); }
+inline void shmem_atomic_compare_swap_nbi(volatile unsigned int *fetch, unsigned int *dest, unsigned int cond, unsigned int value, int pe) { shmem_uint_atomic_compare_swap_nbi(const_cast<unsigned int *>(fetch), dest, cond, value, pe); }
 inline void shmem_atomic_compare_swap_nbi(unsigned long *fetch, unsigned long *dest, unsigned long cond, unsigned long value, int pe) { shmem_ulong_atomic_compare_swap_nbi(fetch, dest, cond, value, pe); }
+inline void shmem_atomic_compare_swap_nbi(volatile unsigned long *fetch, unsigned long *dest, unsigned long cond, unsigned long value, int pe) { shmem_ulong_atomic_compare_swap_nbi(const_cast<unsigned long *>(fetch), dest, cond, value, pe); }
 inline void shmem_atomic_compare_swap_nbi(unsigned long long *fetch, unsigned long long *dest, unsigned long long cond, unsigned long long value, int pe) { shmem_ulonglong_atomic_compare_swap_nbi(fetch, dest, cond, value, pe); }
+inline void shmem_atomic_compare_swap_nbi(volatile unsigned long long *fetch, unsigned long long *dest, unsigned long long cond, unsigned long long value, int pe) { shmem_ulonglong_atomic_compare_swap_nbi(const_cast<unsigned long long *>(fetch), dest, cond, value, pe); }
 inline void shmem_atomic_compare_swap_nbi(shmem_ctx_t ctx, int *fetch, int *dest, int cond, int value, int pe) { shmem_ctx_int_atomic_compare_swap_nbi(ctx, fetch, dest, cond, value, pe); }
+inline void shmem_atomic_compare_swap_nbi(shmem_ctx_t ctx, volatile int *fetch, int *dest, int cond, int value, int pe) { shmem_ctx_int_atomic_compare_swap_nbi(ctx, const_cast<int *>(fetch), dest, cond, value, pe); }
 inline void shmem_atomic_compare_swap_nbi(shmem_ctx_t ctx, long *fetch, long *dest, long cond, long value, int pe) { shmem_ctx_long_atomic_compare_swap_nbi(ctx, fetch, dest, cond, value, pe); }
+inline void shmem_atomic_compare_swap_nbi(shmem_ctx_t ctx, volatile long *fetch, long *dest, long cond, long value, int pe) { shmem_ctx_long_atomic_compare_swap_nbi(ctx, const_cast<long *>(fetch), dest, cond, value, pe); }
 inline void shmem_atomic_compare_swap_nbi(shmem_ctx_t ctx, long long *fetch, long long *dest, long long cond, long long value, int pe) { shmem_ctx_longlong_atomic_compare_swap_nbi(ctx, fetch, dest, cond, value, pe); }
+inline void shmem_atomic_compare_swap_nbi(shmem_ctx_t ctx, volatile long long *fetch, long long *dest, long long cond, long long value, int pe) { shmem_ctx_longlong_atomic_compare_swap_nbi(ctx, const_cast<long long *>(fetch), dest, cond, value, pe); }
 inline void shmem_atomic_compare_swap_nbi(shmem_ctx_t ctx, unsigned int *fetch, unsigned int *dest, unsigned int cond, unsigned int value, int pe) { shmem_ctx_uint_atomic_compare_swap_nbi(ctx, fetch, dest, cond, value, pe); }
+inline void shmem_atomic_compare_swap_nbi(shmem_ctx_t ctx, volatile unsigned int *fetch, unsigned int *dest, unsigned int cond, unsigned int value, int pe) { shmem_ctx_uint_atomic_compare_swap_nbi(ctx, const_cast<unsigned int *>(fetch), dest, cond, value, pe); }
 inline void shmem_atomic_compare_swap_nbi(shmem_ctx_t ctx, unsigned long *fetch, unsigned long *dest, unsigned long cond, unsigned long value, int pe) { shmem_ctx_ulong_atomic_compare_swap_nbi(ctx, fetch, dest, cond, value, pe); }
+inline void shmem_atomic_compare_swap_nbi(shmem_ctx_t ctx, volatile unsigned long *fetch, unsigned long *dest, unsigned long cond, unsigned long value, int pe) { shmem_ctx_ulong_atomic_compare_swap_nbi(ctx, const_cast<unsigned long *>(fetch), dest, cond, value, pe); }
 inline void shmem_atomic_compare_swap_nbi(shmem_ctx_t ctx, unsigned long long *fetch, unsigned long long *dest, unsigned long long cond, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_compare_swap_nbi(ctx, fetch, dest, cond, value, pe); }
+inline void shmem_atomic_compare_swap_nbi(shmem_ctx_t ctx, volatile unsigned long long *fetch, unsigned long long *dest, unsigned long long cond, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_compare_swap_nbi(ctx, const_cast<unsigned long long *>(fetch), dest, cond, value, pe); }
 inline void shmem_atomic_fetch_inc_nbi(int *fetch, int *dest, int pe) { shmem_int_atomic_fetch_inc_nbi(fetch, dest, pe); }
+inline void shmem_atomic_fetch_inc_nbi(volatile int *fetch, int *dest, int pe) { shmem_int_atomic_fetch_inc_nbi(const_cast<int *>(fetch), dest, pe); }
 inline void shmem_atomic_fetch_inc_nbi(long *fetch, long *dest, int pe) { shmem_long_atomic_fetch_inc_nbi(fetch, dest, pe); }
+inline void shmem_atomic_fetch_inc_nbi(volatile long *fetch, long *dest, int pe) { shmem_long_atomic_fetch_inc_nbi(const_cast<long *>(fetch), dest, pe); }
 inline void shmem_atomic_fetch_inc_nbi(long long *fetch, long long *dest, int pe) { shmem_longlong_atomic_fetch_inc_nbi(fetch, dest, pe); }
+inline void shmem_atomic_fetch_inc_nbi(volatile long long *fetch, long long *dest, int pe) { shmem_longlong_atomic_fetch_inc_nbi(const_cast<long long *>(fetch), dest, pe); }
 inline void shmem_atomic_fetch_inc_nbi(unsigned int *fetch, unsigned int *dest, int pe) { shmem_uint_atomic_fetch_inc_nbi(fetch, dest, pe); }
+inline void shmem_atomic_fetch_inc_nbi(volatile unsigned int *fetch, unsigned int *dest, int pe) { shmem_uint_atomic_fetch_inc_nbi(const_cast<unsigned int *>(fetch), dest, pe); }
 inline void shmem_atomic_fetch_inc_nbi(unsigned long *fetch, unsigned long *dest, int pe) { shmem_ulong_atomic_fetch_inc_nbi(fetch, dest, pe); }
+inline void shmem_atomic_fetch_inc_nbi(volatile unsigned long *fetch, unsigned long *dest, int pe) { shmem_ulong_atomic_fetch_inc_nbi(const_cast<unsigned long *>(fetch), dest, pe); }
 inline void shmem_atomic_fetch_inc_nbi(unsigned long long *fetch, unsigned long long *dest, int pe) { shmem_ulonglong_atomic_fetch_inc_nbi(fetch, dest, pe); }
+inline void shmem_atomic_fetch_inc_nbi(volatile unsigned long long *fetch, unsigned long long *dest, int pe) { shmem_ulonglong_atomic_fetch_inc_nbi(const_cast<unsigned long long *>(fetch), dest, pe); }
 inline void shmem_atomic_fetch_inc_nbi(shmem_ctx_t ctx, int *fetch, int *dest, int pe) { shmem_ctx_int_atomic_fetch_inc_nbi(ctx, fetch, dest, pe); }
+inline void shmem_atomic_fetch_inc_nbi(shmem_ctx_t ctx, volatile int *fetch, int *dest, int pe) { shmem_ctx_int_atomic_fetch_inc_nbi(ctx, const_cast<int *>(fetch), dest, pe); }
 inline void shmem_atomic_fetch_inc_nbi(shmem_ctx_t ctx, long *fetch, long *dest, int pe) { shmem_ctx_long_atomic_fetch_inc_nbi(ctx, fetch, dest, pe); }
+inline void shmem_atomic_fetch_inc_nbi(shmem_ctx_t ctx, volatile long *fetch, long *dest, int pe) { shmem_ctx_long_atomic_fetch_inc_nbi(ctx, const_cast<long *>(fetch), dest, pe); }
 inline void shmem_atomic_fetch_inc_nbi(shmem_ctx_t ctx, long long *fetch, long long *dest, int pe) { shmem_ctx_longlong_atomic_fetch_inc_nbi(ctx, fetch, dest, pe); }
+inline void shmem_atomic_fetch_inc_nbi(shmem_ctx_t ctx, volatile long long *fetch, long long *dest, int pe) { shmem_ctx_longlong_atomic_fetch_inc_nbi(ctx, const_cast<long long *>(fetch), dest, pe); }
 inline void shmem_atomic_fetch_inc_nbi(shmem_ctx_t ctx, unsigned int *fetch, unsigned int *dest, int pe) { shmem_ctx_uint_atomic_fetch_inc_nbi(ctx, fetch, dest, pe); }
+inline void shmem_atomic_fetch_inc_nbi(shmem_ctx_t ctx, volatile unsigned int *fetch, unsigned int *dest, int pe) { shmem_ctx_uint_atomic_fetch_inc_nbi(ctx, const_cast<unsigned int *>(fetch), dest, pe); }
 inline void shmem_atomic_fetch_inc_nbi(shmem_ctx_t ctx, unsigned long *fetch, unsigned long *dest, int pe) { shmem_ctx_ulong_atomic_fetch_inc_nbi(ctx, fetch, dest, pe); }
+inline void shmem_atomic_fetch_inc_nbi(shmem_ctx_t ctx, volatile unsigned long *fetch, unsigned long *dest, int pe) { shmem_ctx_ulong_atomic_fetch_inc_nbi(ctx, const_cast<unsigned long *>(fetch), dest, pe); }
 inline void shmem_atomic_fetch_inc_nbi(shmem_ctx_t ctx, unsigned long long *fetch, unsigned long long *dest, int pe) { shmem_ctx_ulonglong_atomic_fetch_inc_nbi(ctx, fetch, dest, pe); }
+inline void shmem_atomic_fetch_inc_nbi(shmem_ctx_t ctx, volatile unsigned long long *fetch, unsigned long long *dest, int pe) { shmem_ctx_ulonglong_atomic_fetch_inc_nbi(ctx, const_cast<unsigned long long *>(fetch), dest, pe); }
 inline void shmem_atomic_fetch_add_nbi(int *fetch, int *dest, int value, int pe) { shmem_int_atomic_fetch_add_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_add_nbi(volatile int *fetch, int *dest, int value, int pe) { shmem_int_atomic_fetch_add_nbi(const_cast<int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_add_nbi(long *fetch, long *dest, long value, int pe) { shmem_long_atomic_fetch_add_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_add_nbi(volatile long *fetch, long *dest, long value, int pe) { shmem_long_atomic_fetch_add_nbi(const_cast<long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_add_nbi(long long *fetch, long long *dest, long long value, int pe) { shmem_longlong_atomic_fetch_add_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_add_nbi(volatile long long *fetch, long long *dest, long long value, int pe) { shmem_longlong_atomic_fetch_add_nbi(const_cast<long long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_add_nbi(unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_fetch_add_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_add_nbi(volatile unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_fetch_add_nbi(const_cast<unsigned int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_add_nbi(unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_fetch_add_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_add_nbi(volatile unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_fetch_add_nbi(const_cast<unsigned long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_add_nbi(unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_fetch_add_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_add_nbi(volatile unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_fetch_add_nbi(const_cast<unsigned long long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_add_nbi(shmem_ctx_t ctx, int *fetch, int *dest, int value, int pe) { shmem_ctx_int_atomic_fetch_add_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_add_nbi(shmem_ctx_t ctx, volatile int *fetch, int *dest, int value, int pe) { shmem_ctx_int_atomic_fetch_add_nbi(ctx, const_cast<int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_add_nbi(shmem_ctx_t ctx, long *fetch, long *dest, long value, int pe) { shmem_ctx_long_atomic_fetch_add_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_add_nbi(shmem_ctx_t ctx, volatile long *fetch, long *dest, long value, int pe) { shmem_ctx_long_atomic_fetch_add_nbi(ctx, const_cast<long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_add_nbi(shmem_ctx_t ctx, long long *fetch, long long *dest, long long value, int pe) { shmem_ctx_longlong_atomic_fetch_add_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_add_nbi(shmem_ctx_t ctx, volatile long long *fetch, long long *dest, long long value, int pe) { shmem_ctx_longlong_atomic_fetch_add_nbi(ctx, const_cast<long long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_add_nbi(shmem_ctx_t ctx, unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_fetch_add_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_add_nbi(shmem_ctx_t ctx, volatile unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_fetch_add_nbi(ctx, const_cast<unsigned int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_add_nbi(shmem_ctx_t ctx, unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_fetch_add_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_add_nbi(shmem_ctx_t ctx, volatile unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_fetch_add_nbi(ctx, const_cast<unsigned long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_add_nbi(shmem_ctx_t ctx, unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_fetch_add_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_add_nbi(shmem_ctx_t ctx, volatile unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_fetch_add_nbi(ctx, const_cast<unsigned long long *>(fetch), dest, value, pe); }
 inline unsigned int shmem_atomic_fetch_and(unsigned int *dest, unsigned int value, int pe) { return shmem_uint_atomic_fetch_and(dest, value, pe); }
+inline unsigned int shmem_atomic_fetch_and(volatile unsigned int *dest, unsigned int value, int pe) { return shmem_uint_atomic_fetch_and(const_cast<unsigned int *>(dest), value, pe); }
 inline unsigned long shmem_atomic_fetch_and(unsigned long *dest, unsigned long value, int pe) { return shmem_ulong_atomic_fetch_and(dest, value, pe); }
+inline unsigned long shmem_atomic_fetch_and(volatile unsigned long *dest, unsigned long value, int pe) { return shmem_ulong_atomic_fetch_and(const_cast<unsigned long *>(dest), value, pe); }
 inline unsigned long long shmem_atomic_fetch_and(unsigned long long *dest, unsigned long long value, int pe) { return shmem_ulonglong_atomic_fetch_and(dest, value, pe); }
+inline unsigned long long shmem_atomic_fetch_and(volatile unsigned long long *dest, unsigned long long value, int pe) { return shmem_ulonglong_atomic_fetch_and(const_cast<unsigned long long *>(dest), value, pe); }
 inline int shmem_atomic_fetch_and(int *dest, int value, int pe) { return shmem_int32_atomic_fetch_and(dest, value, pe); }
+inline int shmem_atomic_fetch_and(volatile int *dest, int value, int pe) { return shmem_int32_atomic_fetch_and(const_cast<int *>(dest), value, pe); }
 inline long shmem_atomic_fetch_and(long *dest, long value, int pe) { return shmem_int64_atomic_fetch_and(dest, value, pe); }
+inline long shmem_atomic_fetch_and(volatile long *dest, long value, int pe) { return shmem_int64_atomic_fetch_and(const_cast<long *>(dest), value, pe); }
 inline unsigned int shmem_atomic_fetch_and(shmem_ctx_t ctx, unsigned int *dest, unsigned int value, int pe) { return shmem_ctx_uint_atomic_fetch_and(ctx, dest, value, pe); }
+inline unsigned int shmem_atomic_fetch_and(shmem_ctx_t ctx, volatile unsigned int *dest, unsigned int value, int pe) { return shmem_ctx_uint_atomic_fetch_and(ctx, const_cast<unsigned int *>(dest), value, pe); }
 inline unsigned long shmem_atomic_fetch_and(shmem_ctx_t ctx, unsigned long *dest, unsigned long value, int pe) { return shmem_ctx_ulong_atomic_fetch_and(ctx, dest, value, pe); }
+inline unsigned long shmem_atomic_fetch_and(shmem_ctx_t ctx, volatile unsigned long *dest, unsigned long value, int pe) { return shmem_ctx_ulong_atomic_fetch_and(ctx, const_cast<unsigned long *>(dest), value, pe); }
 inline unsigned long long shmem_atomic_fetch_and(shmem_ctx_t ctx, unsigned long long *dest, unsigned long long value, int pe) { return shmem_ctx_ulonglong_atomic_fetch_and(ctx, dest, value, pe); }
+inline unsigned long long shmem_atomic_fetch_and(shmem_ctx_t ctx, volatile unsigned long long *dest, unsigned long long value, int pe) { return shmem_ctx_ulonglong_atomic_fetch_and(ctx, const_cast<unsigned long long *>(dest), value, pe); }
 inline int shmem_atomic_fetch_and(shmem_ctx_t ctx, int *dest, int value, int pe) { return shmem_ctx_int32_atomic_fetch_and(ctx, dest, value, pe); }
+inline int shmem_atomic_fetch_and(shmem_ctx_t ctx, volatile int *dest, int value, int pe) { return shmem_ctx_int32_atomic_fetch_and(ctx, const_cast<int *>(dest), value, pe); }
 inline long shmem_atomic_fetch_and(shmem_ctx_t ctx, long *dest, long value, int pe) { return shmem_ctx_int64_atomic_fetch_and(ctx, dest, value, pe); }
+inline long shmem_atomic_fetch_and(shmem_ctx_t ctx, volatile long *dest, long value, int pe) { return shmem_ctx_int64_atomic_fetch_and(ctx, const_cast<long *>(dest), value, pe); }
 inline void shmem_atomic_and(unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_and(dest, value, pe); }
+inline void shmem_atomic_and(volatile unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_and(const_cast<unsigned int *>(dest), value, pe); }
 inline void shmem_atomic_and(unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_and(dest, value, pe); }
+inline void shmem_atomic_and(volatile unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_and(const_cast<unsigned long *>(dest), value, pe); }
 inline void shmem_atomic_and(unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_and(dest, value, pe); }
+inline void shmem_atomic_and(volatile unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_and(const_cast<unsigned long long *>(dest), value, pe); }
 inline void shmem_atomic_and(int *dest, int value, int pe) { shmem_int32_atomic_and(dest, value, pe); }
+inline void shmem_atomic_and(volatile int *dest, int value, int pe) { shmem_int32_atomic_and(const_cast<int *>(dest), value, pe); }
 inline void shmem_atomic_and(long *dest, long value, int pe) { shmem_int64_atomic_and(dest, value, pe); }
+inline void shmem_atomic_and(volatile long *dest, long value, int pe) { shmem_int64_atomic_and(const_cast<long *>(dest), value, pe); }
 inline void shmem_atomic_and(shmem_ctx_t ctx, unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_and(ctx, dest, value, pe); }
+inline void shmem_atomic_and(shmem_ctx_t ctx, volatile unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_and(ctx, const_cast<unsigned int *>(dest), value, pe); }
 inline void shmem_atomic_and(shmem_ctx_t ctx, unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_and(ctx, dest, value, pe); }
+inline void shmem_atomic_and(shmem_ctx_t ctx, volatile unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_and(ctx, const_cast<unsigned long *>(dest), value, pe); }
 inline void shmem_atomic_and(shmem_ctx_t ctx, unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_and(ctx, dest, value, pe); }
+inline void shmem_atomic_and(shmem_ctx_t ctx, volatile unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_and(ctx, const_cast<unsigned long long *>(dest), value, pe); }
 inline void shmem_atomic_and(shmem_ctx_t ctx, int *dest, int value, int pe) { shmem_ctx_int32_atomic_and(ctx, dest, value, pe); }
+inline void shmem_atomic_and(shmem_ctx_t ctx, volatile int *dest, int value, int pe) { shmem_ctx_int32_atomic_and(ctx, const_cast<int *>(dest), value, pe); }
 inline void shmem_atomic_and(shmem_ctx_t ctx, long *dest, long value, int pe) { shmem_ctx_int64_atomic_and(ctx, dest, value, pe); }
+inline void shmem_atomic_and(shmem_ctx_t ctx, volatile long *dest, long value, int pe) { shmem_ctx_int64_atomic_and(ctx, const_cast<long *>(dest), value, pe); }
 inline unsigned int shmem_atomic_fetch_or(unsigned int *dest, unsigned int value, int pe) { return shmem_uint_atomic_fetch_or(dest, value, pe); }
+inline unsigned int shmem_atomic_fetch_or(volatile unsigned int *dest, unsigned int value, int pe) { return shmem_uint_atomic_fetch_or(const_cast<unsigned int *>(dest), value, pe); }
 inline unsigned long shmem_atomic_fetch_or(unsigned long *dest, unsigned long value, int pe) { return shmem_ulong_atomic_fetch_or(dest, value, pe); }
+inline unsigned long shmem_atomic_fetch_or(volatile unsigned long *dest, unsigned long value, int pe) { return shmem_ulong_atomic_fetch_or(const_cast<unsigned long *>(dest), value, pe); }
 inline unsigned long long shmem_atomic_fetch_or(unsigned long long *dest, unsigned long long value, int pe) { return shmem_ulonglong_atomic_fetch_or(dest, value, pe); }
+inline unsigned long long shmem_atomic_fetch_or(volatile unsigned long long *dest, unsigned long long value, int pe) { return shmem_ulonglong_atomic_fetch_or(const_cast<unsigned long long *>(dest), value, pe); }
 inline int shmem_atomic_fetch_or(int *dest, int value, int pe) { return shmem_int32_atomic_fetch_or(dest, value, pe); }
+inline int shmem_atomic_fetch_or(volatile int *dest, int value, int pe) { return shmem_int32_atomic_fetch_or(const_cast<int *>(dest), value, pe); }
 inline long shmem_atomic_fetch_or(long *dest, long value, int pe) { return shmem_int64_atomic_fetch_or(dest, value, pe); }
+inline long shmem_atomic_fetch_or(volatile long *dest, long value, int pe) { return shmem_int64_atomic_fetch_or(const_cast<long *>(dest), value, pe); }
 inline unsigned int shmem_atomic_fetch_or(shmem_ctx_t ctx, unsigned int *dest, unsigned int value, int pe) { return shmem_ctx_uint_atomic_fetch_or(ctx, dest, value, pe); }
+inline unsigned int shmem_atomic_fetch_or(shmem_ctx_t ctx, volatile unsigned int *dest, unsigned int value, int pe) { return shmem_ctx_uint_atomic_fetch_or(ctx, const_cast<unsigned int *>(dest), value, pe); }
 inline unsigned long shmem_atomic_fetch_or(shmem_ctx_t ctx, unsigned long *dest, unsigned long value, int pe) { return shmem_ctx_ulong_atomic_fetch_or(ctx, dest, value, pe); }
+inline unsigned long shmem_atomic_fetch_or(shmem_ctx_t ctx, volatile unsigned long *dest, unsigned long value, int pe) { return shmem_ctx_ulong_atomic_fetch_or(ctx, const_cast<unsigned long *>(dest), value, pe); }
 inline unsigned long long shmem_atomic_fetch_or(shmem_ctx_t ctx, unsigned long long *dest, unsigned long long value, int pe) { return shmem_ctx_ulonglong_atomic_fetch_or(ctx, dest, value, pe); }
+inline unsigned long long shmem_atomic_fetch_or(shmem_ctx_t ctx, volatile unsigned long long *dest, unsigned long long value, int pe) { return shmem_ctx_ulonglong_atomic_fetch_or(ctx, const_cast<unsigned long long *>(dest), value, pe); }
 inline int shmem_atomic_fetch_or(shmem_ctx_t ctx, int *dest, int value, int pe) { return shmem_ctx_int32_atomic_fetch_or(ctx, dest, value, pe); }
+inline int shmem_atomic_fetch_or(shmem_ctx_t ctx, volatile int *dest, int value, int pe) { return shmem_ctx_int32_atomic_fetch_or(ctx, const_cast<int *>(dest), value, pe); }
 inline long shmem_atomic_fetch_or(shmem_ctx_t ctx, long *dest, long value, int pe) { return shmem_ctx_int64_atomic_fetch_or(ctx, dest, value, pe); }
+inline long shmem_atomic_fetch_or(shmem_ctx_t ctx, volatile long *dest, long value, int pe) { return shmem_ctx_int64_atomic_fetch_or(ctx, const_cast<long *>(dest), value, pe); }
 inline void shmem_atomic_or(unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_or(dest, value, pe); }
+inline void shmem_atomic_or(volatile unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_or(const_cast<unsigned int *>(dest), value, pe); }
 inline void shmem_atomic_or(unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_or(dest, value, pe); }
+inline void shmem_atomic_or(volatile unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_or(const_cast<unsigned long *>(dest), value, pe); }
 inline void shmem_atomic_or(unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_or(dest, value, pe); }
+inline void shmem_atomic_or(volatile unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_or(const_cast<unsigned long long *>(dest), value, pe); }
 inline void shmem_atomic_or(int *dest, int value, int pe) { shmem_int32_atomic_or(dest, value, pe); }
+inline void shmem_atomic_or(volatile int *dest, int value, int pe) { shmem_int32_atomic_or(const_cast<int *>(dest), value, pe); }
 inline void shmem_atomic_or(long *dest, long value, int pe) { shmem_int64_atomic_or(dest, value, pe); }
+inline void shmem_atomic_or(volatile long *dest, long value, int pe) { shmem_int64_atomic_or(const_cast<long *>(dest), value, pe); }
 inline void shmem_atomic_or(shmem_ctx_t ctx, unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_or(ctx, dest, value, pe); }
+inline void shmem_atomic_or(shmem_ctx_t ctx, volatile unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_or(ctx, const_cast<unsigned int *>(dest), value, pe); }
 inline void shmem_atomic_or(shmem_ctx_t ctx, unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_or(ctx, dest, value, pe); }
+inline void shmem_atomic_or(shmem_ctx_t ctx, volatile unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_or(ctx, const_cast<unsigned long *>(dest), value, pe); }
 inline void shmem_atomic_or(shmem_ctx_t ctx, unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_or(ctx, dest, value, pe); }
+inline void shmem_atomic_or(shmem_ctx_t ctx, volatile unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_or(ctx, const_cast<unsigned long long *>(dest), value, pe); }
 inline void shmem_atomic_or(shmem_ctx_t ctx, int *dest, int value, int pe) { shmem_ctx_int32_atomic_or(ctx, dest, value, pe); }
+inline void shmem_atomic_or(shmem_ctx_t ctx, volatile int *dest, int value, int pe) { shmem_ctx_int32_atomic_or(ctx, const_cast<int *>(dest), value, pe); }
 inline void shmem_atomic_or(shmem_ctx_t ctx, long *dest, long value, int pe) { shmem_ctx_int64_atomic_or(ctx, dest, value, pe); }
+inline void shmem_atomic_or(shmem_ctx_t ctx, volatile long *dest, long value, int pe) { shmem_ctx_int64_atomic_or(ctx, const_cast<long *>(dest), value, pe); }
 inline unsigned int shmem_atomic_fetch_xor(unsigned int *dest, unsigned int value, int pe) { return shmem_uint_atomic_fetch_xor(dest, value, pe); }
+inline unsigned int shmem_atomic_fetch_xor(volatile unsigned int *dest, unsigned int value, int pe) { return shmem_uint_atomic_fetch_xor(const_cast<unsigned int *>(dest), value, pe); }
 inline unsigned long shmem_atomic_fetch_xor(unsigned long *dest, unsigned long value, int pe) { return shmem_ulong_atomic_fetch_xor(dest, value, pe); }
+inline unsigned long shmem_atomic_fetch_xor(volatile unsigned long *dest, unsigned long value, int pe) { return shmem_ulong_atomic_fetch_xor(const_cast<unsigned long *>(dest), value, pe); }
 inline unsigned long long shmem_atomic_fetch_xor(unsigned long long *dest, unsigned long long value, int pe) { return shmem_ulonglong_atomic_fetch_xor(dest, value, pe); }
+inline unsigned long long shmem_atomic_fetch_xor(volatile unsigned long long *dest, unsigned long long value, int pe) { return shmem_ulonglong_atomic_fetch_xor(const_cast<unsigned long long *>(dest), value, pe); }
 inline int shmem_atomic_fetch_xor(int *dest, int value, int pe) { return shmem_int32_atomic_fetch_xor(dest, value, pe); }
+inline int shmem_atomic_fetch_xor(volatile int *dest, int value, int pe) { return shmem_int32_atomic_fetch_xor(const_cast<int *>(dest), value, pe); }
 inline long shmem_atomic_fetch_xor(long *dest, long value, int pe) { return shmem_int64_atomic_fetch_xor(dest, value, pe); }
+inline long shmem_atomic_fetch_xor(volatile long *dest, long value, int pe) { return shmem_int64_atomic_fetch_xor(const_cast<long *>(dest), value, pe); }
 inline unsigned int shmem_atomic_fetch_xor(shmem_ctx_t ctx, unsigned int *dest, unsigned int value, int pe) { return shmem_ctx_uint_atomic_fetch_xor(ctx, dest, value, pe); }
+inline unsigned int shmem_atomic_fetch_xor(shmem_ctx_t ctx, volatile unsigned int *dest, unsigned int value, int pe) { return shmem_ctx_uint_atomic_fetch_xor(ctx, const_cast<unsigned int *>(dest), value, pe); }
 inline unsigned long shmem_atomic_fetch_xor(shmem_ctx_t ctx, unsigned long *dest, unsigned long value, int pe) { return shmem_ctx_ulong_atomic_fetch_xor(ctx, dest, value, pe); }
+inline unsigned long shmem_atomic_fetch_xor(shmem_ctx_t ctx, volatile unsigned long *dest, unsigned long value, int pe) { return shmem_ctx_ulong_atomic_fetch_xor(ctx, const_cast<unsigned long *>(dest), value, pe); }
 inline unsigned long long shmem_atomic_fetch_xor(shmem_ctx_t ctx, unsigned long long *dest, unsigned long long value, int pe) { return shmem_ctx_ulonglong_atomic_fetch_xor(ctx, dest, value, pe); }
+inline unsigned long long shmem_atomic_fetch_xor(shmem_ctx_t ctx, volatile unsigned long long *dest, unsigned long long value, int pe) { return shmem_ctx_ulonglong_atomic_fetch_xor(ctx, const_cast<unsigned long long *>(dest), value, pe); }
 inline int shmem_atomic_fetch_xor(shmem_ctx_t ctx, int *dest, int value, int pe) { return shmem_ctx_int32_atomic_fetch_xor(ctx, dest, value, pe); }
+inline int shmem_atomic_fetch_xor(shmem_ctx_t ctx, volatile int *dest, int value, int pe) { return shmem_ctx_int32_atomic_fetch_xor(ctx, const_cast<int *>(dest), value, pe); }
 inline long shmem_atomic_fetch_xor(shmem_ctx_t ctx, long *dest, long value, int pe) { return shmem_ctx_int64_atomic_fetch_xor(ctx, dest, value, pe); }
+inline long shmem_atomic_fetch_xor(shmem_ctx_t ctx, volatile long *dest, long value, int pe) { return shmem_ctx_int64_atomic_fetch_xor(ctx, const_cast<long *>(dest), value, pe); }
 inline void shmem_atomic_xor(unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_xor(dest, value, pe); }
+inline void shmem_atomic_xor(volatile unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_xor(const_cast<unsigned int *>(dest), value, pe); }
 inline void shmem_atomic_xor(unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_xor(dest, value, pe); }
+inline void shmem_atomic_xor(volatile unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_xor(const_cast<unsigned long *>(dest), value, pe); }
 inline void shmem_atomic_xor(unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_xor(dest, value, pe); }
+inline void shmem_atomic_xor(volatile unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_xor(const_cast<unsigned long long *>(dest), value, pe); }
 inline void shmem_atomic_xor(int *dest, int value, int pe) { shmem_int32_atomic_xor(dest, value, pe); }
+inline void shmem_atomic_xor(volatile int *dest, int value, int pe) { shmem_int32_atomic_xor(const_cast<int *>(dest), value, pe); }
 inline void shmem_atomic_xor(long *dest, long value, int pe) { shmem_int64_atomic_xor(dest, value, pe); }
+inline void shmem_atomic_xor(volatile long *dest, long value, int pe) { shmem_int64_atomic_xor(const_cast<long *>(dest), value, pe); }
 inline void shmem_atomic_xor(shmem_ctx_t ctx, unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_xor(ctx, dest, value, pe); }
+inline void shmem_atomic_xor(shmem_ctx_t ctx, volatile unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_xor(ctx, const_cast<unsigned int *>(dest), value, pe); }
 inline void shmem_atomic_xor(shmem_ctx_t ctx, unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_xor(ctx, dest, value, pe); }
+inline void shmem_atomic_xor(shmem_ctx_t ctx, volatile unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_xor(ctx, const_cast<unsigned long *>(dest), value, pe); }
 inline void shmem_atomic_xor(shmem_ctx_t ctx, unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_xor(ctx, dest, value, pe); }
+inline void shmem_atomic_xor(shmem_ctx_t ctx, volatile unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_xor(ctx, const_cast<unsigned long long *>(dest), value, pe); }
 inline void shmem_atomic_xor(shmem_ctx_t ctx, int *dest, int value, int pe) { shmem_ctx_int32_atomic_xor(ctx, dest, value, pe); }
+inline void shmem_atomic_xor(shmem_ctx_t ctx, volatile int *dest, int value, int pe) { shmem_ctx_int32_atomic_xor(ctx, const_cast<int *>(dest), value, pe); }
 inline void shmem_atomic_xor(shmem_ctx_t ctx, long *dest, long value, int pe) { shmem_ctx_int64_atomic_xor(ctx, dest, value, pe); }
+inline void shmem_atomic_xor(shmem_ctx_t ctx, volatile long *dest, long value, int pe) { shmem_ctx_int64_atomic_xor(ctx, const_cast<long *>(dest), value, pe); }
 inline void shmem_atomic_fetch_and_nbi(unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_fetch_and_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_and_nbi(volatile unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_fetch_and_nbi(const_cast<unsigned int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_and_nbi(unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_fetch_and_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_and_nbi(volatile unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_fetch_and_nbi(const_cast<unsigned long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_and_nbi(unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_fetch_and_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_and_nbi(volatile unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_fetch_and_nbi(const_cast<unsigned long long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_and_nbi(int *fetch, int *dest, int value, int pe) { shmem_int32_atomic_fetch_and_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_and_nbi(volatile int *fetch, int *dest, int value, int pe) { shmem_int32_atomic_fetch_and_nbi(const_cast<int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_and_nbi(long *fetch, long *dest, long value, int pe) { shmem_int64_atomic_fetch_and_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_and_nbi(volatile long *fetch, long *dest, long value, int pe) { shmem_int64_atomic_fetch_and_nbi(const_cast<long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_and_nbi(shmem_ctx_t ctx, unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_fetch_and_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_and_nbi(shmem_ctx_t ctx, volatile unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_fetch_and_nbi(ctx, const_cast<unsigned int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_and_nbi(shmem_ctx_t ctx, unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_fetch_and_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_and_nbi(shmem_ctx_t ctx, volatile unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_fetch_and_nbi(ctx, const_cast<unsigned long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_and_nbi(shmem_ctx_t ctx, unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_fetch_and_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_and_nbi(shmem_ctx_t ctx, volatile unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_fetch_and_nbi(ctx, const_cast<unsigned long long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_and_nbi(shmem_ctx_t ctx, int *fetch, int *dest, int value, int pe) { shmem_ctx_int32_atomic_fetch_and_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_and_nbi(shmem_ctx_t ctx, volatile int *fetch, int *dest, int value, int pe) { shmem_ctx_int32_atomic_fetch_and_nbi(ctx, const_cast<int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_and_nbi(shmem_ctx_t ctx, long *fetch, long *dest, long value, int pe) { shmem_ctx_int64_atomic_fetch_and_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_and_nbi(shmem_ctx_t ctx, volatile long *fetch, long *dest, long value, int pe) { shmem_ctx_int64_atomic_fetch_and_nbi(ctx, const_cast<long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_or_nbi(unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_fetch_or_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_or_nbi(volatile unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_fetch_or_nbi(const_cast<unsigned int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_or_nbi(unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_fetch_or_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_or_nbi(volatile unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_fetch_or_nbi(const_cast<unsigned long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_or_nbi(unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_fetch_or_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_or_nbi(volatile unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_fetch_or_nbi(const_cast<unsigned long long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_or_nbi(int *fetch, int *dest, int value, int pe) { shmem_int32_atomic_fetch_or_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_or_nbi(volatile int *fetch, int *dest, int value, int pe) { shmem_int32_atomic_fetch_or_nbi(const_cast<int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_or_nbi(long *fetch, long *dest, long value, int pe) { shmem_int64_atomic_fetch_or_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_or_nbi(volatile long *fetch, long *dest, long value, int pe) { shmem_int64_atomic_fetch_or_nbi(const_cast<long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_or_nbi(shmem_ctx_t ctx, unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_fetch_or_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_or_nbi(shmem_ctx_t ctx, volatile unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_fetch_or_nbi(ctx, const_cast<unsigned int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_or_nbi(shmem_ctx_t ctx, unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_fetch_or_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_or_nbi(shmem_ctx_t ctx, volatile unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_fetch_or_nbi(ctx, const_cast<unsigned long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_or_nbi(shmem_ctx_t ctx, unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_fetch_or_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_or_nbi(shmem_ctx_t ctx, volatile unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_fetch_or_nbi(ctx, const_cast<unsigned long long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_or_nbi(shmem_ctx_t ctx, int *fetch, int *dest, int value, int pe) { shmem_ctx_int32_atomic_fetch_or_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_or_nbi(shmem_ctx_t ctx, volatile int *fetch, int *dest, int value, int pe) { shmem_ctx_int32_atomic_fetch_or_nbi(ctx, const_cast<int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_or_nbi(shmem_ctx_t ctx, long *fetch, long *dest, long value, int pe) { shmem_ctx_int64_atomic_fetch_or_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_or_nbi(shmem_ctx_t ctx, volatile long *fetch, long *dest, long value, int pe) { shmem_ctx_int64_atomic_fetch_or_nbi(ctx, const_cast<long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_xor_nbi(unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_fetch_xor_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_xor_nbi(volatile unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_uint_atomic_fetch_xor_nbi(const_cast<unsigned int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_xor_nbi(unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_fetch_xor_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_xor_nbi(volatile unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ulong_atomic_fetch_xor_nbi(const_cast<unsigned long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_xor_nbi(unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_fetch_xor_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_xor_nbi(volatile unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ulonglong_atomic_fetch_xor_nbi(const_cast<unsigned long long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_xor_nbi(int *fetch, int *dest, int value, int pe) { shmem_int32_atomic_fetch_xor_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_xor_nbi(volatile int *fetch, int *dest, int value, int pe) { shmem_int32_atomic_fetch_xor_nbi(const_cast<int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_xor_nbi(long *fetch, long *dest, long value, int pe) { shmem_int64_atomic_fetch_xor_nbi(fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_xor_nbi(volatile long *fetch, long *dest, long value, int pe) { shmem_int64_atomic_fetch_xor_nbi(const_cast<long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_xor_nbi(shmem_ctx_t ctx, unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_fetch_xor_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_xor_nbi(shmem_ctx_t ctx, volatile unsigned int *fetch, unsigned int *dest, unsigned int value, int pe) { shmem_ctx_uint_atomic_fetch_xor_nbi(ctx, const_cast<unsigned int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_xor_nbi(shmem_ctx_t ctx, unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_fetch_xor_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_xor_nbi(shmem_ctx_t ctx, volatile unsigned long *fetch, unsigned long *dest, unsigned long value, int pe) { shmem_ctx_ulong_atomic_fetch_xor_nbi(ctx, const_cast<unsigned long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_xor_nbi(shmem_ctx_t ctx, unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_fetch_xor_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_xor_nbi(shmem_ctx_t ctx, volatile unsigned long long *fetch, unsigned long long *dest, unsigned long long value, int pe) { shmem_ctx_ulonglong_atomic_fetch_xor_nbi(ctx, const_cast<unsigned long long *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_xor_nbi(shmem_ctx_t ctx, int *fetch, int *dest, int value, int pe) { shmem_ctx_int32_atomic_fetch_xor_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_xor_nbi(shmem_ctx_t ctx, volatile int *fetch, int *dest, int value, int pe) { shmem_ctx_int32_atomic_fetch_xor_nbi(ctx, const_cast<int *>(fetch), dest, value, pe); }
 inline void shmem_atomic_fetch_xor_nbi(shmem_ctx_t ctx, long *fetch, long *dest, long value, int pe) { shmem_ctx_int64_atomic_fetch_xor_nbi(ctx, fetch, dest, value, pe); }
+inline void shmem_atomic_fetch_xor_nbi(shmem_ctx_t ctx, volatile long *fetch, long *dest, long value, int pe) { shmem_ctx_int64_atomic_fetch_xor_nbi(ctx, const_cast<long *>(fetch), dest, value, pe); }
 inline int shmem_alltoall(shmem_team_t team, float *dest, const float *source, size_t nelems) { return shmem_float_alltoall(team, dest, source, nelems); }
 inline int shmem_alltoall(shmem_team_t team, double *dest, const double *source, size_t nelems) { return shmem_double_alltoall(team, dest, source, nelems); }
 inline int shmem_alltoall(shmem_team_t team, long double *dest, const long double *source, size_t nelems) { return shmem_longdouble_alltoall(team, dest, source, nelems); }
@@ -794,120 +1060,238 @@ inline int shmem_sum_exscan(shmem_team_t team, long double *dest, const long dou
 inline int shmem_sum_exscan(shmem_team_t team, std::complex<float> *dest, const std::complex<float> *source, size_t nelems) { return shmem_complexf_sum_exscan(team, dest, source, nelems); }
 inline int shmem_sum_exscan(shmem_team_t team, std::complex<double> *dest, const std::complex<double> *source, size_t nelems) { return shmem_complexd_sum_exscan(team, dest, source, nelems); }
 inline void shmem_wait_until(int *ivar, int cmp, int cmp_value) { shmem_int_wait_until(ivar, cmp, cmp_value); }
+inline void shmem_wait_until(volatile int *ivar, int cmp, int cmp_value) { shmem_int_wait_until(const_cast<int *>(ivar), cmp, cmp_value); }
+inline void shmem_wait_until(volatile long *ivar, int cmp, long cmp_value) { shmem_long_wait_until(const_cast<long *>(ivar), cmp, cmp_value); }
 inline void shmem_wait_until(long long *ivar, int cmp, long long cmp_value) { shmem_longlong_wait_until(ivar, cmp, cmp_value); }
+inline void shmem_wait_until(volatile long long *ivar, int cmp, long long cmp_value) { shmem_longlong_wait_until(const_cast<long long *>(ivar), cmp, cmp_value); }
 inline void shmem_wait_until(unsigned int *ivar, int cmp, unsigned int cmp_value) { shmem_uint_wait_until(ivar, cmp, cmp_value); }
+inline void shmem_wait_until(volatile unsigned int *ivar, int cmp, unsigned int cmp_value) { shmem_uint_wait_until(const_cast<unsigned int *>(ivar), cmp, cmp_value); }
 inline void shmem_wait_until(unsigned long *ivar, int cmp, unsigned long cmp_value) { shmem_ulong_wait_until(ivar, cmp, cmp_value); }
+inline void shmem_wait_until(volatile unsigned long *ivar, int cmp, unsigned long cmp_value) { shmem_ulong_wait_until(const_cast<unsigned long *>(ivar), cmp, cmp_value); }
 inline void shmem_wait_until(unsigned long long *ivar, int cmp, unsigned long long cmp_value) { shmem_ulonglong_wait_until(ivar, cmp, cmp_value); }
+inline void shmem_wait_until(volatile unsigned long long *ivar, int cmp, unsigned long long cmp_value) { shmem_ulonglong_wait_until(const_cast<unsigned long long *>(ivar), cmp, cmp_value); }
 inline void shmem_wait_until(short *ivar, int cmp, short cmp_value) { shmem_short_wait_until(ivar, cmp, cmp_value); }
+inline void shmem_wait_until(volatile short *ivar, int cmp, short cmp_value) { shmem_short_wait_until(const_cast<short *>(ivar), cmp, cmp_value); }
 inline void shmem_wait_until(unsigned short *ivar, int cmp, unsigned short cmp_value) { shmem_ushort_wait_until(ivar, cmp, cmp_value); }
+inline void shmem_wait_until(volatile unsigned short *ivar, int cmp, unsigned short cmp_value) { shmem_ushort_wait_until(const_cast<unsigned short *>(ivar), cmp, cmp_value); }
 inline void shmem_wait_until_all(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value) { shmem_int_wait_until_all(ivars, nelems, status, cmp, cmp_value); }
+inline void shmem_wait_until_all(volatile int *ivars, size_t nelems, const int *status, int cmp, int cmp_value) { shmem_int_wait_until_all(const_cast<int *>(ivars), nelems, status, cmp, cmp_value); }
 inline void shmem_wait_until_all(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value) { shmem_long_wait_until_all(ivars, nelems, status, cmp, cmp_value); }
+inline void shmem_wait_until_all(volatile long *ivars, size_t nelems, const int *status, int cmp, long cmp_value) { shmem_long_wait_until_all(const_cast<long *>(ivars), nelems, status, cmp, cmp_value); }
 inline void shmem_wait_until_all(long long *ivars, size_t nelems, const int *status, int cmp, long long cmp_value) { shmem_longlong_wait_until_all(ivars, nelems, status, cmp, cmp_value); }
+inline void shmem_wait_until_all(volatile long long *ivars, size_t nelems, const int *status, int cmp, long long cmp_value) { shmem_longlong_wait_until_all(const_cast<long long *>(ivars), nelems, status, cmp, cmp_value); }
 inline void shmem_wait_until_all(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int cmp_value) { shmem_uint_wait_until_all(ivars, nelems, status, cmp, cmp_value); }
+inline void shmem_wait_until_all(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int cmp_value) { shmem_uint_wait_until_all(const_cast<unsigned int *>(ivars), nelems, status, cmp, cmp_value); }
 inline void shmem_wait_until_all(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long cmp_value) { shmem_ulong_wait_until_all(ivars, nelems, status, cmp, cmp_value); }
+inline void shmem_wait_until_all(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long cmp_value) { shmem_ulong_wait_until_all(const_cast<unsigned long *>(ivars), nelems, status, cmp, cmp_value); }
 inline void shmem_wait_until_all(unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned long long cmp_value) { shmem_ulonglong_wait_until_all(ivars, nelems, status, cmp, cmp_value); }
+inline void shmem_wait_until_all(volatile unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned long long cmp_value) { shmem_ulonglong_wait_until_all(const_cast<unsigned long long *>(ivars), nelems, status, cmp, cmp_value); }
 inline size_t shmem_wait_until_any(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value) { return shmem_int_wait_until_any(ivars, nelems, status, cmp, cmp_value); }
+inline size_t shmem_wait_until_any(volatile int *ivars, size_t nelems, const int *status, int cmp, int cmp_value) { return shmem_int_wait_until_any(const_cast<int *>(ivars), nelems, status, cmp, cmp_value); }
 inline size_t shmem_wait_until_any(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value) { return shmem_long_wait_until_any(ivars, nelems, status, cmp, cmp_value); }
+inline size_t shmem_wait_until_any(volatile long *ivars, size_t nelems, const int *status, int cmp, long cmp_value) { return shmem_long_wait_until_any(const_cast<long *>(ivars), nelems, status, cmp, cmp_value); }
 inline size_t shmem_wait_until_any(long long *ivars, size_t nelems, const int *status, int cmp, long long cmp_value) { return shmem_longlong_wait_until_any(ivars, nelems, status, cmp, cmp_value); }
+inline size_t shmem_wait_until_any(volatile long long *ivars, size_t nelems, const int *status, int cmp, long long cmp_value) { return shmem_longlong_wait_until_any(const_cast<long long *>(ivars), nelems, status, cmp, cmp_value); }
 inline size_t shmem_wait_until_any(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int cmp_value) { return shmem_uint_wait_until_any(ivars, nelems, status, cmp, cmp_value); }
+inline size_t shmem_wait_until_any(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int cmp_value) { return shmem_uint_wait_until_any(const_cast<unsigned int *>(ivars), nelems, status, cmp, cmp_value); }
 inline size_t shmem_wait_until_any(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long cmp_value) { return shmem_ulong_wait_until_any(ivars, nelems, status, cmp, cmp_value); }
+inline size_t shmem_wait_until_any(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long cmp_value) { return shmem_ulong_wait_until_any(const_cast<unsigned long *>(ivars), nelems, status, cmp, cmp_value); }
 inline size_t shmem_wait_until_any(unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned long long cmp_value) { return shmem_ulonglong_wait_until_any(ivars, nelems, status, cmp, cmp_value); }
+inline size_t shmem_wait_until_any(volatile unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned long long cmp_value) { return shmem_ulonglong_wait_until_any(const_cast<unsigned long long *>(ivars), nelems, status, cmp, cmp_value); }
 inline size_t shmem_wait_until_some(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, int cmp_value) { return shmem_int_wait_until_some(ivars, nelems, indices, status, cmp, cmp_value); }
+inline size_t shmem_wait_until_some(volatile int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, int cmp_value) { return shmem_int_wait_until_some(const_cast<int *>(ivars), nelems, indices, status, cmp, cmp_value); }
 inline size_t shmem_wait_until_some(long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, long cmp_value) { return shmem_long_wait_until_some(ivars, nelems, indices, status, cmp, cmp_value); }
+inline size_t shmem_wait_until_some(volatile long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, long cmp_value) { return shmem_long_wait_until_some(const_cast<long *>(ivars), nelems, indices, status, cmp, cmp_value); }
 inline size_t shmem_wait_until_some(long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, long long cmp_value) { return shmem_longlong_wait_until_some(ivars, nelems, indices, status, cmp, cmp_value); }
+inline size_t shmem_wait_until_some(volatile long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, long long cmp_value) { return shmem_longlong_wait_until_some(const_cast<long long *>(ivars), nelems, indices, status, cmp, cmp_value); }
 inline size_t shmem_wait_until_some(unsigned int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, unsigned int cmp_value) { return shmem_uint_wait_until_some(ivars, nelems, indices, status, cmp, cmp_value); }
+inline size_t shmem_wait_until_some(volatile unsigned int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, unsigned int cmp_value) { return shmem_uint_wait_until_some(const_cast<unsigned int *>(ivars), nelems, indices, status, cmp, cmp_value); }
 inline size_t shmem_wait_until_some(unsigned long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, unsigned long cmp_value) { return shmem_ulong_wait_until_some(ivars, nelems, indices, status, cmp, cmp_value); }
+inline size_t shmem_wait_until_some(volatile unsigned long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, unsigned long cmp_value) { return shmem_ulong_wait_until_some(const_cast<unsigned long *>(ivars), nelems, indices, status, cmp, cmp_value); }
 inline size_t shmem_wait_until_some(unsigned long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, unsigned long long cmp_value) { return shmem_ulonglong_wait_until_some(ivars, nelems, indices, status, cmp, cmp_value); }
+inline size_t shmem_wait_until_some(volatile unsigned long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, unsigned long long cmp_value) { return shmem_ulonglong_wait_until_some(const_cast<unsigned long long *>(ivars), nelems, indices, status, cmp, cmp_value); }
 inline void shmem_wait_until_all_vector(int *ivars, size_t nelems, const int *status, int cmp, const int *cmp_values) { shmem_int_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values); }
+inline void shmem_wait_until_all_vector(volatile int *ivars, size_t nelems, const int *status, int cmp, const int *cmp_values) { shmem_int_wait_until_all_vector(const_cast<int *>(ivars), nelems, status, cmp, cmp_values); }
 inline void shmem_wait_until_all_vector(long *ivars, size_t nelems, const int *status, int cmp, const long *cmp_values) { shmem_long_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values); }
+inline void shmem_wait_until_all_vector(volatile long *ivars, size_t nelems, const int *status, int cmp, const long *cmp_values) { shmem_long_wait_until_all_vector(const_cast<long *>(ivars), nelems, status, cmp, cmp_values); }
 inline void shmem_wait_until_all_vector(long long *ivars, size_t nelems, const int *status, int cmp, const long long *cmp_values) { shmem_longlong_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values); }
+inline void shmem_wait_until_all_vector(volatile long long *ivars, size_t nelems, const int *status, int cmp, const long long *cmp_values) { shmem_longlong_wait_until_all_vector(const_cast<long long *>(ivars), nelems, status, cmp, cmp_values); }
 inline void shmem_wait_until_all_vector(unsigned int *ivars, size_t nelems, const int *status, int cmp, const unsigned int *cmp_values) { shmem_uint_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values); }
+inline void shmem_wait_until_all_vector(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp, const unsigned int *cmp_values) { shmem_uint_wait_until_all_vector(const_cast<unsigned int *>(ivars), nelems, status, cmp, cmp_values); }
 inline void shmem_wait_until_all_vector(unsigned long *ivars, size_t nelems, const int *status, int cmp, const unsigned long *cmp_values) { shmem_ulong_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values); }
+inline void shmem_wait_until_all_vector(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp, const unsigned long *cmp_values) { shmem_ulong_wait_until_all_vector(const_cast<unsigned long *>(ivars), nelems, status, cmp, cmp_values); }
 inline void shmem_wait_until_all_vector(unsigned long long *ivars, size_t nelems, const int *status, int cmp, const unsigned long long *cmp_values) { shmem_ulonglong_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values); }
+inline void shmem_wait_until_all_vector(volatile unsigned long long *ivars, size_t nelems, const int *status, int cmp, const unsigned long long *cmp_values) { shmem_ulonglong_wait_until_all_vector(const_cast<unsigned long long *>(ivars), nelems, status, cmp, cmp_values); }
 inline size_t shmem_wait_until_any_vector(int *ivars, size_t nelems, const int *status, int cmp, const int *cmp_values) { return shmem_int_wait_until_any_vector(ivars, nelems, status, cmp, cmp_values); }
+inline size_t shmem_wait_until_any_vector(volatile int *ivars, size_t nelems, const int *status, int cmp, const int *cmp_values) { return shmem_int_wait_until_any_vector(const_cast<int *>(ivars), nelems, status, cmp, cmp_values); }
 inline size_t shmem_wait_until_any_vector(long *ivars, size_t nelems, const int *status, int cmp, const long *cmp_values) { return shmem_long_wait_until_any_vector(ivars, nelems, status, cmp, cmp_values); }
+inline size_t shmem_wait_until_any_vector(volatile long *ivars, size_t nelems, const int *status, int cmp, const long *cmp_values) { return shmem_long_wait_until_any_vector(const_cast<long *>(ivars), nelems, status, cmp, cmp_values); }
 inline size_t shmem_wait_until_any_vector(long long *ivars, size_t nelems, const int *status, int cmp, const long long *cmp_values) { return shmem_longlong_wait_until_any_vector(ivars, nelems, status, cmp, cmp_values); }
+inline size_t shmem_wait_until_any_vector(volatile long long *ivars, size_t nelems, const int *status, int cmp, const long long *cmp_values) { return shmem_longlong_wait_until_any_vector(const_cast<long long *>(ivars), nelems, status, cmp, cmp_values); }
 inline size_t shmem_wait_until_any_vector(unsigned int *ivars, size_t nelems, const int *status, int cmp, const unsigned int *cmp_values) { return shmem_uint_wait_until_any_vector(ivars, nelems, status, cmp, cmp_values); }
+inline size_t shmem_wait_until_any_vector(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp, const unsigned int *cmp_values) { return shmem_uint_wait_until_any_vector(const_cast<unsigned int *>(ivars), nelems, status, cmp, cmp_values); }
 inline size_t shmem_wait_until_any_vector(unsigned long *ivars, size_t nelems, const int *status, int cmp, const unsigned long *cmp_values) { return shmem_ulong_wait_until_any_vector(ivars, nelems, status, cmp, cmp_values); }
+inline size_t shmem_wait_until_any_vector(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp, const unsigned long *cmp_values) { return shmem_ulong_wait_until_any_vector(const_cast<unsigned long *>(ivars), nelems, status, cmp, cmp_values); }
 inline size_t shmem_wait_until_any_vector(unsigned long long *ivars, size_t nelems, const int *status, int cmp, const unsigned long long *cmp_values) { return shmem_ulonglong_wait_until_any_vector(ivars, nelems, status, cmp, cmp_values); }
+inline size_t shmem_wait_until_any_vector(volatile unsigned long long *ivars, size_t nelems, const int *status, int cmp, const unsigned long long *cmp_values) { return shmem_ulonglong_wait_until_any_vector(const_cast<unsigned long long *>(ivars), nelems, status, cmp, cmp_values); }
 inline size_t shmem_wait_until_some_vector(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const int *cmp_values) { return shmem_int_wait_until_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+inline size_t shmem_wait_until_some_vector(volatile int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const int *cmp_values) { return shmem_int_wait_until_some_vector(const_cast<int *>(ivars), nelems, indices, status, cmp, cmp_values); }
 inline size_t shmem_wait_until_some_vector(long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const long *cmp_values) { return shmem_long_wait_until_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+inline size_t shmem_wait_until_some_vector(volatile long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const long *cmp_values) { return shmem_long_wait_until_some_vector(const_cast<long *>(ivars), nelems, indices, status, cmp, cmp_values); }
 inline size_t shmem_wait_until_some_vector(long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const long long *cmp_values) { return shmem_longlong_wait_until_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+inline size_t shmem_wait_until_some_vector(volatile long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const long long *cmp_values) { return shmem_longlong_wait_until_some_vector(const_cast<long long *>(ivars), nelems, indices, status, cmp, cmp_values); }
 inline size_t shmem_wait_until_some_vector(unsigned int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const unsigned int *cmp_values) { return shmem_uint_wait_until_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+inline size_t shmem_wait_until_some_vector(volatile unsigned int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const unsigned int *cmp_values) { return shmem_uint_wait_until_some_vector(const_cast<unsigned int *>(ivars), nelems, indices, status, cmp, cmp_values); }
 inline size_t shmem_wait_until_some_vector(unsigned long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const unsigned long *cmp_values) { return shmem_ulong_wait_until_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+inline size_t shmem_wait_until_some_vector(volatile unsigned long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const unsigned long *cmp_values) { return shmem_ulong_wait_until_some_vector(const_cast<unsigned long *>(ivars), nelems, indices, status, cmp, cmp_values); }
 inline size_t shmem_wait_until_some_vector(unsigned long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const unsigned long long *cmp_values) { return shmem_ulonglong_wait_until_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+inline size_t shmem_wait_until_some_vector(volatile unsigned long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const unsigned long long *cmp_values) { return shmem_ulonglong_wait_until_some_vector(const_cast<unsigned long long *>(ivars), nelems, indices, status, cmp, cmp_values); }
 inline int shmem_test(int *ivar, int cmp, int cmp_value) { return shmem_int_test(ivar, cmp, cmp_value); }
+inline int shmem_test(volatile int *ivar, int cmp, int cmp_value) { return shmem_int_test(const_cast<int *>(ivar), cmp, cmp_value); }
 inline int shmem_test(long *ivar, int cmp, long cmp_value) { return shmem_long_test(ivar, cmp, cmp_value); }
+inline int shmem_test(volatile long *ivar, int cmp, long cmp_value) { return shmem_long_test(const_cast<long *>(ivar), cmp, cmp_value); }
 inline int shmem_test(long long *ivar, int cmp, long long cmp_value) { return shmem_longlong_test(ivar, cmp, cmp_value); }
+inline int shmem_test(volatile long long *ivar, int cmp, long long cmp_value) { return shmem_longlong_test(const_cast<long long *>(ivar), cmp, cmp_value); }
 inline int shmem_test(unsigned int *ivar, int cmp, unsigned int cmp_value) { return shmem_uint_test(ivar, cmp, cmp_value); }
+inline int shmem_test(volatile unsigned int *ivar, int cmp, unsigned int cmp_value) { return shmem_uint_test(const_cast<unsigned int *>(ivar), cmp, cmp_value); }
 inline int shmem_test(unsigned long *ivar, int cmp, unsigned long cmp_value) { return shmem_ulong_test(ivar, cmp, cmp_value); }
+inline int shmem_test(volatile unsigned long *ivar, int cmp, unsigned long cmp_value) { return shmem_ulong_test(const_cast<unsigned long *>(ivar), cmp, cmp_value); }
 inline int shmem_test(unsigned long long *ivar, int cmp, unsigned long long cmp_value) { return shmem_ulonglong_test(ivar, cmp, cmp_value); }
+inline int shmem_test(volatile unsigned long long *ivar, int cmp, unsigned long long cmp_value) { return shmem_ulonglong_test(const_cast<unsigned long long *>(ivar), cmp, cmp_value); }
 inline int shmem_test(short *ivar, int cmp, short cmp_value) { return shmem_short_test(ivar, cmp, cmp_value); }
+inline int shmem_test(volatile short *ivar, int cmp, short cmp_value) { return shmem_short_test(const_cast<short *>(ivar), cmp, cmp_value); }
 inline int shmem_test(unsigned short *ivar, int cmp, unsigned short cmp_value) { return shmem_ushort_test(ivar, cmp, cmp_value); }
+inline int shmem_test(volatile unsigned short *ivar, int cmp, unsigned short cmp_value) { return shmem_ushort_test(const_cast<unsigned short *>(ivar), cmp, cmp_value); }
 inline int shmem_test_all(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value) { return shmem_int_test_all(ivars, nelems, status, cmp, cmp_value); }
+inline int shmem_test_all(volatile int *ivars, size_t nelems, const int *status, int cmp, int cmp_value) { return shmem_int_test_all(const_cast<int *>(ivars), nelems, status, cmp, cmp_value); }
 inline int shmem_test_all(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value) { return shmem_long_test_all(ivars, nelems, status, cmp, cmp_value); }
+inline int shmem_test_all(volatile long *ivars, size_t nelems, const int *status, int cmp, long cmp_value) { return shmem_long_test_all(const_cast<long *>(ivars), nelems, status, cmp, cmp_value); }
 inline int shmem_test_all(long long *ivars, size_t nelems, const int *status, int cmp, long long cmp_value) { return shmem_longlong_test_all(ivars, nelems, status, cmp, cmp_value); }
+inline int shmem_test_all(volatile long long *ivars, size_t nelems, const int *status, int cmp, long long cmp_value) { return shmem_longlong_test_all(const_cast<long long *>(ivars), nelems, status, cmp, cmp_value); }
 inline int shmem_test_all(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int cmp_value) { return shmem_uint_test_all(ivars, nelems, status, cmp, cmp_value); }
+inline int shmem_test_all(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int cmp_value) { return shmem_uint_test_all(const_cast<unsigned int *>(ivars), nelems, status, cmp, cmp_value); }
 inline int shmem_test_all(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long cmp_value) { return shmem_ulong_test_all(ivars, nelems, status, cmp, cmp_value); }
+inline int shmem_test_all(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long cmp_value) { return shmem_ulong_test_all(const_cast<unsigned long *>(ivars), nelems, status, cmp, cmp_value); }
 inline int shmem_test_all(unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned long long cmp_value) { return shmem_ulonglong_test_all(ivars, nelems, status, cmp, cmp_value); }
+inline int shmem_test_all(volatile unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned long long cmp_value) { return shmem_ulonglong_test_all(const_cast<unsigned long long *>(ivars), nelems, status, cmp, cmp_value); }
 inline size_t shmem_test_any(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value) { return shmem_int_test_any(ivars, nelems, status, cmp, cmp_value); }
+inline size_t shmem_test_any(volatile int *ivars, size_t nelems, const int *status, int cmp, int cmp_value) { return shmem_int_test_any(const_cast<int *>(ivars), nelems, status, cmp, cmp_value); }
 inline size_t shmem_test_any(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value) { return shmem_long_test_any(ivars, nelems, status, cmp, cmp_value); }
+inline size_t shmem_test_any(volatile long *ivars, size_t nelems, const int *status, int cmp, long cmp_value) { return shmem_long_test_any(const_cast<long *>(ivars), nelems, status, cmp, cmp_value); }
 inline size_t shmem_test_any(long long *ivars, size_t nelems, const int *status, int cmp, long long cmp_value) { return shmem_longlong_test_any(ivars, nelems, status, cmp, cmp_value); }
+inline size_t shmem_test_any(volatile long long *ivars, size_t nelems, const int *status, int cmp, long long cmp_value) { return shmem_longlong_test_any(const_cast<long long *>(ivars), nelems, status, cmp, cmp_value); }
 inline size_t shmem_test_any(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int cmp_value) { return shmem_uint_test_any(ivars, nelems, status, cmp, cmp_value); }
+inline size_t shmem_test_any(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int cmp_value) { return shmem_uint_test_any(const_cast<unsigned int *>(ivars), nelems, status, cmp, cmp_value); }
 inline size_t shmem_test_any(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long cmp_value) { return shmem_ulong_test_any(ivars, nelems, status, cmp, cmp_value); }
+inline size_t shmem_test_any(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long cmp_value) { return shmem_ulong_test_any(const_cast<unsigned long *>(ivars), nelems, status, cmp, cmp_value); }
 inline size_t shmem_test_any(unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned long long cmp_value) { return shmem_ulonglong_test_any(ivars, nelems, status, cmp, cmp_value); }
+inline size_t shmem_test_any(volatile unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned long long cmp_value) { return shmem_ulonglong_test_any(const_cast<unsigned long long *>(ivars), nelems, status, cmp, cmp_value); }
 inline size_t shmem_test_some(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, int cmp_value) { return shmem_int_test_some(ivars, nelems, indices, status, cmp, cmp_value); }
+inline size_t shmem_test_some(volatile int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, int cmp_value) { return shmem_int_test_some(const_cast<int *>(ivars), nelems, indices, status, cmp, cmp_value); }
 inline size_t shmem_test_some(long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, long cmp_value) { return shmem_long_test_some(ivars, nelems, indices, status, cmp, cmp_value); }
+inline size_t shmem_test_some(volatile long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, long cmp_value) { return shmem_long_test_some(const_cast<long *>(ivars), nelems, indices, status, cmp, cmp_value); }
 inline size_t shmem_test_some(long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, long long cmp_value) { return shmem_longlong_test_some(ivars, nelems, indices, status, cmp, cmp_value); }
+inline size_t shmem_test_some(volatile long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, long long cmp_value) { return shmem_longlong_test_some(const_cast<long long *>(ivars), nelems, indices, status, cmp, cmp_value); }
 inline size_t shmem_test_some(unsigned int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, unsigned int cmp_value) { return shmem_uint_test_some(ivars, nelems, indices, status, cmp, cmp_value); }
+inline size_t shmem_test_some(volatile unsigned int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, unsigned int cmp_value) { return shmem_uint_test_some(const_cast<unsigned int *>(ivars), nelems, indices, status, cmp, cmp_value); }
 inline size_t shmem_test_some(unsigned long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, unsigned long cmp_value) { return shmem_ulong_test_some(ivars, nelems, indices, status, cmp, cmp_value); }
+inline size_t shmem_test_some(volatile unsigned long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, unsigned long cmp_value) { return shmem_ulong_test_some(const_cast<unsigned long *>(ivars), nelems, indices, status, cmp, cmp_value); }
 inline size_t shmem_test_some(unsigned long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, unsigned long long cmp_value) { return shmem_ulonglong_test_some(ivars, nelems, indices, status, cmp, cmp_value); }
+inline size_t shmem_test_some(volatile unsigned long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, unsigned long long cmp_value) { return shmem_ulonglong_test_some(const_cast<unsigned long long *>(ivars), nelems, indices, status, cmp, cmp_value); }
 inline int shmem_test_all_vector(int *ivars, size_t nelems, const int *status, int cmp, const int *cmp_values) { return shmem_int_test_all_vector(ivars, nelems, status, cmp, cmp_values); }
+inline int shmem_test_all_vector(volatile int *ivars, size_t nelems, const int *status, int cmp, const int *cmp_values) { return shmem_int_test_all_vector(const_cast<int *>(ivars), nelems, status, cmp, cmp_values); }
 inline int shmem_test_all_vector(long *ivars, size_t nelems, const int *status, int cmp, const long *cmp_values) { return shmem_long_test_all_vector(ivars, nelems, status, cmp, cmp_values); }
+inline int shmem_test_all_vector(volatile long *ivars, size_t nelems, const int *status, int cmp, const long *cmp_values) { return shmem_long_test_all_vector(const_cast<long *>(ivars), nelems, status, cmp, cmp_values); }
 inline int shmem_test_all_vector(long long *ivars, size_t nelems, const int *status, int cmp, const long long *cmp_values) { return shmem_longlong_test_all_vector(ivars, nelems, status, cmp, cmp_values); }
+inline int shmem_test_all_vector(volatile long long *ivars, size_t nelems, const int *status, int cmp, const long long *cmp_values) { return shmem_longlong_test_all_vector(const_cast<long long *>(ivars), nelems, status, cmp, cmp_values); }
 inline int shmem_test_all_vector(unsigned int *ivars, size_t nelems, const int *status, int cmp, const unsigned int *cmp_values) { return shmem_uint_test_all_vector(ivars, nelems, status, cmp, cmp_values); }
+inline int shmem_test_all_vector(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp, const unsigned int *cmp_values) { return shmem_uint_test_all_vector(const_cast<unsigned int *>(ivars), nelems, status, cmp, cmp_values); }
 inline int shmem_test_all_vector(unsigned long *ivars, size_t nelems, const int *status, int cmp, const unsigned long *cmp_values) { return shmem_ulong_test_all_vector(ivars, nelems, status, cmp, cmp_values); }
+inline int shmem_test_all_vector(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp, const unsigned long *cmp_values) { return shmem_ulong_test_all_vector(const_cast<unsigned long *>(ivars), nelems, status, cmp, cmp_values); }
 inline int shmem_test_all_vector(unsigned long long *ivars, size_t nelems, const int *status, int cmp, const unsigned long long *cmp_values) { return shmem_ulonglong_test_all_vector(ivars, nelems, status, cmp, cmp_values); }
+inline int shmem_test_all_vector(volatile unsigned long long *ivars, size_t nelems, const int *status, int cmp, const unsigned long long *cmp_values) { return shmem_ulonglong_test_all_vector(const_cast<unsigned long long *>(ivars), nelems, status, cmp, cmp_values); }
 inline size_t shmem_test_any_vector(int *ivars, size_t nelems, const int *status, int cmp, const int *cmp_values) { return shmem_int_test_any_vector(ivars, nelems, status, cmp, cmp_values); }
+inline size_t shmem_test_any_vector(volatile int *ivars, size_t nelems, const int *status, int cmp, const int *cmp_values) { return shmem_int_test_any_vector(const_cast<int *>(ivars), nelems, status, cmp, cmp_values); }
 inline size_t shmem_test_any_vector(long *ivars, size_t nelems, const int *status, int cmp, const long *cmp_values) { return shmem_long_test_any_vector(ivars, nelems, status, cmp, cmp_values); }
+inline size_t shmem_test_any_vector(volatile long *ivars, size_t nelems, const int *status, int cmp, const long *cmp_values) { return shmem_long_test_any_vector(const_cast<long *>(ivars), nelems, status, cmp, cmp_values); }
 inline size_t shmem_test_any_vector(long long *ivars, size_t nelems, const int *status, int cmp, const long long *cmp_values) { return shmem_longlong_test_any_vector(ivars, nelems, status, cmp, cmp_values); }
+inline size_t shmem_test_any_vector(volatile long long *ivars, size_t nelems, const int *status, int cmp, const long long *cmp_values) { return shmem_longlong_test_any_vector(const_cast<long long *>(ivars), nelems, status, cmp, cmp_values); }
 inline size_t shmem_test_any_vector(unsigned int *ivars, size_t nelems, const int *status, int cmp, const unsigned int *cmp_values) { return shmem_uint_test_any_vector(ivars, nelems, status, cmp, cmp_values); }
+inline size_t shmem_test_any_vector(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp, const unsigned int *cmp_values) { return shmem_uint_test_any_vector(const_cast<unsigned int *>(ivars), nelems, status, cmp, cmp_values); }
 inline size_t shmem_test_any_vector(unsigned long *ivars, size_t nelems, const int *status, int cmp, const unsigned long *cmp_values) { return shmem_ulong_test_any_vector(ivars, nelems, status, cmp, cmp_values); }
+inline size_t shmem_test_any_vector(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp, const unsigned long *cmp_values) { return shmem_ulong_test_any_vector(const_cast<unsigned long *>(ivars), nelems, status, cmp, cmp_values); }
 inline size_t shmem_test_any_vector(unsigned long long *ivars, size_t nelems, const int *status, int cmp, const unsigned long long *cmp_values) { return shmem_ulonglong_test_any_vector(ivars, nelems, status, cmp, cmp_values); }
+inline size_t shmem_test_any_vector(volatile unsigned long long *ivars, size_t nelems, const int *status, int cmp, const unsigned long long *cmp_values) { return shmem_ulonglong_test_any_vector(const_cast<unsigned long long *>(ivars), nelems, status, cmp, cmp_values); }
 inline size_t shmem_test_some_vector(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const int *cmp_values) { return shmem_int_test_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+inline size_t shmem_test_some_vector(volatile int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const int *cmp_values) { return shmem_int_test_some_vector(const_cast<int *>(ivars), nelems, indices, status, cmp, cmp_values); }
 inline size_t shmem_test_some_vector(long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const long *cmp_values) { return shmem_long_test_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+inline size_t shmem_test_some_vector(volatile long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const long *cmp_values) { return shmem_long_test_some_vector(const_cast<long *>(ivars), nelems, indices, status, cmp, cmp_values); }
 inline size_t shmem_test_some_vector(long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const long long *cmp_values) { return shmem_longlong_test_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+inline size_t shmem_test_some_vector(volatile long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const long long *cmp_values) { return shmem_longlong_test_some_vector(const_cast<long long *>(ivars), nelems, indices, status, cmp, cmp_values); }
 inline size_t shmem_test_some_vector(unsigned int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const unsigned int *cmp_values) { return shmem_uint_test_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+inline size_t shmem_test_some_vector(volatile unsigned int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const unsigned int *cmp_values) { return shmem_uint_test_some_vector(const_cast<unsigned int *>(ivars), nelems, indices, status, cmp, cmp_values); }
 inline size_t shmem_test_some_vector(unsigned long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const unsigned long *cmp_values) { return shmem_ulong_test_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+inline size_t shmem_test_some_vector(volatile unsigned long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const unsigned long *cmp_values) { return shmem_ulong_test_some_vector(const_cast<unsigned long *>(ivars), nelems, indices, status, cmp, cmp_values); }
 inline size_t shmem_test_some_vector(unsigned long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const unsigned long long *cmp_values) { return shmem_ulonglong_test_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+inline size_t shmem_test_some_vector(volatile unsigned long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const unsigned long long *cmp_values) { return shmem_ulonglong_test_some_vector(const_cast<unsigned long long *>(ivars), nelems, indices, status, cmp, cmp_values); }
 inline int shmem_cswap(int *dest, int cond, int value, int pe) { return shmem_int_cswap(dest, cond, value, pe); }
+inline int shmem_cswap(volatile int *dest, int cond, int value, int pe) { return shmem_int_cswap(const_cast<int *>(dest), cond, value, pe); }
 inline long shmem_cswap(long *dest, long cond, long value, int pe) { return shmem_long_cswap(dest, cond, value, pe); }
+inline long shmem_cswap(volatile long *dest, long cond, long value, int pe) { return shmem_long_cswap(const_cast<long *>(dest), cond, value, pe); }
 inline long long shmem_cswap(long long *dest, long long cond, long long value, int pe) { return shmem_longlong_cswap(dest, cond, value, pe); }
+inline long long shmem_cswap(volatile long long *dest, long long cond, long long value, int pe) { return shmem_longlong_cswap(const_cast<long long *>(dest), cond, value, pe); }
 inline int shmem_finc(int *dest, int pe) { return shmem_int_finc(dest, pe); }
+inline int shmem_finc(volatile int *dest, int pe) { return shmem_int_finc(const_cast<int *>(dest), pe); }
 inline long shmem_finc(long *dest, int pe) { return shmem_long_finc(dest, pe); }
+inline long shmem_finc(volatile long *dest, int pe) { return shmem_long_finc(const_cast<long *>(dest), pe); }
 inline long long shmem_finc(long long *dest, int pe) { return shmem_longlong_finc(dest, pe); }
+inline long long shmem_finc(volatile long long *dest, int pe) { return shmem_longlong_finc(const_cast<long long *>(dest), pe); }
 inline void shmem_inc(int *dest, int pe) { shmem_int_inc(dest, pe); }
+inline void shmem_inc(volatile int *dest, int pe) { shmem_int_inc(const_cast<int *>(dest), pe); }
 inline void shmem_inc(long *dest, int pe) { shmem_long_inc(dest, pe); }
+inline void shmem_inc(volatile long *dest, int pe) { shmem_long_inc(const_cast<long *>(dest), pe); }
 inline void shmem_inc(long long *dest, int pe) { shmem_longlong_inc(dest, pe); }
+inline void shmem_inc(volatile long long *dest, int pe) { shmem_longlong_inc(const_cast<long long *>(dest), pe); }
 inline int shmem_fadd(int *dest, int value, int pe) { return shmem_int_fadd(dest, value, pe); }
+inline int shmem_fadd(volatile int *dest, int value, int pe) { return shmem_int_fadd(const_cast<int *>(dest), value, pe); }
 inline long shmem_fadd(long *dest, long value, int pe) { return shmem_long_fadd(dest, value, pe); }
+inline long shmem_fadd(volatile long *dest, long value, int pe) { return shmem_long_fadd(const_cast<long *>(dest), value, pe); }
 inline long long shmem_fadd(long long *dest, long long value, int pe) { return shmem_longlong_fadd(dest, value, pe); }
+inline long long shmem_fadd(volatile long long *dest, long long value, int pe) { return shmem_longlong_fadd(const_cast<long long *>(dest), value, pe); }
 inline void shmem_add(int *dest, int value, int pe) { shmem_int_add(dest, value, pe); }
+inline void shmem_add(volatile int *dest, int value, int pe) { shmem_int_add(const_cast<int *>(dest), value, pe); }
 inline void shmem_add(long *dest, long value, int pe) { shmem_long_add(dest, value, pe); }
+inline void shmem_add(volatile long *dest, long value, int pe) { shmem_long_add(const_cast<long *>(dest), value, pe); }
 inline void shmem_add(long long *dest, long long value, int pe) { shmem_longlong_add(dest, value, pe); }
+inline void shmem_add(volatile long long *dest, long long value, int pe) { shmem_longlong_add(const_cast<long long *>(dest), value, pe); }
 inline int shmem_fetch(const int *source, int pe) { return shmem_int_fetch(source, pe); }
+inline int shmem_fetch(volatile const int *source, int pe) { return shmem_int_fetch(const_cast<const int *>(source), pe); }
 inline long shmem_fetch(const long *source, int pe) { return shmem_long_fetch(source, pe); }
+inline long shmem_fetch(volatile const long *source, int pe) { return shmem_long_fetch(const_cast<const long *>(source), pe); }
 inline long long shmem_fetch(const long long *source, int pe) { return shmem_longlong_fetch(source, pe); }
+inline long long shmem_fetch(volatile const long long *source, int pe) { return shmem_longlong_fetch(const_cast<const long long *>(source), pe); }
 inline float shmem_fetch(const float *source, int pe) { return shmem_float_fetch(source, pe); }
+inline float shmem_fetch(volatile const float *source, int pe) { return shmem_float_fetch(const_cast<const float *>(source), pe); }
 inline double shmem_fetch(const double *source, int pe) { return shmem_double_fetch(source, pe); }
+inline double shmem_fetch(volatile const double *source, int pe) { return shmem_double_fetch(const_cast<const double *>(source), pe); }
 inline void shmem_set(int *dest, int value, int pe) { shmem_int_set(dest, value, pe); }
+inline void shmem_set(volatile int *dest, int value, int pe) { shmem_int_set(const_cast<int *>(dest), value, pe); }
 inline void shmem_set(long *dest, long value, int pe) { shmem_long_set(dest, value, pe); }
+inline void shmem_set(volatile long *dest, long value, int pe) { shmem_long_set(const_cast<long *>(dest), value, pe); }
 inline void shmem_set(long long *dest, long long value, int pe) { shmem_longlong_set(dest, value, pe); }
+inline void shmem_set(volatile long long *dest, long long value, int pe) { shmem_longlong_set(const_cast<long long *>(dest), value, pe); }
 inline void shmem_set(float *dest, float value, int pe) { shmem_float_set(dest, value, pe); }
+inline void shmem_set(volatile float *dest, float value, int pe) { shmem_float_set(const_cast<float *>(dest), value, pe); }
 inline void shmem_set(double *dest, double value, int pe) { shmem_double_set(dest, value, pe); }
+inline void shmem_set(volatile double *dest, double value, int pe) { shmem_double_set(const_cast<double *>(dest), value, pe); }
 inline int shmem_swap(int *dest, int value, int pe) { return shmem_int_swap(dest, value, pe); }
+inline int shmem_swap(volatile int *dest, int value, int pe) { return shmem_int_swap(const_cast<int *>(dest), value, pe); }
 inline long shmem_swap(long *dest, long value, int pe) { return shmem_long_swap(dest, value, pe); }
+inline long shmem_swap(volatile long *dest, long value, int pe) { return shmem_long_swap(const_cast<long *>(dest), value, pe); }
 inline long long shmem_swap(long long *dest, long long value, int pe) { return shmem_longlong_swap(dest, value, pe); }
+inline long long shmem_swap(volatile long long *dest, long long value, int pe) { return shmem_longlong_swap(const_cast<long long *>(dest), value, pe); }
 inline float shmem_swap(float *dest, float value, int pe) { return shmem_float_swap(dest, value, pe); }
+inline float shmem_swap(volatile float *dest, float value, int pe) { return shmem_float_swap(const_cast<float *>(dest), value, pe); }
 inline double shmem_swap(double *dest, double value, int pe) { return shmem_double_swap(dest, value, pe); }
+inline double shmem_swap(volatile double *dest, double value, int pe) { return shmem_double_swap(const_cast<double *>(dest), value, pe); }
 // NOLINTEND
