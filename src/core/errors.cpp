@@ -41,7 +41,7 @@ static void refuse_device_memory(const core::JobState& job, const void* address,
             "forms take such addresses, this operation needs the host heap.");
 }
 
-void throw_not_symmetric(core::JobState& job, const void* address, std::size_t bytes) {
+void throw_not_symmetric(const core::JobState& job, const void* address, std::size_t bytes) {
     refuse_device_memory(job, address, bytes);
     const Window& window = job.window();
     const auto distance = static_cast<const char*>(address) - window.mine;

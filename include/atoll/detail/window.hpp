@@ -97,6 +97,7 @@ struct Window {
 
 [[noreturn]] ATOLL_API void throw_pe(int pe, int n_pes);
 /// `symmetric` is no address that the host can load and store.
-[[noreturn]] ATOLL_API void throw_not_symmetric(core::JobState& job, const void* address, std::size_t bytes);
+[[noreturn]] ATOLL_API void throw_not_symmetric(const core::JobState& job, const void* address,
+                                                std::size_t bytes);
 
 }  // namespace atl::detail
