@@ -173,9 +173,32 @@ def overload(public: str, f: Function, table: Table, watched: bool = False) -> s
     return f"inline {result}{space}{public}({', '.join(arguments)}) {{ {returns}{f.name}({', '.join(names)}); }}\n"
 
 
+# C's complex types, which C++ compilers know too and programs use there.
+C_COMPLEX = {
+    "std::complex<float>": "atoll_shmem_c_complexf",
+    "std::complex<double>": "atoll_shmem_c_complexd",
+}
+C_COMPLEX_TYPES = """__extension__ typedef float _Complex atoll_shmem_c_complexf;
+__extension__ typedef double _Complex atoll_shmem_c_complexd;
+"""
+
+
+def of_c_complex(declared: str) -> str:
+    """The overload for C's complex type beside that for std::complex, which has the same memory."""
+    head, body = declared.split("{", 1)
+    for cpp, c in C_COMPLEX.items():
+        for const in ("const ", ""):
+            for name in re.findall(rf"[(,] ?{const}{re.escape(cpp)} \*(\w+)", head):
+                body = re.sub(rf"([(,] ?){name}\b", rf"\1reinterpret_cast<{const}{cpp} *>({name})", body)
+        head = head.replace(cpp, c)
+    return head + "{" + body
+
+
 def overloads(table: Table) -> str:
     bare = {(f.name, tuple(t for t, _ in f.arguments)) for f in table.functions if not f.type}
-    text = NOTE + "// NOLINTBEGIN: the names are the specification's\n"
+    text = NOTE + "// NOLINTBEGIN: the names are the specification's\n" + C_COMPLEX_TYPES
+    complexes = [f for f in table.functions if f.type and f.type.canonical in ("complexf", "complexd")]
+    text += "".join(of_c_complex(overload(f.name, f, table)) for f in complexes)
     for public, functions in generic_families(table).items():
         if functions[0].generic == "context":
             text += "".join(overload(public, f, table) for f in functions if f.has_context)
@@ -185,6 +208,8 @@ def overloads(table: Table) -> str:
                 kind = table.types[f.type.canonical]  # type: ignore[union-attr]
                 if (public, tuple(spelled(t, kind, False) for t, _ in f.arguments)) not in bare:
                     text += overload(public, f, table)
+                    if f in complexes:
+                        text += of_c_complex(overload(public, f, table))
                 if f.operation.startswith(WATCHED):
                     text += overload(public, f, table, watched=True)
     return text + "// NOLINTEND\n"

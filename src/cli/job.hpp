@@ -90,7 +90,7 @@ class Job {
 
     // job_signals.cpp: what people ask for while it runs
     void on_signals();
-    void interrupt(int number);
+    void interrupt(int number, int sender);
     void stop();
     void print_table(const std::string& heading);
     void check_timeout();
@@ -122,6 +122,8 @@ class Job {
     int lifelines_ = 0;   ///< open ones
     int interrupts_ = 0;  ///< Ctrl-C and SIGTERM so far
     int interrupted_by_ = 0;
+    int interrupter_ = 0;  ///< the process that sent it; 0 is the terminal
+    double interrupted_at_ = 0;
     bool somebody_joined_ = false;  ///< has called init
     /// How long a broken lifeline may stay unexplained: a death by exit status or signal is told by the
     /// kernel at once, one inside `sh -c` by the shell's own end a little later.

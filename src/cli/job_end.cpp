@@ -105,8 +105,10 @@ void Job::on_death(int pe, int wait_status) {
     std::string sentence =
         "PE " + std::to_string(pe) + " " + describe_wait_status(wait_status) + when + doing;
     const int number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
-    if ((number == SIGSEGV || number == SIGBUS) && settings_.check == common::CheckLevel::none) {
-        sentence += "; ATOLL_CHECK=all may tell why";
+    if (number == SIGSEGV || number == SIGBUS) {
+        if (settings_.check == common::CheckLevel::none) sentence += "; ATOLL_CHECK=all may tell why";
+        // What was not asked for differs: C's calls check nothing.
+        if (!settings_.check_given) sentence += "; if it is a C program, ATOLL_CHECK=all may tell why";
     }
     if (number == SIGKILL) sentence += "; if nobody did that, the kernel ran out of memory (dmesg tells)";
     end(pe, status, sentence);

@@ -30,7 +30,7 @@ void Job::on_signals() {
                 break;
             case SIGINT:
             case SIGTERM:
-                interrupt(number);
+                interrupt(number, static_cast<int>(info.ssi_pid));
                 break;
             case SIGQUIT:
                 print_table("what the PEs are doing");
@@ -51,7 +51,12 @@ void Job::on_signals() {
 }
 
 /// Once: the PEs decide what to do about it. Twice: they have had their chance.
-void Job::interrupt(int number) {
+void Job::interrupt(int number, int sender) {
+    // timeout(1) sends its signal to its child and then to the child's process group.
+    constexpr double same_s = 0.1;
+    if (sender != 0 && sender == interrupter_ && now() < interrupted_at_ + same_s) return;
+    interrupter_ = sender;
+    interrupted_at_ = now();
     interrupted_by_ = number;
     if (++interrupts_ == 1) return group_->signal(number);
     end(-1, 128 + number, "the job was ended by a second " + signal_name(number));

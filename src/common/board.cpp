@@ -18,6 +18,17 @@
 #include "common/settings.hpp"
 
 namespace atl::common {
+
+std::string place_text(std::uint64_t place) {
+    const char* base = (place & static_place) != 0    ? "static data+"
+                       : (place & address_place) != 0 ? ""
+                                                      : "heap+";
+    char text[40];
+    std::snprintf(text, sizeof text, "%s0x%llx", base,
+                  static_cast<unsigned long long>(place & ~(static_place | address_place)));
+    return text;
+}
+
 namespace {
 
 /// Longer than anybody needs from claiming an abort to having written it.
@@ -78,9 +89,7 @@ std::string describe(const WaitCopy& wait) {
     std::string text = wait.operation;
     if (wait.team != 0) text += " of team " + std::to_string(wait.team);
     if (wait.has_value && wait.offset != ~std::uint64_t{0}) {
-        char place[40];
-        std::snprintf(place, sizeof place, " on heap+0x%llx", static_cast<unsigned long long>(wait.offset));
-        text += place;
+        text += " on " + place_text(wait.offset);
     }
     if (wait.peer >= 0) text += ", for PE " + std::to_string(wait.peer);
     if (wait.has_value) {

@@ -20,6 +20,11 @@ enum class PeState : std::uint32_t {
     died,       ///< killed, crashed, or ended with a status other than 0
 };
 
+/// A word's place: how far it is in the heap; with a bit, how far in the executable, or its address.
+inline constexpr std::uint64_t static_place = std::uint64_t{1} << 63, address_place = std::uint64_t{1} << 62;
+/// "heap+0x40", "static data+0x40" (as nm gives it, less where the executable begins), "0x7f…".
+std::string place_text(std::uint64_t place);
+
 /// What a PE waits for. Written by its owner between two increments of `sequence` (odd while being written).
 struct WaitRecord {
     std::atomic<std::uint32_t> sequence{0};
@@ -27,7 +32,7 @@ struct WaitRecord {
     char operation[40] = {};   ///< "barrier", "signal_wait_until", …
     std::int32_t team = 0;     ///< team's number within its PE, 0 = world
     std::int32_t peer = -1;    ///< world PE waited for, -1 = any
-    std::uint64_t offset = 0;  ///< of the awaited word in the heap, ~0 = a word of the library's own
+    std::uint64_t offset = 0;  ///< the awaited word's place, ~0 = a word of the library's own
     std::uint64_t expected = 0;
     std::uint64_t found = 0;      ///< as last seen
     std::uint32_t compare = 0;    ///< Compare

@@ -42,6 +42,7 @@ inline constexpr int max_rounds = 12;  ///< dissemination up to 4096 members of 
 struct MemberBlock {
     ExchangeLine exchange[2];  ///< by parity of the epoch, see exchange.cpp
     SyncLine arrived;          ///< epoch of the last sync this member entered (only when crowded)
+    SyncLine core;   ///< where this member ran when it last entered a meeting; written when it moves
     SyncLine taken;  ///< for src/collective: segments that somebody has begun to copy to this member
     SyncLine round[max_rounds];
     SyncLine doorbell;  ///< rung for this member when it sleeps over a message, see messages.cpp
@@ -80,6 +81,16 @@ void wake_sleepers(detail::Flag& flag) noexcept;
 inline bool look_for(const detail::Flag& flag, std::uint32_t value) noexcept {
     for (int i = 0; i < detail::tight_spins; ++i)
         if (detail::reached(flag.value.load(std::memory_order_acquire), value)) return true;
+    return false;
+}
+
+/// Looks at a flag for about two turns of the scheduler (1 µs; 5 where a pause takes long), after which
+/// whoever was to set it no longer runs.
+inline bool look_for_a_turn(const detail::Flag& flag, std::uint32_t value) noexcept {
+    for (int i = 0; i < 100; ++i) {
+        if (detail::reached(flag.value.load(std::memory_order_acquire), value)) return true;
+        detail::cpu_pause();
+    }
     return false;
 }
 

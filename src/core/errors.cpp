@@ -58,10 +58,11 @@ void throw_not_symmetric(const core::JobState& job, const void* address, std::si
                     ? "are neither in the symmetric heap nor in the program's static data"
                     : "are not in the symmetric heap";
     }
-    throw Error(ErrorCode::not_symmetric, text +
-                                              "; pass an address in this PE's own symmetric memory (from "
-                                              "allocate, malloc or a SymmetricArray) and the "
-                                              "number of the PE that is meant.");
+    throw Error(ErrorCode::not_symmetric,
+                text +
+                    "; pass an address in this PE's own symmetric memory (from "
+                    "malloc, shmem_malloc or allocate, or a SymmetricArray) and the "
+                    "number of the PE that is meant.");
 }
 
 void throw_misaligned(const void* address, std::size_t needed) {

@@ -33,18 +33,14 @@ void TeamState::exchange(const char* operation, const void* mine, std::size_t by
 
 void TeamState::meet(const char* operation, std::uint32_t epoch) {
     if (in_pair_) return meet_in_pair(operation, control_->pair_exchange[epoch & 1], epoch);
-    ExchangeLine& line = member(my_pe_).exchange[epoch & 1];
-    if (!crowded_) {
-        set_flag(line.flag, epoch);
-        wait_exchange_lines(operation, epoch);
-        return;
-    }
-    line.flag.value.store(epoch, std::memory_order_release);
-    const auto n = static_cast<std::uint32_t>(n_pes());
-    if (control_->exchange_count.flag.value.fetch_add(1, std::memory_order_acq_rel) + 1 == n * epoch)
-        set_flag(control_->exchange_release.flag, epoch);
-    else
-        wait_flag(operation, control_->exchange_release.flag, epoch, -1, &missing_at_exchange);
+    if (crowded_)
+        return meet_counted(
+            operation, epoch,
+            {control_->exchange_count.flag, control_->exchange_release.flag,
+             [](MemberBlock& m, std::uint32_t e) -> detail::Flag& { return m.exchange[e & 1].flag; },
+             &missing_at_exchange});
+    set_flag(member(my_pe_).exchange[epoch & 1].flag, epoch);
+    wait_exchange_lines(operation, epoch);
 }
 
 void TeamState::wait_exchange_lines(const char* operation, std::uint32_t epoch) {

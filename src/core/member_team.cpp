@@ -32,14 +32,11 @@ ControlBlock* first_meeting(JobState& job, const std::vector<int>& members, bool
 Team make_member_team(const Job& owner, std::vector<int> members, long* word) {
     JobState& job = owner.state();
     const auto me = std::find(members.begin(), members.end(), job.pe());
-    const bool exist =
-        std::all_of(members.begin(), members.end(), [&](int pe) { return pe >= 0 && pe < job.n_pes(); });
-    if (me == members.end() || !exist)
+    if (me == members.end())
         throw Error(ErrorCode::invalid_argument,
                     "PE " + std::to_string(job.pe()) + " is not in the active set of " +
-                        std::to_string(members.size()) + " PEs" +
-                        (members.empty() ? "" : " from PE " + std::to_string(members[0])) +
-                        ", or the set names PEs that do not exist.");
+                        std::to_string(members.size()) + " PEs from PE " + std::to_string(members[0]) +
+                        "; only its members take part.");
     const int my_pe = static_cast<int>(me - members.begin());
     ControlBlock* control = first_meeting(job, members, my_pe == 0, word);
     return Team(std::make_shared<TeamState>(job, job.next_team_number(), std::move(members), my_pe, control,

@@ -85,20 +85,19 @@ std::string value_text(std::uint64_t value, const WaitReason& reason) {
     }
 }
 
-std::uint64_t heap_offset(const core::JobState& job, const WaitReason& reason) {
-    return job.window().offset_of(reason.word);
+std::uint64_t place_of(const core::JobState& job, const void* word) {
+    const auto address = reinterpret_cast<std::uintptr_t>(word);
+    const Window& window = job.window();
+    if (window.heap_holds(word, 1)) return address - reinterpret_cast<std::uintptr_t>(window.mine);
+    if (window.holds(word, 1)) return common::static_place | (address - window.statics.image);
+    return common::address_place | address;
 }
 
 /// "signal_wait_until on heap+0x40: found 3, waiting for >= 4" or "barrier of team 2".
 std::string describe(const core::JobState& job, const WaitReason& reason, std::uint64_t found) {
     std::string text = reason.operation;
     if (reason.team != 0) text += " of team " + std::to_string(reason.team);
-    if (reason.word) {
-        char offset[32];
-        std::snprintf(offset, sizeof offset, "%#llx",
-                      static_cast<unsigned long long>(heap_offset(job, reason)));
-        text += std::string(" on heap+") + offset;
-    }
+    if (reason.word) text += " on " + common::place_text(place_of(job, reason.word));
     if (reason.word_bytes != 0)
         text += ": found " + value_text(found, reason) + ", waiting for " + sign(reason.compare) + " " +
                 value_text(reason.expected, reason);
@@ -242,7 +241,7 @@ void SlowWait::publish() {
     record.peer = reason_.peer;
     if (reason_.missing && reason_.missing(reason_.argument, &record.peer, 1) == 0) record.peer = -1;
     record.has_value = reason_.word_bytes != 0;
-    record.offset = record.has_value ? heap_offset(job_, reason_) : ~std::uint64_t{0};
+    record.offset = record.has_value ? place_of(job_, reason_.word) : ~std::uint64_t{0};
     record.expected = reason_.expected;
     record.found = current_value();
     record.compare = static_cast<std::uint32_t>(reason_.compare);

@@ -1,7 +1,14 @@
 // How the members of a team meet. PEs that have a core each go by dissemination; more PEs than cores by one
 // counter and one word on which all but the last sleep (measured: design, section 6).
+//
+// There a turn of the scheduler costs more than all else, and the least is one a core and meeting for two
+// PEs a core: who enters last on its core stays, passes, and enters the next meeting before it gives way. For
+// that it must outwait the other cores when they are later, and must not when those it waits for need its
+// core.
 #include "core/job_state.hpp"
 #include "core/team_state.hpp"
+
+#include <sched.h>
 
 namespace atl::core {
 
@@ -34,7 +41,10 @@ void TeamState::sync(const char* operation) {
     if (n_pes() == 1) return;
     try {
         if (crowded_)
-            sync_counted(operation);
+            meet_counted(operation, sync_epoch_,
+                         {control_->count.flag, control_->release.flag,
+                          [](MemberBlock& m, std::uint32_t) -> detail::Flag& { return m.arrived.flag; },
+                          &missing_at_sync});
         else if (n_pes() == 2)
             meet_in_pair(operation, control_->pair_sync, sync_epoch_);
         else
@@ -67,14 +77,35 @@ void TeamState::sync_rounds(const char* operation) {
     }
 }
 
-void TeamState::sync_counted(const char* operation) {
-    const auto n = static_cast<std::uint32_t>(n_pes());
-    member(my_pe_).arrived.flag.value.store(sync_epoch_, std::memory_order_release);
+void TeamState::meet_counted(const char* operation, std::uint32_t epoch, const Counter& counter) {
+    note_core();
+    counter.arrived(member(my_pe_), epoch).value.store(epoch, std::memory_order_release);
     // The counter runs on from epoch to epoch and wraps; the last to arrive brings it to a multiple of n.
-    if (control_->count.flag.value.fetch_add(1, std::memory_order_acq_rel) + 1 == n * sync_epoch_)
-        set_flag(control_->release.flag, sync_epoch_);
-    else
-        wait_flag(operation, control_->release.flag, sync_epoch_, -1, &missing_at_sync);
+    const auto n = static_cast<std::uint32_t>(n_pes());
+    const std::uint32_t missing =
+        n * epoch - (counter.count.value.fetch_add(1, std::memory_order_acq_rel) + 1);
+    if (missing == 0) return set_flag(counter.release, epoch);
+    // Fewer are missing than there are cores: perhaps all of them run now.
+    if (missing < static_cast<std::uint32_t>(job_.usable_cpus()) && all_missing_elsewhere(epoch, counter) &&
+        look_for_a_turn(counter.release, epoch))
+        return;
+    wait_flag(operation, counter.release, epoch, -1, counter.missing);
+}
+
+/// No member that is missing ran on this PE's core when last heard of. What is stale here costs time only.
+bool TeamState::all_missing_elsewhere(std::uint32_t epoch, const Counter& counter) {
+    for (int i = 0; i < n_pes(); ++i)
+        if (member(i).core.flag.value.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(core_) &&
+            !reached(counter.arrived(member(i), epoch).value.load(std::memory_order_acquire), epoch))
+            return false;
+    return true;
+}
+
+void TeamState::note_core() noexcept {
+    const int core = ::sched_getcpu();  // where the system does not tell: -1 for all, so that nobody outwaits
+    if (core == core_) return;
+    core_ = core;
+    member(my_pe_).core.flag.value.store(static_cast<std::uint32_t>(core), std::memory_order_relaxed);
 }
 
 int TeamState::missing_at_sync(const void* argument, int* pes, int most) {

@@ -109,7 +109,16 @@ class TeamState {
     void meet(const char* operation, std::uint32_t epoch);
     void meet_in_pair(const char* operation, PairLine& line, std::uint32_t epoch);
     void sync_rounds(const char* operation);
-    void sync_counted(const char* operation);
+    /// A meeting at one counter and one word, for PEs that outnumber cores.
+    struct Counter {
+        detail::Flag& count;
+        detail::Flag& release;
+        detail::Flag& (*arrived)(MemberBlock& member, std::uint32_t epoch);  ///< what a member sets itself
+        int (*missing)(const void* team, int* pes, int most);                ///< for SlowWait
+    };
+    void meet_counted(const char* operation, std::uint32_t epoch, const Counter& counter);
+    bool all_missing_elsewhere(std::uint32_t epoch, const Counter& counter);
+    void note_core() noexcept;
     static int missing_at_sync(const void* team, int* pes, int most);
     static int missing_at_exchange(const void* team, int* pes, int most);
     void wait_exchange_lines(const char* operation, std::uint32_t epoch);
@@ -128,6 +137,7 @@ class TeamState {
     bool destroyed_ = false;
     bool broken_ = false;   ///< a meeting ended by an error: the members no longer count alike
     bool in_pair_ = false;  ///< the current exchange goes by the line of two
+    int core_ = 0;          ///< what this PE's `core` says
     std::uint32_t sync_epoch_ = 0;
     std::uint32_t exchange_epoch_ = 0;
     Context context_;

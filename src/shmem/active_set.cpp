@@ -27,10 +27,17 @@ struct KnownSets {
 KnownSets& known = *new KnownSets;  // never destroyed: teams end with the job
 
 Team make_team(int start, int log_stride, int size, long* sync) {
+    const std::int64_t stride = log_stride >= 0 && log_stride < 31 ? std::int64_t{1} << log_stride : 0;
+    const std::int64_t last = start + (size - std::int64_t{1}) * stride;
+    if (start < 0 || stride == 0 || size < 1 || last >= front.job->n_pes())
+        throw Error(ErrorCode::invalid_argument,
+                    "The active set (PE_start " + std::to_string(start) + ", logPE_stride " +
+                        std::to_string(log_stride) + ", PE_size " + std::to_string(size) +
+                        ") must name one or more of the job's PEs, 0 to " +
+                        std::to_string(front.job->n_pes() - 1) +
+                        (stride == 0 || size < 1 ? "." : "; it reaches to PE " + std::to_string(last) + "."));
     std::vector<int> members;
-    if (log_stride >= 0 && log_stride < 31 && size <= front.job->n_pes())
-        for (std::int64_t i = 0; i < size; ++i)
-            members.push_back(static_cast<int>(start + (i << log_stride)));
+    for (std::int64_t pe = start; pe <= last; pe += stride) members.push_back(static_cast<int>(pe));
     return core::make_member_team(*front.job, std::move(members), sync);
 }
 

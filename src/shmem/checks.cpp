@@ -27,9 +27,12 @@ bool overlap(std::uintptr_t a, std::size_t a_bytes, std::uintptr_t b, std::size_
 
 [[noreturn]] void throw_overlap(const Area& dest, const Area& source) {
     const auto distance = static_cast<std::ptrdiff_t>(number_of(source) - number_of(dest));
+    const std::string where = distance == 0  ? "at the same address"
+                              : distance > 0 ? std::to_string(distance) + " bytes behind it"
+                                             : std::to_string(-distance) + " bytes before it";
     throw Mistake(ErrorCode::invalid_argument, dest.argument,
-                  "it overlaps " + std::string(source.argument) + ", which begins " +
-                      std::to_string(distance) + " bytes behind it; pass different memory.");
+                  "it overlaps " + std::string(source.argument) + ", which begins " + where +
+                      "; pass different memory.");
 }
 
 std::size_t extent(const Blocks& blocks) {
@@ -163,9 +166,9 @@ void check_strided_collective(const Team& team, const Area& dest, const Blocks& 
 void check_broadcast(const Team& team, const Area& dest, const Area& source, int root) {
     check_pe("PE_root", root, team.n_pes());
     check_symmetric(team.context(), dest);
-    if (team.my_pe() != root) return;
+    if (team.my_pe() != root) return;  // its source counts, and may be dest
     check_symmetric(team.context(), source);
-    check_disjoint(dest, source);
+    if (dest.address != source.address) check_disjoint(dest, source);
 }
 
 }  // namespace atl::shmem

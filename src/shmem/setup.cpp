@@ -66,7 +66,9 @@ void close_front() {
         stop_following();  // finalize itself looks whether the job is over, and then the board is gone
     }
     atl::finalize();
-    if (--init_count == 0) front = Front{};
+    if (--init_count != 0) return;
+    front = Front{};
+    thread_level = SHMEM_THREAD_SINGLE;
 }
 
 }  // namespace
@@ -74,7 +76,7 @@ void close_front() {
 void remember_error(const Call& call, const char* sentence) noexcept {
     try {
         last_error = std::string(call.name) + ": " + sentence;
-        if (front.debug) common::say(last_error);
+        if (front.debug) common::say("PE " + std::to_string(front.job->my_pe()) + ", " + last_error);
     } catch (...) {
         last_error.clear();
     }
@@ -132,7 +134,6 @@ void init() {
 }
 
 int init_thread(int requested, int* provided) {
-    static_cast<void>(requested);  // all of Atoll is thread-safe, so every level is the highest
     const Call call{"shmem_init_thread", SHMEM_CTX_INVALID};
     try {
         open_front();
@@ -143,7 +144,9 @@ int init_thread(int requested, int* provided) {
         if (!front.debug) common::say(std::string(call.name) + ": " + error.what());
         return 1;
     }
-    thread_level = SHMEM_THREAD_MULTIPLE;
+    // All of Atoll is thread-safe, so any level can be had; the highest that was asked for is.
+    const bool known = requested >= SHMEM_THREAD_SINGLE && requested <= SHMEM_THREAD_MULTIPLE;
+    thread_level = std::max(thread_level, known ? requested : SHMEM_THREAD_MULTIPLE);
     if (provided) *provided = thread_level;
     return 0;
 }

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -168,11 +169,23 @@ def test_second_interrupt_kills(atoll, program, witness):
     assert [job.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
     job.send_signal(signal.SIGINT)
     assert [job.stdout.readline() for _ in range(2)] == ["not yet\n"] * 2
+    time.sleep(0.3)  # at once it would be taken for the same one, as timeout(1) sends
     job.send_signal(signal.SIGINT)
     _, err = job.communicate(timeout=60)
     assert job.returncode == 130
     assert "second SIGINT" in err
     assert witness.all_gone()
+
+
+def test_the_same_signal_of_one_sender_counts_once(atoll):
+    """timeout(1) signals its child, then the group that both are in; PEs that need a moment to end have it."""
+    ends = "trap 'sleep 0.3; echo ended; exit 0' TERM; echo ready; while :; do sleep 0.05; done"
+    job = atoll.start("run", "-n", 2, "sh", "-c", ends)
+    assert [job.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
+    job.send_signal(signal.SIGTERM)
+    job.send_signal(signal.SIGTERM)
+    out, err = job.communicate(timeout=60)
+    assert out == "ended\n" * 2 and "second" not in err, err
 
 
 def test_interrupt_is_no_crash(atoll):

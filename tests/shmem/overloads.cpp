@@ -13,6 +13,7 @@
 static std::string text = "a static string that does not fit into itself";
 static std::vector<int> numbers = {1, 2, 3};
 static std::complex<double> complex_source[2], complex_dest[2];
+__extension__ static double _Complex c_complex_source, c_complex_dest;
 static double values[4];
 static long word;
 static volatile long watched;  // as older programs declare it
@@ -70,6 +71,11 @@ int main() {
     complex_source[0] = {1.0 * me, 1.0};
     CHECK(shmem_sum_reduce(SHMEM_TEAM_WORLD, complex_dest, complex_source, 2) == 0);
     CHECK(complex_dest[0] == std::complex<double>(n * (n - 1) / 2.0, n));
+    __real__ c_complex_source = me;
+    __imag__ c_complex_source = 1.0;
+    CHECK(shmem_sum_reduce(SHMEM_TEAM_WORLD, &c_complex_dest, &c_complex_source, 1) == 0);
+    CHECK(__real__ c_complex_dest == n * (n - 1) / 2.0 && __imag__ c_complex_dest == n);
+    CHECK(shmem_complexd_prod_reduce(SHMEM_TEAM_WORLD, &c_complex_dest, &c_complex_source, 1) == 0);
     CHECK(shmem_sync(SHMEM_TEAM_WORLD) == 0);
     shmem_ctx_destroy(ctx);
     shmem_finalize();

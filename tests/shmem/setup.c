@@ -47,8 +47,10 @@ int main(void) {
         if (round % 2) {
             shmem_init();
         } else {
-            CHECK(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0);
-            CHECK(provided == SHMEM_THREAD_MULTIPLE);
+            const int requested = round == 0 ? SHMEM_THREAD_FUNNELED : SHMEM_THREAD_MULTIPLE;
+            CHECK(shmem_init_thread(requested, &provided) == 0 && provided == requested);
+            shmem_query_thread(&provided);
+            CHECK(provided == requested);
         }
         CHECK(initialized());
         shmem_init();

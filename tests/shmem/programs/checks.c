@@ -307,6 +307,7 @@ int main(int argc, char** argv) {
     shmem_long_put(a, constants, 8, 0);
     shmem_long_put(NULL, NULL, 0, 0);
     shmem_long_sum_reduce(WORLD, a, a, 8);
+    shmem_long_broadcast(WORLD, a, a, 8, 0);
     shmem_ctx_quiet(ctx);
     shmem_barrier_all();
     for (size_t i = 0; i < sizeof wrongs / sizeof wrongs[0]; ++i)
