@@ -23,7 +23,9 @@ target_include_directories(atoll_cuda PRIVATE "${PROJECT_SOURCE_DIR}/include" "$
                                               "${PROJECT_SOURCE_DIR}/src")
 target_include_directories(atoll_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(atoll_cuda PRIVATE ${CMAKE_DL_LIBS} atoll_flags)
-target_link_options(atoll_cuda PRIVATE $<$<NOT:$<BOOL:${ATOLL_SANITIZE}>>:-Wl,--no-undefined>)
+if(NOT ATOLL_SANITIZE)   # their run-time library is the program's
+    target_link_options(atoll_cuda PRIVATE -Wl,--no-undefined)
+endif()
 # Kernels are headers (include/atoll/device), so only our tests and benchmarks need nvcc. nvcc knows no sanitizers.
 if((ATOLL_TESTS OR ATOLL_BENCH) AND NOT ATOLL_SANITIZE)
     include(CheckLanguage)
