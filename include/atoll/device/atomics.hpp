@@ -18,16 +18,8 @@ template <> struct IsFloating<double> { static constexpr bool value = true; };
 
 template <class T> using BitsOf = typename Bits<sizeof(T)>::type;
 
-template <class T> ATOLL_ANYWHERE BitsOf<T> bits(T value) {
-    BitsOf<T> result;
-    __builtin_memcpy(&result, &value, sizeof result);
-    return result;
-}
-template <class T> ATOLL_ANYWHERE T from_bits(BitsOf<T> value) {
-    T result;
-    __builtin_memcpy(&result, &value, sizeof result);
-    return result;
-}
+template <class T> ATOLL_ANYWHERE BitsOf<T> bits(T value) { return same_bits<BitsOf<T>>(value); }
+template <class T> ATOLL_ANYWHERE T from_bits(BitsOf<T> value) { return same_bits<T>(value); }
 template <class T> ATOLL_ANYWHERE BitsOf<T>* word(T* p) { return reinterpret_cast<BitsOf<T>*>(p); }
 
 template <class U> ATOLL_ANYWHERE U swap_bits(U* p, U value) {
@@ -93,6 +85,19 @@ template <class T> ATOLL_ANYWHERE T fetch_add_at(T* p, T value) {
         return add_floating(p, value);
     else
         return from_bits<T>(add_bits(word(p), bits(value)));
+}
+
+/// After all that the thread wrote and saw.
+template <class T> ATOLL_ANYWHERE void add_release(T* p, T value) {
+    static_assert(sizeof(T) == 8 || sizeof(T) == 4, "a word that PEs share has 4 or 8 bytes");
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(T) == 8)
+        asm volatile("red.release.sys.global.add.u64 [%0], %1;" ::"l"(p), "l"(bits(value)) : "memory");
+    else
+        asm volatile("red.release.sys.global.add.u32 [%0], %1;" ::"l"(p), "r"(bits(value)) : "memory");
+#else
+    __atomic_fetch_add(word(p), bits(value), __ATOMIC_RELEASE);
+#endif
 }
 
 }  // namespace detail

@@ -79,7 +79,7 @@ struct Control {
     unsigned long long grid_word;              ///< Grid::broadcast
     unsigned long long counts[most_team_pes];  ///< of collect
     // ---- written by the members, by number of who writes
-    alignas(128) unsigned long long arrived[most_team_pes];
+    alignas(128) unsigned long long arrived[most_team_pes];  ///< at which sync_epoch
     alignas(128) FlaggedPair slots[2][slot_area_pairs];
     // ----
     alignas(128) StreamControl stream;

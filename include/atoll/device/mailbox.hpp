@@ -56,77 +56,127 @@ ATOLL_ANYWHERE inline unsigned long long mailbox_bytes(int n_pes, unsigned long 
            (sizeof(detail::Post) + Mailbox::depth * detail::pairs_of(room) * sizeof(FlaggedPair));
 }
 
+/// This PE's end of the way to one other, for loops: its counters stay in registers until `close`, and nobody
+/// else posts that way meanwhile.
+template <class Scope = Thread> class Outbox {
+  public:
+    ATOLL_ANYWHERE Outbox(const Team& team, const Mailbox& box, int pe, Scope scope = {})
+        : team_(team), box_(box), pe_(pe), scope_(scope) {
+        const detail::Post* mine = detail::post_of(box, pe);
+        number_ = mine->posted;
+        taken_ = mine->seen_taken;
+    }
+    /// See the function `post`.
+    template <class T> ATOLL_ANYWHERE void post(const T* src, unsigned long long count) {
+        ++number_;
+        if (number_ > taken_ + Mailbox::depth) wait_for_room();
+        FlaggedPair* to = peer(team_, detail::slot_of(team_, box_, team_.my_pe, number_), pe_);
+        const unsigned long long bytes = count * sizeof(T);
+        const unsigned long long pairs = detail::pairs_to_send(box_, bytes, number_);
+        for (unsigned long long i = scope_.rank(); i < pairs; i += scope_.size())
+            detail::store_flagged(to + i, detail::load_part(src, bytes, i), static_cast<unsigned>(number_));
+        scope_.sync();
+    }
+    ATOLL_ANYWHERE void close() const {
+        detail::Post* mine = detail::post_of(box_, pe_);
+        mine->posted = number_;  // by every thread, so that each reads its own
+        mine->seen_taken = taken_;
+    }
+
+  private:
+    ATOLL_ANYWHERE void wait_for_room() {
+        const unsigned long long* taken = &detail::post_of(box_, pe_)->taken;
+        const unsigned long long needed = number_ - Mailbox::depth;
+        detail::spin(
+            team_, [&] { return (taken_ = load_acquire(taken)) >= needed; },
+            [&] { return detail::waiting(team_, Operation::post, taken, Compare::ge, needed, pe_); });
+    }
+
+    const Team& team_;
+    Mailbox box_;
+    int pe_;
+    Scope scope_;
+    unsigned long long number_, taken_;
+};
+
+/// The same of the way from one other.
+template <class Scope = Thread> class Inbox {
+  public:
+    ATOLL_ANYWHERE Inbox(const Team& team, const Mailbox& box, int pe, Scope scope = {})
+        : team_(team), box_(box), pe_(pe), scope_(scope), number_(detail::post_of(box, pe)->received) {}
+    /// See the function `receive`. Tells the sender now and then what is free again.
+    template <class T> ATOLL_ANYWHERE void receive(T* dst, unsigned long long count) {
+        ++number_;
+        const FlaggedPair* from = detail::slot_of(team_, box_, pe_, number_);
+        const unsigned long long bytes = count * sizeof(T), pairs = detail::pairs_of(bytes);
+        const auto flag = static_cast<unsigned>(number_);
+        for (unsigned long long i = scope_.rank(); i < pairs; i += scope_.size()) {
+            unsigned long long data = 0;
+            detail::spin(
+                team_, [&] { return detail::load_flagged(from + i, flag, data); },
+                [&] { return detail::waiting(team_, Operation::receive, from + i, pe_); });
+            detail::store_part(dst, bytes, i, data);
+        }
+        scope_.sync();
+        if (number_ % (Mailbox::depth / 2) == 0 && scope_.rank() == 0) tell_taken();
+    }
+    /// If the next message has begun to come.
+    ATOLL_ANYWHERE bool has_message() const {
+        int here = 0;
+        unsigned long long data = 0;
+        if (scope_.rank() == 0)
+            here = detail::load_flagged(detail::slot_of(team_, box_, pe_, number_ + 1),
+                                        static_cast<unsigned>(number_ + 1), data);
+        return scope_.broadcast(here) != 0;
+    }
+    ATOLL_ANYWHERE void close() const { detail::post_of(box_, pe_)->received = number_; }
+
+  private:
+    /// All lanes have read: on a GPU a load whose value was looked at is over, and a release there would wait
+    /// for stores that have nothing to do with it.
+    ATOLL_ANYWHERE void tell_taken() const {
+        unsigned long long* taken = &peer(team_, detail::post_of(box_, team_.my_pe), pe_)->taken;
+#if defined(__CUDA_ARCH__)
+        store_relaxed(taken, number_);
+#else
+        store_release(taken, number_);
+#endif
+    }
+
+    const Team& team_;
+    Mailbox box_;
+    int pe_;
+    Scope scope_;
+    unsigned long long number_;
+};
+
 /// Sends `count` elements to `pe`; `src` may be written again by any thread of the scope after it returned.
 /// Waits only while `depth` messages are on their way.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void post(const Team& team, const Mailbox& box, const T* src, unsigned long long count, int pe,
                          Scope scope = {}) {
-    detail::Post* mine = detail::post_of(box, pe);
-    const unsigned long long number = mine->posted + 1;
-    unsigned long long taken = mine->seen_taken;
-    if (number > taken + Mailbox::depth)
-        detail::spin(
-            team, [&] { return number <= (taken = load_acquire(&mine->taken)) + Mailbox::depth; },
-            [&] {
-                return detail::waiting(team, Operation::post, &mine->taken, Compare::ge,
-                                       number - Mailbox::depth, pe);
-            });
-    FlaggedPair* to = peer(team, detail::slot_of(team, box, team.my_pe, number), pe);
-    const unsigned long long bytes = count * sizeof(T);
-    const unsigned long long pairs = detail::pairs_to_send(box, bytes, number);
-    for (unsigned long long i = scope.rank(); i < pairs; i += scope.size())
-        detail::store_flagged(to + i, detail::load_part(src, bytes, i), static_cast<unsigned>(number));
-    scope.sync();
-    mine->seen_taken = taken;  // by every thread, see sync
-    mine->posted = number;
+    Outbox<Scope> out(team, box, pe, scope);
+    out.post(src, count);
+    out.close();
 }
-
-namespace detail {
-
-/// Once all its words have come; tells the sender now and then what is free again.
-template <class T, class Scope>
-ATOLL_ANYWHERE void take(const Team& team, const Mailbox& box, T* dst, unsigned long long bytes, int pe,
-                         unsigned long long number, Scope scope) {
-    const FlaggedPair* from = slot_of(team, box, pe, number);
-    const unsigned long long pairs = pairs_of(bytes);
-    const auto flag = static_cast<unsigned>(number);
-    for (unsigned long long i = scope.rank(); i < pairs; i += scope.size()) {
-        unsigned long long data = 0;
-        spin(
-            team, [&] { return load_flagged(from + i, flag, data); },
-            [&] { return waiting(team, Operation::receive, from + i, pe); });
-        store_part(dst, bytes, i, data);
-    }
-    scope.sync();
-    Post* mine = post_of(box, pe);
-    mine->received = number;
-    if (scope.rank() == 0 && number % (Mailbox::depth / 2) == 0)
-        store_release(&peer(team, post_of(box, team.my_pe), pe)->taken, number);
-}
-
-}  // namespace detail
 
 /// The next message of `pe`. Every thread of the scope may read `dst` after it returned.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void receive(const Team& team, const Mailbox& box, T* dst, unsigned long long count, int pe,
                             Scope scope = {}) {
-    const unsigned long long number = detail::post_of(box, pe)->received + 1;
-    detail::take(team, box, dst, count * sizeof(T), pe, number, scope);
+    Inbox<Scope> in(team, box, pe, scope);
+    in.receive(dst, count);
+    in.close();
 }
 
 /// receive, if the message has begun to come; else false at once.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE bool try_receive(const Team& team, const Mailbox& box, T* dst, unsigned long long count,
                                 int pe, Scope scope = {}) {
-    const unsigned long long number = detail::post_of(box, pe)->received + 1;
-    int here = 0;
-    if (scope.rank() == 0) {
-        unsigned long long data = 0;
-        here =
-            detail::load_flagged(detail::slot_of(team, box, pe, number), static_cast<unsigned>(number), data);
-    }
-    if (!scope.broadcast(here)) return false;
-    detail::take(team, box, dst, count * sizeof(T), pe, number, scope);
+    Inbox<Scope> in(team, box, pe, scope);
+    if (!in.has_message()) return false;
+    in.receive(dst, count);
+    in.close();
     return true;
 }
 

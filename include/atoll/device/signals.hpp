@@ -9,22 +9,6 @@ namespace atl::device {
 
 enum class SignalOp { set, add };
 
-namespace detail {
-
-template <class T> ATOLL_ANYWHERE void add_release(T* p, T value) {
-    static_assert(sizeof(T) == 8 || sizeof(T) == 4, "a signal has 4 or 8 bytes");
-#if defined(__CUDA_ARCH__)
-    if constexpr (sizeof(T) == 8)
-        asm volatile("red.release.sys.global.add.u64 [%0], %1;" ::"l"(p), "l"(bits(value)) : "memory");
-    else
-        asm volatile("red.release.sys.global.add.u32 [%0], %1;" ::"l"(p), "r"(bits(value)) : "memory");
-#else
-    __atomic_fetch_add(word(p), bits(value), __ATOMIC_RELEASE);
-#endif
-}
-
-}  // namespace detail
-
 template <class T> ATOLL_ANYWHERE void signal_set(const Team& team, T* signal, SameAs<T> value, int pe) {
     store_release(peer(team, signal, pe), value);
 }

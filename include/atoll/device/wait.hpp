@@ -59,7 +59,7 @@ ATOLL_ANYWHERE Report waiting(const Team& team, Operation operation, const T* wo
     Report report = waiting(team, operation, word, peer, tag);
     report.compare = static_cast<int>(cmp);
     report.expected = static_cast<unsigned long long>(expected);
-    report.found = static_cast<unsigned long long>(load_relaxed(word));
+    report.found = static_cast<unsigned long long>(device::load_relaxed(word));
     return report;
 }
 
@@ -83,9 +83,8 @@ __device__ __noinline__ inline void report_and_trap(Watch* watch, const Report& 
     __trap();
 }
 
-__device__ __noinline__ inline unsigned long long look_around(const Team& team, const Report& what,
+__device__ __noinline__ inline unsigned long long look_around(const Control* control, const Report& what,
                                                               unsigned long long since) {
-    const Control* control = team.control;
     if (!control || !control->watch) return 0;
     Watch* watch = const_cast<Watch*>(control->watch);
     if (load_relaxed(&watch->abort) != 0) __trap();
@@ -102,8 +101,8 @@ inline unsigned long long now_ns() {
            static_cast<unsigned long long>(t.tv_nsec);
 }
 
-inline unsigned long long look_around(const Team& team, const Report& what, unsigned long long since) {
-    const Watch* watch = team.control ? team.control->watch : nullptr;
+inline unsigned long long look_around(const Control* control, const Report& what, unsigned long long since) {
+    const Watch* watch = control ? control->watch : nullptr;
     const unsigned long long now = now_ns();
     if (watch && watch->look) watch->look(*watch, what, since == 0 ? 0 : now - since);
     return since == 0 ? now : since;
@@ -113,19 +112,22 @@ inline unsigned long long look_around(const Team& team, const Report& what, unsi
 /// More PEs than cores is a normal way to run on a host.
 ATOLL_ANYWHERE inline void rest(unsigned looks) {
 #if !defined(__CUDA_ARCH__)
-    if (looks >= 64) ::sched_yield();
+    if (looks >= 32) ::sched_yield();
 #else
     static_cast<void>(looks);
 #endif
 }
 
-/// Until `seen()`; `describe()` makes the Report of this wait, should it not end.
+/// Until `seen()`; `describe()` makes the Report of this wait, should it not end. What the slow path needs
+/// goes by value, so that the team stays in registers, and is apart from the loop that looks.
 template <class Seen, class Describe>
 ATOLL_ANYWHERE void spin(const Team& team, Seen seen, Describe describe) {
-    unsigned long long since = 0;
-    for (unsigned looks = 1; !seen(); ++looks) {
-        rest(looks);
-        if (looks % looks_between == 0) since = look_around(team, describe(), since);
+    for (unsigned long long since = 0;;) {
+        for (unsigned looks = 0; looks < looks_between; ++looks) {
+            if (seen()) return;
+            rest(looks);
+        }
+        since = look_around(team.control, describe(), since);
     }
 }
 

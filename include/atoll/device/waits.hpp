@@ -27,7 +27,7 @@ template <class T, class Values> struct Words {
 
     ATOLL_ANYWHERE bool counts(unsigned long long i) const { return !status || status[i] == 0; }
     ATOLL_ANYWHERE bool holds(unsigned long long i) const {
-        return compare(load_acquire(words + i), cmp, static_cast<T>(values[i]));
+        return compare(device::load_acquire(words + i), cmp, static_cast<T>(values[i]));
     }
     /// The first that holds; `left` counts those that are not left out.
     ATOLL_ANYWHERE unsigned long long any(unsigned long long& left) const {

@@ -13,14 +13,19 @@ template <unsigned long Bytes> struct Bits;
 template <> struct Bits<4> { using type = unsigned; };
 template <> struct Bits<8> { using type = unsigned long long; };
 
-#if defined(__CUDA_ARCH__)
 /// The same bits as another type of the same size.
-template <class To, class From> __device__ To same_bits(const From& from) {
+template <class To, class From> ATOLL_ANYWHERE To same_bits(const From& from) {
     static_assert(sizeof(To) == sizeof(From), "bits are neither lost nor made");
     To to;
-    memcpy(&to, &from, sizeof to);
+#if defined(__CUDA_ARCH__)
+    memcpy(&to, &from, sizeof to);  // NVRTC's own
+#else
+    __builtin_memcpy(&to, &from, sizeof to);
+#endif
     return to;
 }
+
+#if defined(__CUDA_ARCH__)
 __device__ inline unsigned load_acquire(const unsigned* p) {
     unsigned value;
     asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
