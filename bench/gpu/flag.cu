@@ -1,27 +1,16 @@
 // Inside one kernel a PE, two PEs: a flag one way, and put_signal one way, against bare stores and loads
 // between the same addresses in the same run. PE 0 prints; one line of JSON a row.
-#include "atoll/atoll.hpp"
-#include "atoll/device/rma.hpp"
+#include "harness.cuh"
 
-#include <cuda_runtime.h>
-
-#include <algorithm>
-#include <cstdio>
-#include <stdexcept>
-#include <vector>
+#include "atoll/device/device.hpp"
 
 namespace {
 
 namespace device = atl::device;
+using bench::Bench;
+using bench::most;
+using bench::Word;
 using device::Team;
-using Word = unsigned long long;
-
-constexpr int batches = 15;
-constexpr std::size_t most = 1 << 20;
-
-void check(cudaError_t result) {
-    if (result != cudaSuccess) throw std::runtime_error(cudaGetErrorString(result));
-}
 
 __global__ void bare_flags(Word* mine, Word* theirs, int first, Word from, int rounds) {
     for (Word i = from; i < from + rounds; ++i) {
@@ -84,78 +73,6 @@ __global__ void gets(Team team, char* dst, const char* src, std::size_t bytes) {
                 device::Block{});
 }
 
-class Timer {
-  public:
-    Timer() {
-        check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-        check(cudaEventCreate(&begin_));
-        check(cudaEventCreate(&end_));
-    }
-    template <class Launch> double us(Launch&& launch) {
-        check(cudaEventRecord(begin_, stream_));
-        launch(stream_);
-        check(cudaGetLastError());
-        check(cudaEventRecord(end_, stream_));
-        check(cudaStreamSynchronize(stream_));
-        float ms = 0;
-        check(cudaEventElapsedTime(&ms, begin_, end_));
-        return ms * 1e3;
-    }
-
-  private:
-    cudaStream_t stream_ = nullptr;
-    cudaEvent_t begin_ = nullptr, end_ = nullptr;
-};
-
-void report(const char* side, const char* operation, std::size_t bytes, std::vector<double> us) {
-    std::sort(us.begin(), us.end());
-    const double median = us[us.size() / 2];
-    std::printf(
-        "{\"side\": \"%s\", \"op\": \"%s\", \"bytes\": %zu, \"pes\": 2, \"median_us\": %.4f, \"p10_us\": "
-        "%.4f, "
-        "\"p90_us\": %.4f, \"gb_per_s\": %.2f}\n",
-        side, operation, bytes, median, us[us.size() / 10], us[us.size() - 1 - us.size() / 10],
-        static_cast<double>(bytes) / median * 1e-3);
-    std::fflush(stdout);
-}
-
-struct Bench {
-    atl::Job& job;
-    Team team;
-    char* block;
-    Timer timer;
-    Word epoch = 1;
-
-    char* target() const { return block + most; }
-    Word* flag() const { return reinterpret_cast<Word*>(block); }
-
-    /// Both PEs run `rounds` of a ping-pong; one way is half of a round.
-    template <class Launch>
-    void one_way(const char* side, const char* operation, std::size_t bytes, Launch launch) {
-        std::vector<double> us;
-        constexpr int rounds = 2000;
-        for (int i = 0; i < batches + 2; ++i) {
-            job.world().barrier();
-            const double total = timer.us([&](cudaStream_t stream) { launch(stream, epoch, rounds); });
-            epoch += rounds;
-            if (i >= 2) us.push_back(total / rounds / 2);  // the first ones warm the clock
-        }
-        if (job.my_pe() == 0) report(side, operation, bytes, us);
-    }
-    template <class Launch> void bandwidth(const char* operation, std::size_t bytes, Launch launch) {
-        std::vector<double> us;
-        job.world().barrier();
-        if (job.my_pe() == 0) {
-            for (int i = 0; i < batches + 2; ++i) {
-                const double total = timer.us(launch);
-                if (i >= 2) us.push_back(total);
-            }
-            report("atoll", operation, bytes, us);
-        }
-        job.world().barrier();
-    }
-};
-
 void measure(Bench& b) {
     const atl::Context& context = b.job.context();
     const int peer = 1 - b.team.my_pe, first = b.team.my_pe == 0;
@@ -192,16 +109,4 @@ void measure(Bench& b) {
 
 }  // namespace
 
-int main() {
-    atl::Job& job = atl::init();
-    if (job.n_pes() != 2) {
-        std::fprintf(stderr, "two PEs, please\n");
-        return 1;
-    }
-    auto* block = static_cast<char*>(job.calloc(1, most + (std::size_t{130} << 20), atl::Memory::device));
-    check(cudaSetDevice(job.device_heap_use().number));
-    Bench b{job, job.world().device(atl::Memory::device), block, {}};
-    measure(b);
-    job.free(block);
-    atl::finalize();
-}
+int main() { return bench::run(measure); }

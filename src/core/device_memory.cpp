@@ -4,6 +4,7 @@
 #include "atoll/detail/wait.hpp"
 #include "common/text.hpp"
 #include "core/job_state.hpp"
+#include "core/kernel_watch.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -53,7 +54,8 @@ std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open) : job_(job) {
+DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open, std::size_t control_bytes)
+    : job_(job), control_bytes_(control_bytes) {
     const std::exception_ptr mine = error_of([&] {
         courier_.emplace();
         heap_ = open(choice(job_));
@@ -70,6 +72,20 @@ DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open) : job_(job) {
                for (const Hello& other : hellos) heap_->check_peer(other.uuid);
                heap_->reserve(job_.n_pes(), job_.pe());
                blocks_ = std::make_unique<heap::Allocator>(heap_->stride());
+           }));
+    if (control_bytes_ != 0) open_control();
+}
+
+DeviceMemory::~DeviceMemory() = default;
+
+void DeviceMemory::open_control() {
+    blocks_->allocate(control_bytes_, heap::device_alignment);
+    grow_to(control_bytes_);
+    settle("prepare its GPU for kernels", error_of([&] {
+               heap_->fill(heap_->slot(job_.pe()), 0, control_bytes_);
+               watch_ = std::make_unique<KernelWatch>(job_);
+               seen_watch_ =
+                   static_cast<const device::Watch*>(heap_->show(&watch_->words(), KernelWatch::bytes));
            }));
 }
 
@@ -305,7 +321,9 @@ void DeviceMemory::fill(void* dst, unsigned char value, std::size_t bytes) const
 Job::DeviceHeapUse DeviceMemory::use() const {
     const heap::DeviceFacts& facts = heap_->facts();
     const std::lock_guard lock(mutex_);
-    return {facts.number, facts.name, taken_bytes_, blocks_->used_bytes(), blocks_->blocks()};
+    const std::size_t own = control_bytes_ == 0 ? 0 : 1;
+    return {facts.number, facts.name, taken_bytes_, blocks_->used_bytes() - control_bytes_,
+            blocks_->blocks() - own};
 }
 
 }  // namespace atl::core

@@ -16,6 +16,8 @@ class PrimaryContext {
     PrimaryContext(const PrimaryContext&) = delete;
     PrimaryContext& operator=(const PrimaryContext&) = delete;
 
+    CUcontext get() const noexcept { return context_; }
+
     /// Current for the calling thread as long as it lives; then what was current before is so again.
     class Current {
       public:
@@ -49,6 +51,7 @@ class Heap final : public heap::DeviceHeap {
     common::Fd extend(std::size_t bytes) override;
     void map_peer(int slot, const common::Fd& chunk) override;
     void withdraw() noexcept override;
+    void* show(void* pages, std::size_t bytes) override;
     void copy(void* dst, const void* src, std::size_t bytes) override;
     void fill(void* dst, unsigned char value, std::size_t bytes) override;
 
@@ -74,6 +77,7 @@ class Heap final : public heap::DeviceHeap {
     int n_slots_ = 0;
     int my_slot_ = 0;
     std::vector<Chunk> chunks_;
+    std::vector<void*> shown_;
 };
 
 }  // namespace atl::cuda

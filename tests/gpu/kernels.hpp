@@ -7,7 +7,7 @@
 
 namespace atl::testing {
 
-enum class Together { thread, warp, block };
+enum class Together { thread, warp, block, grid };
 
 /// Every PE stores 100 * its number + theirs into x[its number] of each PE.
 void store_to_all(const device::Team& team, double* x);

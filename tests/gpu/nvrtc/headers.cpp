@@ -8,13 +8,29 @@
 namespace {
 
 constexpr const char* source = R"(
-#include <atoll/device/rma.hpp>
+#include <atoll/device/device.hpp>
 namespace dev = atl::device;
 template <class Scope> __device__ void all(dev::Team team, float* dst, const float* src, unsigned long long* flag) {
     dev::put(team, dst, src, 100, 1, Scope{});
     dev::get(team, dst, src, 100, 1, Scope{});
     dev::put_signal(team, dst, src, 100, flag, 1ull, 1, Scope{});
     dev::signal_wait_until(team, flag, dev::Compare::ge, 1ull, Scope{});
+    dev::wait_until_any(team, flag, 2, nullptr, dev::Compare::ne, 1ull, Scope{});
+}
+template <class Scope>
+__device__ void together(dev::Team team, dev::Mailbox box, float* dst, const float* src, Scope scope) {
+    dev::post(team, box, src, 100, 1, scope);
+    dev::receive(team, box, dst, 100, 1, scope);
+    dev::barrier(team, scope);
+    dev::collect(team, dst, src, 100, scope);
+    dev::alltoall(team, dst, src, 100, scope);
+    dev::reduce(team, dst, src, 100, dev::Sum{}, scope);
+}
+extern "C" __global__ void teams(dev::Team team, dev::Mailbox box, float* dst, const float* src) {
+    together(team, box, dst, src, dev::Warp{});
+    together(team, box, dst, src, dev::Block{});
+    together(team, box, dst, src, dev::Grid{team});
+    dev::atomic_add(team, dst, 1, 0);
 }
 extern "C" __global__ void kernel(dev::Team team, float* dst, const float* src, unsigned long long* flag) {
     all<dev::Thread>(team, dst, src, flag);

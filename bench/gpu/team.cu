@@ -1,0 +1,136 @@
+// Inside one kernel a PE, two PEs: mailboxes one way, sync and barrier, an atomic that fetches, and the small
+// collectives; bare flags between the same addresses are in flag.cu. PE 0 prints; one line of JSON a row.
+#include "harness.cuh"
+
+#include "atoll/device/device.hpp"
+
+namespace {
+
+namespace device = atl::device;
+using bench::Bench;
+using bench::Word;
+using device::Team;
+
+template <class Scope>
+__global__ void mailboxes(Team team, device::Mailbox box, char* dst, const char* src, std::size_t bytes,
+                          int rounds) {
+    const int peer = 1 - team.my_pe;
+    const Scope scope{};
+    device::Outbox<Scope> out(team, box, peer, scope);
+    device::Inbox<Scope> in(team, box, peer, scope);
+    for (int i = 0; i < rounds; ++i) {
+        if (team.my_pe == 0) out.post(src, bytes);
+        in.receive(dst, bytes);
+        if (team.my_pe == 1) out.post(src, bytes);
+    }
+    out.close();
+    in.close();
+}
+
+/// The same by the functions, whose counters stand in memory between the calls.
+__global__ void posts(Team team, device::Mailbox box, char* dst, const char* src, std::size_t bytes,
+                      int rounds) {
+    const int peer = 1 - team.my_pe;
+    const device::Warp scope;
+    for (int i = 0; i < rounds; ++i) {
+        if (team.my_pe == 0) device::post(team, box, src, bytes, peer, scope);
+        device::receive(team, box, dst, bytes, peer, scope);
+        if (team.my_pe == 1) device::post(team, box, src, bytes, peer, scope);
+    }
+}
+
+__global__ void syncs(Team team, device::Order order, int rounds) {
+    device::Meeting<device::Block> meeting(team);
+    for (int i = 0; i < rounds; ++i) meeting.sync(order);
+    meeting.close();
+}
+
+__global__ void barriers(Team team, Word* data, int rounds) {
+    device::Meeting<device::Block> meeting(team);
+    for (int i = 0; i < rounds; ++i) {
+        device::p(team, data + device::Block{}.rank(), static_cast<Word>(i), 1 - team.my_pe);
+        meeting.sync();
+    }
+    meeting.close();
+}
+
+/// The same by the function, whose count stands in memory between the calls.
+__global__ void syncs_by_function(Team team, int rounds) {
+    for (int i = 0; i < rounds; ++i) device::sync(team, device::Block{});
+}
+
+__global__ void fetch_adds(Team team, Word* word, int rounds) {
+    Word sum = 0;
+    if (team.my_pe == 0)
+        for (int i = 0; i < rounds; ++i) sum += device::atomic_fetch_add(team, word, 1 + (sum & 1), 1);
+    if (sum == 1) *word = sum;
+}
+
+__global__ void reduces(Team team, float* dst, const float* src, std::size_t count, int rounds) {
+    for (int i = 0; i < rounds; ++i) device::reduce(team, dst, src, count, device::Sum{}, device::Block{});
+}
+
+/// `calls` of what one round of `launch` does: 2 where one way is half of a round.
+template <class Launch>
+void each(Bench& b, const char* operation, std::size_t bytes, int calls, Launch launch) {
+    std::vector<double> us;
+    constexpr int rounds = 2000;
+    for (int i = 0; i < bench::batches + 2; ++i) {
+        b.job.world().barrier();
+        const double total = b.timer.us([&](cudaStream_t stream) { launch(stream, rounds); });
+        if (i >= 2) us.push_back(total / rounds / calls);
+    }
+    if (b.job.my_pe() == 0) bench::report("atoll", operation, bytes, us);
+}
+
+void measure_mailboxes(Bench& b) {
+    constexpr std::size_t room = 16384;
+    const std::size_t needed = device::mailbox_bytes(2, room);
+    const device::Mailbox box{static_cast<char*>(b.job.calloc(1, needed, atl::Memory::device)), room};
+    char* to = b.target();
+    const char* from = b.target() + bench::most;
+    each(b, "mailbox, thread", 8, 2, [&](cudaStream_t s, int rounds) {
+        mailboxes<device::Thread><<<1, 1, 0, s>>>(b.team, box, to, from, 8, rounds);
+    });
+    each(b, "post and receive, warp", 8, 2,
+         [&](cudaStream_t s, int rounds) { posts<<<1, 32, 0, s>>>(b.team, box, to, from, 8, rounds); });
+    each(b, "mailbox, warp", 8, 2, [&](cudaStream_t s, int rounds) {
+        mailboxes<device::Warp><<<1, 32, 0, s>>>(b.team, box, to, from, 8, rounds);
+    });
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{1024}, room}) {
+        const unsigned threads = bytes == 8 ? 32 : bytes == 1024 ? 128 : 1024;
+        each(b, "mailbox, block", bytes, 2, [&](cudaStream_t s, int rounds) {
+            mailboxes<device::Block><<<1, threads, 0, s>>>(b.team, box, to, from, bytes, rounds);
+        });
+    }
+    b.job.free(box.block);
+}
+
+void measure(Bench& b) {
+    measure_mailboxes(b);
+    each(b, "sync, block", 0, 1, [&](cudaStream_t s, int rounds) {
+        syncs<<<1, 32, 0, s>>>(b.team, device::Order::acquire_release, rounds);
+    });
+    each(b, "sync by the function, block", 0, 1,
+         [&](cudaStream_t s, int rounds) { syncs_by_function<<<1, 32, 0, s>>>(b.team, rounds); });
+    each(b, "sync relaxed, block", 0, 1,
+         [&](cudaStream_t s, int rounds) { syncs<<<1, 32, 0, s>>>(b.team, device::Order::relaxed, rounds); });
+    each(b, "barrier after 8 B a thread, block", 0, 1, [&](cudaStream_t s, int rounds) {
+        barriers<<<1, 32, 0, s>>>(b.team, reinterpret_cast<Word*>(b.target()), rounds);
+    });
+    each(b, "atomic_fetch_add", 8, 1, [&](cudaStream_t s, int rounds) {
+        fetch_adds<<<1, 1, 0, s>>>(b.team, reinterpret_cast<Word*>(b.target()), rounds);
+    });
+    auto* sum = reinterpret_cast<float*>(b.target());
+    const auto* part = reinterpret_cast<const float*>(b.target() + bench::most);
+    for (const std::size_t count : {std::size_t{2}, std::size_t{512}, std::size_t{16384}}) {
+        const unsigned threads = count < 1024 ? 256 : 1024;
+        each(b, "reduce float, block", 4 * count, 1, [&](cudaStream_t s, int rounds) {
+            reduces<<<1, threads, 0, s>>>(b.team, sum, part, count, rounds);
+        });
+    }
+}
+
+}  // namespace
+
+int main() { return bench::run(measure); }

@@ -1,0 +1,75 @@
+// Meeting of a team's members within kernels. Collective over the team: all members call it with one scope
+// each, in the same order, and one at a time for a team.
+#pragma once
+
+#include "atoll/device/scope.hpp"
+
+namespace atl::device {
+
+/// `relaxed` is an extension: all have arrived, and no data are ordered by that.
+enum class Order { acquire_release, relaxed };
+
+/// The members' meetings, for loops: the count of them stays in a register until `close`, and nobody else
+/// meets on that team meanwhile. (A word of memory that was just written takes a fifth of a meeting to read
+/// again.)
+template <class Scope = Thread> class Meeting {
+  public:
+    explicit ATOLL_ANYWHERE Meeting(const Team& team, Scope scope = {})
+        : team_(team), scope_(scope), epoch_(team.control->sync_epoch) {}
+
+    /// See the function `sync`.
+    ATOLL_ANYWHERE void sync(Order order = Order::acquire_release) {
+        ++epoch_;
+        unsigned long long* arrived = team_.control->arrived;
+        scope_.sync();
+        const int step = static_cast<int>(scope_.size()), rank = static_cast<int>(scope_.rank());
+        if (step >= team_.n_pes) {  // a thread for each member: its branch is entered once
+            if (rank < team_.n_pes && rank != team_.my_pe) {
+                tell(peer(team_, arrived + team_.my_pe, rank), order);
+                wait_for(rank, arrived + rank, order);
+            }
+        } else {
+            for (int pe = rank; pe < team_.n_pes; pe += step)
+                if (pe != team_.my_pe) tell(peer(team_, arrived + team_.my_pe, pe), order);
+            for (int pe = rank; pe < team_.n_pes; pe += step)
+                if (pe != team_.my_pe) wait_for(pe, arrived + pe, order);
+        }
+        scope_.sync();
+    }
+    ATOLL_ANYWHERE void close() const {
+        team_.control->sync_epoch = epoch_;  // by every thread, so that each reads its own
+    }
+
+  private:
+    ATOLL_ANYWHERE void tell(unsigned long long* word, Order order) const {
+        if (order == Order::relaxed)
+            store_relaxed(word, epoch_);
+        else
+            store_release(word, epoch_);
+    }
+    ATOLL_ANYWHERE void wait_for(int pe, const unsigned long long* word, Order order) const {
+        detail::spin(
+            team_,
+            [&] { return (order == Order::relaxed ? load_relaxed(word) : load_acquire(word)) >= epoch_; },
+            [&] { return detail::waiting(team_, Operation::sync, word, Compare::ge, epoch_, pe); });
+    }
+
+    const Team& team_;
+    Scope scope_;
+    unsigned long long epoch_;
+};
+
+/// All members have arrived. What each scope wrote and saw before is visible to every scope after it.
+template <class Scope = Thread>
+ATOLL_ANYWHERE void sync(const Team& team, Scope scope = {}, Order order = Order::acquire_release) {
+    Meeting<Scope> meeting(team, scope);
+    meeting.sync(order);
+    meeting.close();
+}
+
+/// quiet for the scope, then sync: here what orders the one completes the other.
+template <class Scope = Thread> ATOLL_ANYWHERE void barrier(const Team& team, Scope scope = {}) {
+    sync(team, scope);
+}
+
+}  // namespace atl::device

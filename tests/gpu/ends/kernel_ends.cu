@@ -1,0 +1,41 @@
+// How a job ends while kernels wait. `waits`: for a signal that nobody sends, until ATOLL_WAIT_TIMEOUT;
+// `dies`: PE 1 is killed while PE 0's kernel spins; `leaves`: it ends with status 3. The launcher's status
+// and words are the test.
+#include "atoll/atoll.hpp"
+#include "atoll/device/device.hpp"
+
+#include <cuda_runtime.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
+
+namespace {
+
+__global__ void wait_kernel(atl::device::Team team, unsigned long long* signal) {
+    atl::device::signal_wait_until(team, signal, atl::device::Compare::ge, 5, atl::device::Block{}, 42);
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+    atl::Job& job = atl::init();
+    auto* signal =
+        static_cast<unsigned long long*>(job.calloc(1, sizeof(unsigned long long), atl::Memory::device));
+    cudaSetDevice(job.device_heap_use().number);
+    const atl::device::Team team = job.world().device(atl::Memory::device);
+    job.world().barrier();
+    if (job.my_pe() == 1 && std::strcmp(arguments[1], "waits") != 0) {
+        ::usleep(300000);  // the other one's kernel spins by now, most likely
+        if (std::strcmp(arguments[1], "dies") == 0) ::raise(SIGKILL);
+        ::_exit(3);
+    }
+    if (job.my_pe() == 0) wait_kernel<<<1, 64>>>(team, signal);
+    const cudaError_t result = cudaDeviceSynchronize();
+    std::printf("PE %d: %s\n", job.my_pe(), cudaGetErrorString(result));
+    std::fflush(stdout);
+    if (result != cudaSuccess) return 5;
+    job.world().barrier();  // where the other PEs are when the job ends
+    return 0;
+}

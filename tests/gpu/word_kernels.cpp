@@ -1,0 +1,104 @@
+// Atomics, waits, strided forms and message passing from within kernels.
+#include "atoll/device/mailbox.hpp"
+#include "gpu/support.hpp"
+#include "gpu/words.hpp"
+#include "support/multi_main.hpp"
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdlib>
+
+namespace atl::testing {
+namespace {
+
+class WordKernels : public OnDevice {
+  protected:
+    void SetUp() override {
+        OnDevice::SetUp();
+        if (IsSkipped()) return;
+        team_ = job_.world().device(Memory::device);
+        errors_ = zeros<int>(1);
+        job_.world().barrier();
+    }
+    void TearDown() override {
+        if (!errors_) return;
+        EXPECT_EQ(context_.g(errors_, job_.my_pe()), 0);
+        job_.world().barrier();
+        job_.free(errors_);
+    }
+    template <class T> T* zeros(std::size_t n) {
+        return static_cast<T*>(job_.calloc(n, sizeof(T), Memory::device));
+    }
+    template <class T> T value(const std::uint64_t* word) {
+        T found{};
+        check_cuda(cudaMemcpy(static_cast<void*>(&found), word, sizeof found, cudaMemcpyDefault));
+        return found;
+    }
+    device::Team team_{};
+    int* errors_ = nullptr;
+};
+
+TEST_F(WordKernels, AdditionsOfEveryTypeAtOnce) {
+    auto* words = zeros<std::uint64_t>(added_types);
+    job_.world().barrier();
+    add_to_all_types(team_, words, 60);
+    job_.world().barrier();
+    if (job_.my_pe() == 0) {
+        const double all = 60.0 * job_.n_pes();
+        EXPECT_EQ(value<int>(words), all);
+        EXPECT_EQ(value<unsigned>(words + 1), all);
+        EXPECT_EQ(static_cast<double>(value<long long>(words + 2)), all);
+        EXPECT_EQ(static_cast<double>(value<std::uint64_t>(words + 3)), all);
+        EXPECT_EQ(value<float>(words + 4), all);
+        EXPECT_EQ(value<double>(words + 5), all);
+        EXPECT_EQ(static_cast<float>(value<__half>(words + 6)), all);
+        EXPECT_EQ(static_cast<float>(value<__nv_bfloat16>(words + 7)), all);
+    }
+    job_.world().barrier();
+    job_.free(words);
+}
+
+TEST_F(WordKernels, EachAtomic) {
+    auto* word = zeros<std::uint64_t>(1);
+    job_.world().barrier();
+    each_atomic(team_, word, errors_);
+    job_.world().barrier();
+    job_.free(word);
+}
+
+TEST_F(WordKernels, StridedFormsAndWaits) {
+    if (shares_gpus(job_)) GTEST_SKIP() << "PEs that share a GPU would take turns at every message";
+    auto* x = zeros<int>(40);
+    auto* local = zeros<int>(20);
+    auto* words = zeros<int>(8);
+    job_.world().barrier();
+    strided(team_, x, local, errors_);
+    waits(team_, words, errors_);
+    job_.world().barrier();
+    for (int* block : {words, local, x}) job_.free(block);
+}
+
+/// ATOLL_TEST_LITMUS_ROUNDS: millions on purpose.
+TEST_F(WordKernels, MessagesNeverOvertakeTheirData) {
+    if (shares_gpus(job_)) GTEST_SKIP() << "PEs that share a GPU would take turns at every message";
+    const char* wished = std::getenv("ATOLL_TEST_LITMUS_ROUNDS");
+    const auto rounds = wished ? std::strtoull(wished, nullptr, 10) : 20000ull;
+    for (const Passing how : {Passing::put_signal, Passing::mailbox, Passing::barrier})
+        for (const Together scope : {Together::warp, Together::block}) {
+            const int n = scope == Together::warp ? 3 : 128;
+            Litmus l{zeros<std::uint64_t>(static_cast<std::size_t>(n)), zeros<std::uint64_t>(2), nullptr, n,
+                     rounds};
+            l.box = zeros<char>(device::mailbox_bytes(job_.n_pes(), 8ull * static_cast<unsigned>(n)));
+            job_.world().barrier();
+            pass_messages(team_, how, scope, l, errors_);
+            EXPECT_EQ(context_.g(errors_, job_.my_pe()), 0) << "passing " << static_cast<int>(how);
+            job_.world().barrier();
+            job_.free(l.box);
+            job_.free(l.signal);
+            job_.free(l.data);
+        }
+}
+
+}  // namespace
+}  // namespace atl::testing
