@@ -310,6 +310,26 @@ void DeviceMemory::fill(void* dst, unsigned char value, std::size_t bytes) const
     heap_->fill(dst, value, bytes);
 }
 
+std::uint64_t DeviceMemory::atomic(AtomicOp op, DType type, void* dst, std::uint64_t value,
+                                   std::uint64_t compare, int pe) const {
+    return heap_->run_word({at(dst, pe), nullptr, value, compare, op, type});
+}
+
+void DeviceMemory::reserve_group_memory() {
+    const std::size_t bytes = heap::GroupMemory{job_.n_pes()}.bytes();
+    void* block = allocate(bytes, 128, 0);
+    group_offset_ = offset_of(block);
+    fill(block, 0, bytes);
+    job_.world_state().sync("allocate");
+}
+
+char* DeviceMemory::group_memory(const TeamState& team) const {
+    if (team.number() != 0)
+        throw Error(ErrorCode::unsupported, "Collectives on streams are for the world team in this release; " +
+                                                team.name() + " has no device memory for them.");
+    return heap_->slot(job_.pe()) + group_offset_;
+}
+
 Job::DeviceHeapUse DeviceMemory::use() const {
     const heap::DeviceFacts& facts = heap_->facts();
     const std::lock_guard lock(mutex_);

@@ -28,12 +28,17 @@ Heap::Heap(const heap::DeviceChoice& choice)
       context_(driver_, device_) {
     const PrimaryContext::Current current(context_);
     driver_.check(driver_.create_stream(&stream_, CU_STREAM_NON_BLOCKING), "make a stream");
+    kernels_.emplace(driver_);
+    void* word = nullptr;
+    driver_.check(driver_.allocate_pinned(&word, sizeof *word_, 0), "pin a word of host memory");
+    word_ = static_cast<std::uint64_t*>(word);
 }
 
 /// Nothing is reported: at the end of a process the driver may be gone before.
 Heap::~Heap() {
     while (!chunks_.empty()) withdraw();
     if (window_ != 0) driver_.free_addresses(window_, stride_bytes * static_cast<std::size_t>(n_slots_));
+    driver_.free_pinned(word_);
     driver_.destroy_stream(stream_);
 }
 

@@ -2,8 +2,11 @@
 #pragma once
 
 #include "cuda/driver.hpp"
+#include "cuda/kernels.hpp"
 #include "heap/device_heap.hpp"
 
+#include <mutex>
+#include <optional>
 #include <vector>
 
 namespace atl::cuda {
@@ -15,6 +18,8 @@ class PrimaryContext {
     ~PrimaryContext() { driver_.release_context(device_); }
     PrimaryContext(const PrimaryContext&) = delete;
     PrimaryContext& operator=(const PrimaryContext&) = delete;
+
+    bool operator==(CUcontext other) const noexcept { return context_ == other; }
 
     /// Current for the calling thread as long as it lives; then what was current before is so again.
     class Current {
@@ -51,6 +56,10 @@ class Heap final : public heap::DeviceHeap {
     void withdraw() noexcept override;
     void copy(void* dst, const void* src, std::size_t bytes) override;
     void fill(void* dst, unsigned char value, std::size_t bytes) override;
+    void check_stream(heap::StreamHandle stream) const override;
+    void start(const heap::DeviceCall& call, heap::StreamHandle stream) override;
+    void run(const heap::DeviceCall& call) override;
+    std::uint64_t run_word(heap::WordCall call) override;
 
   private:
     /// More than any GPU will have for long; addresses cost nothing.
@@ -61,6 +70,9 @@ class Heap final : public heap::DeviceHeap {
         std::vector<bool> mapped;  ///< by slot
     };
     void map(int slot, CUmemGenericAllocationHandle memory);
+    void copy_on(const heap::CopyCall& call, CUstream stream);
+    void check_local(const void* address) const;
+    bool in_window(const void* address) const noexcept;
     /// Waits for what was just put on the stream.
     void finish(CUresult started, const char* doing, const void* dst, std::size_t bytes) const;
     CUmemGenericAllocationHandle create(std::size_t bytes) const;
@@ -73,6 +85,9 @@ class Heap final : public heap::DeviceHeap {
     CUdeviceptr window_ = 0;
     int n_slots_ = 0;
     int my_slot_ = 0;
+    std::optional<Kernels> kernels_;
+    std::mutex word_mutex_;
+    std::uint64_t* word_ = nullptr;  ///< pinned: where a kernel leaves what an atomic found
     std::vector<Chunk> chunks_;
 };
 

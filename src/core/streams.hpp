@@ -1,0 +1,13 @@
+// What stream-ordered operations and collectives check alike.
+#pragma once
+
+#include "core/device_memory.hpp"
+
+namespace atl::core {
+
+/// Throws Error: not_initialized (no device heap), invalid_argument (a stream of another GPU).
+const DeviceMemory& device_for_streams(const JobState& job, const void* stream);
+/// Throws Error: not_symmetric, use_after_free, unless checks are off.
+void check_on_device(const JobState& job, const DeviceMemory& device, const void* symmetric, std::size_t bytes);
+
+}  // namespace atl::core

@@ -1,0 +1,118 @@
+#include "cuda/kernels.hpp"
+
+#include "atoll/error.hpp"
+
+#include <algorithm>
+
+namespace atl::cuda {
+
+namespace {
+
+using heap::Group;
+using heap::GroupCall;
+using heap::GroupMemory;
+
+constexpr unsigned large_threads = 512;
+
+unsigned blocks_for(std::uint64_t items, unsigned threads, unsigned most) {
+    const std::uint64_t blocks = (items + threads - 1) / threads;
+    return static_cast<unsigned>(std::clamp<std::uint64_t>(blocks, 1, most));
+}
+
+bool folds(Group kind) { return kind == Group::reduce || kind == Group::reduce_scatter; }
+
+/// Depends on what all PEs pass alike and on nothing else: blocks count their meetings.
+unsigned large_blocks(const GroupCall& call) {
+    const bool shared_out = call.kind == Group::reduce || call.kind == Group::broadcast;
+    const std::uint64_t bytes = shared_out ? call.bytes / static_cast<unsigned>(call.team.n_pes) : call.bytes;
+    return blocks_for(bytes / GroupMemory::unit_bytes, large_threads, GroupMemory::most_blocks);
+}
+
+}  // namespace
+
+Kernels::Kernels(const Driver& driver) : driver_(driver) {
+    std::vector<CUmodule> modules(embedded_kernel_files);
+    for (unsigned i = 0; i < embedded_kernel_files; ++i)
+        driver.check(driver.load_module(&modules[i], embedded_kernels[i].fatbin),
+                     "load Atoll's kernels (they are compiled for the GPUs in ATOLL_CUDA_ARCHITECTURES)");
+    if (modules.empty()) return;
+    Functions& f = functions_;
+    load(modules, f.copy, "atoll_copy");
+    load(modules, f.strided, "atoll_strided");
+    load(modules, f.word, "atoll_word");
+    load(modules, f.wait, "atoll_wait");
+    load(modules, f.sync, "atoll_sync");
+    load(modules, f.exchange, "atoll_exchange");
+    load(modules, f.pull, "atoll_pull");
+    load(modules, f.fold, "atoll_fold");
+}
+
+/// Modules load lazily by default, at the first launch: not here.
+void Kernels::load(std::vector<CUmodule>& modules, CUfunction& function, const char* name) const {
+    for (CUmodule module : modules) {
+        if (driver_.get_function(&function, module, name) != CUDA_SUCCESS) continue;
+        int registers = 0;
+        const CUresult result = driver_.load_function
+                                    ? driver_.load_function(function)
+                                    : driver_.function_attribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
+        return driver_.check(result, std::string("load ") + name);
+    }
+    throw Error(ErrorCode::system, std::string("libatoll_cuda.so has no kernel ") + name + "; build it anew.");
+}
+
+void Kernels::fail(CUresult result) const {
+    if (result == CUDA_ERROR_INVALID_HANDLE || result == CUDA_ERROR_INVALID_CONTEXT)
+        throw Error(ErrorCode::invalid_argument,
+                    "The stream was destroyed, or is not of this PE's GPU (Job::device_heap_use().number); "
+                    "make it with that GPU current.");
+    driver_.fail(result, "start one of Atoll's kernels on the stream");
+}
+
+template <class Call>
+void Kernels::start(CUfunction function, Grid grid, const Call& call, CUstream stream) const {
+    if (!function)
+        throw Error(ErrorCode::unsupported,
+                    "This build of libatoll_cuda.so has no kernels, which atomics, signals, waits, strided "
+                    "copies and collectives on GPUs need; build Atoll where nvcc is.");
+    void* arguments[] = {const_cast<Call*>(&call)};
+    const CUresult result =
+        driver_.launch(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, stream, arguments, nullptr);
+    if (result != CUDA_SUCCESS) [[unlikely]]
+        fail(result);
+}
+
+void Kernels::launch(const heap::CopyCall& call, CUstream stream) const {
+    const std::uint64_t units = call.bytes / GroupMemory::unit_bytes + 1;
+    const Grid grid = call.signal ? Grid{1, units <= 32 ? 32u : 1024u}
+                                  : Grid{blocks_for(units, 256, 32), units <= 32 ? 32u : 256u};
+    start(functions_.copy, grid, call, stream);
+}
+
+void Kernels::launch(const heap::StridedCall& call, CUstream stream) const {
+    const std::uint64_t elements = call.count * std::max<std::uint64_t>(call.block_bytes / GroupMemory::unit_bytes, 1);
+    start(functions_.strided, {blocks_for(elements, 256, 64), 256}, call, stream);
+}
+
+void Kernels::launch(const heap::WordCall& call, CUstream stream) const {
+    start(functions_.word, {1, 1}, call, stream);
+}
+
+void Kernels::launch(const heap::WaitCall& call, CUstream stream) const {
+    start(functions_.wait, {1, 1}, call, stream);
+}
+
+void Kernels::launch(const GroupCall& call, CUstream stream) const {
+    const GroupMemory memory{call.team.n_pes};
+    if (call.kind == Group::sync) {
+        start(functions_.sync, {1, 32}, call, stream);
+    } else if (call.bytes <= memory.exchange_limit_bytes()) {
+        const std::uint64_t units = (call.bytes + GroupMemory::unit_bytes - 1) / GroupMemory::unit_bytes;
+        const unsigned blocks = blocks_for(units, GroupMemory::exchange_threads, memory.exchange_blocks());
+        start(functions_.exchange, {blocks, GroupMemory::exchange_threads}, call, stream);
+    } else {
+        start(folds(call.kind) ? functions_.fold : functions_.pull, {large_blocks(call), large_threads}, call,
+              stream);
+    }
+}
+
+}  // namespace atl::cuda
