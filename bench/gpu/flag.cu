@@ -1,7 +1,7 @@
 // Inside one kernel a PE, two PEs: a flag one way, and put_signal one way, against bare stores and loads
 // between the same addresses in the same run. PE 0 prints; one line of JSON a row.
 #include "atoll/atoll.hpp"
-#include "atoll/device/rma.hpp"
+#include "atoll/device/device.hpp"
 
 #include <cuda_runtime.h>
 

@@ -1,6 +1,7 @@
-// Stream-ordered operations: put, barrier and all-reduce (float sum) in the order of a stream, eagerly and in CUDA graphs,
-// beside NCCL (dlopen of libnccl.so.2, LIBNCCL names another) and cudaMemcpyAsync in the same run. Times are of one
-// operation, by events around a batch, the slowest PE's; medians over batches. One line of JSON a row, by PE 0.
+// Stream-ordered operations: put, barrier and all-reduce (float sum) in the order of a stream, eagerly and in
+// CUDA graphs, beside NCCL (dlopen of libnccl.so.2, LIBNCCL names another) and cudaMemcpyAsync in the same
+// run. Times are of one operation, by events around a batch, the slowest PE's; medians over batches. One line
+// of JSON a row, by PE 0.
 #include "atoll/stream.hpp"
 #include "atoll/atoll.hpp"
 
@@ -51,8 +52,11 @@ class Nccl {
     }
 
   private:
-    using Reduce = int (*)(const void*, void*, std::size_t, int type, int op, void* communicator, cudaStream_t);
-    template <class F> F function(const char* name) const { return reinterpret_cast<F>(::dlsym(library_, name)); }
+    using Reduce = int (*)(const void*, void*, std::size_t, int type, int op, void* communicator,
+                           cudaStream_t);
+    template <class F> F function(const char* name) const {
+        return reinterpret_cast<F>(::dlsym(library_, name));
+    }
     static void succeed(int result) {
         if (result != 0) throw std::runtime_error("NCCL: error " + std::to_string(result));
     }
@@ -71,13 +75,14 @@ class Bench {
     cudaStream_t stream() const { return stream_; }
 
     /// `alone`: only PE 0 does it.
-    void row(const char* side, const std::string& operation, std::size_t bytes, const std::function<void()>& call,
-             bool alone = false) {
+    void row(const char* side, const std::string& operation, std::size_t bytes,
+             const std::function<void()>& call, bool alone = false) {
         const int repeats = bytes >= (16u << 20) ? 5 : 40;
         const bool takes_part = !alone || job_.my_pe() == 0;
         const double eager = median([&] {
-            for (int i = 0; i < repeats && takes_part; ++i) call();
-        }) / repeats;
+                                 for (int i = 0; i < repeats && takes_part; ++i) call();
+                             }) /
+                             repeats;
         cudaGraph_t graph = nullptr;
         cudaGraphExec_t instance = nullptr;
         check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
@@ -112,9 +117,10 @@ class Bench {
     }
     void print(const char* side, const std::string& operation, std::size_t bytes, double us) const {
         if (job_.my_pe() != 0) return;
-        std::printf("{\"side\": \"%s\", \"op\": \"%s\", \"bytes\": %zu, \"pes\": %d, \"median_us\": %.3f, "
-                    "\"gb_per_s\": %.2f}\n",
-                    side, operation.c_str(), bytes, job_.n_pes(), us, static_cast<double>(bytes) / us * 1e-3);
+        std::printf(
+            "{\"side\": \"%s\", \"op\": \"%s\", \"bytes\": %zu, \"pes\": %d, \"median_us\": %.3f, "
+            "\"gb_per_s\": %.2f}\n",
+            side, operation.c_str(), bytes, job_.n_pes(), us, static_cast<double>(bytes) / us * 1e-3);
         std::fflush(stdout);
     }
     atl::Job& job_;
@@ -126,19 +132,22 @@ void measure_puts(atl::Job& job, Bench& bench, char* target, char* source) {
     const atl::StreamContext stream(job.context(), {bench.stream()});
     const int peer = job.n_pes() - 1;
     void* slot = job.context().ptr(target, peer);
-    for (const std::size_t bytes : {std::size_t{8}, std::size_t{4096}, std::size_t{16384}, std::size_t{65536},
-                                    std::size_t{262144}, std::size_t{1} << 20, std::size_t{4} << 20,
-                                    std::size_t{16} << 20, most}) {
-        bench.row("atoll", "put on a stream", bytes, [&] { stream.put(target, source, bytes, peer); }, true);
-        bench.row("cuda", "cudaMemcpyAsync to the slot", bytes,
-                  [&] { check(cudaMemcpyAsync(slot, source, bytes, cudaMemcpyDefault, bench.stream())); }, true);
+    for (const std::size_t bytes :
+         {std::size_t{8}, std::size_t{4096}, std::size_t{16384}, std::size_t{65536}, std::size_t{262144},
+          std::size_t{1} << 20, std::size_t{4} << 20, std::size_t{16} << 20, most}) {
+        bench.row(
+            "atoll", "put on a stream", bytes, [&] { stream.put(target, source, bytes, peer); }, true);
+        bench.row(
+            "cuda", "cudaMemcpyAsync to the slot", bytes,
+            [&] { check(cudaMemcpyAsync(slot, source, bytes, cudaMemcpyDefault, bench.stream())); }, true);
         // Blocks of half the size: the same bytes by a kernel.
-        bench.row("atoll", "ibput of two halves on a stream", bytes,
-                  [&] {
-                      const auto half = static_cast<std::ptrdiff_t>(bytes / 2);
-                      stream.ibput(target, source, half, half, bytes / 2, 2, peer);
-                  },
-                  true);
+        bench.row(
+            "atoll", "ibput of two halves on a stream", bytes,
+            [&] {
+                const auto half = static_cast<std::ptrdiff_t>(bytes / 2);
+                stream.ibput(target, source, half, half, bytes / 2, 2, peer);
+            },
+            true);
     }
 }
 
@@ -154,6 +163,8 @@ int main() {
     Bench bench(job);
     const atl::StreamTeam team(job.world(), {bench.stream()});
     const Nccl nccl(job);
+    for (int i = 0; i < 3000; ++i)
+        team.sum_reduce(std::span(dst, 1 << 20), std::span<const char>(src, 1 << 20));
     bench.row("atoll", "barrier on a stream", 0, [&] { team.barrier(); });
     for (std::size_t bytes = 8; bytes <= most; bytes = bytes == 8 ? 1024 : bytes * 4) {
         auto* to = reinterpret_cast<float*>(dst);
@@ -161,7 +172,9 @@ int main() {
         const std::size_t count = bytes / sizeof(float);
         bench.row("atoll", "all-reduce of float", bytes,
                   [&] { team.sum_reduce(std::span(to, count), std::span(from, count)); });
-        if (nccl) bench.row("nccl", "all-reduce of float", bytes, [&] { nccl.sum(from, to, count, bench.stream()); });
+        if (nccl)
+            bench.row("nccl", "all-reduce of float", bytes,
+                      [&] { nccl.sum(from, to, count, bench.stream()); });
     }
     if (job.n_pes() > 1) measure_puts(job, bench, dst, src);
     job.world().barrier();

@@ -1,6 +1,7 @@
 // Remote atomics (OpenSHMEM 1.6, section 9.7): on 32- and 64-bit integers, float and double. Atomic with one
-// another, with waits and with signals on the same word; acquire and release where the word is on this host. On
-// the device heap a GPU performs them: they are not atomic with what a CPU does to the same word by itself.
+// another, with waits and with signals on the same word; acquire and release where the word is on this host.
+// On the device heap a GPU performs them: they are not atomic with what a CPU does to the same word by
+// itself.
 #pragma once
 
 #include "atoll/rma.hpp"

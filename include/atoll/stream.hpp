@@ -1,16 +1,16 @@
-// Operations and collectives in the order of a CUDA stream, on device memory: asynchronous, captured by CUDA graphs
-// like any other work of the stream, and replayed any number of times.
+// Operations and collectives in the order of a CUDA stream, on device memory: asynchronous, captured by CUDA
+// graphs like any other work of the stream, and replayed any number of times.
 //
-// Every call is local for the host: it checks its arguments, starts the work and returns; nothing is allocated, loaded
-// or waited for. What a call did is complete, and visible to every PE, before the next work of its stream begins; so
-// fence and quiet have nothing to do, and stand here for programs that name their order. Another stream is ordered by
-// events, as CUDA's are; the host by synchronising.
+// Every call is local for the host: it checks its arguments, starts the work and returns; nothing is
+// allocated, loaded or waited for. What a call did is complete, and visible to every PE, before the next work
+// of its stream begins; so fence and quiet have nothing to do, and stand here for programs that name their
+// order. Another stream is ordered by events, as CUDA's are; the host by synchronising.
 //
-// Symmetric addresses are of the device heap (Memory::device). Local ones are memory that the GPU reaches by itself:
-// the device heap, cudaMalloc, pinned host memory. Throws Error: pe, not_symmetric, use_after_free, invalid_argument
-// (a stream of another GPU, ordinary host memory), not_initialized (no device heap), unsupported (a build without
-// kernels). A kernel that waits occupies a part of the GPU until another PE acts: what it waits for must not be behind
-// it, on the same stream or in a kernel that finds no room.
+// Symmetric addresses are of the device heap (Memory::device). Local ones are memory that the GPU reaches by
+// itself: the device heap, cudaMalloc, pinned host memory. Throws Error: pe, not_symmetric, use_after_free,
+// invalid_argument (a stream of another GPU, ordinary host memory), not_initialized (no device heap),
+// unsupported (a build without kernels). A kernel that waits occupies a part of the GPU until another PE
+// acts: what it waits for must not be behind it, on the same stream or in a kernel that finds no room.
 #pragma once
 
 #include "atoll/team.hpp"
@@ -22,7 +22,8 @@ struct Stream {
     void* handle = nullptr;
 };
 
-/// A context's operations, on a stream. A value; the context and the stream outlive it.
+/// A context's operations, on a stream. A value; the context and the stream outlive it. Made before a capture
+/// begins: a team's first use on a GPU writes to it.
 class ATOLL_API StreamContext {
   public:
     StreamContext(const Context& context, Stream stream);
@@ -37,10 +38,8 @@ class ATOLL_API StreamContext {
     }
     /// One element of 1, 2, 4 or 8 bytes, read now: `value` need not stay.
     template <Symmetric T>
-    requires(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8)  //
-        void p(T* dst, std::type_identity_t<T> value, int pe) const {
-        store(dst, bits(value), sizeof(T), pe);
-    }
+        requires(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8)  //
+    void p(T* dst, std::type_identity_t<T> value, int pe) const { store(dst, bits(value), sizeof(T), pe); }
     template <Symmetric T>
     void iput(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t count,
               int pe) const {
@@ -67,24 +66,25 @@ class ATOLL_API StreamContext {
     // ---- signals and waits
     // --------------------------------------------------------------------------------------------------
     template <Symmetric T>
-    void put_signal(T* dst, const T* src, std::size_t count, std::uint64_t* signal, std::uint64_t value, SignalOp op,
-                    int pe) const {
+    void put_signal(T* dst, const T* src, std::size_t count, std::uint64_t* signal, std::uint64_t value,
+                    SignalOp op, int pe) const {
         put_signal_bytes(dst, src, bytes_of<T>(count), signal, value, op, pe);
     }
-    void put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal, std::uint64_t value,
-                          SignalOp op, int pe) const;
+    void put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
+                          std::uint64_t value, SignalOp op, int pe) const;
     void signal_set(std::uint64_t* signal, std::uint64_t value, int pe) const {
         put_signal_bytes(signal, signal, 0, signal, value, SignalOp::set, pe);
     }
     void signal_add(std::uint64_t* signal, std::uint64_t value, int pe) const {
         put_signal_bytes(signal, signal, 0, signal, value, SignalOp::add, pe);
     }
-    /// The stream goes on once this PE's `*signal cmp value`; it acquires. A replayed graph compares with the value
-    /// that was captured: see signal_consume.
+    /// The stream goes on once this PE's `*signal cmp value`; it acquires. A replayed graph compares with the
+    /// value that was captured: see signal_consume.
     void signal_wait_until(const std::uint64_t* signal, Compare cmp, std::uint64_t value) const {
         wait_until(signal, cmp, value);
     }
-    /// Waits until `*signal >= n`, then subtracts `n`: what one round of a replayed graph adds, the next one waits for.
+    /// Waits until `*signal >= n`, then subtracts `n`: what one round of a replayed graph adds, the next one
+    /// waits for.
     void signal_consume(std::uint64_t* signal, std::uint64_t n) const {
         wait(signal, DType::uint64, Compare::ge, n, true);
     }
@@ -103,35 +103,42 @@ class ATOLL_API StreamContext {
     template <ExtendedAtomic T> void atomic_set(T* dst, std::type_identity_t<T> value, int pe) const {
         atomic(AtomicOp::set, dtype<T>, nullptr, dst, bits(value), 0, pe);
     }
-    template <ExtendedAtomic T> void atomic_swap(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+    template <ExtendedAtomic T>
+    void atomic_swap(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
         atomic(AtomicOp::swap, dtype<T>, fetch, dst, bits(value), 0, pe);
     }
     template <StandardAtomic T>
-    void atomic_compare_swap(T* fetch, T* dst, std::type_identity_t<T> expected, std::type_identity_t<T> value,
-                             int pe) const {
+    void atomic_compare_swap(T* fetch, T* dst, std::type_identity_t<T> expected,
+                             std::type_identity_t<T> value, int pe) const {
         atomic(AtomicOp::compare_swap, dtype<T>, fetch, dst, bits(value), bits(expected), pe);
     }
-    template <AddAtomic T> void atomic_fetch_add(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+    template <AddAtomic T>
+    void atomic_fetch_add(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
         atomic(AtomicOp::fetch_add, dtype<T>, fetch, dst, bits(value), 0, pe);
     }
     template <AddAtomic T> void atomic_add(T* dst, std::type_identity_t<T> value, int pe) const {
         atomic(AtomicOp::add, dtype<T>, nullptr, dst, bits(value), 0, pe);
     }
-    template <AddAtomic T> void atomic_fetch_inc(T* fetch, T* dst, int pe) const { atomic_fetch_add(fetch, dst, T{1}, pe); }
+    template <AddAtomic T> void atomic_fetch_inc(T* fetch, T* dst, int pe) const {
+        atomic_fetch_add(fetch, dst, T{1}, pe);
+    }
     template <AddAtomic T> void atomic_inc(T* dst, int pe) const { atomic_add(dst, T{1}, pe); }
-    template <BitwiseAtomic T> void atomic_fetch_and(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+    template <BitwiseAtomic T>
+    void atomic_fetch_and(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
         atomic(AtomicOp::fetch_and, dtype<T>, fetch, dst, bits(value), 0, pe);
     }
     template <BitwiseAtomic T> void atomic_and(T* dst, std::type_identity_t<T> value, int pe) const {
         atomic(AtomicOp::bit_and, dtype<T>, nullptr, dst, bits(value), 0, pe);
     }
-    template <BitwiseAtomic T> void atomic_fetch_or(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+    template <BitwiseAtomic T>
+    void atomic_fetch_or(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
         atomic(AtomicOp::fetch_or, dtype<T>, fetch, dst, bits(value), 0, pe);
     }
     template <BitwiseAtomic T> void atomic_or(T* dst, std::type_identity_t<T> value, int pe) const {
         atomic(AtomicOp::bit_or, dtype<T>, nullptr, dst, bits(value), 0, pe);
     }
-    template <BitwiseAtomic T> void atomic_fetch_xor(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+    template <BitwiseAtomic T>
+    void atomic_fetch_xor(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
         atomic(AtomicOp::fetch_xor, dtype<T>, fetch, dst, bits(value), 0, pe);
     }
     template <BitwiseAtomic T> void atomic_xor(T* dst, std::type_identity_t<T> value, int pe) const {
@@ -163,15 +170,16 @@ class ATOLL_API StreamContext {
     }
     core::ContextState* state_;
     Stream stream_;
+    device::Team team_;
 };
 
-/// A team's collectives, on a stream. Called by all members in the same order with the same arguments, also where
-/// they stand in graphs; those of one team run one after another, so a program that calls them on several streams
-/// orders these by events. `dst` and `src` are symmetric, in the device heap, the same objects on all members, and
-/// complete locally: the next work of the stream may read `dst` and write `src`. Reductions are evaluated in PE
-/// order, halves in float: all members and all runs get the same bits. `dst` may be `src` in reductions; else they do
-/// not overlap. Errors as StreamContext's; also shape_mismatch, dtype_mismatch, unsupported (a team without memory
-/// for it, see Team::device).
+/// A team's collectives, on a stream. Called by all members in the same order with the same arguments, also
+/// where they stand in graphs; those of one team run one after another, so a program that calls them on
+/// several streams orders these by events. `dst` and `src` are symmetric, in the device heap, the same
+/// objects on all members, and complete locally: the next work of the stream may read `dst` and write `src`.
+/// Reductions are evaluated in PE order, halves in float: all members and all runs get the same bits. `dst`
+/// may be `src` in reductions; else they do not overlap. Errors as StreamContext's; also shape_mismatch,
+/// dtype_mismatch, unsupported (a team without memory for it, see Team::device).
 class ATOLL_API StreamTeam {
   public:
     StreamTeam(const Team& team, Stream stream);
@@ -226,15 +234,18 @@ class ATOLL_API StreamTeam {
         reduce_scatter_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op);
     }
 
-    void broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes, int root) const;
+    void broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
+                         int root) const;
     void fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const;
     void alltoall_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const;
-    void gather_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes, int root) const;
-    void scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes, int root) const;
+    void gather_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
+                      int root) const;
+    void scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
+                       int root) const;
     void reduce_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count, DType type,
                        ReduceOp op) const;
-    void reduce_scatter_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count, DType type,
-                               ReduceOp op) const;
+    void reduce_scatter_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,
+                               DType type, ReduceOp op) const;
 
   private:
     Team team_;

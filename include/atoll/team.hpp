@@ -48,9 +48,10 @@ class ATOLL_API Team {
     Context create_context(const ContextOptions& options = {}) const;
     /// The team's default context.
     const Context& context() const;
-    /// What kernels and the functions of atoll/device take: this team over one kind of memory. Local. Throws
-    /// Error: not_initialized (no device memory was allocated yet), unsupported (a team of irregular steps on
-    /// GPUs, PEs outside the window).
+    /// What kernels and the functions of atoll/device take: this team over one kind of memory. Local.
+    /// Valid until the team is destroyed, which must find no kernel that uses it. Throws Error:
+    /// not_initialized (no device memory was allocated yet), unsupported (more than 64 members, more than 64
+    /// teams alive at once, PEs outside the window).
     device::Team device(Memory memory) const;
 
     // ---- synchronisation

@@ -166,8 +166,8 @@ concept BitwiseReducible = std::integral<T>;
 
 /// Size in bytes of one element.
 constexpr std::size_t size_of(DType d) noexcept {
-    constexpr std::size_t sizes[dtype_count] = {1, 2, 4, 8, 1, 2,  4, 8,
-                                                4, 8, sizeof(long double), 8, 16, 1, 2, 2};
+    constexpr std::size_t sizes[dtype_count] = {1, 2,  4, 8, 1, 2, 4, 8, 4, 8, sizeof(long double),
+                                                8, 16, 1, 2, 2};
     return sizes[static_cast<int>(d)];
 }
 

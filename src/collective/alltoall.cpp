@@ -52,8 +52,12 @@ void Team::alltoall_bytes(void* dst, std::size_t dst_bytes, const void* src, std
                         ".");
     if (is_on_device(state, dst, src)) [[unlikely]]
         return run_on_device(state, "alltoall",
-                             {.kind = heap::Group::alltoall, .dst = dst, .src = src, .bytes = block,
-                              .dst_blocks = true, .src_blocks = true});
+                             {.kind = heap::Group::alltoall,
+                              .dst = dst,
+                              .src = src,
+                              .bytes = block,
+                              .dst_blocks = true,
+                              .src_blocks = true});
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::alltoall, block, src_bytes)) {
         case Algorithm::line:

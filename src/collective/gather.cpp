@@ -61,7 +61,11 @@ void Team::gather_bytes(void* dst, std::size_t dst_bytes, const void* src, std::
     if (state.my_pe() == root) check_size("gather", "dst", dst_bytes, all);
     if (is_on_device(state, dst, src)) [[unlikely]]
         return run_on_device(state, "gather",
-                             {.kind = heap::Group::gather, .dst = dst, .src = src, .bytes = src_bytes, .root = root,
+                             {.kind = heap::Group::gather,
+                              .dst = dst,
+                              .src = src,
+                              .bytes = src_bytes,
+                              .root = root,
                               .dst_blocks = state.my_pe() == root});
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::gather, src_bytes, src_bytes)) {
@@ -82,7 +86,11 @@ void Team::scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std:
     if (state.my_pe() == root) check_size("scatter", "src", src_bytes, all);
     if (is_on_device(state, dst, src)) [[unlikely]]
         return run_on_device(state, "scatter",
-                             {.kind = heap::Group::scatter, .dst = dst, .src = src, .bytes = dst_bytes, .root = root,
+                             {.kind = heap::Group::scatter,
+                              .dst = dst,
+                              .src = src,
+                              .bytes = dst_bytes,
+                              .root = root,
                               .src_blocks = state.my_pe() == root});
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::scatter, dst_bytes, all)) {

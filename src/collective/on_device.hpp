@@ -12,8 +12,8 @@ inline bool is_on_device(State& state, const void* dst, const void* src) {
     return device && (device->in_window(dst) || device->in_window(src));
 }
 
-/// Members meet before their kernels start, so that a PE that does not come is waited for by the host, which can
-/// say so. Throws as StreamTeam's calls.
+/// Members meet before their kernels start, so that a PE that does not come is waited for by the host, which
+/// can say so. Throws as StreamTeam's calls.
 void run_on_device(State& state, const char* operation, const core::GroupArguments& arguments);
 void reduce_on_device(State& state, const char* operation, const core::GroupArguments& arguments);
 

@@ -2,8 +2,8 @@
 // bits.
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
-#include "collective/on_device.hpp"
 #include "collective/fold.hpp"
+#include "collective/on_device.hpp"
 #include "collective/slices.hpp"
 #include "collective/sources.hpp"
 
@@ -82,7 +82,8 @@ void Team::reduce_erased(void* dst, const void* src, std::size_t count, DType ty
     check_call(state, "reduce", bytes, -1, static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(op));
     if (is_on_device(state, dst, src)) [[unlikely]]
         return reduce_on_device(
-            state, "reduce", {.kind = heap::Group::reduce, .dst = dst, .src = src, .bytes = bytes, .type = type, .op = op});
+            state, "reduce",
+            {.kind = heap::Group::reduce, .dst = dst, .src = src, .bytes = bytes, .type = type, .op = op});
     run(state, Collective::reduce, {"reduce", dst, src, bytes, kernel_for(type, op)});
 }
 

@@ -15,9 +15,14 @@
 #include <optional>
 #include <vector>
 
+namespace atl::device {
+struct Watch;
+}
+
 namespace atl::core {
 
 class JobState;
+class KernelWatch;
 class TeamState;
 
 /// How a PE comes by its part; what libatoll_cuda.so does, or a test in its place.
@@ -25,8 +30,10 @@ using OpenDevice = std::function<std::unique_ptr<heap::DeviceHeap>(const heap::D
 
 class DeviceMemory {
   public:
-    /// Collective over the world: every PE opens its GPU. Takes no GPU memory yet. Throws on all PEs alike.
-    DeviceMemory(JobState& job, const OpenDevice& open);
+    /// Collective over the world: every PE opens its GPU. Takes no GPU memory but `control_bytes` of zeroes
+    /// at the start of every slot, for kernels (see kernel_control.hpp). Throws on all PEs alike.
+    DeviceMemory(JobState& job, const OpenDevice& open, std::size_t control_bytes = 0);
+    ~DeviceMemory();
     DeviceMemory(const DeviceMemory&) = delete;
     DeviceMemory& operator=(const DeviceMemory&) = delete;
 
@@ -50,6 +57,8 @@ class DeviceMemory {
     void check(const void* address, std::size_t bytes) const;
     /// The offset of a block that starts at `block`. Throws like `check`.
     std::size_t checked_block(const void* block, const char* operation) const;
+    /// What waits in kernels look at, as they address it; null if there is no place for control blocks.
+    const device::Watch* watch() const noexcept { return seen_watch_; }
     char* slot(int pe) const noexcept { return heap_->slot(pe); }
     std::size_t stride() const noexcept { return heap_->stride(); }
     /// The same place in a PE's slot: an address for kernels.
@@ -66,7 +75,14 @@ class DeviceMemory {
     void start(const heap::DeviceCall& call, heap::StreamHandle stream) const { heap_->start(call, stream); }
     void run(const heap::DeviceCall& call) const { heap_->run(call); }
     /// A team's memory for collectives on streams, in this PE's slot. Throws Error(unsupported).
-    char* group_memory(const TeamState& team) const;
+    struct GroupPlace {
+        char* address;
+        unsigned words_bytes;
+        std::size_t bytes;
+    };
+    GroupPlace group_place(const TeamState& team) const;
+    /// Zero again, once no member uses it any more.
+    void clear_group_place(const TeamState& team) const;
     Job::DeviceHeapUse use() const;
 
     /// Collective over the world, once: memory for collectives on streams, zeroed.
@@ -81,7 +97,12 @@ class DeviceMemory {
     int first_failed(const std::exception_ptr& mine, ErrorCode& code) const;
     void forget(std::size_t offset);
 
+    void open_control();
+
     JobState& job_;
+    std::size_t control_bytes_;
+    std::unique_ptr<KernelWatch> watch_;  // before the heap, which has its pages pinned
+    const device::Watch* seen_watch_ = nullptr;
     std::unique_ptr<heap::DeviceHeap> heap_;
     std::optional<common::FdCourier> courier_;
     std::vector<common::FdCourier::Address> couriers_;  // by PE

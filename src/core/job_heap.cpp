@@ -1,5 +1,6 @@
 // The symmetric heap's collective calls. Every PE runs the same allocator on the same calls and so gets the
 // same offsets; what the calls must agree on is always compared.
+#include "atoll/device/control.hpp"
 #include "common/text.hpp"
 #include "core/device_plugin.hpp"
 #include "core/job_state.hpp"
@@ -73,7 +74,8 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
 DeviceMemory& JobState::open_device() {
     if (!device_) {
         auto device = std::make_unique<DeviceMemory>(
-            *this, [](const heap::DeviceChoice& choice) { return device_plugin().open(choice); });
+            *this, [](const heap::DeviceChoice& choice) { return device_plugin().open(choice); },
+            device::control_area_bytes);
         device->reserve_group_memory();
         device_ = std::move(device);
         opened_device_.store(device_.get(), std::memory_order_release);

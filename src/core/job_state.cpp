@@ -1,5 +1,6 @@
 #include "core/job_state.hpp"
 
+#include "atoll/device/control.hpp"
 #include "atoll/version.hpp"
 #include "collective/table.hpp"
 #include "common/log.hpp"
@@ -115,10 +116,17 @@ void JobState::make_transport() {
 void JobState::make_world() {
     std::vector<int> everybody(static_cast<std::size_t>(n_pes_));
     std::iota(everybody.begin(), everybody.end(), 0);
-    // The first block of PE 0's arena: every PE knows where without being told, and new memory is zero.
-    auto* control = reinterpret_cast<ControlBlock*>(mapping_->slot(0) + mapping_->layout().arena_offset());
+    // The first blocks of arenas: every PE knows where without being told, and new memory is zero. Every
+    // arena begins with the control blocks of device functions, PE 0's goes on with the world team's.
+    arena_->allocate(device::control_area_bytes, heap::Allocator::granule);
+    auto* control = reinterpret_cast<ControlBlock*>(mapping_->slot(0) + mapping_->layout().arena_offset() +
+                                                    device::control_area_bytes);
     if (pe_ == 0) arena_->allocate(ControlBlock::bytes(n_pes_), heap::Allocator::granule);
+    host_watch_ = std::make_unique<device::Watch>();
+    host_watch_->look = look_from_host;
+    host_watch_->job = this;
     world_ = Team(std::make_shared<TeamState>(*this, 0, std::move(everybody), pe_, control, false));
+    world_state().set_kernel_place(0);
 }
 
 /// Static objects are symmetric where all PEs run the same executable. Afterwards all meet once more, in

@@ -7,6 +7,7 @@
 #include "bootstrap/bootstrap.hpp"
 #include "common/settings.hpp"
 #include "core/device_memory.hpp"
+#include "core/kernel_control.hpp"
 #include "core/team_state.hpp"
 #include "heap/allocator.hpp"
 #include "heap/mapping.hpp"
@@ -92,6 +93,9 @@ class JobState {
     /// Control blocks of destroyed teams are freed by their owner when it next makes one.
     void retire_control(ControlBlock* block, int n_pes);
     void sweep_control();
+    /// For kernels' and device functions' sake, see kernel_control.hpp.
+    KernelPlaces& kernel_places() { return kernel_places_; }
+    const device::Watch& host_watch() const { return *host_watch_; }
     AbandonedLocks& abandoned_locks() { return abandoned_locks_; }
     int next_team_number() { return ++team_numbers_; }
 
@@ -146,6 +150,8 @@ class JobState {
     std::unique_ptr<heap::Allocator> arena_;
     std::vector<std::pair<ControlBlock*, int>> retired_;
     AbandonedLocks abandoned_locks_;
+    KernelPlaces kernel_places_;
+    std::unique_ptr<device::Watch> host_watch_;
 
     Team world_;
     std::unique_ptr<bootstrap::Monitor> monitor_;  // last: it stops before anything that it looks at goes

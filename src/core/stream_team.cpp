@@ -33,12 +33,9 @@ heap::GroupCall group_call(TeamState& team, const DeviceMemory& device, const Gr
     const auto n = static_cast<std::size_t>(team.n_pes());
     check_buffer(team, device, arguments.dst, arguments.bytes * (arguments.dst_blocks ? n : 1));
     check_buffer(team, device, arguments.src, arguments.bytes * (arguments.src_blocks ? n : 1));
-    const detail::TeamMap map = team.map();
-    const device::Team kernels{map.my_pe,         map.n_pes, device.slot(0), static_cast<long long>(device.stride()),
-                               team.job().pe(), map.first, map.step,       map.table,
-                               nullptr};
-    return {kernels, device.group_memory(team), arguments.dst, arguments.src, arguments.bytes,
-            arguments.root, arguments.kind, arguments.type, arguments.op};
+    const DeviceMemory::GroupPlace place = device.group_place(team);
+    return {kernel_team(team), place.address,  place.words_bytes, arguments.dst,  arguments.src,
+            arguments.bytes,   arguments.root, arguments.kind,    arguments.type, arguments.op};
 }
 
 }  // namespace core
@@ -52,7 +49,8 @@ void start(const Team& team, Stream stream, const core::GroupArguments& argument
 }
 
 void check_root(const Team& team, int root) {
-    if (static_cast<unsigned>(root) >= static_cast<unsigned>(team.n_pes())) detail::throw_pe(root, team.n_pes());
+    if (static_cast<unsigned>(root) >= static_cast<unsigned>(team.n_pes()))
+        detail::throw_pe(root, team.n_pes());
 }
 
 }  // namespace
@@ -61,7 +59,9 @@ using collective::check_size;
 using collective::times;
 using heap::Group;
 
-StreamTeam::StreamTeam(const Team& team, Stream stream) : team_(team), stream_(stream) { static_cast<void>(team.state()); }
+StreamTeam::StreamTeam(const Team& team, Stream stream) : team_(team), stream_(stream) {
+    core::kernel_team(team.state());
+}
 
 void StreamTeam::sync() const { start(team_, stream_, {.kind = Group::sync}); }
 
@@ -69,20 +69,29 @@ void StreamTeam::broadcast_bytes(void* dst, std::size_t dst_bytes, const void* s
                                  int root) const {
     check_root(team_, root);
     check_size("broadcast", "src", src_bytes, dst_bytes);
-    start(team_, stream_, {.kind = Group::broadcast, .dst = dst, .src = src, .bytes = dst_bytes, .root = root});
+    start(team_, stream_,
+          {.kind = Group::broadcast, .dst = dst, .src = src, .bytes = dst_bytes, .root = root});
 }
 
-void StreamTeam::fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const {
+void StreamTeam::fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src,
+                                std::size_t src_bytes) const {
     check_size("fcollect", "dst", dst_bytes, times(src_bytes, team_.n_pes()));
-    start(team_, stream_, {.kind = Group::fcollect, .dst = dst, .src = src, .bytes = src_bytes, .dst_blocks = true});
+    start(team_, stream_,
+          {.kind = Group::fcollect, .dst = dst, .src = src, .bytes = src_bytes, .dst_blocks = true});
 }
 
-void StreamTeam::alltoall_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const {
+void StreamTeam::alltoall_bytes(void* dst, std::size_t dst_bytes, const void* src,
+                                std::size_t src_bytes) const {
     check_size("alltoall", "dst", dst_bytes, src_bytes);
     const auto n = static_cast<std::size_t>(team_.n_pes());
     check_size("alltoall", "src", src_bytes, src_bytes / n * n);
-    start(team_, stream_, {.kind = Group::alltoall, .dst = dst, .src = src, .bytes = src_bytes / n,
-                           .dst_blocks = true, .src_blocks = true});
+    start(team_, stream_,
+          {.kind = Group::alltoall,
+           .dst = dst,
+           .src = src,
+           .bytes = src_bytes / n,
+           .dst_blocks = true,
+           .src_blocks = true});
 }
 
 void StreamTeam::gather_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
@@ -90,7 +99,12 @@ void StreamTeam::gather_bytes(void* dst, std::size_t dst_bytes, const void* src,
     check_root(team_, root);
     check_size("gather", "dst", dst_bytes, times(src_bytes, team_.n_pes()));
     start(team_, stream_,
-          {.kind = Group::gather, .dst = dst, .src = src, .bytes = src_bytes, .root = root, .dst_blocks = true});
+          {.kind = Group::gather,
+           .dst = dst,
+           .src = src,
+           .bytes = src_bytes,
+           .root = root,
+           .dst_blocks = true});
 }
 
 void StreamTeam::scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
@@ -98,23 +112,39 @@ void StreamTeam::scatter_bytes(void* dst, std::size_t dst_bytes, const void* src
     check_root(team_, root);
     check_size("scatter", "src", src_bytes, times(dst_bytes, team_.n_pes()));
     start(team_, stream_,
-          {.kind = Group::scatter, .dst = dst, .src = src, .bytes = dst_bytes, .root = root, .src_blocks = true});
+          {.kind = Group::scatter,
+           .dst = dst,
+           .src = src,
+           .bytes = dst_bytes,
+           .root = root,
+           .src_blocks = true});
 }
 
-void StreamTeam::reduce_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count, DType type,
-                               ReduceOp op) const {
+void StreamTeam::reduce_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,
+                               DType type, ReduceOp op) const {
     check_size("reduce", "dst", dst_count, src_count, "elements");
     core::check_reduction(type, op);
-    start(team_, stream_, {.kind = Group::reduce, .dst = dst, .src = src, .bytes = src_count * size_of(type),
-                           .type = type, .op = op});
+    start(team_, stream_,
+          {.kind = Group::reduce,
+           .dst = dst,
+           .src = src,
+           .bytes = src_count * size_of(type),
+           .type = type,
+           .op = op});
 }
 
-void StreamTeam::reduce_scatter_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,
-                                       DType type, ReduceOp op) const {
+void StreamTeam::reduce_scatter_erased(void* dst, std::size_t dst_count, const void* src,
+                                       std::size_t src_count, DType type, ReduceOp op) const {
     check_size("reduce_scatter", "src", src_count, times(dst_count, team_.n_pes()), "elements");
     core::check_reduction(type, op);
-    start(team_, stream_, {.kind = Group::reduce_scatter, .dst = dst, .src = src, .bytes = dst_count * size_of(type),
-                           .src_blocks = true, .type = type, .op = op});
+    start(team_, stream_,
+          {.kind = Group::reduce_scatter,
+           .dst = dst,
+           .src = src,
+           .bytes = dst_count * size_of(type),
+           .src_blocks = true,
+           .type = type,
+           .op = op});
 }
 
 }  // namespace atl

@@ -1,4 +1,5 @@
-// A collective on device memory, from arguments to the device heap's call: for streams and for the host's calls.
+// A collective on device memory, from arguments to the device heap's call: for streams and for the host's
+// calls.
 #pragma once
 
 #include "core/device_memory.hpp"

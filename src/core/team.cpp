@@ -1,6 +1,7 @@
 // Team: who is in it, and teams from teams. Its collectives are in src/collective.
 #include "atoll/team.hpp"
 
+#include "atoll/device/control.hpp"
 #include "core/context_state.hpp"
 #include "core/device_memory.hpp"
 #include "core/job_state.hpp"
@@ -43,18 +44,16 @@ device::Team Team::device(Memory memory) const {
                     "Kernels reach PEs by the window only; this job sends through a transport "
                     "(ATOLL_TRANSPORT).");
     device::Team team{map.my_pe, map.n_pes, nullptr, 0, job.pe(), map.first, map.step, map.table, nullptr};
+    if (memory == Memory::device && !job.device())
+        throw Error(ErrorCode::not_initialized,
+                    "There is no device heap yet; allocate memory on the GPU first (Memory::device).");
+    team.control = core::kernel_control(state(), memory);
+    if (map.table) team.table = team.control->slots_of;
     if (memory == Memory::host) {
         team.window = job.mapping()->slot(0);
         team.stride = static_cast<long long>(job.mapping()->layout().stride());
         return team;
     }
-    if (!job.device())
-        throw Error(ErrorCode::not_initialized,
-                    "There is no device heap yet; allocate memory on the GPU first (Memory::device).");
-    if (map.table)
-        throw Error(ErrorCode::unsupported,
-                    "Kernels take teams whose members stand at a constant step in the world team; use "
-                    "split_strided, or the world team.");
     team.window = job.device()->slot(0);
     team.stride = static_cast<long long>(job.device()->stride());
     return team;

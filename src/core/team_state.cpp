@@ -67,6 +67,7 @@ void TeamState::destroy() {
     context_.quiet();
     sync("team_destroy");
     destroyed_ = true;
+    release_kernel_control(*this);
     for (std::unique_ptr<TeamAttachment>* kept : {&collective_state, &messages}) {
         if (*kept) (*kept)->release();
         kept->reset();
@@ -81,6 +82,7 @@ namespace {
 struct SplitWish {
     std::int32_t color;
     std::int32_t key;
+    std::uint64_t places;  ///< for kernels, that this PE offers
 };
 
 struct NewControl {
@@ -101,14 +103,27 @@ std::vector<int> members_of(TeamState& parent, int color) {
     return members;
 }
 
+/// What all members of the new team offer.
+std::uint64_t common_places(TeamState& parent, const std::vector<int>& members) {
+    std::uint64_t common = ~std::uint64_t{0};
+    for (const int i : members) {
+        SplitWish wish;
+        std::memcpy(&wish, parent.exchanged(i), sizeof wish);
+        common &= wish.places;
+    }
+    return common;
+}
+
 }  // namespace
 
 std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const CallRecord& record) {
     parent.agree(record);
     JobState& job = parent.job();
-    const SplitWish wish{color, key};
+    KernelPlaces::Offer offer(job.kernel_places());
+    const SplitWish wish{color, key, offer.bits()};
     parent.exchange("team_split", &wish, sizeof wish);
     const std::vector<int> members = color < 0 ? std::vector<int>{} : members_of(parent, color);
+    const std::uint64_t places = common_places(parent, members);
     const bool leads = !members.empty() && members[0] == parent.my_pe();
     // Everybody meets once more, so that all agree on whether every new team has its memory.
     ControlBlock* control = nullptr;
@@ -144,8 +159,10 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     for (const int i : members) world_members.push_back(parent.world_pe(i));
     const int my_pe =
         static_cast<int>(std::find(members.begin(), members.end(), parent.my_pe()) - members.begin());
-    return std::make_shared<TeamState>(job, job.next_team_number(), std::move(world_members), my_pe, control,
-                                       leads);
+    auto team = std::make_shared<TeamState>(job, job.next_team_number(), std::move(world_members), my_pe,
+                                            control, leads);
+    team->set_kernel_place(offer.take(places));
+    return team;
 }
 
 }  // namespace atl::core

@@ -64,6 +64,11 @@ class TeamState {
     MemberBlock& member(int i) { return control_->member(i); }
     bool crowded() const { return crowded_; }  ///< more members than cores: sleep rather than spin
 
+    /// Of its control block for kernels, alike on all members; -1: none was free.
+    int kernel_place() const { return kernel_place_; }
+    void set_kernel_place(int place) { kernel_place_ = place; }
+    std::once_flag kernels_once[2];  ///< by Memory: guards the filling of that block
+
     /// Throws Error(use_after_free) once destroyed. Collective: last use of the control block.
     void check_alive() const;
     void destroy();
@@ -123,6 +128,7 @@ class TeamState {
     int my_pe_;
     ControlBlock* control_;
     bool owns_control_;
+    int kernel_place_ = -1;
     bool crowded_ = false;
     bool checks_all_ = false;  ///< ATOLL_CHECK is `all`
     bool destroyed_ = false;

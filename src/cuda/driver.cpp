@@ -73,6 +73,9 @@ void find_functions(Driver& d) {
     find(d.map, "cuMemMap", 10020);
     find(d.unmap, "cuMemUnmap", 10020);
     find(d.set_access, "cuMemSetAccess", 10020);
+    find(d.register_host, "cuMemHostRegister", 6050);
+    find(d.unregister_host, "cuMemHostUnregister", 4000);
+    find(d.host_as_device, "cuMemHostGetDevicePointer", 3020);
     find(d.create_stream, "cuStreamCreate", 2000);
     find(d.destroy_stream, "cuStreamDestroy", 4000);
     find(d.synchronize, "cuStreamSynchronize", 2000);

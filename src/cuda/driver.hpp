@@ -37,6 +37,9 @@ struct Driver {
     PFN_cuMemMap_v10020 map;
     PFN_cuMemUnmap_v10020 unmap;
     PFN_cuMemSetAccess_v10020 set_access;
+    PFN_cuMemHostRegister_v6050 register_host;
+    PFN_cuMemHostUnregister_v4000 unregister_host;
+    PFN_cuMemHostGetDevicePointer_v3020 host_as_device;
     PFN_cuStreamCreate_v2000 create_stream;
     PFN_cuStreamDestroy_v4000 destroy_stream;
     PFN_cuStreamSynchronize_v2000 synchronize;

@@ -13,10 +13,14 @@ PrimaryContext::PrimaryContext(const Driver& driver, CUdevice device) : driver_(
 }
 
 PrimaryContext::Current::Current(const PrimaryContext& context) : driver_(context.driver_) {
+    CUcontext current = nullptr;
+    if (driver_.current_context(&current) == CUDA_SUCCESS && current == context.context_) return;
+    pushed_ = true;
     driver_.check(driver_.push_context(context.context_), "use its context");
 }
 
 PrimaryContext::Current::~Current() {
+    if (!pushed_) return;
     CUcontext popped = nullptr;
     driver_.pop_context(&popped);
 }
@@ -37,6 +41,11 @@ Heap::Heap(const heap::DeviceChoice& choice)
 /// Nothing is reported: at the end of a process the driver may be gone before.
 Heap::~Heap() {
     while (!chunks_.empty()) withdraw();
+    if (!shown_.empty() && driver_.push_context(context_.get()) == CUDA_SUCCESS) {
+        for (void* pages : shown_) driver_.unregister_host(pages);
+        CUcontext popped = nullptr;
+        driver_.pop_context(&popped);
+    }
     if (window_ != 0) driver_.free_addresses(window_, stride_bytes * static_cast<std::size_t>(n_slots_));
     driver_.free_pinned(word_);
     driver_.destroy_stream(stream_);
@@ -149,6 +158,17 @@ void Heap::withdraw() noexcept {
         if (chunk.mapped[static_cast<std::size_t>(i)])
             driver_.unmap(reinterpret_cast<CUdeviceptr>(slot(i) + chunk.offset), chunk.bytes);
     chunks_.pop_back();
+}
+
+void* Heap::show(void* pages, std::size_t bytes) {
+    const PrimaryContext::Current current(context_);
+    driver_.check(
+        driver_.register_host(pages, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
+        "pin " + common::bytes_text(bytes) + " of the host's memory (see `ulimit -l`)");
+    shown_.push_back(pages);
+    CUdeviceptr seen = 0;
+    driver_.check(driver_.host_as_device(&seen, pages, 0), "show pinned memory of the host to the GPU");
+    return reinterpret_cast<void*>(seen);
 }
 
 void Heap::finish(CUresult started, const char* doing, const void* dst, std::size_t bytes) const {

@@ -5,6 +5,7 @@
 #include "cuda/kernels.hpp"
 #include "heap/device_heap.hpp"
 
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -19,7 +20,7 @@ class PrimaryContext {
     PrimaryContext(const PrimaryContext&) = delete;
     PrimaryContext& operator=(const PrimaryContext&) = delete;
 
-    bool operator==(CUcontext other) const noexcept { return context_ == other; }
+    CUcontext get() const noexcept { return context_; }
 
     /// Current for the calling thread as long as it lives; then what was current before is so again.
     class Current {
@@ -31,6 +32,7 @@ class PrimaryContext {
 
       private:
         const Driver& driver_;
+        bool pushed_ = false;  ///< most callers have it current already
     };
 
   private:
@@ -54,6 +56,7 @@ class Heap final : public heap::DeviceHeap {
     common::Fd extend(std::size_t bytes) override;
     void map_peer(int slot, const common::Fd& chunk) override;
     void withdraw() noexcept override;
+    void* show(void* pages, std::size_t bytes) override;
     void copy(void* dst, const void* src, std::size_t bytes) override;
     void fill(void* dst, unsigned char value, std::size_t bytes) override;
     void check_stream(heap::StreamHandle stream) const override;
@@ -86,9 +89,12 @@ class Heap final : public heap::DeviceHeap {
     int n_slots_ = 0;
     int my_slot_ = 0;
     std::optional<Kernels> kernels_;
+    /// The last that was found to be of this GPU: mostly it is the next, too.
+    mutable std::atomic<heap::StreamHandle> known_stream_{nullptr};
     std::mutex word_mutex_;
     std::uint64_t* word_ = nullptr;  ///< pinned: where a kernel leaves what an atomic found
     std::vector<Chunk> chunks_;
+    std::vector<void*> shown_;
 };
 
 }  // namespace atl::cuda

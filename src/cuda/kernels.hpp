@@ -1,5 +1,5 @@
-// The library's own kernels, embedded in libatoll_cuda.so. All are loaded when the device heap is opened: what
-// loads within an operation may wait for a kernel that spins.
+// The library's own kernels, embedded in libatoll_cuda.so. All are loaded when the device heap is opened:
+// what loads within an operation may wait for a kernel that spins.
 #pragma once
 
 #include "cuda/driver.hpp"
@@ -19,6 +19,9 @@ extern const unsigned embedded_kernel_files;
 
 class Kernels {
   public:
+    struct Grid {
+        unsigned blocks, threads;
+    };
     /// The GPU's context must be current.
     explicit Kernels(const Driver& driver);
     /// Nothing is unloaded: that ends with the context, and would wait for all that runs.
@@ -35,9 +38,6 @@ class Kernels {
   private:
     struct Functions {
         CUfunction copy, strided, word, wait, sync, exchange, pull, fold;
-    };
-    struct Grid {
-        unsigned blocks, threads;
     };
     void load(std::vector<CUmodule>& modules, CUfunction& function, const char* name) const;
     template <class Call> void start(CUfunction function, Grid grid, const Call& call, CUstream stream) const;

@@ -53,13 +53,17 @@ class DeviceHeap {
     /// Takes the last chunk back, as far as it was mapped.
     virtual void withdraw() noexcept = 0;
 
+    /// Makes whole pages of the host visible to this GPU, as long as this object lives; returns where kernels
+    /// find them.
+    virtual void* show(void* pages, std::size_t bytes) = 0;
+
     /// Between any two of: the window, other memory of GPUs, memory of the host.
     virtual void copy(void* dst, const void* src, std::size_t bytes) = 0;
     virtual void fill(void* dst, unsigned char value, std::size_t bytes) = 0;
 
-    // ---- in the order of a stream: nothing is waited for, allocated or loaded. What one call did is visible to
-    // every PE before the next of its stream begins. Throws also Error(invalid_argument) for memory that this GPU
-    // cannot reach by itself.
+    // ---- in the order of a stream: nothing is waited for, allocated or loaded. What one call did is visible
+    // to every PE before the next of its stream begins. Throws also Error(invalid_argument) for memory that
+    // this GPU cannot reach by itself.
     // -------------------------------------------------------------------------------------------------------
     /// Throws Error(invalid_argument) unless it is a stream of this GPU.
     virtual void check_stream(StreamHandle stream) const = 0;

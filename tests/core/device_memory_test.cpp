@@ -62,6 +62,7 @@ class FakeHeap final : public heap::DeviceHeap {
         for (int i = 0; i < n_slots_; ++i) place(slot(i) + last_, end_ - last_);
         end_ = last_;
     }
+    void* show(void* pages, std::size_t) override { return pages; }
     void copy(void* dst, const void* src, std::size_t bytes) override { std::memmove(dst, src, bytes); }
     void fill(void* dst, unsigned char value, std::size_t bytes) override { std::memset(dst, value, bytes); }
     void check_stream(heap::StreamHandle) const override {}

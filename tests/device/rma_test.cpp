@@ -1,5 +1,5 @@
 // The functions that kernels call, with PEs as threads on the host heap: the same code, under the sanitizers.
-#include "atoll/device/rma.hpp"
+#include "atoll/device/device.hpp"
 
 #include "support/setups.hpp"
 

@@ -31,7 +31,8 @@ TEST_F(HostBlocking, AtomicsReturnWhatStoodThere) {
     EXPECT_EQ(context_.atomic_fetch_xor(word, 3, job_.my_pe()), 6u);
     EXPECT_EQ(context_.atomic_fetch(word, job_.my_pe()), 5u);
     job_.world().barrier();
-    for (void* block : {static_cast<void*>(word), static_cast<void*>(real), static_cast<void*>(sum)}) job_.free(block);
+    for (void* block : {static_cast<void*>(word), static_cast<void*>(real), static_cast<void*>(sum)})
+        job_.free(block);
 }
 
 TEST_F(HostBlocking, SignalsAndWaitsGoRoundTheRing) {
@@ -89,12 +90,16 @@ TEST_F(HostBlocking, CollectivesTakeDeviceArrays) {
 TEST_F(HostBlocking, WhatHasNoFormOnGpusSaysSo) {
     auto* x = zeros<std::uint64_t>(8);
     std::vector<std::uint64_t> host(8);
-    EXPECT_EQ(code_of([&] { context_.wait_until_all(x, 8, nullptr, Compare::eq, 0); }), ErrorCode::not_symmetric);
-    EXPECT_EQ(code_of([&] { job_.world().sum_reduce(std::span(host), std::span<const std::uint64_t>(x, 8)); }),
+    EXPECT_EQ(code_of([&] { context_.wait_until_all(x, 8, nullptr, Compare::eq, 0); }),
               ErrorCode::not_symmetric);
-    EXPECT_EQ(code_of([&] { context_.atomic_inc(reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(x) + 4), 0); }),
+    EXPECT_EQ(
+        code_of([&] { job_.world().sum_reduce(std::span(host), std::span<const std::uint64_t>(x, 8)); }),
+        ErrorCode::not_symmetric);
+    EXPECT_EQ(code_of([&] {
+                  context_.atomic_inc(reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(x) + 4), 0);
+              }),
               ErrorCode::invalid_argument);
-    EXPECT_EQ(code_of([&] { context_.atomic_inc(x + 8, 0); }), ErrorCode::not_symmetric);
+    EXPECT_EQ(code_of([&] { context_.atomic_inc(x + 8, 0); }), ErrorCode::use_after_free) << "in no block";
     job_.world().barrier();
     job_.free(x);
 }

@@ -1,6 +1,6 @@
 #include "gpu/kernels.hpp"
 
-#include "atoll/device/rma.hpp"
+#include "atoll/device/device.hpp"
 
 #include <stdexcept>
 

@@ -1,5 +1,5 @@
-// Collectives in the order of a stream: every kind, small and large, odd sizes and alignments, types and operators
-// against values computed on the host; captured and replayed.
+// Collectives in the order of a stream: every kind, small and large, odd sizes and alignments, types and
+// operators against values computed on the host; captured and replayed.
 #include "gpu/streams.hpp"
 #include "support/multi_main.hpp"
 
@@ -15,7 +15,8 @@ class StreamCollectives : public OnStream {
     /// What PE `pe` passes: whole numbers, so that any order gives the same sum.
     template <class T> static std::vector<T> input(int pe, std::size_t n) {
         std::vector<T> v(n);
-        for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<T>((i * 7 + static_cast<std::size_t>(pe) * 13) % 31 + 1);
+        for (std::size_t i = 0; i < n; ++i)
+            v[i] = static_cast<T>((i * 7 + static_cast<std::size_t>(pe) * 13) % 31 + 1);
         return v;
     }
     template <class T> static T combine(ReduceOp op, T a, T b) {
@@ -46,7 +47,8 @@ class StreamCollectives : public OnStream {
         team_on_stream().reduce(std::span(dst + shift, n), std::span<const T>(src + shift, n), op);
         finish();
         EXPECT_TRUE(values(dst + shift, n) == expected<T>(op, n))
-            << n << " elements of " << sizeof(T) << " bytes, operator " << static_cast<int>(op) << ", shift " << shift;
+            << n << " elements of " << sizeof(T) << " bytes, operator " << static_cast<int>(op) << ", shift "
+            << shift;
         EXPECT_EQ(values(dst + shift + n, 1)[0], T{}) << "past the end";
         job_.world().barrier();
         team_on_stream().reduce(std::span(src + shift, n), std::span<const T>(src + shift, n), op);
@@ -62,7 +64,8 @@ class StreamCollectives : public OnStream {
             reduces<T>(op, (std::size_t{600} << 10) / sizeof(T) + 3);
         }
     }
-    static constexpr std::size_t block_sizes[] = {1, 3, 16, 1000, 4096, 65536, (256 << 10) + 5, 1 << 20, (3 << 20) + 16};
+    static constexpr std::size_t block_sizes[] = {
+        1, 3, 16, 1000, 4096, 65536, (256 << 10) + 5, 1 << 20, (3 << 20) + 16};
 };
 
 TEST_F(StreamCollectives, ReduceSumsOfEverySize) {
@@ -137,7 +140,8 @@ TEST_F(StreamCollectives, BlocksGoWhereTheyBelong) {
         const auto expect = [&](const Bytes& wanted, const char* what) {
             finish();
             EXPECT_TRUE(read(dst, wanted.size()) == wanted) << what << " of " << block << " bytes";
-            EXPECT_EQ(read(dst + wanted.size(), 1)[0], 0x33) << what << " of " << block << " bytes, past the end";
+            EXPECT_EQ(read(dst + wanted.size(), 1)[0], 0x33)
+                << what << " of " << block << " bytes, past the end";
         };
         using In = std::span<const unsigned char>;
         for (int root = 0; root < job_.n_pes(); root += std::max(1, job_.n_pes() - 1)) {
@@ -226,6 +230,39 @@ TEST_F(StreamCollectives, ACapturedStepIsReplayedAThousandTimes) {
     job_.free(small);
 }
 
+TEST_F(StreamCollectives, TeamsOfAllShapesOneAfterAnother) {
+    constexpr std::size_t most = 300000;
+    auto* x = zeros<int>(most);
+    auto* y = zeros<int>(most);
+    for (int round = 0; round < 3; ++round) {
+        // All in reverse; the even ones; those from 1 on. A destroyed team's memory serves the next one.
+        Team reversed = job_.world().split(0, -job_.my_pe());
+        Team even = job_.world().split_strided(0, 2, (job_.n_pes() + 1) / 2);
+        Team rest = job_.world().split(job_.my_pe() == 0 ? -1 : 0);
+        for (Team* team : {&reversed, &even, &rest}) {
+            if (!*team) continue;
+            for (const std::size_t n : {std::size_t{1}, std::size_t{5000}, most}) {
+                set(x, std::vector<int>(n, job_.my_pe() + 1));
+                team->sync();
+                StreamTeam(*team, {stream_}).sum_reduce(std::span(y, n), std::span<const int>(x, n));
+                finish();
+                int sum = 0;
+                for (int i = 0; i < team->n_pes(); ++i) sum += team->world_pe(i) + 1;
+                EXPECT_TRUE(values(y, n) == std::vector<int>(n, sum))
+                    << n << " of " << team->n_pes() << " PEs";
+                StreamTeam(*team, {stream_}).broadcast(std::span(y, n), std::span<const int>(x, n), 0);
+                finish();
+                EXPECT_TRUE(values(y, n) == std::vector<int>(n, team->world_pe(0) + 1)) << n;
+                team->sync();
+            }
+            team->destroy();
+        }
+        job_.world().barrier();
+    }
+    job_.free(y);
+    job_.free(x);
+}
+
 TEST_F(StreamCollectives, WrongCallsAreRefusedByName) {
     auto* x = zeros<float>(64);
     std::vector<float> ordinary(64);
@@ -237,7 +274,8 @@ TEST_F(StreamCollectives, WrongCallsAreRefusedByName) {
               ErrorCode::not_symmetric);
     EXPECT_EQ(code_of([&] { team.sum_reduce(std::span(x, 65), std::span<const float>(x, 65)); }),
               ErrorCode::not_symmetric);
-    EXPECT_EQ(code_of([&] { team.reduce(std::span(x, 8), in, ReduceOp::bit_and); }), ErrorCode::dtype_mismatch);
+    EXPECT_EQ(code_of([&] { team.reduce(std::span(x, 8), in, ReduceOp::bit_and); }),
+              ErrorCode::dtype_mismatch);
     EXPECT_EQ(code_of([&] {
                   auto* wide = reinterpret_cast<long double*>(x);
                   team.sum_reduce(std::span(wide, 1), std::span<const long double>(wide, 1));

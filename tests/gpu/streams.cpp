@@ -1,6 +1,7 @@
-// Operations in the order of a stream: data, signals, atomics, waits; captured and replayed; and calls that are wrong.
-#include "atoll/stream.hpp"
+// Operations in the order of a stream: data, signals, atomics, waits; captured and replayed; and calls that
+// are wrong.
 #include "gpu/streams.hpp"
+#include "atoll/stream.hpp"
 #include "support/multi_main.hpp"
 
 namespace atl::testing {
@@ -57,7 +58,8 @@ TEST_F(Streams, StridedFormsAndSingleElements) {
     finish();
     job_.world().barrier();
     std::vector<int> got = values(target, 4 * n);
-    for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(got[3 * i], static_cast<int>(2 * i) + 100000 * left_of(job_));
+    for (std::size_t i = 0; i < n; ++i)
+        ASSERT_EQ(got[3 * i], static_cast<int>(2 * i) + 100000 * left_of(job_));
     EXPECT_EQ(got[1], 0);
     job_.world().barrier();
     stream.ibget(target, source, 3, 4, 2, n, right_of(job_));
@@ -99,7 +101,8 @@ TEST_F(Streams, AtomicsOfAllPesMeetInOneWord) {
         EXPECT_EQ(values(real, 1)[0], 25.0 * n);
     }
     const auto seen = values(fetched, 50);
-    for (int i = 1; i < 50; ++i) EXPECT_LT(seen[static_cast<std::size_t>(i - 1)], seen[static_cast<std::size_t>(i)]);
+    for (int i = 1; i < 50; ++i)
+        EXPECT_LT(seen[static_cast<std::size_t>(i - 1)], seen[static_cast<std::size_t>(i)]);
     job_.world().barrier();
     auto* word = zeros<std::uint32_t>(1);
     auto* found = zeros<std::uint32_t>(4);
@@ -197,10 +200,13 @@ TEST_F(Streams, WrongCallsAreRefusedAndTheRestWorks) {
     EXPECT_EQ(code_of([&] { stream.put(x, &ordinary, 1, 0); }), ErrorCode::invalid_argument);
     EXPECT_EQ(code_of([&] { stream.iput(x, x, 0, 1, 2, 0); }), ErrorCode::invalid_argument);
     EXPECT_EQ(code_of([&] { stream.iput(x, x, 8, 1, 2, 0); }), ErrorCode::not_symmetric);
-    EXPECT_EQ(code_of([&] { stream.signal_set(reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(x) + 4), 1, 0); }),
+    EXPECT_EQ(code_of([&] {
+                  stream.signal_set(reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(x) + 4), 1, 0);
+              }),
               ErrorCode::invalid_argument);
     EXPECT_EQ(code_of([&] { stream.atomic_fetch_add(&ordinary, x, 1, 0); }), ErrorCode::invalid_argument);
-    EXPECT_EQ(code_of([&] { stream.atomic_fetch_add<std::uint64_t>(nullptr, x, 1, 0); }), ErrorCode::invalid_argument);
+    EXPECT_EQ(code_of([&] { stream.atomic_fetch_add<std::uint64_t>(nullptr, x, 1, 0); }),
+              ErrorCode::invalid_argument);
     int gpus = 0;
     check_cuda(cudaGetDeviceCount(&gpus));
     if (gpus > 1) {
@@ -208,7 +214,8 @@ TEST_F(Streams, WrongCallsAreRefusedAndTheRestWorks) {
         check_cuda(cudaSetDevice((mine + 1) % gpus));
         cudaStream_t other = nullptr;
         check_cuda(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
-        EXPECT_EQ(code_of([&] { StreamContext(context_, {other}).put(x, x + 4, 1, 0); }), ErrorCode::invalid_argument);
+        EXPECT_EQ(code_of([&] { StreamContext(context_, {other}).put(x, x + 4, 1, 0); }),
+                  ErrorCode::invalid_argument);
         EXPECT_EQ(code_of([&] { StreamTeam(job_.world(), {other}).sync(); }), ErrorCode::invalid_argument);
         check_cuda(cudaStreamDestroy(other));
         check_cuda(cudaSetDevice(mine));

@@ -1,18 +1,12 @@
-// Put, get and signals from within kernels, by loads and stores into the peers' slots. Addresses are of the
-// memory that the team was made for; nothing is checked. A put is complete at its caller when it returns, and
-// ordered by what carries order: put_signal, or quiet and a barrier.
+// Put and get from within kernels, by loads and stores into the peers' slots. Addresses are of the memory
+// that the team was made for; nothing is checked. A put is complete at its caller when it returns, and
+// ordered by what carries order: put_signal, fence, or quiet and a barrier.
 #pragma once
 
 #include "atoll/device/scope.hpp"
 #include "atoll/device/words.hpp"
 
-#if !defined(__CUDACC_RTC__)
-#include <sched.h>
-#endif
-
 namespace atl::device {
-
-enum class Compare { eq, ne, gt, ge, lt, le };
 
 /// One element of 4 or 8 bytes, never torn, in no order.
 template <class T> ATOLL_ANYWHERE void p(const Team& team, T* dst, T value, int pe) {
@@ -35,7 +29,7 @@ template <class Unit, class Scope>
 ATOLL_ANYWHERE void copy_units(Unit* dst, const Unit* src, unsigned long long n, Scope scope) {
     const unsigned long long step = scope.size();
     unsigned long long i = scope.rank();
-    for (; i + (in_flight - 1) * step < n; i += in_flight * step) {
+    for (; i < n && n - i > (in_flight - 1) * step; i += in_flight * step) {
         Unit units[in_flight];
         for (unsigned k = 0; k < in_flight; ++k) units[k] = src[i + k * step];
         for (unsigned k = 0; k < in_flight; ++k) dst[i + k * step] = units[k];
@@ -59,30 +53,19 @@ ATOLL_ANYWHERE void copy(void* dst, const void* src, unsigned long long bytes, S
     copy_units(static_cast<char*>(dst) + done, static_cast<const char*>(src) + done, bytes - done, scope);
 }
 
-/// More PEs than cores is a normal way to run on a host.
-ATOLL_ANYWHERE inline void rest(unsigned looks) {
-#if !defined(__CUDA_ARCH__)
-    if (looks >= 64) ::sched_yield();
-#else
-    static_cast<void>(looks);
-#endif
+template <class T, class Scope>
+ATOLL_ANYWHERE void copy_strided(T* dst, const T* src, long long dst_stride, long long src_stride,
+                                 unsigned long long n, Scope scope) {
+    for (unsigned long long i = scope.rank(); i < n; i += scope.size())
+        dst[static_cast<long long>(i) * dst_stride] = src[static_cast<long long>(i) * src_stride];
 }
 
-template <class T> ATOLL_ANYWHERE bool compare(T found, Compare cmp, T expected) {
-    switch (cmp) {
-        case Compare::eq:
-            return found == expected;
-        case Compare::ne:
-            return found != expected;
-        case Compare::gt:
-            return found > expected;
-        case Compare::ge:
-            return found >= expected;
-        case Compare::lt:
-            return found < expected;
-        default:
-            return found <= expected;
-    }
+ATOLL_ANYWHERE inline void full_fence() {
+#if defined(__CUDA_ARCH__)
+    __threadfence_system();
+#else
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
 }
 
 }  // namespace detail
@@ -103,35 +86,47 @@ ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long lo
     scope.sync();
 }
 
-template <class T> ATOLL_ANYWHERE void signal_set(const Team& team, T* signal, T value, int pe) {
-    store_release(peer(team, signal, pe), value);
-}
-
-/// put, then `signal` is set after the data stand there: whoever sees it by signal_wait_until sees the data.
-/// One release by one thread behind the scope's barrier covers what all of its threads stored.
-template <class T, class Signal, class Scope = Thread>
-ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned long long count,
-                               Signal* signal, Signal value, int pe, Scope scope = {}) {
-    put(team, dst, src, count, pe, scope);
-    if (scope.rank() == 0) signal_set(team, signal, value, pe);
-}
-
-/// Waits for this PE's own word, with acquire order for all threads of the scope.
+/// Like put and get, but only quiet makes `src` of a put free, and `dst` of a get hold the data for all
+/// threads of the scope.
 template <class T, class Scope = Thread>
-ATOLL_ANYWHERE void signal_wait_until(const Team&, const T* signal, Compare cmp, T value, Scope scope = {}) {
-    if (scope.rank() == 0)
-        for (unsigned looks = 0; !detail::compare(load_acquire(signal), cmp, value); ++looks)
-            detail::rest(looks);
+ATOLL_ANYWHERE void put_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
+                            Scope scope = {}) {
+    detail::copy(peer(team, dst, pe), src, count * sizeof(T), scope);
+}
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE void get_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
+                            Scope scope = {}) {
+    detail::copy(dst, peer(team, src, pe), count * sizeof(T), scope);
+}
+
+/// Element i goes from src[i * src_stride] to dst[i * dst_stride]; strides count elements.
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE void iput(const Team& team, T* dst, const T* src, long long dst_stride, long long src_stride,
+                         unsigned long long count, int pe, Scope scope = {}) {
+    detail::copy_strided(peer(team, dst, pe), src, dst_stride, src_stride, count, scope);
+    scope.sync();
+}
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE void iget(const Team& team, T* dst, const T* src, long long dst_stride, long long src_stride,
+                         unsigned long long count, int pe, Scope scope = {}) {
+    detail::copy_strided(dst, peer(team, src, pe), dst_stride, src_stride, count, scope);
     scope.sync();
 }
 
-/// All of this thread's puts, and what it saw through a barrier of its scope, are visible to every PE.
-ATOLL_ANYWHERE inline void quiet(const Team&) {
-#if defined(__CUDA_ARCH__)
-    __threadfence_system();
-#else
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-#endif
+/// The scope's puts and atomics before it, and what its threads saw, are visible to every PE before what they
+/// do after it.
+template <class Scope = Thread> ATOLL_ANYWHERE void quiet(const Team&, Scope scope = {}) {
+    scope.sync();
+    if (scope.rank() == 0) detail::full_fence();
+    scope.sync();
 }
+
+/// The same for each PE by itself; stores to all of them take the same way.
+template <class Scope = Thread> ATOLL_ANYWHERE void fence(const Team& team, Scope scope = {}) {
+    quiet(team, scope);
+}
+
+/// Sources of the scope's earlier puts may be written again; nothing is said of their targets.
+template <class Scope = Thread> ATOLL_ANYWHERE void flush(const Team&, Scope scope = {}) { scope.sync(); }
 
 }  // namespace atl::device

@@ -1,8 +1,9 @@
-// Who does an operation together: an argument, never a name's suffix. A scope has rank(), size() and sync(),
-// and all of its threads make the call alike.
+// Who does an operation together: an argument, never a name's suffix. A scope has rank(), size(), sync() and
+// broadcast(value of rank 0), and all of its threads make the call alike. Threads outside the scope take no
+// part: what they wrote is ordered by nothing.
 #pragma once
 
-#include "atoll/device/team.hpp"
+#include "atoll/device/wait.hpp"
 
 namespace atl::device {
 
@@ -11,7 +12,10 @@ struct Thread {
     ATOLL_ANYWHERE unsigned rank() const { return 0; }
     ATOLL_ANYWHERE unsigned size() const { return 1; }
     ATOLL_ANYWHERE void sync() const {}
+    template <class T> ATOLL_ANYWHERE T broadcast(T value) const { return value; }
 };
+/// The same by the name that says where it is meant to run.
+using HostThread = Thread;
 
 #if defined(__CUDACC__)
 /// The 32 threads of a warp; none may be missing.
@@ -23,6 +27,7 @@ struct Warp {
     }
     __device__ unsigned size() const { return 32; }
     __device__ void sync() const { __syncwarp(); }
+    template <class T> __device__ T broadcast(T value) const { return __shfl_sync(0xffffffffu, value, 0); }
 };
 
 /// All threads of a block.
@@ -32,6 +37,55 @@ struct Block {
     }
     __device__ unsigned size() const { return blockDim.x * blockDim.y * blockDim.z; }
     __device__ void sync() const { __syncthreads(); }
+    template <class T> __device__ T broadcast(T value) const {
+        __shared__ T word;
+        if (rank() == 0) word = value;
+        __syncthreads();
+        const T said = word;
+        __syncthreads();  // before it is written again
+        return said;
+    }
+};
+
+/// All threads of a kernel, which must be resident at once (cooperative_launch, atoll/device/launch.hpp). Of
+/// the kernels of one PE one at a time uses a team at this scope.
+class Grid {
+  public:
+    explicit __device__ Grid(const Team& team) : team_(team) {}
+    __device__ unsigned rank() const { return block() * Block{}.size() + Block{}.rank(); }
+    __device__ unsigned size() const { return blocks() * Block{}.size(); }
+    __device__ void sync() const {
+        __syncthreads();
+        if (Block{}.rank() == 0) meet();
+        __syncthreads();
+    }
+    template <class T> __device__ T broadcast(T value) const {
+        static_assert(sizeof(T) <= sizeof(unsigned long long), "a word");
+        T* word = reinterpret_cast<T*>(&team_.control->grid_word);
+        if (rank() == 0) *word = value;
+        sync();
+        const T said = *word;
+        sync();
+        return said;
+    }
+
+  private:
+    static __device__ unsigned blocks() { return gridDim.x * gridDim.y * gridDim.z; }
+    static __device__ unsigned block() {
+        return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+    }
+    /// Every meeting adds 2^31 in all, whatever the number of blocks: the top bit turns when all have come.
+    __device__ void meet() const {
+#if defined(__CUDA_ARCH__)
+        constexpr unsigned turn = 0x80000000u;
+        unsigned* word = &team_.control->grid_arrived;
+        const unsigned mine = block() == 0 ? turn - (blocks() - 1) : 1;
+        const unsigned before = detail::add_in_gpu(word, mine);
+        const auto all_came = [&] { return ((detail::load_in_gpu(word) ^ before) & turn) != 0; };
+        detail::spin(team_, all_came, [&] { return detail::waiting(team_, Operation::grid_sync, word); });
+#endif
+    }
+    const Team& team_;
 };
 #endif
 

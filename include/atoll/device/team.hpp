@@ -10,6 +10,8 @@
 
 namespace atl::device {
 
+struct Control;  // atoll/device/control.hpp
+
 /// Made by `Team::device(Memory)`. New state goes behind `control`, so that no kernel's signature changes.
 struct Team {
     int my_pe;         ///< within the team
@@ -20,11 +22,23 @@ struct Team {
     int first;  ///< team PE i has slot first + i * step,
     int step;
     const int* table;  ///< or table[i] where this is not null
-    void* control;     ///< null in this release
+    Control* control;  ///< this PE's; at the same place in every member's slot
 };
 
 ATOLL_ANYWHERE inline int slot_of(const Team& team, int pe) {
     return team.table ? team.table[pe] : team.first + pe * team.step;
+}
+
+ATOLL_ANYWHERE inline int my_pe(const Team& team) { return team.my_pe; }
+ATOLL_ANYWHERE inline int n_pes(const Team& team) { return team.n_pes; }
+
+/// The number that PE `pe` of `from` has in `to`, -1: none. Teams of one job and one memory.
+ATOLL_ANYWHERE inline int translate_pe(const Team& from, int pe, const Team& to) {
+    if (pe < 0 || pe >= from.n_pes) return -1;
+    const int slot = slot_of(from, pe);
+    for (int i = 0; i < to.n_pes; ++i)
+        if (slot_of(to, i) == slot) return i;
+    return -1;
 }
 
 /// The same object on a PE of the team. `symmetric` is an address in this PE's own slot.
@@ -32,6 +46,11 @@ template <class T> ATOLL_ANYWHERE T* peer(const Team& team, T* symmetric, int pe
     const long long distance = (slot_of(team, pe) - team.my_slot) * team.stride;
     return reinterpret_cast<T*>(reinterpret_cast<unsigned long long>(symmetric) +
                                 static_cast<unsigned long long>(distance));
+}
+
+/// OpenSHMEM's name of `peer`.
+template <class T> ATOLL_ANYWHERE T* ptr(const Team& team, T* symmetric, int pe) {
+    return peer(team, symmetric, pe);
 }
 
 }  // namespace atl::device

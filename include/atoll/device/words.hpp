@@ -2,7 +2,7 @@
 // atomics on the host.
 #pragma once
 
-#include "atoll/device/team.hpp"
+#include "atoll/device/control.hpp"
 
 namespace atl::device {
 
@@ -53,6 +53,20 @@ __device__ inline void store_relaxed(unsigned* p, unsigned value) {
 __device__ inline void store_relaxed(unsigned long long* p, unsigned long long value) {
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(value) : "memory");
 }
+/// Among the blocks of a kernel.
+__device__ inline unsigned add_in_gpu(unsigned* p, unsigned value) {
+    unsigned before;
+    asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "l"(p), "r"(value)
+                 : "memory");
+    return before;
+}
+__device__ inline unsigned load_in_gpu(const unsigned* p) {
+    unsigned value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
 #endif
 
 }  // namespace detail
@@ -100,5 +114,38 @@ template <class T> ATOLL_ANYWHERE void store_relaxed(T* p, T value) {
     __atomic_store(p, &value, __ATOMIC_RELAXED);
 #endif
 }
+
+namespace detail {
+
+/// Eight bytes of data in two flagged words, which take one store.
+ATOLL_ANYWHERE inline void store_flagged(FlaggedPair* to, unsigned long long data, unsigned flag) {
+    const unsigned long long high = static_cast<unsigned long long>(flag) << 32;
+    const unsigned long long first = high | (data & 0xffffffffu), second = high | (data >> 32);
+#if defined(__CUDA_ARCH__)
+    asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(first), "l"(second)
+                 : "memory");
+#else
+    __atomic_store_n(&to->word[0], first, __ATOMIC_RELAXED);
+    __atomic_store_n(&to->word[1], second, __ATOMIC_RELAXED);
+#endif
+}
+
+/// True, with the data, once both words carry `flag`.
+ATOLL_ANYWHERE inline bool load_flagged(const FlaggedPair* from, unsigned flag, unsigned long long& data) {
+    unsigned long long first, second;
+#if defined(__CUDA_ARCH__)
+    asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(first), "=l"(second)
+                 : "l"(from)
+                 : "memory");
+#else
+    first = __atomic_load_n(&from->word[0], __ATOMIC_RELAXED);
+    second = __atomic_load_n(&from->word[1], __ATOMIC_RELAXED);
+#endif
+    data = (first & 0xffffffffu) | second << 32;
+    return static_cast<unsigned>(first >> 32) == flag && static_cast<unsigned>(second >> 32) == flag;
+}
+
+}  // namespace detail
 
 }  // namespace atl::device

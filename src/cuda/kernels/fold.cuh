@@ -1,5 +1,5 @@
-// Element-wise reductions of 16 bytes at a time, of any element type that OpenSHMEM reduces and a GPU computes;
-// halves in float. Added up in the order in which units are given, so all PEs get the same bits.
+// Element-wise reductions of 16 bytes at a time, of any element type that OpenSHMEM reduces and a GPU
+// computes; halves in float. Added up in the order in which units are given, so all PEs get the same bits.
 #pragma once
 
 #include "atoll/types.hpp"
@@ -13,9 +13,7 @@ struct alignas(16) Unit {
     unsigned words[4];
 };
 
-template <class T> struct Complex {
-    T re, im;
-};
+template <class T> struct Complex { T re, im; };
 template <class T> __device__ Complex<T> operator+(Complex<T> a, Complex<T> b) {
     return {a.re + b.re, a.im + b.im};
 }
@@ -56,7 +54,8 @@ template <class W> __device__ W step(ReduceOp op, W a, W b) {
     }
 }
 
-/// The result so far of units given one after another. `Fixed` is the operator where it is known when compiled.
+/// The result so far of units given one after another. `Fixed` is the operator where it is known when
+/// compiled.
 template <class T> class Fold {
   public:
     __device__ void first(const Unit& unit) {

@@ -1,6 +1,7 @@
-// Collectives in the order of a stream. Small ones: one kernel that pushes words with their own flags and folds
-// what comes. Large ones: blocks meet their namesakes, pull (and fold, and push), and meet again.
+// Collectives in the order of a stream. Small ones: one kernel that pushes words with their own flags and
+// folds what comes. Large ones: blocks meet their namesakes, pull (and fold, and push), and meet again.
 #include "atoll/device/rma.hpp"
+#include "atoll/device/wait.hpp"
 #include "cuda/kernels/units.cuh"
 #include "heap/device_calls.hpp"
 
@@ -19,8 +20,14 @@ __device__ unsigned* own_count(const GroupCall& call) {
 }
 /// Where `from` tells `at` how often this block has met.
 __device__ unsigned* flag(const GroupCall& call, int at, int from) {
-    const GroupMemory memory{call.team.n_pes};
-    return reinterpret_cast<unsigned*>(device::peer(call.team, call.memory, at) + memory.flag_at(blockIdx.x, from));
+    const GroupMemory memory{call.team.n_pes, call.words_bytes};
+    return reinterpret_cast<unsigned*>(device::peer(call.team, call.memory, at) +
+                                       memory.flag_at(blockIdx.x, from));
+}
+
+__device__ device::Report awaited(const GroupCall& call, int pe, const unsigned* word, unsigned epoch) {
+    return device::detail::waiting(call.team, device::Operation::collective, word, device::Compare::ge, epoch,
+                                   pe);
 }
 
 /// All PEs' blocks of this number are here, and what their PEs' streams did before is visible to all threads.
@@ -31,8 +38,9 @@ __device__ void meet(const GroupCall& call, unsigned epoch) {
         if (pe != me) device::store_release(flag(call, pe, me), epoch);
     for (int pe = static_cast<int>(threadIdx.x); pe < n; pe += static_cast<int>(blockDim.x))
         if (pe != me)
-            while (!reached(device::load_acquire(flag(call, me, pe)), epoch)) {
-            }
+            device::detail::spin(
+                call.team, [&] { return reached(device::load_acquire(flag(call, me, pe)), epoch); },
+                [&] { return awaited(call, pe, flag(call, me, pe), epoch); });
     __syncthreads();
 }
 
@@ -54,7 +62,7 @@ class Exchange {
   public:
     __device__ explicit Exchange(const GroupCall& call)
         : call_(call),
-          memory_{call.team.n_pes},
+          memory_{call.team.n_pes, call.words_bytes},
           epoch_(*own_count(call) + 1),
           at_((static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x) * sizeof(Unit)),
           bytes_(at_ < call.bytes ? call.bytes - at_ : 0) {}
@@ -71,26 +79,33 @@ class Exchange {
             const int pe = me + k < n ? me + k : me + k - n;
             if (!sends(call_, me, pe)) continue;
             const Unit mine = own(pe);
-            while (!reached(device::load_relaxed(flag(call_, me, pe)), epoch_ - 1)) {
-            }
+            device::detail::spin(
+                call_.team, [&] { return reached(device::load_relaxed(flag(call_, me, pe)), epoch_ - 1); },
+                [&] { return awaited(call_, pe, flag(call_, me, pe), epoch_ - 1); });
             post(device::peer(call_.team, call_.memory, pe) + place(me), mine, epoch_);
         }
     }
     __device__ Unit receive(int from) const {
         if (from == call_.team.my_pe) return own(from);
         Unit unit;
-        while (!arrived(call_.memory + place(from), unit, epoch_)) {
-        }
+        device::detail::spin(
+            call_.team, [&] { return arrived(call_.memory + place(from), unit, epoch_); },
+            [&] {
+                return awaited(call_, from, reinterpret_cast<const unsigned*>(call_.memory + place(from)) + 1,
+                               epoch_);
+            });
         return unit;
     }
     __device__ void store(int from, const Unit& unit) const {
-        const unsigned long long block = target_by_source(call_.kind) ? static_cast<unsigned long long>(from) : 0;
+        const unsigned long long block =
+            target_by_source(call_.kind) ? static_cast<unsigned long long>(from) : 0;
         store_part(static_cast<char*>(call_.dst) + block * call_.bytes + at_, bytes_, unit);
     }
 
   private:
     __device__ Unit own(int target) const {
-        const unsigned long long block = source_by_target(call_.kind) ? static_cast<unsigned long long>(target) : 0;
+        const unsigned long long block =
+            source_by_target(call_.kind) ? static_cast<unsigned long long>(target) : 0;
         return load_part(static_cast<const char*>(call_.src) + block * call_.bytes + at_, bytes_);
     }
     __device__ unsigned long long place(int from) const {
@@ -103,10 +118,9 @@ class Exchange {
     unsigned long long bytes_;
 };
 
-/// 16 bytes each of all PEs' sources. A fixed number of PEs keeps them in registers, all loads in flight at once.
-template <int N> struct Gathered {
-    Unit units[N];
-};
+/// 16 bytes each of all PEs' sources. A fixed number of PEs keeps them in registers, all loads in flight at
+/// once.
+template <int N> struct Gathered { Unit units[N]; };
 
 /// Where parts of a large fold are read and written.
 struct Part {
@@ -125,24 +139,29 @@ __device__ Part own_part(const GroupCall& call) {
 }
 
 __device__ bool is_aligned(const GroupCall& call, const Part& part) {
-    return (reinterpret_cast<unsigned long long>(call.src) | reinterpret_cast<unsigned long long>(call.dst) | part.from) %
+    return (reinterpret_cast<unsigned long long>(call.src) | reinterpret_cast<unsigned long long>(call.dst) |
+            part.from) %
                sizeof(Unit) ==
            0;
 }
 
-__device__ void push(const GroupCall& call, unsigned long long at, unsigned long long bytes, const Unit& unit) {
+__device__ void push(const GroupCall& call, unsigned long long at, unsigned long long bytes,
+                     const Unit& unit) {
     char* dst = static_cast<char*>(call.dst) + at;
     if (call.kind == Group::reduce_scatter) return store_part(dst, bytes, unit);
     for (int k = 0; k < call.team.n_pes; ++k) {
-        const int pe = call.team.my_pe + k < call.team.n_pes ? call.team.my_pe + k : call.team.my_pe + k - call.team.n_pes;
+        const int pe = call.team.my_pe + k < call.team.n_pes ? call.team.my_pe + k
+                                                             : call.team.my_pe + k - call.team.n_pes;
         store_part(device::peer(call.team, dst, pe), bytes, unit);
     }
 }
 
 /// Any number of PEs, any alignment.
-template <class F> __device__ void fold_slowly(const GroupCall& call, const Part& part, unsigned long long from, F fold) {
+template <class F>
+__device__ void fold_slowly(const GroupCall& call, const Part& part, unsigned long long from, F fold) {
     const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x * sizeof(Unit);
-    const unsigned long long mine = (static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x) * sizeof(Unit);
+    const unsigned long long mine =
+        (static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x) * sizeof(Unit);
     const char* src = static_cast<const char*>(call.src) + part.from;
     for (unsigned long long at = from + mine; at < part.last; at += step) {
         const unsigned long long bytes = part.last - at;
@@ -157,7 +176,8 @@ template <class F> __device__ void fold_slowly(const GroupCall& call, const Part
 template <int N, int U, class T>
 __device__ unsigned long long sum_rounds(const GroupCall& call, const Part& part, unsigned long long start) {
     const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x * sizeof(Unit);
-    const unsigned long long mine = (static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x) * sizeof(Unit);
+    const unsigned long long mine =
+        (static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x) * sizeof(Unit);
     const int me = call.team.my_pe;
     const char* src = static_cast<const char*>(call.src) + part.from;
     for (; start + U * step <= part.last; start += U * step) {
@@ -236,9 +256,10 @@ __device__ void pull(const GroupCall& call) {
         if (!sends(call, pe, me)) continue;
         const auto from = source_by_target(call.kind) ? static_cast<unsigned long long>(me) : 0;
         const auto to = target_by_source(call.kind) ? static_cast<unsigned long long>(pe) : 0;
-        device::detail::copy(static_cast<char*>(call.dst) + to * call.bytes,
-                             device::peer(call.team, static_cast<const char*>(call.src), pe) + from * call.bytes,
-                             call.bytes, Everybody{});
+        device::detail::copy(
+            static_cast<char*>(call.dst) + to * call.bytes,
+            device::peer(call.team, static_cast<const char*>(call.src), pe) + from * call.bytes, call.bytes,
+            Everybody{});
     }
 }
 
@@ -255,7 +276,8 @@ extern "C" __global__ void atoll_sync(const GroupCall call) {
     finish(call, epoch);
 }
 
-extern "C" __global__ void __launch_bounds__(GroupMemory::exchange_threads) atoll_exchange(const GroupCall call) {
+extern "C" __global__ void __launch_bounds__(GroupMemory::exchange_threads)
+    atoll_exchange(const GroupCall call) {
     const Exchange exchange(call);
     exchange.send();
     if (exchange.has_part()) {

@@ -1,5 +1,6 @@
 // Copies, atomics and waits: what a stream does between two PEs.
 #include "atoll/device/rma.hpp"
+#include "atoll/device/wait.hpp"
 #include "heap/device_calls.hpp"
 
 namespace atl::kernels {
@@ -62,11 +63,12 @@ template <class T, class U> __device__ U apply(const WordCall& call) {
         memcpy(&bits, &old, sizeof bits);
         return bits;
     }
-    return bitwise(call.op, static_cast<U*>(call.word), static_cast<U>(call.value), static_cast<U>(call.compare));
+    return bitwise(call.op, static_cast<U*>(call.word), static_cast<U>(call.value),
+                   static_cast<U>(call.compare));
 }
 
-/// The word as 64 bits, sign-extended where the type is signed. Narrow words are looked at in the 4 bytes around
-/// them, which are as old or newer.
+/// The word as 64 bits, sign-extended where the type is signed. Narrow words are looked at in the 4 bytes
+/// around them, which are as old or newer.
 __device__ std::uint64_t look(const void* word, DType type) {
     const auto address = reinterpret_cast<unsigned long long>(word);
     if (type == DType::int64 || type == DType::uint64)
@@ -127,7 +129,8 @@ extern "C" __global__ void atoll_copy(const CopyCall call) {
 }
 
 extern "C" __global__ void atoll_strided(const StridedCall call) {
-    const auto all = reinterpret_cast<unsigned long long>(call.dst) | reinterpret_cast<unsigned long long>(call.src) |
+    const auto all = reinterpret_cast<unsigned long long>(call.dst) |
+                     reinterpret_cast<unsigned long long>(call.src) |
                      static_cast<unsigned long long>(call.dst_stride | call.src_stride) | call.block_bytes;
     if (all % 16 == 0)
         copy_elements<uint4>(call);
@@ -176,15 +179,23 @@ extern "C" __global__ void atoll_word(const WordCall call) {
 }
 
 extern "C" __global__ void atoll_wait(const WaitCall call) {
-    while (true) {
-        const std::uint64_t found = look(call.word, call.type);
-        const bool met = is_signed(call.type)
-                             ? holds(call.compare, static_cast<std::int64_t>(found), static_cast<std::int64_t>(call.value))
-                             : holds(call.compare, found, call.value);
-        if (met) break;
-    }
+    std::uint64_t found = 0;
+    const auto met = [&] {
+        found = look(call.word, call.type);
+        return is_signed(call.type) ? holds(call.compare, static_cast<std::int64_t>(found),
+                                            static_cast<std::int64_t>(call.value))
+                                    : holds(call.compare, found, call.value);
+    };
+    device::detail::spin(call.team, met, [&] {
+        device::Report report = device::detail::waiting(call.team, device::Operation::wait_until, call.word);
+        report.compare = static_cast<int>(call.compare);
+        report.expected = call.value;
+        report.found = found;
+        return report;
+    });
     if (call.consume)
-        atomicAdd_system(static_cast<unsigned long long*>(call.word), 0 - static_cast<unsigned long long>(call.value));
+        atomicAdd_system(static_cast<unsigned long long*>(call.word),
+                         0 - static_cast<unsigned long long>(call.value));
 }
 
 }  // namespace atl::kernels

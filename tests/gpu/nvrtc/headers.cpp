@@ -8,7 +8,7 @@
 namespace {
 
 constexpr const char* source = R"(
-#include <atoll/device/rma.hpp>
+#include <atoll/device/device.hpp>
 namespace dev = atl::device;
 template <class Scope> __device__ void all(dev::Team team, float* dst, const float* src, unsigned long long* flag) {
     dev::put(team, dst, src, 100, 1, Scope{});

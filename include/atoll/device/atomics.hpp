@@ -1,0 +1,150 @@
+// Atomics on a word of a PE of the team, in no order unless a name says so; complete when quiet says so,
+// those that fetch when they return. 4 and 8 bytes: all integers; float and double for fetch, set, swap,
+// compare_swap, fetch_add and add. (half and bfloat16: atoll/device/half.hpp.)
+//
+// A word that kernels update atomically must not be updated by the host at the same time: CPUs' and GPUs'
+// atomics do not know each other.
+#pragma once
+
+#include "atoll/device/words.hpp"
+
+namespace atl::device {
+
+namespace detail {
+
+template <class T> struct IsFloating { static constexpr bool value = false; };
+template <> struct IsFloating<float> { static constexpr bool value = true; };
+template <> struct IsFloating<double> { static constexpr bool value = true; };
+
+template <class T> using BitsOf = typename Bits<sizeof(T)>::type;
+
+template <class T> ATOLL_ANYWHERE BitsOf<T> bits(T value) {
+    BitsOf<T> result;
+    __builtin_memcpy(&result, &value, sizeof result);
+    return result;
+}
+template <class T> ATOLL_ANYWHERE T from_bits(BitsOf<T> value) {
+    T result;
+    __builtin_memcpy(&result, &value, sizeof result);
+    return result;
+}
+template <class T> ATOLL_ANYWHERE BitsOf<T>* word(T* p) { return reinterpret_cast<BitsOf<T>*>(p); }
+
+template <class U> ATOLL_ANYWHERE U swap_bits(U* p, U value) {
+#if defined(__CUDA_ARCH__)
+    return atomicExch_system(p, value);
+#else
+    return __atomic_exchange_n(p, value, __ATOMIC_RELAXED);
+#endif
+}
+template <class U> ATOLL_ANYWHERE U compare_swap_bits(U* p, U condition, U value) {
+#if defined(__CUDA_ARCH__)
+    return atomicCAS_system(p, condition, value);
+#else
+    __atomic_compare_exchange_n(p, &condition, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return condition;  // what was found, whether it was swapped or not
+#endif
+}
+template <class U> ATOLL_ANYWHERE U add_bits(U* p, U value) {
+#if defined(__CUDA_ARCH__)
+    return atomicAdd_system(p, value);
+#else
+    return __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
+#endif
+}
+template <class U> ATOLL_ANYWHERE U and_bits(U* p, U value) {
+#if defined(__CUDA_ARCH__)
+    return atomicAnd_system(p, value);
+#else
+    return __atomic_fetch_and(p, value, __ATOMIC_RELAXED);
+#endif
+}
+template <class U> ATOLL_ANYWHERE U or_bits(U* p, U value) {
+#if defined(__CUDA_ARCH__)
+    return atomicOr_system(p, value);
+#else
+    return __atomic_fetch_or(p, value, __ATOMIC_RELAXED);
+#endif
+}
+template <class U> ATOLL_ANYWHERE U xor_bits(U* p, U value) {
+#if defined(__CUDA_ARCH__)
+    return atomicXor_system(p, value);
+#else
+    return __atomic_fetch_xor(p, value, __ATOMIC_RELAXED);
+#endif
+}
+
+/// Processors of the host add no floating-point numbers atomically.
+template <class T> ATOLL_ANYWHERE T add_floating(T* p, T value) {
+#if defined(__CUDA_ARCH__)
+    return atomicAdd_system(p, value);
+#else
+    BitsOf<T> before = __atomic_load_n(word(p), __ATOMIC_RELAXED);
+    for (;;) {
+        const BitsOf<T> found = compare_swap_bits(word(p), before, bits<T>(from_bits<T>(before) + value));
+        if (found == before) return from_bits<T>(before);
+        before = found;
+    }
+#endif
+}
+
+template <class T> ATOLL_ANYWHERE T fetch_add_at(T* p, T value) {
+    if constexpr (IsFloating<T>::value)
+        return add_floating(p, value);
+    else
+        return from_bits<T>(add_bits(word(p), bits(value)));
+}
+
+}  // namespace detail
+
+/// What the argument says, not deduced from it: `atomic_add(team, counter, 1, pe)` with any integer type.
+template <class T> struct Same { using type = T; };
+template <class T> using SameAs = typename Same<T>::type;
+
+template <class T> ATOLL_ANYWHERE T atomic_fetch(const Team& team, const T* src, int pe) {
+    return load_relaxed(peer(team, src, pe));
+}
+template <class T> ATOLL_ANYWHERE void atomic_set(const Team& team, T* dst, SameAs<T> value, int pe) {
+    store_relaxed(peer(team, dst, pe), value);
+}
+template <class T> ATOLL_ANYWHERE T atomic_swap(const Team& team, T* dst, SameAs<T> value, int pe) {
+    return detail::from_bits<T>(detail::swap_bits(detail::word(peer(team, dst, pe)), detail::bits<T>(value)));
+}
+/// `value` is stored if the word's bits are those of `condition`. Returns what was there.
+template <class T>
+ATOLL_ANYWHERE T atomic_compare_swap(const Team& team, T* dst, SameAs<T> condition, SameAs<T> value, int pe) {
+    return detail::from_bits<T>(detail::compare_swap_bits(
+        detail::word(peer(team, dst, pe)), detail::bits<T>(condition), detail::bits<T>(value)));
+}
+template <class T> ATOLL_ANYWHERE T atomic_fetch_add(const Team& team, T* dst, SameAs<T> value, int pe) {
+    return detail::fetch_add_at(peer(team, dst, pe), value);
+}
+template <class T> ATOLL_ANYWHERE void atomic_add(const Team& team, T* dst, SameAs<T> value, int pe) {
+    static_cast<void>(detail::fetch_add_at(peer(team, dst, pe), value));
+}
+template <class T> ATOLL_ANYWHERE T atomic_fetch_inc(const Team& team, T* dst, int pe) {
+    return atomic_fetch_add(team, dst, T{1}, pe);
+}
+template <class T> ATOLL_ANYWHERE void atomic_inc(const Team& team, T* dst, int pe) {
+    atomic_add(team, dst, T{1}, pe);
+}
+template <class T> ATOLL_ANYWHERE T atomic_fetch_and(const Team& team, T* dst, SameAs<T> value, int pe) {
+    return detail::from_bits<T>(detail::and_bits(detail::word(peer(team, dst, pe)), detail::bits<T>(value)));
+}
+template <class T> ATOLL_ANYWHERE void atomic_and(const Team& team, T* dst, SameAs<T> value, int pe) {
+    static_cast<void>(atomic_fetch_and(team, dst, value, pe));
+}
+template <class T> ATOLL_ANYWHERE T atomic_fetch_or(const Team& team, T* dst, SameAs<T> value, int pe) {
+    return detail::from_bits<T>(detail::or_bits(detail::word(peer(team, dst, pe)), detail::bits<T>(value)));
+}
+template <class T> ATOLL_ANYWHERE void atomic_or(const Team& team, T* dst, SameAs<T> value, int pe) {
+    static_cast<void>(atomic_fetch_or(team, dst, value, pe));
+}
+template <class T> ATOLL_ANYWHERE T atomic_fetch_xor(const Team& team, T* dst, SameAs<T> value, int pe) {
+    return detail::from_bits<T>(detail::xor_bits(detail::word(peer(team, dst, pe)), detail::bits<T>(value)));
+}
+template <class T> ATOLL_ANYWHERE void atomic_xor(const Team& team, T* dst, SameAs<T> value, int pe) {
+    static_cast<void>(atomic_fetch_xor(team, dst, value, pe));
+}
+
+}  // namespace atl::device

@@ -1,0 +1,232 @@
+// Collectives within kernels, at thread (of the host too), warp, block and grid scope. All members call with
+// one scope each, in the same order, with the same counts, roots and operators; one at a time for a team. On
+// return dst holds this member's result for all threads of the scope, and src may be written again by all
+// members. Nothing is checked.
+//
+// Small ones go as flagged words through the team's own slots: one way of the link, and any src and dst that
+// the caller can address. Others (`is_small` says) meet before and after, and need dst symmetric; reductions
+// src too. Reductions are evaluated in PE order: the same bits on all members and in all runs.
+#pragma once
+
+#include "atoll/device/exchange.hpp"
+#include "atoll/device/operators.hpp"
+#include "atoll/device/rma.hpp"
+#include "atoll/device/sync.hpp"
+
+namespace atl::device {
+
+/// If messages of so many bytes from member to member take the short way.
+template <class T> ATOLL_ANYWHERE bool is_small(const Team& team, unsigned long long count) {
+    return count * sizeof(T) <= detail::Exchange<Thread>::most_bytes(team);
+}
+
+namespace detail {
+
+template <class T, class Scope>
+ATOLL_ANYWHERE void copy_own(T* dst, const T* src, unsigned long long count, Scope scope) {
+    if (dst != src) copy(dst, src, count * sizeof(T), scope);
+}
+
+/// To all members, the next one first, so that not all store to one at once.
+template <class T, class Scope>
+ATOLL_ANYWHERE void put_to_all(const Team& team, T* dst, const T* src, unsigned long long count,
+                               Scope scope) {
+    for (int k = 1; k < team.n_pes; ++k)
+        copy(peer(team, dst, (team.my_pe + k) % team.n_pes), src, count * sizeof(T), scope);
+    copy_own(dst, src, count, scope);
+}
+
+/// Eight bytes of elements.
+template <class T> union Part {
+    unsigned long long bits;
+    T element[8 / sizeof(T)];
+    ATOLL_ANYWHERE Part() : bits(0) {}
+};
+
+/// A fold over the members of eight bytes of elements, in PE order; from(pe) gives each one's.
+template <class T, class Op, class From>
+ATOLL_ANYWHERE unsigned long long fold_part(const Team& team, Op op, From from) {
+    using W = typename Wide<T>::type;
+    constexpr unsigned n = 8 / sizeof(T);
+    W so_far[n] = {};
+    Part<T> part;
+    for (int pe = 0; pe < team.n_pes; ++pe) {
+        part.bits = from(pe);
+        for (unsigned k = 0; k < n; ++k) {
+            const W value = static_cast<W>(part.element[k]);
+            so_far[k] = pe == 0 ? value : op(so_far[k], value);
+        }
+    }
+    for (unsigned k = 0; k < n; ++k) part.element[k] = static_cast<T>(so_far[k]);
+    return part.bits;
+}
+
+/// dst = the fold of what each member sends me, where own(i) is my own part.
+template <class T, class Op, class Scope>
+ATOLL_ANYWHERE void fold_received(const Team& team, const Exchange<Scope>& exchange, T* dst, const T* own,
+                                  unsigned long long bytes, Op op, Scope scope) {
+    const auto pairs = static_cast<unsigned>((bytes + 7) / 8);
+    for (unsigned i = scope.rank(); i < pairs; i += scope.size()) {
+        const unsigned long long folded = fold_part<T>(team, op, [&](int pe) {
+            return pe == team.my_pe ? load_part(own, bytes, i) : exchange.part(pe, i);
+        });
+        store_part(dst, bytes, i, folded);
+    }
+    if (pairs == 0)
+        exchange.receive(
+            0, [](int) { return 0ull; }, [](int, unsigned, unsigned long long) {});
+}
+
+/// to(i, value) for elements [begin, end) of src, folded over the members; every thread has its own.
+template <class T, class Op, class Scope, class To>
+ATOLL_ANYWHERE void fold_pulled(const Team& team, const T* src, unsigned long long begin,
+                                unsigned long long end, Op op, Scope scope, To to) {
+    using W = typename Wide<T>::type;
+    constexpr unsigned most = 4;  // loads on their way
+    const unsigned long long step = scope.size();
+    for (unsigned long long i = begin + scope.rank(); i < end; i += most * step) {
+        W so_far[most] = {};
+        for (int pe = 0; pe < team.n_pes; ++pe) {
+            const T* from = peer(team, src, pe);
+            T value[most] = {};
+            for (unsigned k = 0; k < most; ++k)
+                if (i + k * step < end) value[k] = from[i + k * step];
+            for (unsigned k = 0; k < most; ++k)
+                if (i + k * step < end)
+                    so_far[k] = pe == 0 ? static_cast<W>(value[k]) : op(so_far[k], static_cast<W>(value[k]));
+        }
+        for (unsigned k = 0; k < most; ++k)
+            if (i + k * step < end) to(i + k * step, static_cast<T>(so_far[k]));
+    }
+}
+
+}  // namespace detail
+
+/// dst of every member, the root too, = src of `root`.
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE void broadcast(const Team& team, T* dst, const T* src, unsigned long long count, int root,
+                              Scope scope = {}) {
+    const unsigned long long bytes = count * sizeof(T);
+    if (!is_small<T>(team, count)) {
+        sync(team, scope);
+        if (team.my_pe == root) detail::put_to_all(team, dst, src, count, scope);
+        return sync(team, scope);
+    }
+    const detail::Exchange<Scope> exchange(team, scope);
+    exchange.send(team.my_pe == root ? bytes : 0, [&](int) { return src; });
+    exchange.receive(
+        bytes, [&](int pe) { return pe == root ? bytes : 0; },
+        [&](int pe, unsigned i, unsigned long long data) {
+            if (pe == root) detail::store_part(dst, bytes, i, data);
+        });
+    if (team.my_pe == root) detail::copy_own(dst, src, count, scope);
+    exchange.end();
+}
+
+/// dst = src of member 0, 1, …; `count` elements of each.
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE void fcollect(const Team& team, T* dst, const T* src, unsigned long long count,
+                             Scope scope = {}) {
+    const unsigned long long bytes = count * sizeof(T);
+    T* own = dst + static_cast<unsigned long long>(team.my_pe) * count;
+    if (!is_small<T>(team, count)) {
+        sync(team, scope);
+        detail::put_to_all(team, own, src, count, scope);
+        return sync(team, scope);
+    }
+    const detail::Exchange<Scope> exchange(team, scope);
+    exchange.send(bytes, [&](int) { return src; });
+    exchange.receive(
+        bytes, [&](int) { return bytes; },
+        [&](int pe, unsigned i, unsigned long long data) {
+            detail::store_part(dst + static_cast<unsigned long long>(pe) * count, bytes, i, data);
+        });
+    detail::copy_own(own, src, count, scope);
+    exchange.end();
+}
+
+/// fcollect with counts that differ between members; dst is symmetric. Returns how many elements arrived.
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE unsigned long long collect(const Team& team, T* dst, const T* src, unsigned long long count,
+                                          Scope scope = {}) {
+    unsigned long long* counts = team.control->counts;
+    fcollect(team, counts, &count, 1, scope);
+    unsigned long long before = 0, all = 0;
+    for (int pe = 0; pe < team.n_pes; ++pe) {
+        if (pe < team.my_pe) before += counts[pe];
+        all += counts[pe];
+    }
+    sync(team, scope);
+    detail::put_to_all(team, dst + before, src, count, scope);
+    sync(team, scope);
+    return all;
+}
+
+/// Block j of my src becomes block my_pe of member j's dst; `count` elements a block.
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE void alltoall(const Team& team, T* dst, const T* src, unsigned long long count,
+                             Scope scope = {}) {
+    const unsigned long long bytes = count * sizeof(T);
+    const auto block = [&](int pe) { return static_cast<unsigned long long>(pe) * count; };
+    if (!is_small<T>(team, count)) {
+        sync(team, scope);
+        for (int k = 0; k < team.n_pes; ++k) {
+            const int pe = (team.my_pe + k) % team.n_pes;
+            detail::copy(peer(team, dst + block(team.my_pe), pe), src + block(pe), bytes, scope);
+        }
+        return sync(team, scope);
+    }
+    const detail::Exchange<Scope> exchange(team, scope);
+    exchange.send(bytes, [&](int pe) { return src + block(pe); });
+    exchange.receive(
+        bytes, [&](int) { return bytes; },
+        [&](int pe, unsigned i, unsigned long long data) {
+            detail::store_part(dst + block(pe), bytes, i, data);
+        });
+    detail::copy_own(dst + block(team.my_pe), src + block(team.my_pe), count, scope);
+    exchange.end();
+}
+
+/// dst = src of member 0 op src of member 1 op …, element by element; dst may be src.
+template <class T, class Op, class Scope = Thread>
+ATOLL_ANYWHERE void reduce(const Team& team, T* dst, const T* src, unsigned long long count, Op op,
+                           Scope scope = {}) {
+    if (is_small<T>(team, count)) {
+        const detail::Exchange<Scope> exchange(team, scope);
+        exchange.send(count * sizeof(T), [&](int) { return src; });
+        scope.sync();  // dst may be src, which all threads have sent now
+        detail::fold_received(team, exchange, dst, src, count * sizeof(T), op, scope);
+        return exchange.end();
+    }
+    sync(team, scope);
+    const auto n = static_cast<unsigned long long>(team.n_pes),
+               me = static_cast<unsigned long long>(team.my_pe);
+    const unsigned long long part = (count + n - 1) / n;
+    const unsigned long long begin = me * part < count ? me * part : count;
+    const unsigned long long end = begin + part < count ? begin + part : count;
+    detail::fold_pulled(team, src, begin, end, op, scope, [&](unsigned long long i, T value) {
+        for (int k = 1; k <= team.n_pes; ++k) peer(team, dst, (team.my_pe + k) % team.n_pes)[i] = value;
+    });
+    sync(team, scope);
+}
+
+/// dst = block my_pe of the reduction of src, which has n_pes blocks of `count` elements and does not overlap
+/// dst.
+template <class T, class Op, class Scope = Thread>
+ATOLL_ANYWHERE void reduce_scatter(const Team& team, T* dst, const T* src, unsigned long long count, Op op,
+                                   Scope scope = {}) {
+    const auto block = [&](int pe) { return static_cast<unsigned long long>(pe) * count; };
+    if (is_small<T>(team, count)) {
+        const detail::Exchange<Scope> exchange(team, scope);
+        exchange.send(count * sizeof(T), [&](int pe) { return src + block(pe); });
+        detail::fold_received(team, exchange, dst, src + block(team.my_pe), count * sizeof(T), op, scope);
+        return exchange.end();
+    }
+    sync(team, scope);
+    const unsigned long long begin = block(team.my_pe);
+    detail::fold_pulled(team, src, begin, begin + count, op, scope,
+                        [&](unsigned long long i, T value) { dst[i - begin] = value; });
+    sync(team, scope);
+}
+
+}  // namespace atl::device

@@ -1,0 +1,91 @@
+// What stands behind `Team::control`: the team's own symmetric memory, in the memory that the team value was
+// made for, at the same place in every member's slot. New state goes here, never into `Team`.
+#pragma once
+
+#include "atoll/device/team.hpp"
+
+namespace atl::device {
+
+constexpr int most_team_pes = 64;  ///< members of a team that kernels can serve
+constexpr int most_teams = 64;     ///< teams alive at once on a PE that kernels can serve
+constexpr unsigned control_version = 1;
+constexpr unsigned long control_bytes = 32 * 1024;                        ///< of one team in one slot
+constexpr unsigned long control_area_bytes = most_teams * control_bytes;  ///< of all teams in one slot
+
+/// What a wait was for; the host prints it.
+enum class Operation : int {
+    none,
+    signal_wait_until,
+    wait_until,
+    sync,
+    collective,
+    receive,
+    post,
+    grid_sync
+};
+
+/// A wait that took longer than its bound. Values are the awaited word's bits.
+struct Report {
+    unsigned state;  ///< 0 none, 1 being written, 2 complete
+    int operation;   ///< Operation
+    int team;        ///< number on this PE, 0 = world
+    int peer;        ///< team PE waited for, -1 any
+    int compare;     ///< Compare, -1: the two values mean nothing
+    int tag;         ///< of the caller
+    unsigned long long address;
+    unsigned long long expected;
+    unsigned long long found;
+};
+
+/// Memory of the host that a PE's kernels look at seldom: how waits end that nothing else ends. On the host
+/// itself `look` is called instead, and throws.
+struct Watch {
+    unsigned abort;  ///< not 0: the job is over, kernels trap
+    unsigned pad[15];
+    Report report;
+    void (*look)(const Watch& watch, const Report& waiting, unsigned long long waited_ns);
+    void* job;
+};
+
+/// Two words of {data, flag}. Each is one 8-byte access, so neither tears, and data need no fence before
+/// their flag.
+struct alignas(16) FlaggedPair {
+    unsigned long long word[2];  ///< data in the low half, flag (the epoch) in the high one
+};
+
+/// Stream-ordered collectives' part: zero when the team begins, theirs alone. Epochs stand in the memory of
+/// the GPU, so that a captured graph that is replayed counts on.
+struct StreamControl {
+    unsigned long long epochs[32];                 ///< this PE's own
+    unsigned long long arrived[4][most_team_pes];  ///< by use, and by who arrives
+    unsigned block_arrived[2048];                  ///< of barriers between the blocks of one number
+    FlaggedPair slots[190];
+};
+
+constexpr unsigned slot_area_pairs = 512;  ///< of each parity: 4 KiB of data over all members
+
+/// One member's block. Only `arrived` and `slots` are written by others.
+struct Control {
+    // ---- written by Team::device, before a kernel can see it
+    unsigned version;
+    int team;                     ///< number on this PE, for people
+    unsigned long long bound_ns;  ///< of waits; 0 none
+    const Watch* watch;           ///< as the memory's processor addresses it
+    int slots_of[most_team_pes];  ///< what Team::table points to where a team is irregular
+    // ---- this PE's own
+    alignas(128) unsigned long long sync_epoch;
+    unsigned exchange_epoch;
+    alignas(128) unsigned grid_arrived;
+    unsigned long long grid_word;              ///< Grid::broadcast
+    unsigned long long counts[most_team_pes];  ///< of collect
+    // ---- written by the members, by number of who writes
+    alignas(128) unsigned long long arrived[most_team_pes];
+    alignas(128) FlaggedPair slots[2][slot_area_pairs];
+    // ----
+    alignas(128) StreamControl stream;
+};
+static_assert(sizeof(Control) <= control_bytes, "a team's place holds its control block");
+
+ATOLL_ANYWHERE inline Control* control_of(const Team& team, int pe) { return peer(team, team.control, pe); }
+
+}  // namespace atl::device

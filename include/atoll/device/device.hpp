@@ -1,0 +1,11 @@
+// Everything that kernels may call, but half types (atoll/device/half.hpp) and launches
+// (atoll/device/launch.hpp). C++17; under NVRTC it needs no header of the host.
+#pragma once
+
+#include "atoll/device/atomics.hpp"
+#include "atoll/device/collectives.hpp"
+#include "atoll/device/mailbox.hpp"
+#include "atoll/device/rma.hpp"
+#include "atoll/device/signals.hpp"
+#include "atoll/device/sync.hpp"
+#include "atoll/device/waits.hpp"

@@ -1,0 +1,105 @@
+// What small collectives are made of: every member sends every other a message of flagged words, in slots of
+// the team's control blocks that alternate between two. A slot is written again at the next call but one,
+// which its sender reaches only after the message of the call between has come from the slot's reader, who
+// had then read: so no credit is needed.
+#pragma once
+
+#include "atoll/device/scope.hpp"
+
+namespace atl::device {
+
+namespace detail {
+
+/// Bytes 8 * i … of an array of any alignment; what lies past its end is 0.
+ATOLL_ANYWHERE inline unsigned long long load_part(const void* from, unsigned long long bytes,
+                                                   unsigned long long i) {
+    const char* at = static_cast<const char*>(from) + 8 * i;
+    unsigned long long data = 0;
+    if (8 * i + 8 <= bytes && reinterpret_cast<unsigned long long>(at) % 8 == 0)
+        return *reinterpret_cast<const unsigned long long*>(at);
+    for (unsigned k = 0; k < 8 && 8 * i + k < bytes; ++k)
+        data |= static_cast<unsigned long long>(static_cast<unsigned char>(at[k])) << (8 * k);
+    return data;
+}
+ATOLL_ANYWHERE inline void store_part(void* to, unsigned long long bytes, unsigned long long i,
+                                      unsigned long long data) {
+    char* at = static_cast<char*>(to) + 8 * i;
+    if (8 * i + 8 <= bytes && reinterpret_cast<unsigned long long>(at) % 8 == 0)
+        *reinterpret_cast<unsigned long long*>(at) = data;
+    else
+        for (unsigned k = 0; k < 8 && 8 * i + k < bytes; ++k) at[k] = static_cast<char>(data >> (8 * k));
+}
+
+/// One call of a small collective, as one of the scope's threads sees it.
+template <class Scope> class Exchange {
+  public:
+    ATOLL_ANYWHERE Exchange(const Team& team, Scope scope)
+        : team_(team), scope_(scope), epoch_(team.control->exchange_epoch + 1) {}
+
+    /// Of a message to one member.
+    static ATOLL_ANYWHERE unsigned long long most_bytes(const Team& team) {
+        return 8ull * (slot_area_pairs / static_cast<unsigned>(team.n_pes));
+    }
+
+    /// `bytes` at source(pe) to each other member; 0 bytes are a message too.
+    template <class SourceOf> ATOLL_ANYWHERE void send(unsigned long long bytes, SourceOf source) const {
+        const unsigned pairs = pairs_to_send(bytes);
+        const unsigned all = pairs * static_cast<unsigned>(team_.n_pes);
+        for (unsigned k = scope_.rank(); k < all; k += scope_.size()) {
+            const int pe = static_cast<int>(k / pairs);
+            const unsigned i = k % pairs;
+            if (pe == team_.my_pe) continue;
+            const unsigned long long data = bytes == 0 ? 0 : load_part(source(pe), bytes, i);
+            store_flagged(peer(team_, slot_from(team_.my_pe), pe) + i, data, epoch_);
+        }
+    }
+    /// Bytes 8 * i … of the message from `pe`, once they have come.
+    ATOLL_ANYWHERE unsigned long long part(int pe, unsigned i) const {
+        const FlaggedPair* from = slot_from(pe) + i;
+        unsigned long long data = 0;
+        spin(
+            team_, [&] { return load_flagged(from, epoch_, data); },
+            [&] { return waiting(team_, Operation::collective, from, pe); });
+        return data;
+    }
+    /// take(pe, i, data) for all parts of all messages, shared by the threads. bytes_from(pe) says how long
+    /// each is.
+    template <class BytesFrom, class Take>
+    ATOLL_ANYWHERE void receive(unsigned long long most, BytesFrom bytes_from, Take take) const {
+        const unsigned pairs = pairs_of(most);
+        const unsigned all = pairs * static_cast<unsigned>(team_.n_pes);
+        for (unsigned k = scope_.rank(); k < all; k += scope_.size()) {
+            const int pe = static_cast<int>(k / pairs);
+            const unsigned i = k % pairs;
+            if (pe == team_.my_pe || i >= pairs_of(bytes_from(pe))) continue;
+            take(pe, i, part(pe, i));
+        }
+    }
+    /// The scope's threads have all read.
+    ATOLL_ANYWHERE void end() const {
+        scope_.sync();
+        team_.control->exchange_epoch = epoch_;  // by every thread, see sync
+    }
+
+  private:
+    static ATOLL_ANYWHERE unsigned pairs_of(unsigned long long bytes) {
+        return bytes == 0 ? 1 : static_cast<unsigned>((bytes + 7) / 8);
+    }
+    ATOLL_ANYWHERE FlaggedPair* slot_from(int pe) const {
+        const unsigned pairs = slot_area_pairs / static_cast<unsigned>(team_.n_pes);
+        return team_.control->slots[epoch_ & 1] + static_cast<unsigned>(pe) * pairs;
+    }
+    /// Words that small messages never touch get a new flag once in 2^30 calls, long before an old one comes
+    /// again.
+    ATOLL_ANYWHERE unsigned pairs_to_send(unsigned long long bytes) const {
+        return pairs_of((epoch_ & 0x3fffffffu) < 2 && epoch_ >= 2 ? most_bytes(team_) : bytes);
+    }
+
+    const Team& team_;
+    Scope scope_;
+    unsigned epoch_;
+};
+
+}  // namespace detail
+
+}  // namespace atl::device

@@ -1,0 +1,91 @@
+// Signals: words that are written after the data that they announce. Setting and adding release what the
+// scope wrote and saw; waiting acquires it.
+#pragma once
+
+#include "atoll/device/atomics.hpp"
+#include "atoll/device/rma.hpp"
+
+namespace atl::device {
+
+enum class SignalOp { set, add };
+
+namespace detail {
+
+template <class T> ATOLL_ANYWHERE void add_release(T* p, T value) {
+    static_assert(sizeof(T) == 8 || sizeof(T) == 4, "a signal has 4 or 8 bytes");
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(T) == 8)
+        asm volatile("red.release.sys.global.add.u64 [%0], %1;" ::"l"(p), "l"(bits(value)) : "memory");
+    else
+        asm volatile("red.release.sys.global.add.u32 [%0], %1;" ::"l"(p), "r"(bits(value)) : "memory");
+#else
+    __atomic_fetch_add(word(p), bits(value), __ATOMIC_RELEASE);
+#endif
+}
+
+}  // namespace detail
+
+template <class T> ATOLL_ANYWHERE void signal_set(const Team& team, T* signal, SameAs<T> value, int pe) {
+    store_release(peer(team, signal, pe), value);
+}
+template <class T> ATOLL_ANYWHERE void signal_add(const Team& team, T* signal, SameAs<T> value, int pe) {
+    detail::add_release(peer(team, signal, pe), value);
+}
+/// This PE's own signal.
+template <class T> ATOLL_ANYWHERE T signal_fetch(const Team&, const T* signal) {
+    return load_acquire(signal);
+}
+
+/// put, then `signal` is set or added to after the data stand there: whoever sees it by signal_wait_until
+/// sees the data. One release by one thread behind the scope's barrier covers what all of its threads stored.
+template <class T, class Signal, class Scope = Thread>
+ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned long long count,
+                               Signal* signal, SameAs<Signal> value, SignalOp op, int pe, Scope scope = {}) {
+    put(team, dst, src, count, pe, scope);
+    if (scope.rank() != 0) return;
+    if (op == SignalOp::set)
+        signal_set(team, signal, value, pe);
+    else
+        signal_add(team, signal, value, pe);
+}
+template <class T, class Signal, class Scope = Thread>
+ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned long long count,
+                               Signal* signal, SameAs<Signal> value, int pe, Scope scope = {}) {
+    put_signal(team, dst, src, count, signal, value, SignalOp::set, pe, scope);
+}
+/// The same here: a store has left its source when it is made.
+template <class T, class Signal, class Scope = Thread>
+ATOLL_ANYWHERE void put_signal_nbi(const Team& team, T* dst, const T* src, unsigned long long count,
+                                   Signal* signal, SameAs<Signal> value, SignalOp op, int pe,
+                                   Scope scope = {}) {
+    put_signal(team, dst, src, count, signal, value, op, pe, scope);
+}
+
+/// Waits for this PE's own word, with acquire order for all threads of the scope; signal_fetch then says what
+/// it is. `tag` is said should it wait too long.
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE void signal_wait_until(const Team& team, const T* signal, Compare cmp, SameAs<T> value,
+                                      Scope scope = {}, int tag = 0) {
+    if (scope.rank() == 0)
+        detail::spin(
+            team, [&] { return detail::compare(load_acquire(signal), cmp, value); },
+            [&] { return detail::waiting(team, Operation::signal_wait_until, signal, cmp, value, -1, tag); });
+    scope.sync();
+}
+
+/// Waits until the signal is at least `n`, with acquire order, then takes `n` away: what was captured in a
+/// graph and is replayed finds the word as before. For signals that peers add to.
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE void signal_consume(const Team& team, T* signal, SameAs<T> n, Scope scope = {}, int tag = 0) {
+    if (scope.rank() == 0) {
+        detail::spin(
+            team, [&] { return load_acquire(signal) >= n; },
+            [&] {
+                return detail::waiting(team, Operation::signal_wait_until, signal, Compare::ge, n, -1, tag);
+            });
+        static_cast<void>(detail::fetch_add_at(signal, static_cast<T>(T{0} - n)));
+    }
+    scope.sync();
+}
+
+}  // namespace atl::device

@@ -1,0 +1,134 @@
+// How device functions wait: they look, and now and then at what else may end the wait: the end of the job,
+// and with ATOLL_CHECK other than none the time that ATOLL_WAIT_TIMEOUT allows. On a GPU the kernel then
+// traps, the GPU context is lost, and the host says what was waited for; on the host Error is thrown.
+#pragma once
+
+#include "atoll/device/control.hpp"
+#include "atoll/device/words.hpp"
+
+#if !defined(__CUDACC_RTC__)
+#include <sched.h>
+#include <time.h>
+#endif
+
+namespace atl::device {
+
+enum class Compare { eq, ne, gt, ge, lt, le };
+
+namespace detail {
+
+/// Looks at the word between two looks at what else there is.
+#if defined(__CUDA_ARCH__)
+constexpr unsigned looks_between = 1024;
+#else
+constexpr unsigned looks_between = 256;
+#endif
+
+template <class T> ATOLL_ANYWHERE bool compare(T found, Compare cmp, T expected) {
+    switch (cmp) {
+        case Compare::eq:
+            return found == expected;
+        case Compare::ne:
+            return found != expected;
+        case Compare::gt:
+            return found > expected;
+        case Compare::ge:
+            return found >= expected;
+        case Compare::lt:
+            return found < expected;
+        default:
+            return found <= expected;
+    }
+}
+
+ATOLL_ANYWHERE inline Report waiting(const Team& team, Operation operation, const void* address,
+                                     int peer = -1, int tag = 0) {
+    Report report{};
+    report.operation = static_cast<int>(operation);
+    report.team = team.control ? team.control->team : 0;
+    report.peer = peer;
+    report.compare = -1;
+    report.tag = tag;
+    report.address = reinterpret_cast<unsigned long long>(address);
+    return report;
+}
+
+template <class T>
+ATOLL_ANYWHERE Report waiting(const Team& team, Operation operation, const T* word, Compare cmp, T expected,
+                              int peer = -1, int tag = 0) {
+    Report report = waiting(team, operation, word, peer, tag);
+    report.compare = static_cast<int>(cmp);
+    report.expected = static_cast<unsigned long long>(expected);
+    report.found = static_cast<unsigned long long>(load_relaxed(word));
+    return report;
+}
+
+#if defined(__CUDA_ARCH__)
+__device__ inline unsigned long long now_ns() {
+    unsigned long long ns;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+}
+
+/// The first thread of the PE's kernels to wait too long says what it waited for.
+__device__ __noinline__ inline void report_and_trap(Watch* watch, const Report& what) {
+    if (atomicCAS_system(&watch->report.state, 0u, 1u) == 0u) {
+        Report report = what;
+        report.state = 1;
+        watch->report = report;
+        __threadfence_system();
+        store_relaxed(&watch->report.state, 2u);
+        __threadfence_system();
+    }
+    __trap();
+}
+
+__device__ __noinline__ inline unsigned long long look_around(const Team& team, const Report& what,
+                                                              unsigned long long since) {
+    const Control* control = team.control;
+    if (!control || !control->watch) return 0;
+    Watch* watch = const_cast<Watch*>(control->watch);
+    if (load_relaxed(&watch->abort) != 0) __trap();
+    const unsigned long long now = now_ns();
+    if (since == 0) return now;
+    if (control->bound_ns != 0 && now - since > control->bound_ns) report_and_trap(watch, what);
+    return since;
+}
+#else
+inline unsigned long long now_ns() {
+    timespec t{};
+    ::clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<unsigned long long>(t.tv_sec) * 1000000000u +
+           static_cast<unsigned long long>(t.tv_nsec);
+}
+
+inline unsigned long long look_around(const Team& team, const Report& what, unsigned long long since) {
+    const Watch* watch = team.control ? team.control->watch : nullptr;
+    const unsigned long long now = now_ns();
+    if (watch && watch->look) watch->look(*watch, what, since == 0 ? 0 : now - since);
+    return since == 0 ? now : since;
+}
+#endif
+
+/// More PEs than cores is a normal way to run on a host.
+ATOLL_ANYWHERE inline void rest(unsigned looks) {
+#if !defined(__CUDA_ARCH__)
+    if (looks >= 64) ::sched_yield();
+#else
+    static_cast<void>(looks);
+#endif
+}
+
+/// Until `seen()`; `describe()` makes the Report of this wait, should it not end.
+template <class Seen, class Describe>
+ATOLL_ANYWHERE void spin(const Team& team, Seen seen, Describe describe) {
+    unsigned long long since = 0;
+    for (unsigned looks = 1; !seen(); ++looks) {
+        rest(looks);
+        if (looks % looks_between == 0) since = look_around(team, describe(), since);
+    }
+}
+
+}  // namespace detail
+
+}  // namespace atl::device

@@ -1,0 +1,206 @@
+// Waiting for and testing this PE's own words (OpenSHMEM 1.6, section 9.10), 4 or 8 bytes each, with acquire
+// order for all threads of the scope. `status` may be null; words whose entry is not 0 are left out. The
+// _vector forms compare word i with values[i].
+#pragma once
+
+#include "atoll/device/rma.hpp"
+
+namespace atl::device {
+
+/// No index: nothing holds, or all words are left out.
+constexpr unsigned long long no_index = ~0ull;
+
+namespace detail {
+
+/// One value for all words, in the place of an array.
+template <class T> struct Everywhere {
+    T value;
+    ATOLL_ANYWHERE T operator[](unsigned long long) const { return value; }
+};
+
+template <class T, class Values> struct Words {
+    const T* words;
+    unsigned long long n;
+    const int* status;
+    Compare cmp;
+    Values values;
+
+    ATOLL_ANYWHERE bool counts(unsigned long long i) const { return !status || status[i] == 0; }
+    ATOLL_ANYWHERE bool holds(unsigned long long i) const {
+        return compare(load_acquire(words + i), cmp, static_cast<T>(values[i]));
+    }
+    /// The first that holds; `left` counts those that are not left out.
+    ATOLL_ANYWHERE unsigned long long any(unsigned long long& left) const {
+        left = 0;
+        for (unsigned long long i = 0; i < n; ++i) {
+            if (!counts(i)) continue;
+            ++left;
+            if (holds(i)) return i;
+        }
+        return no_index;
+    }
+    ATOLL_ANYWHERE unsigned long long some(unsigned long long* indices, unsigned long long& left) const {
+        unsigned long long found = 0;
+        left = 0;
+        for (unsigned long long i = 0; i < n; ++i) {
+            if (!counts(i)) continue;
+            ++left;
+            if (holds(i)) indices[found++] = i;
+        }
+        return found;
+    }
+    ATOLL_ANYWHERE Report report(const Team& team, unsigned long long i, int tag) const {
+        return waiting(team, Operation::wait_until, words + i, cmp, static_cast<T>(values[i]), -1, tag);
+    }
+};
+
+template <class T, class Values, class Scope>
+ATOLL_ANYWHERE void wait_all(const Team& team, const Words<T, Values>& all, Scope scope, int tag) {
+    for (unsigned long long i = scope.rank(); i < all.n; i += scope.size())
+        if (all.counts(i))
+            spin(
+                team, [&] { return all.holds(i); }, [&] { return all.report(team, i, tag); });
+    scope.sync();
+}
+
+template <class T, class Values, class Scope>
+ATOLL_ANYWHERE bool test_all(const Words<T, Values>& all, Scope scope) {
+    int hold = 1;
+    if (scope.rank() == 0)
+        for (unsigned long long i = 0; i < all.n && hold; ++i) hold = !all.counts(i) || all.holds(i);
+    return scope.broadcast(hold) != 0;
+}
+
+template <class T, class Values, class Scope>
+ATOLL_ANYWHERE unsigned long long wait_any(const Team& team, const Words<T, Values>& all, Scope scope,
+                                           int tag) {
+    unsigned long long index = no_index, left = 0;
+    if (scope.rank() == 0)
+        spin(
+            team, [&] { return (index = all.any(left)) != no_index || left == 0; },
+            [&] { return all.report(team, 0, tag); });
+    return scope.broadcast(index);
+}
+
+template <class T, class Values, class Scope>
+ATOLL_ANYWHERE unsigned long long test_any(const Words<T, Values>& all, Scope scope) {
+    unsigned long long left = 0;
+    return scope.broadcast(scope.rank() == 0 ? all.any(left) : no_index);
+}
+
+template <class T, class Values, class Scope>
+ATOLL_ANYWHERE unsigned long long wait_some(const Team& team, const Words<T, Values>& all,
+                                            unsigned long long* indices, Scope scope, int tag) {
+    unsigned long long found = 0, left = 0;
+    if (scope.rank() == 0)
+        spin(
+            team, [&] { return (found = all.some(indices, left)) != 0 || left == 0; },
+            [&] { return all.report(team, 0, tag); });
+    return scope.broadcast(found);
+}
+
+template <class T, class Values, class Scope>
+ATOLL_ANYWHERE unsigned long long test_some(const Words<T, Values>& all, unsigned long long* indices,
+                                            Scope scope) {
+    unsigned long long left = 0;
+    return scope.broadcast(scope.rank() == 0 ? all.some(indices, left) : 0ull);
+}
+
+template <class T>
+ATOLL_ANYWHERE Words<T, Everywhere<T>> words(const T* words, unsigned long long n, const int* status,
+                                             Compare cmp, T value) {
+    return {words, n, status, cmp, {value}};
+}
+template <class T>
+ATOLL_ANYWHERE Words<T, const T*> words_of(const T* words, unsigned long long n, const int* status,
+                                           Compare cmp, const T* values) {
+    return {words, n, status, cmp, values};
+}
+
+}  // namespace detail
+
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE void wait_until(const Team& team, const T* ivar, Compare cmp, T value, Scope scope = {},
+                               int tag = 0) {
+    detail::wait_all(team, detail::words(ivar, 1, nullptr, cmp, value), scope, tag);
+}
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE bool test(const Team&, const T* ivar, Compare cmp, T value, Scope scope = {}) {
+    return detail::test_all(detail::words(ivar, 1, nullptr, cmp, value), scope);
+}
+
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE void wait_until_all(const Team& team, const T* ivars, unsigned long long n, const int* status,
+                                   Compare cmp, T value, Scope scope = {}, int tag = 0) {
+    detail::wait_all(team, detail::words(ivars, n, status, cmp, value), scope, tag);
+}
+/// Returns the lowest index that holds; no_index at once if all are left out.
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE unsigned long long wait_until_any(const Team& team, const T* ivars, unsigned long long n,
+                                                 const int* status, Compare cmp, T value, Scope scope = {},
+                                                 int tag = 0) {
+    return detail::wait_any(team, detail::words(ivars, n, status, cmp, value), scope, tag);
+}
+/// Returns how many hold, at least one unless all are left out; their indices are written by rank 0 of the
+/// scope.
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE unsigned long long wait_until_some(const Team& team, const T* ivars, unsigned long long n,
+                                                  unsigned long long* indices, const int* status, Compare cmp,
+                                                  T value, Scope scope = {}, int tag = 0) {
+    return detail::wait_some(team, detail::words(ivars, n, status, cmp, value), indices, scope, tag);
+}
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE bool test_all(const Team&, const T* ivars, unsigned long long n, const int* status,
+                             Compare cmp, T value, Scope scope = {}) {
+    return detail::test_all(detail::words(ivars, n, status, cmp, value), scope);
+}
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE unsigned long long test_any(const Team&, const T* ivars, unsigned long long n,
+                                           const int* status, Compare cmp, T value, Scope scope = {}) {
+    return detail::test_any(detail::words(ivars, n, status, cmp, value), scope);
+}
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE unsigned long long test_some(const Team&, const T* ivars, unsigned long long n,
+                                            unsigned long long* indices, const int* status, Compare cmp,
+                                            T value, Scope scope = {}) {
+    return detail::test_some(detail::words(ivars, n, status, cmp, value), indices, scope);
+}
+
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE void wait_until_all_vector(const Team& team, const T* ivars, unsigned long long n,
+                                          const int* status, Compare cmp, const T* values, Scope scope = {},
+                                          int tag = 0) {
+    detail::wait_all(team, detail::words_of(ivars, n, status, cmp, values), scope, tag);
+}
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE unsigned long long wait_until_any_vector(const Team& team, const T* ivars,
+                                                        unsigned long long n, const int* status, Compare cmp,
+                                                        const T* values, Scope scope = {}, int tag = 0) {
+    return detail::wait_any(team, detail::words_of(ivars, n, status, cmp, values), scope, tag);
+}
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE unsigned long long wait_until_some_vector(const Team& team, const T* ivars,
+                                                         unsigned long long n, unsigned long long* indices,
+                                                         const int* status, Compare cmp, const T* values,
+                                                         Scope scope = {}, int tag = 0) {
+    return detail::wait_some(team, detail::words_of(ivars, n, status, cmp, values), indices, scope, tag);
+}
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE bool test_all_vector(const Team&, const T* ivars, unsigned long long n, const int* status,
+                                    Compare cmp, const T* values, Scope scope = {}) {
+    return detail::test_all(detail::words_of(ivars, n, status, cmp, values), scope);
+}
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE unsigned long long test_any_vector(const Team&, const T* ivars, unsigned long long n,
+                                                  const int* status, Compare cmp, const T* values,
+                                                  Scope scope = {}) {
+    return detail::test_any(detail::words_of(ivars, n, status, cmp, values), scope);
+}
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE unsigned long long test_some_vector(const Team&, const T* ivars, unsigned long long n,
+                                                   unsigned long long* indices, const int* status,
+                                                   Compare cmp, const T* values, Scope scope = {}) {
+    return detail::test_some(detail::words_of(ivars, n, status, cmp, values), indices, scope);
+}
+
+}  // namespace atl::device

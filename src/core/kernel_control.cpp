@@ -1,0 +1,140 @@
+#include "core/kernel_control.hpp"
+
+#include "atoll/device/control.hpp"
+#include "common/text.hpp"
+#include "core/device_memory.hpp"
+#include "core/job_state.hpp"
+
+#include <bit>
+#include <cstdio>
+#include <cstring>
+
+namespace atl::core {
+
+static_assert(device::most_teams == 64, "places are bits of one word");
+
+KernelPlaces::Offer::Offer(KernelPlaces& places) : places_(places) {
+    const std::lock_guard lock(places_.mutex_);
+    bits_ = std::exchange(places_.free_, 0);
+}
+
+KernelPlaces::Offer::~Offer() {
+    const std::lock_guard lock(places_.mutex_);
+    places_.free_ |= bits_;
+}
+
+int KernelPlaces::Offer::take(std::uint64_t common) {
+    if (common == 0) return -1;
+    const int place = std::countr_zero(common);
+    bits_ &= ~(std::uint64_t{1} << place);
+    return place;
+}
+
+void KernelPlaces::give_back(int place) {
+    const std::lock_guard lock(mutex_);
+    free_ |= std::uint64_t{1} << place;
+}
+
+namespace {
+
+device::Control* block_of(const TeamState& team, Memory memory) {
+    const JobState& job = team.job();
+    char* area = memory == Memory::device ? job.device()->slot(job.pe())
+                                          : job.window().mine + job.mapping()->layout().arena_offset();
+    return reinterpret_cast<device::Control*>(area + static_cast<std::size_t>(team.kernel_place()) *
+                                                         device::control_bytes);
+}
+
+/// What stands before the words that kernels write.
+constexpr std::size_t head_bytes = offsetof(device::Control, sync_epoch);
+
+void write_head(TeamState& team, Memory memory, device::Control* block) {
+    JobState& job = team.job();
+    device::Control head{};
+    head.version = device::control_version;
+    head.team = team.number();
+    const bool bounded = job.settings().check != common::CheckLevel::none;
+    const double bound_s = bounded ? std::min(job.settings().wait_timeout_s, 1e9) : 0;
+    head.bound_ns = static_cast<unsigned long long>(bound_s * 1e9);
+    head.watch = memory == Memory::device ? job.device()->watch() : &job.host_watch();
+    for (int i = 0; i < team.n_pes(); ++i) head.slots_of[i] = job.slot(team.world_pe(i));
+    if (memory == Memory::device)
+        job.device()->put(block, &head, head_bytes, job.pe());
+    else
+        std::memcpy(static_cast<void*>(block), &head, head_bytes);
+}
+
+const char* name_of(int operation) {
+    static constexpr const char* names[] = {"a wait", "signal_wait_until", "wait_until",
+                                            "sync",   "a collective",      "receive",
+                                            "post",   "sync of a grid"};
+    return operation >= 0 && operation < static_cast<int>(std::size(names)) ? names[operation] : names[0];
+}
+
+}  // namespace
+
+device::Control* kernel_control(TeamState& team, Memory memory) {
+    if (team.n_pes() > device::most_team_pes)
+        throw Error(ErrorCode::unsupported, "Kernels take teams of at most " +
+                                                std::to_string(device::most_team_pes) + " PEs; " +
+                                                team.name() + " has more.");
+    if (team.kernel_place() < 0)
+        throw Error(
+            ErrorCode::unsupported,
+            team.name() + " cannot be used in kernels: that is for " + std::to_string(device::most_teams) +
+                " teams alive at once, the world team and those of other threads that were being made "
+                "at that moment counted in; destroy teams that are no longer used, then make it anew.");
+    device::Control* block = block_of(team, memory);
+    std::call_once(team.kernels_once[static_cast<int>(memory)], [&] { write_head(team, memory, block); });
+    return block;
+}
+
+void release_kernel_control(TeamState& team) noexcept {
+    if (team.kernel_place() < 0) return;
+    try {
+        JobState& job = team.job();
+        std::memset(static_cast<void*>(block_of(team, Memory::host)), 0, device::control_bytes);
+        if (job.device()) {
+            job.device()->fill(block_of(team, Memory::device), 0, device::control_bytes);
+            job.device()->clear_group_place(team);
+        }
+        job.kernel_places().give_back(team.kernel_place());
+    } catch (const Error&) {
+        // The GPU is lost; the place stays taken.
+    }
+}
+
+std::string report_text(const device::Report& report) {
+    static constexpr const char* signs[] = {"==", "!=", ">", ">=", "<", "<="};
+    std::string text = name_of(report.operation);
+    if (report.team != 0) text += " of team " + std::to_string(report.team);
+    if (report.compare >= 0 && report.compare < 6)
+        text += " at " + common::address_text(reinterpret_cast<const void*>(report.address)) + ": found " +
+                std::to_string(report.found) + ", waiting for " + signs[report.compare] + " " +
+                std::to_string(report.expected);
+    if (report.peer >= 0) text += ", waiting for team PE " + std::to_string(report.peer);
+    if (report.tag != 0) text += ", tag " + std::to_string(report.tag);
+    return text;
+}
+
+void look_from_host(const device::Watch& watch, const device::Report& waiting, unsigned long long waited_ns) {
+    const JobState& job = *static_cast<const JobState*>(watch.job);
+    const common::BoardHeader& header = job.board().header();
+    if (header.abort.load(std::memory_order_acquire) != 0)
+        throw Error(ErrorCode::pe_died,
+                    std::string(header.abort_text) + " (noticed in " + report_text(waiting) + ")");
+    if (job.is_over())
+        throw Error(ErrorCode::not_initialized,
+                    "Another thread of this PE finalized the job during " + report_text(waiting) + ".");
+    const double bound_s =
+        job.settings().check == common::CheckLevel::none ? 0 : job.settings().wait_timeout_s;
+    if (bound_s <= 0 || static_cast<double>(waited_ns) < bound_s * 1e9) return;
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%.3g", bound_s);
+    throw Error(ErrorCode::timeout,
+                "Timed out after " + std::string(seconds) + " s in " + report_text(waiting) +
+                    ". Raise ATOLL_WAIT_TIMEOUT, or see why nobody does what this PE waits "
+                    "for.");
+}
+
+}  // namespace atl::core

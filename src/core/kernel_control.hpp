@@ -1,0 +1,62 @@
+// The control blocks of teams for kernels (atoll/device/control.hpp): who has which place, and what the host
+// writes into one.
+#pragma once
+
+#include "atoll/types.hpp"
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+namespace atl::device {
+struct Control;
+struct Report;
+struct Watch;
+}  // namespace atl::device
+
+namespace atl::core {
+
+class JobState;
+class TeamState;
+
+/// The places of one PE. A new team's is the lowest that is free on all of its members, who exchange what
+/// they offer. What is offered to one team is not offered to another that a second thread makes meanwhile:
+/// that one may go without.
+class KernelPlaces {
+  public:
+    class Offer {
+      public:
+        explicit Offer(KernelPlaces& places);
+        ~Offer();
+        Offer(const Offer&) = delete;
+        Offer& operator=(const Offer&) = delete;
+        std::uint64_t bits() const { return bits_; }
+        /// The team's place, -1 if none is in `common`: what all members offer.
+        int take(std::uint64_t common);
+
+      private:
+        KernelPlaces& places_;
+        std::uint64_t bits_;
+    };
+    /// Once the place's memory is zero again.
+    void give_back(int place);
+
+  private:
+    std::mutex mutex_;
+    std::uint64_t free_ = ~std::uint64_t{1};  ///< place 0 is the world team's
+};
+
+/// This PE's control block of a team in that memory, filled in for kernels. Throws Error(unsupported): no
+/// place for the team, or too many members.
+device::Control* kernel_control(TeamState& team, Memory memory);
+/// Zeroes a team's blocks on this PE and gives its place back. Once no member uses them any more.
+void release_kernel_control(TeamState& team) noexcept;
+
+/// The look of those who wait in device functions on the host: throws Error(pe_died, timeout,
+/// not_initialized).
+void look_from_host(const device::Watch& watch, const device::Report& waiting, unsigned long long waited_ns);
+
+/// "signal_wait_until of team 2 in a kernel: found 3 at 0x…, waiting for >= 4, for PE 1, tag 7".
+std::string report_text(const device::Report& report);
+
+}  // namespace atl::core

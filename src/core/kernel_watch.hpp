@@ -1,0 +1,41 @@
+// How the host and the kernels of a PE hear of one another while kernels spin: that the job is over, and that
+// a kernel waited too long.
+#pragma once
+
+#include "atoll/device/control.hpp"
+#include "common/quiet_thread.hpp"
+
+#include <memory>
+
+namespace atl::core {
+
+class JobState;
+
+/// A thread that looks at the job's abort word and at the kernels' report a few times a second, and tells
+/// each side of the other. It makes no call of CUDA: these may wait for the very kernel that spins.
+class KernelWatch {
+  public:
+    explicit KernelWatch(JobState& job);
+    ~KernelWatch() { stop_.signal(); }
+    KernelWatch(const KernelWatch&) = delete;
+    KernelWatch& operator=(const KernelWatch&) = delete;
+
+    /// Whole pages, for the GPU to see.
+    device::Watch& words() { return *words_; }
+    static constexpr std::size_t bytes = 4096;
+
+  private:
+    void watch();
+    void look();
+
+    struct Unmap {
+        void operator()(device::Watch* words) const;
+    };
+    JobState& job_;
+    std::unique_ptr<device::Watch, Unmap> words_;
+    bool told_ = false;
+    const common::Wake stop_;
+    common::QuietThread thread_;  // last: it uses the others
+};
+
+}  // namespace atl::core

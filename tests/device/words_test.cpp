@@ -1,0 +1,210 @@
+// Atomics, waits, signals and mailboxes of kernels, with PEs as threads on the host heap.
+#include "atoll/device/device.hpp"
+
+#include "support/setups.hpp"
+
+#include <numeric>
+
+namespace atl::testing {
+namespace {
+
+using device::Compare;
+using device::SignalOp;
+using Word = unsigned long long;
+
+class DeviceWords : public ::testing::TestWithParam<int> {};
+
+/// All PEs update one word of PE 0 at once; what they fetched and what is left must be of one order.
+template <class T> void contended_adds(Job& job) {
+    SymmetricArray<T> word(job, 1);
+    constexpr int rounds = 200;
+    const device::Team team = job.world().device(Memory::host);
+    std::vector<T> fetched;
+    for (int i = 0; i < rounds; ++i) {
+        fetched.push_back(device::atomic_fetch_add(team, word.data(), 1, 0));
+        device::atomic_add(team, word.data(), 2, 0);
+        device::atomic_inc(team, word.data(), 0);
+    }
+    EXPECT_TRUE(std::is_sorted(fetched.begin(), fetched.end()));
+    job.world().barrier();
+    EXPECT_EQ(device::atomic_fetch(team, word.data(), 0), static_cast<T>(4 * rounds * job.n_pes()));
+    job.world().barrier();
+}
+
+TEST_P(DeviceWords, AtomicAdditionOfEveryType) {
+    run_pes(GetParam(), [](Job& job) {
+        contended_adds<int>(job);
+        contended_adds<unsigned>(job);
+        contended_adds<std::int64_t>(job);
+        contended_adds<std::uint64_t>(job);
+        contended_adds<float>(job);
+        contended_adds<double>(job);
+    });
+}
+
+template <class T> void each_atomic(Job& job) {
+    SymmetricArray<T> word(job, 1);
+    const device::Team team = job.world().device(Memory::host);
+    const int pe = right_of(job);
+    T* x = word.data();
+    device::atomic_set(team, x, 12, pe);
+    EXPECT_EQ(device::atomic_swap(team, x, 10, pe), T{12});
+    EXPECT_EQ(device::atomic_compare_swap(team, x, 11, 99, pe), T{10});
+    EXPECT_EQ(device::atomic_compare_swap(team, x, 10, 6, pe), T{10});
+    EXPECT_EQ(device::atomic_fetch_inc(team, x, pe), T{6});
+    if constexpr (std::is_integral_v<T>) {
+        EXPECT_EQ(device::atomic_fetch_and(team, x, 5, pe), T{7});
+        EXPECT_EQ(device::atomic_fetch_or(team, x, 8, pe), T{5});
+        EXPECT_EQ(device::atomic_fetch_xor(team, x, 1, pe), T{13});
+        device::atomic_and(team, x, 4, pe);
+        device::atomic_or(team, x, 2, pe);
+        device::atomic_xor(team, x, 1, pe);
+    }
+    EXPECT_EQ(device::atomic_fetch(team, x, pe), T{7});
+    job.world().barrier();
+}
+
+TEST_P(DeviceWords, EachAtomicOfEveryType) {
+    run_pes(GetParam(), [](Job& job) {
+        each_atomic<int>(job);
+        each_atomic<unsigned>(job);
+        each_atomic<long long>(job);
+        each_atomic<std::uint64_t>(job);
+        each_atomic<float>(job);
+        each_atomic<double>(job);
+    });
+}
+
+TEST_P(DeviceWords, StridedPutsAndGets) {
+    run_pes(GetParam(), [](Job& job) {
+        SymmetricArray<int> x(job, 40);
+        const device::Team team = job.world().device(Memory::host);
+        std::vector<int> mine(20), back(20);
+        std::iota(mine.begin(), mine.end(), 100 * job.my_pe());
+        device::iput(team, x.data(), mine.data(), 3, 2, 10, right_of(job));
+        job.world().barrier();
+        for (std::size_t i = 0; i < 40; ++i)
+            EXPECT_EQ(x[i], i % 3 == 0 && i < 30 ? 100 * left_of(job) + static_cast<int>(i / 3 * 2) : 0);
+        device::iget(team, back.data(), x.data(), 1, 3, 10, right_of(job));
+        for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(back[i], mine[2 * i]);
+        job.world().barrier();  // the neighbour has got what it wanted
+        device::put_nbi(team, x.data(), mine.data(), 20, job.my_pe());
+        device::quiet(team);
+        EXPECT_EQ(x[19], mine[19]);
+        job.world().barrier();
+    });
+}
+
+TEST_P(DeviceWords, SignalsAddUpAndAreConsumed) {
+    run_pes(GetParam(), [](Job& job) {
+        const auto n = static_cast<std::size_t>(job.n_pes());
+        SymmetricArray<int> data(job, n);
+        SymmetricArray<Word> signal(job, 1), go(job, 1);
+        const device::Team team = job.world().device(Memory::host);
+        for (int round = 1; round <= 100; ++round) {
+            for (int pe = 0; pe < team.n_pes; ++pe)
+                device::put_signal(team, data.data() + team.my_pe, &round, 1, signal.data(), 1, SignalOp::add,
+                                   pe);
+            device::signal_consume(team, signal.data(), n);
+            for (const int value : data.span()) ASSERT_EQ(value, round);
+            for (int pe = 0; pe < team.n_pes; ++pe) device::signal_add(team, go.data(), 1, pe);
+            device::signal_consume(team, go.data(), n);
+        }
+        EXPECT_EQ(device::signal_fetch(team, signal.data()), 0u);
+        job.world().barrier();
+    });
+}
+
+TEST_P(DeviceWords, WaitsAndTestsOfManyWords) {
+    run_pes(GetParam(), [](Job& job) {
+        constexpr Word n = 5;
+        SymmetricArray<int> x(job, n);
+        const device::Team team = job.world().device(Memory::host);
+        const int status[n] = {0, 1, 0, 0, 0}, all_out[n] = {1, 1, 1, 1, 1};
+        const int wanted[n] = {7, -1, 8, 9, 10};
+        Word found[n] = {};
+        const auto send = [&](std::size_t i, int value) {
+            device::p(team, x.data() + i, value, right_of(job));
+        };
+        EXPECT_FALSE(device::test(team, x.data(), Compare::ne, 0));
+        EXPECT_EQ(device::test_any(team, x.data(), n, status, Compare::gt, 0), device::no_index);
+        EXPECT_EQ(device::test_some(team, x.data(), n, found, status, Compare::gt, 0), 0u);
+        job.world().barrier();
+        send(1, 5);  // left out
+        send(3, 9);
+        EXPECT_EQ(device::wait_until_any(team, x.data(), n, status, Compare::gt, 0), 3u);
+        EXPECT_EQ(device::wait_until_any_vector(team, x.data(), n, status, Compare::eq, wanted), 3u);
+        EXPECT_EQ(device::wait_until_some(team, x.data(), n, found, status, Compare::gt, 0), 1u);
+        EXPECT_EQ(found[0], 3u);
+        EXPECT_FALSE(device::test_all(team, x.data(), n, status, Compare::gt, 0));
+        job.world().barrier();
+        send(0, 7);
+        send(2, 8);
+        send(4, 10);
+        device::wait_until_all(team, x.data(), n, status, Compare::ge, 7);
+        device::wait_until_all_vector(team, x.data(), n, status, Compare::eq, wanted);
+        EXPECT_TRUE(device::test_all_vector(team, x.data(), n, status, Compare::eq, wanted));
+        EXPECT_EQ(device::test_any_vector(team, x.data(), n, status, Compare::eq, wanted), 0u);
+        EXPECT_EQ(device::wait_until_some_vector(team, x.data(), n, found, status, Compare::eq, wanted), 4u);
+        EXPECT_EQ(device::test_some_vector(team, x.data(), n, found, status, Compare::lt, wanted), 0u);
+        EXPECT_EQ(found[3], 4u);
+        EXPECT_EQ(device::wait_until_any(team, x.data(), n, all_out, Compare::eq, 77), device::no_index);
+        EXPECT_EQ(device::wait_until_some(team, x.data(), n, found, all_out, Compare::eq, 77), 0u);
+        device::wait_until(team, x.data() + 4, Compare::le, 10);
+        job.world().barrier();
+    });
+}
+
+TEST_P(DeviceWords, MailboxesKeepTheOrderOfEachPair) {
+    run_pes(GetParam(), [](Job& job) {
+        constexpr Word room = 100;
+        const device::Team team = job.world().device(Memory::host);
+        SymmetricArray<char> block(job, device::mailbox_bytes(team.n_pes, room));
+        const device::Mailbox box{block.data(), room};
+        unsigned char out[room], in[room];
+        const auto length = [](int round) { return static_cast<Word>(round * 7 % 101); };
+        unsigned char nothing = 0;
+        EXPECT_FALSE(device::try_receive(team, box, &nothing, 1, right_of(job)));
+        job.world().barrier();
+        for (int round = 0; round < 400; ++round) {
+            for (int pe = 0; pe < team.n_pes; ++pe) {
+                std::fill(out, out + room, static_cast<unsigned char>(round * 3 + team.my_pe * 16 + pe));
+                device::post(team, box, out, length(round), pe);
+            }
+            for (int pe = 0; pe < team.n_pes; ++pe) {
+                std::fill(in, in + room, 0xee);
+                if (round % 3 == 0)
+                    while (!device::try_receive(team, box, in, length(round), pe)) ::sched_yield();
+                else
+                    device::receive(team, box, in, length(round), pe);
+                for (Word i = 0; i < room; ++i)
+                    ASSERT_EQ(in[i], i < length(round)
+                                         ? static_cast<unsigned char>(round * 3 + pe * 16 + team.my_pe)
+                                         : 0xee);
+            }
+        }
+        job.world().barrier();
+    });
+}
+
+TEST(DeviceMailbox, AFullOneHoldsItsSenderOff) {
+    run_pes(2, [](Job& job) {
+        const device::Team team = job.world().device(Memory::host);
+        SymmetricArray<char> block(job, device::mailbox_bytes(2, 8));
+        const device::Mailbox box{block.data(), 8};
+        constexpr Word messages = 1000;
+        if (job.my_pe() == 0)
+            for (Word i = 0; i < messages; ++i) device::post(team, box, &i, 1, 1);
+        else
+            for (Word i = 0, got = 0; i < messages; ++i) {
+                device::receive(team, box, &got, 1, 0);
+                ASSERT_EQ(got, i);
+            }
+        job.world().barrier();
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Pes, DeviceWords, ::testing::ValuesIn(pe_counts));
+
+}  // namespace
+}  // namespace atl::testing
