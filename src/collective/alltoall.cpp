@@ -72,6 +72,7 @@ void Team::alltoalls_bytes(void* dst, const void* src, std::ptrdiff_t dst_stride
     using namespace collective;
     State& state = State::of(this->state());
     const std::size_t block = count * element_bytes;
+    refuse_on_device(state, "alltoalls", dst, src);
     check_call(state, "alltoalls", block);
     if (dst_stride < 1 || src_stride < 1) detail::throw_stride(dst_stride, src_stride);
     // Packed into staging: others read whole lines, whatever the strides.

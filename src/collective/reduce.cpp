@@ -92,6 +92,7 @@ void Team::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, s
     using namespace collective;
     State& state = State::of(this->state());
     const std::size_t bytes = count * size_of(type);
+    refuse_on_device(state, "reduce_to", dst, src);
     check_call(state, "reduce_to", state.my_pe() == root ? dst_count * size_of(type) : bytes, root,
                static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(op));
     check_root(state, root);

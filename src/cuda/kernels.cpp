@@ -3,6 +3,7 @@
 #include "atoll/error.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace atl::cuda {
 
@@ -42,28 +43,30 @@ Kernels::Kernels(const Driver& driver) : driver_(driver) {
                      "load Atoll's kernels (they are compiled for the GPUs in ATOLL_CUDA_ARCHITECTURES)");
     if (modules.empty()) return;
     Functions& f = functions_;
-    load(modules, f.copy, "atoll_copy");
-    load(modules, f.strided, "atoll_strided");
-    load(modules, f.word, "atoll_word");
-    load(modules, f.wait, "atoll_wait");
-    load(modules, f.sync, "atoll_sync");
-    load(modules, f.exchange, "atoll_exchange");
-    load(modules, f.pull, "atoll_pull");
-    load(modules, f.fold, "atoll_fold");
+    load(modules, "points", f.copy, "atoll_copy");
+    load(modules, "points", f.strided, "atoll_strided");
+    load(modules, "points", f.word, "atoll_word");
+    load(modules, "points", f.wait, "atoll_wait");
+    load(modules, "groups", f.sync, "atoll_sync");
+    load(modules, "groups", f.exchange, "atoll_exchange");
+    load(modules, "groups", f.pull, "atoll_pull");
+    load(modules, "groups", f.fold, "atoll_fold");
 }
 
 /// Modules load lazily by default, at the first launch: not here.
-void Kernels::load(std::vector<CUmodule>& modules, CUfunction& function, const char* name) const {
-    for (CUmodule module : modules) {
-        if (driver_.get_function(&function, module, name) != CUDA_SUCCESS) continue;
-        int registers = 0;
-        const CUresult result = driver_.load_function ? driver_.load_function(function)
-                                                      : driver_.function_attribute(
-                                                            &registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
-        return driver_.check(result, std::string("load ") + name);
-    }
-    throw Error(ErrorCode::system,
-                std::string("libatoll_cuda.so has no kernel ") + name + "; build it anew.");
+void Kernels::load(const std::vector<CUmodule>& modules, const char* source, CUfunction& function,
+                   const char* name) const {
+    unsigned i = 0;
+    while (i < modules.size() && std::strcmp(embedded_kernels[i].source, source) != 0) ++i;
+    if (i == modules.size())
+        throw Error(ErrorCode::system,
+                    std::string("libatoll_cuda.so has no kernels of ") + source + ".cu; build it anew.");
+    driver_.check(driver_.get_function(&function, modules[i], name), std::string("find ") + name);
+    int registers = 0;
+    driver_.check(driver_.load_function
+                      ? driver_.load_function(function)
+                      : driver_.function_attribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function),
+                  std::string("load ") + name);
 }
 
 void Kernels::fail(CUresult result) const {

@@ -90,6 +90,12 @@ TEST_F(HostBlocking, CollectivesTakeDeviceArrays) {
 TEST_F(HostBlocking, WhatHasNoFormOnGpusSaysSo) {
     auto* x = zeros<std::uint64_t>(8);
     std::vector<std::uint64_t> host(8);
+    const std::span<const std::uint64_t> in(x, 4);
+    EXPECT_EQ(code_of([&] { job_.world().sum_inscan(std::span(x, 4), in); }), ErrorCode::not_symmetric);
+    EXPECT_EQ(code_of([&] { job_.world().reduce_to(std::span(x, 4), in, ReduceOp::sum, 0); }),
+              ErrorCode::not_symmetric);
+    EXPECT_EQ(code_of([&] { job_.world().collect(std::span(x, 4), in.first(1)); }), ErrorCode::not_symmetric);
+    EXPECT_EQ(code_of([&] { job_.world().alltoalls(x, x, 1, 1, 1); }), ErrorCode::not_symmetric);
     EXPECT_EQ(code_of([&] { context_.wait_until_all(x, 8, nullptr, Compare::eq, 0); }),
               ErrorCode::not_symmetric);
     EXPECT_EQ(
