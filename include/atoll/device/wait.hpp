@@ -59,7 +59,7 @@ ATOLL_ANYWHERE Report waiting(const Team& team, Operation operation, const T* wo
     Report report = waiting(team, operation, word, peer, tag);
     report.compare = static_cast<int>(cmp);
     report.expected = static_cast<unsigned long long>(expected);
-    report.found = static_cast<unsigned long long>(load_relaxed(word));
+    report.found = static_cast<unsigned long long>(device::load_relaxed(word));
     return report;
 }
 
