@@ -1,6 +1,6 @@
-# libatoll_cuda.so: the device heap. It is loaded when a GPU is first used, finds the driver at run time and links
-# nothing of CUDA or of ours, so that one file serves the shared library and the programs that hold the static core.
-# Only the toolkit's headers are needed.
+# libatoll_cuda.so: the device heap and what is done on streams. It is loaded when a GPU is first used, finds the driver
+# at run time and links nothing of CUDA or of ours, so that one file serves the shared library and the programs that hold
+# the static core. It needs the toolkit's headers, and nvcc for its kernels.
 set(ATOLL_CUDA AUTO CACHE STRING "Build the GPU part: AUTO (where the CUDA toolkit is found), ON or OFF")
 if(NOT TARGET atoll OR ATOLL_CUDA STREQUAL "OFF")
     return()
@@ -19,6 +19,55 @@ endif()
 file(GLOB ATOLL_CUDA_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/*.cpp")
 add_library(atoll_cuda MODULE ${ATOLL_CUDA_SOURCES} "${PROJECT_SOURCE_DIR}/src/common/text.cpp")
 target_compile_features(atoll_cuda PRIVATE cxx_std_20)
+
+# The library's own kernels: fat binaries, embedded as they are and loaded by the driver. A custom command rather than
+# CMake's language CUDA: there is no host code in them, and sanitizers do not concern them.
+set(ATOLL_CUDA_ARCHITECTURES "" CACHE STRING "GPUs that Atoll's kernels are compiled for, as 90;100; empty: 80, 90, 100 and PTX, or 90 alone where tests are built")
+if(ATOLL_CUDA_ARCHITECTURES)
+    set(_architectures ${ATOLL_CUDA_ARCHITECTURES})
+elseif(ATOLL_TESTS)
+    set(_architectures 90)
+else()
+    set(_architectures 80 90 100)
+endif()
+set(_code)
+foreach(_sm IN LISTS _architectures)
+    list(APPEND _code "-gencode=arch=compute_${_sm},code=sm_${_sm}")
+endforeach()
+if(NOT ATOLL_CUDA_ARCHITECTURES AND NOT ATOLL_TESTS)
+    list(GET _architectures -1 _sm)
+    list(APPEND _code "-gencode=arch=compute_${_sm},code=compute_${_sm}")
+endif()
+set(_embedded "${PROJECT_BINARY_DIR}/generated/embedded_kernels.cpp")
+set(_text "#include \"cuda/kernels.hpp\"\n")
+set(_rows)
+set(_count 0)
+set(_fatbins)
+if(CUDAToolkit_NVCC_EXECUTABLE)
+    file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/kernels/*.cu")
+    file(GLOB _headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/kernels/*.cuh" "${PROJECT_SOURCE_DIR}/include/atoll/device/*.hpp")
+    foreach(_source IN LISTS _sources)
+        get_filename_component(_stem "${_source}" NAME_WE)
+        set(_fatbin "${PROJECT_BINARY_DIR}/generated/${_stem}.fatbin")
+        add_custom_command(
+            OUTPUT "${_fatbin}"
+            COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++20 -O3 -Werror=all-warnings -fatbin ${_code} "-I${PROJECT_SOURCE_DIR}/include"
+                    "-I${PROJECT_SOURCE_DIR}/src" "${_source}" -o "${_fatbin}"
+            DEPENDS "${_source}" ${_headers} "${PROJECT_SOURCE_DIR}/src/heap/device_calls.hpp" "${PROJECT_SOURCE_DIR}/include/atoll/types.hpp"
+            COMMENT "Compiling kernels ${_stem}.cu" VERBATIM)
+        list(APPEND _fatbins "${_fatbin}")
+        string(APPEND _text "asm(\".pushsection .rodata\\n.balign 64\\n.hidden atoll_kernels_${_stem}\\natoll_kernels_${_stem}:\\n"
+                            ".incbin \\\"${_fatbin}\\\"\\n.popsection\\n\");\nextern \"C\" const unsigned char atoll_kernels_${_stem}[] __attribute__((visibility(\"hidden\")));\n")
+        string(APPEND _rows "{\"${_stem}\", atoll_kernels_${_stem}}, ")
+        math(EXPR _count "${_count} + 1")
+    endforeach()
+else()
+    message(STATUS "Atoll: the GPU part is built without kernels (they need nvcc)")
+endif()
+string(APPEND _text "namespace atl::cuda {\nconst Embedded embedded_kernels[] = {${_rows}{nullptr, nullptr}};\nconst unsigned embedded_kernel_files = ${_count};\n}\n")
+file(GENERATE OUTPUT "${_embedded}" CONTENT "${_text}")
+set_source_files_properties("${_embedded}" PROPERTIES GENERATED TRUE OBJECT_DEPENDS "${_fatbins}")
+target_sources(atoll_cuda PRIVATE "${_embedded}")
 target_include_directories(atoll_cuda PRIVATE "${PROJECT_SOURCE_DIR}/include" "${ATOLL_GENERATED_INCLUDE}"
                                               "${PROJECT_SOURCE_DIR}/src")
 target_include_directories(atoll_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
@@ -26,7 +75,7 @@ target_link_libraries(atoll_cuda PRIVATE ${CMAKE_DL_LIBS} atoll_flags)
 if(NOT ATOLL_SANITIZE)   # their run-time library is the program's
     target_link_options(atoll_cuda PRIVATE -Wl,--no-undefined)
 endif()
-# Kernels are headers (include/atoll/device), so only our tests and benchmarks need nvcc. nvcc knows no sanitizers.
+# The kernels of users are theirs (include/atoll/device); our tests' and benchmarks' are CMake's. nvcc knows no sanitizers.
 if((ATOLL_TESTS OR ATOLL_BENCH) AND NOT ATOLL_SANITIZE)
     include(CheckLanguage)
     check_language(CUDA)

@@ -90,12 +90,15 @@ try "device_absent, 2 PEs" timeout 60 "$built/bin/atoll" run -n 2 --timeout 50 "
 
 unset ATOLL_CHECK
 measure() { timeout 150 "$built/bin/atoll" run -n 2 --timeout 120 "$built/bench/$1"; }
-# NVSHMEM in the same run, where its package is and nvcc can link it.
+# NVSHMEM in the same run, where its package is and nvcc can link it. Without multicast, as NCCL below: a program that
+# uses it can put the host's GPUs out of service.
 peers() {
     bench/gpu/peers/build.sh /tmp >"$out/peers.log" 2>&1 && NVSHMEM_DISABLE_NVLS=1 timeout 100 /tmp/nvshmem 2>>"$out/peers.log"
     return 0
 }
-if { measure gpu_put && measure gpu_flag && measure gpu_team && peers; } >"$out/rows" 2>"$out/bench.err"; then
+LIBNCCL=${LIBNCCL:-$(find / -name libnccl.so.2 -path '*nccl*' 2>/dev/null | head -n 1)}
+export LIBNCCL NCCL_NVLS_ENABLE=0
+if { measure gpu_put && measure gpu_flag && measure gpu_team && measure gpu_stream && peers; } >"$out/rows" 2>"$out/bench.err"; then
     python3 - "$out" "$("$built/bin/atoll" --version)" <<'PYTHON'
 import datetime, json, os, platform, subprocess, sys
 out = sys.argv[1]

@@ -1,5 +1,7 @@
 // Remote atomics (OpenSHMEM 1.6, section 9.7): on 32- and 64-bit integers, float and double. Atomic with one
 // another, with waits and with signals on the same word; acquire and release where the word is on this host.
+// On the device heap a GPU performs them: they are not atomic with what a CPU does to the same word by
+// itself.
 #pragma once
 
 #include "atoll/rma.hpp"
@@ -102,7 +104,7 @@ class ATOLL_API AtomicOps : public RmaOps {
   private:
     template <class T, class Local>
     T apply(AtomicOp op, T* dst, T value, T compare, int pe, Local local) const {
-        const int slot = route(dst, sizeof(T), pe);
+        const int slot = route_any(dst, sizeof(T), pe);
         if (window_.check && !aligned_to(dst, sizeof(T))) [[unlikely]]
             throw_misaligned(dst, sizeof(T));
         if (slot >= 0) [[likely]]

@@ -118,7 +118,8 @@ class ATOLL_API RmaOps : public ContextBase {
     }
     /// This PE's own signal word, with acquire order.
     std::uint64_t signal_fetch(const std::uint64_t* signal) const {
-        route(signal, sizeof *signal, map_.my_pe);
+        if (route_any(signal, sizeof *signal, map_.my_pe) < 0 && is_on_device(signal)) [[unlikely]]
+            return load_device_word(*state_, signal, sizeof *signal);
         if (window_.routed) [[unlikely]]
             progress_routed(*job_);
         return atomic_load(signal);
@@ -172,11 +173,11 @@ class ATOLL_API RmaOps : public ContextBase {
                           std::uint64_t value, SignalOp op, int pe) const {
         const int slot = signal_slot(signal, pe);  // before the data: a call that is refused moves nothing
         if (bytes != 0) {
-            if (route(dst, bytes, pe) >= 0) [[likely]]
-                copy_for_reader(window_.at(dst, slot), src, bytes, window_.nontemporal_bytes);
+            if (const int there = route_any(dst, bytes, pe); there >= 0) [[likely]]
+                copy_for_reader(window_.at(dst, there), src, bytes, window_.nontemporal_bytes);
             else {
                 put_routed(*state_, dst, src, bytes, pe, true);
-                order_routed(*state_, pe, false);
+                if (window_.routed) order_routed(*state_, pe, false);
             }
         }
         signal_op(slot, signal, value, op, pe);
@@ -214,7 +215,7 @@ class ATOLL_API RmaOps : public ContextBase {
             copy(dst, src, block * sizeof(T));
     }
     int signal_slot(const std::uint64_t* signal, int pe) const {
-        const int slot = route(signal, sizeof *signal, pe);
+        const int slot = route_any(signal, sizeof *signal, pe);
         if (window_.check && !aligned_to(signal, sizeof *signal)) [[unlikely]]
             throw_misaligned(signal, sizeof *signal);
         return slot;

@@ -28,8 +28,18 @@ enum class DType : std::uint8_t {
     complex64,
     complex128,
     boolean,
+    float16,   ///< reduced on GPUs only
+    bfloat16,  ///< reduced on GPUs only
 };
-inline constexpr int dtype_count = 14;
+inline constexpr int dtype_count = 16;
+
+/// The bits of CUDA's __half and __nv_bfloat16, for code that knows no CUDA: reductions add them up in float.
+struct float16 {
+    std::uint16_t bits;
+};
+struct bfloat16 {
+    std::uint16_t bits;
+};
 
 enum class ReduceOp : std::uint8_t { sum, prod, min, max, bit_and, bit_or, bit_xor };
 inline constexpr int reduce_op_count = 7;
@@ -59,10 +69,11 @@ enum class AtomicOp : std::uint8_t {
 enum class Memory : std::uint8_t {
     host,
     /// The GPU of each PE (ATOLL_DEVICE, LOCAL_RANK, else by the PE's number). Put, get, p, g and the strided
-    /// forms take such addresses as the symmetric side, and memory of any kind as the local one; they wait
-    /// for no stream of the program's own, so what a kernel writes must be synchronised before it is put.
-    /// Other operations refuse them (Error: not_symmetric). The host cannot load them. The first allocation
-    /// opens the GPU and takes no more memory than is asked for, in chunks; finalize gives all back.
+    /// forms take such addresses as the symmetric side, and memory of any kind as the local one; atomics,
+    /// signals, wait_until, test and collectives take them too. All of these wait for no stream of the
+    /// program's own, so what a kernel writes must be synchronised before; atoll/stream.hpp has the calls in
+    /// the order of a stream. What has no form on GPUs refuses them (Error: not_symmetric). The host cannot
+    /// load them. The first allocation opens the GPU; finalize gives all of its memory back.
     device,
 };
 
@@ -109,6 +120,10 @@ namespace detail {
 template <class T> consteval DType dtype_of() {
     if constexpr (std::same_as<T, bool>)
         return DType::boolean;
+    else if constexpr (std::same_as<T, float16>)
+        return DType::float16;
+    else if constexpr (std::same_as<T, bfloat16>)
+        return DType::bfloat16;
     else if constexpr (std::same_as<T, float>)
         return DType::float32;
     else if constexpr (std::same_as<T, double>)
@@ -133,7 +148,7 @@ template <class T> consteval DType dtype_of() {
 
 template <class T>
 concept HasDType = std::integral<T> || std::floating_point<T> || std::same_as<T, std::complex<float>> ||
-    std::same_as<T, std::complex<double>>;
+    std::same_as<T, std::complex<double>> || std::same_as<T, float16> || std::same_as<T, bfloat16>;
 }  // namespace detail
 
 /// The DType of a C++ arithmetic or complex type.
@@ -151,7 +166,8 @@ concept BitwiseReducible = std::integral<T>;
 
 /// Size in bytes of one element.
 constexpr std::size_t size_of(DType d) noexcept {
-    constexpr std::size_t sizes[dtype_count] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8, sizeof(long double), 8, 16, 1};
+    constexpr std::size_t sizes[dtype_count] = {1, 2,  4, 8, 1, 2, 4, 8, 4, 8, sizeof(long double),
+                                                8, 16, 1, 2, 2};
     return sizes[static_cast<int>(d)];
 }
 

@@ -22,24 +22,16 @@ class ATOLL_API WaitOps : public AtomicOps {
     /// Waits until `*word cmp value`; returns the value that satisfied it.
     template <Waitable T>
     T wait_until(const T* word, Compare cmp, std::type_identity_t<T> value, double timeout_s = -1) const {
-        check_local(word, sizeof(T));
-        T found{};
-        WaitReason reason = reason_for(word, cmp, value, "wait_until");
-        wait(*job_, spins_, reason, timeout_s,
-             [&] { return compare(found = atomic_load(word), cmp, value); });
-        return found;
+        return wait_for(word, cmp, value, "wait_until", timeout_s);
     }
     /// wait_until on a signal word.
     std::uint64_t signal_wait_until(const std::uint64_t* signal, Compare cmp, std::uint64_t value,
                                     double timeout_s = -1) const {
-        check_local(signal, sizeof *signal);
-        std::uint64_t found = 0;
-        WaitReason reason = reason_for(signal, cmp, value, "signal_wait_until");
-        wait(*job_, spins_, reason, timeout_s,
-             [&] { return compare(found = atomic_load(signal), cmp, value); });
-        return found;
+        return wait_for(signal, cmp, value, "signal_wait_until", timeout_s);
     }
     template <Waitable T> bool test(const T* word, Compare cmp, std::type_identity_t<T> value) const {
+        if (is_on_device(word)) [[unlikely]]
+            return compare(from_device(word), cmp, value);
         look_at(word, sizeof(T));
         return compare(atomic_load(word), cmp, value);
     }
@@ -147,6 +139,26 @@ class ATOLL_API WaitOps : public AtomicOps {
     }
 
   private:
+    template <class T> T from_device(const T* word) const {
+        return static_cast<T>(load_device_word(*state_, word, sizeof(T)));
+    }
+    /// A word on the GPU is looked at by copies: some microseconds each.
+    template <class T>
+    T wait_for(const T* word, Compare cmp, T value, const char* operation, double timeout_s) const {
+        const bool far = is_on_device(word);
+        if (!far) check_local(word, sizeof(T));
+        T found{};
+        WaitReason reason = reason_for(word, cmp, value, operation);
+        if (far) [[unlikely]] {
+            reason.word = nullptr;  // whoever prints the wait cannot load it
+            reason.word_bytes = 0;
+            wait(*job_, 1, reason, timeout_s, [&] { return compare(found = from_device(word), cmp, value); });
+        } else {
+            wait(*job_, spins_, reason, timeout_s,
+                 [&] { return compare(found = atomic_load(word), cmp, value); });
+        }
+        return found;
+    }
     template <class T>
     static WaitReason reason_for(const T* word, Compare cmp, T value, const char* operation) {
         WaitReason reason;

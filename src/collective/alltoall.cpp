@@ -2,6 +2,7 @@
 #include "atoll/error.hpp"
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
+#include "collective/on_device.hpp"
 #include "collective/sources.hpp"
 
 namespace atl {
@@ -49,6 +50,14 @@ void Team::alltoall_bytes(void* dst, std::size_t dst_bytes, const void* src, std
                     "alltoall: src has " + std::to_string(src_bytes) + " bytes, which do not divide into " +
                         std::to_string(state.n_pes()) + " blocks, one for each PE of " + state.team().name() +
                         ".");
+    if (is_on_device(state, dst, src)) [[unlikely]]
+        return run_on_device(state, "alltoall",
+                             {.kind = heap::Group::alltoall,
+                              .dst = dst,
+                              .src = src,
+                              .bytes = block,
+                              .dst_blocks = true,
+                              .src_blocks = true});
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::alltoall, block, src_bytes)) {
         case Algorithm::line:
@@ -63,6 +72,7 @@ void Team::alltoalls_bytes(void* dst, const void* src, std::ptrdiff_t dst_stride
     using namespace collective;
     State& state = State::of(this->state());
     const std::size_t block = count * element_bytes;
+    refuse_on_device(state, "alltoalls", dst, src);
     check_call(state, "alltoalls", block);
     if (dst_stride < 1 || src_stride < 1) detail::throw_stride(dst_stride, src_stride);
     // Packed into staging: others read whole lines, whatever the strides.

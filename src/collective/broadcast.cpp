@@ -3,6 +3,7 @@
 
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
+#include "collective/on_device.hpp"
 #include "collective/sources.hpp"
 
 namespace atl {
@@ -99,6 +100,10 @@ void Team::broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, st
     check_call(state, "broadcast", dst_bytes, root, passed);
     check_root(state, root);
     check_size("broadcast", "src", passed, dst_bytes);
+    if (is_on_device(state, dst, src)) [[unlikely]]
+        return run_on_device(
+            state, "broadcast",
+            {.kind = heap::Group::broadcast, .dst = dst, .src = src, .bytes = dst_bytes, .root = root});
     switch (const Algorithm algorithm = state.choose(Collective::broadcast, dst_bytes, dst_bytes)) {
         case Algorithm::line:
             return broadcast_line(state, dst, src, dst_bytes, root);

@@ -4,6 +4,7 @@
 #include "atoll/error.hpp"
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
+#include "collective/on_device.hpp"
 #include "collective/sources.hpp"
 
 namespace atl {
@@ -46,6 +47,10 @@ void Team::fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src, std
     State& state = State::of(this->state());
     check_call(state, "fcollect", src_bytes);
     check_size("fcollect", "dst", dst_bytes, times(src_bytes, state.n_pes()));
+    if (is_on_device(state, dst, src)) [[unlikely]]
+        return run_on_device(
+            state, "fcollect",
+            {.kind = heap::Group::fcollect, .dst = dst, .src = src, .bytes = src_bytes, .dst_blocks = true});
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::fcollect, src_bytes, src_bytes)) {
         case Algorithm::line:
@@ -60,6 +65,7 @@ std::size_t Team::collect_bytes(void* dst, std::size_t dst_bytes, const void* sr
     using namespace collective;
     State& state = State::of(this->state());
     // Sizes may differ, so nothing but the call itself is compared. Whether a PE stages is its own choice.
+    refuse_on_device(state, "collect", dst, src);
     check_call(state, "collect", 0);
     const bool staged = state.choose(Collective::collect, src_bytes, SIZE_MAX) == Algorithm::staged;
     Sources sources(state, "collect", {.data = src, .block_bytes = src_bytes, .staged = staged});

@@ -3,6 +3,7 @@
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
 #include "collective/fold.hpp"
+#include "collective/on_device.hpp"
 #include "collective/slices.hpp"
 #include "collective/sources.hpp"
 
@@ -79,6 +80,10 @@ void Team::reduce_erased(void* dst, const void* src, std::size_t count, DType ty
     State& state = State::of(this->state());
     const std::size_t bytes = count * size_of(type);
     check_call(state, "reduce", bytes, -1, static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(op));
+    if (is_on_device(state, dst, src)) [[unlikely]]
+        return reduce_on_device(
+            state, "reduce",
+            {.kind = heap::Group::reduce, .dst = dst, .src = src, .bytes = bytes, .type = type, .op = op});
     run(state, Collective::reduce, {"reduce", dst, src, bytes, kernel_for(type, op)});
 }
 
@@ -87,6 +92,7 @@ void Team::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, s
     using namespace collective;
     State& state = State::of(this->state());
     const std::size_t bytes = count * size_of(type);
+    refuse_on_device(state, "reduce_to", dst, src);
     check_call(state, "reduce_to", state.my_pe() == root ? dst_count * size_of(type) : bytes, root,
                static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(op));
     check_root(state, root);

@@ -1,6 +1,7 @@
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
 #include "collective/fold.hpp"
+#include "collective/on_device.hpp"
 #include "collective/sources.hpp"
 
 namespace atl {
@@ -47,6 +48,15 @@ void Team::reduce_scatter_erased(void* dst, std::size_t dst_count, const void* s
     check_call(state, "reduce_scatter", block, -1, static_cast<std::uint64_t>(type),
                static_cast<std::uint64_t>(op));
     check_size("reduce_scatter", "src", src_count, times(dst_count, state.n_pes()), "elements");
+    if (is_on_device(state, dst, src)) [[unlikely]]
+        return reduce_on_device(state, "reduce_scatter",
+                                {.kind = heap::Group::reduce_scatter,
+                                 .dst = dst,
+                                 .src = src,
+                                 .bytes = block,
+                                 .src_blocks = true,
+                                 .type = type,
+                                 .op = op});
     const Kernel kernel = kernel_for(type, op);
     switch (const Algorithm algorithm =
                 state.choose(Collective::reduce_scatter, block, times(block, state.n_pes()))) {

@@ -3,6 +3,7 @@
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
 #include "collective/fold.hpp"
+#include "collective/on_device.hpp"
 #include "collective/slices.hpp"
 #include "collective/sources.hpp"
 
@@ -76,6 +77,7 @@ void Team::scan_erased(void* dst, const void* src, std::size_t count, DType type
                        bool inclusive) const {
     using namespace collective;
     State& state = State::of(this->state());
+    refuse_on_device(state, "scan", dst, src);
     const std::size_t bytes = count * size_of(type);
     check_call(state, inclusive ? "inscan" : "exscan", bytes, -1, static_cast<std::uint64_t>(type),
                static_cast<std::uint64_t>(op));

@@ -61,6 +61,19 @@ transport::Completion completion(bool blocking) {
 
 }  // namespace
 
+bool ContextBase::in_device_heap(const core::JobState& job, const void* address) noexcept {
+    const core::DeviceMemory* device = job.device();
+    return device && device->holds(address);
+}
+
+std::uint64_t load_device_word(core::ContextState& ctx, const void* word, std::size_t bytes) {
+    const core::DeviceMemory& device = *ctx.job().device();
+    if (ctx.job().window().check) device.check(word, bytes);
+    std::uint64_t value = 0;
+    device.get(&value, word, bytes, ctx.job().pe());
+    return value;
+}
+
 int ContextBase::route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const {
     if (const core::DeviceMemory* device = job_->device(); device && device->holds(symmetric)) {
         if (window_.check) device->check(symmetric, bytes);
@@ -108,6 +121,8 @@ void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t
 
 std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
                             std::uint64_t compare, int pe) {
+    if (const core::DeviceMemory* device = device_of(ctx, dst))
+        return device->atomic(op, type, dst, value, compare, ctx.team().world_pe(pe));
     return ctx.job().transport()->atomic(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, dst), op, type,
                                          value, compare);
 }
@@ -126,7 +141,7 @@ std::uint64_t AtomicOps::atomic_erased(AtomicOp op, DType type, void* dst, std::
                                        std::uint64_t compare, int pe) const {
     transport::check_atomic(op, type);
     const std::size_t bytes = size_of(type);
-    const int slot = route(dst, bytes, pe);
+    const int slot = route_any(dst, bytes, pe);
     if (window_.check && !aligned_to(dst, bytes)) throw_misaligned(dst, bytes);
     if (slot < 0) return atomic_routed(*state_, op, type, dst, value, compare, pe);
     return transport::apply_atomic(op, type, window_.at(static_cast<char*>(dst), slot), value, compare);

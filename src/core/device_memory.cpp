@@ -318,6 +318,60 @@ void DeviceMemory::fill(void* dst, unsigned char value, std::size_t bytes) const
     heap_->fill(dst, value, bytes);
 }
 
+std::uint64_t DeviceMemory::atomic(AtomicOp op, DType type, void* dst, std::uint64_t value,
+                                   std::uint64_t compare, int pe) const {
+    return heap_->run_word({at(dst, pe), nullptr, value, compare, op, type});
+}
+
+namespace {
+
+// For collectives on streams: the world team has room for messages of 256 KiB between two PEs, a few others
+// for less.
+constexpr unsigned world_words_bytes = 2u << 20;
+constexpr unsigned team_words_bytes = 256u << 10;
+constexpr int most_group_places = 8;
+constexpr int most_members = 16;  ///< of such a team: a message of 4 KiB from each, twice
+constexpr std::size_t team_place_bytes = std::size_t{288} << 10;
+static_assert(heap::GroupMemory{most_members, team_words_bytes}.bytes() <= team_place_bytes);
+
+std::size_t world_place_bytes(int n_pes) {
+    return round_up(heap::GroupMemory{n_pes, world_words_bytes}.bytes(), 128);
+}
+
+}  // namespace
+
+void DeviceMemory::reserve_group_memory() {
+    const std::size_t bytes = world_place_bytes(job_.n_pes()) + (most_group_places - 1) * team_place_bytes;
+    void* block = allocate(bytes, 128, 0);
+    group_offset_ = offset_of(block);
+    fill(block, 0, bytes);
+    job_.world_state().sync("allocate");
+}
+
+DeviceMemory::GroupPlace DeviceMemory::group_place(const TeamState& team) const {
+    char* start = heap_->slot(job_.pe()) + group_offset_;
+    const int place = team.kernel_place();
+    const std::size_t world_bytes = world_place_bytes(job_.n_pes());
+    if (place == 0) return {start, world_words_bytes, world_bytes};
+    if (place < 0 || place >= most_group_places || team.n_pes() > most_members)
+        throw Error(ErrorCode::unsupported,
+                    team.name() +
+                        " has no device memory for collectives on streams: there is some for the world "
+                        "team and " +
+                        std::to_string(most_group_places - 1) + " others alive at once, of " +
+                        std::to_string(most_members) +
+                        " PEs at most; destroy teams that are no longer used.");
+    return {start + world_bytes + static_cast<std::size_t>(place - 1) * team_place_bytes, team_words_bytes,
+            team_place_bytes};
+}
+
+void DeviceMemory::clear_group_place(const TeamState& team) const {
+    if (team.kernel_place() <= 0 || team.kernel_place() >= most_group_places || team.n_pes() > most_members)
+        return;
+    const GroupPlace place = group_place(team);
+    fill(place.address, 0, place.bytes);
+}
+
 Job::DeviceHeapUse DeviceMemory::use() const {
     const heap::DeviceFacts& facts = heap_->facts();
     const std::lock_guard lock(mutex_);

@@ -23,6 +23,7 @@ namespace atl::core {
 
 class JobState;
 class KernelWatch;
+class TeamState;
 
 /// How a PE comes by its part; what libatoll_cuda.so does, or a test in its place.
 using OpenDevice = std::function<std::unique_ptr<heap::DeviceHeap>(const heap::DeviceChoice&)>;
@@ -66,7 +67,26 @@ class DeviceMemory {
     void put(void* dst, const void* local, std::size_t bytes, int pe) const;
     void get(void* local, const void* src, std::size_t bytes, int pe) const;
     void fill(void* dst, unsigned char value, std::size_t bytes) const;
+    /// On this PE's GPU; returns what stood there before.
+    std::uint64_t atomic(AtomicOp op, DType type, void* dst, std::uint64_t value, std::uint64_t compare,
+                         int pe) const;
+    // As heap::DeviceHeap's: in the order of a stream, or complete on return.
+    void check_stream(heap::StreamHandle stream) const { heap_->check_stream(stream); }
+    void start(const heap::DeviceCall& call, heap::StreamHandle stream) const { heap_->start(call, stream); }
+    void run(const heap::DeviceCall& call) const { heap_->run(call); }
+    /// A team's memory for collectives on streams, in this PE's slot. Throws Error(unsupported).
+    struct GroupPlace {
+        char* address;
+        unsigned words_bytes;
+        std::size_t bytes;
+    };
+    GroupPlace group_place(const TeamState& team) const;
+    /// Zero again, once no member uses it any more.
+    void clear_group_place(const TeamState& team) const;
     Job::DeviceHeapUse use() const;
+
+    /// Collective over the world, once: memory for collectives on streams, zeroed.
+    void reserve_group_memory();
 
   private:
     void grow_to(std::size_t end);
@@ -87,6 +107,7 @@ class DeviceMemory {
     std::optional<common::FdCourier> courier_;
     std::vector<common::FdCourier::Address> couriers_;  // by PE
     std::vector<common::FdCourier::Parcel> arrived_;
+    std::size_t group_offset_ = SIZE_MAX;
     std::uint64_t chunks_ = 0;     ///< tried so far: what a descriptor belongs to
     std::size_t taken_bytes_ = 0;  ///< how far slots are filled with physical memory
 

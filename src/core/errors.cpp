@@ -37,8 +37,8 @@ static void refuse_device_memory(const core::JobState& job, const void* address,
     throw Error(
         ErrorCode::not_symmetric,
         text +
-            "in the device heap, which the host cannot load and store: put, get, p, g and the strided "
-            "forms take such addresses, this operation needs the host heap.");
+            "in the device heap, which the host cannot load and store; put, get, p, g, the strided forms, "
+            "atomics, signals, wait_until and test take such addresses, this operation needs the host heap.");
 }
 
 void throw_not_symmetric(const core::JobState& job, const void* address, std::size_t bytes) {

@@ -73,9 +73,11 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
 
 DeviceMemory& JobState::open_device() {
     if (!device_) {
-        device_ = std::make_unique<DeviceMemory>(
+        auto device = std::make_unique<DeviceMemory>(
             *this, [](const heap::DeviceChoice& choice) { return device_plugin().open(choice); },
             device::control_area_bytes);
+        device->reserve_group_memory();
+        device_ = std::move(device);
         opened_device_.store(device_.get(), std::memory_order_release);
     }
     return *device_;

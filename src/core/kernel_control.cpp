@@ -94,7 +94,10 @@ void release_kernel_control(TeamState& team) noexcept {
     try {
         JobState& job = team.job();
         std::memset(static_cast<void*>(block_of(team, Memory::host)), 0, device::control_bytes);
-        if (job.device()) job.device()->fill(block_of(team, Memory::device), 0, device::control_bytes);
+        if (job.device()) {
+            job.device()->fill(block_of(team, Memory::device), 0, device::control_bytes);
+            job.device()->clear_group_place(team);
+        }
         job.kernel_places().give_back(team.kernel_place());
     } catch (const Error&) {
         // The GPU is lost; the place stays taken.

@@ -35,6 +35,12 @@ class Finder {
                         version_text(version) + ", which Atoll needs; install a newer driver.");
         function = reinterpret_cast<F>(found);
     }
+    template <class F> void optional(F& function, const char* name, int version) const {
+        void* found = nullptr;
+        CUdriverProcAddressQueryResult why{};
+        if (by_name_(name, &found, version, CU_GET_PROC_ADDRESS_DEFAULT, &why) == CUDA_SUCCESS)
+            function = reinterpret_cast<F>(found);
+    }
 
   private:
     PFN_cuGetProcAddress_v12000 by_name_ = nullptr;
@@ -75,6 +81,16 @@ void find_functions(Driver& d) {
     find(d.synchronize, "cuStreamSynchronize", 2000);
     find(d.copy, "cuMemcpyAsync", 4000);
     find(d.fill, "cuMemsetD8Async", 3020);
+    find(d.stream_context, "cuStreamGetCtx", 9020);
+    find(d.current_context, "cuCtxGetCurrent", 4000);
+    find(d.pointer_attribute, "cuPointerGetAttribute", 4000);
+    find(d.allocate_pinned, "cuMemHostAlloc", 2020);
+    find(d.free_pinned, "cuMemFreeHost", 2000);
+    find(d.load_module, "cuModuleLoadData", 2000);
+    find(d.get_function, "cuModuleGetFunction", 2000);
+    find(d.function_attribute, "cuFuncGetAttribute", 2020);
+    find.optional(d.load_function, "cuFuncLoad", 12040);
+    find(d.launch, "cuLaunchKernel", 4000);
 }
 
 Driver load() {

@@ -45,6 +45,16 @@ struct Driver {
     PFN_cuStreamSynchronize_v2000 synchronize;
     PFN_cuMemcpyAsync_v4000 copy;
     PFN_cuMemsetD8Async_v3020 fill;
+    PFN_cuStreamGetCtx_v9020 stream_context;
+    PFN_cuCtxGetCurrent_v4000 current_context;
+    PFN_cuPointerGetAttribute_v4000 pointer_attribute;
+    PFN_cuMemHostAlloc_v2020 allocate_pinned;
+    PFN_cuMemFreeHost_v2000 free_pinned;
+    PFN_cuModuleLoadData_v2000 load_module;
+    PFN_cuModuleGetFunction_v2000 get_function;
+    PFN_cuFuncGetAttribute_v2020 function_attribute;
+    PFN_cuFuncLoad_v12040 load_function;  ///< null in drivers before CUDA 12.4
+    PFN_cuLaunchKernel_v4000 launch;
 
     /// Loads it and calls cuInit. Throws Error(unsupported): no driver, too old, no GPU.
     static const Driver& get();

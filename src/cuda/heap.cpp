@@ -13,10 +13,14 @@ PrimaryContext::PrimaryContext(const Driver& driver, CUdevice device) : driver_(
 }
 
 PrimaryContext::Current::Current(const PrimaryContext& context) : driver_(context.driver_) {
+    CUcontext current = nullptr;
+    if (driver_.current_context(&current) == CUDA_SUCCESS && current == context.context_) return;
+    pushed_ = true;
     driver_.check(driver_.push_context(context.context_), "use its context");
 }
 
 PrimaryContext::Current::~Current() {
+    if (!pushed_) return;
     CUcontext popped = nullptr;
     driver_.pop_context(&popped);
 }
@@ -28,6 +32,10 @@ Heap::Heap(const heap::DeviceChoice& choice)
       context_(driver_, device_) {
     const PrimaryContext::Current current(context_);
     driver_.check(driver_.create_stream(&stream_, CU_STREAM_NON_BLOCKING), "make a stream");
+    kernels_.emplace(driver_);
+    void* word = nullptr;
+    driver_.check(driver_.allocate_pinned(&word, sizeof *word_, 0), "pin a word of host memory");
+    word_ = static_cast<std::uint64_t*>(word);
 }
 
 /// Nothing is reported: at the end of a process the driver may be gone before.
@@ -39,6 +47,7 @@ Heap::~Heap() {
         driver_.pop_context(&popped);
     }
     if (window_ != 0) driver_.free_addresses(window_, stride_bytes * static_cast<std::size_t>(n_slots_));
+    driver_.free_pinned(word_);
     driver_.destroy_stream(stream_);
 }
 

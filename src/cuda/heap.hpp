@@ -2,8 +2,12 @@
 #pragma once
 
 #include "cuda/driver.hpp"
+#include "cuda/kernels.hpp"
 #include "heap/device_heap.hpp"
 
+#include <atomic>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 namespace atl::cuda {
@@ -28,6 +32,7 @@ class PrimaryContext {
 
       private:
         const Driver& driver_;
+        bool pushed_ = false;  ///< most callers have it current already
     };
 
   private:
@@ -54,6 +59,10 @@ class Heap final : public heap::DeviceHeap {
     void* show(void* pages, std::size_t bytes) override;
     void copy(void* dst, const void* src, std::size_t bytes) override;
     void fill(void* dst, unsigned char value, std::size_t bytes) override;
+    void check_stream(heap::StreamHandle stream) const override;
+    void start(const heap::DeviceCall& call, heap::StreamHandle stream) override;
+    void run(const heap::DeviceCall& call) override;
+    std::uint64_t run_word(heap::WordCall call) override;
 
   private:
     /// More than any GPU will have for long; addresses cost nothing.
@@ -64,6 +73,9 @@ class Heap final : public heap::DeviceHeap {
         std::vector<bool> mapped;  ///< by slot
     };
     void map(int slot, CUmemGenericAllocationHandle memory);
+    void copy_on(const heap::CopyCall& call, CUstream stream);
+    void check_local(const void* address) const;
+    bool in_window(const void* address) const noexcept;
     /// Waits for what was just put on the stream.
     void finish(CUresult started, const char* doing, const void* dst, std::size_t bytes) const;
     CUmemGenericAllocationHandle create(std::size_t bytes) const;
@@ -76,6 +88,11 @@ class Heap final : public heap::DeviceHeap {
     CUdeviceptr window_ = 0;
     int n_slots_ = 0;
     int my_slot_ = 0;
+    std::optional<Kernels> kernels_;
+    /// The last that was found to be of this GPU: mostly it is the next, too.
+    mutable std::atomic<heap::StreamHandle> known_stream_{nullptr};
+    std::mutex word_mutex_;
+    std::uint64_t* word_ = nullptr;  ///< pinned: where a kernel leaves what an atomic found
     std::vector<Chunk> chunks_;
     std::vector<void*> shown_;
 };

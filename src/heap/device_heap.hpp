@@ -4,6 +4,7 @@
 
 #include "atoll/version.hpp"
 #include "common/fd.hpp"
+#include "heap/device_calls.hpp"
 
 #include <array>
 #include <cstddef>
@@ -59,6 +60,18 @@ class DeviceHeap {
     /// Between any two of: the window, other memory of GPUs, memory of the host.
     virtual void copy(void* dst, const void* src, std::size_t bytes) = 0;
     virtual void fill(void* dst, unsigned char value, std::size_t bytes) = 0;
+
+    // ---- in the order of a stream: nothing is waited for, allocated or loaded. What one call did is visible
+    // to every PE before the next of its stream begins. Throws also Error(invalid_argument) for memory that
+    // this GPU cannot reach by itself.
+    // -------------------------------------------------------------------------------------------------------
+    /// Throws Error(invalid_argument) unless it is a stream of this GPU.
+    virtual void check_stream(StreamHandle stream) const = 0;
+    virtual void start(const DeviceCall& call, StreamHandle stream) = 0;
+    /// On a stream of the library's own, and complete on return.
+    virtual void run(const DeviceCall& call) = 0;
+    /// The same, and what stood in the word before.
+    virtual std::uint64_t run_word(WordCall call) = 0;
 };
 
 /// What libatoll_cuda.so shows, under `device_plugin_symbol`. Both sides must be of one release: no interface

@@ -65,6 +65,13 @@ class FakeHeap final : public heap::DeviceHeap {
     void* show(void* pages, std::size_t) override { return pages; }
     void copy(void* dst, const void* src, std::size_t bytes) override { std::memmove(dst, src, bytes); }
     void fill(void* dst, unsigned char value, std::size_t bytes) override { std::memset(dst, value, bytes); }
+    void check_stream(heap::StreamHandle) const override {}
+    void start(const heap::DeviceCall&, heap::StreamHandle) override { ++started_; }
+    void run(const heap::DeviceCall&) override { ++started_; }
+    std::uint64_t run_word(heap::WordCall call) override {
+        ++started_;
+        return call.value;
+    }
 
     Faults& faults() { return faults_; }
 
@@ -77,6 +84,7 @@ class FakeHeap final : public heap::DeviceHeap {
         ::mmap(this->slot(slot) + last_, end_ - last_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
                fd.get(), 0);
     }
+    int started_ = 0;
     Faults faults_;
     heap::DeviceFacts facts_;
     char* window_ = nullptr;

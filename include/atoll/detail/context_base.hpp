@@ -53,6 +53,10 @@ class ATOLL_API ContextBase {
     int route_any(const void* symmetric, std::size_t bytes, int pe) const {
         return is_in_heap(symmetric, bytes, pe) ? map_.slot(pe) : route_elsewhere(symmetric, bytes, pe);
     }
+    /// Memory of GPUs, which the host cannot load. False for the host heap after one comparison.
+    bool is_on_device(const void* address) const noexcept {
+        return !window_.heap_has(address) && in_device_heap(*job_, address);
+    }
     /// Bytes of `count` elements; saturates, so that a wrapped product cannot pass the range check.
     template <class T> static std::size_t bytes_of(std::size_t count) noexcept {
         std::size_t bytes = 0;
@@ -62,6 +66,7 @@ class ATOLL_API ContextBase {
   protected:
     ContextBase() = default;
     int route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const;
+    static bool in_device_heap(const core::JobState& job, const void* address) noexcept;
 
     std::shared_ptr<core::ContextState> state_;
     core::JobState* job_ = nullptr;
@@ -77,6 +82,9 @@ ATOLL_API void get_routed(core::ContextState& ctx, void* dst, const void* src, s
                           bool blocking);
 ATOLL_API std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst,
                                       std::uint64_t value, std::uint64_t compare, int pe);
+/// This PE's own word in the device heap, of 1 to 8 bytes, by a copy. Throws Error: not_symmetric,
+/// use_after_free.
+ATOLL_API std::uint64_t load_device_word(core::ContextState& ctx, const void* word, std::size_t bytes);
 /// fence (`quiet` false) or quiet towards one team PE, or all (-1).
 ATOLL_API void order_routed(core::ContextState& ctx, int pe, bool quiet);
 /// Moves on what this PE owes to others.

@@ -1,0 +1,255 @@
+// Operations and collectives in the order of a CUDA stream, on device memory: asynchronous, captured by CUDA
+// graphs like any other work of the stream, and replayed any number of times.
+//
+// Every call is local for the host: it checks its arguments, starts the work and returns; nothing is
+// allocated, loaded or waited for. What a call did is complete, and visible to every PE, before the next work
+// of its stream begins; so fence and quiet have nothing to do, and stand here for programs that name their
+// order. Another stream is ordered by events, as CUDA's are; the host by synchronising.
+//
+// Symmetric addresses are of the device heap (Memory::device). Local ones are memory that the GPU reaches by
+// itself: the device heap, cudaMalloc, pinned host memory. Throws Error: pe, not_symmetric, use_after_free,
+// invalid_argument (a stream of another GPU, ordinary host memory), not_initialized (no device heap),
+// unsupported (a build without kernels). A kernel that waits occupies a part of the GPU until another PE
+// acts: what it waits for must not be behind it, on the same stream or in a kernel that finds no room.
+#pragma once
+
+#include "atoll/team.hpp"
+
+namespace atl {
+
+/// A cudaStream_t or CUstream of this PE's GPU. Null is the legacy stream, which waits for all others.
+struct Stream {
+    void* handle = nullptr;
+};
+
+/// A context's operations, on a stream. A value; the context and the stream outlive it. Made before a capture
+/// begins: a team's first use on a GPU writes to it.
+class ATOLL_API StreamContext {
+  public:
+    StreamContext(const Context& context, Stream stream);
+
+    // ---- data: as Context's of the same names
+    // -------------------------------------------------------------------------------
+    template <Symmetric T> void put(T* dst, const T* src, std::size_t count, int pe) const {
+        put_bytes(dst, src, bytes_of<T>(count), pe);
+    }
+    template <Symmetric T> void get(T* dst, const T* src, std::size_t count, int pe) const {
+        get_bytes(dst, src, bytes_of<T>(count), pe);
+    }
+    /// One element of 1, 2, 4 or 8 bytes, read now: `value` need not stay.
+    template <Symmetric T>
+        requires(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8)  //
+    void p(T* dst, std::type_identity_t<T> value, int pe) const { store(dst, bits(value), sizeof(T), pe); }
+    template <Symmetric T>
+    void iput(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t count,
+              int pe) const {
+        strided({dst, src, dst_stride, src_stride, 1, count, sizeof(T)}, pe, true);
+    }
+    template <Symmetric T>
+    void iget(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t count,
+              int pe) const {
+        strided({dst, src, dst_stride, src_stride, 1, count, sizeof(T)}, pe, false);
+    }
+    template <Symmetric T>
+    void ibput(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t block,
+               std::size_t n_blocks, int pe) const {
+        strided({dst, src, dst_stride, src_stride, block, n_blocks, sizeof(T)}, pe, true);
+    }
+    template <Symmetric T>
+    void ibget(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t block,
+               std::size_t n_blocks, int pe) const {
+        strided({dst, src, dst_stride, src_stride, block, n_blocks, sizeof(T)}, pe, false);
+    }
+    void put_bytes(void* dst, const void* src, std::size_t bytes, int pe) const;
+    void get_bytes(void* dst, const void* src, std::size_t bytes, int pe) const;
+
+    // ---- signals and waits
+    // --------------------------------------------------------------------------------------------------
+    template <Symmetric T>
+    void put_signal(T* dst, const T* src, std::size_t count, std::uint64_t* signal, std::uint64_t value,
+                    SignalOp op, int pe) const {
+        put_signal_bytes(dst, src, bytes_of<T>(count), signal, value, op, pe);
+    }
+    void put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
+                          std::uint64_t value, SignalOp op, int pe) const;
+    void signal_set(std::uint64_t* signal, std::uint64_t value, int pe) const {
+        put_signal_bytes(signal, signal, 0, signal, value, SignalOp::set, pe);
+    }
+    void signal_add(std::uint64_t* signal, std::uint64_t value, int pe) const {
+        put_signal_bytes(signal, signal, 0, signal, value, SignalOp::add, pe);
+    }
+    /// The stream goes on once this PE's `*signal cmp value`; it acquires. A replayed graph compares with the
+    /// value that was captured: see signal_consume.
+    void signal_wait_until(const std::uint64_t* signal, Compare cmp, std::uint64_t value) const {
+        wait_until(signal, cmp, value);
+    }
+    /// Waits until `*signal >= n`, then subtracts `n`: what one round of a replayed graph adds, the next one
+    /// waits for.
+    void signal_consume(std::uint64_t* signal, std::uint64_t n) const {
+        wait(signal, DType::uint64, Compare::ge, n, true);
+    }
+    template <Waitable T> void wait_until(const T* word, Compare cmp, std::type_identity_t<T> value) const {
+        // NOLINTNEXTLINE(bugprone-signed-char-misuse): int8_t is a number, and sign-extends
+        wait(const_cast<T*>(word), dtype<T>, cmp, static_cast<std::uint64_t>(value), false);
+    }
+    void fence() const noexcept {}
+    void quiet() const noexcept {}
+
+    // ---- atomics: what is fetched goes to `*fetch`, local memory
+    // ----------------------------------------------------------------
+    template <ExtendedAtomic T> void atomic_fetch(T* fetch, const T* src, int pe) const {
+        atomic(AtomicOp::fetch, dtype<T>, fetch, const_cast<T*>(src), 0, 0, pe);
+    }
+    template <ExtendedAtomic T> void atomic_set(T* dst, std::type_identity_t<T> value, int pe) const {
+        atomic(AtomicOp::set, dtype<T>, nullptr, dst, bits(value), 0, pe);
+    }
+    template <ExtendedAtomic T>
+    void atomic_swap(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+        atomic(AtomicOp::swap, dtype<T>, fetch, dst, bits(value), 0, pe);
+    }
+    template <StandardAtomic T>
+    void atomic_compare_swap(T* fetch, T* dst, std::type_identity_t<T> expected,
+                             std::type_identity_t<T> value, int pe) const {
+        atomic(AtomicOp::compare_swap, dtype<T>, fetch, dst, bits(value), bits(expected), pe);
+    }
+    template <AddAtomic T>
+    void atomic_fetch_add(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+        atomic(AtomicOp::fetch_add, dtype<T>, fetch, dst, bits(value), 0, pe);
+    }
+    template <AddAtomic T> void atomic_add(T* dst, std::type_identity_t<T> value, int pe) const {
+        atomic(AtomicOp::add, dtype<T>, nullptr, dst, bits(value), 0, pe);
+    }
+    template <AddAtomic T> void atomic_fetch_inc(T* fetch, T* dst, int pe) const {
+        atomic_fetch_add(fetch, dst, T{1}, pe);
+    }
+    template <AddAtomic T> void atomic_inc(T* dst, int pe) const { atomic_add(dst, T{1}, pe); }
+    template <BitwiseAtomic T>
+    void atomic_fetch_and(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+        atomic(AtomicOp::fetch_and, dtype<T>, fetch, dst, bits(value), 0, pe);
+    }
+    template <BitwiseAtomic T> void atomic_and(T* dst, std::type_identity_t<T> value, int pe) const {
+        atomic(AtomicOp::bit_and, dtype<T>, nullptr, dst, bits(value), 0, pe);
+    }
+    template <BitwiseAtomic T>
+    void atomic_fetch_or(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+        atomic(AtomicOp::fetch_or, dtype<T>, fetch, dst, bits(value), 0, pe);
+    }
+    template <BitwiseAtomic T> void atomic_or(T* dst, std::type_identity_t<T> value, int pe) const {
+        atomic(AtomicOp::bit_or, dtype<T>, nullptr, dst, bits(value), 0, pe);
+    }
+    template <BitwiseAtomic T>
+    void atomic_fetch_xor(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+        atomic(AtomicOp::fetch_xor, dtype<T>, fetch, dst, bits(value), 0, pe);
+    }
+    template <BitwiseAtomic T> void atomic_xor(T* dst, std::type_identity_t<T> value, int pe) const {
+        atomic(AtomicOp::bit_xor, dtype<T>, nullptr, dst, bits(value), 0, pe);
+    }
+
+    // ---- erased forms
+    // ------------------------------------------------------------------------------------------------------
+    void atomic(AtomicOp op, DType type, void* fetch, void* dst, std::uint64_t value, std::uint64_t compare,
+                int pe) const;
+    void wait(void* word, DType type, Compare cmp, std::uint64_t value, bool consume) const;
+
+  private:
+    struct Strided {
+        void* dst;
+        const void* src;
+        std::ptrdiff_t dst_stride, src_stride;
+        std::size_t block, count, element_bytes;
+    };
+    void strided(const Strided& copy, int pe, bool is_put) const;
+    void store(void* dst, std::uint64_t bits, std::size_t bytes, int pe) const;
+    template <class T> static std::size_t bytes_of(std::size_t count) noexcept {
+        return detail::ContextBase::bytes_of<T>(count);
+    }
+    template <class T> static std::uint64_t bits(const T& value) noexcept {
+        std::uint64_t word = 0;
+        __builtin_memcpy(&word, &value, sizeof value);
+        return word;
+    }
+    core::ContextState* state_;
+    Stream stream_;
+    device::Team team_;
+};
+
+/// A team's collectives, on a stream. Called by all members in the same order with the same arguments, also
+/// where they stand in graphs; those of one team run one after another, so a program that calls them on
+/// several streams orders these by events. `dst` and `src` are symmetric, in the device heap, the same
+/// objects on all members, and complete locally: the next work of the stream may read `dst` and write `src`.
+/// Reductions are evaluated in PE order, halves in float: all members and all runs get the same bits. `dst`
+/// may be `src` in reductions; else they do not overlap. Errors as StreamContext's; also shape_mismatch,
+/// dtype_mismatch, unsupported (a team without memory for it, see Team::device).
+class ATOLL_API StreamTeam {
+  public:
+    StreamTeam(const Team& team, Stream stream);
+
+    /// All members' streams are here, and what they did before is visible to all.
+    void sync() const;
+    void barrier() const { sync(); }
+    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
+    void broadcast(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
+        broadcast_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes(), root);
+    }
+    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
+    void fcollect(Dst&& dst, detail::SourceFor<Dst> src) const {
+        fcollect_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes());
+    }
+    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
+    void alltoall(Dst&& dst, detail::SourceFor<Dst> src) const {
+        alltoall_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes());
+    }
+    /// `dst` is the same object on all members, though only the root's is written.
+    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
+    void gather(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
+        gather_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes(), root);
+    }
+    /// `src` is the same object on all members, though only the root's is read.
+    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
+    void scatter(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
+        scatter_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes(), root);
+    }
+    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
+    void reduce(Dst&& dst, detail::SourceFor<Dst> src, ReduceOp op) const {
+        reduce_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op);
+    }
+    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
+    void sum_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
+        reduce(dst, src, ReduceOp::sum);
+    }
+    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
+    void prod_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
+        reduce(dst, src, ReduceOp::prod);
+    }
+    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
+    void min_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
+        reduce(dst, src, ReduceOp::min);
+    }
+    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
+    void max_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
+        reduce(dst, src, ReduceOp::max);
+    }
+    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
+    void reduce_scatter(Dst&& dst, detail::SourceFor<Dst> src, ReduceOp op) const {
+        reduce_scatter_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op);
+    }
+
+    void broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
+                         int root) const;
+    void fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const;
+    void alltoall_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const;
+    void gather_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
+                      int root) const;
+    void scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
+                       int root) const;
+    void reduce_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count, DType type,
+                       ReduceOp op) const;
+    void reduce_scatter_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,
+                               DType type, ReduceOp op) const;
+
+  private:
+    Team team_;
+    Stream stream_;
+};
+
+}  // namespace atl

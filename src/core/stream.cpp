@@ -1,0 +1,183 @@
+// Stream-ordered operations: arguments checked, addresses worked out, the rest is the device heap's.
+#include "atoll/stream.hpp"
+
+#include "atoll/device/control.hpp"
+
+#include "core/context_state.hpp"
+#include "core/device_memory.hpp"
+#include "core/job_state.hpp"
+#include "core/kernel_control.hpp"
+#include "core/streams.hpp"
+#include "transport/apply_atomic.hpp"
+
+namespace atl {
+
+namespace core {
+
+device::Team kernel_team(TeamState& team) {
+    const JobState& job = team.job();
+    if (!job.device()) device_for_streams(job, nullptr);
+    if (job.routed())
+        throw Error(
+            ErrorCode::unsupported,
+            "Streams reach PEs by the window only; this job sends through a transport (ATOLL_TRANSPORT).");
+    const detail::TeamMap map = team.map();
+    device::Control* control = kernel_control(team, Memory::device);
+    return {map.my_pe,
+            map.n_pes,
+            job.device()->slot(0),
+            static_cast<long long>(job.device()->stride()),
+            job.pe(),
+            map.first,
+            map.step,
+            map.table ? control->slots_of : nullptr,
+            control};
+}
+
+const DeviceMemory& device_for_streams(const JobState& job, const void* stream) {
+    const DeviceMemory* device = job.device();
+    if (!device)
+        throw Error(
+            ErrorCode::not_initialized,
+            "Operations on streams are for the device heap, which is not there yet; allocate memory on "
+            "the GPU first (Memory::device).");
+    if (job.window().check) device->check_stream(const_cast<void*>(stream));
+    return *device;
+}
+
+void check_on_device(const JobState& job, const DeviceMemory& device, const void* symmetric,
+                     std::size_t bytes) {
+    if (!job.window().check || bytes == 0) return;
+    if (!device.holds(symmetric))
+        throw Error(
+            ErrorCode::not_symmetric,
+            device.in_window(symmetric)
+                ? "The address is in another PE's slot; pass the address in this PE's own device heap and "
+                  "the number of the PE that is meant."
+                : "Operations on streams need symmetric addresses in the device heap; this one is not in it "
+                  "(allocate with Memory::device).");
+    device.check(symmetric, bytes);
+}
+
+}  // namespace core
+
+namespace {
+
+/// What all calls begin with.
+class Checked {
+  public:
+    Checked(core::ContextState& context, Stream stream)
+        : context_(context), job_(context.job()), device_(core::device_for_streams(job_, stream.handle)) {}
+    /// The same object on `pe`.
+    void* at(const void* symmetric, std::size_t bytes, int pe) const {
+        check_pe(pe);
+        core::check_on_device(job_, device_, symmetric, bytes);
+        return device_.at(symmetric, context_.team().world_pe(pe));
+    }
+    void* word_at(const void* symmetric, std::size_t bytes, int pe) const {
+        void* word = at(symmetric, bytes, pe);
+        if (job_.window().check && reinterpret_cast<std::uintptr_t>(symmetric) % bytes != 0)
+            detail::throw_misaligned(symmetric, bytes);
+        return word;
+    }
+    void check_pe(int pe) const {
+        if (!job_.window().check) return;
+        const int n = context_.team().n_pes();
+        if (static_cast<unsigned>(pe) >= static_cast<unsigned>(n)) detail::throw_pe(pe, n);
+    }
+    const core::DeviceMemory& device() const { return device_; }
+
+  private:
+    core::ContextState& context_;
+    const core::JobState& job_;
+    const core::DeviceMemory& device_;
+};
+
+/// Bytes from the first to behind the last element; saturates.
+std::size_t extent(std::ptrdiff_t stride, std::size_t block, std::size_t count, std::size_t element_bytes) {
+    std::size_t span = 0;
+    if (__builtin_mul_overflow(static_cast<std::size_t>(stride), count - 1, &span) ||
+        __builtin_add_overflow(span, block, &span) || __builtin_mul_overflow(span, element_bytes, &span))
+        return SIZE_MAX;
+    return span;
+}
+
+}  // namespace
+
+StreamContext::StreamContext(const Context& context, Stream stream) : stream_(stream) {
+    if (!context)
+        throw Error(ErrorCode::use_after_free,
+                    "This context is empty; make one with create_context, or take a team's.");
+    state_ = &context.state();
+    team_ = core::kernel_team(state_->team());
+}
+
+void StreamContext::put_bytes(void* dst, const void* src, std::size_t bytes, int pe) const {
+    const Checked call(*state_, stream_);
+    void* there = call.at(dst, bytes, pe);
+    if (bytes != 0)
+        call.device().start(heap::CopyCall{there, src, bytes, nullptr, 0, SignalOp::set}, stream_.handle);
+}
+
+void StreamContext::get_bytes(void* dst, const void* src, std::size_t bytes, int pe) const {
+    const Checked call(*state_, stream_);
+    const void* there = call.at(src, bytes, pe);
+    if (bytes != 0)
+        call.device().start(heap::CopyCall{dst, there, bytes, nullptr, 0, SignalOp::set}, stream_.handle);
+}
+
+void StreamContext::put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
+                                     std::uint64_t value, SignalOp op, int pe) const {
+    const Checked call(*state_, stream_);
+    auto* word = static_cast<std::uint64_t*>(call.word_at(signal, sizeof *signal, pe));
+    void* there = bytes == 0 ? word : call.at(dst, bytes, pe);
+    call.device().start(heap::CopyCall{there, bytes == 0 ? there : src, bytes, word, value, op},
+                        stream_.handle);
+}
+
+void StreamContext::strided(const Strided& copy, int pe, bool is_put) const {
+    const Checked call(*state_, stream_);
+    call.check_pe(pe);
+    if (copy.block == 0 || copy.count == 0) return;
+    if (copy.dst_stride < 1 || copy.src_stride < 1) detail::throw_stride(copy.dst_stride, copy.src_stride);
+    const auto size = static_cast<std::int64_t>(copy.element_bytes);
+    heap::StridedCall strided{
+        copy.dst,  copy.src, copy.dst_stride * size, copy.src_stride * size, copy.block * copy.element_bytes,
+        copy.count};
+    const std::ptrdiff_t stride = is_put ? copy.dst_stride : copy.src_stride;
+    const std::size_t reach = extent(stride, copy.block, copy.count, copy.element_bytes);
+    if (is_put)
+        strided.dst = call.at(copy.dst, reach, pe);
+    else
+        strided.src = call.at(copy.src, reach, pe);
+    call.device().start(strided, stream_.handle);
+}
+
+void StreamContext::store(void* dst, std::uint64_t bits, std::size_t bytes, int pe) const {
+    const Checked call(*state_, stream_);
+    const DType type = bytes == 8   ? DType::uint64
+                       : bytes == 4 ? DType::uint32
+                       : bytes == 2 ? DType::uint16
+                                    : DType::uint8;
+    call.device().start(heap::WordCall{call.word_at(dst, bytes, pe), nullptr, bits, 0, AtomicOp::set, type},
+                        stream_.handle);
+}
+
+void StreamContext::atomic(AtomicOp op, DType type, void* fetch, void* dst, std::uint64_t value,
+                           std::uint64_t compare, int pe) const {
+    transport::check_atomic(op, type);
+    const Checked call(*state_, stream_);
+    void* word = call.word_at(dst, size_of(type), pe);
+    if (transport::is_fetching(op) && !fetch)
+        throw Error(ErrorCode::invalid_argument,
+                    "A fetching atomic on a stream needs an address for what it fetches.");
+    call.device().start(heap::WordCall{word, fetch, value, compare, op, type}, stream_.handle);
+}
+
+void StreamContext::wait(void* word, DType type, Compare cmp, std::uint64_t value, bool consume) const {
+    const Checked call(*state_, stream_);
+    void* here = call.word_at(word, size_of(type), state_->team().my_pe());
+    call.device().start(heap::WaitCall{team_, here, value, cmp, type, consume}, stream_.handle);
+}
+
+}  // namespace atl

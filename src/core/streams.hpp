@@ -1,0 +1,17 @@
+// What stream-ordered operations and collectives check alike.
+#pragma once
+
+#include "atoll/device/team.hpp"
+#include "core/device_memory.hpp"
+
+namespace atl::core {
+
+/// The team as the library's own kernels take it. Throws Error: not_initialized, unsupported.
+device::Team kernel_team(TeamState& team);
+/// Throws Error: not_initialized (no device heap), invalid_argument (a stream of another GPU).
+const DeviceMemory& device_for_streams(const JobState& job, const void* stream);
+/// Throws Error: not_symmetric, use_after_free, unless checks are off.
+void check_on_device(const JobState& job, const DeviceMemory& device, const void* symmetric,
+                     std::size_t bytes);
+
+}  // namespace atl::core

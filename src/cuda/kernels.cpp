@@ -1,0 +1,127 @@
+#include "cuda/kernels.hpp"
+
+#include "atoll/error.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace atl::cuda {
+
+namespace {
+
+using heap::Group;
+using heap::GroupCall;
+using heap::GroupMemory;
+
+/// Measured on two H200 with 128 blocks: 512 threads are sooner done with 1 MiB (9.1 us against 9.4), 256
+/// with more (800 us against 865 of 256 MiB).
+constexpr std::uint64_t fewer_threads_from_bytes = std::uint64_t{4} << 20;
+
+using Grid = Kernels::Grid;
+
+unsigned blocks_for(std::uint64_t items, unsigned threads, unsigned most) {
+    const std::uint64_t blocks = (items + threads - 1) / threads;
+    return static_cast<unsigned>(std::clamp<std::uint64_t>(blocks, 1, most));
+}
+
+bool folds(Group kind) { return kind == Group::reduce || kind == Group::reduce_scatter; }
+
+/// Depends on what all PEs pass alike and on nothing else: blocks count their meetings.
+Grid large_grid(const GroupCall& call) {
+    const unsigned threads = folds(call.kind) && call.bytes >= fewer_threads_from_bytes ? 256 : 512;
+    const bool shared_out = call.kind == Group::reduce || call.kind == Group::broadcast;
+    const std::uint64_t bytes = shared_out ? call.bytes / static_cast<unsigned>(call.team.n_pes) : call.bytes;
+    return {blocks_for(bytes / GroupMemory::unit_bytes, threads, GroupMemory::most_blocks), threads};
+}
+
+}  // namespace
+
+Kernels::Kernels(const Driver& driver) : driver_(driver) {
+    std::vector<CUmodule> modules(embedded_kernel_files);
+    for (unsigned i = 0; i < embedded_kernel_files; ++i)
+        driver.check(driver.load_module(&modules[i], embedded_kernels[i].fatbin),
+                     "load Atoll's kernels (they are compiled for the GPUs in ATOLL_CUDA_ARCHITECTURES)");
+    if (modules.empty()) return;
+    Functions& f = functions_;
+    load(modules, "points", f.copy, "atoll_copy");
+    load(modules, "points", f.strided, "atoll_strided");
+    load(modules, "points", f.word, "atoll_word");
+    load(modules, "points", f.wait, "atoll_wait");
+    load(modules, "groups", f.sync, "atoll_sync");
+    load(modules, "groups", f.exchange, "atoll_exchange");
+    load(modules, "groups", f.pull, "atoll_pull");
+    load(modules, "groups", f.fold, "atoll_fold");
+}
+
+/// Modules load lazily by default, at the first launch: not here.
+void Kernels::load(const std::vector<CUmodule>& modules, const char* source, CUfunction& function,
+                   const char* name) const {
+    unsigned i = 0;
+    while (i < modules.size() && std::strcmp(embedded_kernels[i].source, source) != 0) ++i;
+    if (i == modules.size())
+        throw Error(ErrorCode::system,
+                    std::string("libatoll_cuda.so has no kernels of ") + source + ".cu; build it anew.");
+    driver_.check(driver_.get_function(&function, modules[i], name), std::string("find ") + name);
+    int registers = 0;
+    driver_.check(driver_.load_function
+                      ? driver_.load_function(function)
+                      : driver_.function_attribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function),
+                  std::string("load ") + name);
+}
+
+void Kernels::fail(CUresult result) const {
+    if (result == CUDA_ERROR_INVALID_HANDLE || result == CUDA_ERROR_INVALID_CONTEXT)
+        throw Error(ErrorCode::invalid_argument,
+                    "The stream was destroyed, or is not of this PE's GPU (Job::device_heap_use().number); "
+                    "make it with that GPU current.");
+    driver_.fail(result, "start one of Atoll's kernels on the stream");
+}
+
+template <class Call>
+void Kernels::start(CUfunction function, Grid grid, const Call& call, CUstream stream) const {
+    if (!function)
+        throw Error(ErrorCode::unsupported,
+                    "This build of libatoll_cuda.so has no kernels, which atomics, signals, waits, strided "
+                    "copies and collectives on GPUs need; build Atoll where nvcc is.");
+    void* arguments[] = {const_cast<Call*>(&call)};
+    const CUresult result =
+        driver_.launch(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, stream, arguments, nullptr);
+    if (result != CUDA_SUCCESS) [[unlikely]]
+        fail(result);
+}
+
+void Kernels::launch(const heap::CopyCall& call, CUstream stream) const {
+    const std::uint64_t units = call.bytes / GroupMemory::unit_bytes + 1;
+    const Grid grid = call.signal ? Grid{1, units <= 32 ? 32u : 1024u}
+                                  : Grid{blocks_for(units, 256, 64), units <= 32 ? 32u : 256u};
+    start(functions_.copy, grid, call, stream);
+}
+
+void Kernels::launch(const heap::StridedCall& call, CUstream stream) const {
+    const std::uint64_t elements =
+        call.count * std::max<std::uint64_t>(call.block_bytes / GroupMemory::unit_bytes, 1);
+    start(functions_.strided, {blocks_for(elements, 256, 64), 256}, call, stream);
+}
+
+void Kernels::launch(const heap::WordCall& call, CUstream stream) const {
+    start(functions_.word, {1, 1}, call, stream);
+}
+
+void Kernels::launch(const heap::WaitCall& call, CUstream stream) const {
+    start(functions_.wait, {1, 1}, call, stream);
+}
+
+void Kernels::launch(const GroupCall& call, CUstream stream) const {
+    const GroupMemory memory{call.team.n_pes, call.words_bytes};
+    if (call.kind == Group::sync) {
+        start(functions_.sync, {1, 32}, call, stream);
+    } else if (call.bytes <= memory.exchange_limit_bytes()) {
+        const std::uint64_t units = (call.bytes + GroupMemory::unit_bytes - 1) / GroupMemory::unit_bytes;
+        const unsigned blocks = blocks_for(units, GroupMemory::exchange_threads, memory.exchange_blocks());
+        start(functions_.exchange, {blocks, GroupMemory::exchange_threads}, call, stream);
+    } else {
+        start(folds(call.kind) ? functions_.fold : functions_.pull, large_grid(call), call, stream);
+    }
+}
+
+}  // namespace atl::cuda

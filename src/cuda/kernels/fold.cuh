@@ -1,0 +1,141 @@
+// Element-wise reductions of 16 bytes at a time, of any element type that OpenSHMEM reduces and a GPU
+// computes; halves in float. Added up in the order in which units are given, so all PEs get the same bits.
+#pragma once
+
+#include "atoll/types.hpp"
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+namespace atl::kernels {
+
+struct alignas(16) Unit {
+    unsigned words[4];
+};
+
+template <class T> struct Complex { T re, im; };
+template <class T> __device__ Complex<T> operator+(Complex<T> a, Complex<T> b) {
+    return {a.re + b.re, a.im + b.im};
+}
+template <class T> __device__ Complex<T> operator*(Complex<T> a, Complex<T> b) {
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+template <class T> inline constexpr bool is_complex = false;
+template <class T> inline constexpr bool is_complex<Complex<T>> = true;
+
+/// What elements are computed in.
+template <class T> struct Wide { using type = T; };
+template <> struct Wide<__half> { using type = float; };
+template <> struct Wide<__nv_bfloat16> { using type = float; };
+
+/// One element's step. A NaN among the operands is the result; products and sums of integers wrap.
+template <class W> __device__ W step(ReduceOp op, W a, W b) {
+    if constexpr (is_complex<W>) {
+        return op == ReduceOp::sum ? a + b : a * b;
+    } else {
+        switch (op) {
+            case ReduceOp::sum:
+                return static_cast<W>(a + b);
+            case ReduceOp::prod:
+                return static_cast<W>(a * b);
+            case ReduceOp::min:
+                return b < a || b != b ? b : a;
+            case ReduceOp::max:
+                return a < b || b != b ? b : a;
+            default:
+                break;
+        }
+        if constexpr (std::is_integral_v<W>) {
+            if (op == ReduceOp::bit_and) return static_cast<W>(a & b);
+            if (op == ReduceOp::bit_or) return static_cast<W>(a | b);
+            return static_cast<W>(a ^ b);
+        }
+        return a;
+    }
+}
+
+/// The result so far of units given one after another. `Fixed` is the operator where it is known when
+/// compiled.
+template <class T> class Fold {
+  public:
+    __device__ void first(const Unit& unit) {
+        const Elements e = elements(unit);
+#pragma unroll
+        for (int i = 0; i < count; ++i) sum_[i] = static_cast<W>(e.of[i]);
+    }
+    __device__ void next(ReduceOp op, const Unit& unit) {
+        const Elements e = elements(unit);
+#pragma unroll
+        for (int i = 0; i < count; ++i) sum_[i] = step<W>(op, sum_[i], static_cast<W>(e.of[i]));
+    }
+    __device__ Unit result() const {
+        Elements e;
+#pragma unroll
+        for (int i = 0; i < count; ++i) e.of[i] = static_cast<T>(sum_[i]);
+        Unit unit;
+        memcpy(&unit, &e, sizeof unit);
+        return unit;
+    }
+
+  private:
+    using W = typename Wide<T>::type;
+    static constexpr int count = sizeof(Unit) / sizeof(T);
+    struct Elements {
+        T of[count];
+    };
+    static __device__ Elements elements(const Unit& unit) {
+        Elements e;
+        memcpy(&e, &unit, sizeof e);
+        return e;
+    }
+    W sum_[count];
+};
+
+/// bool: any byte but 0 is true.
+struct Boolean {
+    unsigned char byte;
+    Boolean() = default;
+    __device__ explicit Boolean(unsigned v) : byte(v != 0) {}
+    __device__ explicit operator unsigned() const { return byte != 0; }
+};
+template <> struct Wide<Boolean> { using type = unsigned; };
+
+/// Calls `body(Fold<T>{})` for the element type. The host has refused what is not here.
+template <class Body> __device__ void with_fold(DType type, Body&& body) {
+    switch (type) {
+        case DType::int8:
+            return body(Fold<signed char>{});
+        case DType::int16:
+            return body(Fold<short>{});
+        case DType::int32:
+            return body(Fold<int>{});
+        case DType::int64:
+            return body(Fold<long long>{});
+        case DType::uint8:
+            return body(Fold<unsigned char>{});
+        case DType::uint16:
+            return body(Fold<unsigned short>{});
+        case DType::uint32:
+            return body(Fold<unsigned>{});
+        case DType::uint64:
+            return body(Fold<unsigned long long>{});
+        case DType::float32:
+            return body(Fold<float>{});
+        case DType::float64:
+            return body(Fold<double>{});
+        case DType::complex64:
+            return body(Fold<Complex<float>>{});
+        case DType::complex128:
+            return body(Fold<Complex<double>>{});
+        case DType::boolean:
+            return body(Fold<Boolean>{});
+        case DType::float16:
+            return body(Fold<__half>{});
+        case DType::bfloat16:
+            return body(Fold<__nv_bfloat16>{});
+        default:
+            return;
+    }
+}
+
+}  // namespace atl::kernels

@@ -1,0 +1,318 @@
+// Collectives in the order of a stream. Small ones: one kernel that pushes words with their own flags and
+// folds what comes. Large ones: blocks meet their namesakes, pull (and fold, and push), and meet again.
+#include "atoll/device/rma.hpp"
+#include "atoll/device/wait.hpp"
+#include "cuda/kernels/units.cuh"
+#include "heap/device_calls.hpp"
+
+namespace atl::kernels {
+
+using heap::Group;
+using heap::GroupCall;
+using heap::GroupMemory;
+
+namespace {
+
+__device__ bool reached(unsigned a, unsigned b) { return static_cast<int>(a - b) >= 0; }
+
+__device__ unsigned* own_count(const GroupCall& call) {
+    return reinterpret_cast<unsigned*>(call.memory + GroupMemory::count_at(blockIdx.x));
+}
+/// Where `from` tells `at` how often this block has met.
+__device__ unsigned* flag(const GroupCall& call, int at, int from) {
+    const GroupMemory memory{call.team.n_pes, call.words_bytes};
+    return reinterpret_cast<unsigned*>(device::peer(call.team, call.memory, at) +
+                                       memory.flag_at(blockIdx.x, from));
+}
+
+__device__ device::Report awaited(const GroupCall& call, int pe, const unsigned* word, unsigned epoch) {
+    return device::detail::waiting(call.team, device::Operation::collective, word, device::Compare::ge, epoch,
+                                   pe);
+}
+
+/// All PEs' blocks of this number are here, and what their PEs' streams did before is visible to all threads.
+__device__ void meet(const GroupCall& call, unsigned epoch) {
+    const int n = call.team.n_pes, me = call.team.my_pe;
+    __syncthreads();
+    for (int pe = static_cast<int>(threadIdx.x); pe < n; pe += static_cast<int>(blockDim.x))
+        if (pe != me) device::store_release(flag(call, pe, me), epoch);
+    for (int pe = static_cast<int>(threadIdx.x); pe < n; pe += static_cast<int>(blockDim.x))
+        if (pe != me)
+            device::detail::spin(
+                call.team, [&] { return reached(device::load_acquire(flag(call, me, pe)), epoch); },
+                [&] { return awaited(call, pe, flag(call, me, pe), epoch); });
+    __syncthreads();
+}
+
+/// Whose block stands at a place of its own in the source, or in the target.
+__device__ bool source_by_target(Group kind) {
+    return kind == Group::alltoall || kind == Group::reduce_scatter || kind == Group::scatter;
+}
+__device__ bool target_by_source(Group kind) {
+    return kind == Group::fcollect || kind == Group::alltoall || kind == Group::gather;
+}
+__device__ bool sends(const GroupCall& call, int from, int to) {
+    if (call.kind == Group::broadcast || call.kind == Group::scatter) return from == call.root;
+    return call.kind != Group::gather || to == call.root;
+}
+__device__ bool folds(Group kind) { return kind == Group::reduce || kind == Group::reduce_scatter; }
+
+/// A thread's 16 bytes of a small message.
+class Exchange {
+  public:
+    __device__ explicit Exchange(const GroupCall& call)
+        : call_(call),
+          memory_{call.team.n_pes, call.words_bytes},
+          epoch_(*own_count(call) + 1),
+          at_((static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x) * sizeof(Unit)),
+          bytes_(at_ < call.bytes ? call.bytes - at_ : 0) {}
+    __device__ unsigned epoch() const { return epoch_; }
+    __device__ bool has_part() const { return bytes_ != 0; }
+
+    /// Whom words are sent to has begun its previous call, so it has read what these words overwrite.
+    __device__ void send() const {
+        const int n = call_.team.n_pes, me = call_.team.my_pe;
+        if (static_cast<int>(threadIdx.x) < n && static_cast<int>(threadIdx.x) != me)
+            device::store_relaxed(flag(call_, static_cast<int>(threadIdx.x), me), epoch_);
+        if (!has_part()) return;
+        for (int k = 1; k < n; ++k) {
+            const int pe = me + k < n ? me + k : me + k - n;
+            if (!sends(call_, me, pe)) continue;
+            const Unit mine = own(pe);
+            device::detail::spin(
+                call_.team, [&] { return reached(device::load_relaxed(flag(call_, me, pe)), epoch_ - 1); },
+                [&] { return awaited(call_, pe, flag(call_, me, pe), epoch_ - 1); });
+            post(device::peer(call_.team, call_.memory, pe) + place(me), mine, epoch_);
+        }
+    }
+    __device__ Unit receive(int from) const {
+        if (from == call_.team.my_pe) return own(from);
+        Unit unit;
+        device::detail::spin(
+            call_.team, [&] { return arrived(call_.memory + place(from), unit, epoch_); },
+            [&] {
+                return awaited(call_, from, reinterpret_cast<const unsigned*>(call_.memory + place(from)) + 1,
+                               epoch_);
+            });
+        return unit;
+    }
+    __device__ void store(int from, const Unit& unit) const {
+        const unsigned long long block =
+            target_by_source(call_.kind) ? static_cast<unsigned long long>(from) : 0;
+        store_part(static_cast<char*>(call_.dst) + block * call_.bytes + at_, bytes_, unit);
+    }
+
+  private:
+    __device__ Unit own(int target) const {
+        const unsigned long long block =
+            source_by_target(call_.kind) ? static_cast<unsigned long long>(target) : 0;
+        return load_part(static_cast<const char*>(call_.src) + block * call_.bytes + at_, bytes_);
+    }
+    __device__ unsigned long long place(int from) const {
+        return memory_.words_at(epoch_ & 1, from, blockIdx.x) + threadIdx.x * 2ull * sizeof(Unit);
+    }
+    const GroupCall& call_;
+    GroupMemory memory_;
+    unsigned epoch_;
+    unsigned long long at_;
+    unsigned long long bytes_;
+};
+
+/// 16 bytes each of all PEs' sources. A fixed number of PEs keeps them in registers, all loads in flight at
+/// once.
+template <int N> struct Gathered { Unit units[N]; };
+
+/// Where parts of a large fold are read and written.
+struct Part {
+    unsigned long long first, last;  ///< bytes of a block of the source
+    unsigned long long from;         ///< what stands before it in the source: reduce_scatter's own block
+};
+
+__device__ Part own_part(const GroupCall& call) {
+    const auto n = static_cast<unsigned long long>(call.team.n_pes);
+    const auto me = static_cast<unsigned long long>(call.team.my_pe);
+    if (call.kind == Group::reduce_scatter) return {0, call.bytes, me * call.bytes};
+    const unsigned long long units = (call.bytes + sizeof(Unit) - 1) / sizeof(Unit);
+    const unsigned long long each = (units + n - 1) / n * sizeof(Unit);
+    const unsigned long long first = me * each < call.bytes ? me * each : call.bytes;
+    return {first, first + each < call.bytes ? first + each : call.bytes, 0};
+}
+
+__device__ bool is_aligned(const GroupCall& call, const Part& part) {
+    return (reinterpret_cast<unsigned long long>(call.src) | reinterpret_cast<unsigned long long>(call.dst) |
+            part.from) %
+               sizeof(Unit) ==
+           0;
+}
+
+__device__ void push(const GroupCall& call, unsigned long long at, unsigned long long bytes,
+                     const Unit& unit) {
+    char* dst = static_cast<char*>(call.dst) + at;
+    if (call.kind == Group::reduce_scatter) return store_part(dst, bytes, unit);
+    for (int k = 0; k < call.team.n_pes; ++k) {
+        const int pe = call.team.my_pe + k < call.team.n_pes ? call.team.my_pe + k
+                                                             : call.team.my_pe + k - call.team.n_pes;
+        store_part(device::peer(call.team, dst, pe), bytes, unit);
+    }
+}
+
+/// Any number of PEs, any alignment.
+template <class F>
+__device__ void fold_slowly(const GroupCall& call, const Part& part, unsigned long long from, F fold) {
+    const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x * sizeof(Unit);
+    const unsigned long long mine =
+        (static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x) * sizeof(Unit);
+    const char* src = static_cast<const char*>(call.src) + part.from;
+    for (unsigned long long at = from + mine; at < part.last; at += step) {
+        const unsigned long long bytes = part.last - at;
+        fold.first(load_part(device::peer(call.team, src + at, 0), bytes));
+        for (int pe = 1; pe < call.team.n_pes; ++pe)
+            fold.next(call.op, load_part(device::peer(call.team, src + at, pe), bytes));
+        push(call, at, bytes, fold.result());
+    }
+}
+
+/// N PEs, U units of each in flight; returns where it stopped: whole rounds only, the rest goes slowly.
+template <int N, int U, class T>
+__device__ unsigned long long sum_rounds(const GroupCall& call, const Part& part, unsigned long long start) {
+    const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x * sizeof(Unit);
+    const unsigned long long mine =
+        (static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x) * sizeof(Unit);
+    const int me = call.team.my_pe;
+    const char* src = static_cast<const char*>(call.src) + part.from;
+    for (; start + U * step <= part.last; start += U * step) {
+        Gathered<N> got[U];
+#pragma unroll
+        for (int u = 0; u < U; ++u)
+#pragma unroll
+            for (int pe = 0; pe < N; ++pe)
+                got[u].units[pe] = load_unit(device::peer(call.team, src + start + u * step + mine, pe));
+#pragma unroll
+        for (int u = 0; u < U; ++u) {
+            Fold<T> fold;
+            fold.first(got[u].units[0]);
+#pragma unroll
+            for (int pe = 1; pe < N; ++pe) fold.next(ReduceOp::sum, got[u].units[pe]);
+            const Unit result = fold.result();
+            char* dst = static_cast<char*>(call.dst) + start + u * step + mine;
+            if (call.kind == Group::reduce_scatter) {
+                store_unit(dst, result);
+            } else {
+#pragma unroll
+                for (int k = 0; k < N; ++k) store_unit(device::peer(call.team, dst, (me + k) % N), result);
+            }
+        }
+    }
+    return start;
+}
+
+/// Sums of what programs on GPUs add up most: in registers, many loads in flight. Returns how far it came.
+template <class T> __device__ unsigned long long sum_quickly(const GroupCall& call, const Part& part) {
+    unsigned long long done = part.first;
+    if (call.team.n_pes == 2) {
+        done = sum_rounds<2, 4, T>(call, part, done);
+        done = sum_rounds<2, 1, T>(call, part, done);
+    } else if (call.team.n_pes == 4) {
+        done = sum_rounds<4, 2, T>(call, part, done);
+        done = sum_rounds<4, 1, T>(call, part, done);
+    } else if (call.team.n_pes == 8) {
+        done = sum_rounds<8, 1, T>(call, part, done);
+    }
+    return done;
+}
+
+__device__ void fold_part(const GroupCall& call) {
+    const Part part = own_part(call);
+    unsigned long long done = part.first;
+    if (is_aligned(call, part) && call.op == ReduceOp::sum) {
+        if (call.type == DType::float32) done = sum_quickly<float>(call, part);
+        if (call.type == DType::float64) done = sum_quickly<double>(call, part);
+        if (call.type == DType::float16) done = sum_quickly<__half>(call, part);
+        if (call.type == DType::bfloat16) done = sum_quickly<__nv_bfloat16>(call, part);
+    }
+    with_fold(call.type, [&](auto fold) { fold_slowly(call, part, done, fold); });
+}
+
+struct Everybody {
+    __device__ unsigned rank() const { return blockIdx.x * blockDim.x + threadIdx.x; }
+    __device__ unsigned size() const { return gridDim.x * blockDim.x; }
+};
+
+/// Every PE relays its part of the root's block to all, so the root sends each byte but once.
+__device__ void relay(const GroupCall& call) {
+    const Part part = own_part(call);
+    const char* src = device::peer(call.team, static_cast<const char*>(call.src), call.root) + part.first;
+    for (int k = 0; k < call.team.n_pes; ++k) {
+        const int pe = (call.team.my_pe + k) % call.team.n_pes;
+        device::detail::copy(device::peer(call.team, static_cast<char*>(call.dst), pe) + part.first, src,
+                             part.last - part.first, Everybody{});
+    }
+}
+
+__device__ void pull(const GroupCall& call) {
+    const int n = call.team.n_pes, me = call.team.my_pe;
+    for (int k = 0; k < n; ++k) {
+        const int pe = (me + k) % n;
+        if (!sends(call, pe, me)) continue;
+        const auto from = source_by_target(call.kind) ? static_cast<unsigned long long>(me) : 0;
+        const auto to = target_by_source(call.kind) ? static_cast<unsigned long long>(pe) : 0;
+        device::detail::copy(
+            static_cast<char*>(call.dst) + to * call.bytes,
+            device::peer(call.team, static_cast<const char*>(call.src), pe) + from * call.bytes, call.bytes,
+            Everybody{});
+    }
+}
+
+__device__ void finish(const GroupCall& call, unsigned epoch) {
+    __syncthreads();
+    if (threadIdx.x == 0) *own_count(call) = epoch;
+}
+
+}  // namespace
+
+extern "C" __global__ void atoll_sync(const GroupCall call) {
+    const unsigned epoch = *own_count(call) + 1;
+    meet(call, epoch);
+    finish(call, epoch);
+}
+
+extern "C" __global__ void __launch_bounds__(GroupMemory::exchange_threads)
+    atoll_exchange(const GroupCall call) {
+    const Exchange exchange(call);
+    exchange.send();
+    if (exchange.has_part()) {
+        const int n = call.team.n_pes;
+        if (folds(call.kind))
+            with_fold(call.type, [&](auto fold) {
+                fold.first(exchange.receive(0));
+                for (int pe = 1; pe < n; ++pe) fold.next(call.op, exchange.receive(pe));
+                exchange.store(0, fold.result());
+            });
+        else
+            for (int pe = 0; pe < n; ++pe)
+                if (sends(call, pe, call.team.my_pe)) exchange.store(pe, exchange.receive(pe));
+    }
+    finish(call, exchange.epoch());
+}
+
+/// Large collectives: sources and targets are symmetric.
+extern "C" __global__ void __launch_bounds__(512, 1) atoll_pull(const GroupCall call) {
+    const unsigned epoch = *own_count(call) + 1;
+    meet(call, epoch);
+    if (call.kind == Group::broadcast)
+        relay(call);
+    else
+        pull(call);
+    meet(call, epoch + 1);
+    finish(call, epoch + 1);
+}
+
+extern "C" __global__ void __launch_bounds__(512, 1) atoll_fold(const GroupCall call) {
+    const unsigned epoch = *own_count(call) + 1;
+    meet(call, epoch);
+    fold_part(call);
+    meet(call, epoch + 1);
+    finish(call, epoch + 1);
+}
+
+}  // namespace atl::kernels

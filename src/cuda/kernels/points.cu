@@ -1,0 +1,201 @@
+// Copies, atomics and waits: what a stream does between two PEs.
+#include "atoll/device/rma.hpp"
+#include "atoll/device/wait.hpp"
+#include "heap/device_calls.hpp"
+
+namespace atl::kernels {
+
+using heap::CopyCall;
+using heap::StridedCall;
+using heap::WaitCall;
+using heap::WordCall;
+
+namespace {
+
+/// All threads of the grid.
+struct Everybody {
+    __device__ unsigned rank() const { return blockIdx.x * blockDim.x + threadIdx.x; }
+    __device__ unsigned size() const { return gridDim.x * blockDim.x; }
+};
+
+template <class T> __device__ void copy_elements(const StridedCall& call) {
+    constexpr Everybody scope;
+    const unsigned long long in_block = call.block_bytes / sizeof(T);
+    for (unsigned long long i = scope.rank(); i < call.count * in_block; i += scope.size()) {
+        const auto block = static_cast<long long>(i / in_block);
+        const auto k = i % in_block;
+        reinterpret_cast<T*>(static_cast<char*>(call.dst) + block * call.dst_stride)[k] =
+            reinterpret_cast<const T*>(static_cast<const char*>(call.src) + block * call.src_stride)[k];
+    }
+}
+
+template <class T> __device__ T value_of(std::uint64_t bits) {
+    T value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/// On unsigned words of the same size, where it makes no difference.
+template <class U> __device__ U bitwise(AtomicOp op, U* word, U value, U compare) {
+    switch (op) {
+        case AtomicOp::fetch:
+            return atomicOr_system(word, U{0});
+        case AtomicOp::set:
+        case AtomicOp::swap:
+            return atomicExch_system(word, value);
+        case AtomicOp::compare_swap:
+            return atomicCAS_system(word, compare, value);
+        case AtomicOp::bit_and:
+        case AtomicOp::fetch_and:
+            return atomicAnd_system(word, value);
+        case AtomicOp::bit_or:
+        case AtomicOp::fetch_or:
+            return atomicOr_system(word, value);
+        default:
+            return atomicXor_system(word, value);
+    }
+}
+
+template <class T, class U> __device__ U apply(const WordCall& call) {
+    if (call.op == AtomicOp::add || call.op == AtomicOp::fetch_add) {
+        const T old = atomicAdd_system(static_cast<T*>(call.word), value_of<T>(call.value));
+        U bits;
+        memcpy(&bits, &old, sizeof bits);
+        return bits;
+    }
+    return bitwise(call.op, static_cast<U*>(call.word), static_cast<U>(call.value),
+                   static_cast<U>(call.compare));
+}
+
+/// The word as 64 bits, sign-extended where the type is signed. Narrow words are looked at in the 4 bytes
+/// around them, which are as old or newer.
+__device__ std::uint64_t look(const void* word, DType type) {
+    const auto address = reinterpret_cast<unsigned long long>(word);
+    if (type == DType::int64 || type == DType::uint64)
+        return device::load_acquire(static_cast<const unsigned long long*>(word));
+    const unsigned around = device::load_acquire(reinterpret_cast<const unsigned*>(address / 4 * 4));
+    const unsigned part = around >> (address % 4 * 8);
+    switch (type) {
+        case DType::int8:
+            return static_cast<std::uint64_t>(static_cast<signed char>(part));
+        case DType::uint8:
+            return static_cast<unsigned char>(part);
+        case DType::int16:
+            return static_cast<std::uint64_t>(static_cast<short>(part));
+        case DType::uint16:
+            return static_cast<unsigned short>(part);
+        case DType::int32:
+            return static_cast<std::uint64_t>(static_cast<int>(part));
+        default:
+            return part;
+    }
+}
+
+__device__ bool is_signed(DType type) {
+    return type == DType::int8 || type == DType::int16 || type == DType::int32 || type == DType::int64;
+}
+
+template <class T> __device__ bool holds(Compare compare, T found, T value) {
+    switch (compare) {
+        case Compare::eq:
+            return found == value;
+        case Compare::ne:
+            return found != value;
+        case Compare::gt:
+            return found > value;
+        case Compare::ge:
+            return found >= value;
+        case Compare::lt:
+            return found < value;
+        default:
+            return found <= value;
+    }
+}
+
+}  // namespace
+
+/// A signal needs a grid of one block: its barrier and one release stand between the data and the word.
+extern "C" __global__ void atoll_copy(const CopyCall call) {
+    device::detail::copy(call.dst, call.src, call.bytes, Everybody{});
+    if (!call.signal) return;
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    if (call.signal_op == SignalOp::set) {
+        device::store_release(call.signal, call.value);
+    } else {
+        __threadfence_system();
+        atomicAdd_system(reinterpret_cast<unsigned long long*>(call.signal), call.value);
+    }
+}
+
+extern "C" __global__ void atoll_strided(const StridedCall call) {
+    const auto all = reinterpret_cast<unsigned long long>(call.dst) |
+                     reinterpret_cast<unsigned long long>(call.src) |
+                     static_cast<unsigned long long>(call.dst_stride | call.src_stride) | call.block_bytes;
+    if (all % 16 == 0)
+        copy_elements<uint4>(call);
+    else if (all % 8 == 0)
+        copy_elements<unsigned long long>(call);
+    else if (all % 4 == 0)
+        copy_elements<unsigned>(call);
+    else if (all % 2 == 0)
+        copy_elements<unsigned short>(call);
+    else
+        copy_elements<char>(call);
+}
+
+extern "C" __global__ void atoll_word(const WordCall call) {
+    std::uint64_t old = 0;
+    unsigned bytes = 4;
+    switch (call.type) {
+        case DType::int8:
+        case DType::uint8:
+            *static_cast<volatile unsigned char*>(call.word) = static_cast<unsigned char>(call.value);
+            return;
+        case DType::int16:
+        case DType::uint16:
+            *static_cast<volatile unsigned short*>(call.word) = static_cast<unsigned short>(call.value);
+            return;
+        case DType::float32:
+            old = apply<float, unsigned>(call);
+            break;
+        case DType::float64:
+            old = apply<double, unsigned long long>(call);
+            bytes = 8;
+            break;
+        case DType::int64:
+        case DType::uint64:
+            old = apply<unsigned long long, unsigned long long>(call);
+            bytes = 8;
+            break;
+        default:
+            old = apply<unsigned, unsigned>(call);
+    }
+    if (!call.result) return;
+    if (bytes == 8)
+        *static_cast<std::uint64_t*>(call.result) = old;
+    else
+        *static_cast<unsigned*>(call.result) = static_cast<unsigned>(old);
+}
+
+extern "C" __global__ void atoll_wait(const WaitCall call) {
+    std::uint64_t found = 0;
+    const auto met = [&] {
+        found = look(call.word, call.type);
+        return is_signed(call.type) ? holds(call.compare, static_cast<std::int64_t>(found),
+                                            static_cast<std::int64_t>(call.value))
+                                    : holds(call.compare, found, call.value);
+    };
+    device::detail::spin(call.team, met, [&] {
+        device::Report report = device::detail::waiting(call.team, device::Operation::wait_until, call.word);
+        report.compare = static_cast<int>(call.compare);
+        report.expected = call.value;
+        report.found = found;
+        return report;
+    });
+    if (call.consume)
+        atomicAdd_system(static_cast<unsigned long long*>(call.word),
+                         0 - static_cast<unsigned long long>(call.value));
+}
+
+}  // namespace atl::kernels

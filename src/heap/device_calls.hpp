@@ -1,0 +1,125 @@
+// What the library asks of a GPU in the order of a stream: small values with all addresses worked out, so
+// that the core knows no CUDA and the GPU's side knows no teams' bookkeeping. Kernels take them as arguments.
+#pragma once
+
+#include "atoll/device/team.hpp"
+#include "atoll/types.hpp"
+
+#include <cstdint>
+#include <variant>
+
+namespace atl::heap {
+
+/// A CUstream, as CUDA's driver and its runtime (cudaStream_t) both know it.
+using StreamHandle = void*;
+
+/// `bytes` from `src` to `dst`, any of them this GPU's, a peer's in the window, or pinned host memory. Then,
+/// where `signal` is not null, that word is set to or increased by `value`, after the data.
+struct CopyCall {
+    void* dst;
+    const void* src;
+    std::uint64_t bytes;
+    std::uint64_t* signal;
+    std::uint64_t value;
+    SignalOp signal_op;
+};
+
+/// `count` blocks, strides in bytes.
+struct StridedCall {
+    void* dst;
+    const void* src;
+    std::int64_t dst_stride;
+    std::int64_t src_stride;
+    std::uint64_t block_bytes;
+    std::uint64_t count;
+};
+
+/// One atomic on a word; a store of 1 or 2 bytes too (`set` of a narrow type). What stood there before goes
+/// to `result` where that is not null.
+struct WordCall {
+    void* word;
+    void* result;
+    std::uint64_t value;
+    std::uint64_t compare;
+    AtomicOp op;
+    DType type;
+};
+
+/// The stream goes on once `*word compare value`; then, with `consume`, `value` is subtracted.
+struct WaitCall {
+    device::Team team;  ///< whose end ends the wait
+    void* word;
+    std::uint64_t value;
+    Compare compare;
+    DType type;
+    bool consume;
+};
+
+enum class Group : std::uint8_t {
+    sync,
+    broadcast,
+    fcollect,
+    alltoall,
+    gather,
+    scatter,
+    reduce,
+    reduce_scatter,
+};
+
+/// A collective. `bytes` is one PE's block; `memory` the team's own memory in this PE's slot.
+struct GroupCall {
+    device::Team team;
+    char* memory;
+    unsigned words_bytes;  ///< of that memory: see GroupMemory
+    void* dst;
+    const void* src;
+    std::uint64_t bytes;
+    int root;  ///< -1: none
+    Group kind;
+    DType type;
+    ReduceOp op;
+};
+
+using DeviceCall = std::variant<CopyCall, StridedCall, WordCall, WaitCall, GroupCall>;
+
+/// Where a team's memory for collectives on streams holds what. A block of a kernel counts how often it met
+/// its namesakes on the other PEs; since every PE makes the same calls with the same grids, these counts
+/// agree, and no captured graph holds a number that its replay must not see again.
+struct GroupMemory {
+    static constexpr unsigned most_blocks = 128;
+    static constexpr unsigned unit_bytes = 16;  ///< what a thread moves at once
+    static constexpr unsigned exchange_threads = 256;
+    int n_pes;
+    unsigned words_bytes;  ///< for messages; less where there is less room
+
+    /// One-shot exchanges: blocks that have room for a message from every PE, twice.
+    ATOLL_ANYWHERE constexpr unsigned exchange_blocks() const {
+        const unsigned fit = words_bytes / (2u * static_cast<unsigned>(n_pes) * slot_bytes());
+        return fit < 1 ? 1 : fit > 64 ? 64 : fit;
+    }
+    ATOLL_ANYWHERE constexpr std::uint64_t exchange_limit_bytes() const {
+        return std::uint64_t{exchange_blocks()} * exchange_threads * unit_bytes;
+    }
+    /// A block's part of a message: each 16 bytes of data are two 16-byte words of {data 4, flag 4, data 4,
+    /// flag 4}.
+    ATOLL_ANYWHERE static constexpr unsigned slot_bytes() { return exchange_threads * unit_bytes * 2; }
+
+    ATOLL_ANYWHERE static constexpr std::uint64_t count_at(unsigned block) {
+        return std::uint64_t{block} * 4;
+    }
+    ATOLL_ANYWHERE constexpr std::uint64_t flag_at(unsigned block, int from) const {
+        return count_at(most_blocks) +
+               (std::uint64_t{block} * static_cast<unsigned>(n_pes) + static_cast<unsigned>(from)) * 4;
+    }
+    ATOLL_ANYWHERE constexpr std::uint64_t words_at(unsigned parity, int from, unsigned block) const {
+        const std::uint64_t start = (flag_at(most_blocks, 0) + 127) / 128 * 128;
+        const std::uint64_t slot =
+            (std::uint64_t{parity} * static_cast<unsigned>(n_pes) + static_cast<unsigned>(from)) *
+                exchange_blocks() +
+            block;
+        return start + slot * slot_bytes();
+    }
+    ATOLL_ANYWHERE constexpr std::uint64_t bytes() const { return words_at(2, 0, 0); }
+};
+
+}  // namespace atl::heap
