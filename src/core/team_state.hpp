@@ -124,6 +124,8 @@ class TeamState {
     void meet_counted(const char* operation, std::uint32_t epoch, const Counter& counter);
     bool all_missing_elsewhere(std::uint32_t epoch, const Counter& counter);
     void note_core() noexcept;
+    /// Lets others run, a little while; true once `flag` has reached `epoch`.
+    bool give_turns(const detail::Flag& flag, std::uint32_t epoch) const;
     static int missing_at_sync(const void* team, int* pes, int most);
     static int missing_at_exchange(const void* team, int* pes, int most);
     void wait_exchange_lines(const char* operation, std::uint32_t epoch);
