@@ -34,10 +34,10 @@ enum class DType : std::uint8_t {
 inline constexpr int dtype_count = 16;
 
 /// The bits of CUDA's __half and __nv_bfloat16, for code that knows no CUDA: reductions add them up in float.
-struct float16 {
+struct float16 {  // NOLINT(readability-identifier-naming): as these types are called everywhere
     std::uint16_t bits;
 };
-struct bfloat16 {
+struct bfloat16 {  // NOLINT(readability-identifier-naming)
     std::uint16_t bits;
 };
 

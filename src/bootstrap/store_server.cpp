@@ -94,7 +94,7 @@ void StoreServer::run() {
         peers_.remove_if([](const Peer& peer) { return peer.gone; });
         changed_.notify_all();
 
-        polled.assign({{wake_.fd(), POLLIN, 0}, {listener_ && !full_ ? listener_.get() : -1, POLLIN, 0}});
+        polled.assign({{wake_.fd(), POLLIN, 0}, {listener_ && has_room() ? listener_.get() : -1, POLLIN, 0}});
         owners.clear();
         for (Peer& peer : peers_) {
             polled.push_back(
@@ -125,23 +125,19 @@ int StoreServer::poll_ms() const {
 void StoreServer::accept_all() {
     rlimit limit{};
     static_cast<void>(::getrlimit(RLIMIT_NOFILE, &limit));
-    for (;;) {
-        if (peers_.size() >= most_peers_) {
-            full_ = true;
-            return;
-        }
+    while (has_room()) {
         common::Fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        const int number = fd.get();
         if (!fd && errno != EMFILE && errno != ENFILE) return;
-        // The lowest free number is what one gets.
-        const bool last = !fd || static_cast<rlim_t>(fd.get()) + kept_free >= limit.rlim_cur;
-        if (fd && (!options_.same_user || is_same_user(fd.get())))
+        if (fd && (!options_.same_user || is_same_user(number)))
             peers_.emplace_back().fd = common::ProcessFd(std::move(fd));
-        if (!last) continue;
+        // The lowest free number is what one gets.
+        if (number >= 0 && static_cast<rlim_t>(number) + kept_free < limit.rlim_cur) continue;
         fail(ErrorCode::bootstrap, "PE 0 needs a descriptor for each of the " +
                                        std::to_string(options_.n_pes) +
                                        " PEs and may open no more; raise the limit (`ulimit -n`).");
         // Those who hear of it make room for those who have not yet.
-        most_peers_ = std::max<std::size_t>(peers_.size(), 3) - 1;
+        most_peers_ = number >= 0 ? std::max<std::size_t>(peers_.size(), 3) - 1 : peers_.size();
     }
 }
 
@@ -280,7 +276,6 @@ void StoreServer::handle_abort(Peer& peer, const std::string& body) {
 void StoreServer::drop(Peer& peer) {
     peer.gone = true;
     peer.fd.close();
-    full_ = false;
 }
 
 void StoreServer::drop_strangers(bool all) {

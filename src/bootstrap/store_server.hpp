@@ -64,6 +64,7 @@ class StoreServer {
     void run();
     int poll_ms() const;
     void accept_all();
+    bool has_room() const { return peers_.size() < most_peers_; }
     void read_from(Peer& peer);
     void flush(Peer& peer);
     void send(Peer& peer, char type, std::string_view body = {}, std::vector<int> fds = {});
@@ -90,7 +91,6 @@ class StoreServer {
     common::Wake wake_;
     std::atomic<bool> stopping_{false};
     bool set_up_ = false;
-    bool full_ = false;  // as many as most_peers_ allows
     std::list<Peer> peers_;
     std::map<std::string, std::string> values_;
     std::map<std::string, std::vector<int>> waiting_;  // key → PEs
