@@ -178,7 +178,7 @@ class ATOLL_API StreamContext {
 /// several streams orders these by events. `dst` and `src` are symmetric, in the device heap, the same
 /// objects on all members, and complete locally: the next work of the stream may read `dst` and write `src`.
 /// Reductions are evaluated in PE order, halves in float: all members and all runs get the same bits. `dst`
-/// may be `src` in reductions; else they do not overlap. Errors as StreamContext's; also shape_mismatch,
+/// may be `src` in `reduce`; else they do not overlap. Errors as StreamContext's; also shape_mismatch,
 /// dtype_mismatch, unsupported (a team without memory for it, see Team::device).
 class ATOLL_API StreamTeam {
   public:

@@ -74,6 +74,7 @@ const char* name_of(int operation) {
 }  // namespace
 
 device::Control* kernel_control(TeamState& team, Memory memory) {
+    team.check_alive();
     if (team.n_pes() > device::most_team_pes)
         throw Error(ErrorCode::unsupported, "Kernels take teams of at most " +
                                                 std::to_string(device::most_team_pes) + " PEs; " +

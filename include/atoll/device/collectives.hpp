@@ -38,6 +38,7 @@ ATOLL_ANYWHERE void put_to_all(const Team& team, T* dst, const T* src, unsigned 
 
 /// Eight bytes of elements.
 template <class T> union Part {
+    static_assert(8 % sizeof(T) == 0, "elements are of 1, 2, 4 or 8 bytes");
     unsigned long long bits;
     T element[8 / sizeof(T)];
     ATOLL_ANYWHERE Part() : bits(0) {}

@@ -6,17 +6,34 @@
 
 namespace atl::device {
 
+namespace detail {
+/// What an integer is added and multiplied as: it wraps, as the host's reductions do.
+template <class T> struct Wrapping { using type = T; };
+template <> struct Wrapping<short> { using type = unsigned; };
+template <> struct Wrapping<unsigned short> { using type = unsigned; };
+template <> struct Wrapping<int> { using type = unsigned; };
+template <> struct Wrapping<long> { using type = unsigned long; };
+template <> struct Wrapping<long long> { using type = unsigned long long; };
+}  // namespace detail
+
 struct Sum {
-    template <class T> ATOLL_ANYWHERE T operator()(T a, T b) const { return static_cast<T>(a + b); }
+    template <class T> ATOLL_ANYWHERE T operator()(T a, T b) const {
+        using W = typename detail::Wrapping<T>::type;
+        return static_cast<T>(static_cast<W>(a) + static_cast<W>(b));
+    }
 };
 struct Prod {
-    template <class T> ATOLL_ANYWHERE T operator()(T a, T b) const { return static_cast<T>(a * b); }
+    template <class T> ATOLL_ANYWHERE T operator()(T a, T b) const {
+        using W = typename detail::Wrapping<T>::type;
+        return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
+    }
 };
+/// NaN where one of them is NaN.
 struct Min {
-    template <class T> ATOLL_ANYWHERE T operator()(T a, T b) const { return b < a ? b : a; }
+    template <class T> ATOLL_ANYWHERE T operator()(T a, T b) const { return b < a || b != b ? b : a; }
 };
 struct Max {
-    template <class T> ATOLL_ANYWHERE T operator()(T a, T b) const { return a < b ? b : a; }
+    template <class T> ATOLL_ANYWHERE T operator()(T a, T b) const { return a < b || b != b ? b : a; }
 };
 struct And {
     template <class T> ATOLL_ANYWHERE T operator()(T a, T b) const { return static_cast<T>(a & b); }

@@ -45,6 +45,10 @@ ATOLL_ANYWHERE void copy(void* dst, const void* src, unsigned long long bytes, S
     if (either % sizeof(Quad) == 0) {
         done = bytes / sizeof(Quad) * sizeof(Quad);
         copy_units(static_cast<Quad*>(dst), static_cast<const Quad*>(src), bytes / sizeof(Quad), scope);
+    } else if (either % sizeof(unsigned long long) == 0) {  // words of 8 bytes are never torn
+        done = bytes / sizeof(unsigned long long) * sizeof(unsigned long long);
+        copy_units(static_cast<unsigned long long*>(dst), static_cast<const unsigned long long*>(src),
+                   bytes / sizeof(unsigned long long), scope);
     } else if (either % sizeof(unsigned) == 0) {
         done = bytes / sizeof(unsigned) * sizeof(unsigned);
         copy_units(static_cast<unsigned*>(dst), static_cast<const unsigned*>(src), bytes / sizeof(unsigned),
