@@ -157,48 +157,41 @@ def generics(table: Table) -> str:
 
 
 # ---- C++ overloads ------------------------------------------------------------------------------------------------
-def overload(public: str, f: Function, table: Table, watched: bool = False) -> str:
-    """`watched`: for a word that the program declares volatile, as it may be one of WATCHED's."""
-    kind = table.types[f.type.canonical] if f.type else None
-    result = spelled(f.result, kind, True)
-    arguments, names = [], []
-    for t, name in f.arguments:
-        c = spelled(t, kind, True)
-        cast = watched and t in ("T *", "const T *")
-        arguments.append(f"{'volatile ' if cast else ''}{c}{'' if t.endswith('*') else ' '}{name}")
-        names.append(f"const_cast<{c.strip()}>({name})" if cast else name)
-        watched = watched and not cast
-    returns = "" if result == "void" else "return "
-    space = "" if result.endswith("*") else " "
-    return f"inline {result}{space}{public}({', '.join(arguments)}) {{ {returns}{f.name}({', '.join(names)}); }}\n"
-
-
-# C's complex types, which C++ compilers know too and programs use there.
+# C's complex types, which C++ compilers know too and programs use there, beside std::complex: the same memory.
 C_COMPLEX = {
-    "std::complex<float>": "atoll_shmem_c_complexf",
-    "std::complex<double>": "atoll_shmem_c_complexd",
+    "std::complex<float> *": "atoll_shmem_c_complexf *",
+    "std::complex<double> *": "atoll_shmem_c_complexd *",
 }
 C_COMPLEX_TYPES = """__extension__ typedef float _Complex atoll_shmem_c_complexf;
 __extension__ typedef double _Complex atoll_shmem_c_complexd;
 """
 
 
-def of_c_complex(declared: str) -> str:
-    """The overload for C's complex type beside that for std::complex, which has the same memory."""
-    head, body = declared.split("{", 1)
-    for cpp, c in C_COMPLEX.items():
-        for const in ("const ", ""):
-            for name in re.findall(rf"[(,] ?{const}{re.escape(cpp)} \*(\w+)", head):
-                body = re.sub(rf"([(,] ?){name}\b", rf"\1reinterpret_cast<{const}{cpp} *>({name})", body)
-        head = head.replace(cpp, c)
-    return head + "{" + body
+def overload(public: str, f: Function, table: Table, other: str = "") -> str:
+    """`other`: "volatile" for a word that the program declares so, as it may be one of WATCHED's; "complex" for C's."""
+    kind = table.types[f.type.canonical] if f.type else None
+    result = spelled(f.result, kind, True)
+    arguments, names = [], []
+    for t, name in f.arguments:
+        taken = wanted = spelled(t, kind, True)
+        passed = name
+        if other == "volatile" and t in ("T *", "const T *"):
+            taken, passed, other = f"volatile {wanted}", f"const_cast<{wanted}>({name})", ""  # the first only
+        elif other == "complex" and wanted.removeprefix("const ") in C_COMPLEX:
+            taken = wanted.replace(wanted.removeprefix("const "), C_COMPLEX[wanted.removeprefix("const ")])
+            passed = f"reinterpret_cast<{wanted}>({name})"
+        arguments.append(f"{taken}{'' if t.endswith('*') else ' '}{name}")
+        names.append(passed)
+    returns = "" if result == "void" else "return "
+    space = "" if result.endswith("*") else " "
+    return f"inline {result}{space}{public}({', '.join(arguments)}) {{ {returns}{f.name}({', '.join(names)}); }}\n"
 
 
 def overloads(table: Table) -> str:
     bare = {(f.name, tuple(t for t, _ in f.arguments)) for f in table.functions if not f.type}
     text = NOTE + "// NOLINTBEGIN: the names are the specification's\n" + C_COMPLEX_TYPES
     complexes = [f for f in table.functions if f.type and f.type.canonical in ("complexf", "complexd")]
-    text += "".join(of_c_complex(overload(f.name, f, table)) for f in complexes)
+    text += "".join(overload(f.name, f, table, "complex") for f in complexes)
     for public, functions in generic_families(table).items():
         if functions[0].generic == "context":
             text += "".join(overload(public, f, table) for f in functions if f.has_context)
@@ -209,9 +202,9 @@ def overloads(table: Table) -> str:
                 if (public, tuple(spelled(t, kind, False) for t, _ in f.arguments)) not in bare:
                     text += overload(public, f, table)
                     if f in complexes:
-                        text += of_c_complex(overload(public, f, table))
+                        text += overload(public, f, table, "complex")
                 if f.operation.startswith(WATCHED):
-                    text += overload(public, f, table, watched=True)
+                    text += overload(public, f, table, "volatile")
     return text + "// NOLINTEND\n"
 
 

@@ -69,7 +69,7 @@ class ATOLL_API RmaOps : public ContextBase {
                std::size_t n_blocks, int pe) const {
         if (block == 0 || n_blocks == 0) return check_pe(pe);
         check_strides(dst_stride, src_stride);
-        const int slot = route_any(dst, extent<T>(dst_stride, block, n_blocks), pe);
+        const int slot = route_any(dst, extent_bytes(dst_stride, block, n_blocks, sizeof(T)), pe);
         if (slot >= 0) [[likely]] {
             copy_blocks(window_.at(dst, slot), src, dst_stride, src_stride, block, n_blocks);
             return;
@@ -84,7 +84,7 @@ class ATOLL_API RmaOps : public ContextBase {
                std::size_t n_blocks, int pe) const {
         if (block == 0 || n_blocks == 0) return check_pe(pe);
         check_strides(dst_stride, src_stride);
-        const int slot = route_any(src, extent<T>(src_stride, block, n_blocks), pe);
+        const int slot = route_any(src, extent_bytes(src_stride, block, n_blocks, sizeof(T)), pe);
         if (slot >= 0) [[likely]] {
             copy_blocks(dst, window_.at(src, slot), dst_stride, src_stride, block, n_blocks);
             return;
@@ -200,13 +200,6 @@ class ATOLL_API RmaOps : public ContextBase {
     [[noreturn]] static void throw_size(std::size_t dst, std::size_t src);
     void check_strides(std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride) const {
         if (window_.check && (dst_stride < 1 || src_stride < 1)) throw_stride(dst_stride, src_stride);
-    }
-    template <class T>
-    static std::size_t extent(std::ptrdiff_t stride, std::size_t block, std::size_t n_blocks) noexcept {
-        std::size_t span = 0;
-        if (__builtin_mul_overflow(static_cast<std::size_t>(stride), n_blocks - 1, &span)) return SIZE_MAX;
-        if (__builtin_add_overflow(span, block, &span)) return SIZE_MAX;
-        return bytes_of<T>(span);
     }
     template <class T>
     static void copy_blocks(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride,

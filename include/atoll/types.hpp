@@ -1,6 +1,8 @@
 // The vocabulary that every layer shares: element types, operators, comparisons.
 #pragma once
 
+#include "atoll/anywhere.hpp"
+
 #include <complex>
 #include <concepts>
 #include <cstddef>
@@ -43,12 +45,6 @@ struct bfloat16 {  // NOLINT(readability-identifier-naming)
 
 enum class ReduceOp : std::uint8_t { sum, prod, min, max, bit_and, bit_or, bit_xor };
 inline constexpr int reduce_op_count = 7;
-
-/// OpenSHMEM's SHMEM_CMP_*: `value cmp expected`, signed or unsigned as the type is.
-enum class Compare : std::uint8_t { eq, ne, gt, ge, lt, le };
-
-/// What a put-with-signal does to the signal word once its data stand in the target.
-enum class SignalOp : std::uint8_t { set, add };
 
 enum class AtomicOp : std::uint8_t {
     fetch,

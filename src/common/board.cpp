@@ -19,6 +19,11 @@
 
 namespace atl::common {
 
+const char* compare_sign(std::uint32_t compare) {
+    constexpr const char* signs[] = {"==", "!=", ">", ">=", "<", "<="};
+    return compare < std::size(signs) ? signs[compare] : "?";
+}
+
 std::string place_text(std::uint64_t place) {
     const char* base = (place & static_place) != 0    ? "static data+"
                        : (place & address_place) != 0 ? ""
@@ -78,11 +83,6 @@ std::optional<WaitCopy> copy_wait(const WaitRecord& wait) {
         if (wait.sequence.load(std::memory_order_relaxed) == before) return copy;
     }
     return std::nullopt;
-}
-
-const char* compare_sign(std::uint32_t compare) {
-    constexpr const char* signs[] = {"==", "!=", ">", ">=", "<", "<="};
-    return compare < std::size(signs) ? signs[compare] : "?";
 }
 
 std::string describe(const WaitCopy& wait) {

@@ -25,6 +25,9 @@ inline constexpr std::uint64_t static_place = std::uint64_t{1} << 63, address_pl
 /// "heap+0x40", "static data+0x40" (as nm gives it, less where the executable begins), "0x7f…".
 std::string place_text(std::uint64_t place);
 
+/// "==" and so on, of a Compare; "?" for what is none.
+const char* compare_sign(std::uint32_t compare);
+
 /// What a PE waits for. Written by its owner between two increments of `sequence` (odd while being written).
 struct WaitRecord {
     std::atomic<std::uint32_t> sequence{0};

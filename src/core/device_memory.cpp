@@ -276,8 +276,7 @@ bool DeviceMemory::in_window(const void* address) const noexcept {
 bool DeviceMemory::is_allocated(const void* address, std::size_t bytes) const {
     const std::size_t offset = offset_of(address);
     const std::lock_guard lock(mutex_);
-    const auto block = offset == SIZE_MAX ? std::nullopt : blocks_->find(offset);
-    return block && bytes <= block->bytes - (offset - block->offset);
+    return offset != SIZE_MAX && blocks_->holds(offset, bytes);
 }
 
 void DeviceMemory::check(const void* address, std::size_t bytes) const {

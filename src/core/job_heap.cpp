@@ -190,9 +190,7 @@ bool JobState::is_symmetric(const void* address, std::size_t bytes) const {
     if (is_on_device(address)) return device()->is_allocated(address, bytes);
     if (!window_.heap_holds(address, bytes)) return window_.holds(address, bytes);
     std::lock_guard lock(heap_mutex_);
-    const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - window_.mine);
-    const auto block = heap_->find(offset);
-    return block && bytes <= block->bytes - (offset - block->offset);
+    return heap_->holds(static_cast<std::size_t>(static_cast<const char*>(address) - window_.mine), bytes);
 }
 
 void JobState::check_symmetric(const void* address, std::size_t bytes) const {

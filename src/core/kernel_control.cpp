@@ -90,6 +90,30 @@ device::Control* kernel_control(TeamState& team, Memory memory) {
     return block;
 }
 
+device::Team kernel_team(TeamState& team, Memory memory) {
+    const JobState& job = team.job();
+    if (job.routed())
+        throw Error(ErrorCode::unsupported,
+                    "Kernels and streams reach PEs by the window only; this job sends through a transport "
+                    "(ATOLL_TRANSPORT).");
+    if (memory == Memory::device && !job.device())
+        throw Error(ErrorCode::not_initialized,
+                    "There is no device heap yet; allocate memory on the GPU first (Memory::device).");
+    const detail::TeamMap map = team.map();
+    device::Control* control = kernel_control(team, memory);
+    device::Team value{map.my_pe, map.n_pes, nullptr,  0,
+                       job.pe(),  map.first, map.step, map.table ? control->slots_of : nullptr,
+                       control};
+    if (memory == Memory::host) {
+        value.window = job.mapping()->slot(0);
+        value.stride = static_cast<long long>(job.mapping()->layout().stride());
+    } else {
+        value.window = job.device()->slot(0);
+        value.stride = static_cast<long long>(job.device()->stride());
+    }
+    return value;
+}
+
 void release_kernel_control(TeamState& team) noexcept {
     if (team.kernel_place() < 0) return;
     try {
@@ -106,12 +130,12 @@ void release_kernel_control(TeamState& team) noexcept {
 }
 
 std::string report_text(const device::Report& report) {
-    static constexpr const char* signs[] = {"==", "!=", ">", ">=", "<", "<="};
     std::string text = name_of(report.operation);
     if (report.team != 0) text += " of team " + std::to_string(report.team);
     if (report.compare >= 0 && report.compare < 6)
         text += " at " + common::address_text(reinterpret_cast<const void*>(report.address)) + ": found " +
-                std::to_string(report.found) + ", waiting for " + signs[report.compare] + " " +
+                std::to_string(report.found) + ", waiting for " +
+                common::compare_sign(static_cast<std::uint32_t>(report.compare)) + " " +
                 std::to_string(report.expected);
     if (report.peer >= 0) text += ", waiting for team PE " + std::to_string(report.peer);
     if (report.tag != 0) text += ", tag " + std::to_string(report.tag);

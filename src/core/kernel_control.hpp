@@ -11,6 +11,7 @@
 namespace atl::device {
 struct Control;
 struct Report;
+struct Team;
 struct Watch;
 }  // namespace atl::device
 
@@ -49,6 +50,8 @@ class KernelPlaces {
 /// This PE's control block of a team in that memory, filled in for kernels. Throws Error(unsupported): no
 /// place for the team, or too many members.
 device::Control* kernel_control(TeamState& team, Memory memory);
+/// The team as kernels take it. Throws Error: unsupported, not_initialized (no device heap).
+device::Team kernel_team(TeamState& team, Memory memory);
 /// Zeroes a team's blocks on this PE and gives its place back. Once no member uses them any more.
 void release_kernel_control(TeamState& team) noexcept;
 

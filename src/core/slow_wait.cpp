@@ -66,11 +66,6 @@ const char* how_gone(common::PeState state, bool initialized) {
     }
 }
 
-const char* sign(Compare cmp) {
-    static constexpr const char* signs[] = {"==", "!=", ">", ">=", "<", "<="};
-    return signs[static_cast<int>(cmp)];
-}
-
 std::string value_text(std::uint64_t value, const WaitReason& reason) {
     if (!reason.word_signed) return std::to_string(value);
     switch (reason.word_bytes) {
@@ -99,7 +94,8 @@ std::string describe(const core::JobState& job, const WaitReason& reason, std::u
     if (reason.team != 0) text += " of team " + std::to_string(reason.team);
     if (reason.word) text += " on " + common::place_text(place_of(job, reason.word));
     if (reason.word_bytes != 0)
-        text += ": found " + value_text(found, reason) + ", waiting for " + sign(reason.compare) + " " +
+        text += ": found " + value_text(found, reason) + ", waiting for " +
+                common::compare_sign(static_cast<std::uint32_t>(reason.compare)) + " " +
                 value_text(reason.expected, reason);
     if (reason.peer >= 0) text += ", waiting for PE " + std::to_string(reason.peer);
     return text;

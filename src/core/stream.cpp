@@ -14,24 +14,9 @@ namespace atl {
 
 namespace core {
 
-device::Team kernel_team(TeamState& team) {
-    const JobState& job = team.job();
-    if (!job.device()) device_for_streams(job, nullptr);
-    if (job.routed())
-        throw Error(
-            ErrorCode::unsupported,
-            "Streams reach PEs by the window only; this job sends through a transport (ATOLL_TRANSPORT).");
-    const detail::TeamMap map = team.map();
-    device::Control* control = kernel_control(team, Memory::device);
-    return {map.my_pe,
-            map.n_pes,
-            job.device()->slot(0),
-            static_cast<long long>(job.device()->stride()),
-            job.pe(),
-            map.first,
-            map.step,
-            map.table ? control->slots_of : nullptr,
-            control};
+device::Team stream_team(TeamState& team) {
+    if (!team.job().device()) device_for_streams(team.job(), nullptr);  // says so in its words
+    return kernel_team(team, Memory::device);
 }
 
 const DeviceMemory& device_for_streams(const JobState& job, const void* stream) {
@@ -93,15 +78,6 @@ class Checked {
     const core::DeviceMemory& device_;
 };
 
-/// Bytes from the first to behind the last element; saturates.
-std::size_t extent(std::ptrdiff_t stride, std::size_t block, std::size_t count, std::size_t element_bytes) {
-    std::size_t span = 0;
-    if (__builtin_mul_overflow(static_cast<std::size_t>(stride), count - 1, &span) ||
-        __builtin_add_overflow(span, block, &span) || __builtin_mul_overflow(span, element_bytes, &span))
-        return SIZE_MAX;
-    return span;
-}
-
 }  // namespace
 
 StreamContext::StreamContext(const Context& context, Stream stream) : stream_(stream) {
@@ -109,7 +85,7 @@ StreamContext::StreamContext(const Context& context, Stream stream) : stream_(st
         throw Error(ErrorCode::use_after_free,
                     "This context is empty; make one with create_context, or take a team's.");
     state_ = &context.state();
-    team_ = core::kernel_team(state_->team());
+    team_ = core::stream_team(state_->team());
 }
 
 void StreamContext::put_bytes(void* dst, const void* src, std::size_t bytes, int pe) const {
@@ -145,7 +121,7 @@ void StreamContext::strided(const Strided& copy, int pe, bool is_put) const {
         copy.dst,  copy.src, copy.dst_stride * size, copy.src_stride * size, copy.block * copy.element_bytes,
         copy.count};
     const std::ptrdiff_t stride = is_put ? copy.dst_stride : copy.src_stride;
-    const std::size_t reach = extent(stride, copy.block, copy.count, copy.element_bytes);
+    const std::size_t reach = detail::extent_bytes(stride, copy.block, copy.count, copy.element_bytes);
     if (is_put)
         strided.dst = call.at(copy.dst, reach, pe);
     else

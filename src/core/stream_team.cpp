@@ -11,14 +11,6 @@ namespace atl {
 
 namespace core {
 
-namespace {
-
-void check_buffer(TeamState& team, const DeviceMemory& device, const void* buffer, std::size_t bytes) {
-    check_on_device(team.job(), device, buffer, bytes);
-}
-
-}  // namespace
-
 void check_reduction(DType type, ReduceOp op) {
     const bool half = type == DType::float16 || type == DType::bfloat16;
     // Halves take what float does; long double has no arithmetic on GPUs.
@@ -31,10 +23,10 @@ void check_reduction(DType type, ReduceOp op) {
 heap::GroupCall group_call(TeamState& team, const DeviceMemory& device, const GroupArguments& arguments) {
     team.check_alive();
     const auto n = static_cast<std::size_t>(team.n_pes());
-    check_buffer(team, device, arguments.dst, arguments.bytes * (arguments.dst_blocks ? n : 1));
-    check_buffer(team, device, arguments.src, arguments.bytes * (arguments.src_blocks ? n : 1));
+    check_on_device(team.job(), device, arguments.dst, arguments.bytes * (arguments.dst_blocks ? n : 1));
+    check_on_device(team.job(), device, arguments.src, arguments.bytes * (arguments.src_blocks ? n : 1));
     const DeviceMemory::GroupPlace place = device.group_place(team);
-    return {kernel_team(team), place.address,  place.words_bytes, arguments.dst,  arguments.src,
+    return {stream_team(team), place.address,  place.words_bytes, arguments.dst,  arguments.src,
             arguments.bytes,   arguments.root, arguments.kind,    arguments.type, arguments.op};
 }
 
@@ -60,7 +52,7 @@ using collective::times;
 using heap::Group;
 
 StreamTeam::StreamTeam(const Team& team, Stream stream) : team_(team), stream_(stream) {
-    core::kernel_team(team.state());
+    core::stream_team(team.state());
 }
 
 void StreamTeam::sync() const { start(team_, stream_, {.kind = Group::sync}); }

@@ -7,7 +7,7 @@
 namespace atl::core {
 
 /// The team as the library's own kernels take it. Throws Error: not_initialized, unsupported.
-device::Team kernel_team(TeamState& team);
+device::Team stream_team(TeamState& team);
 /// Throws Error: not_initialized (no device heap), invalid_argument (a stream of another GPU).
 const DeviceMemory& device_for_streams(const JobState& job, const void* stream);
 /// Throws Error: not_symmetric, use_after_free, unless checks are off.

@@ -36,28 +36,7 @@ int Team::translate_pe(int pe, const Team& other) const {
     return other.state().find(state().world_pe(pe));
 }
 
-device::Team Team::device(Memory memory) const {
-    const core::JobState& job = state().job();
-    const detail::TeamMap map = state().map();
-    if (job.routed())
-        throw Error(ErrorCode::unsupported,
-                    "Kernels reach PEs by the window only; this job sends through a transport "
-                    "(ATOLL_TRANSPORT).");
-    device::Team team{map.my_pe, map.n_pes, nullptr, 0, job.pe(), map.first, map.step, map.table, nullptr};
-    if (memory == Memory::device && !job.device())
-        throw Error(ErrorCode::not_initialized,
-                    "There is no device heap yet; allocate memory on the GPU first (Memory::device).");
-    team.control = core::kernel_control(state(), memory);
-    if (map.table) team.table = team.control->slots_of;
-    if (memory == Memory::host) {
-        team.window = job.mapping()->slot(0);
-        team.stride = static_cast<long long>(job.mapping()->layout().stride());
-        return team;
-    }
-    team.window = job.device()->slot(0);
-    team.stride = static_cast<long long>(job.device()->stride());
-    return team;
-}
+device::Team Team::device(Memory memory) const { return core::kernel_team(state(), memory); }
 
 Team Team::split_strided(int start, int stride, int size) const {
     core::TeamState& parent = state();

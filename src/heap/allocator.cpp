@@ -92,6 +92,11 @@ std::optional<Allocator::Block> Allocator::find(std::size_t offset) const {
     return Block{it->first, it->second.bytes, false};
 }
 
+bool Allocator::holds(std::size_t offset, std::size_t bytes) const {
+    const auto block = find(offset);
+    return block && bytes <= block->bytes - (offset - block->offset);
+}
+
 void Allocator::check(std::size_t offset, std::size_t bytes, const std::string& what,
                       const std::string& heap) const {
     auto it = used_.upper_bound(offset);

@@ -31,7 +31,9 @@ class Allocator {
     /// The allocated block that holds `offset`.
     std::optional<Block> find(std::size_t offset) const;
     bool is_block(std::size_t offset) const { return used_.contains(offset); }
-    /// Throws Error unless the range lies in one allocated block: use_after_free, not_symmetric. `what` are
+    /// The range lies in one allocated block.
+    bool holds(std::size_t offset, std::size_t bytes) const;
+    /// Throws Error unless it does: use_after_free, not_symmetric. `what` are
     /// the bytes, `heap` whose offsets these are.
     void check(std::size_t offset, std::size_t bytes, const std::string& what, const std::string& heap) const;
 

@@ -47,7 +47,7 @@ void on_set(const char* name, int start, int log_stride, int size, long* sync, B
     const Call call{name, SHMEM_CTX_DEFAULT};
     guarded(call, [&] {
         const Context& context = context_of(call);
-        if (front.check) check_symmetric(context, {"pSync", sync, sizeof *sync, alignof(long)});
+        if (is_checked()) check_symmetric(context, {"pSync", sync, sizeof *sync, alignof(long)});
         body(active_set(start, log_stride, size, sync));
     });
 }
@@ -88,7 +88,7 @@ void alltoall_bits(const char* name, std::size_t bytes, void* dest, const void* 
                    int start, int log_stride, int size, long* sync) {
     on_set(name, start, log_stride, size, sync, [&](const Team& team) {
         const std::size_t total = n * bytes * static_cast<std::size_t>(size);
-        if (front.check) check_collective(team, {"dest", dest, total}, {"source", source, total});
+        if (is_checked()) check_collective(team, {"dest", dest, total}, {"source", source, total});
         team.alltoall_bytes(dest, total, source, total);
     });
 }
@@ -98,7 +98,7 @@ void alltoalls_bits(const char* name, std::size_t bytes, void* dest, const void*
     on_set(name, start, log_stride, size, sync, [&](const Team& team) {
         const std::size_t count = n * static_cast<std::size_t>(size);
         const auto element = static_cast<std::ptrdiff_t>(bytes);
-        if (front.check)
+        if (is_checked())
             check_strided_collective(team, {"dest", dest, bytes}, {dst * element, bytes, count},
                                      {"source", source, bytes}, {sst * element, bytes, count});
         team.alltoalls_bytes(dest, source, dst, sst, n, bytes);
@@ -108,7 +108,7 @@ void alltoalls_bits(const char* name, std::size_t bytes, void* dest, const void*
 void broadcast_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::size_t n,
                     int root, int start, int log_stride, int size, long* sync) {
     on_set(name, start, log_stride, size, sync, [&](const Team& team) {
-        if (front.check)
+        if (is_checked())
             check_broadcast(team, {"dest", dest, n * bytes}, {"source", source, n * bytes}, root);
         // Unlike the collective of teams, this one leaves the root's target alone.
         void* target = team.my_pe() == root ? const_cast<void*>(source) : dest;
@@ -119,7 +119,7 @@ void broadcast_bits(const char* name, std::size_t bytes, void* dest, const void*
 void collect_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::size_t n,
                   int start, int log_stride, int size, long* sync) {
     on_set(name, start, log_stride, size, sync, [&](const Team& team) {
-        if (front.check) check_collective(team, {"dest", dest, n * bytes}, {"source", source, n * bytes});
+        if (is_checked()) check_collective(team, {"dest", dest, n * bytes}, {"source", source, n * bytes});
         team.collect_bytes(dest, SIZE_MAX, source, n * bytes);
     });
 }
@@ -128,7 +128,7 @@ void fcollect_bits(const char* name, std::size_t bytes, void* dest, const void* 
                    int start, int log_stride, int size, long* sync) {
     on_set(name, start, log_stride, size, sync, [&](const Team& team) {
         const std::size_t total = n * bytes * static_cast<std::size_t>(size);
-        if (front.check) check_collective(team, {"dest", dest, total}, {"source", source, n * bytes});
+        if (is_checked()) check_collective(team, {"dest", dest, total}, {"source", source, n * bytes});
         team.fcollect_bytes(dest, total, source, n * bytes);
     });
 }

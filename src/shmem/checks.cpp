@@ -36,12 +36,8 @@ bool overlap(std::uintptr_t a, std::size_t a_bytes, std::uintptr_t b, std::size_
 }
 
 std::size_t extent(const Blocks& blocks) {
-    std::size_t span = 0;
     if (blocks.count == 0 || blocks.block == 0) return 0;
-    if (__builtin_mul_overflow(static_cast<std::size_t>(blocks.stride), blocks.count - 1, &span) ||
-        __builtin_add_overflow(span, blocks.block, &span))
-        return SIZE_MAX;
-    return span;
+    return detail::extent_bytes(blocks.stride, blocks.block, blocks.count, 1);
 }
 
 bool ends_with(std::string_view text, std::string_view end) {

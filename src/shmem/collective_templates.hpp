@@ -17,7 +17,7 @@ int alltoall(const Call& call, shmem_team_t team, T* dest, const T* source, std:
     return collective(call, [&] {
         const Team& t = team_of(team);
         const std::size_t all = times(n, t);
-        if (front.check) check_collective(t, area("dest", dest, all), area("source", source, all));
+        if (is_checked()) check_collective(t, area("dest", dest, all), area("source", source, all));
         t.alltoall_bytes(dest, all * sizeof(T), source, all * sizeof(T));
     });
 }
@@ -29,7 +29,7 @@ int alltoalls(const Call& call, shmem_team_t team, T* dest, const T* source, std
               std::ptrdiff_t sst, std::size_t n) {
     return collective(call, [&] {
         const Team& t = team_of(team);
-        if (front.check)
+        if (is_checked())
             check_strided_collective(t, area("dest", dest, 1), blocks<T>(dst, 1, times(n, t)),
                                      area("source", source, 1), blocks<T>(sst, 1, times(n, t)));
         t.alltoalls_bytes(dest, source, dst, sst, n, sizeof(T));
@@ -43,7 +43,7 @@ template <class T>
 int broadcast(const Call& call, shmem_team_t team, T* dest, const T* source, std::size_t n, int root) {
     return collective(call, [&] {
         const Team& t = team_of(team);
-        if (front.check) check_broadcast(t, area("dest", dest, n), area("source", source, n), root);
+        if (is_checked()) check_broadcast(t, area("dest", dest, n), area("source", source, n), root);
         t.broadcast_bytes(dest, n * sizeof(T), source, n * sizeof(T), root);
     });
 }
@@ -55,7 +55,7 @@ template <class T>
 int fcollect(const Call& call, shmem_team_t team, T* dest, const T* source, std::size_t n) {
     return collective(call, [&] {
         const Team& t = team_of(team);
-        if (front.check) check_collective(t, area("dest", dest, times(n, t)), area("source", source, n));
+        if (is_checked()) check_collective(t, area("dest", dest, times(n, t)), area("source", source, n));
         t.fcollect_bytes(dest, times(n, t) * sizeof(T), source, n * sizeof(T));
     });
 }
@@ -66,7 +66,7 @@ template <class T> int collect(const Call& call, shmem_team_t team, T* dest, con
     return collective(call, [&] {
         const Team& t = team_of(team);
         // Its own part is all of dest that this PE knows of.
-        if (front.check) check_collective(t, area("dest", dest, n), area("source", source, n));
+        if (is_checked()) check_collective(t, area("dest", dest, n), area("source", source, n));
         t.collect_bytes(dest, SIZE_MAX, source, n * sizeof(T));
     });
 }
@@ -78,7 +78,7 @@ template <class T>
 int reduce(const Call& call, shmem_team_t team, T* dest, const T* source, std::size_t n, ReduceOp op) {
     return collective(call, [&] {
         const Team& t = team_of(team);
-        if (front.check) check_collective(t, area("dest", dest, n), area("source", source, n), true);
+        if (is_checked()) check_collective(t, area("dest", dest, n), area("source", source, n), true);
         t.reduce_erased(dest, source, n, dtype<T>, op);
     });
 }
@@ -107,7 +107,7 @@ template <class T>
 int scan(const Call& call, shmem_team_t team, T* dest, const T* source, std::size_t n, bool inclusive) {
     return collective(call, [&] {
         const Team& t = team_of(team);
-        if (front.check) check_collective(t, area("dest", dest, n), area("source", source, n), true);
+        if (is_checked()) check_collective(t, area("dest", dest, n), area("source", source, n), true);
         t.scan_erased(dest, source, n, dtype<T>, ReduceOp::sum, inclusive);
     });
 }
@@ -125,11 +125,11 @@ void to_all(Call call, T* dest, const T* source, int n, int start, int log_strid
             ReduceOp op) {
     guarded(call, [&] {
         context_of(call);
-        if (front.check && n < 0)
+        if (is_checked() && n < 0)
             throw Mistake(ErrorCode::invalid_argument, "nreduce", std::to_string(n) + " is negative.");
         const Team& team = active_set(start, log_stride, size, sync);
         const auto count = static_cast<std::size_t>(n);
-        if (front.check)
+        if (is_checked())
             check_collective(team, area("dest", dest, count), area("source", source, count), true);
         team.reduce_erased(dest, source, count, dtype<T>, op);
     });

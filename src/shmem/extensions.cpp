@@ -10,7 +10,7 @@ static int sum_reduce_scatter(const char* name, shmem_team_t team, T* dest, cons
     return collective({name, SHMEM_CTX_INVALID}, [&] {
         const Team& t = team_of(team);
         const std::size_t all = times(n, t);
-        if (front.check) check_collective(t, area("dest", dest, n), area("source", source, all));
+        if (is_checked()) check_collective(t, area("dest", dest, n), area("source", source, all));
         t.reduce_scatter_erased(dest, n, source, all, dtype<T>, ReduceOp::sum);
     });
 }

@@ -38,9 +38,11 @@ struct Front {
     TeamObject* world = nullptr;
     TeamObject* shared = nullptr;
     bool debug = false;  ///< SHMEM_DEBUG: say what is otherwise only a status
-    bool check = false;  ///< ATOLL_CHECK is `args` or `all`
 };
 extern Front front;
+
+/// ATOLL_CHECK is `args` or `all`.
+inline bool is_checked() { return front.context && front.context->window().check; }
 
 [[noreturn, gnu::cold]] void fail(
     const Call& call);  ///< inside a catch block: says the sentence and ends the job

@@ -22,7 +22,7 @@ template <class Body> void* null_when_full(const char* name, Body&& body) {
         remember_error(call, error.what());
         // An alignment that the heap cannot give is null as well, unless mistakes are looked for.
         if (error.code() == ErrorCode::out_of_memory ||
-            (error.code() == ErrorCode::invalid_argument && !front.check))
+            (error.code() == ErrorCode::invalid_argument && !is_checked()))
             return nullptr;
         fail(call);
     } catch (...) {

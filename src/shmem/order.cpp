@@ -15,7 +15,7 @@ Job& job_for(const Call& call) {
 
 static_assert(sizeof(long) == sizeof(std::int64_t));
 std::int64_t* word_of(long* lock) {
-    if (front.check) check_symmetric(*front.context, {"lock", lock, sizeof *lock, alignof(long)});
+    if (is_checked()) check_symmetric(*front.context, {"lock", lock, sizeof *lock, alignof(long)});
     return reinterpret_cast<std::int64_t*>(lock);
 }
 

@@ -45,7 +45,6 @@ void open_front() {
         front.job = &atl::init(job_options());
         front.context = &front.job->context();
         front.debug = front.job->state().settings().debug;
-        front.check = front.context->window().check;
         open_teams();
         follow_end_of(*front.job);
         if (front.job->my_pe() == 0 && is_linked_by_executable() && has_tsan_inside())
@@ -125,7 +124,7 @@ int status_of(const Call& call, const Error& error, bool is_mistake) {
     remember_error(call, sentence_of(call, error).c_str());
     const bool is_end = error.code() == ErrorCode::pe_died || error.code() == ErrorCode::timeout;
     is_mistake = is_mistake || error.code() == ErrorCode::collective_mismatch;
-    if (is_end || (is_mistake && front.check)) fail(call, error);
+    if (is_end || (is_mistake && is_checked())) fail(call, error);
     return static_cast<int>(error.code());
 }
 

@@ -122,22 +122,14 @@ template <class T> T atomic_apply(AtomicOp op, T* p, T value, T compare) noexcep
     return T{};
 }
 
-template <class T> constexpr bool compare(T found, Compare cmp, T expected) noexcept {
-    switch (cmp) {
-        case Compare::eq:
-            return found == expected;
-        case Compare::ne:
-            return found != expected;
-        case Compare::gt:
-            return found > expected;
-        case Compare::ge:
-            return found >= expected;
-        case Compare::lt:
-            return found < expected;
-        case Compare::le:
-            return found <= expected;
-    }
-    return false;
+/// Bytes from the first element of `n_blocks` blocks to behind the last; saturates.
+constexpr std::size_t extent_bytes(std::ptrdiff_t stride, std::size_t block, std::size_t n_blocks,
+                                   std::size_t element_bytes) noexcept {
+    std::size_t span = 0;
+    if (__builtin_mul_overflow(static_cast<std::size_t>(stride), n_blocks - 1, &span) ||
+        __builtin_add_overflow(span, block, &span) || __builtin_mul_overflow(span, element_bytes, &span))
+        return SIZE_MAX;
+    return span;
 }
 
 inline void cpu_pause() noexcept {

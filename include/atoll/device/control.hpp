@@ -53,15 +53,6 @@ struct alignas(16) FlaggedPair {
     unsigned long long word[2];  ///< data in the low half, flag (the epoch) in the high one
 };
 
-/// Stream-ordered collectives' part: zero when the team begins, theirs alone. Epochs stand in the memory of
-/// the GPU, so that a captured graph that is replayed counts on.
-struct StreamControl {
-    unsigned long long epochs[32];                 ///< this PE's own
-    unsigned long long arrived[4][most_team_pes];  ///< by use, and by who arrives
-    unsigned block_arrived[2048];                  ///< of barriers between the blocks of one number
-    FlaggedPair slots[190];
-};
-
 constexpr unsigned slot_area_pairs = 512;  ///< of each parity: 4 KiB of data over all members
 
 /// One member's block. Only `arrived` and `slots` are written by others.
@@ -81,8 +72,6 @@ struct Control {
     // ---- written by the members, by number of who writes
     alignas(128) unsigned long long arrived[most_team_pes];  ///< at which sync_epoch
     alignas(128) FlaggedPair slots[2][slot_area_pairs];
-    // ----
-    alignas(128) StreamControl stream;
 };
 static_assert(sizeof(Control) <= control_bytes, "a team's place holds its control block");
 

@@ -7,7 +7,7 @@
 
 namespace atl::device {
 
-enum class SignalOp { set, add };
+using atl::SignalOp;
 
 template <class T> ATOLL_ANYWHERE void signal_set(const Team& team, T* signal, SameAs<T> value, int pe) {
     store_release(peer(team, signal, pe), value);

@@ -2,11 +2,7 @@
 // nvcc, NVRTC, g++ and clang++; on the host the same code runs on the host heap.
 #pragma once
 
-#if defined(__CUDACC__)
-#define ATOLL_ANYWHERE __host__ __device__
-#else
-#define ATOLL_ANYWHERE
-#endif
+#include "atoll/anywhere.hpp"
 
 namespace atl::device {
 

@@ -13,9 +13,11 @@
 
 namespace atl::device {
 
-enum class Compare { eq, ne, gt, ge, lt, le };
+using atl::Compare;
 
 namespace detail {
+
+using atl::detail::compare;
 
 /// Looks at the word between two looks at what else there is.
 #if defined(__CUDA_ARCH__)
@@ -23,23 +25,6 @@ constexpr unsigned looks_between = 1024;
 #else
 constexpr unsigned looks_between = 256;
 #endif
-
-template <class T> ATOLL_ANYWHERE bool compare(T found, Compare cmp, T expected) {
-    switch (cmp) {
-        case Compare::eq:
-            return found == expected;
-        case Compare::ne:
-            return found != expected;
-        case Compare::gt:
-            return found > expected;
-        case Compare::ge:
-            return found >= expected;
-        case Compare::lt:
-            return found < expected;
-        default:
-            return found <= expected;
-    }
-}
 
 ATOLL_ANYWHERE inline Report waiting(const Team& team, Operation operation, const void* address,
                                      int peer = -1, int tag = 0) {

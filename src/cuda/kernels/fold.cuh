@@ -2,10 +2,8 @@
 // computes; halves in float. Added up in the order in which units are given, so all PEs get the same bits.
 #pragma once
 
+#include "atoll/device/half.hpp"
 #include "atoll/types.hpp"
-
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 
 namespace atl::kernels {
 
@@ -23,39 +21,46 @@ template <class T> __device__ Complex<T> operator*(Complex<T> a, Complex<T> b) {
 template <class T> inline constexpr bool is_complex = false;
 template <class T> inline constexpr bool is_complex<Complex<T>> = true;
 
-/// What elements are computed in.
-template <class T> struct Wide { using type = T; };
-template <> struct Wide<__half> { using type = float; };
-template <> struct Wide<__nv_bfloat16> { using type = float; };
-
-/// One element's step. A NaN among the operands is the result; products and sums of integers wrap.
+/// One element's step.
 template <class W> __device__ W step(ReduceOp op, W a, W b) {
     if constexpr (is_complex<W>) {
         return op == ReduceOp::sum ? a + b : a * b;
     } else {
         switch (op) {
             case ReduceOp::sum:
-                return static_cast<W>(a + b);
+                return device::Sum{}(a, b);
             case ReduceOp::prod:
-                return static_cast<W>(a * b);
+                return device::Prod{}(a, b);
             case ReduceOp::min:
-                return b < a || b != b ? b : a;
+                return device::Min{}(a, b);
             case ReduceOp::max:
-                return a < b || b != b ? b : a;
+                return device::Max{}(a, b);
             default:
                 break;
         }
         if constexpr (std::is_integral_v<W>) {
-            if (op == ReduceOp::bit_and) return static_cast<W>(a & b);
-            if (op == ReduceOp::bit_or) return static_cast<W>(a | b);
-            return static_cast<W>(a ^ b);
+            if (op == ReduceOp::bit_and) return device::And{}(a, b);
+            if (op == ReduceOp::bit_or) return device::Or{}(a, b);
+            return device::Xor{}(a, b);
         }
         return a;
     }
 }
 
-/// The result so far of units given one after another. `Fixed` is the operator where it is known when
-/// compiled.
+/// bool: any byte but 0 is true.
+struct Boolean {
+    unsigned char byte;
+    Boolean() = default;
+    __device__ explicit Boolean(unsigned v) : byte(v != 0) {}
+    __device__ explicit operator unsigned() const { return byte != 0; }
+};
+}  // namespace atl::kernels
+
+template <> struct atl::device::Wide<atl::kernels::Boolean> { using type = unsigned; };
+
+namespace atl::kernels {
+
+/// The result so far of units given one after another.
 template <class T> class Fold {
   public:
     __device__ void first(const Unit& unit) {
@@ -78,7 +83,7 @@ template <class T> class Fold {
     }
 
   private:
-    using W = typename Wide<T>::type;
+    using W = typename device::Wide<T>::type;
     static constexpr int count = sizeof(Unit) / sizeof(T);
     struct Elements {
         T of[count];
@@ -90,15 +95,6 @@ template <class T> class Fold {
     }
     W sum_[count];
 };
-
-/// bool: any byte but 0 is true.
-struct Boolean {
-    unsigned char byte;
-    Boolean() = default;
-    __device__ explicit Boolean(unsigned v) : byte(v != 0) {}
-    __device__ explicit operator unsigned() const { return byte != 0; }
-};
-template <> struct Wide<Boolean> { using type = unsigned; };
 
 /// Calls `body(Fold<T>{})` for the element type. The host has refused what is not here.
 template <class Body> __device__ void with_fold(DType type, Body&& body) {

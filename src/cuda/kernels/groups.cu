@@ -2,6 +2,7 @@
 // folds what comes. Large ones: blocks meet their namesakes, pull (and fold, and push), and meet again.
 #include "atoll/device/rma.hpp"
 #include "atoll/device/wait.hpp"
+#include "cuda/kernels/everybody.cuh"
 #include "cuda/kernels/units.cuh"
 #include "heap/device_calls.hpp"
 
@@ -232,11 +233,6 @@ __device__ void fold_part(const GroupCall& call) {
     }
     with_fold(call.type, [&](auto fold) { fold_slowly(call, part, done, fold); });
 }
-
-struct Everybody {
-    __device__ unsigned rank() const { return blockIdx.x * blockDim.x + threadIdx.x; }
-    __device__ unsigned size() const { return gridDim.x * blockDim.x; }
-};
 
 /// Every PE relays its part of the root's block to all, so the root sends each byte but once.
 __device__ void relay(const GroupCall& call) {

@@ -1,6 +1,7 @@
 // Copies, atomics and waits: what a stream does between two PEs.
 #include "atoll/device/rma.hpp"
 #include "atoll/device/wait.hpp"
+#include "cuda/kernels/everybody.cuh"
 #include "heap/device_calls.hpp"
 
 namespace atl::kernels {
@@ -11,12 +12,6 @@ using heap::WaitCall;
 using heap::WordCall;
 
 namespace {
-
-/// All threads of the grid.
-struct Everybody {
-    __device__ unsigned rank() const { return blockIdx.x * blockDim.x + threadIdx.x; }
-    __device__ unsigned size() const { return gridDim.x * blockDim.x; }
-};
 
 template <class T> __device__ void copy_elements(const StridedCall& call) {
     constexpr Everybody scope;
@@ -95,23 +90,6 @@ __device__ bool is_signed(DType type) {
     return type == DType::int8 || type == DType::int16 || type == DType::int32 || type == DType::int64;
 }
 
-template <class T> __device__ bool holds(Compare compare, T found, T value) {
-    switch (compare) {
-        case Compare::eq:
-            return found == value;
-        case Compare::ne:
-            return found != value;
-        case Compare::gt:
-            return found > value;
-        case Compare::ge:
-            return found >= value;
-        case Compare::lt:
-            return found < value;
-        default:
-            return found <= value;
-    }
-}
-
 }  // namespace
 
 /// A signal needs a grid of one block: its barrier and one release stand between the data and the word.
@@ -182,9 +160,9 @@ extern "C" __global__ void atoll_wait(const WaitCall call) {
     std::uint64_t found = 0;
     const auto met = [&] {
         found = look(call.word, call.type);
-        return is_signed(call.type) ? holds(call.compare, static_cast<std::int64_t>(found),
-                                            static_cast<std::int64_t>(call.value))
-                                    : holds(call.compare, found, call.value);
+        return is_signed(call.type) ? detail::compare(static_cast<std::int64_t>(found), call.compare,
+                                                      static_cast<std::int64_t>(call.value))
+                                    : detail::compare(found, call.compare, call.value);
     };
     device::detail::spin(call.team, met, [&] {
         device::Report report = device::detail::waiting(call.team, device::Operation::wait_until, call.word);
