@@ -5,6 +5,7 @@
 
 #include "atoll/detail/wait.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -39,10 +40,33 @@ static_assert(sizeof(PairLine) == line_bytes);
 
 inline constexpr int max_rounds = 12;  ///< dissemination up to 4096 members of one host
 
+/// Where a member is among crowded ones; read at every meeting, written when somebody moves.
+struct alignas(line_bytes) PlaceLine {
+    std::atomic<std::int32_t> core;   ///< on which it last entered a meeting; by itself
+    std::atomic<std::int32_t> group;  ///< the first member of its group; by whom a meeting ended with
+};
+
+/// Arrivals of one group, at its first member: as long as its members do run on one core, the line stays
+/// there.
+struct alignas(line_bytes) GroupLine {
+    std::atomic<std::uint32_t> at_sync, at_exchange;
+    std::atomic<std::uint32_t> size;  ///< 0: all members, as long as there is one group
+};
+
+/// Groups that have arrived; what concerns grouping goes with the line that ends every meeting.
+struct alignas(line_bytes) GroupsLine {
+    std::atomic<std::uint32_t> at_sync, at_exchange;
+    std::atomic<std::uint32_t> groups;   ///< 0: one
+    std::atomic<std::uint32_t> moved;    ///< some member entered on another core than before
+    unsigned char data[exchange_bytes];  ///< of an exchange, while it meets, see crowd.cpp
+};
+static_assert(sizeof(GroupsLine) == line_bytes);
+
 struct MemberBlock {
     ExchangeLine exchange[2];  ///< by parity of the epoch, see exchange.cpp
     SyncLine arrived;          ///< epoch of the last sync this member entered (only when crowded)
-    SyncLine core;   ///< where this member ran when it last entered a meeting; written when it moves
+    PlaceLine place;           ///< these two for crowded meetings as well
+    GroupLine group;
     SyncLine taken;  ///< for src/collective: segments that somebody has begun to copy to this member
     SyncLine round[max_rounds];
     SyncLine doorbell;  ///< rung for this member when it sleeps over a message, see messages.cpp
@@ -52,13 +76,12 @@ struct MemberBlock {
 };
 
 struct ControlBlock {
-    SyncLine count;    ///< arrivals at the current sync, when PEs outnumber cores
-    SyncLine release;  ///< its epoch once all have arrived
-    SyncLine exchange_count;
-    SyncLine exchange_release;
-    PairLine pair_sync;         ///< for teams of two
-    PairLine pair_exchange[2];  ///< by parity of the epoch, for up to pair_bytes
-    SyncLine left;              ///< members that destroyed the team
+    GroupsLine groups;              ///< arrivals, when PEs outnumber cores
+    SyncLine release;               ///< the epoch of the current sync once all have arrived
+    ExchangeLine exchange_release;  ///< with what all passed, if a line holds it
+    PairLine pair_sync;             ///< for teams of two
+    PairLine pair_exchange[2];      ///< by parity of the epoch, for up to pair_bytes
+    SyncLine left;                  ///< members that destroyed the team
     // MemberBlock[n] follows
 
     MemberBlock& member(int i) { return reinterpret_cast<MemberBlock*>(this + 1)[i]; }

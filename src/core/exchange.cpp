@@ -17,6 +17,9 @@ void TeamState::exchange(const char* operation, const void* mine, std::size_t by
     check_alive();
     const std::uint32_t epoch = ++exchange_epoch_;
     in_pair_ = !crowded_ && n_pes() == 2 && bytes <= pair_bytes;
+    const bool packed =
+        crowded_ && n_pes() > 1 && bytes * static_cast<std::size_t>(n_pes()) <= exchange_bytes;
+    packed_bytes_ = packed ? bytes : 0;
     unsigned char* line = line_of(my_pe_);
     if (mine != nullptr && bytes == 8)
         std::memcpy(line, mine, 8);  // one store: the commonest size on the path where nanoseconds count
@@ -34,11 +37,11 @@ void TeamState::exchange(const char* operation, const void* mine, std::size_t by
 void TeamState::meet(const char* operation, std::uint32_t epoch) {
     if (in_pair_) return meet_in_pair(operation, control_->pair_exchange[epoch & 1], epoch);
     if (crowded_)
-        return meet_counted(
+        return meet_in_groups(
             operation, epoch,
-            {control_->exchange_count.flag, control_->exchange_release.flag,
+            {&GroupLine::at_exchange, &GroupsLine::at_exchange, control_->exchange_release.flag,
              [](MemberBlock& m, std::uint32_t e) -> detail::Flag& { return m.exchange[e & 1].flag; },
-             &missing_at_exchange});
+             &missing_at_exchange, packed_bytes_ != 0});
     set_flag(member(my_pe_).exchange[epoch & 1].flag, epoch);
     wait_exchange_lines(operation, epoch);
 }

@@ -83,7 +83,11 @@ class TeamState {
     /// PE's next exchange on this team. `bytes`, at most exchange_bytes, is the same on all: it says which
     /// lines are used.
     void exchange(const char* operation, const void* mine, std::size_t bytes);
-    const unsigned char* exchanged(int i) { return line_of(i); }
+    const unsigned char* exchanged(int i) {
+        return packed_bytes_ != 0
+                   ? control_->exchange_release.data + packed_bytes_ * static_cast<std::size_t>(i)
+                   : line_of(i);
+    }
     /// Meets, and throws Error(collective_mismatch) on every member, naming two of them, unless all passed
     /// the same.
     void agree(const CallRecord& record);
@@ -106,7 +110,7 @@ class TeamState {
     std::once_flag messages_once;
 
   private:
-    /// Where member i's part of the current exchange stands.
+    /// Where member i passes its part of the current exchange.
     unsigned char* line_of(int i) {
         const unsigned parity = exchange_epoch_ & 1;
         return in_pair_ ? control_->pair_exchange[parity].half[i].data : member(i).exchange[parity].data;
@@ -114,15 +118,18 @@ class TeamState {
     void meet(const char* operation, std::uint32_t epoch);
     void meet_in_pair(const char* operation, PairLine& line, std::uint32_t epoch);
     void sync_rounds(const char* operation);
-    /// A meeting at one counter and one word, for PEs that outnumber cores.
-    struct Counter {
-        detail::Flag& count;
+    /// A meeting of groups, a group a core, for PEs that outnumber cores.
+    struct Crowd {
+        std::atomic<std::uint32_t> GroupLine::*in_group;
+        std::atomic<std::uint32_t> GroupsLine::*in_team;
         detail::Flag& release;
         detail::Flag& (*arrived)(MemberBlock& member, std::uint32_t epoch);  ///< what a member sets itself
         int (*missing)(const void* team, int* pes, int most);                ///< for SlowWait
+        bool carries = false;  ///< data, packed into the line of groups
     };
-    void meet_counted(const char* operation, std::uint32_t epoch, const Counter& counter);
-    bool all_missing_elsewhere(std::uint32_t epoch, const Counter& counter);
+    void meet_in_groups(const char* operation, std::uint32_t epoch, const Crowd& crowd);
+    void gather_group(int group);
+    void regroup();
     void note_core() noexcept;
     /// Lets others run, a little while; true once `flag` has reached `epoch`.
     bool give_turns(const detail::Flag& flag, std::uint32_t epoch) const;
@@ -143,9 +150,10 @@ class TeamState {
     bool crowded_ = false;
     bool checks_all_ = false;  ///< ATOLL_CHECK is `all`
     bool destroyed_ = false;
-    bool broken_ = false;   ///< a meeting ended by an error: the members no longer count alike
-    bool in_pair_ = false;  ///< the current exchange goes by the line of two
-    int core_ = 0;          ///< what this PE's `core` says
+    bool broken_ = false;           ///< a meeting ended by an error: the members no longer count alike
+    bool in_pair_ = false;          ///< the current exchange goes by the line of two
+    std::size_t packed_bytes_ = 0;  ///< a member's, if the current exchange's all go into one line; else 0
+    int core_ = 0;                  ///< what this PE's `place` says
     std::uint32_t sync_epoch_ = 0;
     std::uint32_t exchange_epoch_ = 0;
     Context context_;

@@ -1,0 +1,4 @@
+// tests/core/meetings_test.cpp with PEs as processes.
+#define ATOLL_PES_ARE_PROCESSES
+#include "core/meetings_test.cpp"
+#include "support/multi_main.hpp"
