@@ -63,9 +63,10 @@ void TeamState::meet_in_groups(const char* operation, std::uint32_t epoch, const
 
 /// Brings what this core's members pass into the line in which groups count: one line goes to the next core.
 void TeamState::gather_group(int group) {
+    const Passed passed = passed_in_lines();
     for (int i = 0; i < n_pes(); ++i)
         if (member(i).place.group.load(std::memory_order_relaxed) == group)
-            std::memcpy(control_->groups.data + packed_bytes_ * static_cast<std::size_t>(i), line_of(i),
+            std::memcpy(control_->groups.data + packed_bytes_ * static_cast<std::size_t>(i), passed.at(i),
                         packed_bytes_);
 }
 

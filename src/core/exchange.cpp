@@ -16,11 +16,14 @@ namespace atl::core {
 void TeamState::exchange(const char* operation, const void* mine, std::size_t bytes) {
     check_alive();
     const std::uint32_t epoch = ++exchange_epoch_;
-    in_pair_ = !crowded_ && n_pes() == 2 && bytes <= pair_bytes;
+    const bool in_pair = !crowded_ && n_pes() == 2 && bytes <= pair_bytes;
     const bool packed =
         crowded_ && n_pes() > 1 && bytes * static_cast<std::size_t>(n_pes()) <= exchange_bytes;
     packed_bytes_ = packed ? bytes : 0;
-    unsigned char* line = line_of(my_pe_);
+    pair_ = in_pair ? &control_->pair_exchange[epoch & 1] : nullptr;
+    const Passed passed = in_pair ? passed_in_pair() : passed_in_lines();
+    exchanged_ = packed ? Passed{control_->exchange_release.data, bytes} : passed;
+    unsigned char* line = passed.at(my_pe_);
     if (mine != nullptr && bytes == 8)
         std::memcpy(line, mine, 8);  // one store: the commonest size on the path where nanoseconds count
     else if (mine != nullptr && bytes != 0)
@@ -35,7 +38,7 @@ void TeamState::exchange(const char* operation, const void* mine, std::size_t by
 }
 
 void TeamState::meet(const char* operation, std::uint32_t epoch) {
-    if (in_pair_) return meet_in_pair(operation, control_->pair_exchange[epoch & 1], epoch);
+    if (pair_) return meet_in_pair(operation, *pair_, epoch);
     if (crowded_)
         return meet_in_groups(
             operation, epoch,

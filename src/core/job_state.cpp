@@ -3,11 +3,13 @@
 #include "atoll/device/control.hpp"
 #include "atoll/version.hpp"
 #include "collective/table.hpp"
+#include "common/clock.hpp"
 #include "common/log.hpp"
 #include "transport/loopback/loopback.hpp"
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -16,6 +18,19 @@ namespace atl::core {
 /// Pauses before a wait yields, when every PE of the host has a core of its own, and when not.
 constexpr int spins_with_cores = 1000;
 constexpr int spins_without = 10;
+constexpr double line_trip_ns = 60;
+
+/// How many pauses take so long: one takes 10 ns or 50, by the processor.
+int pauses_in(double ns) {
+    constexpr int n = 16;
+    double least = 1e9;
+    for (int attempt = 0; attempt < 4; ++attempt) {
+        const std::uint64_t start = common::now_ns();
+        for (int i = 0; i < n; ++i) detail::cpu_pause();
+        least = std::min(least, static_cast<double>(common::now_ns() - start) / n);
+    }
+    return std::clamp(static_cast<int>(ns / std::max(least, 1.0)), 1, 8);
+}
 
 JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common::Settings& settings)
     : settings_(settings),
@@ -57,6 +72,7 @@ void JobState::join() {
     usable_cpus_ = segment_.board.header().usable_cpus;
     const bool has_cores = n_pes_ <= usable_cpus_;
     spins_ = settings_.spin >= 0 ? settings_.spin : (has_cores ? spins_with_cores : spins_without);
+    pauses_of_a_line_ = pauses_in(line_trip_ns);
     map_window();
     make_transport();
     segment_.board.set_state(pe_, common::PeState::running);

@@ -56,6 +56,8 @@ class JobState {
     int pe() const { return pe_; }
     int n_pes() const { return n_pes_; }
     int spins() const { return spins_; }
+    /// Pauses that take about as long as a line does from core to core, at least 1.
+    int pauses_of_a_line() const { return pauses_of_a_line_; }
     int usable_cpus() const { return usable_cpus_; }
     const common::Settings& settings() const { return settings_; }
     const detail::Window& window() const { return window_; }
@@ -124,6 +126,7 @@ class JobState {
     int n_pes_;
     int usable_cpus_ = 1;
     int spins_ = 0;
+    int pauses_of_a_line_ = 1;
     bool routed_ = false;
     std::atomic<bool> ended_{false};
     std::atomic<bool> over_{false};

@@ -8,12 +8,17 @@ namespace atl::core {
 using detail::reached;
 
 void TeamState::wait_flag(const char* operation, detail::Flag& flag, std::uint32_t value, int peer,
-                          int (*missing)(const void*, int*, int), int tight) {
+                          int (*missing)(const void*, int*, int)) {
     const int spins = job_.spins();
     for (int i = 0; i < spins; ++i) {
         if (reached(flag.value.load(std::memory_order_acquire), value)) return;
-        if (i >= tight) detail::cpu_pause();
+        if (i >= detail::tight_spins) detail::cpu_pause();
     }
+    wait_slowly(operation, flag, value, peer, missing);
+}
+
+void TeamState::wait_slowly(const char* operation, detail::Flag& flag, std::uint32_t value, int peer,
+                            int (*missing)(const void*, int*, int)) {
     detail::WaitReason reason;
     reason.operation = operation;
     reason.team = number_;
@@ -51,9 +56,13 @@ void TeamState::sync(const char* operation) {
 void TeamState::meet_in_pair(const char* operation, PairLine& line, std::uint32_t epoch) {
     const int other = 1 - my_pe_;
     set_flag(line.half[my_pe_].flag, epoch);
-    // With a pause from the first look on: a reader that never pauses takes the line away before it is
-    // written again.
-    wait_flag(operation, line.half[other].flag, epoch, other, nullptr, 0);
+    // A reader that looks all the time takes the line away before it is written again.
+    const int pauses = job_.pauses_of_a_line();
+    for (int spins = job_.spins(); spins > 0; spins -= pauses) {
+        if (reached(line.half[other].flag.value.load(std::memory_order_acquire), epoch)) return;
+        for (int i = 0; i < pauses; ++i) detail::cpu_pause();
+    }
+    wait_slowly(operation, line.half[other].flag, epoch, other, nullptr);
 }
 
 void TeamState::sync_rounds(const char* operation) {

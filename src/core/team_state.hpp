@@ -83,11 +83,7 @@ class TeamState {
     /// PE's next exchange on this team. `bytes`, at most exchange_bytes, is the same on all: it says which
     /// lines are used.
     void exchange(const char* operation, const void* mine, std::size_t bytes);
-    const unsigned char* exchanged(int i) {
-        return packed_bytes_ != 0
-                   ? control_->exchange_release.data + packed_bytes_ * static_cast<std::size_t>(i)
-                   : line_of(i);
-    }
+    const unsigned char* exchanged(int i) const { return exchanged_.at(i); }
     /// Meets, and throws Error(collective_mismatch) on every member, naming two of them, unless all passed
     /// the same.
     void agree(const CallRecord& record);
@@ -101,7 +97,7 @@ class TeamState {
     /// Waits until `flag` of the team's own has reached `value`; `peer` is the team PE waited for, -1 = see
     /// `missing`.
     void wait_flag(const char* operation, detail::Flag& flag, std::uint32_t value, int peer,
-                   int (*missing)(const void*, int*, int) = nullptr, int tight = detail::tight_spins);
+                   int (*missing)(const void*, int*, int) = nullptr);
 
     /// What collectives keep: their choice of algorithms and staging memory.
     std::unique_ptr<TeamAttachment> collective_state;
@@ -110,12 +106,17 @@ class TeamState {
     std::once_flag messages_once;
 
   private:
-    /// Where member i passes its part of the current exchange.
-    unsigned char* line_of(int i) {
-        const unsigned parity = exchange_epoch_ & 1;
-        return in_pair_ ? control_->pair_exchange[parity].half[i].data : member(i).exchange[parity].data;
-    }
+    /// What all members pass: at even distances.
+    struct Passed {
+        unsigned char* first;
+        std::size_t distance;
+        unsigned char* at(int i) const { return first + distance * static_cast<std::size_t>(i); }
+    };
+    Passed passed_in_lines() { return {member(0).exchange[exchange_epoch_ & 1].data, sizeof(MemberBlock)}; }
+    Passed passed_in_pair() { return {pair_->half[0].data, sizeof(PairHalf)}; }
     void meet(const char* operation, std::uint32_t epoch);
+    void wait_slowly(const char* operation, detail::Flag& flag, std::uint32_t value, int peer,
+                     int (*missing)(const void*, int*, int));
     void meet_in_pair(const char* operation, PairLine& line, std::uint32_t epoch);
     void sync_rounds(const char* operation);
     /// A meeting of groups, a group a core, for PEs that outnumber cores.
@@ -151,7 +152,8 @@ class TeamState {
     bool checks_all_ = false;  ///< ATOLL_CHECK is `all`
     bool destroyed_ = false;
     bool broken_ = false;           ///< a meeting ended by an error: the members no longer count alike
-    bool in_pair_ = false;          ///< the current exchange goes by the line of two
+    PairLine* pair_ = nullptr;      ///< of the current exchange, if it goes by the line of two
+    Passed exchanged_{};            ///< by the current exchange, once met
     std::size_t packed_bytes_ = 0;  ///< a member's, if the current exchange's all go into one line; else 0
     int core_ = 0;                  ///< what this PE's `place` says
     std::uint32_t sync_epoch_ = 0;
