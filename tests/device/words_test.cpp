@@ -153,6 +153,30 @@ TEST_P(DeviceWords, WaitsAndTestsOfManyWords) {
     });
 }
 
+TEST_P(DeviceWords, MailboxesTakeMessagesByParts) {
+    run_device_pes(GetParam(), [](Job& job) {
+        constexpr Word parts = 9, messages = 100;
+        SymmetricArray<char> block(job, device::mailbox_bytes(job.n_pes(), 8 * parts));
+        const device::Team team = job.world().device(Memory::host);
+        const device::Mailbox box{block.data(), 8 * parts};
+        device::Outbox<> out(team, box, right_of(job));
+        device::Inbox<> in(team, box, left_of(job));
+        for (Word m = 0; m < messages; ++m) {
+            out.begin();
+            for (Word i = 0; i < parts; ++i)
+                out.store(i, (m << 40) + i * 0x100000001 + static_cast<Word>(job.my_pe()));
+            out.end();
+            in.begin();
+            for (Word i = 0; i < parts; ++i)
+                ASSERT_EQ(in.load(i), (m << 40) + i * 0x100000001 + static_cast<Word>(left_of(job)));
+            in.end();
+        }
+        out.close();
+        in.close();
+        job.world().barrier();
+    });
+}
+
 TEST_P(DeviceWords, MailboxesKeepTheOrderOfEachPair) {
     run_device_pes(GetParam(), [](Job& job) {
         constexpr Word room = 100;

@@ -110,13 +110,25 @@ template <class Scope = Thread> class Outbox {
     }
     /// See the function `post`.
     template <class T> ATOLL_ANYWHERE void post(const T* src, unsigned long long count) {
+        begin();
+        const unsigned long long bytes = count * sizeof(T);
+        detail::send_flagged(slot_, src, bytes, detail::pairs_to_send(room_, bytes, number_),
+                             static_cast<unsigned>(number_), scope_);
+        end();
+    }
+
+    /// A message by parts of 8 bytes, for threads that have them in registers: begin, store of each part by
+    /// one thread, end. All messages of such a mailbox have the same number of parts.
+    ATOLL_ANYWHERE void begin() {
         ++number_;
         if (number_ > taken_ + Mailbox::depth) wait_for_room();
-        FlaggedPair* to = slots_ + number_ % Mailbox::depth * detail::pairs_of(room_);
-        detail::send_flagged(to, src, count * sizeof(T),
-                             detail::pairs_to_send(room_, count * sizeof(T), number_),
-                             static_cast<unsigned>(number_), scope_);
-        // Looked at by the next post, which so does not wait for this load.
+        slot_ = slots_ + number_ % Mailbox::depth * detail::pairs_of(room_);
+    }
+    ATOLL_ANYWHERE void store(unsigned long long part, unsigned long long data) const {
+        detail::store_flagged(slot_ + part, data, static_cast<unsigned>(number_));
+    }
+    ATOLL_ANYWHERE void end() {
+        // Looked at by the next message, which so does not wait for this load.
         if (number_ % (Mailbox::depth / 2) == 0) taken_ = load_taken();
         scope_.sync();
     }
@@ -147,6 +159,7 @@ template <class Scope = Thread> class Outbox {
     int pe_;
     Scope scope_;
     FlaggedPair* slots_;  ///< of mine, at that PE
+    FlaggedPair* slot_ = nullptr;
     unsigned long long number_, taken_;
 };
 
@@ -160,12 +173,27 @@ template <class Scope = Thread> class Inbox {
         taken_ = &detail::at(team, detail::post_of(box, team.my_pe), pe)->taken;
         number_ = mine_->received;
     }
-    /// See the function `receive`. Tells the sender now and then what is free again.
+    /// See the function `receive`.
     template <class T> ATOLL_ANYWHERE void receive(T* dst, unsigned long long count) {
-        ++number_;
+        begin();
         detail::receive_flagged(
             team_, slot(number_), dst, count * sizeof(T), static_cast<unsigned>(number_), scope_,
             [&](const FlaggedPair* word) { return detail::waiting(team_, Operation::receive, word, pe_); });
+        end();
+    }
+
+    /// A message by parts, see Outbox: begin, load of each part by one thread, end.
+    ATOLL_ANYWHERE void begin() { ++number_; }
+    ATOLL_ANYWHERE unsigned long long load(unsigned long long part) const {
+        unsigned long long data = 0;
+        const FlaggedPair* word = slot(number_) + part;
+        detail::spin(
+            team_, [&] { return detail::load_flagged(word, static_cast<unsigned>(number_), data); },
+            [&] { return detail::waiting(team_, Operation::receive, word, pe_); });
+        return data;
+    }
+    /// Tells the sender now and then what is free again.
+    ATOLL_ANYWHERE void end() {
         scope_.sync();
         if (number_ % (Mailbox::depth / 2) == 0 && scope_.rank() == 0) tell_taken();
     }
