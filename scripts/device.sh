@@ -77,6 +77,8 @@ ends() {
     [ "$status" -eq "$wanted" ] && grep -q "$words" <<<"$said"
 }
 try "a kernel that waits too long says for what" ends 1 'signal_wait_until.*found 0.*>= 5.*tag 42' ATOLL_WAIT_TIMEOUT=1 waits
+try "so do thousands that wait, by one report" ends 1 'signal_wait_until.*found 0.*>= 5.*tag 42' ATOLL_WAIT_TIMEOUT=1 crowd
+try "a PE that is none is refused by name" ends 1 'in put for team PE 2; the team has PEs 0 to 1' ATOLL_INFO=0 wrong
 try "a killed PE ends the job while a kernel spins" ends 137 'PE 1' ATOLL_INFO=0 dies
 try "so does a PE that ends with a status" ends 3 'PE 1' ATOLL_INFO=0 leaves
 if [ -x "$(command -v compute-sanitizer)" ]; then
@@ -88,8 +90,14 @@ if [ -x "$(command -v compute-sanitizer)" ]; then
 fi
 try "device_absent, 2 PEs" timeout 60 "$built/bin/atoll" run -n 2 --timeout 50 "$built/multi/device_absent"
 
+for program in "$built"/examples/gpu/*; do
+    for n in 1 2 4; do
+        try "example ${program##*/}, $n PEs" timeout 100 "$built/bin/atoll" run -n "$n" --timeout 90 "$program"
+    done
+done
+
 unset ATOLL_CHECK
-measure() { timeout 150 "$built/bin/atoll" run -n 2 --timeout 120 "$built/bench/$1"; }
+measure() { timeout 150 "$built/bin/atoll" run -n 2 --timeout 120 "$built/bench/$1" "${@:2}"; }
 # NVSHMEM in the same run, where its package is and nvcc can link it. Without multicast, as NCCL below: a program that
 # uses it can put the host's GPUs out of service.
 peers() {
@@ -98,7 +106,8 @@ peers() {
 }
 LIBNCCL=${LIBNCCL:-$(find / -name libnccl.so.2 -path '*nccl*' 2>/dev/null | head -n 1)}
 export LIBNCCL NCCL_NVLS_ENABLE=0
-if { measure gpu_put && measure gpu_flag && measure gpu_team && measure gpu_stream && peers; } >"$out/rows" 2>"$out/bench.err"; then
+if { measure gpu_put && measure gpu_flag && measure gpu_team && measure gpu_stream &&
+    measure ../examples/gpu/jacobi times && peers; } >"$out/rows" 2>"$out/bench.err"; then
     python3 - "$out" "$("$built/bin/atoll" --version)" <<'PYTHON'
 import datetime, json, os, platform, subprocess, sys
 out = sys.argv[1]

@@ -61,6 +61,40 @@ __global__ void fenced_flags(Team team, char* dst, const char* src, std::size_t 
     }
 }
 
+/// What stands in shared memory: by threads' stores and put_signal; by a bulk copy, its completion and a
+/// flag.
+template <bool Bulk>
+__global__ void shared_signals(Team team, char* dst, std::size_t bytes, Word* flag, Word from, int rounds) {
+    extern __shared__ __align__(16) char staged[];
+    const int peer = 1 - team.my_pe;
+    const device::Block block;
+    for (unsigned i = threadIdx.x; i < bytes; i += blockDim.x) staged[i] = static_cast<char>(i);
+    const auto send = [&](Word i) {
+        if (!Bulk) return device::put_signal(team, dst, staged, bytes, flag, i, peer, block);
+        device::async_put(team, dst, staged, bytes, peer, block);
+        device::detail::complete_bulk();
+        if (block.rank() == 0) device::signal_set(team, flag, i, peer);
+    };
+    for (Word i = from; i < from + rounds; ++i) {
+        if (team.my_pe == 0) send(i);
+        device::signal_wait_until(team, flag, device::Compare::ge, i, block);
+        if (team.my_pe == 1) send(i);
+    }
+}
+
+/// Each block's shared memory again and again: no loads but from there.
+template <bool Bulk> __global__ void shared_puts(Team team, char* dst, std::size_t bytes, unsigned part) {
+    extern __shared__ __align__(16) char staged[];
+    const device::Block block;
+    for (std::size_t at = blockIdx.x * std::size_t{part}; at + part <= bytes;
+         at += gridDim.x * std::size_t{part})
+        if (Bulk)
+            device::async_put(team, dst + at, staged, part, 1 - team.my_pe, block);
+        else
+            device::put(team, dst + at, staged, part, 1 - team.my_pe, block);
+    device::quiet(team, block);
+}
+
 __global__ void puts(Team team, char* dst, const char* src, std::size_t bytes) {
     const std::size_t part = bytes / gridDim.x;
     device::put(team, dst + blockIdx.x * part, src + blockIdx.x * part, part, 1 - team.my_pe,
@@ -94,7 +128,30 @@ void measure(Bench& b) {
                                               rounds);
         });
     }
+    for (const std::size_t bytes : {std::size_t{1024}, std::size_t{16384}}) {
+        const unsigned threads = bytes == 1024 ? 64 : 1024;
+        b.one_way("atoll", "put_signal from shared memory, block", bytes,
+                  [&](cudaStream_t s, Word from, int rounds) {
+                      shared_signals<false>
+                          <<<1, threads, bytes, s>>>(b.team, b.target(), bytes, b.flag(), from, rounds);
+                  });
+        b.one_way("atoll", "async_put, its end, signal_set, block", bytes,
+                  [&](cudaStream_t s, Word from, int rounds) {
+                      shared_signals<true>
+                          <<<1, threads, bytes, s>>>(b.team, b.target(), bytes, b.flag(), from, rounds);
+                  });
+    }
     constexpr std::size_t large = std::size_t{64} << 20;
+    for (const unsigned blocks : {8u, 16u, 32u, 132u}) {
+        constexpr unsigned part = 32768;
+        const std::string where = " of shared memory, " + std::to_string(blocks) + " blocks";
+        b.bandwidth(("put" + where).c_str(), large, [&](cudaStream_t s) {
+            shared_puts<false><<<blocks, 1024, part, s>>>(b.team, b.target(), large, part);
+        });
+        b.bandwidth(("async_put" + where).c_str(), large, [&](cudaStream_t s) {
+            shared_puts<true><<<blocks, 1024, part, s>>>(b.team, b.target(), large, part);
+        });
+    }
     for (const unsigned blocks : {8u, 16u, 32u}) {
         const std::string put = "put in a kernel, " + std::to_string(blocks) + " blocks";
         const std::string get = "get in a kernel, " + std::to_string(blocks) + " blocks";

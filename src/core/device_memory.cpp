@@ -20,7 +20,8 @@ constexpr std::size_t most_ahead_bytes = std::size_t{128} << 20;
 struct Hello {
     common::FdCourier::Address courier;
     heap::DeviceUuid uuid;
-    std::int32_t code;  ///< of the error that kept this PE from opening its GPU; 0: none
+    std::int32_t code;              ///< of the error that kept this PE from opening its GPU; 0: none
+    std::uint32_t resident_blocks;  ///< heap::DeviceFacts
 };
 static_assert(sizeof(Hello) <= exchange_bytes);
 
@@ -60,8 +61,11 @@ DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open, std::size_t co
         courier_.emplace();
         heap_ = open(choice(job_));
     });
-    Hello hello{courier_ ? courier_->address() : common::FdCourier::Address{}, {}, code_of(mine)};
-    if (heap_) hello.uuid = heap_->facts().uuid;
+    Hello hello{courier_ ? courier_->address() : common::FdCourier::Address{}, {}, code_of(mine), 0};
+    if (heap_) {
+        hello.uuid = heap_->facts().uuid;
+        hello.resident_blocks = heap_->facts().resident_blocks;
+    }
     job_.world_state().exchange("allocate", &hello, sizeof hello);
     std::vector<Hello> hellos(static_cast<std::size_t>(job_.n_pes()));
     for (int pe = 0; pe < job_.n_pes(); ++pe)
@@ -69,7 +73,12 @@ DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open, std::size_t co
     settle("open its GPU", mine);
     for (const Hello& other : hellos) couriers_.push_back(other.courier);
     settle("reach another PE's GPU", error_of([&] {
-               for (const Hello& other : hellos) heap_->check_peer(other.uuid);
+               unsigned blocks = hello.resident_blocks;
+               for (const Hello& other : hellos) {
+                   heap_->check_peer(other.uuid);
+                   blocks = std::min(blocks, other.resident_blocks);
+               }
+               heap_->limit_blocks(blocks);
                heap_->reserve(job_.n_pes(), job_.pe());
                blocks_ = std::make_unique<heap::Allocator>(heap_->stride());
            }));

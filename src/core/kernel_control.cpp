@@ -56,6 +56,7 @@ void write_head(TeamState& team, Memory memory, device::Control* block) {
     const bool bounded = job.settings().check != common::CheckLevel::none;
     const double bound_s = bounded ? std::min(job.settings().wait_timeout_s, 1e9) : 0;
     head.bound_ns = static_cast<unsigned long long>(bound_s * 1e9);
+    head.checks = bounded;
     head.watch = memory == Memory::device ? job.device()->watch() : &job.host_watch();
     for (int i = 0; i < team.n_pes(); ++i) head.slots_of[i] = job.slot(team.world_pe(i));
     if (memory == Memory::device)
@@ -65,9 +66,29 @@ void write_head(TeamState& team, Memory memory, device::Control* block) {
 }
 
 const char* name_of(int operation) {
-    static constexpr const char* names[] = {"a wait", "signal_wait_until", "wait_until",
-                                            "sync",   "a collective",      "receive",
-                                            "post",   "sync of a grid"};
+    static constexpr const char* names[] = {"a wait",
+                                            "signal_wait_until",
+                                            "wait_until",
+                                            "sync",
+                                            "a collective",
+                                            "receive",
+                                            "post",
+                                            "sync of a grid",
+                                            "peer",
+                                            "p",
+                                            "g",
+                                            "put",
+                                            "get",
+                                            "iput",
+                                            "iget",
+                                            "an atomic",
+                                            "signal_set",
+                                            "signal_add",
+                                            "put_signal",
+                                            "async_put",
+                                            "tile_put",
+                                            "tile_get",
+                                            "a collective with a root"};
     return operation >= 0 && operation < static_cast<int>(std::size(names)) ? names[operation] : names[0];
 }
 
@@ -132,6 +153,9 @@ void release_kernel_control(TeamState& team) noexcept {
 std::string report_text(const device::Report& report) {
     std::string text = name_of(report.operation);
     if (report.team != 0) text += " of team " + std::to_string(report.team);
+    if (report.compare == device::wrong_pe)
+        return text + " for team PE " + std::to_string(report.peer) + "; the team has PEs 0 to " +
+               std::to_string(static_cast<long long>(report.expected) - 1);
     if (report.compare >= 0 && report.compare < 6)
         text += " at " + common::address_text(reinterpret_cast<const void*>(report.address)) + ": found " +
                 std::to_string(report.found) + ", waiting for " +
@@ -151,6 +175,8 @@ void look_from_host(const device::Watch& watch, const device::Report& waiting, u
     if (job.is_over())
         throw Error(ErrorCode::not_initialized,
                     "Another thread of this PE finalized the job during " + report_text(waiting) + ".");
+    if (waiting.compare == device::wrong_pe)
+        throw Error(ErrorCode::invalid_argument, "No such PE, in " + report_text(waiting) + ".");
     const double bound_s =
         job.settings().check == common::CheckLevel::none ? 0 : job.settings().wait_timeout_s;
     if (bound_s <= 0 || static_cast<double>(waited_ns) < bound_s * 1e9) return;

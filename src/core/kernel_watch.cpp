@@ -39,10 +39,13 @@ void KernelWatch::look() {
         __atomic_store_n(&words_->abort, 1u, __ATOMIC_RELEASE);
     if (told_ || __atomic_load_n(&words_->report.state, __ATOMIC_ACQUIRE) != 2) return;
     told_ = true;
+    const bool waited = words_->report.compare != device::wrong_pe;
     const std::string text =
-        "PE " + std::to_string(job_.pe()) + " timed out in a kernel, in " + report_text(words_->report) +
-        ". The kernel was stopped and this PE's GPU context is lost, so the job ends. Raise "
-        "ATOLL_WAIT_TIMEOUT, or see why nobody does what it waits for.";
+        "PE " + std::to_string(job_.pe()) +
+        (waited ? " timed out in a kernel, in " : " gave a number of no PE in a kernel, in ") +
+        report_text(words_->report) +
+        ". The kernel was stopped and this PE's GPU context is lost, so the job ends." +
+        (waited ? " Raise ATOLL_WAIT_TIMEOUT, or see why nobody does what it waits for." : "");
     common::say(text);
     job_.board().abort(job_.pe(), 1, text);
     job_.bootstrap().abort(1, text);

@@ -90,6 +90,7 @@ void find_functions(Driver& d) {
     find(d.get_function, "cuModuleGetFunction", 2000);
     find(d.function_attribute, "cuFuncGetAttribute", 2020);
     find.optional(d.load_function, "cuFuncLoad", 12040);
+    find(d.resident_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050);
     find(d.launch, "cuLaunchKernel", 4000);
 }
 

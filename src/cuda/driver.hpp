@@ -54,6 +54,7 @@ struct Driver {
     PFN_cuModuleGetFunction_v2000 get_function;
     PFN_cuFuncGetAttribute_v2020 function_attribute;
     PFN_cuFuncLoad_v12040 load_function;  ///< null in drivers before CUDA 12.4
+    PFN_cuOccupancyMaxActiveBlocksPerMultiprocessor_v6050 resident_blocks;
     PFN_cuLaunchKernel_v4000 launch;
 
     /// Loads it and calls cuInit. Throws Error(unsupported): no driver, too old, no GPU.

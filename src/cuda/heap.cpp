@@ -32,7 +32,8 @@ Heap::Heap(const heap::DeviceChoice& choice)
       context_(driver_, device_) {
     const PrimaryContext::Current current(context_);
     driver_.check(driver_.create_stream(&stream_, CU_STREAM_NON_BLOCKING), "make a stream");
-    kernels_.emplace(driver_);
+    kernels_.emplace(driver_, device_);
+    facts_.resident_blocks = kernels_->resident_blocks();
     void* word = nullptr;
     driver_.check(driver_.allocate_pinned(&word, sizeof *word_, 0), "pin a word of host memory");
     word_ = static_cast<std::uint64_t*>(word);

@@ -50,6 +50,7 @@ class Heap final : public heap::DeviceHeap {
 
     const heap::DeviceFacts& facts() const noexcept override { return facts_; }
     void check_peer(const heap::DeviceUuid& peer) const override;
+    void limit_blocks(unsigned blocks) override { kernels_->limit_blocks(blocks); }
     void reserve(int n_slots, int my_slot) override;
     std::size_t stride() const noexcept override { return stride_bytes; }
     char* slot(int i) const noexcept override;

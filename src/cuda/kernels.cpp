@@ -16,6 +16,7 @@ using heap::GroupMemory;
 /// Measured on two H200 with 128 blocks: 512 threads are sooner done with 1 MiB (9.1 us against 9.4), 256
 /// with more (800 us against 865 of 256 MiB).
 constexpr std::uint64_t fewer_threads_from_bytes = std::uint64_t{4} << 20;
+constexpr unsigned most_threads = 512;
 
 using Grid = Kernels::Grid;
 
@@ -26,17 +27,9 @@ unsigned blocks_for(std::uint64_t items, unsigned threads, unsigned most) {
 
 bool folds(Group kind) { return kind == Group::reduce || kind == Group::reduce_scatter; }
 
-/// Depends on what all PEs pass alike and on nothing else: blocks count their meetings.
-Grid large_grid(const GroupCall& call) {
-    const unsigned threads = folds(call.kind) && call.bytes >= fewer_threads_from_bytes ? 256 : 512;
-    const bool shared_out = call.kind == Group::reduce || call.kind == Group::broadcast;
-    const std::uint64_t bytes = shared_out ? call.bytes / static_cast<unsigned>(call.team.n_pes) : call.bytes;
-    return {blocks_for(bytes / GroupMemory::unit_bytes, threads, GroupMemory::most_blocks), threads};
-}
-
 }  // namespace
 
-Kernels::Kernels(const Driver& driver) : driver_(driver) {
+Kernels::Kernels(const Driver& driver, CUdevice device) : driver_(driver) {
     std::vector<CUmodule> modules(embedded_kernel_files);
     for (unsigned i = 0; i < embedded_kernel_files; ++i)
         driver.check(driver.load_module(&modules[i], embedded_kernels[i].fatbin),
@@ -51,6 +44,32 @@ Kernels::Kernels(const Driver& driver) : driver_(driver) {
     load(modules, "groups", f.exchange, "atoll_exchange");
     load(modules, "groups", f.pull, "atoll_pull");
     load(modules, "groups", f.fold, "atoll_fold");
+    count_resident_blocks(device);
+}
+
+void Kernels::count_resident_blocks(CUdevice device) {
+    int multiprocessors = 0;
+    driver_.check(
+        driver_.device_attribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
+        "say how many multiprocessors it has");
+    const auto of = [&](CUfunction function, unsigned threads) {
+        int each = 0;
+        driver_.check(driver_.resident_blocks(&each, function, static_cast<int>(threads), 0),
+                      "say how many blocks a multiprocessor holds");
+        return static_cast<unsigned>(each * multiprocessors);
+    };
+    resident_blocks_ = std::min({of(functions_.pull, most_threads), of(functions_.fold, most_threads),
+                                 of(functions_.exchange, GroupMemory::exchange_threads)});
+}
+
+/// Depends on what all PEs pass alike, on what they have agreed on, and on nothing else: blocks count their
+/// meetings.
+Kernels::Grid Kernels::large_grid(const GroupCall& call) const {
+    const unsigned threads = folds(call.kind) && call.bytes >= fewer_threads_from_bytes ? 256 : most_threads;
+    const bool shared_out = call.kind == Group::reduce || call.kind == Group::broadcast;
+    const std::uint64_t bytes = shared_out ? call.bytes / static_cast<unsigned>(call.team.n_pes) : call.bytes;
+    const unsigned most = std::min(most_blocks_, GroupMemory::most_blocks);
+    return {blocks_for(bytes / GroupMemory::unit_bytes, threads, most), threads};
 }
 
 /// Modules load lazily by default, at the first launch: not here.
@@ -115,9 +134,11 @@ void Kernels::launch(const GroupCall& call, CUstream stream) const {
     const GroupMemory memory{call.team.n_pes, call.words_bytes};
     if (call.kind == Group::sync) {
         start(functions_.sync, {1, 32}, call, stream);
-    } else if (call.bytes <= memory.exchange_limit_bytes()) {
-        const std::uint64_t units = (call.bytes + GroupMemory::unit_bytes - 1) / GroupMemory::unit_bytes;
-        const unsigned blocks = blocks_for(units, GroupMemory::exchange_threads, memory.exchange_blocks());
+        return;
+    }
+    const std::uint64_t units = (call.bytes + GroupMemory::unit_bytes - 1) / GroupMemory::unit_bytes;
+    const unsigned blocks = blocks_for(units, GroupMemory::exchange_threads, memory.exchange_blocks());
+    if (call.bytes <= memory.exchange_limit_bytes() && blocks <= most_blocks_) {
         start(functions_.exchange, {blocks, GroupMemory::exchange_threads}, call, stream);
     } else {
         start(folds(call.kind) ? functions_.fold : functions_.pull, large_grid(call), call, stream);

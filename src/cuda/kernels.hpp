@@ -24,10 +24,15 @@ class Kernels {
         unsigned blocks, threads;
     };
     /// The GPU's context must be current.
-    explicit Kernels(const Driver& driver);
+    Kernels(const Driver& driver, CUdevice device);
     /// Nothing is unloaded: that ends with the context, and would wait for all that runs.
     Kernels(const Kernels&) = delete;
     Kernels& operator=(const Kernels&) = delete;
+
+    /// Blocks of one collective meet those of other PEs, so this GPU must run all of them at once.
+    unsigned resident_blocks() const { return resident_blocks_; }
+    /// Not more than these in one collective, the same number on all PEs.
+    void limit_blocks(unsigned blocks) { most_blocks_ = blocks; }
 
     /// Throws Error: unsupported (built without nvcc), system; invalid_argument for a stream of another GPU.
     void launch(const heap::CopyCall& call, CUstream stream) const;
@@ -45,8 +50,13 @@ class Kernels {
     template <class Call> void start(CUfunction function, Grid grid, const Call& call, CUstream stream) const;
     [[noreturn]] void fail(CUresult result) const;
 
+    void count_resident_blocks(CUdevice device);
+    Grid large_grid(const heap::GroupCall& call) const;
+
     const Driver& driver_;
     Functions functions_{};
+    unsigned resident_blocks_ = heap::GroupMemory::most_blocks;
+    unsigned most_blocks_ = heap::GroupMemory::most_blocks;
 };
 
 }  // namespace atl::cuda

@@ -27,6 +27,7 @@ struct DeviceFacts {
     std::string name;
     DeviceUuid uuid{};
     std::size_t granularity_bytes = 0;  ///< chunks are multiples of it
+    unsigned resident_blocks = 0;       ///< of the library's collective kernels, at once
 };
 
 /// What slots start at a multiple of.
@@ -40,6 +41,9 @@ class DeviceHeap {
     virtual const DeviceFacts& facts() const noexcept = 0;
     /// Throws Error(unsupported) if this GPU is known to be unable to reach that one.
     virtual void check_peer(const DeviceUuid& peer) const = 0;
+
+    /// Collectives on streams launch no more blocks than this, the same on all PEs.
+    virtual void limit_blocks(unsigned blocks) = 0;
 
     /// Addresses for all slots; no memory yet.
     virtual void reserve(int n_slots, int my_slot) = 0;

@@ -36,6 +36,7 @@ class FakeHeap final : public heap::DeviceHeap {
 
     const heap::DeviceFacts& facts() const noexcept override { return facts_; }
     void check_peer(const heap::DeviceUuid&) const override {}
+    void limit_blocks(unsigned) override {}
     void reserve(int n_slots, int my_slot) override {
         if (faults_.cannot_reserve) throw Error(ErrorCode::out_of_memory, "no addresses in this test");
         n_slots_ = n_slots;

@@ -1,7 +1,5 @@
 // The collectives that kernels call, with PEs as threads on the host heap: each member against a model.
-#include "atoll/device/device.hpp"
-
-#include "support/setups.hpp"
+#include "device/pes.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -130,7 +128,7 @@ template <class T> void every_size(Job& job, const Team& team) {
 class DeviceCollectives : public ::testing::TestWithParam<int> {};
 
 TEST_P(DeviceCollectives, OfTheWorldTeamAndOfEveryType) {
-    run_pes(GetParam(), [](Job& job) {
+    run_device_pes(GetParam(), [](Job& job) {
         every_size<unsigned char>(job, job.world());
         every_size<short>(job, job.world());
         every_size<int>(job, job.world());
@@ -142,7 +140,7 @@ TEST_P(DeviceCollectives, OfTheWorldTeamAndOfEveryType) {
 }
 
 TEST_P(DeviceCollectives, OfPartsOfIt) {
-    run_pes(GetParam(), [](Job& job) {
+    run_device_pes(GetParam(), [](Job& job) {
         for (int round = 0; round < 3; ++round) {
             Team halves = job.world().split(job.my_pe() % 2, -job.my_pe());  // backwards
             every_size<int>(job, halves);
@@ -163,7 +161,7 @@ TEST_P(DeviceCollectives, OfPartsOfIt) {
 }
 
 TEST_P(DeviceCollectives, TheSmallestSizeThatIsNotSmall) {
-    run_pes(GetParam(), [](Job& job) {
+    run_device_pes(GetParam(), [](Job& job) {
         const device::Team team = job.world().device(Memory::host);
         std::size_t n = 1;
         while (device::is_small<double>(team, n + 1)) ++n;
@@ -175,7 +173,7 @@ TEST_P(DeviceCollectives, TheSmallestSizeThatIsNotSmall) {
 }
 
 TEST_P(DeviceCollectives, SyncOrdersWhatWasStored) {
-    run_pes(GetParam(), [](Job& job) {
+    run_device_pes(GetParam(), [](Job& job) {
         SymmetricArray<int> x(job, static_cast<std::size_t>(job.n_pes()));
         const device::Team team = job.world().device(Memory::host);
         for (int round = 1; round <= 300; ++round) {
@@ -189,7 +187,7 @@ TEST_P(DeviceCollectives, SyncOrdersWhatWasStored) {
     });
 }
 
-INSTANTIATE_TEST_SUITE_P(Pes, DeviceCollectives, ::testing::ValuesIn(pe_counts));
+INSTANTIATE_TEST_SUITE_P(Pes, DeviceCollectives, ::testing::ValuesIn(device_pe_counts()));
 
 }  // namespace
 }  // namespace atl::testing

@@ -59,6 +59,43 @@ TEST(DeviceControl, AWaitThatTakesTooLongSaysForWhat) {
         options);
 }
 
+TEST(DeviceControl, APeThatTheTeamHasNotIsRefusedByName) {
+    run_pes(3, [](Job& job) {
+        SymmetricArray<std::uint64_t> x(job, 4);
+        const Team pair = job.world().split(job.my_pe() == 2 ? -1 : 0);
+        if (pair) {
+            const device::Team team = pair.device(Memory::host);
+            const std::uint64_t one = 1;
+            std::uint64_t got = 0;
+            const auto refused = [&](const char* name, int pe, auto&& call) {
+                expect_error(ErrorCode::invalid_argument,
+                             {name, "team PE " + std::to_string(pe), "has PEs 0 to 1"}, call);
+            };
+            refused("in p of team ", 2, [&] { device::p(team, x.data(), one, 2); });
+            refused("in g of team ", -1, [&] { device::g(team, x.data(), -1); });
+            refused("in put of team ", 7, [&] { device::put(team, x.data(), &one, 1, 7); });
+            refused("in get of team ", 2, [&] { device::get(team, &got, x.data(), 1, 2); });
+            refused("in iput of team ", 2, [&] { device::iput(team, x.data(), &one, 1, 1, 1, 2); });
+            refused("in iget of team ", 2, [&] { device::iget(team, &got, x.data(), 1, 1, 1, 2); });
+            refused("in async_put of team ", 2, [&] { device::async_put(team, x.data(), &one, 1, 2); });
+            refused("in put_signal of team ", 2,
+                    [&] { device::put_signal(team, x.data(), &one, 1, x.data() + 1, 1, 2); });
+            refused("in signal_set of team ", 2, [&] { device::signal_set(team, x.data(), 1, 2); });
+            refused("in signal_add of team ", 2, [&] { device::signal_add(team, x.data(), 1, 2); });
+            refused("in an atomic of team ", 2, [&] { device::atomic_add(team, x.data(), 1, 2); });
+            refused("in peer of team ", 2, [&] { device::peer(team, x.data(), 2); });
+            refused("in a collective with a root of team ", 2,
+                    [&] { device::broadcast(team, x.data(), x.data(), 1, 2); });
+            const auto tile = device::make_tile(x.data(), 1, 1, 1);
+            refused("in tile_put of team ", 2, [&] { device::tile_put(team, tile, tile, 2); });
+            refused("in tile_get of team ", 2, [&] { device::tile_get(team, tile, tile, 2); });
+        }
+        job.world().barrier();
+        for (const std::uint64_t value : x.span()) EXPECT_EQ(value, 0u);
+        job.world().barrier();
+    });
+}
+
 TEST(DeviceControl, TheEndOfTheJobEndsWaits) {
     ThreadJobOptions options;
     options.finalize = false;

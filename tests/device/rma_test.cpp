@@ -1,7 +1,5 @@
 // The functions that kernels call, with PEs as threads on the host heap: the same code, under the sanitizers.
-#include "atoll/device/device.hpp"
-
-#include "support/setups.hpp"
+#include "device/pes.hpp"
 
 #include <cstring>
 
@@ -11,7 +9,7 @@ namespace {
 class DeviceFunctions : public ::testing::TestWithParam<int> {};
 
 TEST_P(DeviceFunctions, ElementsReachEveryPe) {
-    run_pes(GetParam(), [](Job& job) {
+    run_device_pes(GetParam(), [](Job& job) {
         SymmetricArray<double> x(job, static_cast<std::size_t>(job.n_pes()));
         const device::Team team = job.world().device(Memory::host);
         EXPECT_EQ(team.my_pe, job.my_pe());
@@ -25,7 +23,7 @@ TEST_P(DeviceFunctions, ElementsReachEveryPe) {
 }
 
 TEST_P(DeviceFunctions, EverySmallSizeAtEveryAlignment) {
-    run_pes(GetParam(), [](Job& job) {
+    run_device_pes(GetParam(), [](Job& job) {
         constexpr std::size_t room = 160;
         SymmetricArray<unsigned char> target(job, room);
         const device::Team team = job.world().device(Memory::host);
@@ -43,8 +41,43 @@ TEST_P(DeviceFunctions, EverySmallSizeAtEveryAlignment) {
     });
 }
 
+template <class T> void narrow(Job& job) {
+    SymmetricArray<T> x(job, 3);
+    const device::Team team = job.world().device(Memory::host);
+    device::p(team, x.data() + 1, static_cast<T>(3 + job.my_pe()), right_of(job));
+    job.world().barrier();
+    EXPECT_EQ(x[0], T{});
+    EXPECT_EQ(x[1], static_cast<T>(3 + left_of(job)));
+    EXPECT_EQ(x[2], T{});
+    EXPECT_EQ(device::g(team, x.data() + 1, right_of(job)), static_cast<T>(3 + job.my_pe()));
+    job.world().barrier();
+}
+
+TEST_P(DeviceFunctions, NarrowAndWideElements) {
+    run_device_pes(GetParam(), [](Job& job) {
+        narrow<signed char>(job);
+        narrow<unsigned short>(job);
+        narrow<std::int64_t>(job);
+        narrow<long double>(job);
+    });
+}
+
+TEST_P(DeviceFunctions, AsyncPutsAreCompleteAfterQuiet) {
+    run_device_pes(GetParam(), [](Job& job) {
+        SymmetricArray<int> x(job, 5000);
+        const device::Team team = job.world().device(Memory::host);
+        std::vector<int> mine(5000, job.my_pe() + 1);
+        device::async_put(team, x.data(), mine.data(), mine.size(), right_of(job));
+        device::flush(team);
+        std::fill(mine.begin(), mine.end(), -1);
+        device::barrier(team);
+        for (const int value : x.span()) ASSERT_EQ(value, left_of(job) + 1);
+        job.world().barrier();
+    });
+}
+
 TEST_P(DeviceFunctions, SignalsBringTheirData) {
-    run_pes(GetParam(), [](Job& job) {
+    run_device_pes(GetParam(), [](Job& job) {
         constexpr std::size_t n = 33;
         constexpr std::uint64_t rounds = 200;
         SymmetricArray<int> data(job, n);
@@ -65,7 +98,7 @@ TEST_P(DeviceFunctions, SignalsBringTheirData) {
 }
 
 TEST_P(DeviceFunctions, TeamsCountTheirOwnPes) {
-    run_pes(GetParam(), [](Job& job) {
+    run_device_pes(GetParam(), [](Job& job) {
         SymmetricArray<int> x(job, 1);
         const Team odd = job.world().split_strided(job.n_pes() > 1, 2, job.n_pes() / 2 + (job.n_pes() == 1));
         if (odd) {
@@ -80,7 +113,7 @@ TEST_P(DeviceFunctions, TeamsCountTheirOwnPes) {
     });
 }
 
-INSTANTIATE_TEST_SUITE_P(Pes, DeviceFunctions, ::testing::ValuesIn(pe_counts));
+INSTANTIATE_TEST_SUITE_P(Pes, DeviceFunctions, ::testing::ValuesIn(device_pe_counts()));
 
 }  // namespace
 }  // namespace atl::testing

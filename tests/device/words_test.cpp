@@ -1,7 +1,5 @@
 // Atomics, waits, signals and mailboxes of kernels, with PEs as threads on the host heap.
-#include "atoll/device/device.hpp"
-
-#include "support/setups.hpp"
+#include "device/pes.hpp"
 
 #include <numeric>
 
@@ -32,7 +30,7 @@ template <class T> void contended_adds(Job& job) {
 }
 
 TEST_P(DeviceWords, AtomicAdditionOfEveryType) {
-    run_pes(GetParam(), [](Job& job) {
+    run_device_pes(GetParam(), [](Job& job) {
         contended_adds<int>(job);
         contended_adds<unsigned>(job);
         contended_adds<std::int64_t>(job);
@@ -65,7 +63,7 @@ template <class T> void each_atomic(Job& job) {
 }
 
 TEST_P(DeviceWords, EachAtomicOfEveryType) {
-    run_pes(GetParam(), [](Job& job) {
+    run_device_pes(GetParam(), [](Job& job) {
         each_atomic<int>(job);
         each_atomic<unsigned>(job);
         each_atomic<long long>(job);
@@ -76,7 +74,7 @@ TEST_P(DeviceWords, EachAtomicOfEveryType) {
 }
 
 TEST_P(DeviceWords, StridedPutsAndGets) {
-    run_pes(GetParam(), [](Job& job) {
+    run_device_pes(GetParam(), [](Job& job) {
         SymmetricArray<int> x(job, 40);
         const device::Team team = job.world().device(Memory::host);
         std::vector<int> mine(20), back(20);
@@ -96,7 +94,7 @@ TEST_P(DeviceWords, StridedPutsAndGets) {
 }
 
 TEST_P(DeviceWords, SignalsAddUpAndAreConsumed) {
-    run_pes(GetParam(), [](Job& job) {
+    run_device_pes(GetParam(), [](Job& job) {
         const auto n = static_cast<std::size_t>(job.n_pes());
         SymmetricArray<int> data(job, n);
         SymmetricArray<Word> signal(job, 1), go(job, 1);
@@ -116,7 +114,7 @@ TEST_P(DeviceWords, SignalsAddUpAndAreConsumed) {
 }
 
 TEST_P(DeviceWords, WaitsAndTestsOfManyWords) {
-    run_pes(GetParam(), [](Job& job) {
+    run_device_pes(GetParam(), [](Job& job) {
         constexpr Word n = 5;
         SymmetricArray<int> x(job, n);
         const device::Team team = job.world().device(Memory::host);
@@ -155,8 +153,32 @@ TEST_P(DeviceWords, WaitsAndTestsOfManyWords) {
     });
 }
 
+TEST_P(DeviceWords, MailboxesTakeMessagesByParts) {
+    run_device_pes(GetParam(), [](Job& job) {
+        constexpr Word parts = 9, messages = 100;
+        SymmetricArray<char> block(job, device::mailbox_bytes(job.n_pes(), 8 * parts));
+        const device::Team team = job.world().device(Memory::host);
+        const device::Mailbox box{block.data(), 8 * parts};
+        device::Outbox<> out(team, box, right_of(job));
+        device::Inbox<> in(team, box, left_of(job));
+        for (Word m = 0; m < messages; ++m) {
+            out.begin();
+            for (Word i = 0; i < parts; ++i)
+                out.store(i, (m << 40) + i * 0x100000001 + static_cast<Word>(job.my_pe()));
+            out.end();
+            in.begin();
+            for (Word i = 0; i < parts; ++i)
+                ASSERT_EQ(in.load(i), (m << 40) + i * 0x100000001 + static_cast<Word>(left_of(job)));
+            in.end();
+        }
+        out.close();
+        in.close();
+        job.world().barrier();
+    });
+}
+
 TEST_P(DeviceWords, MailboxesKeepTheOrderOfEachPair) {
-    run_pes(GetParam(), [](Job& job) {
+    run_device_pes(GetParam(), [](Job& job) {
         constexpr Word room = 100;
         const device::Team team = job.world().device(Memory::host);
         SymmetricArray<char> block(job, device::mailbox_bytes(team.n_pes, room));
@@ -204,7 +226,7 @@ TEST(DeviceMailbox, AFullOneHoldsItsSenderOff) {
     });
 }
 
-INSTANTIATE_TEST_SUITE_P(Pes, DeviceWords, ::testing::ValuesIn(pe_counts));
+INSTANTIATE_TEST_SUITE_P(Pes, DeviceWords, ::testing::ValuesIn(device_pe_counts()));
 
 }  // namespace
 }  // namespace atl::testing

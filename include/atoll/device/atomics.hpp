@@ -6,7 +6,7 @@
 // atomics do not know each other.
 #pragma once
 
-#include "atoll/device/words.hpp"
+#include "atoll/device/peers.hpp"
 
 namespace atl::device {
 
@@ -107,25 +107,27 @@ template <class T> struct Same { using type = T; };
 template <class T> using SameAs = typename Same<T>::type;
 
 template <class T> ATOLL_ANYWHERE T atomic_fetch(const Team& team, const T* src, int pe) {
-    return load_relaxed(peer(team, src, pe));
+    return load_relaxed(detail::peer_for(team, Operation::atomic, src, pe));
 }
 template <class T> ATOLL_ANYWHERE void atomic_set(const Team& team, T* dst, SameAs<T> value, int pe) {
-    store_relaxed(peer(team, dst, pe), value);
+    store_relaxed(detail::peer_for(team, Operation::atomic, dst, pe), value);
 }
 template <class T> ATOLL_ANYWHERE T atomic_swap(const Team& team, T* dst, SameAs<T> value, int pe) {
-    return detail::from_bits<T>(detail::swap_bits(detail::word(peer(team, dst, pe)), detail::bits<T>(value)));
+    return detail::from_bits<T>(detail::swap_bits(
+        detail::word(detail::peer_for(team, Operation::atomic, dst, pe)), detail::bits<T>(value)));
 }
 /// `value` is stored if the word's bits are those of `condition`. Returns what was there.
 template <class T>
 ATOLL_ANYWHERE T atomic_compare_swap(const Team& team, T* dst, SameAs<T> condition, SameAs<T> value, int pe) {
-    return detail::from_bits<T>(detail::compare_swap_bits(
-        detail::word(peer(team, dst, pe)), detail::bits<T>(condition), detail::bits<T>(value)));
+    return detail::from_bits<T>(
+        detail::compare_swap_bits(detail::word(detail::peer_for(team, Operation::atomic, dst, pe)),
+                                  detail::bits<T>(condition), detail::bits<T>(value)));
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_add(const Team& team, T* dst, SameAs<T> value, int pe) {
-    return detail::fetch_add_at(peer(team, dst, pe), value);
+    return detail::fetch_add_at(detail::peer_for(team, Operation::atomic, dst, pe), value);
 }
 template <class T> ATOLL_ANYWHERE void atomic_add(const Team& team, T* dst, SameAs<T> value, int pe) {
-    static_cast<void>(detail::fetch_add_at(peer(team, dst, pe), value));
+    static_cast<void>(detail::fetch_add_at(detail::peer_for(team, Operation::atomic, dst, pe), value));
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_inc(const Team& team, T* dst, int pe) {
     return atomic_fetch_add(team, dst, T{1}, pe);
@@ -134,19 +136,22 @@ template <class T> ATOLL_ANYWHERE void atomic_inc(const Team& team, T* dst, int 
     atomic_add(team, dst, T{1}, pe);
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_and(const Team& team, T* dst, SameAs<T> value, int pe) {
-    return detail::from_bits<T>(detail::and_bits(detail::word(peer(team, dst, pe)), detail::bits<T>(value)));
+    return detail::from_bits<T>(detail::and_bits(
+        detail::word(detail::peer_for(team, Operation::atomic, dst, pe)), detail::bits<T>(value)));
 }
 template <class T> ATOLL_ANYWHERE void atomic_and(const Team& team, T* dst, SameAs<T> value, int pe) {
     static_cast<void>(atomic_fetch_and(team, dst, value, pe));
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_or(const Team& team, T* dst, SameAs<T> value, int pe) {
-    return detail::from_bits<T>(detail::or_bits(detail::word(peer(team, dst, pe)), detail::bits<T>(value)));
+    return detail::from_bits<T>(detail::or_bits(
+        detail::word(detail::peer_for(team, Operation::atomic, dst, pe)), detail::bits<T>(value)));
 }
 template <class T> ATOLL_ANYWHERE void atomic_or(const Team& team, T* dst, SameAs<T> value, int pe) {
     static_cast<void>(atomic_fetch_or(team, dst, value, pe));
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_xor(const Team& team, T* dst, SameAs<T> value, int pe) {
-    return detail::from_bits<T>(detail::xor_bits(detail::word(peer(team, dst, pe)), detail::bits<T>(value)));
+    return detail::from_bits<T>(detail::xor_bits(
+        detail::word(detail::peer_for(team, Operation::atomic, dst, pe)), detail::bits<T>(value)));
 }
 template <class T> ATOLL_ANYWHERE void atomic_xor(const Team& team, T* dst, SameAs<T> value, int pe) {
     static_cast<void>(atomic_fetch_xor(team, dst, value, pe));

@@ -1,7 +1,7 @@
 // Collectives within kernels, at thread (of the host too), warp, block and grid scope. All members call with
 // one scope each, in the same order, with the same counts, roots and operators; one at a time for a team. On
 // return dst holds this member's result for all threads of the scope, and src may be written again by all
-// members. Nothing is checked.
+// members. Nothing is checked but the root.
 //
 // Small ones go as flagged words through the team's own slots: one way of the link, and any src and dst that
 // the caller can address. Others (`is_small` says) meet before and after, and need dst symmetric; reductions
@@ -32,7 +32,7 @@ template <class T, class Scope>
 ATOLL_ANYWHERE void put_to_all(const Team& team, T* dst, const T* src, unsigned long long count,
                                Scope scope) {
     for (int k = 1; k < team.n_pes; ++k)
-        copy(peer(team, dst, (team.my_pe + k) % team.n_pes), src, count * sizeof(T), scope);
+        copy(at(team, dst, (team.my_pe + k) % team.n_pes), src, count * sizeof(T), scope);
     copy_own(dst, src, count, scope);
 }
 
@@ -88,7 +88,7 @@ ATOLL_ANYWHERE void fold_pulled(const Team& team, const T* src, unsigned long lo
     for (unsigned long long i = begin + scope.rank(); i < end; i += most * step) {
         W so_far[most] = {};
         for (int pe = 0; pe < team.n_pes; ++pe) {
-            const T* from = peer(team, src, pe);
+            const T* from = at(team, src, pe);
             T value[most] = {};
             for (unsigned k = 0; k < most; ++k)
                 if (i + k * step < end) value[k] = from[i + k * step];
@@ -107,6 +107,7 @@ ATOLL_ANYWHERE void fold_pulled(const Team& team, const T* src, unsigned long lo
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void broadcast(const Team& team, T* dst, const T* src, unsigned long long count, int root,
                               Scope scope = {}) {
+    detail::check_pe(team, Operation::root, root);
     const unsigned long long bytes = count * sizeof(T);
     if (!is_small<T>(team, count)) {
         sync(team, scope);
@@ -173,7 +174,7 @@ ATOLL_ANYWHERE void alltoall(const Team& team, T* dst, const T* src, unsigned lo
         sync(team, scope);
         for (int k = 0; k < team.n_pes; ++k) {
             const int pe = (team.my_pe + k) % team.n_pes;
-            detail::copy(peer(team, dst + block(team.my_pe), pe), src + block(pe), bytes, scope);
+            detail::copy(detail::at(team, dst + block(team.my_pe), pe), src + block(pe), bytes, scope);
         }
         return sync(team, scope);
     }
@@ -206,7 +207,7 @@ ATOLL_ANYWHERE void reduce(const Team& team, T* dst, const T* src, unsigned long
     const unsigned long long begin = me * part < count ? me * part : count;
     const unsigned long long end = begin + part < count ? begin + part : count;
     detail::fold_pulled(team, src, begin, end, op, scope, [&](unsigned long long i, T value) {
-        for (int k = 1; k <= team.n_pes; ++k) peer(team, dst, (team.my_pe + k) % team.n_pes)[i] = value;
+        for (int k = 1; k <= team.n_pes; ++k) detail::at(team, dst, (team.my_pe + k) % team.n_pes)[i] = value;
     });
     sync(team, scope);
 }

@@ -21,16 +21,35 @@ enum class Operation : int {
     collective,
     receive,
     post,
-    grid_sync
+    grid_sync,
+    // ---- these wait for nothing, and are told of where they are given a PE that the team has not
+    peer,
+    p,
+    g,
+    put,
+    get,
+    iput,
+    iget,
+    atomic,
+    signal_set,
+    signal_add,
+    put_signal,
+    async_put,
+    tile_put,
+    tile_get,
+    root  ///< of a collective
 };
 
-/// A wait that took longer than its bound. Values are the awaited word's bits.
+/// Report::compare of what is no wait: `peer` is not a PE of the team, which has `expected`.
+constexpr int wrong_pe = -2;
+
+/// A wait that took longer than its bound, values are the awaited word's bits; or a wrong PE.
 struct Report {
     unsigned state;  ///< 0 none, 1 being written, 2 complete
     int operation;   ///< Operation
     int team;        ///< number on this PE, 0 = world
     int peer;        ///< team PE waited for, -1 any
-    int compare;     ///< Compare, -1: the two values mean nothing
+    int compare;     ///< Compare, -1: the two values mean nothing, or wrong_pe
     int tag;         ///< of the caller
     unsigned long long address;
     unsigned long long expected;
@@ -63,6 +82,7 @@ struct Control {
     unsigned long long bound_ns;  ///< of waits; 0 none
     const Watch* watch;           ///< as the memory's processor addresses it
     int slots_of[most_team_pes];  ///< what Team::table points to where a team is irregular
+    unsigned checks;              ///< not 0: PE numbers are checked (ATOLL_CHECK)
     // ---- this PE's own
     alignas(128) unsigned long long sync_epoch;
     unsigned exchange_epoch;
@@ -75,6 +95,8 @@ struct Control {
 };
 static_assert(sizeof(Control) <= control_bytes, "a team's place holds its control block");
 
-ATOLL_ANYWHERE inline Control* control_of(const Team& team, int pe) { return peer(team, team.control, pe); }
+ATOLL_ANYWHERE inline Control* control_of(const Team& team, int pe) {
+    return detail::at(team, team.control, pe);
+}
 
 }  // namespace atl::device

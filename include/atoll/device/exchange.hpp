@@ -15,7 +15,7 @@ ATOLL_ANYWHERE inline unsigned long long load_part(const void* from, unsigned lo
                                                    unsigned long long i) {
     const char* at = static_cast<const char*>(from) + 8 * i;
     unsigned long long data = 0;
-    if (8 * i + 8 <= bytes && reinterpret_cast<unsigned long long>(at) % 8 == 0)
+    if (i < bytes / 8 && reinterpret_cast<unsigned long long>(at) % 8 == 0)
         return *reinterpret_cast<const unsigned long long*>(at);
     for (unsigned k = 0; k < 8 && 8 * i + k < bytes; ++k)
         data |= static_cast<unsigned long long>(static_cast<unsigned char>(at[k])) << (8 * k);
@@ -24,7 +24,7 @@ ATOLL_ANYWHERE inline unsigned long long load_part(const void* from, unsigned lo
 ATOLL_ANYWHERE inline void store_part(void* to, unsigned long long bytes, unsigned long long i,
                                       unsigned long long data) {
     char* at = static_cast<char*>(to) + 8 * i;
-    if (8 * i + 8 <= bytes && reinterpret_cast<unsigned long long>(at) % 8 == 0)
+    if (i < bytes / 8 && reinterpret_cast<unsigned long long>(at) % 8 == 0)
         *reinterpret_cast<unsigned long long*>(at) = data;
     else
         for (unsigned k = 0; k < 8 && 8 * i + k < bytes; ++k) at[k] = static_cast<char>(data >> (8 * k));
@@ -50,7 +50,7 @@ template <class Scope> class Exchange {
             const unsigned i = k % pairs;
             if (pe == team_.my_pe) continue;
             const unsigned long long data = bytes == 0 ? 0 : load_part(source(pe), bytes, i);
-            store_flagged(peer(team_, slot_from(team_.my_pe), pe) + i, data, epoch_);
+            store_flagged(at(team_, slot_from(team_.my_pe), pe) + i, data, epoch_);
         }
     }
     /// Bytes 8 * i … of the message from `pe`, once they have come.

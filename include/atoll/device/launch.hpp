@@ -29,6 +29,12 @@ cudaError_t cooperative_launch(void (*kernel)(Parameters...), dim3 grid, dim3 bl
                                cudaStream_t stream, const Arguments&... arguments) {
     static_assert(sizeof...(Parameters) == sizeof...(Arguments),
                   "one argument for each parameter of the kernel");
+    const auto blocks = static_cast<unsigned long long>(grid.x) * grid.y * grid.z;
+    const auto threads = static_cast<unsigned long long>(block.x) * block.y * block.z;
+    if (threads == 0 || threads > 1024 || blocks == 0) return cudaErrorInvalidConfiguration;
+    const int most = most_resident_blocks(kernel, static_cast<int>(threads), shared_bytes);
+    if (most == 0 && cudaPeekAtLastError() != cudaSuccess) return cudaGetLastError();
+    if (blocks > static_cast<unsigned long long>(most)) return cudaErrorCooperativeLaunchTooLarge;
     const auto launch = [&](Parameters... values) {
         void* pointers[] = {static_cast<void*>(&values)..., nullptr};
         return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, block, pointers,

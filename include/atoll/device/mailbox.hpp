@@ -43,9 +43,50 @@ ATOLL_ANYWHERE inline FlaggedPair* slot_of(const Team& team, const Mailbox& box,
 }
 
 /// Flags are 32 bits of the number. Words that short messages leave untouched get a new one in time.
-ATOLL_ANYWHERE inline unsigned long long pairs_to_send(const Mailbox& box, unsigned long long bytes,
+ATOLL_ANYWHERE inline unsigned long long pairs_to_send(unsigned long long room, unsigned long long bytes,
                                                        unsigned long long number) {
-    return pairs_of((number & 0x3fffffff) < Mailbox::depth && number >= Mailbox::depth ? box.room : bytes);
+    return pairs_of((number & 0x3fffffff) < Mailbox::depth && number >= Mailbox::depth ? room : bytes);
+}
+
+constexpr unsigned parts_at_once = 4;  ///< loads of one thread that are on their way together
+
+template <class Scope>
+ATOLL_ANYWHERE void send_flagged(FlaggedPair* to, const void* src, unsigned long long bytes,
+                                 unsigned long long pairs, unsigned flag, Scope scope) {
+    const unsigned long long step = scope.size();
+    unsigned long long i = scope.rank();
+    for (; i + step < pairs; i += parts_at_once * step) {
+        unsigned long long data[parts_at_once] = {};
+        for (unsigned k = 0; k < parts_at_once; ++k)
+            if (i + k * step < pairs) data[k] = load_part(src, bytes, i + k * step);
+        for (unsigned k = 0; k < parts_at_once; ++k)
+            if (i + k * step < pairs) store_flagged(to + i + k * step, data[k], flag);
+    }
+    if (i < pairs) store_flagged(to + i, load_part(src, bytes, i), flag);
+}
+
+template <class Scope, class Describe>
+ATOLL_ANYWHERE void receive_flagged(const Team& team, const FlaggedPair* from, void* dst,
+                                    unsigned long long bytes, unsigned flag, Scope scope, Describe describe) {
+    const unsigned long long step = scope.size(), pairs = pairs_of(bytes);
+    const auto finish = [&](unsigned long long i, bool here, unsigned long long data) {
+        if (!here)
+            spin(
+                team, [&] { return load_flagged(from + i, flag, data); }, [&] { return describe(from + i); });
+        store_part(dst, bytes, i, data);
+    };
+    unsigned long long i = scope.rank();
+    for (; i + step < pairs; i += parts_at_once * step) {
+        unsigned long long data[parts_at_once];
+        bool here[parts_at_once];
+        for (unsigned k = 0; k < parts_at_once; ++k) {  // past the end the last one again
+            const unsigned long long wanted = i + k * step;
+            here[k] = load_flagged(from + (wanted < pairs ? wanted : i), flag, data[k]);
+        }
+        for (unsigned k = 0; k < parts_at_once; ++k)
+            if (i + k * step < pairs) finish(i + k * step, here[k], data[k]);
+    }
+    if (i < pairs) finish(i, false, 0);
 }
 
 }  // namespace detail
@@ -61,41 +102,64 @@ ATOLL_ANYWHERE inline unsigned long long mailbox_bytes(int n_pes, unsigned long 
 template <class Scope = Thread> class Outbox {
   public:
     ATOLL_ANYWHERE Outbox(const Team& team, const Mailbox& box, int pe, Scope scope = {})
-        : team_(team), box_(box), pe_(pe), scope_(scope) {
-        const detail::Post* mine = detail::post_of(box, pe);
-        number_ = mine->posted;
-        taken_ = mine->seen_taken;
+        : team_(team), room_(box.room), mine_(detail::post_of(box, pe)), pe_(pe), scope_(scope) {
+        detail::check_pe(team, Operation::post, pe);
+        slots_ = detail::at(team, detail::slot_of(team, box, team.my_pe, 0), pe);
+        number_ = mine_->posted;
+        taken_ = mine_->seen_taken;
     }
     /// See the function `post`.
     template <class T> ATOLL_ANYWHERE void post(const T* src, unsigned long long count) {
+        begin();
+        const unsigned long long bytes = count * sizeof(T);
+        detail::send_flagged(slot_, src, bytes, detail::pairs_to_send(room_, bytes, number_),
+                             static_cast<unsigned>(number_), scope_);
+        end();
+    }
+
+    /// A message by parts of 8 bytes, for threads that have them in registers: begin, store of each part by
+    /// one thread, end. All messages of such a mailbox have the same number of parts.
+    ATOLL_ANYWHERE void begin() {
         ++number_;
         if (number_ > taken_ + Mailbox::depth) wait_for_room();
-        FlaggedPair* to = peer(team_, detail::slot_of(team_, box_, team_.my_pe, number_), pe_);
-        const unsigned long long bytes = count * sizeof(T);
-        const unsigned long long pairs = detail::pairs_to_send(box_, bytes, number_);
-        for (unsigned long long i = scope_.rank(); i < pairs; i += scope_.size())
-            detail::store_flagged(to + i, detail::load_part(src, bytes, i), static_cast<unsigned>(number_));
+        slot_ = slots_ + number_ % Mailbox::depth * detail::pairs_of(room_);
+    }
+    ATOLL_ANYWHERE void store(unsigned long long part, unsigned long long data) const {
+        detail::store_flagged(slot_ + part, data, static_cast<unsigned>(number_));
+    }
+    ATOLL_ANYWHERE void end() {
+        // Looked at by the next message, which so does not wait for this load.
+        if (number_ % (Mailbox::depth / 2) == 0) taken_ = load_taken();
         scope_.sync();
     }
     ATOLL_ANYWHERE void close() const {
-        detail::Post* mine = detail::post_of(box_, pe_);
-        mine->posted = number_;  // by every thread, so that each reads its own
-        mine->seen_taken = taken_;
+        mine_->posted = number_;  // by every thread, so that each reads its own
+        mine_->seen_taken = taken_;
     }
 
   private:
+    /// On a GPU nothing is loaded or stored on a guess, so that the stores that depend on it come after it.
+    ATOLL_ANYWHERE unsigned long long load_taken() const {
+#if defined(__CUDA_ARCH__)
+        return load_relaxed(&mine_->taken);
+#else
+        return load_acquire(&mine_->taken);
+#endif
+    }
     ATOLL_ANYWHERE void wait_for_room() {
-        const unsigned long long* taken = &detail::post_of(box_, pe_)->taken;
         const unsigned long long needed = number_ - Mailbox::depth;
         detail::spin(
-            team_, [&] { return (taken_ = load_acquire(taken)) >= needed; },
-            [&] { return detail::waiting(team_, Operation::post, taken, Compare::ge, needed, pe_); });
+            team_, [&] { return (taken_ = load_taken()) >= needed; },
+            [&] { return detail::waiting(team_, Operation::post, &mine_->taken, Compare::ge, needed, pe_); });
     }
 
     const Team& team_;
-    Mailbox box_;
+    unsigned long long room_;
+    detail::Post* mine_;
     int pe_;
     Scope scope_;
+    FlaggedPair* slots_;  ///< of mine, at that PE
+    FlaggedPair* slot_ = nullptr;
     unsigned long long number_, taken_;
 };
 
@@ -103,20 +167,33 @@ template <class Scope = Thread> class Outbox {
 template <class Scope = Thread> class Inbox {
   public:
     ATOLL_ANYWHERE Inbox(const Team& team, const Mailbox& box, int pe, Scope scope = {})
-        : team_(team), box_(box), pe_(pe), scope_(scope), number_(detail::post_of(box, pe)->received) {}
-    /// See the function `receive`. Tells the sender now and then what is free again.
+        : team_(team), room_(box.room), mine_(detail::post_of(box, pe)), pe_(pe), scope_(scope) {
+        detail::check_pe(team, Operation::receive, pe);
+        slots_ = detail::slot_of(team, box, pe, 0);
+        taken_ = &detail::at(team, detail::post_of(box, team.my_pe), pe)->taken;
+        number_ = mine_->received;
+    }
+    /// See the function `receive`.
     template <class T> ATOLL_ANYWHERE void receive(T* dst, unsigned long long count) {
-        ++number_;
-        const FlaggedPair* from = detail::slot_of(team_, box_, pe_, number_);
-        const unsigned long long bytes = count * sizeof(T), pairs = detail::pairs_of(bytes);
-        const auto flag = static_cast<unsigned>(number_);
-        for (unsigned long long i = scope_.rank(); i < pairs; i += scope_.size()) {
-            unsigned long long data = 0;
-            detail::spin(
-                team_, [&] { return detail::load_flagged(from + i, flag, data); },
-                [&] { return detail::waiting(team_, Operation::receive, from + i, pe_); });
-            detail::store_part(dst, bytes, i, data);
-        }
+        begin();
+        detail::receive_flagged(
+            team_, slot(number_), dst, count * sizeof(T), static_cast<unsigned>(number_), scope_,
+            [&](const FlaggedPair* word) { return detail::waiting(team_, Operation::receive, word, pe_); });
+        end();
+    }
+
+    /// A message by parts, see Outbox: begin, load of each part by one thread, end.
+    ATOLL_ANYWHERE void begin() { ++number_; }
+    ATOLL_ANYWHERE unsigned long long load(unsigned long long part) const {
+        unsigned long long data = 0;
+        const FlaggedPair* word = slot(number_) + part;
+        detail::spin(
+            team_, [&] { return detail::load_flagged(word, static_cast<unsigned>(number_), data); },
+            [&] { return detail::waiting(team_, Operation::receive, word, pe_); });
+        return data;
+    }
+    /// Tells the sender now and then what is free again.
+    ATOLL_ANYWHERE void end() {
         scope_.sync();
         if (number_ % (Mailbox::depth / 2) == 0 && scope_.rank() == 0) tell_taken();
     }
@@ -125,28 +202,32 @@ template <class Scope = Thread> class Inbox {
         int here = 0;
         unsigned long long data = 0;
         if (scope_.rank() == 0)
-            here = detail::load_flagged(detail::slot_of(team_, box_, pe_, number_ + 1),
-                                        static_cast<unsigned>(number_ + 1), data);
+            here = detail::load_flagged(slot(number_ + 1), static_cast<unsigned>(number_ + 1), data);
         return scope_.broadcast(here) != 0;
     }
-    ATOLL_ANYWHERE void close() const { detail::post_of(box_, pe_)->received = number_; }
+    ATOLL_ANYWHERE void close() const { mine_->received = number_; }
 
   private:
+    ATOLL_ANYWHERE const FlaggedPair* slot(unsigned long long number) const {
+        return slots_ + number % Mailbox::depth * detail::pairs_of(room_);
+    }
     /// All lanes have read: on a GPU a load whose value was looked at is over, and a release there would wait
     /// for stores that have nothing to do with it.
     ATOLL_ANYWHERE void tell_taken() const {
-        unsigned long long* taken = &peer(team_, detail::post_of(box_, team_.my_pe), pe_)->taken;
 #if defined(__CUDA_ARCH__)
-        store_relaxed(taken, number_);
+        store_relaxed(taken_, number_);
 #else
-        store_release(taken, number_);
+        store_release(taken_, number_);
 #endif
     }
 
     const Team& team_;
-    Mailbox box_;
+    unsigned long long room_;
+    detail::Post* mine_;
     int pe_;
     Scope scope_;
+    const FlaggedPair* slots_;   ///< of that PE, here
+    unsigned long long* taken_;  ///< at that PE
     unsigned long long number_;
 };
 

@@ -1,20 +1,14 @@
 // Put and get from within kernels, by loads and stores into the peers' slots. Addresses are of the memory
-// that the team was made for; nothing is checked. A put is complete at its caller when it returns, and
-// ordered by what carries order: put_signal, fence, or quiet and a barrier.
+// that the team was made for; of the arguments only the PE is checked (atoll/device/peers.hpp). A put is
+// complete at its caller when it returns, and ordered by what carries order: put_signal, fence, or quiet and
+// a barrier.
 #pragma once
 
+#include "atoll/device/bulk.hpp"
 #include "atoll/device/scope.hpp"
 #include "atoll/device/words.hpp"
 
 namespace atl::device {
-
-/// One element of 4 or 8 bytes, never torn, in no order.
-template <class T> ATOLL_ANYWHERE void p(const Team& team, T* dst, T value, int pe) {
-    store_relaxed(peer(team, dst, pe), value);
-}
-template <class T> ATOLL_ANYWHERE T g(const Team& team, const T* src, int pe) {
-    return load_relaxed(peer(team, src, pe));
-}
 
 namespace detail {
 
@@ -37,24 +31,43 @@ ATOLL_ANYWHERE void copy_units(Unit* dst, const Unit* src, unsigned long long n,
     for (; i < n; i += step) dst[i] = src[i];
 }
 
+/// What is left at the end of a copy, less than a unit of the largest size: a word of each smaller one.
+template <class Unit>
+ATOLL_ANYWHERE unsigned copy_word(char* dst, const char* src, unsigned long long bytes) {
+    if (bytes % (2 * sizeof(Unit)) < sizeof(Unit)) return 0;
+    *reinterpret_cast<Unit*>(dst) = *reinterpret_cast<const Unit*>(src);
+    return sizeof(Unit);
+}
+
+/// In units as large as both addresses allow, so words that are aligned on both sides are never torn.
+template <class Unit, class Scope>
+ATOLL_ANYWHERE void copy_aligned(void* to, const void* from, unsigned long long bytes, Scope scope) {
+    copy_units(static_cast<Unit*>(to), static_cast<const Unit*>(from), bytes / sizeof(Unit), scope);
+    const unsigned long long done = bytes / sizeof(Unit) * sizeof(Unit);
+    if (done == bytes || scope.rank() != scope.size() - 1) return;
+    char* dst = static_cast<char*>(to) + done;
+    const char* src = static_cast<const char*>(from) + done;
+    unsigned at = 0;
+    if (sizeof(Unit) > 8) at += copy_word<unsigned long long>(dst, src, bytes);
+    if (sizeof(Unit) > 4) at += copy_word<unsigned>(dst + at, src + at, bytes);
+    if (sizeof(Unit) > 2) at += copy_word<unsigned short>(dst + at, src + at, bytes);
+    copy_word<char>(dst + at, src + at, bytes);
+}
+
 template <class Scope>
 ATOLL_ANYWHERE void copy(void* dst, const void* src, unsigned long long bytes, Scope scope) {
     const unsigned long long either =
         reinterpret_cast<unsigned long long>(dst) | reinterpret_cast<unsigned long long>(src);
-    unsigned long long done = 0;
-    if (either % sizeof(Quad) == 0) {
-        done = bytes / sizeof(Quad) * sizeof(Quad);
-        copy_units(static_cast<Quad*>(dst), static_cast<const Quad*>(src), bytes / sizeof(Quad), scope);
-    } else if (either % sizeof(unsigned long long) == 0) {  // words of 8 bytes are never torn
-        done = bytes / sizeof(unsigned long long) * sizeof(unsigned long long);
-        copy_units(static_cast<unsigned long long*>(dst), static_cast<const unsigned long long*>(src),
-                   bytes / sizeof(unsigned long long), scope);
-    } else if (either % sizeof(unsigned) == 0) {
-        done = bytes / sizeof(unsigned) * sizeof(unsigned);
-        copy_units(static_cast<unsigned*>(dst), static_cast<const unsigned*>(src), bytes / sizeof(unsigned),
-                   scope);
-    }
-    copy_units(static_cast<char*>(dst) + done, static_cast<const char*>(src) + done, bytes - done, scope);
+    if (either % sizeof(Quad) == 0)
+        copy_aligned<Quad>(dst, src, bytes, scope);
+    else if (either % sizeof(unsigned long long) == 0)
+        copy_aligned<unsigned long long>(dst, src, bytes, scope);
+    else if (either % sizeof(unsigned) == 0)
+        copy_aligned<unsigned>(dst, src, bytes, scope);
+    else if (either % sizeof(unsigned short) == 0)
+        copy_aligned<unsigned short>(dst, src, bytes, scope);
+    else
+        copy_units(static_cast<char*>(dst), static_cast<const char*>(src), bytes, scope);
 }
 
 template <class T, class Scope>
@@ -72,13 +85,34 @@ ATOLL_ANYWHERE inline void full_fence() {
 #endif
 }
 
+/// Stored and loaded at once, whatever other threads do.
+template <class T> ATOLL_ANYWHERE constexpr bool is_word() {
+    return sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8;
+}
+
 }  // namespace detail
+
+/// One element, in no order; never torn if it has 1, 2, 4 or 8 bytes.
+template <class T> ATOLL_ANYWHERE void p(const Team& team, T* dst, T value, int pe) {
+    T* there = detail::peer_for(team, Operation::p, dst, pe);
+    if constexpr (detail::is_word<T>())
+        store_relaxed(there, value);
+    else
+        *there = value;
+}
+template <class T> ATOLL_ANYWHERE T g(const Team& team, const T* src, int pe) {
+    const T* there = detail::peer_for(team, Operation::g, src, pe);
+    if constexpr (detail::is_word<T>())
+        return load_relaxed(there);
+    else
+        return *there;
+}
 
 /// `src` may be written again by any thread of the scope after it returned.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void put(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                         Scope scope = {}) {
-    detail::copy(peer(team, dst, pe), src, count * sizeof(T), scope);
+    detail::copy(detail::peer_for(team, Operation::put, dst, pe), src, count * sizeof(T), scope);
     scope.sync();
 }
 
@@ -86,7 +120,7 @@ ATOLL_ANYWHERE void put(const Team& team, T* dst, const T* src, unsigned long lo
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                         Scope scope = {}) {
-    detail::copy(dst, peer(team, src, pe), count * sizeof(T), scope);
+    detail::copy(dst, detail::peer_for(team, Operation::get, src, pe), count * sizeof(T), scope);
     scope.sync();
 }
 
@@ -95,31 +129,55 @@ ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long lo
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void put_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                             Scope scope = {}) {
-    detail::copy(peer(team, dst, pe), src, count * sizeof(T), scope);
+    detail::copy(detail::peer_for(team, Operation::put, dst, pe), src, count * sizeof(T), scope);
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void get_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                             Scope scope = {}) {
-    detail::copy(dst, peer(team, src, pe), count * sizeof(T), scope);
+    detail::copy(dst, detail::peer_for(team, Operation::get, src, pe), count * sizeof(T), scope);
+}
+
+/// Like put_nbi, meant for large blocks that stand in shared memory: these go by bulk copies (sm_90 and
+/// later; 1 KiB and more, addresses and size multiples of 16 bytes), and the scope's threads go on with
+/// something else. `flush` makes `src` free again, `quiet` and `fence` complete the copies: by the scope that
+/// started them, or one that contains it.
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE void async_put(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
+                              Scope scope = {}) {
+    T* there = detail::peer_for(team, Operation::async_put, dst, pe);
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    if constexpr (detail::WithinBlock<Scope>::value) {
+        if (detail::can_bulk(there, src, count * sizeof(T))) {
+            detail::see_shared();
+            scope.sync();
+            if (scope.rank() == 0) detail::start_bulk(there, src, count * sizeof(T));
+            return;
+        }
+    }
+#endif
+    detail::copy(there, src, count * sizeof(T), scope);
 }
 
 /// Element i goes from src[i * src_stride] to dst[i * dst_stride]; strides count elements.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void iput(const Team& team, T* dst, const T* src, long long dst_stride, long long src_stride,
                          unsigned long long count, int pe, Scope scope = {}) {
-    detail::copy_strided(peer(team, dst, pe), src, dst_stride, src_stride, count, scope);
+    detail::copy_strided(detail::peer_for(team, Operation::iput, dst, pe), src, dst_stride, src_stride, count,
+                         scope);
     scope.sync();
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void iget(const Team& team, T* dst, const T* src, long long dst_stride, long long src_stride,
                          unsigned long long count, int pe, Scope scope = {}) {
-    detail::copy_strided(dst, peer(team, src, pe), dst_stride, src_stride, count, scope);
+    detail::copy_strided(dst, detail::peer_for(team, Operation::iget, src, pe), dst_stride, src_stride, count,
+                         scope);
     scope.sync();
 }
 
 /// The scope's puts and atomics before it, and what its threads saw, are visible to every PE before what they
 /// do after it.
 template <class Scope = Thread> ATOLL_ANYWHERE void quiet(const Team&, Scope scope = {}) {
+    detail::complete_bulk();
     scope.sync();
     if (scope.rank() == 0) detail::full_fence();
     scope.sync();
@@ -130,7 +188,11 @@ template <class Scope = Thread> ATOLL_ANYWHERE void fence(const Team& team, Scop
     quiet(team, scope);
 }
 
-/// Sources of the scope's earlier puts may be written again; nothing is said of their targets.
-template <class Scope = Thread> ATOLL_ANYWHERE void flush(const Team&, Scope scope = {}) { scope.sync(); }
+/// Sources of the scope's earlier puts, async_put too, may be written again; nothing is said of their
+/// targets.
+template <class Scope = Thread> ATOLL_ANYWHERE void flush(const Team&, Scope scope = {}) {
+    detail::read_bulk();
+    scope.sync();
+}
 
 }  // namespace atl::device

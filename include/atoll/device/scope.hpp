@@ -3,7 +3,7 @@
 // part: what they wrote is ordered by nothing.
 #pragma once
 
-#include "atoll/device/wait.hpp"
+#include "atoll/device/peers.hpp"
 
 namespace atl::device {
 

@@ -10,10 +10,10 @@ namespace atl::device {
 using atl::SignalOp;
 
 template <class T> ATOLL_ANYWHERE void signal_set(const Team& team, T* signal, SameAs<T> value, int pe) {
-    store_release(peer(team, signal, pe), value);
+    store_release(detail::peer_for(team, Operation::signal_set, signal, pe), value);
 }
 template <class T> ATOLL_ANYWHERE void signal_add(const Team& team, T* signal, SameAs<T> value, int pe) {
-    detail::add_release(peer(team, signal, pe), value);
+    detail::add_release(detail::peer_for(team, Operation::signal_add, signal, pe), value);
 }
 /// This PE's own signal.
 template <class T> ATOLL_ANYWHERE T signal_fetch(const Team&, const T* signal) {
@@ -25,12 +25,14 @@ template <class T> ATOLL_ANYWHERE T signal_fetch(const Team&, const T* signal) {
 template <class T, class Signal, class Scope = Thread>
 ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned long long count,
                                Signal* signal, SameAs<Signal> value, SignalOp op, int pe, Scope scope = {}) {
-    put(team, dst, src, count, pe, scope);
+    detail::copy(detail::peer_for(team, Operation::put_signal, dst, pe), src, count * sizeof(T), scope);
+    scope.sync();
     if (scope.rank() != 0) return;
+    Signal* there = detail::at(team, signal, pe);
     if (op == SignalOp::set)
-        signal_set(team, signal, value, pe);
+        store_release(there, value);
     else
-        signal_add(team, signal, value, pe);
+        detail::add_release(there, value);
 }
 template <class T, class Signal, class Scope = Thread>
 ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned long long count,

@@ -2,7 +2,7 @@
 // each, in the same order, and one at a time for a team.
 #pragma once
 
-#include "atoll/device/scope.hpp"
+#include "atoll/device/bulk.hpp"
 
 namespace atl::device {
 
@@ -25,12 +25,12 @@ template <class Scope = Thread> class Meeting {
         const int step = static_cast<int>(scope_.size()), rank = static_cast<int>(scope_.rank());
         if (step >= team_.n_pes) {  // a thread for each member: its branch is entered once
             if (rank < team_.n_pes && rank != team_.my_pe) {
-                tell(peer(team_, arrived + team_.my_pe, rank), order);
+                tell(detail::at(team_, arrived + team_.my_pe, rank), order);
                 wait_for(rank, arrived + rank, order);
             }
         } else {
             for (int pe = rank; pe < team_.n_pes; pe += step)
-                if (pe != team_.my_pe) tell(peer(team_, arrived + team_.my_pe, pe), order);
+                if (pe != team_.my_pe) tell(detail::at(team_, arrived + team_.my_pe, pe), order);
             for (int pe = rank; pe < team_.n_pes; pe += step)
                 if (pe != team_.my_pe) wait_for(pe, arrived + pe, order);
         }
@@ -67,8 +67,9 @@ ATOLL_ANYWHERE void sync(const Team& team, Scope scope = {}, Order order = Order
     meeting.close();
 }
 
-/// quiet for the scope, then sync: here what orders the one completes the other.
+/// quiet for the scope, then sync: here what orders the one completes the other, but for async_put.
 template <class Scope = Thread> ATOLL_ANYWHERE void barrier(const Team& team, Scope scope = {}) {
+    detail::complete_bulk();
     sync(team, scope);
 }
 

@@ -37,16 +37,15 @@ ATOLL_ANYWHERE inline int translate_pe(const Team& from, int pe, const Team& to)
     return -1;
 }
 
-/// The same object on a PE of the team. `symmetric` is an address in this PE's own slot.
-template <class T> ATOLL_ANYWHERE T* peer(const Team& team, T* symmetric, int pe) {
+namespace detail {
+
+/// `peer` (atoll/device/peers.hpp) for a PE whose number is right.
+template <class T> ATOLL_ANYWHERE T* at(const Team& team, T* symmetric, int pe) {
     const long long distance = (slot_of(team, pe) - team.my_slot) * team.stride;
     return reinterpret_cast<T*>(reinterpret_cast<unsigned long long>(symmetric) +
                                 static_cast<unsigned long long>(distance));
 }
 
-/// OpenSHMEM's name of `peer`.
-template <class T> ATOLL_ANYWHERE T* ptr(const Team& team, T* symmetric, int pe) {
-    return peer(team, symmetric, pe);
-}
+}  // namespace detail
 
 }  // namespace atl::device

@@ -55,7 +55,15 @@ __device__ inline unsigned long long now_ns() {
     return ns;
 }
 
-/// The first thread of the PE's kernels to wait too long says what it waited for.
+/// A trap ends all threads of the PE's kernels, so one that has begun to report is let finish.
+__device__ __noinline__ inline void trap(const Watch* watch) {
+    const unsigned long long since = now_ns();
+    while (load_relaxed(&watch->report.state) == 1u && now_ns() - since < 1000000000u) {
+    }
+    __trap();
+}
+
+/// The first thread of the PE's kernels to wait too long, or to be given a wrong PE, says so.
 __device__ __noinline__ inline void report_and_trap(Watch* watch, const Report& what) {
     if (atomicCAS_system(&watch->report.state, 0u, 1u) == 0u) {
         Report report = what;
@@ -65,14 +73,14 @@ __device__ __noinline__ inline void report_and_trap(Watch* watch, const Report& 
         store_relaxed(&watch->report.state, 2u);
         __threadfence_system();
     }
-    __trap();
+    trap(watch);
 }
 
 __device__ __noinline__ inline unsigned long long look_around(const Control* control, const Report& what,
                                                               unsigned long long since) {
     if (!control || !control->watch) return 0;
     Watch* watch = const_cast<Watch*>(control->watch);
-    if (load_relaxed(&watch->abort) != 0) __trap();
+    if (load_relaxed(&watch->abort) != 0) trap(watch);
     const unsigned long long now = now_ns();
     if (since == 0) return now;
     if (control->bound_ns != 0 && now - since > control->bound_ns) report_and_trap(watch, what);

@@ -8,8 +8,10 @@ namespace atl::device {
 
 namespace detail {
 
-/// A word that PEs share has 4 or 8 bytes.
+/// A word that PEs wait for or update has 4 or 8 bytes; the others are only stored and loaded (p and g).
 template <unsigned long Bytes> struct Bits;
+template <> struct Bits<1> { using type = unsigned char; };
+template <> struct Bits<2> { using type = unsigned short; };
 template <> struct Bits<4> { using type = unsigned; };
 template <> struct Bits<8> { using type = unsigned long long; };
 
@@ -36,6 +38,16 @@ __device__ inline unsigned long long load_acquire(const unsigned long long* p) {
     asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(p) : "memory");
     return value;
 }
+__device__ inline unsigned char load_relaxed(const unsigned char* p) {
+    unsigned short value;
+    asm volatile("ld.relaxed.sys.global.u8 %0, [%1];" : "=h"(value) : "l"(p) : "memory");
+    return static_cast<unsigned char>(value);
+}
+__device__ inline unsigned short load_relaxed(const unsigned short* p) {
+    unsigned short value;
+    asm volatile("ld.relaxed.sys.global.u16 %0, [%1];" : "=h"(value) : "l"(p) : "memory");
+    return value;
+}
 __device__ inline unsigned load_relaxed(const unsigned* p) {
     unsigned value;
     asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
@@ -51,6 +63,13 @@ __device__ inline void store_release(unsigned* p, unsigned value) {
 }
 __device__ inline void store_release(unsigned long long* p, unsigned long long value) {
     asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(p), "l"(value) : "memory");
+}
+__device__ inline void store_relaxed(unsigned char* p, unsigned char value) {
+    asm volatile("st.relaxed.sys.global.u8 [%0], %1;" ::"l"(p), "h"(static_cast<unsigned short>(value))
+                 : "memory");
+}
+__device__ inline void store_relaxed(unsigned short* p, unsigned short value) {
+    asm volatile("st.relaxed.sys.global.u16 [%0], %1;" ::"l"(p), "h"(value) : "memory");
 }
 __device__ inline void store_relaxed(unsigned* p, unsigned value) {
     asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");

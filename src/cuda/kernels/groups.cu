@@ -22,7 +22,7 @@ __device__ unsigned* own_count(const GroupCall& call) {
 /// Where `from` tells `at` how often this block has met.
 __device__ unsigned* flag(const GroupCall& call, int at, int from) {
     const GroupMemory memory{call.team.n_pes, call.words_bytes};
-    return reinterpret_cast<unsigned*>(device::peer(call.team, call.memory, at) +
+    return reinterpret_cast<unsigned*>(device::detail::at(call.team, call.memory, at) +
                                        memory.flag_at(blockIdx.x, from));
 }
 
@@ -83,7 +83,7 @@ class Exchange {
             device::detail::spin(
                 call_.team, [&] { return reached(device::load_relaxed(flag(call_, me, pe)), epoch_ - 1); },
                 [&] { return awaited(call_, pe, flag(call_, me, pe), epoch_ - 1); });
-            post(device::peer(call_.team, call_.memory, pe) + place(me), mine, epoch_);
+            post(device::detail::at(call_.team, call_.memory, pe) + place(me), mine, epoch_);
         }
     }
     __device__ Unit receive(int from) const {
@@ -153,7 +153,7 @@ __device__ void push(const GroupCall& call, unsigned long long at, unsigned long
     for (int k = 0; k < call.team.n_pes; ++k) {
         const int pe = call.team.my_pe + k < call.team.n_pes ? call.team.my_pe + k
                                                              : call.team.my_pe + k - call.team.n_pes;
-        store_part(device::peer(call.team, dst, pe), bytes, unit);
+        store_part(device::detail::at(call.team, dst, pe), bytes, unit);
     }
 }
 
@@ -166,9 +166,9 @@ __device__ void fold_slowly(const GroupCall& call, const Part& part, unsigned lo
     const char* src = static_cast<const char*>(call.src) + part.from;
     for (unsigned long long at = from + mine; at < part.last; at += step) {
         const unsigned long long bytes = part.last - at;
-        fold.first(load_part(device::peer(call.team, src + at, 0), bytes));
+        fold.first(load_part(device::detail::at(call.team, src + at, 0), bytes));
         for (int pe = 1; pe < call.team.n_pes; ++pe)
-            fold.next(call.op, load_part(device::peer(call.team, src + at, pe), bytes));
+            fold.next(call.op, load_part(device::detail::at(call.team, src + at, pe), bytes));
         push(call, at, bytes, fold.result());
     }
 }
@@ -187,7 +187,8 @@ __device__ unsigned long long sum_rounds(const GroupCall& call, const Part& part
         for (int u = 0; u < U; ++u)
 #pragma unroll
             for (int pe = 0; pe < N; ++pe)
-                got[u].units[pe] = load_unit(device::peer(call.team, src + start + u * step + mine, pe));
+                got[u].units[pe] =
+                    load_unit(device::detail::at(call.team, src + start + u * step + mine, pe));
 #pragma unroll
         for (int u = 0; u < U; ++u) {
             Fold<T> fold;
@@ -200,7 +201,8 @@ __device__ unsigned long long sum_rounds(const GroupCall& call, const Part& part
                 store_unit(dst, result);
             } else {
 #pragma unroll
-                for (int k = 0; k < N; ++k) store_unit(device::peer(call.team, dst, (me + k) % N), result);
+                for (int k = 0; k < N; ++k)
+                    store_unit(device::detail::at(call.team, dst, (me + k) % N), result);
             }
         }
     }
@@ -237,11 +239,12 @@ __device__ void fold_part(const GroupCall& call) {
 /// Every PE relays its part of the root's block to all, so the root sends each byte but once.
 __device__ void relay(const GroupCall& call) {
     const Part part = own_part(call);
-    const char* src = device::peer(call.team, static_cast<const char*>(call.src), call.root) + part.first;
+    const char* src =
+        device::detail::at(call.team, static_cast<const char*>(call.src), call.root) + part.first;
     for (int k = 0; k < call.team.n_pes; ++k) {
         const int pe = (call.team.my_pe + k) % call.team.n_pes;
-        device::detail::copy(device::peer(call.team, static_cast<char*>(call.dst), pe) + part.first, src,
-                             part.last - part.first, Everybody{});
+        device::detail::copy(device::detail::at(call.team, static_cast<char*>(call.dst), pe) + part.first,
+                             src, part.last - part.first, Everybody{});
     }
 }
 
@@ -254,8 +257,8 @@ __device__ void pull(const GroupCall& call) {
         const auto to = target_by_source(call.kind) ? static_cast<unsigned long long>(pe) : 0;
         device::detail::copy(
             static_cast<char*>(call.dst) + to * call.bytes,
-            device::peer(call.team, static_cast<const char*>(call.src), pe) + from * call.bytes, call.bytes,
-            Everybody{});
+            device::detail::at(call.team, static_cast<const char*>(call.src), pe) + from * call.bytes,
+            call.bytes, Everybody{});
     }
 }
 

@@ -1,4 +1,5 @@
 // How a job ends while kernels wait. `waits`: for a signal that nobody sends, until ATOLL_WAIT_TIMEOUT;
+// `crowd`: the same by thousands of threads, of which one reports; `wrong`: no wait, but a PE that is none;
 // `dies`: PE 1 is killed while PE 0's kernel spins; `leaves`: it ends with status 3. The launcher's status
 // and words are the test.
 #include "atoll/atoll.hpp"
@@ -17,6 +18,14 @@ __global__ void wait_kernel(atl::device::Team team, unsigned long long* signal) 
     atl::device::signal_wait_until(team, signal, atl::device::Compare::ge, 5, atl::device::Block{}, 42);
 }
 
+__global__ void crowd_kernel(atl::device::Team team, unsigned long long* signal) {
+    atl::device::signal_wait_until(team, signal, atl::device::Compare::ge, 5, atl::device::Thread{}, 42);
+}
+
+__global__ void wrong_kernel(atl::device::Team team, unsigned long long* x) {
+    atl::device::put(team, x, x, 1, team.n_pes, atl::device::Block{});
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
@@ -26,12 +35,20 @@ int main(int, char** arguments) {
     cudaSetDevice(job.device_heap_use().number);
     const atl::device::Team team = job.world().device(atl::Memory::device);
     job.world().barrier();
-    if (job.my_pe() == 1 && std::strcmp(arguments[1], "waits") != 0) {
+    const auto mode = [&](const char* name) { return std::strcmp(arguments[1], name) == 0; };
+    if (job.my_pe() == 1 && (mode("dies") || mode("leaves"))) {
         ::usleep(300000);  // the other one's kernel spins by now, most likely
-        if (std::strcmp(arguments[1], "dies") == 0) ::raise(SIGKILL);
+        if (mode("dies")) ::raise(SIGKILL);
         ::_exit(3);
     }
-    if (job.my_pe() == 0) wait_kernel<<<1, 64>>>(team, signal);
+    if (job.my_pe() == 0) {
+        if (mode("crowd"))
+            crowd_kernel<<<64, 256>>>(team, signal);
+        else if (mode("wrong"))
+            wrong_kernel<<<8, 64>>>(team, signal);
+        else
+            wait_kernel<<<1, 64>>>(team, signal);
+    }
     const cudaError_t result = cudaDeviceSynchronize();
     std::printf("PE %d: %s\n", job.my_pe(), cudaGetErrorString(result));
     std::fflush(stdout);

@@ -1,0 +1,326 @@
+// Jacobi's method on a grid whose rows are shared out over the PEs in a ring; left and right columns are
+// fixed. Two ways to exchange the rows at the seams:
+//   persistent   all steps are one kernel. A seam's row goes to the neighbouring PE by a mailbox, whose words
+//   carry
+//                their own flags; blocks of one GPU wait for their neighbours only, by flags, and never all
+//                together.
+//   stepwise     a kernel a step, in a CUDA graph: put_signal into the neighbour's row, signal_consume before
+//   the next. jacobi         compares both with the same steps on the CPU jacobi times   prints what a step
+//   costs, from 64² to 8192² a GPU: one line of JSON each
+#include "example.hpp"
+
+#include <atoll/device/device.hpp>
+#include <atoll/device/launch.hpp>
+
+#include <cuda/atomic>
+
+#include <algorithm>
+#include <cstring>
+
+namespace device = atl::device;
+using Word = unsigned long long;
+
+/// Rows 1 … rows are this PE's, 0 and rows + 1 its neighbours'. An even number of columns.
+struct Grid {
+    int columns, rows;
+    float *old_cells, *new_cells;
+};
+
+__device__ __host__ inline float relaxed(const float* cell, int columns) {
+    return 0.25f * (cell[-columns] + cell[columns] + cell[-1] + cell[1]);
+}
+
+// ---- persistent
+// ----------------------------------------------------------------------------------------------------
+
+struct Seams {
+    device::Mailbox up, down;  ///< what goes to the PE above, and below
+    unsigned* done;            ///< [block], 128 bytes apart: how many steps its first and last row have made
+};
+constexpr int flag_stride = 32;
+
+using Flag = cuda::atomic_ref<unsigned, cuda::thread_scope_device>;
+
+/// The words of a row that a neighbouring PE sent, to where the stencil reads it.
+__device__ void take_row(device::Inbox<device::Block>& in, float* row, int columns) {
+    in.begin();
+    for (int i = threadIdx.x; i < columns / 2; i += blockDim.x) {
+        const Word pair = in.load(i);
+        memcpy(row + 2 * i, &pair, sizeof pair);
+    }
+    in.end();
+}
+
+/// One row's new cells; where `out` is not null they go on to the neighbouring PE at once.
+__device__ void edge_row(const Grid& g, const float* from, float* to, int row,
+                         device::Outbox<device::Block>* out) {
+    if (out) out->begin();
+    for (int i = threadIdx.x; i < g.columns / 2; i += blockDim.x) {
+        const std::size_t at = std::size_t(row) * g.columns + 2 * i;
+        float2 pair{i == 0 ? from[at] : relaxed(from + at, g.columns),
+                    2 * i + 2 == g.columns ? from[at + 1] : relaxed(from + at + 1, g.columns)};
+        *reinterpret_cast<float2*>(to + at) = pair;
+        Word bits;
+        memcpy(&bits, &pair, sizeof bits);
+        if (out) out->store(i, bits);
+    }
+    if (out) out->end();
+}
+
+/// Block b has rows first … last. Before a step it waits until the blocks above and below have made theirs:
+/// only their rows beside its own matter, and they make those first.
+__global__ void __launch_bounds__(1024)
+    persistent(device::Team team, Grid g, Seams seams, unsigned before, int steps) {
+    const device::Block scope;
+    const int blocks = gridDim.x, b = blockIdx.x;
+    const int first = 1 + int((long long)(g.rows) * b / blocks),
+              last = int((long long)(g.rows) * (b + 1) / blocks);
+    const bool top = b == 0, bottom = b == blocks - 1;
+    const int above = (team.my_pe + team.n_pes - 1) % team.n_pes, below = (team.my_pe + 1) % team.n_pes;
+    device::Outbox<device::Block> to_above(team, seams.up, above), to_below(team, seams.down, below);
+    device::Inbox<device::Block> from_above(team, seams.down, above), from_below(team, seams.up, below);
+    float *from = g.old_cells, *to = g.new_cells;
+    for (unsigned step = before; step < before + steps; ++step) {
+        if (!top && threadIdx.x == 0) {
+            const Flag flag(seams.done[(b - 1) * flag_stride]);
+            while (int(flag.load(cuda::memory_order_acquire) - step) < 0) {
+            }
+        }
+        if (!bottom && threadIdx.x == 32 % blockDim.x) {
+            const Flag flag(seams.done[(b + 1) * flag_stride]);
+            while (int(flag.load(cuda::memory_order_acquire) - step) < 0) {
+            }
+        }
+        // At the very first step the neighbours' rows are there already.
+        if (top && step > 0) take_row(from_above, from, g.columns);
+        if (bottom && step > 0) take_row(from_below, from + std::size_t(g.rows + 1) * g.columns, g.columns);
+        scope.sync();
+        edge_row(g, from, to, first, top ? &to_above : nullptr);
+        if (last != first || bottom) edge_row(g, from, to, last, bottom ? &to_below : nullptr);
+        scope.sync();
+        if (threadIdx.x == 0) Flag(seams.done[b * flag_stride]).store(step + 1, cuda::memory_order_release);
+        for (int row = first + 1; row < last; ++row)
+            for (int column = 1 + threadIdx.x; column < g.columns - 1; column += blockDim.x) {
+                const std::size_t at = std::size_t(row) * g.columns + column;
+                to[at] = relaxed(from + at, g.columns);
+            }
+        scope.sync();
+        float* const swapped = from;
+        from = to;
+        to = swapped;
+    }
+    if (top) {
+        to_above.close();
+        from_above.close();
+    }
+    if (bottom) {
+        to_below.close();
+        from_below.close();
+    }
+}
+
+// ---- stepwise
+// ------------------------------------------------------------------------------------------------------
+
+/// signals[0]: the row above is here, [1]: the row below.
+__global__ void step(device::Team team, Grid g, Word* signals) {
+    const device::Block block;
+    if (blockIdx.x >= 2) {
+        for (int row = blockIdx.x; row < g.rows; row += gridDim.x - 2)
+            for (int column = 1 + threadIdx.x; column < g.columns - 1; column += blockDim.x) {
+                const std::size_t at = std::size_t(row) * g.columns + column;
+                g.new_cells[at] = relaxed(g.old_cells + at, g.columns);
+            }
+        return;
+    }
+    const bool top = blockIdx.x == 0;
+    const int above = (team.my_pe + team.n_pes - 1) % team.n_pes, below = (team.my_pe + 1) % team.n_pes;
+    const int row = top ? 1 : g.rows;
+    device::signal_consume(team, signals + (top ? 0 : 1), 1, block);
+    edge_row(g, g.old_cells, g.new_cells, row, nullptr);
+    block.sync();
+    float* const beside = g.new_cells + (top ? std::size_t(g.rows + 1) * g.columns : 0);
+    device::put_signal(team, beside, g.new_cells + std::size_t(row) * g.columns, g.columns,
+                       signals + (top ? 1 : 0), 1, device::SignalOp::add, top ? above : below, block);
+}
+
+// ---- the host
+// ------------------------------------------------------------------------------------------------------
+
+class Solver {
+  public:
+    Solver(atoll::Job& job, int most) : job_(job), team_(job.world().device(atoll::Memory::device)) {
+        const std::size_t cells = std::size_t(most + 2) * most;
+        a_ = zeros<float>(job, cells);
+        b_ = zeros<float>(job, cells);
+        room_ = Word(most) * 4;
+        box_bytes_ = device::mailbox_bytes(team_.n_pes, room_);
+        boxes_ = zeros<char>(job, 2 * box_bytes_);
+        done_ = zeros<unsigned>(job, 256 * flag_stride);
+        signals_ = zeros<Word>(job, 2);
+        check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+        check(cudaEventCreate(&begin_));
+        check(cudaEventCreate(&end_));
+    }
+    static float start(int row, int column) { return float((row * 31 + column * 17) % 101); }
+
+    void reset(int columns, int rows) {
+        grid_ = {columns, rows, a_, b_};
+        std::vector<float> cells(std::size_t(rows + 2) * columns);
+        const int all = rows * team_.n_pes;
+        for (int r = 0; r < rows + 2; ++r)
+            for (int c = 0; c < columns; ++c)
+                cells[std::size_t(r) * columns + c] = start((team_.my_pe * rows + r - 1 + all) % all, c);
+        upload(a_, cells);
+        upload(b_, cells);
+        upload(boxes_, std::vector<char>(2 * box_bytes_));
+        upload(done_, std::vector<unsigned>(256 * flag_stride));
+        upload(signals_, std::vector<Word>{1, 1});
+        before_ = 0;
+        job_.world().barrier();
+    }
+    /// Microseconds a step.
+    double run_persistent(int steps, int blocks, int threads) {
+        // Both ways of a mailbox are of one kind of message: rows of one length.
+        const Word row = Word(grid_.columns) * 4;
+        const Seams seams{{boxes_, row}, {boxes_ + box_bytes_, row}, done_};
+        const double us = timed([&] {
+            check(device::cooperative_launch(persistent, dim3(blocks), dim3(threads), 0, stream_, team_,
+                                             grid_, seams, before_, steps));
+        });
+        advance(steps);
+        return us / steps;
+    }
+    double run_stepwise(int steps, int blocks, int threads) {
+        constexpr int in_graph = 20;
+        cudaGraph_t graph = nullptr;
+        cudaGraphExec_t replay = nullptr;
+        check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+        Grid g = grid_;
+        for (int i = 0; i < in_graph; ++i) {
+            step<<<blocks, threads, 0, stream_>>>(team_, g, signals_);
+            std::swap(g.old_cells, g.new_cells);
+        }
+        check(cudaStreamEndCapture(stream_, &graph));
+        check(cudaGraphInstantiate(&replay, graph, 0));
+        const double us = timed([&] {
+            for (int i = 0; i < steps; i += in_graph) check(cudaGraphLaunch(replay, stream_));
+        });
+        check(cudaGraphExecDestroy(replay));
+        check(cudaGraphDestroy(graph));
+        return us / steps;
+    }
+    std::vector<float> cells() const {
+        return download(grid_.old_cells, std::size_t(grid_.rows + 2) * grid_.columns);
+    }
+
+  private:
+    template <class Launch> double timed(Launch launch) {
+        job_.world().barrier();
+        check(cudaEventRecord(begin_, stream_));
+        launch();
+        check(cudaEventRecord(end_, stream_));
+        check(cudaStreamSynchronize(stream_));
+        float ms = 0;
+        check(cudaEventElapsedTime(&ms, begin_, end_));
+        job_.world().barrier();
+        return ms * 1e3;
+    }
+    void advance(int steps) {
+        before_ += unsigned(steps);
+        if (steps % 2) std::swap(grid_.old_cells, grid_.new_cells);
+    }
+
+    atoll::Job& job_;
+    device::Team team_;
+    float *a_, *b_;
+    Word room_, box_bytes_;
+    char* boxes_;
+    unsigned* done_;
+    Word* signals_;
+    cudaStream_t stream_ = nullptr;
+    cudaEvent_t begin_ = nullptr, end_ = nullptr;
+    Grid grid_{};
+    unsigned before_ = 0;
+};
+
+/// The whole grid's rows after `steps`, those of this PE.
+std::vector<float> on_cpu(int columns, int rows, int pe, int n_pes, int steps) {
+    const int all = rows * n_pes;
+    std::vector<float> from(std::size_t(all + 2) * columns), to;
+    for (int r = 0; r < all; ++r)
+        for (int c = 0; c < columns; ++c) from[std::size_t(r + 1) * columns + c] = Solver::start(r, c);
+    to = from;
+    for (int s = 0; s < steps; ++s) {
+        std::copy_n(from.end() - 2 * columns, columns, from.begin());
+        std::copy_n(from.begin() + columns, columns, from.end() - columns);
+        for (int r = 1; r <= all; ++r)
+            for (int c = 1; c < columns - 1; ++c)
+                to[std::size_t(r) * columns + c] =
+                    relaxed(from.data() + std::size_t(r) * columns + c, columns);
+        from.swap(to);
+    }
+    const auto mine = from.begin() + std::ptrdiff_t(pe * rows + 1) * columns;
+    return {mine, mine + std::ptrdiff_t(rows) * columns};
+}
+
+bool compare(atoll::Job& job, Solver& solver) {
+    bool right = true;
+    const auto expect = [&](const char* what, int columns, int rows, int steps) {
+        const std::vector<float> cells = solver.cells(),
+                                 expected = on_cpu(columns, rows, job.my_pe(), job.n_pes(), steps);
+        if (std::equal(expected.begin(), expected.end(), cells.begin() + columns)) return;
+        std::printf("PE %d: %s differs from the CPU at %d x %d\n", job.my_pe(), what, rows, columns);
+        right = false;
+    };
+    for (const int size : {2, 10, 64, 130}) {
+        for (const int blocks : {1, 2, 8}) {
+            if (blocks > size) continue;
+            solver.reset(size, size);
+            solver.run_persistent(41, blocks, 64);
+            solver.run_persistent(19, blocks, 64);  // goes on where the other ended
+            expect("persistent", size, size, 60);
+        }
+        if (size < 3) continue;  // edge and inner rows are others
+        solver.reset(size, size);
+        solver.run_stepwise(60, 10, 64);
+        expect("stepwise", size, size, 60);
+    }
+    return right;
+}
+
+/// The best of some numbers of blocks and threads, after one run that warms up.
+void times(atoll::Job& job, Solver& solver) {
+    for (int size = 64; size <= 8192; size *= 2) {
+        const int steps = size >= 4096 ? 200 : 2000;
+        double best[2] = {1e30, 1e30};
+        const auto note = [&](int way, double us) { best[way] = std::min(best[way], us); };
+        for (const int threads : {256, 512, 1024}) {
+            for (const int blocks : {8, 16, 32, 64, 128}) {
+                if (blocks > size) continue;
+                solver.reset(size, size);
+                solver.run_persistent(steps, blocks, threads);
+                note(0, solver.run_persistent(steps, blocks, threads));
+            }
+            solver.reset(size, size);
+            solver.run_stepwise(steps, std::min(size, 132 * (1024 / threads)) + 2, threads);
+            note(1, solver.run_stepwise(steps, std::min(size, 132 * (1024 / threads)) + 2, threads));
+        }
+        for (const int way : {0, 1})
+            if (job.my_pe() == 0)
+                std::printf(
+                    "{\"side\": \"atoll\", \"op\": \"Jacobi step, %s, %d x %d a GPU\", \"bytes\": %d, "
+                    "\"pes\": "
+                    "%d, \"median_us\": %.4f}\n",
+                    way ? "stepwise" : "persistent", size, size, size * 4, job.n_pes(), best[way]);
+    }
+}
+
+int main(int count, char** arguments) {
+    const bool timed = count > 1 && std::strcmp(arguments[1], "times") == 0;
+    return run([&](atoll::Job& job) {
+        Solver solver(job, timed ? 8192 : 130);
+        if (timed) times(job, solver);
+        return timed || compare(job, solver);
+    });
+}

@@ -1,0 +1,58 @@
+// Where a symmetric object stands on another PE. With checks on (ATOLL_CHECK other than none) a PE that the
+// team has not is reported, with the operation, and the kernel traps; on the host Error is thrown. Else
+// nothing is said of what happens.
+#pragma once
+
+#include "atoll/device/wait.hpp"
+
+namespace atl::device {
+
+namespace detail {
+
+ATOLL_ANYWHERE inline Report wrong_pe_report(const Control* control, Operation operation, int pe, int n_pes) {
+    Report what{};
+    what.operation = static_cast<int>(operation);
+    what.team = control->team;
+    what.peer = pe;
+    what.compare = wrong_pe;
+    what.expected = static_cast<unsigned long long>(n_pes);
+    return what;
+}
+
+#if defined(__CUDA_ARCH__)
+__device__ __noinline__ inline void refuse_pe(const Control* control, Operation operation, int pe,
+                                              int n_pes) {
+    if (control && control->watch && control->checks != 0)
+        report_and_trap(const_cast<Watch*>(control->watch), wrong_pe_report(control, operation, pe, n_pes));
+}
+#else
+inline void refuse_pe(const Control* control, Operation operation, int pe, int n_pes) {
+    if (control && control->watch && control->watch->look && control->checks != 0)
+        control->watch->look(*control->watch, wrong_pe_report(control, operation, pe, n_pes), 0);
+}
+#endif
+
+/// One comparison where the number is right. The team goes by its parts, so that it stays in registers.
+ATOLL_ANYWHERE inline void check_pe(const Team& team, Operation operation, int pe) {
+    if (static_cast<unsigned>(pe) >= static_cast<unsigned>(team.n_pes))
+        refuse_pe(team.control, operation, pe, team.n_pes);
+}
+
+template <class T> ATOLL_ANYWHERE T* peer_for(const Team& team, Operation operation, T* symmetric, int pe) {
+    check_pe(team, operation, pe);
+    return at(team, symmetric, pe);
+}
+
+}  // namespace detail
+
+/// The same object on a PE of the team. `symmetric` is an address in this PE's own slot.
+template <class T> ATOLL_ANYWHERE T* peer(const Team& team, T* symmetric, int pe) {
+    return detail::peer_for(team, Operation::peer, symmetric, pe);
+}
+
+/// OpenSHMEM's name of `peer`.
+template <class T> ATOLL_ANYWHERE T* ptr(const Team& team, T* symmetric, int pe) {
+    return peer(team, symmetric, pe);
+}
+
+}  // namespace atl::device

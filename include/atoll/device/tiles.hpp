@@ -1,0 +1,154 @@
+// Two-dimensional tiles: put, get, and collectives over a team's members (whose rules are those of
+// atoll/device/collectives.hpp). Rows may stand apart (the pitch), so a tile may be a part of a matrix. Half
+// types need atoll/device/half.hpp. No multicast: loads and stores into the peers' slots.
+#pragma once
+
+#include "atoll/device/operators.hpp"
+#include "atoll/device/rma.hpp"
+#include "atoll/device/sync.hpp"
+
+namespace atl::device {
+
+/// `rows` times `cols` elements; row r begins at data + r * pitch. Fewer than 2^32 elements.
+template <class T> struct Tile {
+    T* data;
+    unsigned rows, cols;
+    long long pitch;
+};
+template <class T> ATOLL_ANYWHERE Tile<T> make_tile(T* data, unsigned rows, unsigned cols, long long pitch) {
+    return {data, rows, cols, pitch};
+}
+
+namespace detail {
+
+template <class A, class B> struct IsSame { static constexpr bool value = false; };
+template <class A> struct IsSame<A, A> { static constexpr bool value = true; };
+
+template <class T> ATOLL_ANYWHERE unsigned long long bits_of_tile(const Tile<T>& tile) {
+    return reinterpret_cast<unsigned long long>(tile.data) |
+           static_cast<unsigned long long>(tile.pitch) * sizeof(T) | tile.cols * sizeof(T);
+}
+
+/// Elements that are loaded and stored at once.
+template <class T, unsigned N> struct alignas(N * sizeof(T)) Run { T element[N]; };
+
+/// Run number i of a tile, counted along its rows.
+template <unsigned N, class T> ATOLL_ANYWHERE T* run_at(const Tile<T>& tile, unsigned i) {
+    const unsigned in_row = tile.cols / N, row = i / in_row;
+    return tile.data + row * tile.pitch + (i - row * in_row) * N;
+}
+
+template <unsigned N, class T, class Scope>
+ATOLL_ANYWHERE void copy_runs(const Tile<T>& dst, const Tile<const T>& src, Scope scope) {
+    using R = Run<T, N>;
+    const unsigned all = src.cols / N * src.rows, step = scope.size();
+    for (unsigned i = scope.rank(); i < all; i += in_flight * step) {
+        R runs[in_flight] = {};
+        for (unsigned k = 0; k < in_flight; ++k)
+            if (i + k * step < all) runs[k] = *reinterpret_cast<const R*>(run_at<N>(src, i + k * step));
+        for (unsigned k = 0; k < in_flight; ++k)
+            if (i + k * step < all) *reinterpret_cast<R*>(run_at<N>(dst, i + k * step)) = runs[k];
+    }
+}
+
+/// Both of one shape, which is that of `src`.
+template <class T, class Scope>
+ATOLL_ANYWHERE void copy_tile(const Tile<T>& dst, const Tile<const T>& src, Scope scope) {
+    const unsigned long long bits = bits_of_tile(dst) | bits_of_tile(src);
+    if (sizeof(T) < 16 && bits % 16 == 0)
+        copy_runs<16 / sizeof(T)>(dst, src, scope);
+    else if (sizeof(T) < 8 && bits % 8 == 0)
+        copy_runs<8 / sizeof(T)>(dst, src, scope);
+    else
+        copy_runs<1>(dst, src, scope);
+}
+
+/// This member's share of the runs, folded over the members in PE order, stored at all of them.
+template <unsigned N, class T, class Op, class Scope>
+ATOLL_ANYWHERE void fold_runs(const Team& team, const Tile<T>& dst, const Tile<const T>& src, Op op,
+                              Scope scope) {
+    using R = Run<T, N>;
+    using W = typename Wide<T>::type;
+    const auto n = static_cast<unsigned>(team.n_pes), me = static_cast<unsigned>(team.my_pe);
+    const unsigned all = src.cols / N * src.rows, part = (all + n - 1) / n;
+    const unsigned begin = me * part < all ? me * part : all;
+    const unsigned end = part < all - begin ? begin + part : all;
+    for (unsigned i = begin + scope.rank(); i < end; i += scope.size()) {
+        const R* from = reinterpret_cast<const R*>(run_at<N>(src, i));
+        W so_far[N] = {};
+        for (int first = 0; first < team.n_pes; first += in_flight) {
+            R runs[in_flight] = {};
+            for (int k = 0; k < static_cast<int>(in_flight); ++k)
+                if (first + k < team.n_pes) runs[k] = *at(team, from, first + k);
+            for (int k = 0; k < static_cast<int>(in_flight); ++k)
+                if (first + k < team.n_pes)
+                    for (unsigned e = 0; e < N; ++e) {
+                        const W value = static_cast<W>(runs[k].element[e]);
+                        so_far[e] = first + k == 0 ? value : op(so_far[e], value);
+                    }
+        }
+        R result;
+        for (unsigned e = 0; e < N; ++e) result.element[e] = static_cast<T>(so_far[e]);
+        R* to = reinterpret_cast<R*>(run_at<N>(dst, i));
+        for (int k = 1; k <= team.n_pes; ++k) *at(team, to, (team.my_pe + k) % team.n_pes) = result;
+    }
+}
+
+template <class T, class S> ATOLL_ANYWHERE Tile<const T> as_source(const Tile<S>& src) {
+    static_assert(IsSame<const T, const S>::value, "tiles of one element type");
+    return {src.data, src.rows, src.cols, src.pitch};
+}
+
+}  // namespace detail
+
+/// `src` to `dst` on `pe`, both of src's shape; ordered and complete as a put.
+template <class T, class S, class Scope = Thread>
+ATOLL_ANYWHERE void tile_put(const Team& team, const Tile<T>& dst, const Tile<S>& src, int pe,
+                             Scope scope = {}) {
+    const Tile<T> there{detail::peer_for(team, Operation::tile_put, dst.data, pe), src.rows, src.cols,
+                        dst.pitch};
+    detail::copy_tile(there, detail::as_source<T>(src), scope);
+    scope.sync();
+}
+
+/// `src` on `pe` to `dst`, both of dst's shape. Every thread of the scope may read `dst` after it returned.
+template <class T, class S, class Scope = Thread>
+ATOLL_ANYWHERE void tile_get(const Team& team, const Tile<T>& dst, const Tile<S>& src, int pe,
+                             Scope scope = {}) {
+    const Tile<S> there{detail::peer_for(team, Operation::tile_get, src.data, pe), dst.rows, dst.cols,
+                        src.pitch};
+    detail::copy_tile(dst, detail::as_source<T>(there), scope);
+    scope.sync();
+}
+
+/// dst of every member = src of member 0 op src of member 1 op …, element by element, half types in float.
+/// Both are symmetric and of src's shape; dst may be src.
+template <class T, class S, class Op, class Scope = Thread>
+ATOLL_ANYWHERE void tile_reduce(const Team& team, const Tile<T>& dst, const Tile<S>& src, Op op,
+                                Scope scope = {}) {
+    const Tile<const T> from = detail::as_source<T>(src);
+    const Tile<T> to{dst.data, src.rows, src.cols, dst.pitch};
+    sync(team, scope);
+    if (sizeof(T) < 16 && (detail::bits_of_tile(to) | detail::bits_of_tile(from)) % 16 == 0)
+        detail::fold_runs<16 / sizeof(T)>(team, to, from, op, scope);
+    else
+        detail::fold_runs<1>(team, to, from, op, scope);
+    sync(team, scope);
+}
+
+/// Rows pe * src.rows … of dst of every member = src of member pe. dst is symmetric and has n_pes times the
+/// rows of src.
+template <class T, class S, class Scope = Thread>
+ATOLL_ANYWHERE void tile_allgather(const Team& team, const Tile<T>& dst, const Tile<S>& src,
+                                   Scope scope = {}) {
+    const Tile<const T> from = detail::as_source<T>(src);
+    T* mine = dst.data + static_cast<long long>(team.my_pe) * src.rows * dst.pitch;
+    sync(team, scope);
+    for (int k = 1; k <= team.n_pes; ++k) {
+        T* there = detail::at(team, mine, (team.my_pe + k) % team.n_pes);
+        detail::copy_tile(Tile<T>{there, src.rows, src.cols, dst.pitch}, from, scope);
+    }
+    sync(team, scope);
+}
+
+}  // namespace atl::device

@@ -1,0 +1,4 @@
+// tests/device/tiles_test.cpp with PEs as processes.
+#define ATOLL_PES_ARE_PROCESSES
+#include "device/tiles_test.cpp"
+#include "support/multi_main.hpp"
