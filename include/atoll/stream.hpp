@@ -199,7 +199,7 @@ class ATOLL_API StreamTeam {
     void alltoall(Dst&& dst, detail::SourceFor<Dst> src) const {
         alltoall_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes());
     }
-    /// `dst` is the same object on all members, though only the root's is written.
+    /// Only the root's `dst` is looked at.
     template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
     void gather(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
         gather_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes(), root);
@@ -234,6 +234,23 @@ class ATOLL_API StreamTeam {
         reduce_scatter_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op);
     }
 
+    /// The mean, of float, double and the half types.
+    template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
+    void avg_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
+        reduce(dst, src, ReduceOp::avg);
+    }
+    /// Sums of `factor`, the same on all members, times each element; half types are scaled in float.
+    template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
+    void premul_sum_reduce(Dst&& dst, detail::SourceFor<Dst> src, double factor) const {
+        reduce_scaled_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, ReduceOp::sum,
+                             factor);
+    }
+    template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
+    void premul_sum_reduce_scatter(Dst&& dst, detail::SourceFor<Dst> src, double factor) const {
+        reduce_scatter_scaled_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>,
+                                     ReduceOp::sum, factor);
+    }
+
     void broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
                          int root) const;
     void fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const;
@@ -246,6 +263,10 @@ class ATOLL_API StreamTeam {
                        ReduceOp op) const;
     void reduce_scatter_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,
                                DType type, ReduceOp op) const;
+    void reduce_scaled_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,
+                              DType type, ReduceOp op, double factor) const;
+    void reduce_scatter_scaled_erased(void* dst, std::size_t dst_count, const void* src,
+                                      std::size_t src_count, DType type, ReduceOp op, double factor) const;
 
   private:
     Team team_;

@@ -251,11 +251,48 @@ void* DeviceMemory::reallocate(void* block, std::size_t bytes) {
             throw;
         }
     void* moved = allocate(bytes, 0, serial);
-    heap_->copy(moved, block, std::min(old_bytes, bytes));
+    try {
+        settle("copy a block that grows",
+               error_of([&] { heap_->copy(moved, block, std::min(old_bytes, bytes)); }));
+    } catch (...) {
+        const std::lock_guard lock(mutex_);
+        forget(offset_of(moved));
+        offset_of_serial_[serial] = offset;
+        throw;
+    }
     const std::lock_guard lock(mutex_);
     serial_of_.erase(offset);  // the serial is the new block's now
     blocks_->free(offset);
     return moved;
+}
+
+void DeviceMemory::fill_on_all(void* dst, unsigned char value, std::size_t bytes) const {
+    settle("fill " + common::bytes_text(bytes) + " of its GPU's memory",
+           error_of([&] { heap_->fill(dst, value, bytes); }));
+}
+
+// ---- lanes
+// --------------------------------------------------------------------------------------------------------------
+
+DeviceMemory::Lane DeviceMemory::take_lane() const {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!free_lanes_.empty()) {
+            const Lane lane = free_lanes_.back();
+            free_lanes_.pop_back();
+            return lane;
+        }
+    }
+    return {heap_->make_stream(), nullptr};
+}
+
+void DeviceMemory::give_lane_back(const Lane& lane) const {
+    const std::lock_guard lock(mutex_);
+    free_lanes_.push_back(lane);
+}
+
+void DeviceMemory::pin(Lane& lane) const {
+    if (!lane.pinned) lane.pinned = static_cast<char*>(heap_->pin(lane_pinned_bytes));
 }
 
 // ---- addresses and copies
@@ -343,8 +380,8 @@ void DeviceMemory::reserve_group_memory() {
     const std::size_t bytes = world_place_bytes(job_.n_pes()) + (most_group_places - 1) * team_place_bytes;
     void* block = allocate(bytes, 128, 0);
     group_offset_ = offset_of(block);
-    fill(block, 0, bytes);
-    job_.world_state().sync("allocate");
+    group_bytes_ = bytes;
+    fill_on_all(block, 0, bytes);
 }
 
 DeviceMemory::GroupPlace DeviceMemory::group_place(const TeamState& team) const {
@@ -374,8 +411,8 @@ void DeviceMemory::clear_group_place(const TeamState& team) const {
 Job::DeviceHeapUse DeviceMemory::use() const {
     const heap::DeviceFacts& facts = heap_->facts();
     const std::lock_guard lock(mutex_);
-    const std::size_t own = control_bytes_ == 0 ? 0 : 1;
-    return {facts.number, facts.name, taken_bytes_, blocks_->used_bytes() - control_bytes_,
+    const std::size_t own = (control_bytes_ == 0 ? 0u : 1u) + (group_bytes_ == 0 ? 0u : 1u);
+    return {facts.number, facts.name, taken_bytes_, blocks_->used_bytes() - control_bytes_ - group_bytes_,
             blocks_->blocks() - own};
 }
 

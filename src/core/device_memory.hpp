@@ -45,6 +45,8 @@ class DeviceMemory {
     void* reallocate(void* block, std::size_t bytes);
     /// True if `serial` is one of this heap's blocks, which is then free.
     bool reclaim(std::uint64_t serial);
+    /// Throws on all PEs alike if one could not.
+    void fill_on_all(void* dst, unsigned char value, std::size_t bytes) const;
 
     // ---- local
     // -------------------------------------------------------------------------------------------------------
@@ -73,7 +75,17 @@ class DeviceMemory {
     // As heap::DeviceHeap's: in the order of a stream, or complete on return.
     void check_stream(heap::StreamHandle stream) const { heap_->check_stream(stream); }
     void start(const heap::DeviceCall& call, heap::StreamHandle stream) const { heap_->start(call, stream); }
-    void run(const heap::DeviceCall& call) const { heap_->run(call); }
+    void finish(heap::StreamHandle stream) const { heap_->finish(stream); }
+    bool reaches(const void* address) const { return heap_->reaches(address); }
+    /// What a team's calls that return when they are done go by: no other team's wait for them.
+    struct Lane {
+        heap::StreamHandle stream = nullptr;
+        char* pinned = nullptr;  ///< lane_pinned_bytes, once they are needed
+    };
+    static constexpr std::size_t lane_pinned_bytes = std::size_t{1} << 20;
+    Lane take_lane() const;
+    void give_lane_back(const Lane& lane) const;
+    void pin(Lane& lane) const;
     /// A team's memory for collectives on streams, in this PE's slot. Throws Error(unsupported).
     struct GroupPlace {
         char* address;
@@ -108,6 +120,7 @@ class DeviceMemory {
     std::vector<common::FdCourier::Address> couriers_;  // by PE
     std::vector<common::FdCourier::Parcel> arrived_;
     std::size_t group_offset_ = SIZE_MAX;
+    std::size_t group_bytes_ = 0;
     std::uint64_t chunks_ = 0;     ///< tried so far: what a descriptor belongs to
     std::size_t taken_bytes_ = 0;  ///< how far slots are filled with physical memory
 
@@ -115,6 +128,7 @@ class DeviceMemory {
     std::unique_ptr<heap::Allocator> blocks_;
     std::map<std::size_t, std::uint64_t> serial_of_;  // offset → serial
     std::map<std::uint64_t, std::size_t> offset_of_serial_;
+    mutable std::vector<Lane> free_lanes_;
 };
 
 }  // namespace atl::core

@@ -74,7 +74,8 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
 DeviceMemory& JobState::open_device() {
     if (!device_) {
         auto device = std::make_unique<DeviceMemory>(
-            *this, [](const heap::DeviceChoice& choice) { return device_plugin().open(choice); },
+            *this,
+            open_ ? open_ : [](const heap::DeviceChoice& choice) { return device_plugin().open(choice); },
             device::control_area_bytes);
         device->reserve_group_memory();
         device_ = std::move(device);
@@ -86,10 +87,14 @@ DeviceMemory& JobState::open_device() {
 void* JobState::zeroed(std::size_t bytes, Memory memory) {
     const Allocation block = allocate(bytes, 0, {.memory = memory});
     if (!block.address) return nullptr;
-    if (memory == Memory::device)
-        device_->fill(block.address, 0, bytes);
-    else if (!block.zeroed)
-        std::memset(block.address, 0, bytes);
+    if (memory == Memory::device) try {
+            device_->fill_on_all(block.address, 0, bytes);
+            return block.address;
+        } catch (...) {
+            device_->free(block.address);  // as on all PEs
+            throw;
+        }
+    if (!block.zeroed) std::memset(block.address, 0, bytes);
     world_state().sync("calloc");
     return block.address;
 }

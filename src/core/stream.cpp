@@ -3,6 +3,7 @@
 
 #include "atoll/device/control.hpp"
 
+#include "common/text.hpp"
 #include "core/context_state.hpp"
 #include "core/device_memory.hpp"
 #include "core/job_state.hpp"
@@ -36,11 +37,12 @@ void check_on_device(const JobState& job, const DeviceMemory& device, const void
     if (!device.holds(symmetric))
         throw Error(
             ErrorCode::not_symmetric,
-            device.in_window(symmetric)
-                ? "The address is in another PE's slot; pass the address in this PE's own device heap and "
-                  "the number of the PE that is meant."
-                : "Operations on streams need symmetric addresses in the device heap; this one is not in it "
-                  "(allocate with Memory::device).");
+            common::bytes_text(bytes) + " at " + common::address_text(symmetric) +
+                (device.in_window(symmetric)
+                     ? " are in another PE's slot; pass the address in this PE's own device heap and the "
+                       "number of the PE that is meant."
+                     : " are not in the device heap, where operations on streams need symmetric addresses "
+                       "(allocate with Memory::device)."));
     device.check(symmetric, bytes);
 }
 
@@ -151,6 +153,11 @@ void StreamContext::atomic(AtomicOp op, DType type, void* fetch, void* dst, std:
 }
 
 void StreamContext::wait(void* word, DType type, Compare cmp, std::uint64_t value, bool consume) const {
+    const bool is_waitable = static_cast<int>(type) <= static_cast<int>(DType::uint64);
+    if (!is_waitable || (consume && type != DType::uint64))
+        throw Error(ErrorCode::dtype_mismatch,
+                    consume ? "signal_consume takes words of uint64."
+                            : "Waits on a stream take integers of 8, 16, 32 or 64 bits.");
     const Checked call(*state_, stream_);
     void* here = call.word_at(word, size_of(type), state_->team().my_pe());
     call.device().start(heap::WaitCall{team_, here, value, cmp, type, consume}, stream_.handle);

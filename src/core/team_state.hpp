@@ -101,6 +101,8 @@ class TeamState {
 
     /// What collectives keep: their choice of algorithms and staging memory.
     std::unique_ptr<TeamAttachment> collective_state;
+    /// The stream of its blocking collectives on device memory.
+    std::unique_ptr<TeamAttachment> device_lane;
     /// Channels of send and recv; `messages_once` guards its making.
     std::unique_ptr<TeamAttachment> messages;
     std::once_flag messages_once;

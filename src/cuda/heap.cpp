@@ -31,24 +31,23 @@ Heap::Heap(const heap::DeviceChoice& choice)
       facts_(describe_device(driver_, device_)),
       context_(driver_, device_) {
     const PrimaryContext::Current current(context_);
-    driver_.check(driver_.create_stream(&stream_, CU_STREAM_NON_BLOCKING), "make a stream");
+    stream_ = static_cast<CUstream>(make_stream());
     kernels_.emplace(driver_);
-    void* word = nullptr;
-    driver_.check(driver_.allocate_pinned(&word, sizeof *word_, 0), "pin a word of host memory");
-    word_ = static_cast<std::uint64_t*>(word);
+    word_ = static_cast<std::uint64_t*>(pin(sizeof *word_));
 }
 
 /// Nothing is reported: at the end of a process the driver may be gone before.
 Heap::~Heap() {
     while (!chunks_.empty()) withdraw();
-    if (!shown_.empty() && driver_.push_context(context_.get()) == CUDA_SUCCESS) {
+    if (driver_.push_context(context_.get()) == CUDA_SUCCESS) {
         for (void* pages : shown_) driver_.unregister_host(pages);
+        for (void* memory : pinned_) driver_.free_pinned(memory);
+        for (CUstream stream : streams_) driver_.destroy_stream(stream);
+        kernels_.reset();
         CUcontext popped = nullptr;
         driver_.pop_context(&popped);
     }
     if (window_ != 0) driver_.free_addresses(window_, stride_bytes * static_cast<std::size_t>(n_slots_));
-    driver_.free_pinned(word_);
-    driver_.destroy_stream(stream_);
 }
 
 void Heap::check_peer(const heap::DeviceUuid& peer) const {
@@ -171,7 +170,7 @@ void* Heap::show(void* pages, std::size_t bytes) {
     return reinterpret_cast<void*>(seen);
 }
 
-void Heap::finish(CUresult started, const char* doing, const void* dst, std::size_t bytes) const {
+void Heap::finish_copy(CUresult started, const char* doing, const void* dst, std::size_t bytes) const {
     const CUresult result = started == CUDA_SUCCESS ? driver_.synchronize(stream_) : started;
     if (result != CUDA_SUCCESS) [[unlikely]]
         driver_.fail(result, std::string(doing) + " " + common::bytes_text(bytes) + " to " +
@@ -180,14 +179,14 @@ void Heap::finish(CUresult started, const char* doing, const void* dst, std::siz
 
 void Heap::copy(void* dst, const void* src, std::size_t bytes) {
     const PrimaryContext::Current current(context_);
-    finish(
+    finish_copy(
         driver_.copy(reinterpret_cast<CUdeviceptr>(dst), reinterpret_cast<CUdeviceptr>(src), bytes, stream_),
         "copy", dst, bytes);
 }
 
 void Heap::fill(void* dst, unsigned char value, std::size_t bytes) {
     const PrimaryContext::Current current(context_);
-    finish(driver_.fill(reinterpret_cast<CUdeviceptr>(dst), value, bytes, stream_), "fill", dst, bytes);
+    finish_copy(driver_.fill(reinterpret_cast<CUdeviceptr>(dst), value, bytes, stream_), "fill", dst, bytes);
 }
 
 }  // namespace atl::cuda

@@ -61,8 +61,11 @@ class Heap final : public heap::DeviceHeap {
     void fill(void* dst, unsigned char value, std::size_t bytes) override;
     void check_stream(heap::StreamHandle stream) const override;
     void start(const heap::DeviceCall& call, heap::StreamHandle stream) override;
-    void run(const heap::DeviceCall& call) override;
     std::uint64_t run_word(heap::WordCall call) override;
+    heap::StreamHandle make_stream() override;
+    void finish(heap::StreamHandle stream) override;
+    void* pin(std::size_t bytes) override;
+    bool reaches(const void* address) const override;
 
   private:
     /// More than any GPU will have for long; addresses cost nothing.
@@ -77,7 +80,7 @@ class Heap final : public heap::DeviceHeap {
     void check_local(const void* address) const;
     bool in_window(const void* address) const noexcept;
     /// Waits for what was just put on the stream.
-    void finish(CUresult started, const char* doing, const void* dst, std::size_t bytes) const;
+    void finish_copy(CUresult started, const char* doing, const void* dst, std::size_t bytes) const;
     CUmemGenericAllocationHandle create(std::size_t bytes) const;
 
     const Driver& driver_;
@@ -94,6 +97,9 @@ class Heap final : public heap::DeviceHeap {
     std::mutex word_mutex_;
     std::uint64_t* word_ = nullptr;  ///< pinned: where a kernel leaves what an atomic found
     std::vector<Chunk> chunks_;
+    std::mutex made_mutex_;  ///< of the next two
+    std::vector<CUstream> streams_;
+    std::vector<void*> pinned_;
     std::vector<void*> shown_;
 };
 

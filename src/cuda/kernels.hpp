@@ -25,7 +25,8 @@ class Kernels {
     };
     /// The GPU's context must be current.
     explicit Kernels(const Driver& driver);
-    /// Nothing is unloaded: that ends with the context, and would wait for all that runs.
+    /// Unloads them: no operation is under way.
+    ~Kernels();
     Kernels(const Kernels&) = delete;
     Kernels& operator=(const Kernels&) = delete;
 
@@ -40,12 +41,12 @@ class Kernels {
     struct Functions {
         CUfunction copy, strided, word, wait, sync, exchange, pull, fold;
     };
-    void load(const std::vector<CUmodule>& modules, const char* source, CUfunction& function,
-              const char* name) const;
+    void load(const char* source, CUfunction& function, const char* name) const;
     template <class Call> void start(CUfunction function, Grid grid, const Call& call, CUstream stream) const;
     [[noreturn]] void fail(CUresult result) const;
 
     const Driver& driver_;
+    std::vector<CUmodule> modules_;
     Functions functions_{};
 };
 

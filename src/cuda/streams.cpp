@@ -18,13 +18,25 @@ bool Heap::in_window(const void* address) const noexcept {
            stride_bytes * static_cast<std::size_t>(n_slots_);
 }
 
+bool Heap::reaches(const void* address) const {
+    if (in_window(address)) return true;
+    const auto at = reinterpret_cast<CUdeviceptr>(address);
+    CUmemorytype type{};
+    if (driver_.pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) != CUDA_SUCCESS) return false;
+    int owner = device_;
+    if (type == CU_MEMORYTYPE_DEVICE)
+        driver_.pointer_attribute(&owner, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at);
+    if (owner != device_)
+        throw Error(ErrorCode::invalid_argument,
+                    "The memory at " + common::address_text(address) + " is of GPU " + std::to_string(owner) +
+                        ", this PE's device heap is on GPU " + std::to_string(device_) + " (" + facts_.name +
+                        "); allocate with that GPU current (cudaSetDevice).");
+    return true;
+}
+
 /// Ordinary host memory would stop the host, or the kernel.
 void Heap::check_local(const void* address) const {
-    if (in_window(address)) return;
-    CUmemorytype type{};
-    const CUresult result = driver_.pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                                      reinterpret_cast<CUdeviceptr>(address));
-    if (result != CUDA_SUCCESS)
+    if (!reaches(address))
         throw Error(
             ErrorCode::invalid_argument,
             "Operations on a stream need local memory that the GPU reaches by itself: the device heap, "
@@ -78,17 +90,36 @@ void Heap::start(const heap::DeviceCall& call, heap::StreamHandle stream) {
         call);
 }
 
-void Heap::run(const heap::DeviceCall& call) {
-    start(call, stream_);
+heap::StreamHandle Heap::make_stream() {
     const PrimaryContext::Current current(context_);
-    driver_.check(driver_.synchronize(stream_), "finish what was begun on its stream");
+    CUstream stream = nullptr;
+    driver_.check(driver_.create_stream(&stream, CU_STREAM_NON_BLOCKING), "make a stream");
+    const std::lock_guard lock(made_mutex_);
+    streams_.push_back(stream);
+    return stream;
+}
+
+void Heap::finish(heap::StreamHandle stream) {
+    const PrimaryContext::Current current(context_);
+    driver_.check(driver_.synchronize(static_cast<CUstream>(stream)), "finish what was begun on its stream");
+}
+
+void* Heap::pin(std::size_t bytes) {
+    const PrimaryContext::Current current(context_);
+    void* memory = nullptr;
+    driver_.check(driver_.allocate_pinned(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE),
+                  "pin " + common::bytes_text(bytes) + " of the host's memory");
+    const std::lock_guard lock(made_mutex_);
+    pinned_.push_back(memory);
+    return memory;
 }
 
 std::uint64_t Heap::run_word(heap::WordCall call) {
     const std::lock_guard lock(word_mutex_);
     *word_ = 0;
     call.result = word_;
-    run(call);
+    start(call, stream_);
+    finish(stream_);
     return *word_;
 }
 

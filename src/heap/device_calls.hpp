@@ -74,7 +74,12 @@ struct GroupCall {
     void* dst;
     const void* src;
     std::uint64_t bytes;
-    int root;  ///< -1: none
+    /// From one PE's block to the next's. Only messages of at most GroupMemory::exchange_limit_bytes may have
+    /// them differ from `bytes`; such messages may also stand anywhere that this GPU reaches, at other places
+    /// on other PEs.
+    std::uint64_t dst_stride, src_stride;
+    double scale;  ///< what sums multiply each source by
+    int root;      ///< -1: none
     Group kind;
     DType type;
     ReduceOp op;

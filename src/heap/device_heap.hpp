@@ -68,10 +68,16 @@ class DeviceHeap {
     /// Throws Error(invalid_argument) unless it is a stream of this GPU.
     virtual void check_stream(StreamHandle stream) const = 0;
     virtual void start(const DeviceCall& call, StreamHandle stream) = 0;
-    /// On a stream of the library's own, and complete on return.
-    virtual void run(const DeviceCall& call) = 0;
-    /// The same, and what stood in the word before.
+    /// On a stream of this object's own, and complete on return: what stood in the word before.
     virtual std::uint64_t run_word(WordCall call) = 0;
+    /// A stream that waits for no other, nor any for it, as long as this object lives.
+    virtual StreamHandle make_stream() = 0;
+    /// What was started on it is done.
+    virtual void finish(StreamHandle stream) = 0;
+    /// Memory of the host that kernels reach, as long as this object lives.
+    virtual void* pin(std::size_t bytes) = 0;
+    /// False for ordinary memory of the host. Throws Error(invalid_argument) for memory of another GPU.
+    virtual bool reaches(const void* address) const = 0;
 };
 
 /// What libatoll_cuda.so shows, under `device_plugin_symbol`. Both sides must be of one release: no interface
