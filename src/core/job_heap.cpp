@@ -84,6 +84,22 @@ DeviceMemory& JobState::open_device() {
     return *device_;
 }
 
+Allocation JobState::register_buffer(void* memory, std::size_t bytes) {
+    world_state().context().quiet();
+    world_state().agree(call_record("register", bytes));
+    reclaim_dropped();
+    DeviceMemory& device = open_device();
+    const std::uint64_t serial = ++serials_;
+    return {device.register_buffer(memory, bytes, serial), false, serial};
+}
+
+void JobState::reset_device_heap() {
+    world_state().context().quiet();
+    world_state().agree(call_record("heap_reset"));
+    if (device_) device_->reset();
+    world_state().sync("heap_reset");
+}
+
 void* JobState::zeroed(std::size_t bytes, Memory memory) {
     const Allocation block = allocate(bytes, 0, {.memory = memory});
     if (!block.address) return nullptr;

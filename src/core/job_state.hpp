@@ -75,6 +75,8 @@ class JobState {
     Allocation allocate(std::size_t bytes, std::size_t align, const AllocationHints& hints);
     void* reallocate(void* block, std::size_t bytes);
     void free(void* block);
+    Allocation register_buffer(void* memory, std::size_t bytes);
+    void reset_device_heap();
     void drop(std::uint64_t serial) noexcept;
     bool is_symmetric(const void* address, std::size_t bytes) const;
     void check_symmetric(const void* address, std::size_t bytes) const;

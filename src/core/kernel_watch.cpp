@@ -56,11 +56,13 @@ void KernelWatch::look() {
     told_ = true;
     const std::string me = "PE " + std::to_string(job_.pe());
     const std::string lost = ". The kernel was stopped and this PE's GPU context is lost, so the job ends.";
-    const std::string text = state == 3
-                                 ? gone_text() + ", so a kernel of " + me + " waited in vain, in " +
-                                       report_text(words_->report) + lost
-                                 : me + " timed out in a kernel, in " + report_text(words_->report) + lost +
-                                       " Raise ATOLL_WAIT_TIMEOUT, or see why nobody does what it waits for.";
+    const std::string text =
+        state == 3 ? gone_text() + ", so a kernel of " + me + " waited in vain, in " +
+                         report_text(words_->report) + lost
+        : state == 4 ? "A kernel of " + me + " received a message of another size than it expected, in " +
+                           report_text(words_->report) + lost
+                     : me + " timed out in a kernel, in " + report_text(words_->report) + lost +
+                           " Raise ATOLL_WAIT_TIMEOUT, or see why nobody does what it waits for.";
     common::say(text);
     job_.board().abort(job_.pe(), 1, text);
     job_.bootstrap().abort(1, text);

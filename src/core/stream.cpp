@@ -20,6 +20,16 @@ device::Team stream_team(TeamState& team) {
     return kernel_team(team, Memory::device);
 }
 
+device::Team stream_team(TeamState& team, Stream stream) {
+    const DeviceMemory* device = team.job().device();
+    if (device && !team.ready_for_kernels(Memory::device) && device->is_capturing(stream.handle))
+        throw Error(
+            ErrorCode::invalid_argument,
+            "A team's first use on a GPU cannot be captured in a CUDA graph: it writes to the GPU. Make "
+            "the StreamContext or StreamTeam before the capture begins.");
+    return stream_team(team);
+}
+
 const DeviceMemory& device_for_streams(const JobState& job, const void* stream) {
     const DeviceMemory* device = job.device();
     if (!device)
@@ -87,7 +97,7 @@ StreamContext::StreamContext(const Context& context, Stream stream) : stream_(st
         throw Error(ErrorCode::use_after_free,
                     "This context is empty; make one with create_context, or take a team's.");
     state_ = &context.state();
-    team_ = core::stream_team(state_->team());
+    team_ = core::stream_team(state_->team(), stream);
 }
 
 void StreamContext::put_bytes(void* dst, const void* src, std::size_t bytes, int pe) const {

@@ -84,7 +84,7 @@ using collective::times;
 using heap::Group;
 
 StreamTeam::StreamTeam(const Team& team, Stream stream) : team_(team), stream_(stream) {
-    core::stream_team(team.state());
+    core::stream_team(team.state(), stream);
 }
 
 void StreamTeam::sync() const { start(team_, stream_, "sync", {.kind = Group::sync}); }

@@ -48,6 +48,9 @@ struct Driver {
     PFN_cuStreamGetCtx_v9020 stream_context;
     PFN_cuCtxGetCurrent_v4000 current_context;
     PFN_cuPointerGetAttribute_v4000 pointer_attribute;
+    PFN_cuStreamIsCapturing_v10000 is_capturing;
+    PFN_cuMemRetainAllocationHandle_v11000 retain;
+    PFN_cuMemGetAllocationPropertiesFromHandle_v10020 properties;
     PFN_cuMemHostAlloc_v2020 allocate_pinned;
     PFN_cuMemFreeHost_v2000 free_pinned;
     PFN_cuModuleLoadData_v2000 load_module;

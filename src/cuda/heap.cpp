@@ -39,6 +39,7 @@ Heap::Heap(const heap::DeviceChoice& choice)
 /// Nothing is reported: at the end of a process the driver may be gone before.
 Heap::~Heap() {
     while (!chunks_.empty()) withdraw();
+    for (const Chunk& view : views_) unmap(view);
     if (driver_.push_context(context_.get()) == CUDA_SUCCESS) {
         for (void* pages : shown_) driver_.unregister_host(pages);
         for (void* memory : pinned_) driver_.free_pinned(memory);
@@ -98,10 +99,9 @@ CUmemGenericAllocationHandle Heap::create(std::size_t bytes) const {
                     "; free what is no longer needed, here or in other programs on that GPU.");
 }
 
-/// Maps memory as the last chunk of a slot, for this PE's GPU to load and store, and gives the handle up: the
+/// Maps memory as a chunk of a slot, for this PE's GPU to load and store, and gives the handle up: the
 /// mapping keeps the memory.
-void Heap::map(int slot, CUmemGenericAllocationHandle memory) {
-    Chunk& chunk = chunks_.back();
+void Heap::map(Chunk& chunk, int slot, CUmemGenericAllocationHandle memory) {
     const CUdeviceptr at = reinterpret_cast<CUdeviceptr>(this->slot(slot) + chunk.offset);
     CUresult result = driver_.map(at, chunk.bytes, 0, memory, 0);
     if (result == CUDA_SUCCESS) {
@@ -121,20 +121,27 @@ void Heap::map(int slot, CUmemGenericAllocationHandle memory) {
     chunk.mapped[static_cast<std::size_t>(slot)] = true;
 }
 
+common::Fd Heap::export_memory(CUmemGenericAllocationHandle memory) const {
+    int fd = -1;
+    driver_.check(driver_.export_handle(&fd, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+                  "make a descriptor of its memory (see `ulimit -n`)");
+    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return common::Fd(fd);
+}
+
 common::Fd Heap::extend(std::size_t bytes) {
     const CUmemGenericAllocationHandle memory = create(bytes);
-    int fd = -1;
-    const CUresult result = driver_.export_handle(&fd, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-    common::Fd descriptor(result == CUDA_SUCCESS ? fd : -1);
-    if (result != CUDA_SUCCESS) {
+    common::Fd descriptor;
+    try {
+        descriptor = export_memory(memory);
+    } catch (...) {
         driver_.release(memory);
-        driver_.fail(result, "make a descriptor of its memory (see `ulimit -n`)");
+        throw;
     }
-    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     const std::size_t offset = chunks_.empty() ? 0 : chunks_.back().offset + chunks_.back().bytes;
     chunks_.push_back({offset, bytes, std::vector<bool>(static_cast<std::size_t>(n_slots_))});
     try {
-        map(my_slot_, memory);
+        map(chunks_.back(), my_slot_, memory);
     } catch (...) {
         chunks_.pop_back();
         throw;
@@ -142,20 +149,27 @@ common::Fd Heap::extend(std::size_t bytes) {
     return descriptor;
 }
 
-void Heap::map_peer(int slot, const common::Fd& chunk) {
-    CUmemGenericAllocationHandle memory = 0;
+CUmemGenericAllocationHandle Heap::import_memory(int slot, const common::Fd& memory) const {
+    CUmemGenericAllocationHandle handle = 0;
     driver_.check(
-        driver_.import_handle(&memory, reinterpret_cast<void*>(static_cast<std::intptr_t>(chunk.get())),
+        driver_.import_handle(&handle, reinterpret_cast<void*>(static_cast<std::intptr_t>(memory.get())),
                               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
         "take the memory of PE " + std::to_string(slot) + "'s GPU by its descriptor");
-    map(slot, memory);
+    return handle;
 }
 
-void Heap::withdraw() noexcept {
-    const Chunk& chunk = chunks_.back();
+void Heap::map_peer(int slot, const common::Fd& chunk) {
+    map(chunks_.back(), slot, import_memory(slot, chunk));
+}
+
+void Heap::unmap(const Chunk& chunk) noexcept {
     for (int i = 0; i < n_slots_; ++i)
         if (chunk.mapped[static_cast<std::size_t>(i)])
             driver_.unmap(reinterpret_cast<CUdeviceptr>(slot(i) + chunk.offset), chunk.bytes);
+}
+
+void Heap::withdraw() noexcept {
+    unmap(chunks_.back());
     chunks_.pop_back();
 }
 

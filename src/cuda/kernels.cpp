@@ -53,6 +53,7 @@ Kernels::Kernels(const Driver& driver) : driver_(driver) {
     load("groups", f.exchange, "atoll_exchange");
     load("groups", f.pull, "atoll_pull");
     load("groups", f.fold, "atoll_fold");
+    load("messages", f.messages, "atoll_messages");
 }
 
 Kernels::~Kernels() {
@@ -127,6 +128,15 @@ void Kernels::launch(const GroupCall& call, CUstream stream) const {
     } else {
         start(folds(call.kind) ? functions_.fold : functions_.pull, large_grid(call), call, stream);
     }
+}
+
+void Kernels::launch(const heap::MessagesCall& call, CUstream stream) const {
+    std::uint64_t most = 0;
+    for (int i = 0; i < call.count; ++i) most = std::max(most, call.messages[i].bytes);
+    const auto count = static_cast<unsigned>(call.count);
+    const unsigned blocks =
+        blocks_for(most / GroupMemory::unit_bytes, 512, std::max(1u, GroupMemory::most_blocks / count));
+    start(functions_.messages, {count * blocks, most < 4096 ? 64u : 512u}, call, stream);
 }
 
 }  // namespace atl::cuda

@@ -53,6 +53,15 @@ class DeviceHeap {
     /// Takes the last chunk back, as far as it was mapped.
     virtual void withdraw() noexcept = 0;
 
+    /// Memory of this GPU that exists already, a whole allocation, at `offset` of this PE's slot too; what is
+    /// returned lets the others map it. Throws also Error(invalid_argument) for memory that cannot be shared
+    /// so.
+    virtual common::Fd adopt(std::size_t offset, const void* memory, std::size_t bytes) = 0;
+    /// What another PE adopted, in its slot.
+    virtual void map_view(int slot, std::size_t offset, std::size_t bytes, const common::Fd& memory) = 0;
+    /// Takes a view out of all slots, as far as it was mapped.
+    virtual void unmap_view(std::size_t offset) noexcept = 0;
+
     /// Makes whole pages of the host visible to this GPU, as long as this object lives; returns where kernels
     /// find them.
     virtual void* show(void* pages, std::size_t bytes) = 0;
@@ -67,6 +76,8 @@ class DeviceHeap {
     // -------------------------------------------------------------------------------------------------------
     /// Throws Error(invalid_argument) unless it is a stream of this GPU.
     virtual void check_stream(StreamHandle stream) const = 0;
+    /// It is being captured in a CUDA graph.
+    virtual bool is_capturing(StreamHandle stream) const = 0;
     virtual void start(const DeviceCall& call, StreamHandle stream) = 0;
     /// On a stream of this object's own, and complete on return: what stood in the word before.
     virtual std::uint64_t run_word(WordCall call) = 0;

@@ -77,7 +77,7 @@ TEST_P(DeviceMemoryOfFakes, OnePeOutOfMemoryStopsAllAndNothingIsLost) {
                      [&] { device.allocate(5 * granule); });
         EXPECT_EQ(device.memory.use().taken_bytes, before.taken_bytes);
         EXPECT_EQ(device.memory.use().used_bytes, before.used_bytes);
-        expect_error(ErrorCode::out_of_memory, {"8 MiB", "9 MiB"},
+        expect_error(ErrorCode::out_of_memory, {"4 MiB", "9 MiB"},
                      [&] { device.allocate(std::size_t{9} << 20); });
         // A quarter ahead would be too much for PE 0; what is needed is not.
         char* second = device.allocate(1);
@@ -139,6 +139,63 @@ TEST_P(DeviceMemoryOfFakes, ReallocReclaimAndWrongAddresses) {
         EXPECT_FALSE(device.memory.reclaim(1));
         device.memory.free(fence);
         EXPECT_EQ(device.memory.use().blocks, 0u);
+        job.world().barrier();
+    });
+}
+
+TEST_P(DeviceMemoryOfFakes, RegisteredBuffersAreSeenByAll) {
+    run([](Job& job) {
+        Device device(job);
+        device.allocate(granule);
+        common::Fd fd(::memfd_create("buffer", MFD_CLOEXEC));
+        ASSERT_EQ(::ftruncate(fd.get(), 2 * granule), 0);
+        auto* mine =
+            static_cast<char*>(::mmap(nullptr, 2 * granule, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0));
+        device.fake->let_share(mine, fd.get());
+        const bool wrong = job.my_pe() == job.n_pes() - 1;
+        expect_error(ErrorCode::invalid_argument,
+                     {wrong ? "not shareable" : "PE " + std::to_string(job.n_pes() - 1)},
+                     [&] { device.memory.register_buffer(wrong ? mine + 1 : mine, 2 * granule, 9); });
+        EXPECT_EQ(device.fake->views(), 0u) << "who could takes it back";
+        auto* view = static_cast<char*>(device.memory.register_buffer(mine, 2 * granule, 10));
+        EXPECT_TRUE(device.memory.is_allocated(view, 2 * granule));
+        EXPECT_FALSE(device.memory.is_allocated(view, 2 * granule + 1));
+        EXPECT_EQ(device.memory.use().registered_bytes, 2 * granule);
+        const char told = static_cast<char>(job.my_pe() + 1);
+        device.memory.put(view + granule, &told, 1, right_of(job));
+        job.world().barrier();
+        EXPECT_EQ(mine[granule], left_of(job) + 1) << "by the old address";
+        expect_error(ErrorCode::invalid_argument, {"registered"},
+                     [&] { device.memory.checked_block(view, "realloc"); });
+        job.world().barrier();
+        EXPECT_TRUE(device.memory.reclaim(10));
+        expect_error(ErrorCode::use_after_free, {"freed"}, [&] { device.memory.check(view, 1); });
+        EXPECT_EQ(device.fake->views(), 0u);
+        EXPECT_EQ(mine[granule], left_of(job) + 1) << "the memory is its owner's";
+        job.world().barrier();
+        ::munmap(mine, 2 * granule);
+    });
+}
+
+TEST_P(DeviceMemoryOfFakes, ResetGivesMemoryBack) {
+    run([](Job& job) {
+        Device device(job);
+        char* first = device.allocate(3 * granule);
+        device.allocate(5 * granule);
+        EXPECT_GE(device.fake->chunks(), 2u);
+        job.world().barrier();
+        device.memory.reset();
+        EXPECT_EQ(device.fake->chunks(), 0u);
+        EXPECT_EQ(device.memory.use().taken_bytes, 0u);
+        EXPECT_EQ(device.memory.use().blocks, 0u);
+        EXPECT_FALSE(device.memory.reclaim(1)) << "what is dropped later was freed already";
+        job.world().barrier();
+        EXPECT_EQ(device.allocate(3 * granule), first);
+        device.memory.fill(first, 4, 3 * granule);
+        job.world().barrier();
+        char got = 0;
+        device.memory.get(&got, first, 1, right_of(job));
+        EXPECT_EQ(got, 4);
         job.world().barrier();
     });
 }

@@ -98,6 +98,7 @@ class FakeHeap final : public heap::DeviceHeap {
         if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) throw std::runtime_error("ftruncate");
         last_ = end_;
         end_ += bytes;
+        ends_.push_back(last_);
         map(my_slot_, fd);
         return fd;
     }
@@ -106,9 +107,32 @@ class FakeHeap final : public heap::DeviceHeap {
         map(slot, chunk);
     }
     void withdraw() noexcept override {
-        for (int i = 0; i < n_slots_; ++i) place(slot(i) + last_, end_ - last_);
-        end_ = last_;
+        for (int i = 0; i < n_slots_; ++i) place(slot(i) + ends_.back(), end_ - ends_.back());
+        end_ = ends_.back();
+        ends_.pop_back();
     }
+    common::Fd adopt(std::size_t offset, const void* memory, std::size_t bytes) override {
+        const auto found = shareable_.find(memory);
+        if (found == shareable_.end() || bytes % granule != 0)
+            throw Error(ErrorCode::invalid_argument, "not shareable in this test");
+        common::Fd fd(::dup(found->second));
+        ::mmap(slot(my_slot_) + offset, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd.get(), 0);
+        views_[offset] = bytes;
+        return fd;
+    }
+    void map_view(int slot, std::size_t offset, std::size_t bytes, const common::Fd& fd) override {
+        ::mmap(this->slot(slot) + offset, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd.get(), 0);
+    }
+    void unmap_view(std::size_t offset) noexcept override {
+        const auto view = views_.find(offset);
+        if (view == views_.end()) return;
+        for (int i = 0; i < n_slots_; ++i) place(slot(i) + offset, view->second);
+        views_.erase(view);
+    }
+    /// As cuMemCreate's: memory that can be registered, by its descriptor.
+    void let_share(const void* memory, int fd) { shareable_[memory] = fd; }
+    std::size_t views() const { return views_.size(); }
+    std::size_t chunks() const { return ends_.size(); }
     void* show(void* pages, std::size_t) override { return pages; }
     void copy(void* dst, const void* src, std::size_t bytes) override {
         if (faults_.cannot_copy) throw Error(ErrorCode::system, "no copies in this test");
@@ -119,6 +143,7 @@ class FakeHeap final : public heap::DeviceHeap {
         std::memset(dst, value, bytes);
     }
     void check_stream(heap::StreamHandle) const override {}
+    bool is_capturing(heap::StreamHandle) const override { return false; }
     void start(const heap::DeviceCall& call, heap::StreamHandle stream) override {
         if (const auto* group = std::get_if<heap::GroupCall>(&call)) {
             const std::lock_guard lock(*static_cast<std::mutex*>(stream));
@@ -215,6 +240,9 @@ class FakeHeap final : public heap::DeviceHeap {
     char* window_ = nullptr;
     int n_slots_ = 0, my_slot_ = 0;
     std::size_t last_ = 0, end_ = 0;
+    std::vector<std::size_t> ends_;  ///< where chunks begin
+    std::map<std::size_t, std::size_t> views_;
+    std::map<const void*, int> shareable_;
 };
 
 }  // namespace atl::testing

@@ -26,7 +26,7 @@ enum class Operation : int {
 
 /// A wait that took longer than its bound. Values are the awaited word's bits.
 struct Report {
-    unsigned state;  ///< 0 none, 1 being written, 2 complete; 3: complete, and its PE has ended
+    unsigned state;  ///< 0 none, 1 being written, 2 complete; 3: its PE has ended, 4: wrong size
     int operation;   ///< Operation
     int team;        ///< number on this PE, 0 = world
     int peer;        ///< team PE waited for, -1 any

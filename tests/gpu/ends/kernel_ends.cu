@@ -1,8 +1,10 @@
 // How a job ends while kernels wait. `waits`: for a signal that nobody sends, until ATOLL_WAIT_TIMEOUT;
-// `dies`: PE 1 is killed while PE 0's kernel spins; `leaves`: it ends with status 3. The launcher's status
-// and words are the test.
+// `dies`: PE 1 is killed while PE 0's kernel spins; `leaves`: it ends with status 3; `goes`: with
+// status 0, `goes-from-stream`: while the other's stream waits; `messages`: a message is of another size. The
+// launcher's status and words are the test.
 #include "atoll/atoll.hpp"
 #include "atoll/device/device.hpp"
+#include "atoll/stream.hpp"
 
 #include <cuda_runtime.h>
 
@@ -17,6 +19,14 @@ __global__ void wait_kernel(atl::device::Team team, unsigned long long* signal) 
     atl::device::signal_wait_until(team, signal, atl::device::Compare::ge, 5, atl::device::Block{}, 42);
 }
 
+void wrong_sizes(atl::Job& job, unsigned long long* x) {
+    const atl::StreamTeam team(job.world(), {cudaStreamPerThread});
+    if (job.my_pe() == 0)
+        team.recv_bytes(x, 4, 1);
+    else
+        team.send_bytes(x, 8, 0);
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
@@ -26,12 +36,19 @@ int main(int, char** arguments) {
     cudaSetDevice(job.device_heap_use().number);
     const atl::device::Team team = job.world().device(atl::Memory::device);
     job.world().barrier();
-    if (job.my_pe() == 1 && std::strcmp(arguments[1], "waits") != 0) {
+    if (job.my_pe() == 1 && std::strcmp(arguments[1], "waits") != 0 &&
+        std::strcmp(arguments[1], "messages") != 0) {
         ::usleep(300000);  // the other one's kernel spins by now, most likely
         if (std::strcmp(arguments[1], "dies") == 0) ::raise(SIGKILL);
+        if (std::strncmp(arguments[1], "goes", 4) == 0) ::_exit(0);
         ::_exit(3);
     }
-    if (job.my_pe() == 0) wait_kernel<<<1, 64>>>(team, signal);
+    if (std::strcmp(arguments[1], "goes-from-stream") == 0)
+        atl::StreamTeam(job.world(), {cudaStreamPerThread}).sync();
+    else if (std::strcmp(arguments[1], "messages") == 0)
+        wrong_sizes(job, signal);
+    else if (job.my_pe() == 0)
+        wait_kernel<<<1, 64>>>(team, signal);
     const cudaError_t result = cudaDeviceSynchronize();
     std::printf("PE %d: %s\n", job.my_pe(), cudaGetErrorString(result));
     std::fflush(stdout);
