@@ -114,7 +114,7 @@ if(TARGET atoll_cli)
             file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/gpu/*.cu")
             add_library(gpu_kernels STATIC ${_sources})
             target_include_directories(gpu_kernels PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests")
-            # Its own main(): it ends by what it is started for, see scripts/device.sh.
+            # Its own main(): it ends by what it is started for, see scripts/gpu_test.sh.
             add_executable(gpu_kernel_ends "${PROJECT_SOURCE_DIR}/tests/gpu/ends/kernel_ends.cu")
             set_target_properties(gpu_kernel_ends PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/gpu/ends"
                                                              OUTPUT_NAME kernel_ends)

@@ -151,6 +151,36 @@ void measure_puts(atl::Job& job, Bench& bench, char* target, char* source) {
     }
 }
 
+/// One call, and the two kernels that it is made of for larger messages.
+void measure_signals(atl::Job& job, Bench& bench, char* target, char* source, std::uint64_t* signal) {
+    const atl::StreamContext stream(job.context(), {bench.stream()});
+    const int peer = job.n_pes() - 1;
+    for (std::size_t bytes = 1024; bytes <= (std::size_t{1} << 20); bytes *= 2) {
+        bench.row(
+            "atoll", "put_signal on a stream", bytes,
+            [&] { stream.put_signal(target, source, bytes, signal, 1, atl::SignalOp::add, peer); }, true);
+        bench.row(
+            "atoll", "put, then signal_add", bytes,
+            [&] {
+                stream.put(target, source, bytes, peer);
+                stream.signal_add(signal, 1, peer);
+            },
+            true);
+    }
+}
+
+/// Every PE sends to the next one.
+void measure_messages(atl::Job& job, Bench& bench, char* target, char* source) {
+    const int n = job.n_pes(), me = job.my_pe();
+    atl::StreamMessageGroup group(job.world(), {bench.stream()});
+    for (std::size_t bytes = 8; bytes <= most; bytes = bytes == 8 ? 4096 : bytes * 16)
+        bench.row("atoll", "send and recv in a group", bytes, [&] {
+            group.send_bytes(source, bytes, (me + 1) % n);
+            group.recv_bytes(target, bytes, (me + n - 1) % n);
+            group.run();
+        });
+}
+
 }  // namespace
 
 int main() {
@@ -176,7 +206,12 @@ int main() {
             bench.row("nccl", "all-reduce of float", bytes,
                       [&] { nccl.sum(from, to, count, bench.stream()); });
     }
-    if (job.n_pes() > 1) measure_puts(job, bench, dst, src);
+    measure_messages(job, bench, dst, src);
+    auto* signal = static_cast<std::uint64_t*>(job.calloc(1, sizeof(std::uint64_t), atl::Memory::device));
+    if (job.n_pes() > 1) {
+        measure_signals(job, bench, dst, src, signal);
+        measure_puts(job, bench, dst, src);
+    }
     job.world().barrier();
     atl::finalize();
 }

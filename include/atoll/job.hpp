@@ -89,6 +89,19 @@ class ATOLL_API Job {
     /// the block stays.
     void* realloc(void* block, std::size_t bytes);
     void free(void* block);
+    /// GPU memory that every PE has already, `bytes` alike on all, seen at one more place: what is returned
+    /// is a symmetric view of it in the window. The old address is not symmetric; both name the same bytes,
+    /// so what is written by one is seen by the other in the order of one stream, and otherwise as between
+    /// any two kernels. `memory` is a whole allocation of cuMemCreate on this PE's GPU that can be exported
+    /// as a descriptor (PyTorch's expandable segments are such), aligned to the GPU's granularity, 2 MiB.
+    /// `free` of the view ends it and leaves the memory alone; the memory itself must not be unmapped before.
+    /// Throws Error: invalid_argument (cudaMalloc's, not exportable, not aligned, a part, of another GPU),
+    /// collective_mismatch, unsupported, out_of_memory; on all PEs alike.
+    Allocation register_buffer(void* memory, std::size_t bytes);
+    /// Frees all blocks and registered views of the device heap at once, and gives their memory back to the
+    /// GPU; nothing before the first allocation of device memory. No kernel, copy or graph uses them any
+    /// more.
+    void reset_device_heap();
     /// Local: this PE needs the block no more. It is reclaimed in a later collective allocation, when all PEs
     /// dropped it.
     void drop(std::uint64_t serial) noexcept;
@@ -106,7 +119,9 @@ class ATOLL_API Job {
     struct DeviceHeapUse {
         int number = -1;  ///< among the GPUs that this process sees
         std::string name;
-        std::size_t taken_bytes = 0, used_bytes = 0, blocks = 0;
+        std::size_t taken_bytes = 0;  ///< the library's own 7 MiB included
+        std::size_t used_bytes = 0, blocks = 0;
+        std::size_t registered_bytes = 0;  ///< of register_buffer, in neither of the others
     };
     DeviceHeapUse device_heap_use() const;
 

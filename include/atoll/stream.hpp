@@ -199,7 +199,7 @@ class ATOLL_API StreamTeam {
     void alltoall(Dst&& dst, detail::SourceFor<Dst> src) const {
         alltoall_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes());
     }
-    /// `dst` is the same object on all members, though only the root's is written.
+    /// Only the root's `dst` is looked at.
     template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
     void gather(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
         gather_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes(), root);
@@ -234,6 +234,37 @@ class ATOLL_API StreamTeam {
         reduce_scatter_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op);
     }
 
+    /// The mean, of float, double and the half types.
+    template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
+    void avg_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
+        reduce(dst, src, ReduceOp::avg);
+    }
+    /// Sums of `factor`, the same on all members, times each element; half types are scaled in float.
+    template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
+    void premul_sum_reduce(Dst&& dst, detail::SourceFor<Dst> src, double factor) const {
+        reduce_scaled_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, ReduceOp::sum,
+                             factor);
+    }
+    template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
+    void premul_sum_reduce_scatter(Dst&& dst, detail::SourceFor<Dst> src, double factor) const {
+        reduce_scatter_scaled_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>,
+                                     ReduceOp::sum, factor);
+    }
+
+    // ---- two-sided: matched in order between a pair. The stream goes on when the message was received. PEs
+    // that both send first use a StreamMessageGroup. What is sent stands in the device heap, at any place;
+    // what receives is memory that the GPU reaches. One stream of a PE at a time has messages of a team.
+    // Sizes that differ stop the receiver's kernel, and the job, with a report
+    // -----------------------------------------------------------------------------------------------
+    template <detail::Array Src> void send(const Src& src, int pe) const {
+        send_bytes(std::data(src), detail::size_bytes(src), pe);
+    }
+    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>> void recv(Dst&& dst, int pe) const {
+        recv_bytes(std::data(dst), detail::size_bytes(dst), pe);
+    }
+    void send_bytes(const void* src, std::size_t bytes, int pe) const;
+    void recv_bytes(void* dst, std::size_t bytes, int pe) const;
+
     void broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
                          int root) const;
     void fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const;
@@ -246,10 +277,32 @@ class ATOLL_API StreamTeam {
                        ReduceOp op) const;
     void reduce_scatter_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,
                                DType type, ReduceOp op) const;
+    void reduce_scaled_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,
+                              DType type, ReduceOp op, double factor) const;
+    void reduce_scatter_scaled_erased(void* dst, std::size_t dst_count, const void* src,
+                                      std::size_t src_count, DType type, ReduceOp op, double factor) const;
 
   private:
     Team team_;
     Stream stream_;
+};
+
+/// Sends and receives on a stream that progress together, 64 at most, each as StreamTeam's; those with the
+/// same PE in the same direction keep their order. `run` starts them, and leaves the group empty.
+class ATOLL_API StreamMessageGroup {
+  public:
+    StreamMessageGroup(const Team& team, Stream stream);
+    void send_bytes(const void* src, std::size_t bytes, int pe) {
+        messages_.push_back({const_cast<void*>(src), bytes, pe, true});
+    }
+    void recv_bytes(void* dst, std::size_t bytes, int pe) { messages_.push_back({dst, bytes, pe, false}); }
+    /// Throws Error as StreamTeam's calls; also invalid_argument for more than 64.
+    void run();
+
+  private:
+    Team team_;
+    Stream stream_;
+    std::vector<MessageGroup::Message> messages_;
 };
 
 }  // namespace atl

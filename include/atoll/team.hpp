@@ -112,6 +112,17 @@ class ATOLL_API Team {
     void sum_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
         reduce(dst, src, ReduceOp::sum);
     }
+    /// The mean, of floating-point elements.
+    template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
+    void avg_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
+        reduce(dst, src, ReduceOp::avg);
+    }
+    /// Sums of `factor`, the same on all members, times each element.
+    template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
+    void premul_sum_reduce(Dst&& dst, detail::SourceFor<Dst> src, double factor) const {
+        check_equal(std::size(dst), src.size());
+        reduce_scaled_erased(std::data(dst), src.data(), src.size(), dtype<T>, ReduceOp::sum, factor);
+    }
     template <detail::Array Dst, SumReducible T = detail::ElementOf<Dst>>
     void prod_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
         reduce(dst, src, ReduceOp::prod);
@@ -185,6 +196,8 @@ class ATOLL_API Team {
     void scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
                        int root) const;
     void reduce_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op) const;
+    void reduce_scaled_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op,
+                              double factor) const;
     void reduce_to_erased(void* dst, std::size_t dst_count, const void* src, std::size_t count, DType type,
                           ReduceOp op, int root) const;
     void reduce_scatter_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,

@@ -43,8 +43,9 @@ struct bfloat16 {  // NOLINT(readability-identifier-naming)
     std::uint16_t bits;
 };
 
-enum class ReduceOp : std::uint8_t { sum, prod, min, max, bit_and, bit_or, bit_xor };
-inline constexpr int reduce_op_count = 7;
+/// `avg` is the sum divided by the number of members, of float, double and the half types.
+enum class ReduceOp : std::uint8_t { sum, prod, min, max, bit_and, bit_or, bit_xor, avg };
+inline constexpr int reduce_op_count = 8;
 
 enum class AtomicOp : std::uint8_t {
     fetch,
@@ -153,6 +154,9 @@ template <detail::HasDType T> inline constexpr DType dtype = detail::dtype_of<T>
 /// sum and prod: every arithmetic type and complex.
 template <class T>
 concept SumReducible = detail::HasDType<T> && !std::same_as<T, bool>;
+/// avg, and sums of scaled elements: floating point; the half types on GPUs only.
+template <class T>
+concept Averaged = std::floating_point<T> || std::same_as<T, float16> || std::same_as<T, bfloat16>;
 /// min and max: everything ordered.
 template <class T>
 concept Ordered = (std::integral<T> || std::floating_point<T>)&&!std::same_as<T, bool>;

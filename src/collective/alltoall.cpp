@@ -50,14 +50,9 @@ void Team::alltoall_bytes(void* dst, std::size_t dst_bytes, const void* src, std
                     "alltoall: src has " + std::to_string(src_bytes) + " bytes, which do not divide into " +
                         std::to_string(state.n_pes()) + " blocks, one for each PE of " + state.team().name() +
                         ".");
-    if (is_on_device(state, dst, src)) [[unlikely]]
+    if (is_on_device(state, "alltoall", dst, src)) [[unlikely]]
         return run_on_device(state, "alltoall",
-                             {.kind = heap::Group::alltoall,
-                              .dst = dst,
-                              .src = src,
-                              .bytes = block,
-                              .dst_blocks = true,
-                              .src_blocks = true});
+                             {.kind = heap::Group::alltoall, .dst = dst, .src = src, .bytes = block});
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::alltoall, block, src_bytes)) {
         case Algorithm::line:

@@ -100,7 +100,7 @@ void Team::broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, st
     check_call(state, "broadcast", dst_bytes, root, passed);
     check_root(state, root);
     check_size("broadcast", "src", passed, dst_bytes);
-    if (is_on_device(state, dst, src)) [[unlikely]]
+    if (is_on_device(state, "broadcast", dst, src)) [[unlikely]]
         return run_on_device(
             state, "broadcast",
             {.kind = heap::Group::broadcast, .dst = dst, .src = src, .bytes = dst_bytes, .root = root});

@@ -47,10 +47,9 @@ void Team::fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src, std
     State& state = State::of(this->state());
     check_call(state, "fcollect", src_bytes);
     check_size("fcollect", "dst", dst_bytes, times(src_bytes, state.n_pes()));
-    if (is_on_device(state, dst, src)) [[unlikely]]
-        return run_on_device(
-            state, "fcollect",
-            {.kind = heap::Group::fcollect, .dst = dst, .src = src, .bytes = src_bytes, .dst_blocks = true});
+    if (is_on_device(state, "fcollect", dst, src)) [[unlikely]]
+        return run_on_device(state, "fcollect",
+                             {.kind = heap::Group::fcollect, .dst = dst, .src = src, .bytes = src_bytes});
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::fcollect, src_bytes, src_bytes)) {
         case Algorithm::line:

@@ -59,14 +59,10 @@ void Team::gather_bytes(void* dst, std::size_t dst_bytes, const void* src, std::
     check_call(state, "gather", src_bytes, root, state.my_pe() == root ? dst_bytes : all);
     check_root(state, root);
     if (state.my_pe() == root) check_size("gather", "dst", dst_bytes, all);
-    if (is_on_device(state, dst, src)) [[unlikely]]
-        return run_on_device(state, "gather",
-                             {.kind = heap::Group::gather,
-                              .dst = dst,
-                              .src = src,
-                              .bytes = src_bytes,
-                              .root = root,
-                              .dst_blocks = state.my_pe() == root});
+    if (is_on_device(state, "gather", dst, src)) [[unlikely]]
+        return run_on_device(
+            state, "gather",
+            {.kind = heap::Group::gather, .dst = dst, .src = src, .bytes = src_bytes, .root = root});
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::gather, src_bytes, src_bytes)) {
         case Algorithm::line:
@@ -84,14 +80,10 @@ void Team::scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std:
     check_call(state, "scatter", dst_bytes, root, state.my_pe() == root ? src_bytes : all);
     check_root(state, root);
     if (state.my_pe() == root) check_size("scatter", "src", src_bytes, all);
-    if (is_on_device(state, dst, src)) [[unlikely]]
-        return run_on_device(state, "scatter",
-                             {.kind = heap::Group::scatter,
-                              .dst = dst,
-                              .src = src,
-                              .bytes = dst_bytes,
-                              .root = root,
-                              .src_blocks = state.my_pe() == root});
+    if (is_on_device(state, "scatter", dst, src)) [[unlikely]]
+        return run_on_device(
+            state, "scatter",
+            {.kind = heap::Group::scatter, .dst = dst, .src = src, .bytes = dst_bytes, .root = root});
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::scatter, dst_bytes, all)) {
         case Algorithm::line:

@@ -122,7 +122,7 @@ constexpr const char* type_names[dtype_count] = {
     "int8",    "int16",   "int32",       "int64",     "uint8",      "uint16", "uint32",  "uint64",
     "float32", "float64", "long double", "complex64", "complex128", "bool",   "float16", "bfloat16",
 };
-constexpr const char* op_names[reduce_op_count] = {"sum", "prod", "min", "max", "and", "or", "xor"};
+constexpr const char* op_names[reduce_op_count] = {"sum", "prod", "min", "max", "and", "or", "xor", "avg"};
 
 [[noreturn]] void refuse(std::size_t type, std::size_t op) {
     std::string takes;

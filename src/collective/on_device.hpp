@@ -1,4 +1,6 @@
-// The host's collectives between arrays of the device heap: the stream form, and its end waited for.
+// The host's collectives on device memory: the stream form on a stream of the team's own, and its end waited
+// for. Where arrays stand on the other members is told by an exchange, so they need not be the same objects,
+// nor all on GPUs.
 #pragma once
 
 #include "collective/state.hpp"
@@ -8,20 +10,31 @@
 namespace atl::collective {
 
 [[noreturn]] void throw_on_device(const char* operation);
+/// Throws Error(collective_mismatch) on all members unless all pass device memory, or none does.
+void agree_on_device(State& state, const char* operation, bool mine);
 
-inline bool is_on_device(State& state, const void* dst, const void* src) {
+/// If this member passes device memory. Then all must: what the others pass is compared with
+/// ATOLL_CHECK=all.
+inline bool is_on_device(State& state, const char* operation, const void* dst, const void* src) {
     const core::DeviceMemory* device = state.team().job().device();
-    return device && (device->in_window(dst) || device->in_window(src));
+    if (!device) [[likely]]
+        return false;
+    const bool mine = device->in_window(dst) || device->in_window(src);
+    if (state.team().checks_all()) agree_on_device(state, operation, mine);
+    return mine;
 }
 
 /// For collectives that have no form on GPUs. Throws Error(not_symmetric).
 inline void refuse_on_device(State& state, const char* operation, const void* dst, const void* src) {
-    if (is_on_device(state, dst, src)) [[unlikely]]
+    const core::DeviceMemory* device = state.team().job().device();
+    if (device && (device->in_window(dst) || device->in_window(src))) [[unlikely]]
         throw_on_device(operation);
 }
 
-/// Members meet before their kernels start, so that a PE that does not come is waited for by the host, which
-/// can say so. Throws as StreamTeam's calls.
+/// Each of dst and src is any memory of this PE: of the device heap, of cudaMalloc, of the host. Large
+/// messages are fast where all members pass the same objects of the device heap; others go in pieces. Members
+/// meet before their kernels start, so that a PE that does not come is waited for by the host, which can say
+/// so; a member whose arguments are wrong is named by all. Throws as StreamTeam's calls.
 void run_on_device(State& state, const char* operation, const core::GroupArguments& arguments);
 void reduce_on_device(State& state, const char* operation, const core::GroupArguments& arguments);
 

@@ -2,6 +2,7 @@
 // bits.
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
+#include "collective/averages.hpp"
 #include "collective/fold.hpp"
 #include "collective/on_device.hpp"
 #include "collective/slices.hpp"
@@ -76,15 +77,31 @@ void run(State& state, Collective collective, const Reduction& r) {
 }  // namespace collective
 
 void Team::reduce_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op) const {
+    reduce_scaled_erased(dst, src, count, type, op, 1);
+}
+
+void Team::reduce_scaled_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op,
+                                double factor) const {
     using namespace collective;
     State& state = State::of(this->state());
     const std::size_t bytes = count * size_of(type);
     check_call(state, "reduce", bytes, -1, static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(op));
-    if (is_on_device(state, dst, src)) [[unlikely]]
-        return reduce_on_device(
-            state, "reduce",
-            {.kind = heap::Group::reduce, .dst = dst, .src = src, .bytes = bytes, .type = type, .op = op});
-    run(state, Collective::reduce, {"reduce", dst, src, bytes, kernel_for(type, op)});
+    if (is_on_device(state, "reduce", dst, src)) [[unlikely]]
+        return reduce_on_device(state, "reduce",
+                                {.kind = heap::Group::reduce,
+                                 .dst = dst,
+                                 .src = src,
+                                 .bytes = bytes,
+                                 .type = type,
+                                 .op = op,
+                                 .scale = factor});
+    const Kernel kernel = kernel_for(type, folded_as(type, op, factor));
+    if (factor != 1) {
+        multiply(dst, src, count, type, factor);
+        src = dst;
+    }
+    run(state, Collective::reduce, {"reduce", dst, src, bytes, kernel});
+    finish_average(dst, count, type, op, state.n_pes());
 }
 
 void Team::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, std::size_t count, DType type,
@@ -97,7 +114,9 @@ void Team::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, s
                static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(op));
     check_root(state, root);
     if (state.my_pe() == root) check_size("reduce_to", "dst", dst_count, count, "elements");
-    run(state, Collective::reduce_to, {"reduce_to", dst, src, bytes, kernel_for(type, op), root});
+    run(state, Collective::reduce_to,
+        {"reduce_to", dst, src, bytes, kernel_for(type, folded_as(type, op)), root});
+    if (state.my_pe() == root) finish_average(dst, count, type, op, state.n_pes());
 }
 
 }  // namespace atl

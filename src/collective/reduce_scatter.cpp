@@ -1,5 +1,6 @@
 #include "atoll/team.hpp"
 #include "collective/arguments.hpp"
+#include "collective/averages.hpp"
 #include "collective/fold.hpp"
 #include "collective/on_device.hpp"
 #include "collective/sources.hpp"
@@ -48,23 +49,21 @@ void Team::reduce_scatter_erased(void* dst, std::size_t dst_count, const void* s
     check_call(state, "reduce_scatter", block, -1, static_cast<std::uint64_t>(type),
                static_cast<std::uint64_t>(op));
     check_size("reduce_scatter", "src", src_count, times(dst_count, state.n_pes()), "elements");
-    if (is_on_device(state, dst, src)) [[unlikely]]
+    if (is_on_device(state, "reduce_scatter", dst, src)) [[unlikely]]
         return reduce_on_device(state, "reduce_scatter",
                                 {.kind = heap::Group::reduce_scatter,
                                  .dst = dst,
                                  .src = src,
                                  .bytes = block,
-                                 .src_blocks = true,
                                  .type = type,
                                  .op = op});
-    const Kernel kernel = kernel_for(type, op);
-    switch (const Algorithm algorithm =
-                state.choose(Collective::reduce_scatter, block, times(block, state.n_pes()))) {
-        case Algorithm::line:
-            return reduce_scatter_line(state, dst, src, block, kernel);
-        default:
-            return reduce_scatter_read(state, dst, src, block, kernel, algorithm == Algorithm::staged);
-    }
+    const Kernel kernel = kernel_for(type, folded_as(type, op));
+    const Algorithm algorithm = state.choose(Collective::reduce_scatter, block, times(block, state.n_pes()));
+    if (algorithm == Algorithm::line)
+        reduce_scatter_line(state, dst, src, block, kernel);
+    else
+        reduce_scatter_read(state, dst, src, block, kernel, algorithm == Algorithm::staged);
+    finish_average(dst, dst_count, type, op, state.n_pes());
 }
 
 }  // namespace atl

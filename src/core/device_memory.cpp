@@ -80,7 +80,8 @@ DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open, std::size_t co
                }
                heap_->limit_blocks(blocks);
                heap_->reserve(job_.n_pes(), job_.pe());
-               blocks_ = std::make_unique<heap::Allocator>(heap_->stride());
+               blocks_ = std::make_unique<heap::Allocator>(views_offset());
+               views_ = std::make_unique<heap::Allocator>(views_offset());
            }));
     if (control_bytes_ != 0) open_control();
 }
@@ -151,12 +152,17 @@ bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
     }
     try {
         settle("send its GPU memory's descriptor", error_of([&] { send_chunk(chunk); }));
-        settle("map another PE's GPU memory", error_of([&] { map_chunks(); }));
+        settle("map another PE's GPU memory", error_of([&] {
+                   map_chunks([&](const common::FdCourier::Parcel& parcel) {
+                       heap_->map_peer(parcel.sender, parcel.fd);
+                   });
+               }));
     } catch (...) {
         heap_->withdraw();
         throw;
     }
     taken_bytes_ += bytes;
+    chunk_bytes_.push_back(bytes);
     return true;
 }
 
@@ -177,14 +183,14 @@ void DeviceMemory::send_chunk(const common::Fd& chunk) {
 }
 
 /// All were sent, so they are here or in the queue.
-void DeviceMemory::map_chunks() {
+void DeviceMemory::map_chunks(const std::function<void(const common::FdCourier::Parcel&)>& map) {
     while (auto parcel = courier_->receive()) arrived_.push_back(std::move(*parcel));
     std::vector<common::FdCourier::Parcel> parcels;
     parcels.swap(arrived_);
     int mapped = 1;
     for (const common::FdCourier::Parcel& parcel : parcels) {
         if (parcel.tag != chunks_) continue;  // of a chunk that came to nothing
-        heap_->map_peer(parcel.sender, parcel.fd);
+        map(parcel);
         ++mapped;
     }
     if (mapped != job_.n_pes())
@@ -201,9 +207,9 @@ void* DeviceMemory::allocate(std::size_t bytes, std::size_t align, std::uint64_t
         const std::lock_guard lock(mutex_);
         const auto block = blocks_->allocate(bytes, align);
         if (!block)
-            throw Error(ErrorCode::out_of_memory,
-                        "A device heap has room for " + common::bytes_text(heap_->stride()) +
-                            " a PE at most; " + common::bytes_text(bytes) + " were asked for.");
+            throw Error(ErrorCode::out_of_memory, "A device heap has room for " +
+                                                      common::bytes_text(views_offset()) + " a PE at most; " +
+                                                      common::bytes_text(bytes) + " were asked for.");
         offset = block->offset;
     }
     try {
@@ -220,7 +226,10 @@ void* DeviceMemory::allocate(std::size_t bytes, std::size_t align, std::uint64_t
 }
 
 void DeviceMemory::forget(std::size_t offset) {
-    blocks_->free(offset);
+    if (is_view(offset)) heap_->unmap_view(offset);
+    std::size_t within = offset;
+    heap::Allocator& allocator = allocator_of(within);
+    allocator.free(within);
     if (const auto it = serial_of_.find(offset); it != serial_of_.end()) {
         offset_of_serial_.erase(it->second);
         serial_of_.erase(it);
@@ -260,11 +269,98 @@ void* DeviceMemory::reallocate(void* block, std::size_t bytes) {
             throw;
         }
     void* moved = allocate(bytes, 0, serial);
-    heap_->copy(moved, block, std::min(old_bytes, bytes));
+    try {
+        settle("copy a block that grows",
+               error_of([&] { heap_->copy(moved, block, std::min(old_bytes, bytes)); }));
+    } catch (...) {
+        const std::lock_guard lock(mutex_);
+        forget(offset_of(moved));
+        offset_of_serial_[serial] = offset;
+        throw;
+    }
     const std::lock_guard lock(mutex_);
     serial_of_.erase(offset);  // the serial is the new block's now
     blocks_->free(offset);
     return moved;
+}
+
+void DeviceMemory::fill_on_all(void* dst, unsigned char value, std::size_t bytes) const {
+    settle("fill " + common::bytes_text(bytes) + " of its GPU's memory",
+           error_of([&] { heap_->fill(dst, value, bytes); }));
+}
+
+// ---- lanes
+// --------------------------------------------------------------------------------------------------------------
+
+DeviceMemory::Lane DeviceMemory::take_lane() const {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!free_lanes_.empty()) {
+            const Lane lane = free_lanes_.back();
+            free_lanes_.pop_back();
+            return lane;
+        }
+    }
+    return {heap_->make_stream(), nullptr};
+}
+
+void DeviceMemory::give_lane_back(const Lane& lane) const {
+    const std::lock_guard lock(mutex_);
+    free_lanes_.push_back(lane);
+}
+
+void DeviceMemory::pin(Lane& lane) const {
+    if (!lane.pinned) lane.pinned = static_cast<char*>(heap_->pin(lane_pinned_bytes));
+}
+
+void* DeviceMemory::register_buffer(const void* memory, std::size_t bytes, std::uint64_t serial) {
+    std::optional<heap::Allocator::Block> place;
+    {
+        const std::lock_guard lock(mutex_);
+        place = views_->allocate(bytes, heap::device_alignment);
+    }
+    if (!place)
+        throw Error(ErrorCode::out_of_memory,
+                    "A device heap has room for " + common::bytes_text(views_offset()) +
+                        " of registered buffers a PE; " + common::bytes_text(bytes) + " more were passed.");
+    const std::size_t offset = views_offset() + place->offset;
+    try {
+        ++chunks_;
+        common::Fd descriptor;
+        settle("register its buffer", error_of([&] { descriptor = heap_->adopt(offset, memory, bytes); }));
+        settle("send its buffer's descriptor", error_of([&] { send_chunk(descriptor); }));
+        settle("map another PE's buffer", error_of([&] {
+                   map_chunks([&](const common::FdCourier::Parcel& parcel) {
+                       heap_->map_view(parcel.sender, offset, bytes, parcel.fd);
+                   });
+               }));
+    } catch (...) {
+        heap_->unmap_view(offset);
+        const std::lock_guard lock(mutex_);
+        views_->free(place->offset);
+        throw;
+    }
+    const std::lock_guard lock(mutex_);
+    serial_of_[offset] = serial;
+    offset_of_serial_[serial] = offset;
+    return heap_->slot(job_.pe()) + offset;
+}
+
+/// The library's own blocks are the first that were allocated, so they come to stand where they did.
+void DeviceMemory::reset() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [offset, serial] : serial_of_)
+        if (is_view(offset)) heap_->unmap_view(offset);
+    blocks_ = std::make_unique<heap::Allocator>(views_offset());
+    views_ = std::make_unique<heap::Allocator>(views_offset());
+    if (control_bytes_ != 0) blocks_->allocate(control_bytes_, heap::device_alignment);
+    if (group_bytes_ != 0) blocks_->allocate(group_bytes_, 128);
+    serial_of_.clear();
+    offset_of_serial_.clear();
+    for (; chunk_bytes_.size() > own_chunks_; chunk_bytes_.pop_back()) {
+        heap_->withdraw();
+        taken_bytes_ -= chunk_bytes_.back();
+    }
 }
 
 // ---- addresses and copies
@@ -282,31 +378,44 @@ bool DeviceMemory::in_window(const void* address) const noexcept {
     return distance < heap_->stride() * static_cast<std::size_t>(job_.n_pes());
 }
 
+/// The allocator that an offset in the slot is of, and makes it an offset of that.
+heap::Allocator& DeviceMemory::allocator_of(std::size_t& offset) const {
+    if (offset == SIZE_MAX || !is_view(offset)) return *blocks_;
+    offset -= views_offset();
+    return *views_;
+}
+
 bool DeviceMemory::is_allocated(const void* address, std::size_t bytes) const {
-    const std::size_t offset = offset_of(address);
+    std::size_t offset = offset_of(address);
     const std::lock_guard lock(mutex_);
-    return offset != SIZE_MAX && blocks_->holds(offset, bytes);
+    return offset != SIZE_MAX && allocator_of(offset).holds(offset, bytes);
 }
 
 void DeviceMemory::check(const void* address, std::size_t bytes) const {
-    const std::size_t offset = offset_of(address);
+    std::size_t offset = offset_of(address);
     const std::lock_guard lock(mutex_);
-    blocks_->check(offset, bytes, common::bytes_text(bytes) + " at " + common::address_text(address),
-                   "device heap");
+    allocator_of(offset).check(
+        offset, bytes, common::bytes_text(bytes) + " at " + common::address_text(address), "device heap");
 }
 
 std::size_t DeviceMemory::checked_block(const void* block, const char* operation) const {
     const std::size_t offset = offset_of(block);
     const std::lock_guard lock(mutex_);
-    if (blocks_->is_block(offset)) return offset;
+    std::size_t within = offset;
+    const heap::Allocator& allocator = allocator_of(within);
+    if (is_view(offset) && offset != SIZE_MAX && std::strcmp(operation, "realloc") == 0)
+        throw Error(ErrorCode::invalid_argument,
+                    "The block at " + common::address_text(block) +
+                        " is a registered buffer, which cannot be resized; free it, and register another.");
+    if (allocator.is_block(within)) return offset;
     const std::string what = std::string(operation) + " needs the start of a block of the device heap; " +
                              common::address_text(block) + " is ";
     if (offset == SIZE_MAX)
         throw Error(ErrorCode::not_symmetric, what + "in another PE's, seen through the window.");
-    if (const auto inside = blocks_->find(offset))
+    if (const auto inside = allocator.find(within))
         throw Error(ErrorCode::not_symmetric,
                     what + "inside a block of " + common::bytes_text(inside->bytes) + " that starts " +
-                        common::bytes_text(offset - inside->offset) + " before it.");
+                        common::bytes_text(within - inside->offset) + " before it.");
     throw Error(ErrorCode::use_after_free, what + "in no block that is allocated now; it was freed already.");
 }
 
@@ -339,28 +448,35 @@ constexpr unsigned world_words_bytes = 2u << 20;
 constexpr unsigned team_words_bytes = 256u << 10;
 constexpr int most_group_places = 8;
 constexpr int most_members = 16;  ///< of such a team: a message of 4 KiB from each, twice
-constexpr std::size_t team_place_bytes = std::size_t{288} << 10;
-static_assert(heap::GroupMemory{most_members, team_words_bytes}.bytes() <= team_place_bytes);
 
-std::size_t world_place_bytes(int n_pes) {
-    return round_up(heap::GroupMemory{n_pes, world_words_bytes}.bytes(), 128);
+/// What a team's messages stand behind.
+constexpr std::size_t collective_bytes(int n_pes, unsigned words_bytes) {
+    return (heap::GroupMemory{n_pes, words_bytes}.bytes() + 127) / 128 * 128;
 }
+constexpr std::size_t place_bytes(int n_pes, unsigned words_bytes) {
+    return (collective_bytes(n_pes, words_bytes) + heap::MessageMemory{n_pes}.bytes() + 127) / 128 * 128;
+}
+constexpr std::size_t team_place_bytes = place_bytes(most_members, team_words_bytes);
 
 }  // namespace
 
 void DeviceMemory::reserve_group_memory() {
-    const std::size_t bytes = world_place_bytes(job_.n_pes()) + (most_group_places - 1) * team_place_bytes;
+    const std::size_t bytes =
+        place_bytes(job_.n_pes(), world_words_bytes) + (most_group_places - 1) * team_place_bytes;
     void* block = allocate(bytes, 128, 0);
     group_offset_ = offset_of(block);
-    fill(block, 0, bytes);
-    job_.world_state().sync("allocate");
+    group_bytes_ = bytes;
+    own_chunks_ = chunk_bytes_.size();
+    fill_on_all(block, 0, bytes);
 }
 
 DeviceMemory::GroupPlace DeviceMemory::group_place(const TeamState& team) const {
     char* start = heap_->slot(job_.pe()) + group_offset_;
     const int place = team.kernel_place();
-    const std::size_t world_bytes = world_place_bytes(job_.n_pes());
-    if (place == 0) return {start, world_words_bytes, world_bytes};
+    const std::size_t world_bytes = place_bytes(job_.n_pes(), world_words_bytes);
+    if (place == 0)
+        return {start, world_words_bytes, start + collective_bytes(job_.n_pes(), world_words_bytes),
+                world_bytes};
     if (place < 0 || place >= most_group_places || team.n_pes() > most_members)
         throw Error(ErrorCode::unsupported,
                     team.name() +
@@ -369,7 +485,8 @@ DeviceMemory::GroupPlace DeviceMemory::group_place(const TeamState& team) const 
                         std::to_string(most_group_places - 1) + " others alive at once, of " +
                         std::to_string(most_members) +
                         " PEs at most; destroy teams that are no longer used.");
-    return {start + world_bytes + static_cast<std::size_t>(place - 1) * team_place_bytes, team_words_bytes,
+    start += world_bytes + static_cast<std::size_t>(place - 1) * team_place_bytes;
+    return {start, team_words_bytes, start + collective_bytes(most_members, team_words_bytes),
             team_place_bytes};
 }
 
@@ -383,9 +500,13 @@ void DeviceMemory::clear_group_place(const TeamState& team) const {
 Job::DeviceHeapUse DeviceMemory::use() const {
     const heap::DeviceFacts& facts = heap_->facts();
     const std::lock_guard lock(mutex_);
-    const std::size_t own = control_bytes_ == 0 ? 0 : 1;
-    return {facts.number, facts.name, taken_bytes_, blocks_->used_bytes() - control_bytes_,
-            blocks_->blocks() - own};
+    const std::size_t own = (control_bytes_ == 0 ? 0u : 1u) + (group_bytes_ == 0 ? 0u : 1u);
+    return {facts.number,
+            facts.name,
+            taken_bytes_,
+            blocks_->used_bytes() - control_bytes_ - group_bytes_,
+            blocks_->blocks() - own,
+            views_->used_bytes()};
 }
 
 }  // namespace atl::core

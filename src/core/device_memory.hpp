@@ -45,6 +45,13 @@ class DeviceMemory {
     void* reallocate(void* block, std::size_t bytes);
     /// True if `serial` is one of this heap's blocks, which is then free.
     bool reclaim(std::uint64_t serial);
+    /// What PEs' GPUs hold already, at one more place: symmetric. Freed like a block, which leaves the memory
+    /// itself alone.
+    void* register_buffer(const void* memory, std::size_t bytes, std::uint64_t serial);
+    /// Frees all blocks and views but the library's own, and gives the chunks that they took back.
+    void reset();
+    /// Throws on all PEs alike if one could not.
+    void fill_on_all(void* dst, unsigned char value, std::size_t bytes) const;
 
     // ---- local
     // -------------------------------------------------------------------------------------------------------
@@ -73,11 +80,23 @@ class DeviceMemory {
     // As heap::DeviceHeap's: in the order of a stream, or complete on return.
     void check_stream(heap::StreamHandle stream) const { heap_->check_stream(stream); }
     void start(const heap::DeviceCall& call, heap::StreamHandle stream) const { heap_->start(call, stream); }
-    void run(const heap::DeviceCall& call) const { heap_->run(call); }
+    void finish(heap::StreamHandle stream) const { heap_->finish(stream); }
+    bool is_capturing(heap::StreamHandle stream) const { return heap_->is_capturing(stream); }
+    bool reaches(const void* address) const { return heap_->reaches(address); }
+    /// What a team's calls that return when they are done go by: no other team's wait for them.
+    struct Lane {
+        heap::StreamHandle stream = nullptr;
+        char* pinned = nullptr;  ///< lane_pinned_bytes, once they are needed
+    };
+    static constexpr std::size_t lane_pinned_bytes = std::size_t{1} << 20;
+    Lane take_lane() const;
+    void give_lane_back(const Lane& lane) const;
+    void pin(Lane& lane) const;
     /// A team's memory for collectives on streams, in this PE's slot. Throws Error(unsupported).
     struct GroupPlace {
         char* address;
         unsigned words_bytes;
+        char* messages;
         std::size_t bytes;
     };
     GroupPlace group_place(const TeamState& team) const;
@@ -92,10 +111,14 @@ class DeviceMemory {
     void grow_to(std::size_t end);
     bool extend(std::size_t bytes, bool last_try);
     void send_chunk(const common::Fd& chunk);
-    void map_chunks();
+    void map_chunks(const std::function<void(const common::FdCourier::Parcel&)>& map);
     void settle(const std::string& what, const std::exception_ptr& mine) const;
     int first_failed(const std::exception_ptr& mine, ErrorCode& code) const;
     void forget(std::size_t offset);
+    /// Views stand in the upper half of slots, blocks in the lower one.
+    std::size_t views_offset() const noexcept { return heap_->stride() / 2; }
+    bool is_view(std::size_t offset) const noexcept { return offset >= views_offset(); }
+    heap::Allocator& allocator_of(std::size_t& offset) const;
 
     void open_control();
 
@@ -108,13 +131,18 @@ class DeviceMemory {
     std::vector<common::FdCourier::Address> couriers_;  // by PE
     std::vector<common::FdCourier::Parcel> arrived_;
     std::size_t group_offset_ = SIZE_MAX;
+    std::size_t group_bytes_ = 0;
     std::uint64_t chunks_ = 0;     ///< tried so far: what a descriptor belongs to
     std::size_t taken_bytes_ = 0;  ///< how far slots are filled with physical memory
+    std::vector<std::size_t> chunk_bytes_;
+    std::size_t own_chunks_ = 0;  ///< of the first chunks: the library's
 
     mutable std::mutex mutex_;  // of what follows
     std::unique_ptr<heap::Allocator> blocks_;
+    std::unique_ptr<heap::Allocator> views_;
     std::map<std::size_t, std::uint64_t> serial_of_;  // offset → serial
     std::map<std::uint64_t, std::size_t> offset_of_serial_;
+    mutable std::vector<Lane> free_lanes_;
 };
 
 }  // namespace atl::core

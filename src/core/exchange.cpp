@@ -80,6 +80,8 @@ constexpr Labels labels[] = {
     {"allocate", {"bytes", "align", "hints", ""}},
     {"free", {"offset", "", "", ""}},
     {"realloc", {"offset", "bytes", "", ""}},
+    {"register", {"bytes", "", "", ""}},
+    {"heap_reset", {"", "", "", ""}},
     {"split_strided", {"start", "stride", "size", ""}},
     {"split_2d", {"xrange", "", "", ""}},
     {"split", {"", "", "", ""}},

@@ -66,6 +66,10 @@ void* Job::calloc(std::size_t count, std::size_t bytes, Memory memory) {
 }
 
 void* Job::realloc(void* block, std::size_t bytes) { return state().reallocate(block, bytes); }
+Allocation Job::register_buffer(void* memory, std::size_t bytes) {
+    return state().register_buffer(memory, bytes);
+}
+void Job::reset_device_heap() { state().reset_device_heap(); }
 void Job::free(void* block) { state().free(block); }
 void Job::drop(std::uint64_t serial) noexcept {
     if (state_) state_->drop(serial);

@@ -74,7 +74,8 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
 DeviceMemory& JobState::open_device() {
     if (!device_) {
         auto device = std::make_unique<DeviceMemory>(
-            *this, [](const heap::DeviceChoice& choice) { return device_plugin().open(choice); },
+            *this,
+            open_ ? open_ : [](const heap::DeviceChoice& choice) { return device_plugin().open(choice); },
             device::control_area_bytes);
         device->reserve_group_memory();
         device_ = std::move(device);
@@ -83,13 +84,33 @@ DeviceMemory& JobState::open_device() {
     return *device_;
 }
 
+Allocation JobState::register_buffer(void* memory, std::size_t bytes) {
+    world_state().context().quiet();
+    world_state().agree(call_record("register", bytes));
+    reclaim_dropped();
+    DeviceMemory& device = open_device();
+    const std::uint64_t serial = ++serials_;
+    return {device.register_buffer(memory, bytes, serial), false, serial};
+}
+
+void JobState::reset_device_heap() {
+    world_state().context().quiet();
+    world_state().agree(call_record("heap_reset"));
+    if (device_) device_->reset();
+    world_state().sync("heap_reset");
+}
+
 void* JobState::zeroed(std::size_t bytes, Memory memory) {
     const Allocation block = allocate(bytes, 0, {.memory = memory});
     if (!block.address) return nullptr;
-    if (memory == Memory::device)
-        device_->fill(block.address, 0, bytes);
-    else if (!block.zeroed)
-        std::memset(block.address, 0, bytes);
+    if (memory == Memory::device) try {
+            device_->fill_on_all(block.address, 0, bytes);
+            return block.address;
+        } catch (...) {
+            device_->free(block.address);  // as on all PEs
+            throw;
+        }
+    if (!block.zeroed) std::memset(block.address, 0, bytes);
     world_state().sync("calloc");
     return block.address;
 }

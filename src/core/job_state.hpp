@@ -77,6 +77,8 @@ class JobState {
     Allocation allocate(std::size_t bytes, std::size_t align, const AllocationHints& hints);
     void* reallocate(void* block, std::size_t bytes);
     void free(void* block);
+    Allocation register_buffer(void* memory, std::size_t bytes);
+    void reset_device_heap();
     void drop(std::uint64_t serial) noexcept;
     bool is_symmetric(const void* address, std::size_t bytes) const;
     void check_symmetric(const void* address, std::size_t bytes) const;
@@ -84,6 +86,8 @@ class JobState {
     void* zeroed(std::size_t bytes, Memory memory);
     /// Null until a PE's program first allocates device memory.
     const DeviceMemory* device() const { return opened_device_.load(std::memory_order_acquire); }
+    /// Another way to GPUs than libatoll_cuda.so, before the first allocation: for tests.
+    void open_devices_by(OpenDevice open) { open_ = std::move(open); }
 
     // ---- arena: the library's own shared memory, local calls
     // ------------------------------------------------------------
@@ -147,6 +151,7 @@ class JobState {
     std::mutex dropped_mutex_;
     std::vector<std::uint64_t> dropped_;
 
+    OpenDevice open_;
     std::unique_ptr<DeviceMemory> device_;
     std::atomic<const DeviceMemory*> opened_device_{nullptr};
 

@@ -107,7 +107,10 @@ device::Control* kernel_control(TeamState& team, Memory memory) {
                 " teams alive at once, the world team and those of other threads that were being made "
                 "at that moment counted in; destroy teams that are no longer used, then make it anew.");
     device::Control* block = block_of(team, memory);
-    std::call_once(team.kernels_once[static_cast<int>(memory)], [&] { write_head(team, memory, block); });
+    std::call_once(team.kernels_once[static_cast<int>(memory)], [&] {
+        write_head(team, memory, block);
+        team.set_ready_for_kernels(memory);
+    });
     return block;
 }
 

@@ -34,21 +34,50 @@ void KernelWatch::watch() {
     look();  // a kernel may have trapped just before the program gave up
 }
 
+/// So that a kernel that waits for a PE that will not come back gives up, and names it.
+void KernelWatch::note_gone() {
+    const common::BoardView& board = job_.board();
+    if (board.header().gone.load(std::memory_order_acquire) == 0) return;
+    int others = 0;
+    for (int pe = 0; pe < job_.n_pes(); ++pe) {
+        if (pe == job_.pe() || board.state(pe) < common::PeState::finalized) continue;
+        ++others;
+        if (pe < 1024) __atomic_fetch_or(&words_->gone_slots[pe / 32], 1u << (pe % 32), __ATOMIC_RELEASE);
+    }
+    if (others != 0) __atomic_store_n(&words_->gone, others == job_.n_pes() - 1 ? 2u : 1u, __ATOMIC_RELEASE);
+}
+
 void KernelWatch::look() {
+    note_gone();
     if (job_.board().header().abort.load(std::memory_order_acquire) != 0)
         __atomic_store_n(&words_->abort, 1u, __ATOMIC_RELEASE);
-    if (told_ || __atomic_load_n(&words_->report.state, __ATOMIC_ACQUIRE) != 2) return;
+    const unsigned state = __atomic_load_n(&words_->report.state, __ATOMIC_ACQUIRE);
+    if (told_ || state < 2) return;
     told_ = true;
-    const bool waited = words_->report.compare != device::wrong_pe;
+    const std::string me = "PE " + std::to_string(job_.pe());
+    const std::string said = report_text(words_->report) +
+                             ". The kernel was stopped and this PE's GPU context is lost, so the job ends.";
     const std::string text =
-        "PE " + std::to_string(job_.pe()) +
-        (waited ? " timed out in a kernel, in " : " gave a number of no PE in a kernel, in ") +
-        report_text(words_->report) +
-        ". The kernel was stopped and this PE's GPU context is lost, so the job ends." +
-        (waited ? " Raise ATOLL_WAIT_TIMEOUT, or see why nobody does what it waits for." : "");
+        state == 3 ? gone_text() + ", so a kernel of " + me + " waited in vain, in " + said
+        : state == 4
+            ? "A kernel of " + me + " received a message of another size than it expected, in " + said
+        : words_->report.compare == device::wrong_pe
+            ? me + " gave a number of no PE in a kernel, in " + said
+            : me + " timed out in a kernel, in " + said +
+                  " Raise ATOLL_WAIT_TIMEOUT, or see why nobody does what it waits for.";
     common::say(text);
     job_.board().abort(job_.pe(), 1, text);
     job_.bootstrap().abort(1, text);
+}
+
+/// "PE 1, PE 3 left the job without finalize".
+std::string KernelWatch::gone_text() const {
+    std::string who;
+    for (int pe = 0; pe < job_.n_pes(); ++pe)
+        if (pe != job_.pe() && job_.board().state(pe) >= common::PeState::finalized)
+            who += (who.empty() ? "PE " : ", PE ") + std::to_string(pe);
+    return who +
+           (job_.board().header().left.load() == 0 ? " has finalized" : " left the job without finalize");
 }
 
 }  // namespace atl::core

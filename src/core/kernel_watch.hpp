@@ -6,6 +6,7 @@
 #include "common/quiet_thread.hpp"
 
 #include <memory>
+#include <string>
 
 namespace atl::core {
 
@@ -27,6 +28,8 @@ class KernelWatch {
   private:
     void watch();
     void look();
+    void note_gone();
+    std::string gone_text() const;
 
     struct Unmap {
         void operator()(device::Watch* words) const;

@@ -3,6 +3,7 @@
 
 #include "atoll/device/control.hpp"
 
+#include "common/text.hpp"
 #include "core/context_state.hpp"
 #include "core/device_memory.hpp"
 #include "core/job_state.hpp"
@@ -17,6 +18,16 @@ namespace core {
 device::Team stream_team(TeamState& team) {
     if (!team.job().device()) device_for_streams(team.job(), nullptr);  // says so in its words
     return kernel_team(team, Memory::device);
+}
+
+device::Team stream_team(TeamState& team, Stream stream) {
+    const DeviceMemory* device = team.job().device();
+    if (device && !team.ready_for_kernels(Memory::device) && device->is_capturing(stream.handle))
+        throw Error(
+            ErrorCode::invalid_argument,
+            "A team's first use on a GPU cannot be captured in a CUDA graph: it writes to the GPU. Make "
+            "the StreamContext or StreamTeam before the capture begins.");
+    return stream_team(team);
 }
 
 const DeviceMemory& device_for_streams(const JobState& job, const void* stream) {
@@ -36,11 +47,12 @@ void check_on_device(const JobState& job, const DeviceMemory& device, const void
     if (!device.holds(symmetric))
         throw Error(
             ErrorCode::not_symmetric,
-            device.in_window(symmetric)
-                ? "The address is in another PE's slot; pass the address in this PE's own device heap and "
-                  "the number of the PE that is meant."
-                : "Operations on streams need symmetric addresses in the device heap; this one is not in it "
-                  "(allocate with Memory::device).");
+            common::bytes_text(bytes) + " at " + common::address_text(symmetric) +
+                (device.in_window(symmetric)
+                     ? " are in another PE's slot; pass the address in this PE's own device heap and the "
+                       "number of the PE that is meant."
+                     : " are not in the device heap, where operations on streams need symmetric addresses "
+                       "(allocate with Memory::device)."));
     device.check(symmetric, bytes);
 }
 
@@ -85,7 +97,7 @@ StreamContext::StreamContext(const Context& context, Stream stream) : stream_(st
         throw Error(ErrorCode::use_after_free,
                     "This context is empty; make one with create_context, or take a team's.");
     state_ = &context.state();
-    team_ = core::stream_team(state_->team());
+    team_ = core::stream_team(state_->team(), stream);
 }
 
 void StreamContext::put_bytes(void* dst, const void* src, std::size_t bytes, int pe) const {
@@ -151,6 +163,11 @@ void StreamContext::atomic(AtomicOp op, DType type, void* fetch, void* dst, std:
 }
 
 void StreamContext::wait(void* word, DType type, Compare cmp, std::uint64_t value, bool consume) const {
+    const bool is_waitable = static_cast<int>(type) <= static_cast<int>(DType::uint64);
+    if (!is_waitable || (consume && type != DType::uint64))
+        throw Error(ErrorCode::dtype_mismatch,
+                    consume ? "signal_consume takes words of uint64."
+                            : "Waits on a stream take integers of 8, 16, 32 or 64 bits.");
     const Checked call(*state_, stream_);
     void* here = call.word_at(word, size_of(type), state_->team().my_pe());
     call.device().start(heap::WaitCall{team_, here, value, cmp, type, consume}, stream_.handle);

@@ -14,15 +14,33 @@ struct GroupArguments {
     const void* src = nullptr;
     std::size_t bytes = 0;
     int root = -1;
-    bool dst_blocks = false;
-    bool src_blocks = false;
     DType type = DType::uint8;
     ReduceOp op = ReduceOp::sum;
+    double scale = 1;  ///< of sums
+
+    /// Whether this member's array is written or read at all.
+    bool writes(int pe) const { return kind != heap::Group::gather || pe == root; }
+    bool reads(int pe) const {
+        return (kind != heap::Group::broadcast && kind != heap::Group::scatter) || pe == root;
+    }
+    std::size_t dst_bytes(int n_pes) const {
+        const bool blocks =
+            kind == heap::Group::fcollect || kind == heap::Group::alltoall || kind == heap::Group::gather;
+        return bytes * static_cast<std::size_t>(blocks ? n_pes : 1);
+    }
+    std::size_t src_bytes(int n_pes) const {
+        const bool blocks = kind == heap::Group::alltoall || kind == heap::Group::scatter ||
+                            kind == heap::Group::reduce_scatter;
+        return bytes * static_cast<std::size_t>(blocks ? n_pes : 1);
+    }
 };
 
-/// Throws Error: not_symmetric, use_after_free, unsupported.
+/// Nothing is checked but the team. Throws Error: use_after_free, unsupported.
 heap::GroupCall group_call(TeamState& team, const DeviceMemory& device, const GroupArguments& arguments);
 /// Throws Error(dtype_mismatch) for what GPUs do not reduce.
-void check_reduction(DType type, ReduceOp op);
+void check_reduction(DType type, ReduceOp op, double scale = 1);
+/// Throws Error(invalid_argument) where dst and src share bytes, unless it is the same array in `reduce` and
+/// `broadcast`, or this PE's own block in its place.
+void check_overlap(const char* operation, const GroupArguments& arguments, int my_pe, int n_pes);
 
 }  // namespace atl::core

@@ -68,7 +68,7 @@ void TeamState::destroy() {
     sync("team_destroy");
     destroyed_ = true;
     release_kernel_control(*this);
-    for (std::unique_ptr<TeamAttachment>* kept : {&collective_state, &messages}) {
+    for (std::unique_ptr<TeamAttachment>* kept : {&collective_state, &device_lane, &messages}) {
         if (*kept) (*kept)->release();
         kept->reset();
     }

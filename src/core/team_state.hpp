@@ -5,6 +5,7 @@
 #include "atoll/detail/window.hpp"
 #include "core/control.hpp"
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -68,6 +69,12 @@ class TeamState {
     int kernel_place() const { return kernel_place_; }
     void set_kernel_place(int place) { kernel_place_ = place; }
     std::once_flag kernels_once[2];  ///< by Memory: guards the filling of that block
+    bool ready_for_kernels(Memory memory) const {
+        return ready_for_kernels_[static_cast<int>(memory)].load(std::memory_order_acquire);
+    }
+    void set_ready_for_kernels(Memory memory) {
+        ready_for_kernels_[static_cast<int>(memory)].store(true, std::memory_order_release);
+    }
 
     /// Throws Error(use_after_free) once destroyed. Collective: last use of the control block.
     void check_alive() const;
@@ -101,6 +108,8 @@ class TeamState {
 
     /// What collectives keep: their choice of algorithms and staging memory.
     std::unique_ptr<TeamAttachment> collective_state;
+    /// The stream of its blocking collectives on device memory.
+    std::unique_ptr<TeamAttachment> device_lane;
     /// Channels of send and recv; `messages_once` guards its making.
     std::unique_ptr<TeamAttachment> messages;
     std::once_flag messages_once;
@@ -148,6 +157,7 @@ class TeamState {
     ControlBlock* control_;
     bool owns_control_;
     int kernel_place_ = -1;
+    std::atomic<bool> ready_for_kernels_[2] = {};
     bool crowded_ = false;
     bool checks_all_ = false;  ///< ATOLL_CHECK is `all`
     bool destroyed_ = false;

@@ -84,9 +84,13 @@ void find_functions(Driver& d) {
     find(d.stream_context, "cuStreamGetCtx", 9020);
     find(d.current_context, "cuCtxGetCurrent", 4000);
     find(d.pointer_attribute, "cuPointerGetAttribute", 4000);
+    find(d.is_capturing, "cuStreamIsCapturing", 10000);
+    find(d.retain, "cuMemRetainAllocationHandle", 11000);
+    find(d.properties, "cuMemGetAllocationPropertiesFromHandle", 10020);
     find(d.allocate_pinned, "cuMemHostAlloc", 2020);
     find(d.free_pinned, "cuMemFreeHost", 2000);
     find(d.load_module, "cuModuleLoadData", 2000);
+    find(d.unload_module, "cuModuleUnload", 2000);
     find(d.get_function, "cuModuleGetFunction", 2000);
     find(d.function_attribute, "cuFuncGetAttribute", 2020);
     find.optional(d.load_function, "cuFuncLoad", 12040);
@@ -119,6 +123,12 @@ std::string Driver::text(CUresult result) const {
 }
 
 void Driver::fail(CUresult result, const std::string& doing) const {
+    if (result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
+        throw Error(ErrorCode::invalid_argument,
+                    "A CUDA graph is being captured, in which the GPU's driver does not " + doing + ": " +
+                        text(result) +
+                        ". Make such a call before the capture begins, or capture with "
+                        "cudaStreamCaptureModeRelaxed or ThreadLocal.");
     throw Error(ErrorCode::system, "The GPU's driver refused to " + doing + ": " + text(result) + ".");
 }
 

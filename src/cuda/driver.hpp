@@ -48,9 +48,13 @@ struct Driver {
     PFN_cuStreamGetCtx_v9020 stream_context;
     PFN_cuCtxGetCurrent_v4000 current_context;
     PFN_cuPointerGetAttribute_v4000 pointer_attribute;
+    PFN_cuStreamIsCapturing_v10000 is_capturing;
+    PFN_cuMemRetainAllocationHandle_v11000 retain;
+    PFN_cuMemGetAllocationPropertiesFromHandle_v10020 properties;
     PFN_cuMemHostAlloc_v2020 allocate_pinned;
     PFN_cuMemFreeHost_v2000 free_pinned;
     PFN_cuModuleLoadData_v2000 load_module;
+    PFN_cuModuleUnload_v2000 unload_module;
     PFN_cuModuleGetFunction_v2000 get_function;
     PFN_cuFuncGetAttribute_v2020 function_attribute;
     PFN_cuFuncLoad_v12040 load_function;  ///< null in drivers before CUDA 12.4

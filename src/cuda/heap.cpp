@@ -31,25 +31,25 @@ Heap::Heap(const heap::DeviceChoice& choice)
       facts_(describe_device(driver_, device_)),
       context_(driver_, device_) {
     const PrimaryContext::Current current(context_);
-    driver_.check(driver_.create_stream(&stream_, CU_STREAM_NON_BLOCKING), "make a stream");
+    stream_ = static_cast<CUstream>(make_stream());
     kernels_.emplace(driver_, device_);
     facts_.resident_blocks = kernels_->resident_blocks();
-    void* word = nullptr;
-    driver_.check(driver_.allocate_pinned(&word, sizeof *word_, 0), "pin a word of host memory");
-    word_ = static_cast<std::uint64_t*>(word);
+    word_ = static_cast<std::uint64_t*>(pin(sizeof *word_));
 }
 
 /// Nothing is reported: at the end of a process the driver may be gone before.
 Heap::~Heap() {
     while (!chunks_.empty()) withdraw();
-    if (!shown_.empty() && driver_.push_context(context_.get()) == CUDA_SUCCESS) {
+    for (const Chunk& view : views_) unmap(view);
+    if (driver_.push_context(context_.get()) == CUDA_SUCCESS) {
         for (void* pages : shown_) driver_.unregister_host(pages);
+        for (void* memory : pinned_) driver_.free_pinned(memory);
+        for (CUstream stream : streams_) driver_.destroy_stream(stream);
+        kernels_.reset();
         CUcontext popped = nullptr;
         driver_.pop_context(&popped);
     }
     if (window_ != 0) driver_.free_addresses(window_, stride_bytes * static_cast<std::size_t>(n_slots_));
-    driver_.free_pinned(word_);
-    driver_.destroy_stream(stream_);
 }
 
 void Heap::check_peer(const heap::DeviceUuid& peer) const {
@@ -100,10 +100,9 @@ CUmemGenericAllocationHandle Heap::create(std::size_t bytes) const {
                     "; free what is no longer needed, here or in other programs on that GPU.");
 }
 
-/// Maps memory as the last chunk of a slot, for this PE's GPU to load and store, and gives the handle up: the
+/// Maps memory as a chunk of a slot, for this PE's GPU to load and store, and gives the handle up: the
 /// mapping keeps the memory.
-void Heap::map(int slot, CUmemGenericAllocationHandle memory) {
-    Chunk& chunk = chunks_.back();
+void Heap::map(Chunk& chunk, int slot, CUmemGenericAllocationHandle memory) {
     const CUdeviceptr at = reinterpret_cast<CUdeviceptr>(this->slot(slot) + chunk.offset);
     CUresult result = driver_.map(at, chunk.bytes, 0, memory, 0);
     if (result == CUDA_SUCCESS) {
@@ -123,20 +122,27 @@ void Heap::map(int slot, CUmemGenericAllocationHandle memory) {
     chunk.mapped[static_cast<std::size_t>(slot)] = true;
 }
 
+common::Fd Heap::export_memory(CUmemGenericAllocationHandle memory) const {
+    int fd = -1;
+    driver_.check(driver_.export_handle(&fd, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+                  "make a descriptor of its memory (see `ulimit -n`)");
+    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return common::Fd(fd);
+}
+
 common::Fd Heap::extend(std::size_t bytes) {
     const CUmemGenericAllocationHandle memory = create(bytes);
-    int fd = -1;
-    const CUresult result = driver_.export_handle(&fd, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-    common::Fd descriptor(result == CUDA_SUCCESS ? fd : -1);
-    if (result != CUDA_SUCCESS) {
+    common::Fd descriptor;
+    try {
+        descriptor = export_memory(memory);
+    } catch (...) {
         driver_.release(memory);
-        driver_.fail(result, "make a descriptor of its memory (see `ulimit -n`)");
+        throw;
     }
-    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     const std::size_t offset = chunks_.empty() ? 0 : chunks_.back().offset + chunks_.back().bytes;
     chunks_.push_back({offset, bytes, std::vector<bool>(static_cast<std::size_t>(n_slots_))});
     try {
-        map(my_slot_, memory);
+        map(chunks_.back(), my_slot_, memory);
     } catch (...) {
         chunks_.pop_back();
         throw;
@@ -144,20 +150,27 @@ common::Fd Heap::extend(std::size_t bytes) {
     return descriptor;
 }
 
-void Heap::map_peer(int slot, const common::Fd& chunk) {
-    CUmemGenericAllocationHandle memory = 0;
+CUmemGenericAllocationHandle Heap::import_memory(int slot, const common::Fd& memory) const {
+    CUmemGenericAllocationHandle handle = 0;
     driver_.check(
-        driver_.import_handle(&memory, reinterpret_cast<void*>(static_cast<std::intptr_t>(chunk.get())),
+        driver_.import_handle(&handle, reinterpret_cast<void*>(static_cast<std::intptr_t>(memory.get())),
                               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
         "take the memory of PE " + std::to_string(slot) + "'s GPU by its descriptor");
-    map(slot, memory);
+    return handle;
 }
 
-void Heap::withdraw() noexcept {
-    const Chunk& chunk = chunks_.back();
+void Heap::map_peer(int slot, const common::Fd& chunk) {
+    map(chunks_.back(), slot, import_memory(slot, chunk));
+}
+
+void Heap::unmap(const Chunk& chunk) noexcept {
     for (int i = 0; i < n_slots_; ++i)
         if (chunk.mapped[static_cast<std::size_t>(i)])
             driver_.unmap(reinterpret_cast<CUdeviceptr>(slot(i) + chunk.offset), chunk.bytes);
+}
+
+void Heap::withdraw() noexcept {
+    unmap(chunks_.back());
     chunks_.pop_back();
 }
 
@@ -172,7 +185,7 @@ void* Heap::show(void* pages, std::size_t bytes) {
     return reinterpret_cast<void*>(seen);
 }
 
-void Heap::finish(CUresult started, const char* doing, const void* dst, std::size_t bytes) const {
+void Heap::finish_copy(CUresult started, const char* doing, const void* dst, std::size_t bytes) const {
     const CUresult result = started == CUDA_SUCCESS ? driver_.synchronize(stream_) : started;
     if (result != CUDA_SUCCESS) [[unlikely]]
         driver_.fail(result, std::string(doing) + " " + common::bytes_text(bytes) + " to " +
@@ -181,14 +194,14 @@ void Heap::finish(CUresult started, const char* doing, const void* dst, std::siz
 
 void Heap::copy(void* dst, const void* src, std::size_t bytes) {
     const PrimaryContext::Current current(context_);
-    finish(
+    finish_copy(
         driver_.copy(reinterpret_cast<CUdeviceptr>(dst), reinterpret_cast<CUdeviceptr>(src), bytes, stream_),
         "copy", dst, bytes);
 }
 
 void Heap::fill(void* dst, unsigned char value, std::size_t bytes) {
     const PrimaryContext::Current current(context_);
-    finish(driver_.fill(reinterpret_cast<CUdeviceptr>(dst), value, bytes, stream_), "fill", dst, bytes);
+    finish_copy(driver_.fill(reinterpret_cast<CUdeviceptr>(dst), value, bytes, stream_), "fill", dst, bytes);
 }
 
 }  // namespace atl::cuda

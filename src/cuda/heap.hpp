@@ -57,13 +57,20 @@ class Heap final : public heap::DeviceHeap {
     common::Fd extend(std::size_t bytes) override;
     void map_peer(int slot, const common::Fd& chunk) override;
     void withdraw() noexcept override;
+    common::Fd adopt(std::size_t offset, const void* memory, std::size_t bytes) override;
+    void map_view(int slot, std::size_t offset, std::size_t bytes, const common::Fd& memory) override;
+    void unmap_view(std::size_t offset) noexcept override;
     void* show(void* pages, std::size_t bytes) override;
     void copy(void* dst, const void* src, std::size_t bytes) override;
     void fill(void* dst, unsigned char value, std::size_t bytes) override;
     void check_stream(heap::StreamHandle stream) const override;
+    bool is_capturing(heap::StreamHandle stream) const override;
     void start(const heap::DeviceCall& call, heap::StreamHandle stream) override;
-    void run(const heap::DeviceCall& call) override;
     std::uint64_t run_word(heap::WordCall call) override;
+    heap::StreamHandle make_stream() override;
+    void finish(heap::StreamHandle stream) override;
+    void* pin(std::size_t bytes) override;
+    bool reaches(const void* address) const override;
 
   private:
     /// More than any GPU will have for long; addresses cost nothing.
@@ -73,12 +80,17 @@ class Heap final : public heap::DeviceHeap {
         std::size_t bytes;
         std::vector<bool> mapped;  ///< by slot
     };
-    void map(int slot, CUmemGenericAllocationHandle memory);
+    void map(Chunk& chunk, int slot, CUmemGenericAllocationHandle memory);
+    void unmap(const Chunk& chunk) noexcept;
+    common::Fd export_memory(CUmemGenericAllocationHandle memory) const;
+    CUmemGenericAllocationHandle import_memory(int slot, const common::Fd& memory) const;
+    CUmemGenericAllocationHandle retained(const void* memory, std::size_t bytes) const;
+    std::uint64_t physical_block(const char* address) const noexcept;
     void copy_on(const heap::CopyCall& call, CUstream stream);
     void check_local(const void* address) const;
     bool in_window(const void* address) const noexcept;
     /// Waits for what was just put on the stream.
-    void finish(CUresult started, const char* doing, const void* dst, std::size_t bytes) const;
+    void finish_copy(CUresult started, const char* doing, const void* dst, std::size_t bytes) const;
     CUmemGenericAllocationHandle create(std::size_t bytes) const;
 
     const Driver& driver_;
@@ -95,6 +107,10 @@ class Heap final : public heap::DeviceHeap {
     std::mutex word_mutex_;
     std::uint64_t* word_ = nullptr;  ///< pinned: where a kernel leaves what an atomic found
     std::vector<Chunk> chunks_;
+    std::vector<Chunk> views_;  ///< of memory that was there before
+    std::mutex made_mutex_;     ///< of the next two
+    std::vector<CUstream> streams_;
+    std::vector<void*> pinned_;
     std::vector<void*> shown_;
 };
 

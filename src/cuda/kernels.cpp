@@ -30,21 +30,28 @@ bool folds(Group kind) { return kind == Group::reduce || kind == Group::reduce_s
 }  // namespace
 
 Kernels::Kernels(const Driver& driver, CUdevice device) : driver_(driver) {
-    std::vector<CUmodule> modules(embedded_kernel_files);
-    for (unsigned i = 0; i < embedded_kernel_files; ++i)
-        driver.check(driver.load_module(&modules[i], embedded_kernels[i].fatbin),
+    for (unsigned i = 0; i < embedded_kernel_files; ++i) {
+        CUmodule module = nullptr;
+        driver.check(driver.load_module(&module, embedded_kernels[i].fatbin),
                      "load Atoll's kernels (they are compiled for the GPUs in ATOLL_CUDA_ARCHITECTURES)");
-    if (modules.empty()) return;
+        modules_.push_back(module);
+    }
+    if (modules_.empty()) return;
     Functions& f = functions_;
-    load(modules, "points", f.copy, "atoll_copy");
-    load(modules, "points", f.strided, "atoll_strided");
-    load(modules, "points", f.word, "atoll_word");
-    load(modules, "points", f.wait, "atoll_wait");
-    load(modules, "groups", f.sync, "atoll_sync");
-    load(modules, "groups", f.exchange, "atoll_exchange");
-    load(modules, "groups", f.pull, "atoll_pull");
-    load(modules, "groups", f.fold, "atoll_fold");
+    load("points", f.copy, "atoll_copy");
+    load("points", f.strided, "atoll_strided");
+    load("points", f.word, "atoll_word");
+    load("points", f.wait, "atoll_wait");
+    load("groups", f.sync, "atoll_sync");
+    load("groups", f.exchange, "atoll_exchange");
+    load("groups", f.pull, "atoll_pull");
+    load("groups", f.fold, "atoll_fold");
+    load("messages", f.messages, "atoll_messages");
     count_resident_blocks(device);
+}
+
+Kernels::~Kernels() {
+    for (CUmodule module : modules_) driver_.unload_module(module);
 }
 
 void Kernels::count_resident_blocks(CUdevice device) {
@@ -73,14 +80,13 @@ Kernels::Grid Kernels::large_grid(const GroupCall& call) const {
 }
 
 /// Modules load lazily by default, at the first launch: not here.
-void Kernels::load(const std::vector<CUmodule>& modules, const char* source, CUfunction& function,
-                   const char* name) const {
+void Kernels::load(const char* source, CUfunction& function, const char* name) const {
     unsigned i = 0;
-    while (i < modules.size() && std::strcmp(embedded_kernels[i].source, source) != 0) ++i;
-    if (i == modules.size())
+    while (i < modules_.size() && std::strcmp(embedded_kernels[i].source, source) != 0) ++i;
+    if (i == modules_.size())
         throw Error(ErrorCode::system,
                     std::string("libatoll_cuda.so has no kernels of ") + source + ".cu; build it anew.");
-    driver_.check(driver_.get_function(&function, modules[i], name), std::string("find ") + name);
+    driver_.check(driver_.get_function(&function, modules_[i], name), std::string("find ") + name);
     int registers = 0;
     driver_.check(driver_.load_function
                       ? driver_.load_function(function)
@@ -143,6 +149,15 @@ void Kernels::launch(const GroupCall& call, CUstream stream) const {
     } else {
         start(folds(call.kind) ? functions_.fold : functions_.pull, large_grid(call), call, stream);
     }
+}
+
+void Kernels::launch(const heap::MessagesCall& call, CUstream stream) const {
+    std::uint64_t most = 0;
+    for (int i = 0; i < call.count; ++i) most = std::max(most, call.messages[i].bytes);
+    const auto count = static_cast<unsigned>(call.count);
+    const unsigned blocks =
+        blocks_for(most / GroupMemory::unit_bytes, 512, std::max(1u, GroupMemory::most_blocks / count));
+    start(functions_.messages, {count * blocks, most < 4096 ? 64u : 512u}, call, stream);
 }
 
 }  // namespace atl::cuda

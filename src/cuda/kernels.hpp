@@ -25,7 +25,8 @@ class Kernels {
     };
     /// The GPU's context must be current.
     Kernels(const Driver& driver, CUdevice device);
-    /// Nothing is unloaded: that ends with the context, and would wait for all that runs.
+    /// Unloads them: no operation is under way.
+    ~Kernels();
     Kernels(const Kernels&) = delete;
     Kernels& operator=(const Kernels&) = delete;
 
@@ -40,13 +41,13 @@ class Kernels {
     void launch(const heap::WordCall& call, CUstream stream) const;
     void launch(const heap::WaitCall& call, CUstream stream) const;
     void launch(const heap::GroupCall& call, CUstream stream) const;
+    void launch(const heap::MessagesCall& call, CUstream stream) const;
 
   private:
     struct Functions {
-        CUfunction copy, strided, word, wait, sync, exchange, pull, fold;
+        CUfunction copy, strided, word, wait, sync, exchange, pull, fold, messages;
     };
-    void load(const std::vector<CUmodule>& modules, const char* source, CUfunction& function,
-              const char* name) const;
+    void load(const char* source, CUfunction& function, const char* name) const;
     template <class Call> void start(CUfunction function, Grid grid, const Call& call, CUstream stream) const;
     [[noreturn]] void fail(CUresult result) const;
 
@@ -54,6 +55,7 @@ class Kernels {
     Grid large_grid(const heap::GroupCall& call) const;
 
     const Driver& driver_;
+    std::vector<CUmodule> modules_;
     Functions functions_{};
     unsigned resident_blocks_ = heap::GroupMemory::most_blocks;
     unsigned most_blocks_ = heap::GroupMemory::most_blocks;

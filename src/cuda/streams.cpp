@@ -10,6 +10,9 @@ namespace {
 /// Below, a kernel is sooner done than a copy engine (1.8 us at 256 KiB against 2.8, 13.3 at 4 MiB
 /// against 13.6 on two H200); above, engines reach what the link gives (394 GB/s against 315).
 constexpr std::uint64_t engine_from_bytes = std::uint64_t{4} << 20;
+/// Up to so many bytes a put with signal is one kernel of one block; beyond, two kernels, of which the first
+/// has many blocks.
+constexpr std::uint64_t one_block_bytes = std::uint64_t{32} << 10;
 
 }  // namespace
 
@@ -18,13 +21,25 @@ bool Heap::in_window(const void* address) const noexcept {
            stride_bytes * static_cast<std::size_t>(n_slots_);
 }
 
+bool Heap::reaches(const void* address) const {
+    if (in_window(address)) return true;
+    const auto at = reinterpret_cast<CUdeviceptr>(address);
+    CUmemorytype type{};
+    if (driver_.pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) != CUDA_SUCCESS) return false;
+    int owner = device_;
+    if (type == CU_MEMORYTYPE_DEVICE)
+        driver_.pointer_attribute(&owner, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at);
+    if (owner != device_)
+        throw Error(ErrorCode::invalid_argument,
+                    "The memory at " + common::address_text(address) + " is of GPU " + std::to_string(owner) +
+                        ", this PE's device heap is on GPU " + std::to_string(device_) + " (" + facts_.name +
+                        "); allocate with that GPU current (cudaSetDevice).");
+    return true;
+}
+
 /// Ordinary host memory would stop the host, or the kernel.
 void Heap::check_local(const void* address) const {
-    if (in_window(address)) return;
-    CUmemorytype type{};
-    const CUresult result = driver_.pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                                      reinterpret_cast<CUdeviceptr>(address));
-    if (result != CUDA_SUCCESS)
+    if (!reaches(address))
         throw Error(
             ErrorCode::invalid_argument,
             "Operations on a stream need local memory that the GPU reaches by itself: the device heap, "
@@ -47,13 +62,27 @@ void Heap::check_stream(heap::StreamHandle stream) const {
     known_stream_.store(stream, std::memory_order_relaxed);
 }
 
+bool Heap::is_capturing(heap::StreamHandle stream) const {
+    const PrimaryContext::Current current(context_);
+    CUstreamCaptureStatus status{};
+    return stream && driver_.is_capturing(static_cast<CUstream>(stream), &status) == CUDA_SUCCESS &&
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 void Heap::copy_on(const heap::CopyCall& call, CUstream stream) {
     check_local(call.dst);
     check_local(call.src);
-    if (call.bytes < engine_from_bytes || call.bytes == 0) return kernels_->launch(call, stream);
-    driver_.check(driver_.copy(reinterpret_cast<CUdeviceptr>(call.dst),
-                               reinterpret_cast<CUdeviceptr>(call.src), call.bytes, stream),
-                  "copy " + common::bytes_text(call.bytes) + " on the stream");
+    if (call.bytes <= one_block_bytes || (call.bytes < engine_from_bytes && !call.signal))
+        return kernels_->launch(call, stream);
+    if (call.bytes < engine_from_bytes) {
+        heap::CopyCall data = call;
+        data.signal = nullptr;
+        kernels_->launch(data, stream);
+    } else {
+        driver_.check(driver_.copy(reinterpret_cast<CUdeviceptr>(call.dst),
+                                   reinterpret_cast<CUdeviceptr>(call.src), call.bytes, stream),
+                      "copy " + common::bytes_text(call.bytes) + " on the stream");
+    }
     if (!call.signal) return;
     heap::CopyCall signal = call;
     signal.bytes = 0;
@@ -69,6 +98,9 @@ void Heap::start(const heap::DeviceCall& call, heap::StreamHandle stream) {
         check_local(strided->src);
     } else if (const auto* word = std::get_if<heap::WordCall>(&call); word && word->result) {
         check_local(word->result);
+    } else if (const auto* messages = std::get_if<heap::MessagesCall>(&call)) {
+        for (int i = 0; i < messages->count; ++i)
+            if (messages->messages[i].bytes != 0) check_local(messages->messages[i].data);
     }
     std::visit(
         [&](const auto& which) {
@@ -78,17 +110,36 @@ void Heap::start(const heap::DeviceCall& call, heap::StreamHandle stream) {
         call);
 }
 
-void Heap::run(const heap::DeviceCall& call) {
-    start(call, stream_);
+heap::StreamHandle Heap::make_stream() {
     const PrimaryContext::Current current(context_);
-    driver_.check(driver_.synchronize(stream_), "finish what was begun on its stream");
+    CUstream stream = nullptr;
+    driver_.check(driver_.create_stream(&stream, CU_STREAM_NON_BLOCKING), "make a stream");
+    const std::lock_guard lock(made_mutex_);
+    streams_.push_back(stream);
+    return stream;
+}
+
+void Heap::finish(heap::StreamHandle stream) {
+    const PrimaryContext::Current current(context_);
+    driver_.check(driver_.synchronize(static_cast<CUstream>(stream)), "finish what was begun on its stream");
+}
+
+void* Heap::pin(std::size_t bytes) {
+    const PrimaryContext::Current current(context_);
+    void* memory = nullptr;
+    driver_.check(driver_.allocate_pinned(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE),
+                  "pin " + common::bytes_text(bytes) + " of the host's memory");
+    const std::lock_guard lock(made_mutex_);
+    pinned_.push_back(memory);
+    return memory;
 }
 
 std::uint64_t Heap::run_word(heap::WordCall call) {
     const std::lock_guard lock(word_mutex_);
     *word_ = 0;
     call.result = word_;
-    run(call);
+    start(call, stream_);
+    finish(stream_);
     return *word_;
 }
 

@@ -74,13 +74,64 @@ struct GroupCall {
     void* dst;
     const void* src;
     std::uint64_t bytes;
-    int root;  ///< -1: none
+    /// From one PE's block to the next's. Only messages of at most GroupMemory::exchange_limit_bytes may have
+    /// them differ from `bytes`; such messages may also stand anywhere that this GPU reaches, at other places
+    /// on other PEs.
+    std::uint64_t dst_stride, src_stride;
+    double scale;  ///< what sums multiply each source by
+    int root;      ///< -1: none
     Group kind;
     DType type;
     ReduceOp op;
 };
 
-using DeviceCall = std::variant<CopyCall, StridedCall, WordCall, WaitCall, GroupCall>;
+/// A message to or from a member of a team. `order`: how many of the same call go the same way before it.
+struct Message {
+    void* data;
+    std::uint64_t bytes;
+    int pe;
+    unsigned order;
+    bool is_send;
+};
+
+/// Messages that progress together; what is sent stands in the device heap, and its receiver fetches it.
+/// `memory` is the team's own in this PE's slot, see MessageMemory.
+struct MessagesCall {
+    static constexpr int most = 64;
+    device::Team team;
+    char* memory;
+    int count;
+    Message messages[most];
+};
+
+using DeviceCall = std::variant<CopyCall, StridedCall, WordCall, WaitCall, GroupCall, MessagesCall>;
+
+/// Where a team's memory for messages on streams holds what. Sender and receiver of a pair count alike.
+struct MessageMemory {
+    static constexpr unsigned letter_bytes = 32;  ///< where data are and how many, with their own flags
+    int n_pes;
+
+    ATOLL_ANYWHERE constexpr std::uint64_t sent_at(int to) const { return word_at(0, to); }
+    ATOLL_ANYWHERE constexpr std::uint64_t received_at(int from) const { return word_at(1, from); }
+    /// Written by the receiver: how many it has.
+    ATOLL_ANYWHERE constexpr std::uint64_t done_at(int by) const { return word_at(2, by); }
+    /// Blocks that have done their part: of one message, of all.
+    ATOLL_ANYWHERE constexpr std::uint64_t parts_at(int message) const { return word_at(3, message); }
+    ATOLL_ANYWHERE constexpr std::uint64_t finished_at() const { return parts_at(MessagesCall::most); }
+    /// Written by the sender. A letter is written again only after a whole later call, which found it read.
+    ATOLL_ANYWHERE constexpr std::uint64_t letter_at(int from, unsigned number) const {
+        const std::uint64_t start = (finished_at() + 4 + 127) / 128 * 128;
+        return start + (std::uint64_t{static_cast<unsigned>(from)} * MessagesCall::most +
+                        number % MessagesCall::most) *
+                           letter_bytes;
+    }
+    ATOLL_ANYWHERE constexpr std::uint64_t bytes() const { return letter_at(n_pes, 0); }
+
+  private:
+    ATOLL_ANYWHERE constexpr std::uint64_t word_at(unsigned row, int i) const {
+        return (std::uint64_t{row} * static_cast<unsigned>(n_pes) + static_cast<unsigned>(i)) * 4;
+    }
+};
 
 /// Where a team's memory for collectives on streams holds what. A block of a kernel counts how often it met
 /// its namesakes on the other PEs; since every PE makes the same calls with the same grids, these counts

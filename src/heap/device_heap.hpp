@@ -57,6 +57,15 @@ class DeviceHeap {
     /// Takes the last chunk back, as far as it was mapped.
     virtual void withdraw() noexcept = 0;
 
+    /// Memory of this GPU that exists already, a whole allocation, at `offset` of this PE's slot too; what is
+    /// returned lets the others map it. Throws also Error(invalid_argument) for memory that cannot be shared
+    /// so.
+    virtual common::Fd adopt(std::size_t offset, const void* memory, std::size_t bytes) = 0;
+    /// What another PE adopted, in its slot.
+    virtual void map_view(int slot, std::size_t offset, std::size_t bytes, const common::Fd& memory) = 0;
+    /// Takes a view out of all slots, as far as it was mapped.
+    virtual void unmap_view(std::size_t offset) noexcept = 0;
+
     /// Makes whole pages of the host visible to this GPU, as long as this object lives; returns where kernels
     /// find them.
     virtual void* show(void* pages, std::size_t bytes) = 0;
@@ -71,11 +80,19 @@ class DeviceHeap {
     // -------------------------------------------------------------------------------------------------------
     /// Throws Error(invalid_argument) unless it is a stream of this GPU.
     virtual void check_stream(StreamHandle stream) const = 0;
+    /// It is being captured in a CUDA graph.
+    virtual bool is_capturing(StreamHandle stream) const = 0;
     virtual void start(const DeviceCall& call, StreamHandle stream) = 0;
-    /// On a stream of the library's own, and complete on return.
-    virtual void run(const DeviceCall& call) = 0;
-    /// The same, and what stood in the word before.
+    /// On a stream of this object's own, and complete on return: what stood in the word before.
     virtual std::uint64_t run_word(WordCall call) = 0;
+    /// A stream that waits for no other, nor any for it, as long as this object lives.
+    virtual StreamHandle make_stream() = 0;
+    /// What was started on it is done.
+    virtual void finish(StreamHandle stream) = 0;
+    /// Memory of the host that kernels reach, as long as this object lives.
+    virtual void* pin(std::size_t bytes) = 0;
+    /// False for ordinary memory of the host. Throws Error(invalid_argument) for memory of another GPU.
+    virtual bool reaches(const void* address) const = 0;
 };
 
 /// What libatoll_cuda.so shows, under `device_plugin_symbol`. Both sides must be of one release: no interface

@@ -1,97 +1,11 @@
 // What the core makes of PEs' GPUs, with memory of the host in their place: chunks are on all PEs or on none,
 // whatever fails where, and the heap goes on.
 #include "core/device_memory.hpp"
+#include "support/fake_heap.hpp"
 #include "support/setups.hpp"
-
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstring>
 
 namespace atl::testing {
 namespace {
-
-constexpr std::size_t granule = std::size_t{64} << 10;
-constexpr std::size_t slot_bytes = std::size_t{8} << 20;
-
-/// What shall go wrong on this PE.
-struct Faults {
-    bool cannot_open = false, cannot_reserve = false, cannot_map = false;
-    std::size_t memory_bytes = SIZE_MAX;
-};
-
-/// A GPU made of memory files.
-class FakeHeap final : public heap::DeviceHeap {
-  public:
-    explicit FakeHeap(const Faults& faults) : faults_(faults) {
-        if (faults.cannot_open) throw Error(ErrorCode::unsupported, "no GPU in this test");
-        facts_.number = 0;
-        facts_.name = "fake";
-        facts_.granularity_bytes = granule;
-    }
-    ~FakeHeap() override { ::munmap(window_, slot_bytes * static_cast<std::size_t>(n_slots_)); }
-    FakeHeap(const FakeHeap&) = delete;
-    FakeHeap& operator=(const FakeHeap&) = delete;
-
-    const heap::DeviceFacts& facts() const noexcept override { return facts_; }
-    void check_peer(const heap::DeviceUuid&) const override {}
-    void limit_blocks(unsigned) override {}
-    void reserve(int n_slots, int my_slot) override {
-        if (faults_.cannot_reserve) throw Error(ErrorCode::out_of_memory, "no addresses in this test");
-        n_slots_ = n_slots;
-        my_slot_ = my_slot;
-        window_ = static_cast<char*>(place(nullptr, slot_bytes * static_cast<std::size_t>(n_slots)));
-    }
-    std::size_t stride() const noexcept override { return slot_bytes; }
-    char* slot(int i) const noexcept override { return window_ + slot_bytes * static_cast<std::size_t>(i); }
-    common::Fd extend(std::size_t bytes) override {
-        if (end_ + bytes > faults_.memory_bytes)
-            throw Error(ErrorCode::out_of_memory, "no memory in this test");
-        common::Fd fd(::memfd_create("fake", MFD_CLOEXEC));
-        if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) throw std::runtime_error("ftruncate");
-        last_ = end_;
-        end_ += bytes;
-        map(my_slot_, fd);
-        return fd;
-    }
-    void map_peer(int slot, const common::Fd& chunk) override {
-        if (faults_.cannot_map) throw Error(ErrorCode::unsupported, "no peer access in this test");
-        map(slot, chunk);
-    }
-    void withdraw() noexcept override {
-        for (int i = 0; i < n_slots_; ++i) place(slot(i) + last_, end_ - last_);
-        end_ = last_;
-    }
-    void* show(void* pages, std::size_t) override { return pages; }
-    void copy(void* dst, const void* src, std::size_t bytes) override { std::memmove(dst, src, bytes); }
-    void fill(void* dst, unsigned char value, std::size_t bytes) override { std::memset(dst, value, bytes); }
-    void check_stream(heap::StreamHandle) const override {}
-    void start(const heap::DeviceCall&, heap::StreamHandle) override { ++started_; }
-    void run(const heap::DeviceCall&) override { ++started_; }
-    std::uint64_t run_word(heap::WordCall call) override {
-        ++started_;
-        return call.value;
-    }
-
-    Faults& faults() { return faults_; }
-
-  private:
-    static void* place(void* at, std::size_t bytes) {
-        return ::mmap(at, bytes, PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
-    }
-    void map(int slot, const common::Fd& fd) const {
-        ::mmap(this->slot(slot) + last_, end_ - last_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-               fd.get(), 0);
-    }
-    int started_ = 0;
-    Faults faults_;
-    heap::DeviceFacts facts_;
-    char* window_ = nullptr;
-    int n_slots_ = 0, my_slot_ = 0;
-    std::size_t last_ = 0, end_ = 0;
-};
 
 /// One PE's heap, and a way to make its GPU fail.
 struct Device {
@@ -163,7 +77,7 @@ TEST_P(DeviceMemoryOfFakes, OnePeOutOfMemoryStopsAllAndNothingIsLost) {
                      [&] { device.allocate(5 * granule); });
         EXPECT_EQ(device.memory.use().taken_bytes, before.taken_bytes);
         EXPECT_EQ(device.memory.use().used_bytes, before.used_bytes);
-        expect_error(ErrorCode::out_of_memory, {"8 MiB", "9 MiB"},
+        expect_error(ErrorCode::out_of_memory, {"4 MiB", "9 MiB"},
                      [&] { device.allocate(std::size_t{9} << 20); });
         // A quarter ahead would be too much for PE 0; what is needed is not.
         char* second = device.allocate(1);
@@ -225,6 +139,83 @@ TEST_P(DeviceMemoryOfFakes, ReallocReclaimAndWrongAddresses) {
         EXPECT_FALSE(device.memory.reclaim(1));
         device.memory.free(fence);
         EXPECT_EQ(device.memory.use().blocks, 0u);
+        job.world().barrier();
+    });
+}
+
+TEST_P(DeviceMemoryOfFakes, RegisteredBuffersAreSeenByAll) {
+    run([](Job& job) {
+        Device device(job);
+        device.allocate(granule);
+        common::Fd fd(::memfd_create("buffer", MFD_CLOEXEC));
+        ASSERT_EQ(::ftruncate(fd.get(), 2 * granule), 0);
+        auto* mine =
+            static_cast<char*>(::mmap(nullptr, 2 * granule, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0));
+        device.fake->let_share(mine, fd.get());
+        const bool wrong = job.my_pe() == job.n_pes() - 1;
+        expect_error(ErrorCode::invalid_argument,
+                     {wrong ? "not shareable" : "PE " + std::to_string(job.n_pes() - 1)},
+                     [&] { device.memory.register_buffer(wrong ? mine + 1 : mine, 2 * granule, 9); });
+        EXPECT_EQ(device.fake->views(), 0u) << "who could takes it back";
+        auto* view = static_cast<char*>(device.memory.register_buffer(mine, 2 * granule, 10));
+        EXPECT_TRUE(device.memory.is_allocated(view, 2 * granule));
+        EXPECT_FALSE(device.memory.is_allocated(view, 2 * granule + 1));
+        EXPECT_EQ(device.memory.use().registered_bytes, 2 * granule);
+        const char told = static_cast<char>(job.my_pe() + 1);
+        device.memory.put(view + granule, &told, 1, right_of(job));
+        job.world().barrier();
+        EXPECT_EQ(mine[granule], left_of(job) + 1) << "by the old address";
+        expect_error(ErrorCode::invalid_argument, {"registered"},
+                     [&] { device.memory.checked_block(view, "realloc"); });
+        job.world().barrier();
+        EXPECT_TRUE(device.memory.reclaim(10));
+        expect_error(ErrorCode::use_after_free, {"freed"}, [&] { device.memory.check(view, 1); });
+        EXPECT_EQ(device.fake->views(), 0u);
+        EXPECT_EQ(mine[granule], left_of(job) + 1) << "the memory is its owner's";
+        job.world().barrier();
+        ::munmap(mine, 2 * granule);
+    });
+}
+
+TEST_P(DeviceMemoryOfFakes, ResetGivesMemoryBack) {
+    run([](Job& job) {
+        Device device(job);
+        char* first = device.allocate(3 * granule);
+        device.allocate(5 * granule);
+        EXPECT_GE(device.fake->chunks(), 2u);
+        job.world().barrier();
+        device.memory.reset();
+        EXPECT_EQ(device.fake->chunks(), 0u);
+        EXPECT_EQ(device.memory.use().taken_bytes, 0u);
+        EXPECT_EQ(device.memory.use().blocks, 0u);
+        EXPECT_FALSE(device.memory.reclaim(1)) << "what is dropped later was freed already";
+        job.world().barrier();
+        EXPECT_EQ(device.allocate(3 * granule), first);
+        device.memory.fill(first, 4, 3 * granule);
+        job.world().barrier();
+        char got = 0;
+        device.memory.get(&got, first, 1, right_of(job));
+        EXPECT_EQ(got, 4);
+        job.world().barrier();
+    });
+}
+
+TEST_P(DeviceMemoryOfFakes, OnePeThatCannotFillOrCopyStopsAll) {
+    run([](Job& job) {
+        Device device(job);
+        char* block = device.allocate(granule);
+        device.memory.fill_on_all(block, 5, granule);
+        char* fence = device.allocate(granule);
+        const bool mine = job.my_pe() == job.n_pes() - 1;
+        const std::string named = mine ? "in this test" : "PE " + std::to_string(job.n_pes() - 1);
+        device.fake->faults().cannot_fill = device.fake->faults().cannot_copy = mine;
+        expect_error(ErrorCode::system, {named}, [&] { device.memory.fill_on_all(fence, 1, 1); });
+        expect_error(ErrorCode::system, {named}, [&] { device.memory.reallocate(block, 4 * granule); });
+        device.fake->faults() = {};
+        EXPECT_EQ(device.memory.use().blocks, 2u) << "the block is where it was";
+        EXPECT_EQ(block[granule - 1], 5);
+        EXPECT_NE(device.memory.reallocate(block, 4 * granule), block);
+        EXPECT_TRUE(device.memory.reclaim(1)) << "its serial is the moved block's";
         job.world().barrier();
     });
 }

@@ -2,6 +2,8 @@
 #include "gpu/streams.hpp"
 #include "support/multi_main.hpp"
 
+#include <thread>
+
 namespace atl::testing {
 namespace {
 
@@ -87,9 +89,127 @@ TEST_F(HostBlocking, CollectivesTakeDeviceArrays) {
     }
 }
 
+/// Arrays at other places on other PEs, of cudaMalloc, of the host heap, ordinary and pinned.
+TEST_F(HostBlocking, CollectivesTakeArraysFromAnywhere) {
+    const auto n = static_cast<std::size_t>(job_.n_pes());
+    const auto me = static_cast<std::size_t>(job_.my_pe());
+    for (const std::size_t count : {1u, 3000u, 300001u}) {
+        const std::size_t bytes = n * count * sizeof(int);
+        auto* on_gpu = zeros<int>(n * count + 16) + job_.my_pe();
+        auto* on_host = static_cast<int*>(job_.malloc(bytes));
+        std::vector<int> ordinary(n * count);
+        void* plain = nullptr;
+        void* pinned = nullptr;
+        check_cuda(cudaMalloc(&plain, bytes));
+        check_cuda(cudaMallocHost(&pinned, bytes));
+        int turn = 0;
+        for (int* other : {on_host, ordinary.data(), static_cast<int*>(plain), static_cast<int*>(pinned)}) {
+            int* dst = ++turn % 2 == 0 ? on_gpu : other;
+            int* src = turn % 2 == 0 ? other : on_gpu;
+            std::vector<int> mine(n * count);
+            for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = static_cast<int>(i % 1000 + 1000 * me);
+            set(src, mine);
+            job_.world().barrier();
+            job_.world().sum_reduce(std::span(dst, count), std::span<const int>(src, count));
+            const std::size_t last = count - 1;
+            std::size_t sum = 0;
+            for (std::size_t pe = 0; pe < n; ++pe) sum += last % 1000 + 1000 * pe;
+            EXPECT_EQ(values(dst, count)[last], static_cast<int>(sum)) << count << ", turn " << turn;
+            job_.world().alltoall(std::span(dst, n * count), std::span<const int>(src, n * count));
+            for (std::size_t pe = 0; pe < n; ++pe)
+                EXPECT_EQ(values(dst, n * count)[pe * count + last],
+                          static_cast<int>((me * count + last) % 1000 + 1000 * pe))
+                    << count << ", turn " << turn;
+            job_.world().broadcast(std::span(dst, count), std::span<const int>(src, count), 0);
+            EXPECT_EQ(values(dst, count)[last], static_cast<int>(last % 1000));
+            job_.world().barrier();
+        }
+        check_cuda(cudaFree(plain));
+        check_cuda(cudaFreeHost(pinned));
+        job_.free(on_host);
+        job_.free(on_gpu - job_.my_pe());
+    }
+}
+
+TEST_F(HostBlocking, TwoThreadsInTwoTeamsDoNotWaitForOneAnother) {
+    if (shares_gpus(job_)) GTEST_SKIP() << "PEs that share a GPU take turns";
+    Team teams[2] = {job_.world().split(0), job_.world().split(0, -job_.my_pe())};
+    float* x[2] = {zeros<float>(100000), zeros<float>(100000)};
+    job_.world().barrier();
+    const auto rounds = [&](int which) {
+        check_cuda(cudaSetDevice(job_.device_heap_use().number));
+        for (int i = 0; i < 300; ++i) {
+            const std::size_t n = i % 3 == 0 ? 100000 : 17;
+            teams[which].max_reduce(std::span(x[which], n), std::span<const float>(x[which], n));
+        }
+    };
+    std::thread other([&] { rounds(1); });
+    rounds(0);
+    other.join();
+    for (Team& team : teams) team.destroy();
+    job_.world().barrier();
+    for (float* block : x) job_.free(block);
+}
+
+template <class T> std::vector<T> all_of(std::size_t n, double value) {
+    if constexpr (std::is_same_v<T, float16>)  // 1, 2, 3, 4 and 1.5 times a power of two are exact
+        return std::vector<T>(n, T{static_cast<std::uint16_t>(value == 1   ? 0x3c00
+                                                              : value == 2 ? 0x4000
+                                                                           : 0x3e00)});
+    else if constexpr (std::is_same_v<T, bfloat16>)
+        return std::vector<T>(n, T{static_cast<std::uint16_t>(value == 1   ? 0x3f80
+                                                              : value == 2 ? 0x4000
+                                                                           : 0x3fc0)});
+    else
+        return std::vector<T>(n, static_cast<T>(value));
+}
+template <class T> bool same(const std::vector<T>& a, const std::vector<T>& b) {
+    return std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+TEST_F(HostBlocking, AveragesAndScaledSums) {
+    const auto check = [&]<class T>(T) {
+        for (const std::size_t n : {std::size_t{9}, std::size_t{400000}}) {
+            T* x = zeros<T>(n);
+            T* y = zeros<T>(n);
+            // The mean of 1 and 2 in equal numbers, else of ones; and 0.5 of each of n times 1.
+            const bool pairs = job_.n_pes() % 2 == 0;
+            set(x, all_of<T>(n, pairs && job_.my_pe() % 2 == 1 ? 2 : 1));
+            job_.world().barrier();
+            job_.world().avg_reduce(std::span(y, n), std::span<const T>(x, n));
+            EXPECT_TRUE(same(values(y, n), all_of<T>(n, pairs ? 1.5 : 1))) << "host, " << n;
+            team_on_stream().avg_reduce(std::span(y, n), std::span<const T>(x, n));
+            finish();
+            EXPECT_TRUE(same(values(y, n), all_of<T>(n, pairs ? 1.5 : 1))) << "stream, " << n;
+            set(x, all_of<T>(n, 2));
+            job_.world().barrier();
+            const double factor = 1.0 / job_.n_pes();
+            if ((job_.n_pes() & (job_.n_pes() - 1)) == 0) {
+                job_.world().premul_sum_reduce(std::span(y, n), std::span<const T>(x, n), factor);
+                EXPECT_TRUE(same(values(y, n), all_of<T>(n, 2))) << "scaled, host, " << n;
+                team_on_stream().premul_sum_reduce(std::span(y, n), std::span<const T>(x, n), factor / 2);
+                finish();
+                EXPECT_TRUE(same(values(y, n), all_of<T>(n, 1))) << "scaled, stream, " << n;
+            }
+            job_.world().barrier();
+            job_.free(y);
+            job_.free(x);
+        }
+    };
+    check(float{});
+    check(double{});
+    check(float16{});
+    check(bfloat16{});
+    auto* whole = zeros<int>(8);
+    EXPECT_EQ(code_of([&] {
+                  job_.world().reduce(std::span(whole, 4), std::span<const int>(whole, 4), ReduceOp::avg);
+              }),
+              ErrorCode::dtype_mismatch);
+    job_.free(whole);
+}
+
 TEST_F(HostBlocking, WhatHasNoFormOnGpusSaysSo) {
     auto* x = zeros<std::uint64_t>(8);
-    std::vector<std::uint64_t> host(8);
     const std::span<const std::uint64_t> in(x, 4);
     EXPECT_EQ(code_of([&] { job_.world().sum_inscan(std::span(x, 4), in); }), ErrorCode::not_symmetric);
     EXPECT_EQ(code_of([&] { job_.world().reduce_to(std::span(x, 4), in, ReduceOp::sum, 0); }),
@@ -98,9 +218,8 @@ TEST_F(HostBlocking, WhatHasNoFormOnGpusSaysSo) {
     EXPECT_EQ(code_of([&] { job_.world().alltoalls(x, x, 1, 1, 1); }), ErrorCode::not_symmetric);
     EXPECT_EQ(code_of([&] { context_.wait_until_all(x, 8, nullptr, Compare::eq, 0); }),
               ErrorCode::not_symmetric);
-    EXPECT_EQ(
-        code_of([&] { job_.world().sum_reduce(std::span(host), std::span<const std::uint64_t>(x, 8)); }),
-        ErrorCode::not_symmetric);
+    EXPECT_EQ(code_of([&] { job_.world().sum_reduce(std::span(x + 1, 4), in); }), ErrorCode::invalid_argument)
+        << "overlap";
     EXPECT_EQ(code_of([&] {
                   context_.atomic_inc(reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(x) + 4), 0);
               }),

@@ -45,7 +45,7 @@ constexpr int wrong_pe = -2;
 
 /// A wait that took longer than its bound, values are the awaited word's bits; or a wrong PE.
 struct Report {
-    unsigned state;  ///< 0 none, 1 being written, 2 complete
+    unsigned state;  ///< 0 none, 1 being written, 2 complete; 3: its PE has ended, 4: wrong size
     int operation;   ///< Operation
     int team;        ///< number on this PE, 0 = world
     int peer;        ///< team PE waited for, -1 any
@@ -60,10 +60,12 @@ struct Report {
 /// itself `look` is called instead, and throws.
 struct Watch {
     unsigned abort;  ///< not 0: the job is over, kernels trap
-    unsigned pad[15];
+    unsigned gone;   ///< not 0: PEs have ended, see `gone_slots`; 2: all others have
+    unsigned pad[14];
     Report report;
     void (*look)(const Watch& watch, const Report& waiting, unsigned long long waited_ns);
     void* job;
+    unsigned gone_slots[32];  ///< bits, of slots 0 … 1023
 };
 
 /// Two words of {data, flag}. Each is one 8-byte access, so neither tears, and data need no fence before

@@ -64,17 +64,29 @@ __device__ __noinline__ inline void trap(const Watch* watch) {
 }
 
 /// The first thread of the PE's kernels to wait too long, or to be given a wrong PE, says so.
-__device__ __noinline__ inline void report_and_trap(Watch* watch, const Report& what) {
+__device__ __noinline__ inline void report_and_trap(Watch* watch, const Report& what, unsigned state = 2) {
     if (atomicCAS_system(&watch->report.state, 0u, 1u) == 0u) {
         Report report = what;
         report.state = 1;
         watch->report = report;
         __threadfence_system();
-        store_relaxed(&watch->report.state, 2u);
+        store_relaxed(&watch->report.state, state);
         __threadfence_system();
     }
     trap(watch);
 }
+
+/// If whom this wait is for has ended: its team PE, or, for a wait without one, everybody else.
+__device__ inline bool is_for_the_gone(const Control* control, const Watch* watch, int peer) {
+    const unsigned gone = load_relaxed(&watch->gone);
+    if (gone == 0 || peer < 0) return gone == 2;
+    const auto slot = static_cast<unsigned>(control->slots_of[peer]);
+    return slot < 1024 && (load_relaxed(&watch->gone_slots[slot / 32]) >> (slot % 32) & 1) != 0;
+}
+
+/// In `since`: what it waits for was seen to have ended once. What it did last may still be on its way, so
+/// the word is looked at again before the kernel gives up.
+constexpr unsigned long long seen_gone = 1ull << 63;
 
 __device__ __noinline__ inline unsigned long long look_around(const Control* control, const Report& what,
                                                               unsigned long long since) {
@@ -82,8 +94,13 @@ __device__ __noinline__ inline unsigned long long look_around(const Control* con
     Watch* watch = const_cast<Watch*>(control->watch);
     if (load_relaxed(&watch->abort) != 0) trap(watch);
     const unsigned long long now = now_ns();
+    if (is_for_the_gone(control, watch, what.peer)) {
+        if ((since & seen_gone) != 0) report_and_trap(watch, what, 3);
+        return (since == 0 ? now : since) | seen_gone;
+    }
     if (since == 0) return now;
-    if (control->bound_ns != 0 && now - since > control->bound_ns) report_and_trap(watch, what);
+    if (control->bound_ns != 0 && now - (since & ~seen_gone) > control->bound_ns)
+        report_and_trap(watch, what);
     return since;
 }
 #else

@@ -28,6 +28,7 @@ template <class W> __device__ W step(ReduceOp op, W a, W b) {
     } else {
         switch (op) {
             case ReduceOp::sum:
+            case ReduceOp::avg:
                 return device::Sum{}(a, b);
             case ReduceOp::prod:
                 return device::Prod{}(a, b);
@@ -60,23 +61,35 @@ template <> struct atl::device::Wide<atl::kernels::Boolean> { using type = unsig
 
 namespace atl::kernels {
 
+/// What sums of floating-point numbers multiply each element by, and divide the result by.
+struct Scaling {
+    double factor;
+    int divisor;
+};
+
 /// The result so far of units given one after another.
 template <class T> class Fold {
   public:
+    __device__ void scale(const Scaling& by) {
+        if constexpr (is_scaled) {
+            factor_ = static_cast<W>(by.factor);
+            divisor_ = static_cast<W>(by.divisor);
+        }
+    }
     __device__ void first(const Unit& unit) {
         const Elements e = elements(unit);
 #pragma unroll
-        for (int i = 0; i < count; ++i) sum_[i] = static_cast<W>(e.of[i]);
+        for (int i = 0; i < count; ++i) sum_[i] = scaled(static_cast<W>(e.of[i]));
     }
     __device__ void next(ReduceOp op, const Unit& unit) {
         const Elements e = elements(unit);
 #pragma unroll
-        for (int i = 0; i < count; ++i) sum_[i] = step<W>(op, sum_[i], static_cast<W>(e.of[i]));
+        for (int i = 0; i < count; ++i) sum_[i] = step<W>(op, sum_[i], scaled(static_cast<W>(e.of[i])));
     }
     __device__ Unit result() const {
         Elements e;
 #pragma unroll
-        for (int i = 0; i < count; ++i) e.of[i] = static_cast<T>(sum_[i]);
+        for (int i = 0; i < count; ++i) e.of[i] = static_cast<T>(divided(sum_[i]));
         Unit unit;
         memcpy(&unit, &e, sizeof unit);
         return unit;
@@ -84,6 +97,15 @@ template <class T> class Fold {
 
   private:
     using W = typename device::Wide<T>::type;
+    static constexpr bool is_scaled = std::is_floating_point_v<W>;
+    __device__ W scaled(const W& value) const {
+        if constexpr (is_scaled) return __builtin_expect(factor_ == W{1}, 1) ? value : value * factor_;
+        return value;
+    }
+    __device__ W divided(const W& value) const {
+        if constexpr (is_scaled) return __builtin_expect(divisor_ == W{1}, 1) ? value : value / divisor_;
+        return value;
+    }
     static constexpr int count = sizeof(Unit) / sizeof(T);
     struct Elements {
         T of[count];
@@ -94,6 +116,7 @@ template <class T> class Fold {
         return e;
     }
     W sum_[count];
+    W factor_{}, divisor_{};  ///< of floating-point types
 };
 
 /// Calls `body(Fold<T>{})` for the element type. The host has refused what is not here.

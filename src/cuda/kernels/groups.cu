@@ -57,6 +57,9 @@ __device__ bool sends(const GroupCall& call, int from, int to) {
     return call.kind != Group::gather || to == call.root;
 }
 __device__ bool folds(Group kind) { return kind == Group::reduce || kind == Group::reduce_scatter; }
+__device__ Scaling scaling_of(const GroupCall& call) {
+    return {call.scale, call.op == ReduceOp::avg ? call.team.n_pes : 1};
+}
 
 /// A thread's 16 bytes of a small message.
 class Exchange {
@@ -100,14 +103,14 @@ class Exchange {
     __device__ void store(int from, const Unit& unit) const {
         const unsigned long long block =
             target_by_source(call_.kind) ? static_cast<unsigned long long>(from) : 0;
-        store_part(static_cast<char*>(call_.dst) + block * call_.bytes + at_, bytes_, unit);
+        store_part(static_cast<char*>(call_.dst) + block * call_.dst_stride + at_, bytes_, unit);
     }
 
   private:
     __device__ Unit own(int target) const {
         const unsigned long long block =
             source_by_target(call_.kind) ? static_cast<unsigned long long>(target) : 0;
-        return load_part(static_cast<const char*>(call_.src) + block * call_.bytes + at_, bytes_);
+        return load_part(static_cast<const char*>(call_.src) + block * call_.src_stride + at_, bytes_);
     }
     __device__ unsigned long long place(int from) const {
         return memory_.words_at(epoch_ & 1, from, blockIdx.x) + threadIdx.x * 2ull * sizeof(Unit);
@@ -164,6 +167,7 @@ __device__ void fold_slowly(const GroupCall& call, const Part& part, unsigned lo
     const unsigned long long mine =
         (static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x) * sizeof(Unit);
     const char* src = static_cast<const char*>(call.src) + part.from;
+    fold.scale(scaling_of(call));
     for (unsigned long long at = from + mine; at < part.last; at += step) {
         const unsigned long long bytes = part.last - at;
         fold.first(load_part(device::detail::at(call.team, src + at, 0), bytes));
@@ -192,6 +196,7 @@ __device__ unsigned long long sum_rounds(const GroupCall& call, const Part& part
 #pragma unroll
         for (int u = 0; u < U; ++u) {
             Fold<T> fold;
+            fold.scale(scaling_of(call));
             fold.first(got[u].units[0]);
 #pragma unroll
             for (int pe = 1; pe < N; ++pe) fold.next(ReduceOp::sum, got[u].units[pe]);
@@ -227,7 +232,7 @@ template <class T> __device__ unsigned long long sum_quickly(const GroupCall& ca
 __device__ void fold_part(const GroupCall& call) {
     const Part part = own_part(call);
     unsigned long long done = part.first;
-    if (is_aligned(call, part) && call.op == ReduceOp::sum) {
+    if (is_aligned(call, part) && (call.op == ReduceOp::sum || call.op == ReduceOp::avg)) {
         if (call.type == DType::float32) done = sum_quickly<float>(call, part);
         if (call.type == DType::float64) done = sum_quickly<double>(call, part);
         if (call.type == DType::float16) done = sum_quickly<__half>(call, part);
@@ -283,6 +288,7 @@ extern "C" __global__ void __launch_bounds__(GroupMemory::exchange_threads)
         const int n = call.team.n_pes;
         if (folds(call.kind))
             with_fold(call.type, [&](auto fold) {
+                fold.scale(scaling_of(call));
                 fold.first(exchange.receive(0));
                 for (int pe = 1; pe < n; ++pe) fold.next(call.op, exchange.receive(pe));
                 exchange.store(0, fold.result());

@@ -1,9 +1,11 @@
 // How a job ends while kernels wait. `waits`: for a signal that nobody sends, until ATOLL_WAIT_TIMEOUT;
 // `crowd`: the same by thousands of threads, of which one reports; `wrong`: no wait, but a PE that is none;
-// `dies`: PE 1 is killed while PE 0's kernel spins; `leaves`: it ends with status 3. The launcher's status
-// and words are the test.
+// `dies`: PE 1 is killed while PE 0's kernel spins; `leaves`: it ends with status 3; `goes`: with
+// status 0, `goes-from-stream`: while the other's stream waits; `messages`: a message is of another size. The
+// launcher's status and words are the test.
 #include "atoll/atoll.hpp"
 #include "atoll/device/device.hpp"
+#include "atoll/stream.hpp"
 
 #include <cuda_runtime.h>
 
@@ -26,6 +28,14 @@ __global__ void wrong_kernel(atl::device::Team team, unsigned long long* x) {
     atl::device::put(team, x, x, 1, team.n_pes, atl::device::Block{});
 }
 
+void wrong_sizes(atl::Job& job, unsigned long long* x) {
+    const atl::StreamTeam team(job.world(), {cudaStreamPerThread});
+    if (job.my_pe() == 0)
+        team.recv_bytes(x, 4, 1);
+    else
+        team.send_bytes(x, 8, 0);
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
@@ -36,12 +46,16 @@ int main(int, char** arguments) {
     const atl::device::Team team = job.world().device(atl::Memory::device);
     job.world().barrier();
     const auto mode = [&](const char* name) { return std::strcmp(arguments[1], name) == 0; };
-    if (job.my_pe() == 1 && (mode("dies") || mode("leaves"))) {
+    if (job.my_pe() == 1 && (mode("dies") || mode("leaves") || mode("goes") || mode("goes-from-stream"))) {
         ::usleep(300000);  // the other one's kernel spins by now, most likely
         if (mode("dies")) ::raise(SIGKILL);
-        ::_exit(3);
+        ::_exit(mode("leaves") ? 3 : 0);
     }
-    if (job.my_pe() == 0) {
+    if (mode("goes-from-stream"))
+        atl::StreamTeam(job.world(), {cudaStreamPerThread}).sync();
+    else if (mode("messages"))
+        wrong_sizes(job, signal);
+    else if (job.my_pe() == 0) {
         if (mode("crowd"))
             crowd_kernel<<<64, 256>>>(team, signal);
         else if (mode("wrong"))

@@ -81,6 +81,9 @@ try "so do thousands that wait, by one report" ends 1 'signal_wait_until.*found 
 try "a PE that is none is refused by name" ends 1 'in put for team PE 2; the team has PEs 0 to 1' ATOLL_INFO=0 wrong
 try "a killed PE ends the job while a kernel spins" ends 137 'PE 1' ATOLL_INFO=0 dies
 try "so does a PE that ends with a status" ends 3 'PE 1' ATOLL_INFO=0 leaves
+try "a PE that leaves ends the wait for it" ends 1 'PE 1 left the job without finalize.*signal_wait_until' ATOLL_INFO=0 goes
+try "so for a stream's collective" ends 1 'PE 1 left the job without finalize.*a collective' ATOLL_INFO=0 goes-from-stream
+try "a message of another size is said" ends 1 'another size.*found 8.*== 4' ATOLL_INFO=0 messages
 if [ -x "$(command -v compute-sanitizer)" ]; then
     for program in device_rma:DeviceForms.* device_kernels:DeviceKernels.Elements* word_kernels:*Atomic*:*Strided* \
         collective_kernels:*Parts*; do
@@ -97,6 +100,10 @@ for program in "$built"/examples/gpu/*; do
 done
 
 unset ATOLL_CHECK
+# Random operations: ATOLL_TEST_SOAK_SECONDS=400 once, before a release.
+soak_seconds=${ATOLL_TEST_SOAK_SECONDS:-20}
+try "random operations, 2 PEs, $soak_seconds s" env ATOLL_TEST_SOAK_SECONDS="$soak_seconds" timeout $((soak_seconds + 60)) \
+    "$built/bin/atoll" run -n 2 "$built/gpu/soak"
 measure() { timeout 150 "$built/bin/atoll" run -n 2 --timeout 120 "$built/bench/$1" "${@:2}"; }
 # NVSHMEM in the same run, where its package is and nvcc can link it. Without multicast, as NCCL below: a program that
 # uses it can put the host's GPUs out of service.
@@ -104,10 +111,21 @@ peers() {
     bench/gpu/peers/build.sh /tmp >"$out/peers.log" 2>&1 && NVSHMEM_DISABLE_NVLS=1 timeout 100 /tmp/nvshmem 2>>"$out/peers.log"
     return 0
 }
+# Torch's symmetric memory, where torch is; never by multicast.
+torch_peer() {
+    python3 -c 'import torch' 2>>"$out/peers.log" || return 0
+    local rank pids=()
+    for rank in 0 1; do
+        RANK=$rank LOCAL_RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29512 TORCH_SYMM_MEM_DISABLE_MULTICAST=1 \
+            timeout 100 python3 bench/gpu/peers/torch_symmetric.py 2>>"$out/peers.log" &
+        pids+=($!)
+    done
+    wait "${pids[@]}" || true
+}
 LIBNCCL=${LIBNCCL:-$(find / -name libnccl.so.2 -path '*nccl*' 2>/dev/null | head -n 1)}
 export LIBNCCL NCCL_NVLS_ENABLE=0
 if { measure gpu_put && measure gpu_flag && measure gpu_team && measure gpu_stream &&
-    measure ../examples/gpu/jacobi times && peers; } >"$out/rows" 2>"$out/bench.err"; then
+    measure ../examples/gpu/jacobi times && peers && torch_peer; } >"$out/rows" 2>"$out/bench.err"; then
     python3 - "$out" "$("$built/bin/atoll" --version)" <<'PYTHON'
 import datetime, json, os, platform, subprocess, sys
 out = sys.argv[1]

@@ -1,0 +1,69 @@
+// Messages on streams: arguments checked, then one call of the device heap.
+#include "atoll/stream.hpp"
+#include "core/job_state.hpp"
+#include "core/streams.hpp"
+
+#include <utility>
+
+namespace atl {
+
+namespace {
+
+/// How many before message `i` go the same way.
+unsigned order_of(const std::vector<MessageGroup::Message>& messages, std::size_t i) {
+    unsigned order = 0;
+    for (std::size_t k = 0; k < i; ++k)
+        order += messages[k].pe == messages[i].pe && messages[k].is_send == messages[i].is_send ? 1 : 0;
+    return order;
+}
+
+heap::MessagesCall messages_call(core::TeamState& team, const core::DeviceMemory& device,
+                                 const std::vector<MessageGroup::Message>& messages) {
+    heap::MessagesCall call{};
+    call.team = core::stream_team(team);
+    call.memory = device.group_place(team).messages;
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        const MessageGroup::Message& m = messages[i];
+        if (static_cast<unsigned>(m.pe) >= static_cast<unsigned>(team.n_pes()))
+            detail::throw_pe(m.pe, team.n_pes());
+        if (m.is_send) core::check_on_device(team.job(), device, m.data, m.bytes);
+        call.messages[call.count++] = {m.data, m.bytes, m.pe, order_of(messages, i), m.is_send};
+    }
+    return call;
+}
+
+void start(const Team& team, Stream stream, const std::vector<MessageGroup::Message>& messages) {
+    if (messages.empty()) return;
+    if (messages.size() > heap::MessagesCall::most)
+        throw Error(
+            ErrorCode::invalid_argument,
+            "A group of messages on a stream has at most " + std::to_string(heap::MessagesCall::most) +
+                " sends and receives; " + std::to_string(messages.size()) +
+                " were passed. Start several groups, such that the messages of each are in one group on "
+                "both sides.");
+    core::TeamState& state = team.state();
+    state.check_alive();
+    const core::DeviceMemory& device = core::device_for_streams(state.job(), stream.handle);
+    device.start(messages_call(state, device, messages), stream.handle);
+}
+
+}  // namespace
+
+void StreamTeam::send_bytes(const void* src, std::size_t bytes, int pe) const {
+    start(team_, stream_, {{const_cast<void*>(src), bytes, pe, true}});
+}
+
+void StreamTeam::recv_bytes(void* dst, std::size_t bytes, int pe) const {
+    start(team_, stream_, {{dst, bytes, pe, false}});
+}
+
+StreamMessageGroup::StreamMessageGroup(const Team& team, Stream stream) : team_(team), stream_(stream) {
+    core::stream_team(team.state(), stream);
+}
+
+void StreamMessageGroup::run() {
+    const std::vector<MessageGroup::Message> messages = std::exchange(messages_, {});
+    start(team_, stream_, messages);
+}
+
+}  // namespace atl

@@ -1,0 +1,239 @@
+// The host's collectives on device memory, with memory of the host in the GPUs' place: where arrays may
+// stand, who says what is wrong, and two teams at once.
+#include "core/device_memory.hpp"
+#include "support/fake_heap.hpp"
+#include "support/setups.hpp"
+
+#include <numeric>
+#include <thread>
+
+namespace atl::testing {
+namespace {
+
+/// One PE with a fake GPU.
+class Gpu {
+  public:
+    explicit Gpu(Job& job) : job_(job) {
+        job.state().open_devices_by([this](const heap::DeviceChoice&) {
+            auto opened = std::make_unique<FakeHeap>(Faults{}, std::size_t{512} << 20);
+            fake = opened.get();
+            return opened;
+        });
+        job.free(job.malloc(1, Memory::device));
+    }
+    int* ints(std::size_t n) const { return static_cast<int*>(job_.calloc(n, sizeof(int), Memory::device)); }
+    FakeHeap* fake = nullptr;
+
+  private:
+    Job& job_;
+};
+
+/// Kernels and streams reach PEs by the window only.
+class OnFakeGpus : public ::testing::TestWithParam<int> {
+  protected:
+    static void run(const std::function<void(Job&)>& body) {
+        ThreadJobOptions options;
+        options.heap_bytes = std::size_t{64} << 20;
+        run_pes(GetParam(), body, options);
+    }
+};
+
+std::vector<int> values_of(int pe, std::size_t n) {
+    std::vector<int> v(n);
+    for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<int>(i) + 1000 * pe;
+    return v;
+}
+
+void fill(int* to, const std::vector<int>& from) { std::copy(from.begin(), from.end(), to); }
+
+/// The seven collectives with arrays that `place(n)` makes, dst and src; small, and large enough for pieces.
+template <class Place> void all_kinds(Job& job, std::size_t count, Place&& place) {
+    const auto n = static_cast<std::size_t>(job.n_pes());
+    const auto me = static_cast<std::size_t>(job.my_pe());
+    const Team& world = job.world();
+    int* dst = place(n * count);
+    int* src = place(n * count);
+    const auto fresh = [&] {
+        job.world().barrier();
+        fill(src, values_of(job.my_pe(), n * count));
+        fill(dst, std::vector<int>(n * count, -1));
+        job.world().barrier();
+    };
+    using In = std::span<const int>;
+    const auto got = [&](std::size_t size) { return std::vector<int>(dst, dst + size); };
+    const auto blocks = [&](auto&& block) {
+        std::vector<int> whole;
+        for (std::size_t pe = 0; pe < n; ++pe) {
+            const std::vector<int> one = block(pe);
+            whole.insert(whole.end(), one.begin(), one.end());
+        }
+        return whole;
+    };
+    const auto part = [&](std::size_t pe, std::size_t index) {
+        const std::vector<int> all = values_of(static_cast<int>(pe), n * count);
+        const auto at = all.begin() + static_cast<std::ptrdiff_t>(index * count);
+        return std::vector<int>(at, at + static_cast<std::ptrdiff_t>(count));
+    };
+    const auto sum = [&](std::size_t index) {
+        std::vector<int> total(count);
+        for (std::size_t pe = 0; pe < n; ++pe) {
+            const std::vector<int> one = part(pe, index);
+            for (std::size_t i = 0; i < count; ++i) total[i] += one[i];
+        }
+        return total;
+    };
+    const int root = job.n_pes() - 1;
+    fresh();
+    world.broadcast(std::span(dst, count), In(src, count), root);
+    EXPECT_EQ(got(count), part(n - 1, 0));
+    fresh();
+    world.fcollect(std::span(dst, n * count), In(src, count));
+    EXPECT_EQ(got(n * count), blocks([&](std::size_t pe) { return part(pe, 0); }));
+    fresh();
+    world.alltoall(std::span(dst, n * count), In(src, n * count));
+    EXPECT_EQ(got(n * count), blocks([&](std::size_t pe) { return part(pe, me); }));
+    fresh();
+    world.gather(std::span(dst, n * count), In(src, count), root);
+    if (job.my_pe() == root) {
+        EXPECT_EQ(got(n * count), blocks([&](std::size_t pe) { return part(pe, 0); }));
+    }
+    fresh();
+    world.scatter(std::span(dst, count), In(src, n * count), root);
+    EXPECT_EQ(got(count), part(n - 1, me));
+    fresh();
+    world.sum_reduce(std::span(dst, count), In(src, count));
+    EXPECT_EQ(got(count), sum(0));
+    fresh();
+    world.reduce_scatter(std::span(dst, count), In(src, n * count), ReduceOp::sum);
+    EXPECT_EQ(got(count), sum(me));
+    job.world().barrier();
+}
+
+constexpr std::size_t counts[] = {1, 5000, 100003};
+
+TEST_P(OnFakeGpus, TheSameObjectsGoAtOnce) {
+    run([](Job& job) {
+        const Gpu gpu(job);
+        for (const std::size_t count : counts)
+            all_kinds(job, count, [&](std::size_t n) { return gpu.ints(n); });
+        EXPECT_GE(gpu.fake->at_once(), 7);
+    });
+}
+
+TEST_P(OnFakeGpus, OtherObjectsOnOtherPes) {
+    run([](Job& job) {
+        const Gpu gpu(job);
+        for (const std::size_t count : counts)
+            all_kinds(job, count, [&](std::size_t n) { return gpu.ints(n + 64) + 3 * job.my_pe(); });
+        if (job.n_pes() > 1) {
+            EXPECT_EQ(gpu.fake->at_once(), 1) << "scatter, of which only the root's array matters";
+        }
+    });
+}
+
+TEST_P(OnFakeGpus, MixturesOfMemory) {
+    run([](Job& job) {
+        const Gpu gpu(job);
+        std::vector<std::vector<int>> ordinary;
+        for (const std::size_t count : counts)
+            for (int which = 0; which < 4; ++which) {
+                int turn = 0;  // 0: dst, 1: src
+                all_kinds(job, count, [&](std::size_t n) {
+                    int* on_gpu = gpu.ints(n);
+                    int* on_host = static_cast<int*>(job.malloc(n * sizeof(int)));
+                    ordinary.emplace_back(n);
+                    const bool device = (turn++ + which + job.my_pe()) % 2 == 0;
+                    if (device) return on_gpu;
+                    if (which == 2) gpu.fake->let_reach(ordinary.back().data());
+                    return which == 0 ? on_host : ordinary.back().data();
+                });
+            }
+    });
+}
+
+TEST_P(OnFakeGpus, OnlyTheRootsArraysAreLookedAt) {
+    run([](Job& job) {
+        const Gpu gpu(job);
+        const auto n = static_cast<std::size_t>(job.n_pes());
+        for (const std::size_t count : {std::size_t{7}, std::size_t{100000}}) {
+            int* all = gpu.ints(n * count);
+            int* one = gpu.ints(count);
+            fill(one, values_of(job.my_pe(), count));
+            job.world().barrier();
+            const bool root = job.my_pe() == 0;
+            job.world().gather(root ? std::span(all, n * count) : std::span<int>(),
+                               std::span<const int>(one, count), 0);
+            if (root) {
+                EXPECT_EQ(all[n * count - 1], 1000 * (job.n_pes() - 1) + static_cast<int>(count) - 1);
+            }
+            fill(one, std::vector<int>(count, 0));
+            job.world().scatter(std::span(one, count),
+                                root ? std::span<const int>(all, n * count) : std::span<const int>(), 0);
+            EXPECT_EQ(one[count - 1], 1000 * job.my_pe() + static_cast<int>(count) - 1);
+            job.world().broadcast(std::span(one, count),
+                                  root ? std::span<const int>(all, count) : std::span<const int>(), 0);
+            EXPECT_EQ(one[count - 1], static_cast<int>(count) - 1);
+            job.world().barrier();
+        }
+    });
+}
+
+TEST_P(OnFakeGpus, WhatOnePassesWrongAllHear) {
+    run([](Job& job) {
+        const Gpu gpu(job);
+        int* x = gpu.ints(64);
+        int* gone = gpu.ints(64);
+        job.free(gone);
+        const bool mine = job.my_pe() == job.n_pes() - 1;
+        const std::string last = "PE " + std::to_string(job.n_pes() - 1);
+        const auto reduce = [&](int* dst, const int* src) {
+            job.world().sum_reduce(std::span(dst, 32), std::span<const int>(src, 32));
+        };
+        expect_error(ErrorCode::use_after_free, {mine ? "freed" : last}, [&] { reduce(x, mine ? gone : x); });
+        expect_error(ErrorCode::invalid_argument, {mine ? "overlap" : last},
+                     [&] { reduce(x, mine ? x + 1 : x); });
+        expect_error(ErrorCode::invalid_argument, {mine ? "src is null" : last},
+                     [&] { reduce(x, mine ? nullptr : x); });
+        if (job.n_pes() > 1) {
+            auto* theirs = static_cast<int*>(const_cast<void*>(
+                static_cast<const void*>(job.state().device()->at(x, (job.my_pe() + 1) % job.n_pes()))));
+            expect_error(ErrorCode::not_symmetric, {mine ? "another PE's slot" : last},
+                         [&] { reduce(x, mine ? theirs : x); });
+            std::vector<int> host(64);
+            expect_error(ErrorCode::collective_mismatch, {"passed device memory"},
+                         [&] { mine ? reduce(host.data(), host.data() + 32) : reduce(x, x); });
+        }
+        fill(x, std::vector<int>(64, 1));
+        reduce(x, x);
+        EXPECT_EQ(x[31], job.n_pes());
+        job.world().barrier();
+    });
+}
+
+/// With one stream for both, each of two PEs waits in a collective that the other has not begun.
+TEST_P(OnFakeGpus, TwoThreadsInTwoTeams) {
+    run([](Job& job) {
+        const Gpu gpu(job);
+        Team teams[2] = {job.world().split(0), job.world().split(0)};
+        int* x[2] = {gpu.ints(64), gpu.ints(64)};
+        job.world().barrier();
+        const auto rounds = [&](int which) {
+            for (int i = 0; i < 200; ++i)
+                teams[which].broadcast(std::span(x[which], 16), std::span<const int>(x[which], 16),
+                                       i % job.n_pes());
+        };
+        std::thread other([&] { rounds(1); });
+        rounds(0);
+        other.join();
+        for (Team& team : teams) team.destroy();
+        Team again = job.world().split(0);
+        again.broadcast(std::span(x[0], 16), std::span<const int>(x[0], 16), 0);
+        again.destroy();
+        job.world().barrier();
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Pes, OnFakeGpus, ::testing::Values(1, 2, 3, 4));
+
+}  // namespace
+}  // namespace atl::testing

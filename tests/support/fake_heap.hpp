@@ -1,0 +1,249 @@
+// A GPU made of memory of the host, for PEs that are threads: chunks are memory files, a stream is whoever
+// holds its lock, collectives are computed here. What shall go wrong on a PE is said beforehand.
+#pragma once
+
+#include "core/device_memory.hpp"
+#include "support/pe_threads.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+namespace atl::testing {
+
+inline constexpr std::size_t granule = std::size_t{64} << 10;
+
+/// What shall go wrong on this PE.
+struct Faults {
+    bool cannot_open = false, cannot_reserve = false, cannot_map = false, cannot_fill = false,
+         cannot_copy = false;
+    std::size_t memory_bytes = SIZE_MAX;
+};
+
+/// Where the members of a team meet in a collective: by the place of the team's memory.
+class FakeMeetings {
+  public:
+    static FakeMeetings& all() {
+        static FakeMeetings meetings;
+        return meetings;
+    }
+    /// Runs `body(all members' calls)` once everybody is here, and returns once everybody has done so.
+    template <class Body> void meet(std::size_t place, const heap::GroupCall& call, Body&& body) {
+        std::unique_lock lock(mutex_);
+        Meeting& meeting = meetings_[{place, device::slot_of(call.team, 0), call.team.n_pes}];
+        const auto n = static_cast<std::size_t>(call.team.n_pes);
+        changed_.wait(lock, [&] { return meeting.leaving == 0; });
+        meeting.calls.resize(n);
+        meeting.calls[static_cast<std::size_t>(call.team.my_pe)] = call;
+        const std::uint64_t epoch = meeting.epoch;
+        if (++meeting.arrived == n) ++meeting.epoch;
+        changed_.notify_all();
+        changed_.wait(lock, [&] { return meeting.epoch != epoch; });
+        const std::vector<heap::GroupCall> calls = meeting.calls;
+        lock.unlock();
+        const auto results = body(calls);  // reads everybody's
+        lock.lock();
+        if (++meeting.read == n) ++meeting.epoch;
+        changed_.notify_all();
+        changed_.wait(lock, [&] { return meeting.epoch == epoch + 2; });
+        for (const auto& [to, bytes] : results) std::memcpy(to, bytes.data(), bytes.size());
+        if (++meeting.leaving == n) meeting.arrived = meeting.read = meeting.leaving = 0;
+        changed_.notify_all();
+    }
+
+  private:
+    struct Meeting {
+        std::vector<heap::GroupCall> calls;
+        std::size_t arrived = 0, read = 0, leaving = 0;
+        std::uint64_t epoch = 0;
+    };
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::map<std::tuple<std::size_t, int, int>, Meeting> meetings_;
+};
+
+class FakeHeap final : public heap::DeviceHeap {
+  public:
+    explicit FakeHeap(const Faults& faults, std::size_t slot_bytes = std::size_t{8} << 20)
+        : faults_(faults), slot_bytes_(slot_bytes) {
+        if (faults.cannot_open) throw Error(ErrorCode::unsupported, "no GPU in this test");
+        facts_.number = 0;
+        facts_.name = "fake";
+        facts_.granularity_bytes = granule;
+    }
+    ~FakeHeap() override { ::munmap(window_, slot_bytes_ * static_cast<std::size_t>(n_slots_)); }
+    FakeHeap(const FakeHeap&) = delete;
+    FakeHeap& operator=(const FakeHeap&) = delete;
+
+    const heap::DeviceFacts& facts() const noexcept override { return facts_; }
+    void check_peer(const heap::DeviceUuid&) const override {}
+    void limit_blocks(unsigned) override {}
+    void reserve(int n_slots, int my_slot) override {
+        if (faults_.cannot_reserve) throw Error(ErrorCode::out_of_memory, "no addresses in this test");
+        n_slots_ = n_slots;
+        my_slot_ = my_slot;
+        window_ = static_cast<char*>(place(nullptr, slot_bytes_ * static_cast<std::size_t>(n_slots)));
+    }
+    std::size_t stride() const noexcept override { return slot_bytes_; }
+    char* slot(int i) const noexcept override { return window_ + slot_bytes_ * static_cast<std::size_t>(i); }
+    common::Fd extend(std::size_t bytes) override {
+        if (end_ + bytes > faults_.memory_bytes)
+            throw Error(ErrorCode::out_of_memory, "no memory in this test");
+        common::Fd fd(::memfd_create("fake", MFD_CLOEXEC));
+        if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) throw std::runtime_error("ftruncate");
+        last_ = end_;
+        end_ += bytes;
+        ends_.push_back(last_);
+        map(my_slot_, fd);
+        return fd;
+    }
+    void map_peer(int slot, const common::Fd& chunk) override {
+        if (faults_.cannot_map) throw Error(ErrorCode::unsupported, "no peer access in this test");
+        map(slot, chunk);
+    }
+    void withdraw() noexcept override {
+        for (int i = 0; i < n_slots_; ++i) place(slot(i) + ends_.back(), end_ - ends_.back());
+        end_ = ends_.back();
+        ends_.pop_back();
+    }
+    common::Fd adopt(std::size_t offset, const void* memory, std::size_t bytes) override {
+        const auto found = shareable_.find(memory);
+        if (found == shareable_.end() || bytes % granule != 0)
+            throw Error(ErrorCode::invalid_argument, "not shareable in this test");
+        common::Fd fd(::dup(found->second));
+        ::mmap(slot(my_slot_) + offset, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd.get(), 0);
+        views_[offset] = bytes;
+        return fd;
+    }
+    void map_view(int slot, std::size_t offset, std::size_t bytes, const common::Fd& fd) override {
+        ::mmap(this->slot(slot) + offset, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd.get(), 0);
+    }
+    void unmap_view(std::size_t offset) noexcept override {
+        const auto view = views_.find(offset);
+        if (view == views_.end()) return;
+        for (int i = 0; i < n_slots_; ++i) place(slot(i) + offset, view->second);
+        views_.erase(view);
+    }
+    /// As cuMemCreate's: memory that can be registered, by its descriptor.
+    void let_share(const void* memory, int fd) { shareable_[memory] = fd; }
+    std::size_t views() const { return views_.size(); }
+    std::size_t chunks() const { return ends_.size(); }
+    void* show(void* pages, std::size_t) override { return pages; }
+    void copy(void* dst, const void* src, std::size_t bytes) override {
+        if (faults_.cannot_copy) throw Error(ErrorCode::system, "no copies in this test");
+        std::memmove(dst, src, bytes);
+    }
+    void fill(void* dst, unsigned char value, std::size_t bytes) override {
+        if (faults_.cannot_fill) throw Error(ErrorCode::system, "no fills in this test");
+        std::memset(dst, value, bytes);
+    }
+    void check_stream(heap::StreamHandle) const override {}
+    bool is_capturing(heap::StreamHandle) const override { return false; }
+    void start(const heap::DeviceCall& call, heap::StreamHandle stream) override {
+        if (const auto* group = std::get_if<heap::GroupCall>(&call)) {
+            const std::lock_guard lock(*static_cast<std::mutex*>(stream));
+            run(*group);
+        }
+    }
+    std::uint64_t run_word(heap::WordCall call) override { return call.value; }
+    heap::StreamHandle make_stream() override {
+        return streams_.emplace_back(std::make_unique<std::mutex>()).get();
+    }
+    void finish(heap::StreamHandle) override {}
+    void* pin(std::size_t bytes) override {
+        return pinned_.emplace_back(std::make_unique<char[]>(bytes)).get();
+    }
+    bool reaches(const void* address) const override {
+        const auto* at = static_cast<const char*>(address);
+        const bool in_window =
+            at >= window_ && at < window_ + slot_bytes_ * static_cast<std::size_t>(n_slots_);
+        return in_window || reached_.contains(address);
+    }
+
+    /// As cudaMalloc's: the GPU reaches it, no peer does.
+    void let_reach(const void* address) { reached_.insert(address); }
+    /// Collectives in which peers went by addresses of this PE's arrays.
+    int at_once() const { return at_once_; }
+    Faults& faults() { return faults_; }
+
+  private:
+    static void* place(void* at, std::size_t bytes) {
+        return ::mmap(at, bytes, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
+    }
+    void map(int slot, const common::Fd& fd) const {
+        ::mmap(this->slot(slot) + last_, end_ - last_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+               fd.get(), 0);
+    }
+    using Results = std::vector<std::pair<char*, std::vector<char>>>;
+    void run(const heap::GroupCall& call) {
+        const heap::GroupMemory memory{call.team.n_pes, call.words_bytes};
+        const bool small = call.bytes <= memory.exchange_limit_bytes();
+        at_once_ += small ? 0 : 1;
+        if (!small && (call.src_stride != call.bytes || call.dst_stride != call.bytes))
+            throw Error(ErrorCode::system, "a large message with strides");
+        FakeMeetings::all().meet(
+            static_cast<std::size_t>(call.memory - slot(my_slot_)), call,
+            [&](const std::vector<heap::GroupCall>& calls) { return fold(calls, call, small); });
+    }
+    /// What this PE's arrays are to hold. Large ones find peers' sources by this PE's addresses, as kernels
+    /// do.
+    static Results fold(const std::vector<heap::GroupCall>& calls, const heap::GroupCall& mine, bool small) {
+        using heap::Group;
+        const auto me = static_cast<std::size_t>(mine.team.my_pe);
+        const auto block = [&](std::size_t from) {
+            const heap::GroupCall& theirs = calls[from];
+            const bool by_target = mine.kind == Group::alltoall || mine.kind == Group::reduce_scatter ||
+                                   mine.kind == Group::scatter;
+            const char* src =
+                small ? static_cast<const char*>(theirs.src)
+                      : device::peer(mine.team, static_cast<const char*>(mine.src), static_cast<int>(from));
+            const char* at = src + (by_target ? me * theirs.src_stride : 0);
+            return std::vector<char>(at, at + theirs.bytes);
+        };
+        auto* dst = static_cast<char*>(mine.dst);
+        const auto root = static_cast<std::size_t>(mine.root);
+        if (mine.kind == Group::broadcast || mine.kind == Group::scatter) return {{dst, block(root)}};
+        if (mine.kind == Group::reduce || mine.kind == Group::reduce_scatter) {
+            std::vector<char> sum = block(0);
+            for (std::size_t i = 1; i < calls.size(); ++i) add(sum, block(i), mine.type);
+            return {{dst, sum}};
+        }
+        Results results;
+        for (std::size_t i = 0; i < calls.size(); ++i)
+            if (mine.kind != Group::gather || me == root)
+                results.emplace_back(dst + i * mine.dst_stride, block(i));
+        return results;
+    }
+    static void add(std::vector<char>& sum, const std::vector<char>& more, DType type) {
+        if (type != DType::int32) throw Error(ErrorCode::system, "only sums of int32 in this test");
+        for (std::size_t i = 0; i < sum.size(); i += sizeof(int)) {
+            int a = 0, b = 0;
+            std::memcpy(&a, &sum[i], sizeof a);
+            std::memcpy(&b, &more[i], sizeof b);
+            a += b;
+            std::memcpy(&sum[i], &a, sizeof a);
+        }
+    }
+    std::vector<std::unique_ptr<std::mutex>> streams_;
+    std::vector<std::unique_ptr<char[]>> pinned_;
+    std::set<const void*> reached_;
+    std::atomic<int> at_once_{0};
+    Faults faults_;
+    std::size_t slot_bytes_;
+    heap::DeviceFacts facts_;
+    char* window_ = nullptr;
+    int n_slots_ = 0, my_slot_ = 0;
+    std::size_t last_ = 0, end_ = 0;
+    std::vector<std::size_t> ends_;  ///< where chunks begin
+    std::map<std::size_t, std::size_t> views_;
+    std::map<const void*, int> shareable_;
+};
+
+}  // namespace atl::testing
