@@ -2,6 +2,7 @@
 // holds its lock, collectives are computed here. What shall go wrong on a PE is said beforehand.
 #pragma once
 
+#include "atoll/device/peers.hpp"
 #include "core/device_memory.hpp"
 #include "support/pe_threads.hpp"
 
