@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The GPU part on a machine with GPUs: tests, then measurements. It builds nothing there, so that such a machine needs no
-# GoogleTest or CLI11: build here, and carry scripts/, build/release/bin/atoll, build/release/lib, build/release/gpu and
-# build/release/bench, and bench/gpu/peers. Results go to $OUT (build/results/gpu): tests.log, gpu.json.
+# GoogleTest or CLI11: build here, and carry scripts/, build/release/bin/atoll, build/release/lib, build/release/gpu,
+# build/release/examples/gpu and build/release/bench, and bench/gpu/peers. Results go to $OUT (build/results/gpu): tests.log, gpu.json.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=${OUT:-build/results/gpu}
@@ -83,7 +83,7 @@ try "a killed PE ends the job while a kernel spins" ends 137 'PE 1' ATOLL_INFO=0
 try "so does a PE that ends with a status" ends 3 'PE 1' ATOLL_INFO=0 leaves
 if [ -x "$(command -v compute-sanitizer)" ]; then
     for program in device_rma:DeviceForms.* device_kernels:DeviceKernels.Elements* word_kernels:*Atomic*:*Strided* \
-        collective_kernels:*Parts*; do
+        collective_kernels:*Parts* move_kernels:TileKernels.* move_kernels:*Bulk*; do
         try "${program%%:*} under memcheck, 2 PEs" timeout 150 "$built/bin/atoll" run -n 2 --timeout 120 compute-sanitizer \
             --tool memcheck --error-exitcode 9 "$built/gpu/${program%%:*}" "--gtest_filter=${program#*:}"
     done
