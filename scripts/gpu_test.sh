@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The GPU part on a machine with GPUs: tests, then measurements. It builds nothing there, so that such a machine needs no
-# GoogleTest or CLI11: build here, and carry scripts/, build/release/bin/atoll, build/release/lib, build/release/gpu and
-# build/release/bench, and bench/gpu/peers. Results go to $OUT (build/results/gpu): tests.log, gpu.json.
+# GoogleTest or CLI11: build here, and carry scripts/, build/release/bin/atoll, build/release/lib, build/release/gpu,
+# build/release/examples/gpu and build/release/bench, and bench/gpu/peers. Results go to $OUT (build/results/gpu): tests.log, gpu.json.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=${OUT:-build/results/gpu}
@@ -85,8 +85,9 @@ try "a PE that leaves ends the wait for it" ends 1 'PE 1 left the job without fi
 try "so for a stream's collective" ends 1 'PE 1 left the job without finalize.*a collective' ATOLL_INFO=0 goes-from-stream
 try "a message of another size is said" ends 1 'another size.*found 8.*== 4' ATOLL_INFO=0 messages
 if [ -x "$(command -v compute-sanitizer)" ]; then
+    # Not the bulk copies: of one that crosses from chunk to chunk of the heap, memcheck says that it leaves its allocation.
     for program in device_rma:DeviceForms.* device_kernels:DeviceKernels.Elements* word_kernels:*Atomic*:*Strided* \
-        collective_kernels:*Parts*; do
+        collective_kernels:*Parts* move_kernels:TileKernels.* move_kernels:*Whole*; do
         try "${program%%:*} under memcheck, 2 PEs" timeout 150 "$built/bin/atoll" run -n 2 --timeout 120 compute-sanitizer \
             --tool memcheck --error-exitcode 9 "$built/gpu/${program%%:*}" "--gtest_filter=${program#*:}"
     done

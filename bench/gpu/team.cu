@@ -11,9 +11,9 @@ using bench::Bench;
 using bench::Word;
 using device::Team;
 
-template <class Scope>
-__global__ void mailboxes(Team team, device::Mailbox box, char* dst, const char* src, std::size_t bytes,
-                          int rounds) {
+template <class Scope, int Most>
+__global__ void __launch_bounds__(Most, 1)
+    mailboxes(Team team, device::Mailbox box, char* dst, const char* src, std::size_t bytes, int rounds) {
     const int peer = 1 - team.my_pe;
     const Scope scope{};
     device::Outbox<Scope> out(team, box, peer, scope);
@@ -90,17 +90,17 @@ void measure_mailboxes(Bench& b) {
     char* to = b.target();
     const char* from = b.target() + bench::most;
     each(b, "mailbox, thread", 8, 2, [&](cudaStream_t s, int rounds) {
-        mailboxes<device::Thread><<<1, 1, 0, s>>>(b.team, box, to, from, 8, rounds);
+        mailboxes<device::Thread, 32><<<1, 1, 0, s>>>(b.team, box, to, from, 8, rounds);
     });
     each(b, "post and receive, warp", 8, 2,
          [&](cudaStream_t s, int rounds) { posts<<<1, 32, 0, s>>>(b.team, box, to, from, 8, rounds); });
     each(b, "mailbox, warp", 8, 2, [&](cudaStream_t s, int rounds) {
-        mailboxes<device::Warp><<<1, 32, 0, s>>>(b.team, box, to, from, 8, rounds);
+        mailboxes<device::Warp, 32><<<1, 32, 0, s>>>(b.team, box, to, from, 8, rounds);
     });
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{1024}, room}) {
         const unsigned threads = bytes == 8 ? 32 : bytes == 1024 ? 128 : 1024;
         each(b, "mailbox, block", bytes, 2, [&](cudaStream_t s, int rounds) {
-            mailboxes<device::Block><<<1, threads, 0, s>>>(b.team, box, to, from, bytes, rounds);
+            mailboxes<device::Block, 1024><<<1, threads, 0, s>>>(b.team, box, to, from, bytes, rounds);
         });
     }
     b.job.free(box.block);

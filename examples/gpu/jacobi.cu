@@ -26,8 +26,29 @@ struct Grid {
     float *old_cells, *new_cells;
 };
 
+__device__ __host__ inline float mean(float above, float below, float left, float right) {
+    return 0.25f * (above + below + left + right);
+}
 __device__ __host__ inline float relaxed(const float* cell, int columns) {
-    return 0.25f * (cell[-columns] + cell[columns] + cell[-1] + cell[1]);
+    return mean(cell[-columns], cell[columns], cell[-1], cell[1]);
+}
+/// New cells 2i and 2i + 1 of a row, given those above and below.
+__device__ inline float2 relaxed_pair(const float* cell, int i, int columns, float2 above, float2 below) {
+    const float2 old = *reinterpret_cast<const float2*>(cell);
+    return {i == 0 ? old.x : mean(above.x, below.x, cell[-1], old.y),
+            2 * i + 2 == columns ? old.y : mean(above.y, below.y, old.x, cell[2])};
+}
+__device__ inline float2 pair_at(const float* cell) { return *reinterpret_cast<const float2*>(cell); }
+
+/// Rows first, first + step, … before end, two cells a thread.
+__device__ void inner_rows(const Grid& g, const float* from, float* to, int first, int end, int step) {
+    const int pairs = g.columns / 2;
+    for (int row = first; row < end; row += step)
+        for (int i = threadIdx.x; i < pairs; i += blockDim.x) {
+            const std::size_t at = std::size_t(row) * g.columns + 2 * i;
+            *reinterpret_cast<float2*>(to + at) = relaxed_pair(
+                from + at, i, g.columns, pair_at(from + at - g.columns), pair_at(from + at + g.columns));
+        }
 }
 
 // ---- persistent
@@ -37,85 +58,102 @@ struct Seams {
     device::Mailbox up, down;  ///< what goes to the PE above, and below
     unsigned* done;            ///< [block], 128 bytes apart: how many steps its first and last row have made
 };
-constexpr int flag_stride = 32;
+constexpr int flag_stride = 32, most_blocks = 264;
 
 using Flag = cuda::atomic_ref<unsigned, cuda::thread_scope_device>;
 
-/// The words of a row that a neighbouring PE sent, to where the stencil reads it.
-__device__ void take_row(device::Inbox<device::Block>& in, float* row, int columns) {
-    in.begin();
-    for (int i = threadIdx.x; i < columns / 2; i += blockDim.x) {
-        const Word pair = in.load(i);
-        memcpy(row + 2 * i, &pair, sizeof pair);
-    }
-    in.end();
-}
+using Outbox = device::Outbox<device::Block>;
+using Inbox = device::Inbox<device::Block>;
 
-/// One row's new cells; where `out` is not null they go on to the neighbouring PE at once.
-__device__ void edge_row(const Grid& g, const float* from, float* to, int row,
-                         device::Outbox<device::Block>* out) {
-    if (out) out->begin();
+/// A row that no PE but this one has to do with.
+struct NoSeam {
+    static constexpr bool takes = false, gives = false;
+};
+/// The row beside it comes from the neighbouring PE, straight into registers, and the new cells go there.
+struct Seam {
+    Inbox& in;
+    Outbox& out;
+    bool takes;  ///< else the row beside it stands in memory: the first step of all
+    static constexpr bool gives = true;
+};
+
+/// A row's new cells. Top: the row above is that of another block or PE, else the row below.
+template <bool Top, class Where>
+__device__ __forceinline__ void edge_row(const Grid& g, const float* from, float* to, int row, Where seam) {
+    if constexpr (Where::gives) {
+        if (seam.takes) seam.in.begin();
+        seam.out.begin();
+    }
     for (int i = threadIdx.x; i < g.columns / 2; i += blockDim.x) {
         const std::size_t at = std::size_t(row) * g.columns + 2 * i;
-        float2 pair{i == 0 ? from[at] : relaxed(from + at, g.columns),
-                    2 * i + 2 == g.columns ? from[at + 1] : relaxed(from + at + 1, g.columns)};
+        const float2 inner = pair_at(from + at + (Top ? g.columns : -g.columns));
+        float2 outer;
+        if (seam.takes) {
+            if constexpr (Where::gives) {
+                const Word bits = seam.in.load(i);
+                memcpy(&outer, &bits, sizeof outer);
+            }
+        } else {
+            outer = pair_at(from + at + (Top ? -g.columns : g.columns));
+        }
+        const float2 pair = relaxed_pair(from + at, i, g.columns, Top ? outer : inner, Top ? inner : outer);
+        if constexpr (Where::gives) {
+            Word bits;
+            memcpy(&bits, &pair, sizeof bits);
+            seam.out.store(i, bits);
+        }
         *reinterpret_cast<float2*>(to + at) = pair;
-        Word bits;
-        memcpy(&bits, &pair, sizeof bits);
-        if (out) out->store(i, bits);
     }
-    if (out) out->end();
+    if constexpr (Where::gives) {
+        if (seam.takes) seam.in.end();
+        seam.out.end();
+    }
 }
 
-/// Block b has rows first … last. Before a step it waits until the blocks above and below have made theirs:
-/// only their rows beside its own matter, and they make those first.
-__global__ void __launch_bounds__(1024)
+__device__ void wait_for(const Seams& seams, int block, unsigned step) {
+    const Flag flag(seams.done[block * flag_stride]);
+    while (int(flag.load(cuda::memory_order_acquire) - step) < 0) {
+    }
+}
+
+/// Block b has rows first … last; two blocks at least, so that each has one seam at most. Before a step it
+/// waits until the blocks above and below have made theirs: only their rows beside its own matter, and they
+/// make those first.
+template <int Threads>
+__global__ void __launch_bounds__(Threads, 1)
     persistent(device::Team team, Grid g, Seams seams, unsigned before, int steps) {
     const device::Block scope;
     const int blocks = gridDim.x, b = blockIdx.x;
     const int first = 1 + int((long long)(g.rows) * b / blocks),
               last = int((long long)(g.rows) * (b + 1) / blocks);
     const bool top = b == 0, bottom = b == blocks - 1;
-    const int above = (team.my_pe + team.n_pes - 1) % team.n_pes, below = (team.my_pe + 1) % team.n_pes;
-    device::Outbox<device::Block> to_above(team, seams.up, above), to_below(team, seams.down, below);
-    device::Inbox<device::Block> from_above(team, seams.down, above), from_below(team, seams.up, below);
+    const int beside = (team.my_pe + (top ? team.n_pes - 1 : 1)) % team.n_pes;
+    Outbox out(team, top ? seams.up : seams.down, beside);
+    Inbox in(team, top ? seams.down : seams.up, beside);
     float *from = g.old_cells, *to = g.new_cells;
     for (unsigned step = before; step < before + steps; ++step) {
-        if (!top && threadIdx.x == 0) {
-            const Flag flag(seams.done[(b - 1) * flag_stride]);
-            while (int(flag.load(cuda::memory_order_acquire) - step) < 0) {
-            }
-        }
-        if (!bottom && threadIdx.x == 32 % blockDim.x) {
-            const Flag flag(seams.done[(b + 1) * flag_stride]);
-            while (int(flag.load(cuda::memory_order_acquire) - step) < 0) {
-            }
-        }
-        // At the very first step the neighbours' rows are there already.
-        if (top && step > 0) take_row(from_above, from, g.columns);
-        if (bottom && step > 0) take_row(from_below, from + std::size_t(g.rows + 1) * g.columns, g.columns);
+        if (!top && threadIdx.x == 0) wait_for(seams, b - 1, step);
+        if (!bottom && threadIdx.x == 32 % blockDim.x) wait_for(seams, b + 1, step);
         scope.sync();
-        edge_row(g, from, to, first, top ? &to_above : nullptr);
-        if (last != first || bottom) edge_row(g, from, to, last, bottom ? &to_below : nullptr);
+        const Seam seam{in, out, step > 0};  // at the very first step the neighbour's row is there already
+        if (top)
+            edge_row<true>(g, from, to, first, seam);
+        else if (!bottom || first != last)
+            edge_row<true>(g, from, to, first, NoSeam{});
+        if (bottom)
+            edge_row<false>(g, from, to, last, seam);
+        else if (first != last)
+            edge_row<false>(g, from, to, last, NoSeam{});
         scope.sync();
         if (threadIdx.x == 0) Flag(seams.done[b * flag_stride]).store(step + 1, cuda::memory_order_release);
-        for (int row = first + 1; row < last; ++row)
-            for (int column = 1 + threadIdx.x; column < g.columns - 1; column += blockDim.x) {
-                const std::size_t at = std::size_t(row) * g.columns + column;
-                to[at] = relaxed(from + at, g.columns);
-            }
-        scope.sync();
+        inner_rows(g, from, to, first + 1, last, 1);
         float* const swapped = from;
         from = to;
         to = swapped;
     }
-    if (top) {
-        to_above.close();
-        from_above.close();
-    }
-    if (bottom) {
-        to_below.close();
-        from_below.close();
+    if (top || bottom) {
+        out.close();
+        in.close();
     }
 }
 
@@ -126,18 +164,17 @@ __global__ void __launch_bounds__(1024)
 __global__ void step(device::Team team, Grid g, Word* signals) {
     const device::Block block;
     if (blockIdx.x >= 2) {
-        for (int row = blockIdx.x; row < g.rows; row += gridDim.x - 2)
-            for (int column = 1 + threadIdx.x; column < g.columns - 1; column += blockDim.x) {
-                const std::size_t at = std::size_t(row) * g.columns + column;
-                g.new_cells[at] = relaxed(g.old_cells + at, g.columns);
-            }
+        inner_rows(g, g.old_cells, g.new_cells, blockIdx.x, g.rows, gridDim.x - 2);
         return;
     }
     const bool top = blockIdx.x == 0;
     const int above = (team.my_pe + team.n_pes - 1) % team.n_pes, below = (team.my_pe + 1) % team.n_pes;
     const int row = top ? 1 : g.rows;
     device::signal_consume(team, signals + (top ? 0 : 1), 1, block);
-    edge_row(g, g.old_cells, g.new_cells, row, nullptr);
+    if (top)
+        edge_row<true>(g, g.old_cells, g.new_cells, row, NoSeam{});
+    else
+        edge_row<false>(g, g.old_cells, g.new_cells, row, NoSeam{});
     block.sync();
     float* const beside = g.new_cells + (top ? std::size_t(g.rows + 1) * g.columns : 0);
     device::put_signal(team, beside, g.new_cells + std::size_t(row) * g.columns, g.columns,
@@ -156,7 +193,7 @@ class Solver {
         room_ = Word(most) * 4;
         box_bytes_ = device::mailbox_bytes(team_.n_pes, room_);
         boxes_ = zeros<char>(job, 2 * box_bytes_);
-        done_ = zeros<unsigned>(job, 256 * flag_stride);
+        done_ = zeros<unsigned>(job, most_blocks * flag_stride);
         signals_ = zeros<Word>(job, 2);
         check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
         check(cudaEventCreate(&begin_));
@@ -174,10 +211,13 @@ class Solver {
         upload(a_, cells);
         upload(b_, cells);
         upload(boxes_, std::vector<char>(2 * box_bytes_));
-        upload(done_, std::vector<unsigned>(256 * flag_stride));
+        upload(done_, std::vector<unsigned>(most_blocks * flag_stride));
         upload(signals_, std::vector<Word>{1, 1});
         before_ = 0;
         job_.world().barrier();
+    }
+    static bool fits(int blocks, int threads) {
+        return blocks <= device::most_resident_blocks(kernel_for(threads), threads);
     }
     /// Microseconds a step.
     double run_persistent(int steps, int blocks, int threads) {
@@ -185,8 +225,8 @@ class Solver {
         const Word row = Word(grid_.columns) * 4;
         const Seams seams{{boxes_, row}, {boxes_ + box_bytes_, row}, done_};
         const double us = timed([&] {
-            check(device::cooperative_launch(persistent, dim3(blocks), dim3(threads), 0, stream_, team_,
-                                             grid_, seams, before_, steps));
+            check(device::cooperative_launch(kernel_for(threads), dim3(blocks), dim3(threads), 0, stream_,
+                                             team_, grid_, seams, before_, steps));
         });
         advance(steps);
         return us / steps;
@@ -215,6 +255,9 @@ class Solver {
     }
 
   private:
+    static auto kernel_for(int threads) -> decltype(&persistent<512>) {
+        return threads > 512 ? persistent<1024> : persistent<512>;
+    }
     template <class Launch> double timed(Launch launch) {
         job_.world().barrier();
         check(cudaEventRecord(begin_, stream_));
@@ -274,7 +317,7 @@ bool compare(atoll::Job& job, Solver& solver) {
         right = false;
     };
     for (const int size : {2, 10, 64, 130}) {
-        for (const int blocks : {1, 2, 8}) {
+        for (const int blocks : {2, 3, 8}) {
             if (blocks > size) continue;
             solver.reset(size, size);
             solver.run_persistent(41, blocks, 64);
@@ -296,8 +339,8 @@ void times(atoll::Job& job, Solver& solver) {
         double best[2] = {1e30, 1e30};
         const auto note = [&](int way, double us) { best[way] = std::min(best[way], us); };
         for (const int threads : {256, 512, 1024}) {
-            for (const int blocks : {8, 16, 32, 64, 128}) {
-                if (blocks > size) continue;
+            for (const int blocks : {8, 16, 32, 64, 132, 264}) {
+                if (blocks > size || !Solver::fits(blocks, threads)) continue;
                 solver.reset(size, size);
                 solver.run_persistent(steps, blocks, threads);
                 note(0, solver.run_persistent(steps, blocks, threads));

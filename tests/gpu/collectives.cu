@@ -71,6 +71,8 @@ void run_collective(const Team& team, Collective which, Element type, Together s
             return launch<unsigned char>(team, which, scope, dst, src, count, root, result);
         case Element::int32:
             return launch<int>(team, which, scope, dst, src, count, root, result);
+        case Element::float32:
+            return launch<float>(team, which, scope, dst, src, count, root, result);
         case Element::float64:
             return launch<double>(team, which, scope, dst, src, count, root, result);
         case Element::half:

@@ -1,5 +1,6 @@
 // Every way to move elements, of every scope and several types, from nothing to 64 MiB and at odd addresses;
 // bulk copies; whole words; tiles.
+#include "gpu/collectives.hpp"
 #include "gpu/moves.hpp"
 #include "gpu/support.hpp"
 #include "support/multi_main.hpp"
@@ -92,6 +93,41 @@ TEST_F(MoveKernels, LargeOnes) {
                 if (mebibytes == 64 && (scope == Together::block || move == Move::iput)) continue;
                 moves(move, Width::float32, scope, (mebibytes << 20) / 4, mebibytes == 1 ? 1 : 0);
             }
+}
+
+TEST_F(MoveKernels, LargeCollectives) {
+    if (shares_gpus(job_)) GTEST_SKIP() << "PEs that share a GPU would take turns at every message";
+    const int n_pes = job_.n_pes(), me = job_.my_pe();
+    for (const Together scope : {Together::block, Together::grid})
+        for (const std::size_t n : {std::size_t{256}, std::size_t{(1 << 18) + 1}, std::size_t{1} << 24}) {
+            if (n * static_cast<std::size_t>(n_pes) * sizeof(float) > room_bytes) continue;
+            if (scope == Together::block && n > 1 << 20) continue;
+            const int seed = 1000 * ++round_;
+            const auto* src = reinterpret_cast<const float*>(src_);
+            auto* dst = reinterpret_cast<float*>(dst_);
+            const auto run = [&](Collective which) {
+                fill_elements(Width::float32, src_, n * static_cast<std::size_t>(n_pes), seed + me);
+                check_cuda(cudaMemset(dst_, 0x5a, n * static_cast<std::size_t>(n_pes) * sizeof(float)));
+                check_cuda(cudaDeviceSynchronize());
+                job_.world().barrier();
+                run_collective(team_, which, Element::float32, scope, dst, src, n, n_pes - 1, nullptr);
+            };
+            run(Collective::broadcast);
+            check_elements(Width::float32, dst, n, seed + n_pes - 1, 1, errors_);
+            EXPECT_EQ(errors(), 0) << "broadcast of " << n;
+            run(Collective::fcollect);
+            for (int pe = 0; pe < n_pes; ++pe)
+                check_elements(Width::float32, dst + static_cast<std::size_t>(pe) * n, n, seed + pe, 1,
+                               errors_);
+            EXPECT_EQ(errors(), 0) << "fcollect of " << n;
+            run(Collective::sum);
+            check_sums(dst, 0, n, seed, n_pes, errors_);
+            EXPECT_EQ(errors(), 0) << "sum of " << n;
+            run(Collective::sum_scatter);
+            check_sums(dst, static_cast<std::size_t>(me) * n, n, seed, n_pes, errors_);
+            EXPECT_EQ(errors(), 0) << "sum_scatter of " << n;
+            job_.world().barrier();
+        }
 }
 
 TEST_F(MoveKernels, BulkCopiesReadTheirSourceBeforeFlushAndArriveBeforeBarrier) {

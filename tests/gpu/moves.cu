@@ -36,6 +36,17 @@ __global__ void check_kernel(const T* x, std::uint64_t n, int seed, int stride, 
     if (wrong) atomicAdd(errors, wrong);
 }
 
+__global__ void sums_kernel(const float* x, std::uint64_t from, std::uint64_t n, int seed, int n_seeds,
+                            int* errors) {
+    int wrong = 0;
+    for (std::uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        float sum = 0;
+        for (int k = 0; k < n_seeds; ++k) sum += element<float>(from + i, seed + k);
+        wrong += x[i] != sum;
+    }
+    if (wrong) atomicAdd(errors, wrong);
+}
+
 template <class Scope> struct Make {
     static __device__ Scope scope(const Team&) { return {}; }
 };
@@ -159,6 +170,10 @@ void check_elements(Width width, const void* x, std::uint64_t n, int seed, int s
         using T = std::remove_pointer_t<decltype(type)>;
         check_kernel<<<64, 256>>>(static_cast<const T*>(x), n, seed, stride, errors);
     });
+    finish();
+}
+void check_sums(const float* x, std::uint64_t from, std::uint64_t n, int seed, int n_seeds, int* errors) {
+    sums_kernel<<<64, 256>>>(x, from, n, seed, n_seeds, errors);
     finish();
 }
 void async_from_shared(const Team& team, int* x, int n, int rounds, int* errors) {

@@ -28,6 +28,10 @@ void fill_elements(Width width, void* x, std::uint64_t n, int seed);
 /// errors[0] += how many of x[i * stride] are not as fill_elements made them.
 void check_elements(Width width, const void* x, std::uint64_t n, int seed, int stride, int* errors);
 
+/// The same for floats that are the sums of what fill_elements made with seed, seed + 1, …, `n_seeds` of
+/// them; x[0] is number `from`.
+void check_sums(const float* x, std::uint64_t from, std::uint64_t n, int seed, int n_seeds, int* errors);
+
 /// By way of shared memory: async_put of `n` ints to the right neighbour, flush, the source overwritten,
 /// barrier; then checks what came from the left. `rounds` times.
 void async_from_shared(const device::Team& team, int* x, int n, int rounds, int* errors);

@@ -15,7 +15,7 @@ struct Mailbox {
     static constexpr unsigned depth = 8;
 
     char* block;              ///< symmetric, mailbox_bytes() of zeroes
-    unsigned long long room;  ///< the longest message, in bytes
+    unsigned long long room;  ///< the longest message, in bytes, fewer than 2^34
 };
 
 namespace detail {
@@ -43,50 +43,67 @@ ATOLL_ANYWHERE inline FlaggedPair* slot_of(const Team& team, const Mailbox& box,
 }
 
 /// Flags are 32 bits of the number. Words that short messages leave untouched get a new one in time.
-ATOLL_ANYWHERE inline unsigned long long pairs_to_send(unsigned long long room, unsigned long long bytes,
-                                                       unsigned long long number) {
-    return pairs_of((number & 0x3fffffff) < Mailbox::depth && number >= Mailbox::depth ? room : bytes);
+ATOLL_ANYWHERE inline unsigned pairs_to_send(unsigned long long room, unsigned long long bytes,
+                                             unsigned long long number) {
+    return static_cast<unsigned>(
+        pairs_of((number & 0x3fffffff) < Mailbox::depth && number >= Mailbox::depth ? room : bytes));
 }
 
-constexpr unsigned parts_at_once = 4;  ///< loads of one thread that are on their way together
+/// How many parts a thread has on their way at once.
+constexpr unsigned parts_at_once = 2;
+
+/// Threads that have no part of a short message do as the last one that has, up to the end of its warp, so
+/// that warps do not diverge.
+template <class Scope> ATOLL_ANYWHERE bool is_beside(unsigned pairs, Scope scope) {
+    return scope.rank() < (pairs + 31) / 32 * 32;
+}
 
 template <class Scope>
-ATOLL_ANYWHERE void send_flagged(FlaggedPair* to, const void* src, unsigned long long bytes,
-                                 unsigned long long pairs, unsigned flag, Scope scope) {
-    const unsigned long long step = scope.size();
-    unsigned long long i = scope.rank();
-    for (; i + step < pairs; i += parts_at_once * step) {
+ATOLL_ANYWHERE void send_flagged(FlaggedPair* to, const void* src, unsigned long long bytes, unsigned pairs,
+                                 unsigned flag, Scope scope) {
+    const unsigned step = scope.size(), rank = scope.rank();
+    if (pairs <= step) {
+        if (!is_beside(pairs, scope)) return;
+        const unsigned i = rank < pairs ? rank : pairs - 1;
+        const unsigned long long data = load_part(src, bytes, i);
+        if (rank < pairs) store_flagged(to + i, data, flag);
+        return;
+    }
+    for (unsigned i = rank; i < pairs; i += parts_at_once * step) {
         unsigned long long data[parts_at_once] = {};
         for (unsigned k = 0; k < parts_at_once; ++k)
             if (i + k * step < pairs) data[k] = load_part(src, bytes, i + k * step);
         for (unsigned k = 0; k < parts_at_once; ++k)
             if (i + k * step < pairs) store_flagged(to + i + k * step, data[k], flag);
     }
-    if (i < pairs) store_flagged(to + i, load_part(src, bytes, i), flag);
 }
 
 template <class Scope, class Describe>
 ATOLL_ANYWHERE void receive_flagged(const Team& team, const FlaggedPair* from, void* dst,
                                     unsigned long long bytes, unsigned flag, Scope scope, Describe describe) {
-    const unsigned long long step = scope.size(), pairs = pairs_of(bytes);
-    const auto finish = [&](unsigned long long i, bool here, unsigned long long data) {
-        if (!here)
-            spin(
-                team, [&] { return load_flagged(from + i, flag, data); }, [&] { return describe(from + i); });
-        store_part(dst, bytes, i, data);
-    };
-    unsigned long long i = scope.rank();
-    for (; i + step < pairs; i += parts_at_once * step) {
-        unsigned long long data[parts_at_once];
-        bool here[parts_at_once];
-        for (unsigned k = 0; k < parts_at_once; ++k) {  // past the end the last one again
-            const unsigned long long wanted = i + k * step;
-            here[k] = load_flagged(from + (wanted < pairs ? wanted : i), flag, data[k]);
-        }
-        for (unsigned k = 0; k < parts_at_once; ++k)
-            if (i + k * step < pairs) finish(i + k * step, here[k], data[k]);
+    const unsigned step = scope.size(), rank = scope.rank(), pairs = static_cast<unsigned>(pairs_of(bytes));
+    if (pairs <= step) {
+        if (!is_beside(pairs, scope)) return;
+        const unsigned i = rank < pairs ? rank : pairs - 1;
+        unsigned long long data = 0;
+        spin(
+            team, [&] { return load_flagged(from + i, flag, data); }, [&] { return describe(from + i); });
+        if (rank < pairs) store_part(dst, bytes, i, data);
+        return;
     }
-    if (i < pairs) finish(i, false, 0);
+    for (unsigned i = rank; i < pairs; i += parts_at_once * step) {
+        const unsigned second = i + step < pairs ? i + step : i;  // at the end the first again
+        unsigned long long data[parts_at_once] = {};
+        spin(
+            team,
+            [&] {
+                const bool here = load_flagged(from + i, flag, data[0]);
+                return load_flagged(from + second, flag, data[1]) && here;
+            },
+            [&] { return describe(from + i); });
+        store_part(dst, bytes, i, data[0]);
+        if (second != i) store_part(dst, bytes, second, data[1]);
+    }
 }
 
 }  // namespace detail
@@ -102,7 +119,11 @@ ATOLL_ANYWHERE inline unsigned long long mailbox_bytes(int n_pes, unsigned long 
 template <class Scope = Thread> class Outbox {
   public:
     ATOLL_ANYWHERE Outbox(const Team& team, const Mailbox& box, int pe, Scope scope = {})
-        : team_(team), room_(box.room), mine_(detail::post_of(box, pe)), pe_(pe), scope_(scope) {
+        : team_(team),
+          pairs_(detail::pairs_of(box.room)),
+          mine_(detail::post_of(box, pe)),
+          pe_(pe),
+          scope_(scope) {
         detail::check_pe(team, Operation::post, pe);
         slots_ = detail::at(team, detail::slot_of(team, box, team.my_pe, 0), pe);
         number_ = mine_->posted;
@@ -112,7 +133,7 @@ template <class Scope = Thread> class Outbox {
     template <class T> ATOLL_ANYWHERE void post(const T* src, unsigned long long count) {
         begin();
         const unsigned long long bytes = count * sizeof(T);
-        detail::send_flagged(slot_, src, bytes, detail::pairs_to_send(room_, bytes, number_),
+        detail::send_flagged(slot_, src, bytes, detail::pairs_to_send(8 * pairs_, bytes, number_),
                              static_cast<unsigned>(number_), scope_);
         end();
     }
@@ -122,7 +143,7 @@ template <class Scope = Thread> class Outbox {
     ATOLL_ANYWHERE void begin() {
         ++number_;
         if (number_ > taken_ + Mailbox::depth) wait_for_room();
-        slot_ = slots_ + number_ % Mailbox::depth * detail::pairs_of(room_);
+        slot_ = slots_ + static_cast<unsigned>(number_ % Mailbox::depth) * pairs_;
     }
     ATOLL_ANYWHERE void store(unsigned long long part, unsigned long long data) const {
         detail::store_flagged(slot_ + part, data, static_cast<unsigned>(number_));
@@ -154,7 +175,7 @@ template <class Scope = Thread> class Outbox {
     }
 
     const Team& team_;
-    unsigned long long room_;
+    unsigned long long pairs_;  ///< of a slot
     detail::Post* mine_;
     int pe_;
     Scope scope_;
@@ -167,7 +188,11 @@ template <class Scope = Thread> class Outbox {
 template <class Scope = Thread> class Inbox {
   public:
     ATOLL_ANYWHERE Inbox(const Team& team, const Mailbox& box, int pe, Scope scope = {})
-        : team_(team), room_(box.room), mine_(detail::post_of(box, pe)), pe_(pe), scope_(scope) {
+        : team_(team),
+          pairs_(detail::pairs_of(box.room)),
+          mine_(detail::post_of(box, pe)),
+          pe_(pe),
+          scope_(scope) {
         detail::check_pe(team, Operation::receive, pe);
         slots_ = detail::slot_of(team, box, pe, 0);
         taken_ = &detail::at(team, detail::post_of(box, team.my_pe), pe)->taken;
@@ -209,7 +234,7 @@ template <class Scope = Thread> class Inbox {
 
   private:
     ATOLL_ANYWHERE const FlaggedPair* slot(unsigned long long number) const {
-        return slots_ + number % Mailbox::depth * detail::pairs_of(room_);
+        return slots_ + static_cast<unsigned>(number % Mailbox::depth) * pairs_;
     }
     /// All lanes have read: on a GPU a load whose value was looked at is over, and a release there would wait
     /// for stores that have nothing to do with it.
@@ -222,7 +247,7 @@ template <class Scope = Thread> class Inbox {
     }
 
     const Team& team_;
-    unsigned long long room_;
+    unsigned long long pairs_;  ///< of a slot
     detail::Post* mine_;
     int pe_;
     Scope scope_;

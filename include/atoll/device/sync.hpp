@@ -15,7 +15,10 @@ enum class Order { acquire_release, relaxed };
 template <class Scope = Thread> class Meeting {
   public:
     explicit ATOLL_ANYWHERE Meeting(const Team& team, Scope scope = {})
-        : team_(team), scope_(scope), epoch_(team.control->sync_epoch) {}
+        : team_(team), scope_(scope), epoch_(team.control->sync_epoch), there_(nullptr) {
+        const int rank = static_cast<int>(scope.rank());
+        if (rank < team.n_pes) there_ = detail::at(team, team.control->arrived + team.my_pe, rank);
+    }
 
     /// See the function `sync`.
     ATOLL_ANYWHERE void sync(Order order = Order::acquire_release) {
@@ -25,7 +28,7 @@ template <class Scope = Thread> class Meeting {
         const int step = static_cast<int>(scope_.size()), rank = static_cast<int>(scope_.rank());
         if (step >= team_.n_pes) {  // a thread for each member: its branch is entered once
             if (rank < team_.n_pes && rank != team_.my_pe) {
-                tell(detail::at(team_, arrived + team_.my_pe, rank), order);
+                tell(there_, order);
                 wait_for(rank, arrived + rank, order);
             }
         } else {
@@ -57,6 +60,7 @@ template <class Scope = Thread> class Meeting {
     const Team& team_;
     Scope scope_;
     unsigned long long epoch_;
+    unsigned long long* there_;  ///< this PE's word at the member of this thread's number
 };
 
 /// All members have arrived. What each scope wrote and saw before is visible to every scope after it.

@@ -25,6 +25,13 @@ __device__ void together(dev::Team team, dev::Mailbox box, float* dst, const flo
     dev::collect(team, dst, src, 100, scope);
     dev::alltoall(team, dst, src, 100, scope);
     dev::reduce(team, dst, src, 100, dev::Sum{}, scope);
+    dev::async_put(team, dst, src, 100, 1, scope);
+    dev::flush(team, scope);
+    const auto tile = dev::make_tile(dst, 4, 16, 20);
+    dev::tile_put(team, tile, dev::make_tile(src, 4, 16, 16), 1, scope);
+    dev::tile_get(team, tile, dev::make_tile(src, 4, 16, 16), 1, scope);
+    dev::tile_reduce(team, tile, tile, dev::Max{}, scope);
+    dev::tile_allgather(team, tile, dev::make_tile(src, 4, 16, 16), scope);
 }
 extern "C" __global__ void teams(dev::Team team, dev::Mailbox box, float* dst, const float* src) {
     together(team, box, dst, src, dev::Warp{});
