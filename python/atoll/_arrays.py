@@ -232,7 +232,7 @@ def array(
     if where.on_device and is_on_device(object):
         kind = _kind(getattr(object, "dtype", None) if dtype is None else dtype, True)
         x = _allocate(tuple(object.shape), kind, order, align, hints, where, False, "array")  # type: ignore[union-attr]
-        _atoll.put(x, object, _atoll.my_pe())  # type: ignore[arg-type]
+        _atoll.put(x, object, _atoll.my_pe())
     else:
         contents = np.asarray(object, dtype if dtype is None else _kind(dtype, where.on_device))
         x = _allocate(contents.shape, contents.dtype, order, align, hints, where, False, "array")

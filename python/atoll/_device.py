@@ -52,7 +52,8 @@ def numpy_dtype(dtype: Any) -> np.dtype[Any]:
     if type(dtype).__module__ == "torch":
         dtype = name
     try:
-        return np.dtype(dtype)
+        known: np.dtype[Any] = np.dtype(dtype)
+        return known
     except TypeError:
         raise _atoll.DtypeMismatch(
             f"dtype {dtype!r} cannot stand in symmetric memory; take a dtype of NumPy, or one of {', '.join(_SPECIAL)}."
