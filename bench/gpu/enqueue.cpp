@@ -1,5 +1,6 @@
-// What a call on a stream costs the host: a put of 8 bytes, a signal, an all-reduce of 8 bytes, enqueued and not
-// waited for. bench/gpu/enqueue.py is the same from Python. Prints a line of JSON an operation, from PE 0.
+// What a call on a stream costs the host: a put of 8 bytes, a signal, an all-reduce of 8 bytes, enqueued and
+// not waited for. bench/gpu/enqueue.py is the same from Python. Prints a line of JSON an operation, from PE
+// 0.
 #include "atoll/atoll.hpp"
 #include "atoll/stream.hpp"
 
@@ -29,9 +30,10 @@ template <class Call> void measure(const char* op, cudaStream_t stream, Call&& c
     atoll::barrier_all();
     std::sort(each.begin(), each.end());
     if (atoll::my_pe() == 0)
-        std::printf(R"({"side": "atoll C++", "op": "%s", "bytes": 8, "median_us": %.3f, "p10_us": %.3f, "p90_us": %.3f})"
-                    "\n",
-                    op, each[batches / 2], each[batches / 10], each[batches * 9 / 10]);
+        std::printf(
+            R"({"side": "atoll C++", "op": "%s", "bytes": 8, "median_us": %.3f, "p10_us": %.3f, "p90_us": %.3f})"
+            "\n",
+            op, each[batches / 2], each[batches / 10], each[batches * 9 / 10]);
 }
 
 }  // namespace

@@ -45,7 +45,12 @@ def all_of(side, xp, stream, synchronize):
     words = atoll.signal(1, device="cuda", xp=xp)
     measure(side, "put", lambda: atoll.put(y, x, right, stream=stream), synchronize)
     measure(side, "signal_add", lambda: atoll.signal_add(words, 1, right, stream=stream), synchronize)
-    measure(side, "put_signal", lambda: atoll.put_signal(y, x, words, 1, atoll.SIGNAL_ADD, right, stream=stream), synchronize)
+    measure(
+        side,
+        "put_signal",
+        lambda: atoll.put_signal(y, x, words, 1, atoll.SIGNAL_ADD, right, stream=stream),
+        synchronize,
+    )
     measure(side, "sum_reduce", lambda: atoll.sum_reduce(y, x, stream=stream), synchronize)
 
 

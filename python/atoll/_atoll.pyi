@@ -1769,6 +1769,20 @@ def sum_exscan(src: Array, *, team: Team | None = None) -> Array: ...
 @overload
 def sum_exscan(src: Value, *, team: Team | None = None) -> Any: ...
 
+def _pool_add(address: int, bytes: int) -> None:
+    """A slab for _pool_use; see atoll.torch.Pool."""
+
+def _pool_use(address: int) -> int:
+    """New memory comes from that slab, 0: none; returns the one before."""
+
+def _pool_use_of(address: int) -> tuple[int, int, int]:
+    """
+    (a number that is equal where PEs allocated alike, bytes in use, how often there was no room).
+    """
+
+def _pool_remove(address: int) -> None:
+    """Forget a slab."""
+
 def send(src: Array, pe: int, *, team: Team | None = None) -> None:
     """
     Send src to PE pe, which calls recv. Returns when src may be changed, which may be after the receiver came.

@@ -123,7 +123,9 @@ def _get(dst: torch.Tensor, src: torch.Tensor, pe: int) -> None:
     atoll.get(dst, src, pe, stream="current")
 
 
-def _put_signal(dst: torch.Tensor, src: torch.Tensor, sig: torch.Tensor, value: int, op: str, pe: int) -> None:
+def _put_signal(
+    dst: torch.Tensor, src: torch.Tensor, sig: torch.Tensor, value: int, op: str, pe: int
+) -> None:
     atoll.put_signal(dst, src, sig, value, "add" if op == "add" else "set", pe, stream="current")
 
 

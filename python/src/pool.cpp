@@ -1,5 +1,5 @@
-// Memory for torch.cuda.MemPool out of slabs of the symmetric heap: what libtorch calls, on whichever thread, and
-// without the GIL. Sub-allocation is local; PEs that allocate alike get equal offsets.
+// Memory for torch.cuda.MemPool out of slabs of the symmetric heap: what libtorch calls, on whichever thread,
+// and without the GIL. Sub-allocation is local; PEs that allocate alike get equal offsets.
 #include "atoll/export.hpp"
 
 #include "registry.hpp"
@@ -119,7 +119,8 @@ const Function functions[] = {
      "A slab for _pool_use; see atoll.torch.Pool."},
     {"_pool_use", entry<1, use_spec, use_body>, &use_spec, "(address: int) -> int",
      "New memory comes from that slab, 0: none; returns the one before."},
-    {"_pool_use_of", entry<1, use_of_spec, use_of_body>, &use_of_spec, "(address: int) -> tuple[int, int, int]",
+    {"_pool_use_of", entry<1, use_of_spec, use_of_body>, &use_of_spec,
+     "(address: int) -> tuple[int, int, int]",
      "(a number that is equal where PEs allocated alike, bytes in use, how often there was no room)."},
     {"_pool_remove", entry<1, remove_spec, remove_body>, &remove_spec, "(address: int) -> None",
      "Forget a slab."},

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from jobs import ROOT, Job, environment
 from simulated import make_package, plugin
 
@@ -38,7 +37,12 @@ def test_errors_name_what_was_passed(job: Job, package: str, n: int) -> None:
 
 def python(code: str, **changes: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment(**changes), timeout=100, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=environment(**changes),
+        timeout=100,
+        check=False,
     )
 
 
@@ -80,3 +84,59 @@ def test_the_team_by_value_has_the_fields_of_the_header() -> None:
     names = [line.split(";")[0].split()[-1].lstrip("*") for line in body.splitlines() if ";" in line]
     done = python("from atoll._device import DeviceTeam; print(*DeviceTeam._fields)")
     assert done.stdout.split() == names
+
+
+def test_importing_takes_little_longer_than_numpy() -> None:
+    """Not a time, which no test asserts: what an import loads."""
+    done = python(
+        "import sys, numpy; before = set(sys.modules); import atoll; print(*sorted(set(sys.modules) - before))"
+    )
+    others = [name for name in done.stdout.split() if not name.startswith("atoll")]
+    assert len(others) < 12, others
+
+
+def test_nvtx_ranges_stand_around_calls(tmp_path: Path) -> None:
+    (tmp_path / "nvtx.py").write_text(
+        "said = []\ndef push_range(name): said.append('+' + name)\ndef pop_range(): said.append('-')\n"
+    )
+    code = "import atoll, nvtx; atoll.init(); x = atoll.zeros(3); atoll.put(x, 1.0, 0); print(*nvtx.said)"
+    done = python(code, PYTHONPATH=str(tmp_path), ATOLL_NVTX="1")
+    assert done.stdout.strip() == "+atoll.put -", done
+    assert done.stderr == ""
+
+
+def test_a_forked_child_is_no_pe(job: Job, package: str) -> None:
+    done = job(
+        """
+        import warnings
+        warnings.simplefilter("ignore")
+        atoll.init()
+        x = atoll.zeros(4, device="cuda")
+        child = os.fork()
+        if child == 0:
+            try:
+                atoll.put(x, 1.0, 0)
+            except atoll.NotInitialized as error:
+                os._exit(7 if "forked" in str(error) else 8)
+            os._exit(9)
+        assert os.waitpid(child, 0)[1] >> 8 == 7
+        atoll.put(x, 1.0, 0)
+        print("done")
+        """,
+        1,
+        PYTHONPATH=package,
+    )
+    assert "done" in done.stdout
+
+
+@needs_plugin
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_the_example_on_memory_of_the_host(job: Job, n: int) -> None:
+    done = job(str(ROOT / "examples/10_heat/heat.py"), n, "cpu")
+    assert "as one PE alone computes" in done.stdout
+
+
+def test_the_example_names_the_library_that_it_misses(job: Job) -> None:
+    done = job(str(ROOT / "examples/10_heat/heat.py"), 1, "cupy", ok=False)
+    assert done.returncode != 0
+    assert "pip install cupy" in done.stdout + done.stderr

@@ -5,7 +5,7 @@ import sys
 import atoll
 import numpy as np
 
-np.row_stack = np.vstack  # for numba-cuda 0.30 with NumPy 2.5
+np.vstack = np.vstack  # for numba-cuda 0.30 with NumPy 2.5
 
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
@@ -39,14 +39,41 @@ try:
     cuda.select_device(device)
 except ImportError:
     cuda = None
-print("PE", me, "GPU", device, "torch", torch and torch.__version__, "cupy", cupy and cupy.__version__, "numba", bool(cuda))
+print(
+    "PE",
+    me,
+    "GPU",
+    device,
+    "torch",
+    torch and torch.__version__,
+    "cupy",
+    cupy and cupy.__version__,
+    "numba",
+    bool(cuda),
+)
 
 VIEWS = [np.s_[...], np.s_[1:3], np.s_[:, 2], np.s_[::2, 1::2], np.s_[1:2, 3:4]]
-DTYPES = ["float16", "float32", "float64", "int8", "uint8", "int16", "int32", "int64", "complex64", "complex128", "bool"]
+DTYPES = [
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "uint8",
+    "int16",
+    "int32",
+    "int64",
+    "complex64",
+    "complex128",
+    "bool",
+]
 
 
 def host(dtype, shift):
-    return (np.arange(24).reshape(4, 6) + shift).astype(dtype) if dtype != "bool" else (np.arange(24).reshape(4, 6) + shift) % 2 == 0
+    return (
+        (np.arange(24).reshape(4, 6) + shift).astype(dtype)
+        if dtype != "bool"
+        else (np.arange(24).reshape(4, 6) + shift) % 2 == 0
+    )
 
 
 def to_host(x):
@@ -92,7 +119,11 @@ if torch:
     through("PyTorch", lambda dtype: atoll.empty((4, 6), dtype, device="cuda", xp=torch))
     for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
         kind = getattr(torch, name)
-        x = atoll.full((4, 6), 1.5, "bfloat16", device="cuda", xp=torch) if name == "bfloat16" else atoll.zeros((4, 6), kind, device="cuda", xp=torch)
+        x = (
+            atoll.full((4, 6), 1.5, "bfloat16", device="cuda", xp=torch)
+            if name == "bfloat16"
+            else atoll.zeros((4, 6), kind, device="cuda", xp=torch)
+        )
         assert x.dtype == kind, x.dtype
         source = (torch.arange(24, device="cuda").reshape(4, 6) % 7 + me).to(kind)
         atoll.put(x[1:, ::2], source[1:, ::2], right)
@@ -107,6 +138,7 @@ if torch:
             atoll.sum_reduce(total, x)
             check("PyTorch:bfloat16 sum", total.float().cpu().numpy(), np.full((4, 6), n * (n + 1) / 2))
 if cuda:
+    VIEWS[0] = np.s_[:]  # Numba's device arrays take no ...
     through("Numba", lambda dtype: cuda.as_cuda_array(atoll.empty((4, 6), dtype, device="cuda")))
 
 # ---- other PEs' copies in the array's own library
@@ -156,7 +188,9 @@ for turn, (name, stream) in enumerate(streams.items(), 1):
     atoll.put_signal(y, x, flags, 1, "add", right, stream=stream)
     atoll.signal_consume(flags, 1, stream=stream)
     atoll.barrier_all(stream=stream)
-    stream.synchronize() if hasattr(stream, "synchronize") else stream.sync() if hasattr(stream, "sync") else torch.cuda.synchronize()
+    stream.synchronize() if hasattr(stream, "synchronize") else stream.sync() if hasattr(
+        stream, "sync"
+    ) else torch.cuda.synchronize()
     check(f"stream {name}", y, np.full(1024, left + turn))
     atoll.barrier_all()
 
@@ -226,7 +260,7 @@ if CoreDevice:
         buffer = x.buffer()
         assert int(buffer.handle) == x.ptr and buffer.size == x.nbytes
         checks["cuda.core.Buffer"] = 1
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         print("Buffer:", type(error), error)
 
 atoll.barrier_all()

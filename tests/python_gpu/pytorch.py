@@ -14,7 +14,11 @@ passed = []
 
 
 def check(what, found, expected):
-    assert torch.equal(found.cpu().float(), torch.as_tensor(expected).expand(found.shape).float()), (me, what, found)
+    assert torch.equal(found.cpu().float(), torch.as_tensor(expected).expand(found.shape).float()), (
+        me,
+        what,
+        found,
+    )
     passed.append(what)
 
 
@@ -39,7 +43,7 @@ assert not atoll.is_symmetric(outside)
 with pool:
     try:
         torch.empty(1 << 30, dtype=torch.uint8, device="cuda")
-    except torch.cuda.OutOfMemoryError as error:
+    except torch.cuda.OutOfMemoryError:
         passed.append("pool: OutOfMemoryError")
     else:
         raise AssertionError("the pool grew")
@@ -47,7 +51,7 @@ if n > 1:
     try:
         with pool:
             wrong = torch.empty((22 + 2 * me) << 20, dtype=torch.uint8, device="cuda")
-    except atoll.CollectiveMismatch as error:
+    except atoll.CollectiveMismatch:
         passed.append("pool: CollectiveMismatch")
     else:
         raise AssertionError("PEs that allocated differently were not told")

@@ -19,7 +19,9 @@ class Other:
         self.shape, self.dtype = interface["shape"], x.dtype
 
     # Looked for at the type.
-    __cuda_array_interface__ = property(lambda self: self._interface, lambda self, v: setattr(self, "_interface", v))
+    __cuda_array_interface__ = property(
+        lambda self: self._interface, lambda self, v: setattr(self, "_interface", v)
+    )
 
 
 class Stream:
