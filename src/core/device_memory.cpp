@@ -394,8 +394,10 @@ bool DeviceMemory::is_allocated(const void* address, std::size_t bytes) const {
 void DeviceMemory::check(const void* address, std::size_t bytes) const {
     std::size_t offset = offset_of(address);
     const std::lock_guard lock(mutex_);
-    allocator_of(offset).check(
-        offset, bytes, common::bytes_text(bytes) + " at " + common::address_text(address), "device heap");
+    heap::Allocator& blocks = allocator_of(offset);
+    if (offset != SIZE_MAX && blocks.holds(offset, bytes)) [[likely]]
+        return;  // before any text is made
+    blocks.check(offset, bytes, common::bytes_text(bytes) + " at " + common::address_text(address), "device heap");
 }
 
 std::size_t DeviceMemory::checked_block(const void* block, const char* operation) const {

@@ -100,19 +100,19 @@ void JobState::reset_device_heap() {
     world_state().sync("heap_reset");
 }
 
-void* JobState::zeroed(std::size_t bytes, Memory memory) {
-    const Allocation block = allocate(bytes, 0, {.memory = memory});
-    if (!block.address) return nullptr;
-    if (memory == Memory::device) try {
+Allocation JobState::zeroed(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
+    const Allocation block = allocate(bytes, align, hints);
+    if (!block.address) return block;
+    if (hints.memory == Memory::device) try {
             device_->fill_on_all(block.address, 0, bytes);
-            return block.address;
+            return {block.address, true, block.serial};
         } catch (...) {
             device_->free(block.address);  // as on all PEs
             throw;
         }
     if (!block.zeroed) std::memset(block.address, 0, bytes);
     world_state().sync("calloc");
-    return block.address;
+    return {block.address, true, block.serial};
 }
 
 void JobState::throw_exhausted(std::size_t bytes, std::size_t align) const {
