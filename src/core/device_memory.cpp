@@ -72,7 +72,7 @@ DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open, std::size_t co
                for (const Hello& other : hellos) heap_->check_peer(other.uuid);
                heap_->reserve(job_.n_pes(), job_.pe());
                blocks_ = std::make_unique<heap::Allocator>(views_offset());
-               views_ = std::make_unique<heap::Allocator>(views_offset());
+               views_ = std::make_unique<heap::Allocator>(views_bytes());
            }));
     if (control_bytes_ != 0) open_control();
 }
@@ -312,7 +312,7 @@ void* DeviceMemory::register_buffer(const void* memory, std::size_t bytes, std::
     }
     if (!place)
         throw Error(ErrorCode::out_of_memory,
-                    "A device heap has room for " + common::bytes_text(views_offset()) +
+                    "A device heap has room for " + common::bytes_text(views_bytes()) +
                         " of registered buffers a PE; " + common::bytes_text(bytes) + " more were passed.");
     const std::size_t offset = views_offset() + place->offset;
     try {
@@ -343,7 +343,7 @@ void DeviceMemory::reset() {
     for (const auto& [offset, serial] : serial_of_)
         if (is_view(offset)) heap_->unmap_view(offset);
     blocks_ = std::make_unique<heap::Allocator>(views_offset());
-    views_ = std::make_unique<heap::Allocator>(views_offset());
+    views_ = std::make_unique<heap::Allocator>(views_bytes());
     if (control_bytes_ != 0) blocks_->allocate(control_bytes_, heap::device_alignment);
     if (group_bytes_ != 0) blocks_->allocate(group_bytes_, 128);
     serial_of_.clear();

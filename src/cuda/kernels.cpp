@@ -56,10 +56,6 @@ Kernels::Kernels(const Driver& driver) : driver_(driver) {
     load("messages", f.messages, "atoll_messages");
 }
 
-Kernels::~Kernels() {
-    for (CUmodule module : modules_) driver_.unload_module(module);
-}
-
 /// Modules load lazily by default, at the first launch: not here.
 void Kernels::load(const char* source, CUfunction& function, const char* name) const {
     unsigned i = 0;
