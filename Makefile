@@ -32,10 +32,12 @@ bench: setup ## Atoll against its peers (Open MPI, shmem4py) in one run: a table
 soak: setup setup-test ## what runs long on purpose (ATOLL_TEST_SOAK_SECONDS, 600 by default)
 	@scripts/soak.sh
 
-wheel: setup ## a wheel in dist/, from the same build
-	@scripts/install.sh
-	@.venv/bin/python -m pip wheel -q --no-build-isolation --no-deps -Cbuild-dir=build/release -w dist .
+wheel: setup ## a wheel in dist/, with kernels for all GPUs (build/release has those of the tests' only)
+	@rm -f dist/*.whl
+	@.venv/bin/python -m pip wheel -q --no-build-isolation --no-deps -Cbuild-dir=build/wheel \
+	    -Ccmake.define.ATOLL_TESTS=OFF -Ccmake.define.ATOLL_BENCH=OFF -w dist .
 	@ls -1 dist/*.whl
+	@.venv/bin/python scripts/wheel_gpus.py dist/*.whl
 
 stubs: all ## write python/atoll/_atoll.pyi anew from the built module
 	@scripts/stubs.sh

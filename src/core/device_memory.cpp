@@ -81,7 +81,7 @@ DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open, std::size_t co
                heap_->limit_blocks(blocks);
                heap_->reserve(job_.n_pes(), job_.pe());
                blocks_ = std::make_unique<heap::Allocator>(views_offset());
-               views_ = std::make_unique<heap::Allocator>(views_offset());
+               views_ = std::make_unique<heap::Allocator>(views_bytes());
            }));
     if (control_bytes_ != 0) open_control();
 }
@@ -321,7 +321,7 @@ void* DeviceMemory::register_buffer(const void* memory, std::size_t bytes, std::
     }
     if (!place)
         throw Error(ErrorCode::out_of_memory,
-                    "A device heap has room for " + common::bytes_text(views_offset()) +
+                    "A device heap has room for " + common::bytes_text(views_bytes()) +
                         " of registered buffers a PE; " + common::bytes_text(bytes) + " more were passed.");
     const std::size_t offset = views_offset() + place->offset;
     try {
@@ -352,7 +352,7 @@ void DeviceMemory::reset() {
     for (const auto& [offset, serial] : serial_of_)
         if (is_view(offset)) heap_->unmap_view(offset);
     blocks_ = std::make_unique<heap::Allocator>(views_offset());
-    views_ = std::make_unique<heap::Allocator>(views_offset());
+    views_ = std::make_unique<heap::Allocator>(views_bytes());
     if (control_bytes_ != 0) blocks_->allocate(control_bytes_, heap::device_alignment);
     if (group_bytes_ != 0) blocks_->allocate(group_bytes_, 128);
     serial_of_.clear();
@@ -397,7 +397,8 @@ void DeviceMemory::check(const void* address, std::size_t bytes) const {
     heap::Allocator& blocks = allocator_of(offset);
     if (offset != SIZE_MAX && blocks.holds(offset, bytes)) [[likely]]
         return;  // before any text is made
-    blocks.check(offset, bytes, common::bytes_text(bytes) + " at " + common::address_text(address), "device heap");
+    blocks.check(offset, bytes, common::bytes_text(bytes) + " at " + common::address_text(address),
+                 "device heap");
 }
 
 std::size_t DeviceMemory::checked_block(const void* block, const char* operation) const {

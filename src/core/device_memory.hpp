@@ -115,8 +115,9 @@ class DeviceMemory {
     void settle(const std::string& what, const std::exception_ptr& mine) const;
     int first_failed(const std::exception_ptr& mine, ErrorCode& code) const;
     void forget(std::size_t offset);
-    /// Views stand in the upper half of slots, blocks in the lower one.
-    std::size_t views_offset() const noexcept { return heap_->stride() / 2; }
+    /// Views stand in the last quarter of a slot, blocks before it.
+    std::size_t views_offset() const noexcept { return heap_->stride() / 4 * 3; }
+    std::size_t views_bytes() const noexcept { return heap_->stride() - views_offset(); }
     bool is_view(std::size_t offset) const noexcept { return offset >= views_offset(); }
     heap::Allocator& allocator_of(std::size_t& offset) const;
 

@@ -41,15 +41,14 @@ Heap::Heap(const heap::DeviceChoice& choice)
 Heap::~Heap() {
     while (!chunks_.empty()) withdraw();
     for (const Chunk& view : views_) unmap(view);
-    if (driver_.push_context(context_.get()) == CUDA_SUCCESS) {
+    if (!shown_.empty() && driver_.push_context(context_.get()) == CUDA_SUCCESS) {
         for (void* pages : shown_) driver_.unregister_host(pages);
-        for (void* memory : pinned_) driver_.free_pinned(memory);
-        for (CUstream stream : streams_) driver_.destroy_stream(stream);
-        kernels_.reset();
         CUcontext popped = nullptr;
         driver_.pop_context(&popped);
     }
     if (window_ != 0) driver_.free_addresses(window_, stride_bytes * static_cast<std::size_t>(n_slots_));
+    for (void* memory : pinned_) driver_.free_pinned(memory);
+    for (CUstream stream : streams_) driver_.destroy_stream(stream);
 }
 
 void Heap::check_peer(const heap::DeviceUuid& peer) const {

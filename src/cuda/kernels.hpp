@@ -25,8 +25,7 @@ class Kernels {
     };
     /// The GPU's context must be current.
     Kernels(const Driver& driver, CUdevice device);
-    /// Unloads them: no operation is under way.
-    ~Kernels();
+    /// Nothing is unloaded: that ends with the context, and would wait for all that runs.
     Kernels(const Kernels&) = delete;
     Kernels& operator=(const Kernels&) = delete;
 

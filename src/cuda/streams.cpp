@@ -127,7 +127,7 @@ void Heap::finish(heap::StreamHandle stream) {
 void* Heap::pin(std::size_t bytes) {
     const PrimaryContext::Current current(context_);
     void* memory = nullptr;
-    driver_.check(driver_.allocate_pinned(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE),
+    driver_.check(driver_.allocate_pinned(&memory, bytes, 0),
                   "pin " + common::bytes_text(bytes) + " of the host's memory");
     const std::lock_guard lock(made_mutex_);
     pinned_.push_back(memory);

@@ -80,6 +80,7 @@ TEST_F(DeviceViews, ARegisteredBufferIsSymmetric) {
     EXPECT_EQ(code_of([&] { context_.p(view, static_cast<unsigned char>(1), 0); }),
               ErrorCode::use_after_free);
     check_cuda(cudaMemset(own.get(), 0, 4 * mib));  // the memory is its owner's still
+    check_cuda(cudaDeviceSynchronize());
     job_.world().barrier();
 }
 

@@ -12,8 +12,10 @@
 
 #include <complex>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <type_traits>
+#include <vector>
 
 namespace atl {
 namespace {
@@ -125,9 +127,49 @@ void perform(const heap::WaitCall& call) {
     });
 }
 
-/// bfloat16 and float16 as what they are added up in.
-template <class T>
-void fold(const heap::GroupCall& call, T* dst, const T* src, std::uint64_t count, int skip) {
+/// What a PE passes: its blocks, where the others find them.
+class Sources {
+  public:
+    /// Small messages may stand anywhere, and elsewhere on other PEs: they go by the team's own memory.
+    explicit Sources(const heap::GroupCall& call) : call_(call) {
+        const heap::GroupMemory memory{call.team.n_pes, call.words_bytes};
+        if (call.bytes > memory.exchange_limit_bytes()) return;
+        staging_ = call.memory + memory.words_at(0, 0, 0);
+        const bool for_each = call.kind == heap::Group::alltoall || call.kind == heap::Group::scatter ||
+                              call.kind == heap::Group::reduce_scatter;
+        const bool from_root = call.kind == heap::Group::broadcast || call.kind == heap::Group::scatter;
+        if (from_root && call.root != call.team.my_pe) return;
+        for (int i = 0; i < (for_each ? call.team.n_pes : 1); ++i)
+            std::memcpy(staging_ + place(i, call.bytes),
+                        static_cast<const char*>(call.src) + place(i, call.src_stride), call.bytes);
+    }
+    /// After all have met.
+    const char* of(int pe, int block = 0) const {
+        return device::peer(call_.team, staging_ ? staging_ : static_cast<const char*>(call_.src), pe) +
+               place(block, call_.bytes);
+    }
+
+  private:
+    static std::uint64_t place(int i, std::uint64_t stride) { return static_cast<std::uint64_t>(i) * stride; }
+    const heap::GroupCall& call_;
+    char* staging_ = nullptr;
+};
+
+/// A mean is a sum that is divided in the end.
+template <class T> T finished(const heap::GroupCall& call, T sum) {
+    if constexpr (std::is_floating_point_v<T>)
+        if (call.op == ReduceOp::avg) return sum / static_cast<T>(call.team.n_pes);
+    return sum;
+}
+
+template <class T> T scaled(const heap::GroupCall& call, T value) {
+    if constexpr (std::is_floating_point_v<T>)
+        if (call.scale != 1) return static_cast<T>(value * static_cast<T>(call.scale));
+    return value;
+}
+
+template <class T> void fold(const heap::GroupCall& call, const Sources& sources, int block) {
+    const std::uint64_t count = call.bytes / sizeof(T);
     const auto step = [&](T a, T b) -> T {
         if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
             return call.op == ReduceOp::prod ? a * b : a + b;
@@ -145,11 +187,15 @@ void fold(const heap::GroupCall& call, T* dst, const T* src, std::uint64_t count
     };
     std::unique_ptr<T[]> sums(new T[count]);
     for (int pe = 0; pe < call.team.n_pes; ++pe) {
-        const T* from = device::peer(call.team, src, pe) + static_cast<std::uint64_t>(skip) * count;
-        for (std::uint64_t i = 0; i < count; ++i) sums[i] = pe == 0 ? from[i] : step(sums[i], from[i]);
+        const T* from = reinterpret_cast<const T*>(sources.of(pe, block));
+        for (std::uint64_t i = 0; i < count; ++i) {
+            const T value = scaled(call, from[i]);
+            sums[i] = pe == 0 ? value : step(sums[i], value);
+        }
     }
     device::sync(call.team, device::Thread{});
-    std::memcpy(dst, sums.get(), count * sizeof(T));
+    auto* dst = static_cast<T*>(call.dst);
+    for (std::uint64_t i = 0; i < count; ++i) dst[i] = finished(call, sums[i]);
 }
 
 float wide(std::uint16_t bits) {
@@ -157,58 +203,54 @@ float wide(std::uint16_t bits) {
     return value_of<float>(word);
 }
 
-void fold_bfloat16(const heap::GroupCall& call, std::uint64_t count, int skip) {
+/// bfloat16 as what it is added up in.
+void fold_bfloat16(const heap::GroupCall& call, const Sources& sources, int block) {
+    const std::uint64_t count = call.bytes / 2;
     std::unique_ptr<float[]> sums(new float[count]());
     for (int pe = 0; pe < call.team.n_pes; ++pe) {
-        const auto* from = device::peer(call.team, static_cast<const std::uint16_t*>(call.src), pe) +
-                           static_cast<std::uint64_t>(skip) * count;
-        for (std::uint64_t i = 0; i < count; ++i) sums[i] += wide(from[i]);
+        const auto* from = reinterpret_cast<const std::uint16_t*>(sources.of(pe, block));
+        for (std::uint64_t i = 0; i < count; ++i) sums[i] += scaled(call, wide(from[i]));
     }
     device::sync(call.team, device::Thread{});
     for (std::uint64_t i = 0; i < count; ++i) {
+        const float sum = finished(call, sums[i]);
         std::uint32_t word;
-        std::memcpy(&word, &sums[i], sizeof word);
+        std::memcpy(&word, &sum, sizeof word);
         static_cast<std::uint16_t*>(call.dst)[i] = static_cast<std::uint16_t>(word >> 16);
     }
 }
 
-void reduce(const heap::GroupCall& call) {
-    const std::uint64_t count = call.bytes / size_of(call.type);
-    const int skip = call.kind == heap::Group::reduce_scatter ? call.team.my_pe : 0;
-    if (call.type == DType::bfloat16) return fold_bfloat16(call, count, skip);
-    if (call.type == DType::complex64)
-        return fold(call, static_cast<std::complex<float>*>(call.dst),
-                    static_cast<const std::complex<float>*>(call.src), count, skip);
-    if (call.type == DType::complex128)
-        return fold(call, static_cast<std::complex<double>*>(call.dst),
-                    static_cast<const std::complex<double>*>(call.src), count, skip);
-    visit_word(call.type, [&]<class T>(T) {
-        fold(call, static_cast<T*>(call.dst), static_cast<const T*>(call.src), count, skip);
-    });
+void reduce(const heap::GroupCall& call, const Sources& sources) {
+    const int block = call.kind == heap::Group::reduce_scatter ? call.team.my_pe : 0;
+    if (call.type == DType::bfloat16) return fold_bfloat16(call, sources, block);
+    if (call.type == DType::complex64) return fold<std::complex<float>>(call, sources, block);
+    if (call.type == DType::complex128) return fold<std::complex<double>>(call, sources, block);
+    visit_word(call.type, [&]<class T>(T) { fold<T>(call, sources, block); });
 }
 
 void perform(const heap::GroupCall& call) {
     using heap::Group;
     const device::Thread thread;
     const device::Team& team = call.team;
+    const Sources sources(call);
     device::sync(team, thread);
     auto* dst = static_cast<char*>(call.dst);
-    const auto* src = static_cast<const char*>(call.src);
-    const auto place = [&](int pe) { return static_cast<std::uint64_t>(pe) * call.bytes; };
-    const bool at_root = call.root == team.my_pe;
+    const auto at = [&](int pe) { return dst + static_cast<std::uint64_t>(pe) * call.dst_stride; };
     if (call.kind == Group::broadcast)
-        std::memcpy(dst, device::peer(team, src, call.root), call.bytes);
+        std::memmove(dst, sources.of(call.root), call.bytes);
     else if (call.kind == Group::scatter)
-        std::memcpy(dst, device::peer(team, src, call.root) + place(team.my_pe), call.bytes);
+        std::memmove(dst, sources.of(call.root, team.my_pe), call.bytes);
     else if (call.kind == Group::alltoall)
-        for (int pe = 0; pe < team.n_pes; ++pe)
-            std::memcpy(dst + place(pe), device::peer(team, src, pe) + place(team.my_pe), call.bytes);
-    else if (call.kind == Group::fcollect || (call.kind == Group::gather && at_root))
-        for (int pe = 0; pe < team.n_pes; ++pe)
-            std::memcpy(dst + place(pe), device::peer(team, src, pe), call.bytes);
+        for (int pe = 0; pe < team.n_pes; ++pe) std::memmove(at(pe), sources.of(pe, team.my_pe), call.bytes);
+    else if (call.kind == Group::fcollect || (call.kind == Group::gather && call.root == team.my_pe))
+        for (int pe = 0; pe < team.n_pes; ++pe) std::memmove(at(pe), sources.of(pe), call.bytes);
     else if (call.kind == Group::reduce || call.kind == Group::reduce_scatter)
-        reduce(call);
+        reduce(call, sources);
     device::sync(team, thread);
+}
+
+void perform(const heap::MessagesCall&) {
+    throw Error(ErrorCode::unsupported, "The simulated GPU has no messages between PEs.");
 }
 
 class SimulatedHeap final : public heap::DeviceHeap {
@@ -224,6 +266,7 @@ class SimulatedHeap final : public heap::DeviceHeap {
 
     const heap::DeviceFacts& facts() const noexcept override { return facts_; }
     void check_peer(const heap::DeviceUuid&) const override {}
+    void limit_blocks(unsigned) override {}
     void reserve(int n_slots, int my_slot) override {
         n_slots_ = n_slots;
         my_slot_ = my_slot;
@@ -257,7 +300,15 @@ class SimulatedHeap final : public heap::DeviceHeap {
         std::visit([](const auto& which) { perform(which); }, call);
     }
     void finish(heap::StreamHandle) override {}
-    void run(const heap::DeviceCall& call) override { start(call, nullptr); }
+    bool is_capturing(heap::StreamHandle) const override { return false; }
+    heap::StreamHandle make_stream() override { return nullptr; }
+    void* pin(std::size_t bytes) override { return pinned_.emplace_back(new char[bytes]).get(); }
+    bool reaches(const void*) const override { return true; }
+    common::Fd adopt(std::size_t, const void*, std::size_t) override {
+        throw Error(ErrorCode::unsupported, "The simulated GPU registers no memory.");
+    }
+    void map_view(int, std::size_t, std::size_t, const common::Fd&) override {}
+    void unmap_view(std::size_t) noexcept override {}
     std::uint64_t run_word(heap::WordCall call) override { return apply(call); }
 
   private:
@@ -270,6 +321,7 @@ class SimulatedHeap final : public heap::DeviceHeap {
                fd.get(), 0);
     }
     heap::DeviceFacts facts_;
+    std::vector<std::unique_ptr<char[]>> pinned_;
     char* window_ = nullptr;
     int n_slots_ = 0, my_slot_ = 0;
     std::size_t last_ = 0, end_ = 0;

@@ -54,9 +54,14 @@ def main() -> None:
                     call()
             us = median_us(graph)
             if rank == 0:
-                row = {"side": "torch", "op": f"all-reduce of float, {name}, graph", "bytes": count * 4,
-                       "pes": dist.get_world_size(), "median_us": round(us, 3),
-                       "gb_per_s": round(count * 4 / us * 1e-3, 2)}
+                row = {
+                    "side": "torch",
+                    "op": f"all-reduce of float, {name}, graph",
+                    "bytes": count * 4,
+                    "pes": dist.get_world_size(),
+                    "median_us": round(us, 3),
+                    "gb_per_s": round(count * 4 / us * 1e-3, 2),
+                }
                 print(json.dumps(row), flush=True)
     dist.destroy_process_group()
 

@@ -67,11 +67,12 @@ struct Scaling {
     int divisor;
 };
 
-/// The result so far of units given one after another.
-template <class T> class Fold {
+/// The result so far of units given one after another. What scales is a type of its own: most do not, and
+/// wait for no multiplication.
+template <class T, bool Scaled = false> class Fold {
   public:
     __device__ void scale(const Scaling& by) {
-        if constexpr (is_scaled) {
+        if constexpr (Scaled) {
             factor_ = static_cast<W>(by.factor);
             divisor_ = static_cast<W>(by.divisor);
         }
@@ -97,13 +98,12 @@ template <class T> class Fold {
 
   private:
     using W = typename device::Wide<T>::type;
-    static constexpr bool is_scaled = std::is_floating_point_v<W>;
     __device__ W scaled(const W& value) const {
-        if constexpr (is_scaled) return __builtin_expect(factor_ == W{1}, 1) ? value : value * factor_;
+        if constexpr (Scaled) return value * factor_;
         return value;
     }
     __device__ W divided(const W& value) const {
-        if constexpr (is_scaled) return __builtin_expect(divisor_ == W{1}, 1) ? value : value / divisor_;
+        if constexpr (Scaled) return value / divisor_;
         return value;
     }
     static constexpr int count = sizeof(Unit) / sizeof(T);
@@ -116,8 +116,16 @@ template <class T> class Fold {
         return e;
     }
     W sum_[count];
-    W factor_{}, divisor_{};  ///< of floating-point types
+    struct None {};
+    std::conditional_t<Scaled, W, None> factor_, divisor_;
 };
+
+template <class Body> __device__ void with_scaled_fold(DType type, Body&& body) {
+    if (type == DType::float32) return body(Fold<float, true>{});
+    if (type == DType::float64) return body(Fold<double, true>{});
+    if (type == DType::float16) return body(Fold<__half, true>{});
+    if (type == DType::bfloat16) return body(Fold<__nv_bfloat16, true>{});
+}
 
 /// Calls `body(Fold<T>{})` for the element type. The host has refused what is not here.
 template <class Body> __device__ void with_fold(DType type, Body&& body) {

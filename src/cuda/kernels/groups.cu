@@ -60,6 +60,12 @@ __device__ bool folds(Group kind) { return kind == Group::reduce || kind == Grou
 __device__ Scaling scaling_of(const GroupCall& call) {
     return {call.scale, call.op == ReduceOp::avg ? call.team.n_pes : 1};
 }
+template <class Body> __device__ void with_fold(const GroupCall& call, Body&& body) {
+    if (call.scale != 1 || call.op == ReduceOp::avg)
+        with_scaled_fold(call.type, body);
+    else
+        kernels::with_fold(call.type, body);
+}
 
 /// A thread's 16 bytes of a small message.
 class Exchange {
@@ -178,7 +184,7 @@ __device__ void fold_slowly(const GroupCall& call, const Part& part, unsigned lo
 }
 
 /// N PEs, U units of each in flight; returns where it stopped: whole rounds only, the rest goes slowly.
-template <int N, int U, class T>
+template <int N, int U, class F>
 __device__ unsigned long long sum_rounds(const GroupCall& call, const Part& part, unsigned long long start) {
     const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x * sizeof(Unit);
     const unsigned long long mine =
@@ -195,7 +201,7 @@ __device__ unsigned long long sum_rounds(const GroupCall& call, const Part& part
                     load_unit(device::detail::at(call.team, src + start + u * step + mine, pe));
 #pragma unroll
         for (int u = 0; u < U; ++u) {
-            Fold<T> fold;
+            F fold;
             fold.scale(scaling_of(call));
             fold.first(got[u].units[0]);
 #pragma unroll
@@ -215,30 +221,36 @@ __device__ unsigned long long sum_rounds(const GroupCall& call, const Part& part
 }
 
 /// Sums of what programs on GPUs add up most: in registers, many loads in flight. Returns how far it came.
-template <class T> __device__ unsigned long long sum_quickly(const GroupCall& call, const Part& part) {
+template <class F> __device__ unsigned long long sum_quickly(const GroupCall& call, const Part& part) {
     unsigned long long done = part.first;
     if (call.team.n_pes == 2) {
-        done = sum_rounds<2, 4, T>(call, part, done);
-        done = sum_rounds<2, 1, T>(call, part, done);
+        done = sum_rounds<2, 4, F>(call, part, done);
+        done = sum_rounds<2, 1, F>(call, part, done);
     } else if (call.team.n_pes == 4) {
-        done = sum_rounds<4, 2, T>(call, part, done);
-        done = sum_rounds<4, 1, T>(call, part, done);
+        done = sum_rounds<4, 2, F>(call, part, done);
+        done = sum_rounds<4, 1, F>(call, part, done);
     } else if (call.team.n_pes == 8) {
-        done = sum_rounds<8, 1, T>(call, part, done);
+        done = sum_rounds<8, 1, F>(call, part, done);
     }
     return done;
 }
 
+/// The types that programs on GPUs add up most; the others are not worth their compile time.
+template <class F> inline constexpr bool is_quick = false;
+template <bool Scaled> inline constexpr bool is_quick<Fold<float, Scaled>> = true;
+template <bool Scaled> inline constexpr bool is_quick<Fold<double, Scaled>> = true;
+template <bool Scaled> inline constexpr bool is_quick<Fold<__half, Scaled>> = true;
+template <bool Scaled> inline constexpr bool is_quick<Fold<__nv_bfloat16, Scaled>> = true;
+
 __device__ void fold_part(const GroupCall& call) {
     const Part part = own_part(call);
-    unsigned long long done = part.first;
-    if (is_aligned(call, part) && (call.op == ReduceOp::sum || call.op == ReduceOp::avg)) {
-        if (call.type == DType::float32) done = sum_quickly<float>(call, part);
-        if (call.type == DType::float64) done = sum_quickly<double>(call, part);
-        if (call.type == DType::float16) done = sum_quickly<__half>(call, part);
-        if (call.type == DType::bfloat16) done = sum_quickly<__nv_bfloat16>(call, part);
-    }
-    with_fold(call.type, [&](auto fold) { fold_slowly(call, part, done, fold); });
+    const bool quick = is_aligned(call, part) && (call.op == ReduceOp::sum || call.op == ReduceOp::avg);
+    with_fold(call, [&]<class F>(F fold) {
+        unsigned long long done = part.first;
+        if constexpr (is_quick<F>)
+            if (quick) done = sum_quickly<F>(call, part);
+        fold_slowly(call, part, done, fold);
+    });
 }
 
 /// Every PE relays its part of the root's block to all, so the root sends each byte but once.
@@ -287,7 +299,7 @@ extern "C" __global__ void __launch_bounds__(GroupMemory::exchange_threads)
     if (exchange.has_part()) {
         const int n = call.team.n_pes;
         if (folds(call.kind))
-            with_fold(call.type, [&](auto fold) {
+            with_fold(call, [&](auto fold) {
                 fold.scale(scaling_of(call));
                 fold.first(exchange.receive(0));
                 for (int pe = 1; pe < n; ++pe) fold.next(call.op, exchange.receive(pe));
