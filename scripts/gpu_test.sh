@@ -127,7 +127,7 @@ LIBNCCL=${LIBNCCL:-$(find / -name libnccl.so.2 -path '*nccl*' 2>/dev/null | head
 export LIBNCCL NCCL_NVLS_ENABLE=0
 if { measure gpu_put && measure gpu_flag && measure gpu_team && measure gpu_stream &&
     measure ../examples/gpu/jacobi times && peers && torch_peer; } >"$out/rows" 2>"$out/bench.err"; then
-    python3 - "$out" "$("$built/bin/atoll" --version)" <<'PYTHON'
+    python3 - "$out" "$("$built/bin/atoll" --version)" "$passed" "$failed" "$skipped" <<'PYTHON'
 import datetime, json, os, platform, subprocess, sys
 out = sys.argv[1]
 query = "--query-gpu=name,driver_version,clocks.max.sm,memory.total"
@@ -138,6 +138,7 @@ facts = {
     "date": datetime.date.today().isoformat(),
     "versions": {"atoll": sys.argv[2]},
     "machine": {"gpus": gpus.strip().splitlines(), "kernel": platform.release(), "cores": os.cpu_count()},
+    "tests": dict(zip(("passed", "failed", "skipped_in_part"), map(int, sys.argv[3:]))),
     "rows": rows,
 }
 with open(f"{out}/gpu.json", "w") as file:

@@ -13,9 +13,11 @@ using heap::Group;
 using heap::GroupCall;
 using heap::GroupMemory;
 
-/// Measured on two H200 with 128 blocks: 512 threads are sooner done with 1 MiB (9.1 us against 9.4), 256
-/// with more (800 us against 865 of 256 MiB).
-constexpr std::uint64_t fewer_threads_from_bytes = std::uint64_t{4} << 20;
+/// A PE's part of more bytes goes by 256 threads a block, less by 512: measured on two H200 with all-reduce,
+/// 512 are sooner done with 1 MiB (9.1 us against 9.4), 256 with more (800 us against 865 of 256 MiB). So the
+/// grids of two teams are resident together where a GPU has 132 multiprocessors, and neither waits for the
+/// other's room.
+constexpr std::uint64_t fewer_threads_from_bytes = std::uint64_t{512} << 10;
 constexpr unsigned most_threads = 512;
 
 using Grid = Kernels::Grid;
@@ -26,6 +28,9 @@ unsigned blocks_for(std::uint64_t items, unsigned threads, unsigned most) {
 }
 
 bool folds(Group kind) { return kind == Group::reduce || kind == Group::reduce_scatter; }
+bool scales(const GroupCall& call) {
+    return folds(call.kind) && (call.scale != 1 || call.op == ReduceOp::avg);
+}
 
 }  // namespace
 
@@ -46,6 +51,8 @@ Kernels::Kernels(const Driver& driver, CUdevice device) : driver_(driver) {
     load("groups", f.exchange, "atoll_exchange");
     load("groups", f.pull, "atoll_pull");
     load("groups", f.fold, "atoll_fold");
+    load("groups", f.exchange_scaled, "atoll_exchange_scaled");
+    load("groups", f.fold_scaled, "atoll_fold_scaled");
     load("messages", f.messages, "atoll_messages");
     count_resident_blocks(device);
 }
@@ -62,15 +69,15 @@ void Kernels::count_resident_blocks(CUdevice device) {
         return static_cast<unsigned>(each * multiprocessors);
     };
     resident_blocks_ = std::min({of(functions_.pull, most_threads), of(functions_.fold, most_threads),
-                                 of(functions_.exchange, GroupMemory::exchange_threads)});
+                                 of(functions_.fold_scaled, most_threads)});
 }
 
 /// Depends on what all PEs pass alike, on what they have agreed on, and on nothing else: blocks count their
 /// meetings.
 Kernels::Grid Kernels::large_grid(const GroupCall& call) const {
-    const unsigned threads = folds(call.kind) && call.bytes >= fewer_threads_from_bytes ? 256 : most_threads;
     const bool shared_out = call.kind == Group::reduce || call.kind == Group::broadcast;
     const std::uint64_t bytes = shared_out ? call.bytes / static_cast<unsigned>(call.team.n_pes) : call.bytes;
+    const unsigned threads = bytes > fewer_threads_from_bytes ? 256 : most_threads;
     const unsigned most = std::min(most_blocks_, GroupMemory::most_blocks);
     return {blocks_for(bytes / GroupMemory::unit_bytes, threads, most), threads};
 }
@@ -140,10 +147,13 @@ void Kernels::launch(const GroupCall& call, CUstream stream) const {
     }
     const std::uint64_t units = (call.bytes + GroupMemory::unit_bytes - 1) / GroupMemory::unit_bytes;
     const unsigned blocks = blocks_for(units, GroupMemory::exchange_threads, memory.exchange_blocks());
-    if (call.bytes <= memory.exchange_limit_bytes() && blocks <= most_blocks_) {
-        start(functions_.exchange, {blocks, GroupMemory::exchange_threads}, call, stream);
+    // At most 64 small blocks: what the core takes for small goes this way on every GPU.
+    if (call.bytes <= memory.exchange_limit_bytes()) {
+        start(scales(call) ? functions_.exchange_scaled : functions_.exchange,
+              {blocks, GroupMemory::exchange_threads}, call, stream);
     } else {
-        start(folds(call.kind) ? functions_.fold : functions_.pull, large_grid(call), call, stream);
+        const CUfunction fold = scales(call) ? functions_.fold_scaled : functions_.fold;
+        start(folds(call.kind) ? fold : functions_.pull, large_grid(call), call, stream);
     }
 }
 

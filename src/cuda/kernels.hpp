@@ -44,7 +44,8 @@ class Kernels {
 
   private:
     struct Functions {
-        CUfunction copy, strided, word, wait, sync, exchange, pull, fold, messages;
+        CUfunction copy, strided, word, wait, sync, exchange, exchange_scaled, pull, fold, fold_scaled,
+            messages;
     };
     void load(const char* source, CUfunction& function, const char* name) const;
     template <class Call> void start(CUfunction function, Grid grid, const Call& call, CUstream stream) const;

@@ -145,5 +145,62 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, ReduceAlgorithms, ::testing::Values("", "li
                              return *info.param ? std::string(info.param) : std::string("by_table");
                          });
 
+/// Halves of odd numbers and powers of two: exact.
+template <class T> void averages(Job& job) {
+    const auto n = static_cast<std::size_t>(job.n_pes());
+    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{4000}, std::size_t{70001}}) {
+        std::vector<T> src(n * count), dst(n * count);
+        for (std::size_t i = 0; i < src.size(); ++i)
+            src[i] = static_cast<T>(i % 17) + static_cast<T>(job.my_pe());
+        const auto mean = [&](std::size_t i) {
+            T sum = 0;
+            for (std::size_t pe = 0; pe < n; ++pe) sum += static_cast<T>(i % 17) + static_cast<T>(pe);
+            return sum / static_cast<T>(n);
+        };
+        const std::span<const T> in(src.data(), count);
+        job.world().avg_reduce(std::span(dst.data(), count), in);
+        for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(dst[i], mean(i)) << i;
+        job.world().reduce_scatter(std::span(dst.data(), count), std::span<const T>(src), ReduceOp::avg);
+        for (std::size_t i = 0; i < count; ++i)
+            ASSERT_EQ(dst[i], mean(static_cast<std::size_t>(job.my_pe()) * count + i)) << i;
+        job.world().reduce_to(std::span(dst.data(), count), in, ReduceOp::avg, 0);
+        for (std::size_t i = 0; i < count && job.my_pe() == 0; ++i) ASSERT_EQ(dst[i], mean(i)) << i;
+        job.world().premul_sum_reduce(std::span(dst.data(), count), in, 0.5);
+        for (std::size_t i = 0; i < count; ++i) {
+            T sum = 0;
+            for (std::size_t pe = 0; pe < n; ++pe)
+                sum += (static_cast<T>(i % 17) + static_cast<T>(pe)) * static_cast<T>(0.5);
+            ASSERT_EQ(dst[i], sum) << i;
+        }
+        job.world().barrier();
+    }
+}
+
+TEST(Averages, OfFloatingPointNumbers) {
+    for (const char* algorithm : {"", "reduce=staged", "reduce=slices"}) {
+        run_everywhere(algorithm, averages<float>);
+        run_everywhere(algorithm, averages<double>);
+    }
+}
+
+TEST(Averages, OfNothingElse) {
+    run_everywhere("", [](Job& job) {
+        std::vector<int> x(4), y(4);
+        std::vector<float16> h(4), g(4);
+        const auto refused = [](auto&& call) {
+            try {
+                call();
+                ADD_FAILURE() << "nothing was thrown";
+            } catch (const Error& error) {
+                EXPECT_EQ(error.code(), ErrorCode::dtype_mismatch) << error.what();
+            }
+        };
+        refused([&] { job.world().reduce(std::span(y), std::span<const int>(x), ReduceOp::avg); });
+        refused([&] { job.world().avg_reduce(std::span(g), std::span<const float16>(h)); });
+        refused([&] { job.world().premul_sum_reduce(std::span(g), std::span<const float16>(h), 2); });
+        job.world().barrier();
+    });
+}
+
 }  // namespace
 }  // namespace atl::testing

@@ -67,30 +67,41 @@ struct Scaling {
     int divisor;
 };
 
+/// What of it a fold keeps: nothing where it does not scale.
+template <class W, bool Scaled> struct Factors {
+    __device__ void set(const Scaling&) {}
+    __device__ W scaled(const W& value) const { return value; }
+    __device__ W divided(const W& value) const { return value; }
+};
+template <class W> struct Factors<W, true> {
+    W factor, divisor;
+    __device__ void set(const Scaling& by) {
+        factor = static_cast<W>(by.factor);
+        divisor = static_cast<W>(by.divisor);
+    }
+    __device__ W scaled(const W& value) const { return value * factor; }
+    __device__ W divided(const W& value) const { return value / divisor; }
+};
+
 /// The result so far of units given one after another. What scales is a type of its own: most do not, and
 /// wait for no multiplication.
-template <class T, bool Scaled = false> class Fold {
+template <class T, bool Scaled = false> class Fold : private Factors<typename device::Wide<T>::type, Scaled> {
   public:
-    __device__ void scale(const Scaling& by) {
-        if constexpr (Scaled) {
-            factor_ = static_cast<W>(by.factor);
-            divisor_ = static_cast<W>(by.divisor);
-        }
-    }
+    __device__ void scale(const Scaling& by) { this->set(by); }
     __device__ void first(const Unit& unit) {
         const Elements e = elements(unit);
 #pragma unroll
-        for (int i = 0; i < count; ++i) sum_[i] = scaled(static_cast<W>(e.of[i]));
+        for (int i = 0; i < count; ++i) sum_[i] = this->scaled(static_cast<W>(e.of[i]));
     }
     __device__ void next(ReduceOp op, const Unit& unit) {
         const Elements e = elements(unit);
 #pragma unroll
-        for (int i = 0; i < count; ++i) sum_[i] = step<W>(op, sum_[i], scaled(static_cast<W>(e.of[i])));
+        for (int i = 0; i < count; ++i) sum_[i] = step<W>(op, sum_[i], this->scaled(static_cast<W>(e.of[i])));
     }
     __device__ Unit result() const {
         Elements e;
 #pragma unroll
-        for (int i = 0; i < count; ++i) e.of[i] = static_cast<T>(divided(sum_[i]));
+        for (int i = 0; i < count; ++i) e.of[i] = static_cast<T>(this->divided(sum_[i]));
         Unit unit;
         memcpy(&unit, &e, sizeof unit);
         return unit;
@@ -98,14 +109,6 @@ template <class T, bool Scaled = false> class Fold {
 
   private:
     using W = typename device::Wide<T>::type;
-    __device__ W scaled(const W& value) const {
-        if constexpr (Scaled) return value * factor_;
-        return value;
-    }
-    __device__ W divided(const W& value) const {
-        if constexpr (Scaled) return value / divisor_;
-        return value;
-    }
     static constexpr int count = sizeof(Unit) / sizeof(T);
     struct Elements {
         T of[count];
@@ -116,8 +119,6 @@ template <class T, bool Scaled = false> class Fold {
         return e;
     }
     W sum_[count];
-    struct None {};
-    std::conditional_t<Scaled, W, None> factor_, divisor_;
 };
 
 template <class Body> __device__ void with_scaled_fold(DType type, Body&& body) {

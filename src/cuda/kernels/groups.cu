@@ -60,8 +60,8 @@ __device__ bool folds(Group kind) { return kind == Group::reduce || kind == Grou
 __device__ Scaling scaling_of(const GroupCall& call) {
     return {call.scale, call.op == ReduceOp::avg ? call.team.n_pes : 1};
 }
-template <class Body> __device__ void with_fold(const GroupCall& call, Body&& body) {
-    if (call.scale != 1 || call.op == ReduceOp::avg)
+template <bool Scaled, class Body> __device__ void with_fold(const GroupCall& call, Body&& body) {
+    if constexpr (Scaled)
         with_scaled_fold(call.type, body);
     else
         kernels::with_fold(call.type, body);
@@ -235,22 +235,49 @@ template <class F> __device__ unsigned long long sum_quickly(const GroupCall& ca
     return done;
 }
 
-/// The types that programs on GPUs add up most; the others are not worth their compile time.
-template <class F> inline constexpr bool is_quick = false;
-template <bool Scaled> inline constexpr bool is_quick<Fold<float, Scaled>> = true;
-template <bool Scaled> inline constexpr bool is_quick<Fold<double, Scaled>> = true;
-template <bool Scaled> inline constexpr bool is_quick<Fold<__half, Scaled>> = true;
-template <bool Scaled> inline constexpr bool is_quick<Fold<__nv_bfloat16, Scaled>> = true;
+__device__ void finish(const GroupCall& call, unsigned epoch) {
+    __syncthreads();
+    if (threadIdx.x == 0) *own_count(call) = epoch;
+}
 
-__device__ void fold_part(const GroupCall& call) {
+template <bool Scaled> __device__ void fold_part(const GroupCall& call) {
     const Part part = own_part(call);
-    const bool quick = is_aligned(call, part) && (call.op == ReduceOp::sum || call.op == ReduceOp::avg);
-    with_fold(call, [&]<class F>(F fold) {
-        unsigned long long done = part.first;
-        if constexpr (is_quick<F>)
-            if (quick) done = sum_quickly<F>(call, part);
-        fold_slowly(call, part, done, fold);
-    });
+    unsigned long long done = part.first;
+    // The types that programs on GPUs add up most; the others are not worth their compile time.
+    if (is_aligned(call, part) && (Scaled || call.op == ReduceOp::sum)) {
+        if (call.type == DType::float32) done = sum_quickly<Fold<float, Scaled>>(call, part);
+        if (call.type == DType::float64) done = sum_quickly<Fold<double, Scaled>>(call, part);
+        if (call.type == DType::float16) done = sum_quickly<Fold<__half, Scaled>>(call, part);
+        if (call.type == DType::bfloat16) done = sum_quickly<Fold<__nv_bfloat16, Scaled>>(call, part);
+    }
+    with_fold<Scaled>(call, [&](auto fold) { fold_slowly(call, part, done, fold); });
+}
+
+template <bool Scaled> __device__ void fold_large(const GroupCall& call) {
+    const unsigned epoch = *own_count(call) + 1;
+    meet(call, epoch);
+    fold_part<Scaled>(call);
+    meet(call, epoch + 1);
+    finish(call, epoch + 1);
+}
+
+template <bool Scaled> __device__ void exchange_small(const GroupCall& call) {
+    const Exchange exchange(call);
+    exchange.send();
+    if (exchange.has_part()) {
+        const int n = call.team.n_pes;
+        if (Scaled || folds(call.kind))
+            with_fold<Scaled>(call, [&](auto fold) {
+                fold.scale(scaling_of(call));
+                fold.first(exchange.receive(0));
+                for (int pe = 1; pe < n; ++pe) fold.next(call.op, exchange.receive(pe));
+                exchange.store(0, fold.result());
+            });
+        else
+            for (int pe = 0; pe < n; ++pe)
+                if (sends(call, pe, call.team.my_pe)) exchange.store(pe, exchange.receive(pe));
+    }
+    finish(call, exchange.epoch());
 }
 
 /// Every PE relays its part of the root's block to all, so the root sends each byte but once.
@@ -279,11 +306,6 @@ __device__ void pull(const GroupCall& call) {
     }
 }
 
-__device__ void finish(const GroupCall& call, unsigned epoch) {
-    __syncthreads();
-    if (threadIdx.x == 0) *own_count(call) = epoch;
-}
-
 }  // namespace
 
 extern "C" __global__ void atoll_sync(const GroupCall call) {
@@ -294,22 +316,13 @@ extern "C" __global__ void atoll_sync(const GroupCall call) {
 
 extern "C" __global__ void __launch_bounds__(GroupMemory::exchange_threads)
     atoll_exchange(const GroupCall call) {
-    const Exchange exchange(call);
-    exchange.send();
-    if (exchange.has_part()) {
-        const int n = call.team.n_pes;
-        if (folds(call.kind))
-            with_fold(call, [&](auto fold) {
-                fold.scale(scaling_of(call));
-                fold.first(exchange.receive(0));
-                for (int pe = 1; pe < n; ++pe) fold.next(call.op, exchange.receive(pe));
-                exchange.store(0, fold.result());
-            });
-        else
-            for (int pe = 0; pe < n; ++pe)
-                if (sends(call, pe, call.team.my_pe)) exchange.store(pe, exchange.receive(pe));
-    }
-    finish(call, exchange.epoch());
+    exchange_small<false>(call);
+}
+
+/// Of averages and scaled sums, apart: the other kernels are no slower for them.
+extern "C" __global__ void __launch_bounds__(GroupMemory::exchange_threads)
+    atoll_exchange_scaled(const GroupCall call) {
+    exchange_small<true>(call);
 }
 
 /// Large collectives: sources and targets are symmetric.
@@ -325,11 +338,11 @@ extern "C" __global__ void __launch_bounds__(512, 1) atoll_pull(const GroupCall 
 }
 
 extern "C" __global__ void __launch_bounds__(512, 1) atoll_fold(const GroupCall call) {
-    const unsigned epoch = *own_count(call) + 1;
-    meet(call, epoch);
-    fold_part(call);
-    meet(call, epoch + 1);
-    finish(call, epoch + 1);
+    fold_large<false>(call);
+}
+
+extern "C" __global__ void __launch_bounds__(512, 1) atoll_fold_scaled(const GroupCall call) {
+    fold_large<true>(call);
 }
 
 }  // namespace atl::kernels
