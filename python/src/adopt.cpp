@@ -57,7 +57,8 @@ Kind kind_anew(PyTypeObject* type) {
     const Ref module(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
     const char* from = PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8AndSize(module.get(), nullptr) : "";
     const bool of_core = std::string_view(from).starts_with("cuda.core");
-    const bool is_buffer = of_core && PyObject_HasAttrString(reinterpret_cast<PyObject*>(type), "memory_resource") != 0;
+    const bool is_buffer =
+        of_core && PyObject_HasAttrString(reinterpret_cast<PyObject*>(type), "memory_resource") != 0;
     return is_buffer ? Kind::buffer : Kind::nothing;
 }
 
