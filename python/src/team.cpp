@@ -34,6 +34,17 @@ std::string repr(const PyTeam& team) {
            std::to_string(team.team.n_pes()) + ">";
 }
 
+nb::object device(const PyTeam& team, const std::string& memory) {
+    if (memory != "host" && memory != "device")
+        fail(ErrorCode::invalid_argument, "Team.device(): memory is '%s'; it is 'host' or 'device'.",
+             memory.c_str());
+    const device::Team value = of(team, "Team.device").device(memory == "host" ? Memory::host : Memory::device);
+    const auto address = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };
+    return nb::module_::import_("atoll._device_team")
+        .attr("DeviceTeam")(value.my_pe, value.n_pes, address(value.window), value.stride, value.my_slot,
+                            value.first, value.step, address(value.table), address(value.control));
+}
+
 void leave(PyTeam& team, nb::args args) {
     // After an exception the other members may never come; a collective here would hang.
     if ((args.size() == 0 || args[0].is_none()) && team.team) destroy(team);
@@ -94,6 +105,10 @@ statement a team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.)")
         "Return the team of all PEs that passed this color, ordered by key, then by PE; None for a negative "
         "color.\n\n"
         "Collective over this team; usable at once. Raises CollectiveMismatch.");
+    team.def("device", &device, nb::arg("memory") = "host",
+             nb::sig("def device(self, memory: str = 'host') -> DeviceTeam"),
+             "Return the team as kernels take it, for memory 'host' or 'device'. Local.\n\n"
+             "Raises InvalidArgument, Unsupported, NotInitialized (no array on the GPU yet).");
     team.def(
         "sync", [](const PyTeam& t) { of(t, "Team.sync").sync(); },
         "Wait until all PEs of the team have come here; completes no puts. Collective over the team.");
