@@ -3,6 +3,7 @@
 # tests/multi/*.cpp           programs that run under our launcher at 1, 2, 3, 4 and 7 PEs and exit 0 when right
 # tests/shmem/*.c, *.cpp      OpenSHMEM programs at 1, 2, 4 and 7 PEs, and at four times the cores; generated/*.c are printed by generate.py beside them
 # tests/gpu/*.cpp             the same at 1, 2 and 4 PEs, where the GPU part is built
+# tests/simulated/*.cpp       a GPU made of memory of the host, as libatoll_cuda.so: for tests of Python's GPU arrays
 # tests/soak/*.cpp            the same, but only with `ctest -C soak` (make soak)
 if(NOT ATOLL_TESTS OR NOT TARGET atoll_core)
     return()
@@ -93,6 +94,15 @@ function(_atoll_add_job_tests folder counts configurations)
         endforeach()
     endforeach()
 endfunction()
+
+if(TARGET atoll AND NOT ATOLL_SANITIZE)
+    add_library(atoll_cuda_simulated MODULE "${PROJECT_SOURCE_DIR}/tests/simulated/simulated.cpp"
+                "${PROJECT_SOURCE_DIR}/src/common/text.cpp")
+    target_include_directories(atoll_cuda_simulated PRIVATE "${PROJECT_SOURCE_DIR}/src" "${ATOLL_GENERATED_INCLUDE}")
+    target_link_libraries(atoll_cuda_simulated PRIVATE atoll atoll_flags)
+    set_target_properties(atoll_cuda_simulated PROPERTIES OUTPUT_NAME atoll_cuda
+                          LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/simulated")
+endif()
 
 if(TARGET atoll_cli)
     _atoll_add_job_tests(multi "1;2;3;4;7" "")

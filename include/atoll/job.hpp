@@ -80,6 +80,8 @@ class ATOLL_API Job {
     /// invalid_argument; unsupported, for device memory where there is no GPU, no driver, or no access from
     /// one PE's GPU to another's.
     Allocation allocate(std::size_t bytes, std::size_t align = 0, const AllocationHints& hints = {});
+    /// The same, zero on all PEs before any PE returns.
+    Allocation allocate_zeroed(std::size_t bytes, std::size_t align = 0, const AllocationHints& hints = {});
     void* malloc(std::size_t bytes, Memory memory = Memory::host) { return align(0, bytes, memory); }
     void* calloc(std::size_t count, std::size_t bytes, Memory memory = Memory::host);
     void* align(std::size_t alignment, std::size_t bytes, Memory memory = Memory::host) {

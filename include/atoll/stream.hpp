@@ -94,6 +94,8 @@ class ATOLL_API StreamContext {
     }
     void fence() const noexcept {}
     void quiet() const noexcept {}
+    /// The host waits until all that the stream was given is done.
+    void synchronize() const;
 
     // ---- atomics: what is fetched goes to `*fetch`, local memory
     // ----------------------------------------------------------------

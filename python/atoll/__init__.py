@@ -17,13 +17,14 @@ help(atoll.put) and so on tell everything about a function. All of them, by topi
 
 Job          init finalize is_initialized get_unique_id abort global_exit info version rc; my_pe n_pes.
              launch (run a function in new PEs, in a notebook too), LaunchError.
-Arrays       empty zeros ones full array, empty_like zeros_like ones_like full_like, signal (words), free.
+Arrays       (device="cuda", xp=cupy or torch: on this PE's GPU; DeviceArray) empty zeros ones full array, empty_like zeros_like ones_like full_like, signal (words), free.
              is_symmetric pe_accessible addr_accessible; peer and global_view: other PEs' copies as arrays.
 Moves        put get, put_nbi get_nbi (done after quiet), p g (one element); strided: iput iget ibput ibget;
              irregular: take put_at add_at; messages: send recv, group (pairs them), Mailbox.
 Atomics      atomic_set, and likewise fetch add inc and or xor swap compare_swap, fetch_add fetch_inc fetch_and
              fetch_or fetch_xor; with _nbi behind it the value before comes into an array.
-Signals      put_signal put_signal_nbi signal_set signal_add signal_fetch signal_wait_until.
+Signals      put_signal put_signal_nbi signal_set signal_add signal_fetch signal_wait_until
+             signal_consume. On arrays of a GPU these and all others take stream=.
 Waits        wait_until test, for many words with _all _any _some, and _vector for a value each.
 Order        fence (puts to one PE) quiet pe_quiet (completed), barrier_all barrier, sync_all sync.
 Groups       Team, WORLD, SHARED; split with WORLD.split(color). Context: operations that complete by themselves.
@@ -59,6 +60,7 @@ from ._arrays import signal as signal
 from ._arrays import zeros as zeros
 from ._arrays import zeros_like as zeros_like
 from ._atoll import *  # noqa: F403
+from ._include import include_dir as include_dir
 from ._job import abort as abort
 from ._job import finalize as finalize
 from ._job import global_exit as global_exit
@@ -77,7 +79,7 @@ __version__ = version()
 
 # Also what help(atoll) shows.
 __all__ = [  # noqa: RUF022
-    "AND", "Block", "BootstrapError", "CollectiveMismatch", "Compare", "Context", "DtypeMismatch", "EQ", "Error",
+    "AND", "Block", "BootstrapError", "CollectiveMismatch", "Compare", "Context", "DeviceArray", "DtypeMismatch", "EQ", "Error",
     "GE", "GT", "InvalidArgument", "LE", "LT", "LaunchError", "Lock", "MAX", "MIN", "Mailbox", "NE",
     "NotInitialized", "NotSymmetric", "OR", "OutOfMemory", "PROD", "PeDied", "PeError", "ReduceOp", "SHARED",
     "SIGNAL_ADD", "SIGNAL_SET", "SUM", "SettingsError", "ShapeMismatch", "SignalOp", "SystemFailure", "Team",
@@ -89,10 +91,10 @@ __all__ = [  # noqa: RUF022
     "atomic_swap", "atomic_swap_nbi", "atomic_xor", "barrier", "barrier_all", "bcast_object", "broadcast",
     "collect", "empty", "empty_like", "fcollect", "fence", "finalize", "free", "full", "full_like", "g", "gather",
     "gather_object", "get", "get_nbi", "get_unique_id", "global_exit", "global_view", "group", "ibget", "ibput",
-    "iget", "info", "init", "iput", "is_initialized", "is_symmetric", "launch", "max_reduce", "min_reduce", "my_pe",
+    "iget", "include_dir", "info", "init", "iput", "is_initialized", "is_symmetric", "launch", "max_reduce", "min_reduce", "my_pe",
     "n_pes", "ones", "ones_like", "or_reduce", "p", "pe_accessible", "pe_quiet", "peer", "prod_reduce", "put",
     "put_at", "put_nbi", "put_signal", "put_signal_nbi", "quiet", "rc", "recv", "reduce", "reduce_scatter",
-    "scatter", "send", "signal", "signal_add", "signal_fetch", "signal_set", "signal_wait_until", "sum_exscan",
+    "scatter", "send", "signal", "signal_add", "signal_consume", "signal_fetch", "signal_set", "signal_wait_until", "sum_exscan",
     "sum_inscan", "sum_reduce", "sync", "sync_all", "take", "test", "test_all", "test_all_vector", "test_any",
     "test_any_vector", "test_some", "test_some_vector", "version", "wait_until", "wait_until_all",
     "wait_until_all_vector", "wait_until_any", "wait_until_any_vector", "wait_until_some", "wait_until_some_vector",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,42 +14,83 @@ from . import _atoll
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ._types import Array, Hint, Order, Shape
+    from ._types import Hint, Order, Shape
+
+
+class _Where:
+    """device= and xp= of a call, checked before anything collective."""
+
+    def __init__(self, device: Any, xp: Any, name: str) -> None:
+        self.on_device = False
+        self.number = ""
+        self.library = ""
+        if device in (None, "cpu") and xp in (None, np):
+            return
+        from . import _device
+
+        self.on_device = _device.device_of("cpu" if device is None else device, name)
+        self.number = str(device).partition(":")[2]
+        self.library = _device.library_of(xp, self.on_device, name)
+        if self.on_device:
+            _device.check_library(self.library)
+
+    def convert(self, x: Any, name: str) -> Any:
+        """The array as its caller wants it."""
+        if not self.on_device:
+            return x
+        if self.number and int(self.number) != x.device:
+            raise _atoll.InvalidArgument(
+                f"{name}(): device is 'cuda:{self.number}', but this PE's symmetric memory is on GPU {x.device}; pass"
+                " 'cuda', or choose by ATOLL_DEVICE, LOCAL_RANK or CUDA_VISIBLE_DEVICES."
+            )
+        from . import _device
+
+        return _device.as_library(x, self.library)
+
+
+def _kind(dtype: Any, on_device: bool) -> Any:
+    if dtype is None:
+        return float
+    if not on_device:
+        return dtype
+    from . import _device
+
+    return _device.numpy_dtype(dtype)
 
 
 def _allocate(
     shape: Shape,
-    dtype: npt.DTypeLike | None,
+    dtype: Any,
     order: str,
     align: int,
     hints: Sequence[str],
-    device: str | None,
+    where: _Where,
     zero: bool,
     name: str,
-) -> Array:
-    if device not in (None, "cpu"):
-        raise _atoll.Unsupported(
-            f"{name}(): device={device!r}: this build of Atoll has symmetric memory on 'cpu' only."
-        )
+) -> Any:
     if order not in ("C", "F"):
         raise _atoll.InvalidArgument(f"{name}(): order is {order!r}; pass 'C' or 'F'.")
     if hints is None or isinstance(hints, str) or not set(hints) <= {"atomics", "signal"}:
         raise _atoll.InvalidArgument(
             f"{name}(): hints is {hints!r}; pass a sequence of 'atomics' and 'signal', such as ('atomics',)."
         )
-    kind = float if dtype is None else dtype
-    return _atoll._empty(shape, kind, order == "F", align, "atomics" in hints, "signal" in hints, zero, name)
+    if where.on_device and align == 0:
+        align = 256  # as CUDA's own
+    kind = _kind(dtype, where.on_device)
+    atomics, is_signal = "atomics" in hints, "signal" in hints
+    return _atoll._empty(shape, kind, order == "F", align, atomics, is_signal, zero, name, where.on_device)
 
 
 def empty(
     shape: Shape,
-    dtype: npt.DTypeLike | None = None,
+    dtype: Any = None,
     order: Order = "C",
     *,
     align: int = 0,
     hints: Sequence[Hint] = (),
-    device: str | None = None,
-) -> Array:
+    device: Any = None,
+    xp: Any = None,
+) -> Any:
     """Return a new symmetric array whose contents are arbitrary.
 
     Collective over all PEs, which call it with equal arguments in equal order: the array then stands
@@ -60,64 +102,73 @@ def empty(
     order: 'C' or 'F'.
     align: bytes, a power of two; at least 64 is used.
     hints: 'atomics', 'signal': what other PEs will mostly do with it.
-    device: 'cpu' or None.
+    device: 'cpu' (None), or 'cuda': this PE's GPU.
+    xp: whose array it is to be, on a GPU: the module cupy or torch; None: an atoll.DeviceArray. There dtype may
+        also be torch's, or the name 'bfloat16', 'float8_e4m3fn' or 'float8_e5m2' (CuPy has none of these).
 
     Free it with atoll.free(x), or let every PE's garbage collector drop it: then the memory comes back
     at a later collective allocation. Raises OutOfMemory (on every PE alike), CollectiveMismatch
     (bytes, align and hints are always compared), DtypeMismatch, InvalidArgument, NotInitialized.
     Source: OpenSHMEM 1.6, section 9.3 (shmem_malloc).
     """
-    return _allocate(shape, dtype, order, align, hints, device, False, "empty")
+    where = _Where(device, xp, "empty")
+    return where.convert(_allocate(shape, dtype, order, align, hints, where, False, "empty"), "empty")
 
 
 def zeros(
     shape: Shape,
-    dtype: npt.DTypeLike | None = None,
+    dtype: Any = None,
     order: Order = "C",
     *,
     align: int = 0,
     hints: Sequence[Hint] = (),
-    device: str | None = None,
-) -> Array:
+    device: Any = None,
+    xp: Any = None,
+) -> Any:
     """Return a new symmetric array of zeros; zero on all PEs before any PE returns.
 
     Collective; arguments and errors as for atoll.empty.
     Source: OpenSHMEM 1.6, section 9.3 (shmem_calloc).
     """
-    return _allocate(shape, dtype, order, align, hints, device, True, "zeros")
+    where = _Where(device, xp, "zeros")
+    return where.convert(_allocate(shape, dtype, order, align, hints, where, True, "zeros"), "zeros")
 
 
 def full(
     shape: Shape,
     fill_value: Any,
-    dtype: npt.DTypeLike | None = None,
+    dtype: Any = None,
     order: Order = "C",
     *,
     align: int = 0,
     hints: Sequence[Hint] = (),
-    device: str | None = None,
-) -> Array:
+    device: Any = None,
+    xp: Any = None,
+) -> Any:
     """Return a new symmetric array filled with fill_value, on all PEs before any PE returns.
 
     fill_value may differ between PEs; its dtype, taken where dtype is None, may not.
     Collective; other arguments and errors as for atoll.empty.
     """
-    return _full(shape, fill_value, dtype, order, align, hints, device, "full")
+    return _full(shape, fill_value, dtype, order, align, hints, _Where(device, xp, "full"), "full")
 
 
 def _full(
     shape: Shape,
     fill_value: Any,
-    dtype: npt.DTypeLike | None,
+    dtype: Any,
     order: str,
     align: int,
-    hints: Sequence[Hint],
-    device: str | None,
+    hints: Sequence[str],
+    where: _Where,
     name: str,
-) -> Array:
+) -> Any:
     # What does not fit is said before the allocation: there, the other PEs would wait for this one.
+    special = where.on_device and _special(dtype)
     try:
-        value = np.asarray(fill_value, dtype)
+        value = np.asarray(
+            fill_value, None if special else dtype if dtype is None else _kind(dtype, where.on_device)
+        )
     except (TypeError, ValueError, OverflowError) as error:
         raise _atoll.DtypeMismatch(f"{name}(): fill_value is {fill_value!r}: {error}.") from None
     if value.ndim > 0:
@@ -127,92 +178,125 @@ def _full(
             raise _atoll.ShapeMismatch(
                 f"{name}(): fill_value has shape {value.shape}, which does not broadcast to {shape!r}."
             ) from None
-    x = _allocate(shape, value.dtype, order, align, hints, device, False, name)
-    x[...] = value
+    x = _allocate(shape, dtype if special else value.dtype, order, align, hints, where, False, name)
+    if special:
+        x[...] = value
+    else:
+        x[...] = value
     _atoll.sync_all()
-    return x
+    return where.convert(x, name)
+
+
+def _special(dtype: Any) -> bool:
+    """If NumPy has no name for it."""
+    from . import _device
+
+    return dtype is not None and _device.special_name(_device.numpy_dtype(dtype)) is not None
 
 
 def ones(
     shape: Shape,
-    dtype: npt.DTypeLike | None = None,
+    dtype: Any = None,
     order: Order = "C",
     *,
     align: int = 0,
     hints: Sequence[Hint] = (),
-    device: str | None = None,
-) -> Array:
+    device: Any = None,
+    xp: Any = None,
+) -> Any:
     """Return a new symmetric array of ones, on all PEs before any PE returns.
 
     Collective; arguments and errors as for atoll.empty.
     """
-    kind = np.dtype(float if dtype is None else dtype)
-    return _full(shape, 1, kind, order, align, hints, device, "ones")
+    where = _Where(device, xp, "ones")
+    kind = _kind(dtype, where.on_device)
+    return _full(shape, 1, kind if where.on_device else np.dtype(kind), order, align, hints, where, "ones")
 
 
 def array(
     object: npt.ArrayLike,
-    dtype: npt.DTypeLike | None = None,
+    dtype: Any = None,
     order: Order = "C",
     *,
     align: int = 0,
     hints: Sequence[Hint] = (),
-    device: str | None = None,
-) -> Array:
+    device: Any = None,
+    xp: Any = None,
+) -> Any:
     """Return a new symmetric array with this PE's copy of `object`, complete before any PE returns.
 
     The contents may differ between PEs; shape and dtype may not.
     Collective; other arguments and errors as for atoll.empty.
     """
-    contents = np.asarray(object, dtype)
-    x = _allocate(contents.shape, contents.dtype, order, align, hints, device, False, "array")
-    x[...] = contents
+    where = _Where(device, xp, "array")
+    if where.on_device and is_on_device(object):
+        kind = _kind(getattr(object, "dtype", None) if dtype is None else dtype, True)
+        x = _allocate(tuple(object.shape), kind, order, align, hints, where, False, "array")  # type: ignore[union-attr]
+        _atoll.put(x, object, _atoll.my_pe())  # type: ignore[arg-type]
+    else:
+        contents = np.asarray(object, dtype if dtype is None else _kind(dtype, where.on_device))
+        x = _allocate(contents.shape, contents.dtype, order, align, hints, where, False, "array")
+        x[...] = contents
     _atoll.sync_all()
-    return x
+    return where.convert(x, "array")
 
 
-def _like(a: npt.ArrayLike, dtype: npt.DTypeLike | None, order: str) -> tuple[tuple[int, ...], Any, Any]:
+def is_on_device(a: Any) -> bool:
+    """If it is some library's array in the memory of a GPU."""
+    return (
+        isinstance(a, _atoll.DeviceArray)
+        or (not isinstance(a, np.ndarray) and hasattr(a, "__cuda_array_interface__"))
+        or getattr(a, "is_cuda", False) is True
+    )
+
+
+def _like(a: Any, dtype: Any, order: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if is_on_device(a):
+        library = type(a).__module__.partition(".")[0]
+        xp = sys.modules[library] if library in ("cupy", "torch") else None
+        kind = a.dtype if dtype is None else dtype
+        return (tuple(a.shape), kind, "F" if order == "F" else "C"), {"device": "cuda", "xp": xp}
     model = np.asanyarray(a)
     fortran = order == "F" or (order in "AK" and model.flags.fnc)
-    return model.shape, model.dtype if dtype is None else dtype, "F" if fortran else "C"
+    return (model.shape, model.dtype if dtype is None else dtype, "F" if fortran else "C"), {}
 
 
-def empty_like(
-    a: npt.ArrayLike, dtype: npt.DTypeLike | None = None, order: Literal["C", "F", "A", "K"] = "K"
-) -> Array:
-    """Return atoll.empty of a's shape and dtype (a may be any array). Collective."""
-    return empty(*_like(a, dtype, order))
+def empty_like(a: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Any:
+    """Return atoll.empty of a's shape and dtype (a may be any array), on a GPU in a's library if a is on one. Collective."""
+    arguments, where = _like(a, dtype, order)
+    return empty(*arguments, **where)
 
 
-def zeros_like(
-    a: npt.ArrayLike, dtype: npt.DTypeLike | None = None, order: Literal["C", "F", "A", "K"] = "K"
-) -> Array:
-    """Return atoll.zeros of a's shape and dtype (a may be any array). Collective."""
-    return zeros(*_like(a, dtype, order))
+def zeros_like(a: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Any:
+    """Return atoll.zeros of a's shape and dtype (a may be any array), on a GPU in a's library if a is on one. Collective."""
+    arguments, where = _like(a, dtype, order)
+    return zeros(*arguments, **where)
 
 
-def ones_like(
-    a: npt.ArrayLike, dtype: npt.DTypeLike | None = None, order: Literal["C", "F", "A", "K"] = "K"
-) -> Array:
-    """Return atoll.ones of a's shape and dtype (a may be any array). Collective."""
-    return ones(*_like(a, dtype, order))
+def ones_like(a: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Any:
+    """Return atoll.ones of a's shape and dtype (a may be any array), on a GPU in a's library if a is on one. Collective."""
+    arguments, where = _like(a, dtype, order)
+    return ones(*arguments, **where)
 
 
 def full_like(
-    a: npt.ArrayLike,
+    a: Any,
     fill_value: Any,
-    dtype: npt.DTypeLike | None = None,
+    dtype: Any = None,
     order: Literal["C", "F", "A", "K"] = "K",
-) -> Array:
-    """Return atoll.full of a's shape and dtype (a may be any array). Collective."""
-    shape, kind, layout = _like(a, dtype, order)
-    return full(shape, fill_value, kind, layout)
+) -> Any:
+    """Return atoll.full of a's shape and dtype (a may be any array), on a GPU in a's library if a is on one. Collective."""
+    (shape, kind, layout), where = _like(a, dtype, order)
+    return full(shape, fill_value, kind, layout, **where)
 
 
-def signal(n: int | Sequence[int] = 1) -> Array:
+def signal(n: int | Sequence[int] = 1, *, device: Any = None, xp: Any = None) -> Any:
     """Return n zeroed signal words (uint64) in symmetric memory, for put_signal, signal_add, signal_wait_until.
 
-    A tuple gives them a shape. Collective over all PEs. Source: OpenSHMEM 1.6, section 9.10.
+    A tuple gives them a shape; device and xp: as for atoll.empty. Collective over all PEs.
+    Source: OpenSHMEM 1.6, section 9.10.
     """
     count = n if isinstance(n, int | str) else math.prod(n)
-    return _allocate(n, np.uint64, "C", 0, ("signal",) if count else (), None, True, "signal")
+    where = _Where(device, xp, "signal")
+    hints = ("signal",) if count else ()
+    return where.convert(_allocate(n, np.uint64, "C", 0, hints, where, True, "signal"), "signal")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias, Union
+from typing import Any, Literal, Protocol, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,27 @@ Array: TypeAlias = npt.NDArray[Any]
 ArrayLike: TypeAlias = npt.ArrayLike
 IndexArray: TypeAlias = npt.NDArray[np.intp]
 Value: TypeAlias = int | float | complex | np.generic | npt.NDArray[Any]
+
+
+class DeviceLike(Protocol):
+    """An array of another library (CuPy, PyTorch, Numba), by what all of them have."""
+
+    @property
+    def shape(self) -> Any: ...
+    @property
+    def dtype(self) -> Any: ...
+
+
+class StreamLike(Protocol):
+    """Anything with __cuda_stream__: streams of cuda.core, CuPy and PyTorch."""
+
+    def __cuda_stream__(self) -> tuple[int, int]: ...
+
+
+AnyArray: TypeAlias = npt.NDArray[Any] | DeviceLike
+AnySource: TypeAlias = npt.ArrayLike | DeviceLike
+GivenStream: TypeAlias = int | Literal["current"] | StreamLike | Any
+Stream: TypeAlias = GivenStream | None
 Shape: TypeAlias = int | Sequence[int]
 Order: TypeAlias = Literal["C", "F"]
 Hint: TypeAlias = Literal["atomics", "signal"]

@@ -1,4 +1,4 @@
-#include "array.hpp"
+#include "device.hpp"
 
 namespace atl::python {
 namespace {
@@ -30,6 +30,10 @@ int kind_rank(char kind) {
 
 void fail_not_array(const Spec& spec, const char* which, PyObject* value) {
     if (value == nullptr) value = Py_None;
+    if (const std::string why = why_not_adopted(value); !why.empty()) {
+        PyErr_Clear();
+        fail(ErrorCode::not_symmetric, "%s(): %s is %s.", spec.name, which, why.c_str());
+    }
     PyErr_Format(PyExc_TypeError,
                  "%s(): %s is %R, %R; pass a NumPy array (atoll.zeros() and its kin make symmetric ones).",
                  spec.name, which, value, reinterpret_cast<PyObject*>(Py_TYPE(value)));
@@ -108,6 +112,19 @@ void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* ar
                           std::size_t bytes) {
     const Block* block = block_of(array);
     current(spec.name);
+    if (block != nullptr && block->foreign) {
+        if (bytes == 0 || g.job->is_symmetric(low, bytes)) return;
+        try {
+            g.job->check_symmetric(low, bytes);
+        } catch (const Error& error) {
+            if (error.code() == ErrorCode::use_after_free) fail_freed(spec, which);
+        }
+        fail(ErrorCode::not_symmetric,
+             "%s(): %s (shape %S) is in the memory of a GPU, but not in this PE's symmetric memory: allocate "
+             "it with atoll.zeros(..., device=\"cuda\") or its kin, on every PE. (Views of such an array are "
+             "symmetric; results of operations, and what atoll.peer and global_view return, are not.)",
+             spec.name, which, shape_of(array).get());
+    }
     if (block != nullptr) {
         if (is_freed(block)) fail_freed(spec, which);
         if (block->epoch != g.epoch)

@@ -1,5 +1,5 @@
 // Allocating symmetric arrays, freeing them, and seeing other PEs' copies of them.
-#include "array.hpp"
+#include "device.hpp"
 #include "registry.hpp"
 
 #include <algorithm>
@@ -50,8 +50,15 @@ std::size_t checked_bytes(const Spec& spec, const Shape& shape, PyArray_Descr* d
     return bytes;
 }
 
-/// _empty(shape, dtype, fortran, align, atomics, signal, zero, name)
-PyObject* empty_body(const Arguments<8>& a) {
+/// From here on arguments may be arrays of a GPU.
+void note_device(const Job& job) {
+    g.device = job.device_heap_use().number;
+    g.has_device = true;
+    adopts_device_arrays = true;
+}
+
+/// _empty(shape, dtype, fortran, align, atomics, signal, zero, name, on_device)
+PyObject* empty_body(const Arguments<9>& a) {
     const std::string name = PyUnicode_AsUTF8AndSize(a[7], nullptr);
     Spec spec;  // not hot: allocation waits for all PEs
     spec.name = name.c_str();
@@ -73,32 +80,37 @@ PyObject* empty_body(const Arguments<8>& a) {
     // An array without elements takes a byte, so that it is allocated, compared between PEs and freed like
     // any other.
     const std::size_t asked = std::max<std::size_t>(bytes, 1);
-    const AllocationHints hints{PyObject_IsTrue(a[4]) == 1, PyObject_IsTrue(a[5]) == 1};
+    const bool on_gpu = PyObject_IsTrue(a[8]) == 1;
+    const bool zero = PyObject_IsTrue(a[6]) == 1;
+    const AllocationHints hints{PyObject_IsTrue(a[4]) == 1, PyObject_IsTrue(a[5]) == 1,
+                                on_gpu ? Memory::device : Memory::host};
     Allocation block;
     try {
-        block = job.allocate(asked, static_cast<std::size_t>(align), hints);
+        block = on_gpu && zero ? job.allocate_zeroed(asked, static_cast<std::size_t>(align), hints)
+                               : job.allocate(asked, static_cast<std::size_t>(align), hints);
     } catch (const Error& error) {
         if (error.code() != ErrorCode::invalid_argument) throw;
         fail(error.code(), "%s(): %s", spec.name, error.what());
     }
-    const Ref owner = make_block(block, asked);
-    if (PyObject_IsTrue(a[6]) == 1) {
+    if (on_gpu) note_device(job);
+    const Ref owner = make_block(block, asked, on_gpu);
+    if (zero && !on_gpu) {
         if (!block.zeroed) {
             ReleaseGil released(bytes >= release_gil_bytes);
             std::memset(block.address, 0, bytes);
         }
         job.world().sync();
     }
-    return array_over(descr, shape.nd, shape.dims, nullptr, static_cast<char*>(block.address), owner.get(),
-                      PyObject_IsTrue(a[2]) == 1)
-        .release();
+    Ref made = array_over(descr, shape.nd, shape.dims, nullptr, static_cast<char*>(block.address),
+                          owner.get(), PyObject_IsTrue(a[2]) == 1);
+    return on_gpu ? make_device_array(std::move(made)).release() : made.release();
 }
 
 PyObject* free_body(const Arguments<1>& a) {
     Job& job = current("free");
     PyArrayObject* array = array_arg(free_spec, "x", a[0]);
     Block* block = block_of(array);
-    if (block == nullptr)
+    if (block == nullptr || block->foreign)
         fail(ErrorCode::not_symmetric,
              "free(): x is an ordinary array; only what atoll.zeros() and its kin returned is freed.");
     const Extent extent = extent_of(array);
@@ -108,6 +120,7 @@ PyObject* free_body(const Arguments<1>& a) {
              "free(): x is a view of %zu of the array's %zu bytes; pass the array that was allocated.",
              extent.bytes, block->bytes);
     job.free(block->address);
+    forget_block(block);
     block->freed = true;
     return none();
 }
@@ -115,7 +128,8 @@ PyObject* free_body(const Arguments<1>& a) {
 bool symmetric_now(PyArrayObject* array) {
     const Block* block = block_of(array);
     const Extent extent = extent_of(array);
-    if (block == nullptr) return g.job->is_symmetric(extent.low, std::max<std::size_t>(extent.bytes, 1));
+    if (block == nullptr || block->foreign)
+        return g.job->is_symmetric(extent.low, std::max<std::size_t>(extent.bytes, 1));
     if (block->parent || block->freed || block->epoch != g.epoch) return false;
     const auto offset = static_cast<std::size_t>(extent.low - block->address);
     return offset <= block->bytes && extent.bytes <= block->bytes - offset;
@@ -133,11 +147,33 @@ PyObject* is_symmetric_body(const Arguments<1>& a) {
          spec.name, pe);
 }
 
+/// Where this PE's GPU finds the memory of others, as an array of `like`'s library.
+Ref on_other_pes(PyArrayObject* like, const Extent& extent, std::ptrdiff_t distance, int nd,
+                 const npy_intp* dims, const npy_intp* strides, Library library) {
+    Block* block = block_of(like);
+    if (block == nullptr || block->foreign)
+        fail(ErrorCode::not_symmetric, "x has lost its owner on the way; pass the array that was allocated.");
+    const Ref owner = make_remote_block(block, extent.low + distance, extent.bytes);
+    Ref made =
+        array_over(PyArray_DESCR(like), nd, dims, strides, PyArray_BYTES(like) + distance, owner.get());
+    PyArray_UpdateFlags(made.array(), NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS);
+    return in_library(make_device_array(std::move(made)), library);
+}
+
+Ref peer_on_device(const Context& ctx, PyArrayObject* array, const Extent& extent, int pe, Library library) {
+    ctx.check_pe(pe);
+    const char* there = ctx.ptr(extent.low, pe);
+    if (there == nullptr) fail_unreachable(peer_spec, pe);
+    return on_other_pes(array, extent, there - extent.low, PyArray_NDIM(array), PyArray_DIMS(array),
+                        PyArray_STRIDES(array), library);
+}
+
 PyObject* peer_body(const Arguments<3>& a) {
     const Context& ctx = context_of(peer_spec, nullptr, a[2]);
     PyArrayObject* array = array_arg(peer_spec, "x", a[0]);
     const Extent extent = symmetric_arg(peer_spec, "x", array, false);
     const int pe = pe_of(peer_spec, a[1]);
+    if (on_device(array)) return peer_on_device(ctx, array, extent, pe, a.adopted.library).release();
     const int slot = ctx.route(extent.low, extent.bytes, pe);
     if (slot < 0) fail_unreachable(peer_spec, pe);
     Block* block = block_of(array);
@@ -150,6 +186,12 @@ PyObject* peer_body(const Arguments<3>& a) {
         .release();
 }
 
+[[noreturn]] void fail_uneven() {
+    fail(ErrorCode::unsupported,
+         "global_view(): the team's PEs are not evenly spaced, so no strides describe it; use "
+         "atoll.peer(x, pe) for each, or a team made by split_strided.");
+}
+
 /// The distance between consecutive PEs of a team in the window; throws where it is not constant.
 std::ptrdiff_t team_stride(const Context& ctx) {
     std::ptrdiff_t stride = 0;
@@ -159,10 +201,7 @@ std::ptrdiff_t team_stride(const Context& ctx) {
         if (pe == 0) continue;
         const std::ptrdiff_t step =
             ctx.window().distance(slot) - ctx.window().distance(ctx.map().slot(pe - 1));
-        if (pe > 1 && step != stride)
-            fail(ErrorCode::unsupported,
-                 "global_view(): the team's PEs are not evenly spaced, so no strides describe it; use "
-                 "atoll.peer(x, pe) for each, or a team made by split_strided.");
+        if (pe > 1 && step != stride) fail_uneven();
         stride = step;
     }
     return stride;
@@ -183,9 +222,17 @@ PyObject* global_view_body(const Arguments<2>& a) {
     npy_intp dims[NPY_MAXDIMS];
     npy_intp strides[NPY_MAXDIMS];
     dims[0] = ctx.n_pes();
-    strides[0] = team_stride(ctx);
     std::copy_n(PyArray_DIMS(array), nd, dims + 1);
     std::copy_n(PyArray_STRIDES(array), nd, strides + 1);
+    if (on_device(array)) {
+        const device::Team team = team_of(global_view_spec, a[1]).device(Memory::device);
+        if (team.table != nullptr) fail_uneven();
+        strides[0] = team.step * team.stride;
+        return on_other_pes(array, extent, (team.first - team.my_slot) * team.stride, nd + 1, dims, strides,
+                            a.adopted.library)
+            .release();
+    }
+    strides[0] = team_stride(ctx);
     const int first = ctx.map().slot(0);
     const Ref owner = make_remote_block(block, ctx.window().at(extent.low, first), extent.bytes);
     return array_over(PyArray_DESCR(array), nd + 1, dims, strides,
@@ -206,12 +253,11 @@ PyObject* pe_accessible_body(const Arguments<2>& a) {
 }
 
 const Function functions[] = {
-    {"_empty", entry<8, empty_spec, empty_body>, &empty_spec,
+    {"_empty", entry<9, empty_spec, empty_body>, &empty_spec,
      "(shape: Any, dtype: Any, fortran: bool, align: int, atomics: bool, signal: bool, zero: bool, name: "
-     "str) -> "
-     "Array",
+     "str, on_device: bool) -> Any",
      "Allocate; see atoll.empty."},
-    {"free", entry<1, free_spec, free_body>, &free_spec, "(x: Array) -> None",
+    {"free", entry<1, free_spec, free_body>, &free_spec, "(x: AnyArray) -> None",
      R"(Free a symmetric array. Collective over all PEs, in the same order on all.
 
 x: what atoll.zeros() or its kin returned, or a view of all of it. Afterwards the array and every
@@ -225,24 +271,28 @@ Raises NotSymmetric, UseAfterFree, InvalidArgument (part of an array), Collectiv
 always compared).
 Source: OpenSHMEM 1.6, section 9.3 (shmem_free).)"},
     {"is_symmetric", entry<1, is_symmetric_spec, is_symmetric_body>, &is_symmetric_spec,
-     "(x: object) -> bool",
+     "(x: AnyArray | object) -> bool",
      R"(True if x is an array, or a view of one, in this PE's symmetric memory and not freed. Local; never raises.)"},
     {"peer", entry<3, peer_spec, peer_body>, &peer_spec,
-     "(x: Array, pe: int, *, team: Team | None = None) -> Array",
+     "(x: AnyArray, pe: int, *, team: Team | None = None) -> Any\n"
+     "(x: Array, pe: int, *, team: Team | None = None) -> Array\n"
+     "(x: DeviceLike, pe: int, *, team: Team | None = None) -> Any",
      R"(Return PE pe's copy of x as a plain array: reading and writing it are loads and stores there.
 
-x:  a symmetric array or view. The result has its shape, dtype and strides, and keeps the memory
-    mapped. Order such accesses by barriers, signals or atomics.
+x:  a symmetric array or view. The result has its shape, dtype, strides and library (of an array of a
+    GPU: for kernels of this PE's GPU), and keeps the memory mapped. Order such accesses by barriers, signals or atomics.
 pe: within `team` if given.
 
 Local. Raises Unsupported where PE pe is out of load/store reach, NotSymmetric, PeError,
 UseAfterFree. Source: OpenSHMEM 1.6, section 9.3 (shmem_ptr).)"},
     {"global_view", entry<2, global_view_spec, global_view_body>, &global_view_spec,
-     "(x: Array, team: Team | None = None) -> Array",
+     "(x: AnyArray, team: Team | None = None) -> Any\n"
+     "(x: Array, team: Team | None = None) -> Array\n"
+     "(x: DeviceLike, team: Team | None = None) -> Any",
      R"(Return all PEs' copies of x as one array of shape (n_pes, *x.shape).
 
 everyone[pe, i] is PE pe's x[i], by load and store; slices along the first axis read from several
-PEs. A plain numpy.ndarray whose first stride is the distance between PEs' memories; it keeps the
+PEs. A plain numpy.ndarray, or an array of x's library on this PE's GPU, whose first stride is the distance between PEs' memories; it keeps the
 memory mapped. Order such accesses by barriers, signals or atomics.
 
 x:    a symmetric array or view.
@@ -251,7 +301,7 @@ team: PEs in this team's order; its PEs must be evenly spaced.
 Local. Raises Unsupported (a PE out of load/store reach, an irregular team), NotSymmetric,
 UseAfterFree.)"},
     {"addr_accessible", entry<3, addr_spec, addr_accessible_body>, &addr_spec,
-     "(x: object, pe: int, *, team: Team | None = None) -> bool",
+     "(x: AnyArray | object, pe: int, *, team: Team | None = None) -> bool",
      R"(True if x is symmetric and can be named as a target or source on PE pe. Local. Raises PeError.
 Source: OpenSHMEM 1.6, section 9.1 (shmem_addr_accessible).)"},
     {"pe_accessible", entry<2, pe_accessible_spec, pe_accessible_body>, &pe_accessible_spec,

@@ -1,6 +1,6 @@
 // Atomic operations on one element of a symmetric array.
-#include "array.hpp"
 #include "registry.hpp"
+#include "stream_cache.hpp"
 
 #include <deque>
 #include <string>
@@ -40,7 +40,7 @@ constexpr Op op_fetch_xor{AtomicOp::fetch_xor, Operand::value, true, true};
 }
 
 template <Op O, class T> T apply(const Context& ctx, T* element, T value, T compare, int pe) {
-    const int slot = ctx.route(element, sizeof(T), pe);
+    const int slot = ctx.route_any(element, sizeof(T), pe);
     if (!atl::detail::aligned_to(element, sizeof(T))) [[unlikely]]
         atl::detail::throw_misaligned(element, sizeof(T));
     if (slot >= 0) [[likely]]
@@ -50,9 +50,27 @@ template <Op O, class T> T apply(const Context& ctx, T* element, T value, T comp
     return atl::detail::from_word<T>(static_cast<atl::detail::Word<T>>(word));
 }
 
-/// The operation on arguments whose order is target, operands, pe, index, ctx, team. Gives the value before
-/// to `result`.
-template <Op O, Spec& S, class Result> PyObject* run(PyObject* const* a, Result&& result) {
+/// On a stream, where what is fetched goes to an array: null where there is none.
+template <Op O, Spec& S, class T>
+void enqueue(const Context& ctx, StreamArg stream, PyArrayObject* fetch, T* element, T value, T compare,
+             int pe) {
+    if constexpr (O.fetches) {
+        if (fetch == nullptr)
+            fail(ErrorCode::unsupported,
+                 "%s(): on a stream nothing can be returned; use %s_nbi(fetch, ..., stream=...), whose array "
+                 "takes the value.",
+                 S.name, S.name);
+        if (!on_device(fetch)) fail_on_host(S, "fetch", fetch);
+    }
+    stream_context(ctx, stream)
+        .atomic(O.code, dtype<T>, fetch != nullptr ? PyArray_DATA(fetch) : nullptr, element,
+                atl::detail::to_word(value), atl::detail::to_word(compare), pe);
+}
+
+/// The operation on arguments whose order is target, operands, pe, index, ctx, team, stream. Gives the value
+/// before to `result`.
+template <Op O, Spec& S, class Result>
+PyObject* run(PyObject* const* a, const Adopted& adopted, PyArrayObject* fetch, Result&& result) {
     constexpr int operands = O.operand == Operand::compare_value ? 2 : O.operand == Operand::value ? 1 : 0;
     const Context& ctx = context_of(S, a[operands + 3], a[operands + 4]);
     PyArrayObject* dst = array_arg(S, "dst", a[0]);
@@ -77,6 +95,11 @@ template <Op O, Spec& S, class Result> PyObject* run(PyObject* const* a, Result&
                     compare = value_as<T>({S, "expected", descr}, a[1]);
                     value = value_as<T>({S, "value", descr}, a[2]);
                 }
+                if (given(a[operands + 5])) [[unlikely]] {
+                    enqueue<O, S>(ctx, stream_of(S, a[operands + 5], adopted), fetch,
+                                  reinterpret_cast<T*>(element), value, compare, pe);
+                    return none();
+                }
                 return result(apply<O>(ctx, reinterpret_cast<T*>(element), value, compare, pe), dst);
             }
         },
@@ -84,7 +107,7 @@ template <Op O, Spec& S, class Result> PyObject* run(PyObject* const* a, Result&
 }
 
 template <Op O, Spec& S, int N> PyObject* body(const Arguments<N>& a) {
-    return run<O, S>(a.value, []<class T>(T before, PyArrayObject*) -> PyObject* {
+    return run<O, S>(a.value, a.adopted, nullptr, []<class T>(T before, PyArrayObject*) -> PyObject* {
         if constexpr (O.fetches)
             return to_python(before);
         else
@@ -99,8 +122,14 @@ template <Op O, Spec& S, int N> PyObject* nbi_body(const Arguments<N>& a) {
     if (size_of(fetch) == 0) fail_index(S, "fetch", fetch, 0);
     if (is_array(a[1]) && !same_dtype(as_array(a[1]), fetch))
         fail_output_dtype(S, "dst", as_array(a[1]), "fetch", fetch);
-    return run<O, S>(a.value + 1, [&]<class T>(T before, PyArrayObject*) -> PyObject* {
-        atl::detail::copy(PyArray_DATA(fetch), &before, sizeof(T));
+    return run<O, S>(a.value + 1, a.adopted, fetch, [&]<class T>(T before, PyArrayObject*) -> PyObject* {
+        if (on_device(fetch)) [[unlikely]] {
+            check_symmetric(S, "fetch", fetch, PyArray_BYTES(fetch), sizeof(T));
+            const Context& own = *g.context;
+            own.put_bytes(PyArray_DATA(fetch), &before, sizeof(T), own.my_pe());
+        } else {
+            atl::detail::copy(PyArray_DATA(fetch), &before, sizeof(T));
+        }
         return none();
     });
 }
@@ -121,12 +150,14 @@ struct Made {
 };
 
 std::string signature_of(const Op& op, bool nbi) {
-    std::string text = nbi                          ? "(fetch: Array, dst: Array, "
-                       : op.code == AtomicOp::fetch ? "(src: Array, "
-                                                    : "(dst: Array, ";
+    std::string text = nbi                          ? "(fetch: AnyArray, dst: AnyArray, "
+                       : op.code == AtomicOp::fetch ? "(src: AnyArray, "
+                                                    : "(dst: AnyArray, ";
     if (op.operand == Operand::compare_value) text += "expected: Value, ";
     if (operands_of(op) > 0) text += "value: Value, ";
-    text += "pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> ";
+    text +=
+        "pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, "
+        "stream: Stream = None) -> ";
     return text + (nbi || !op.fetches ? "None" : op.integers_only ? "int" : "Any");
 }
 
@@ -143,7 +174,8 @@ std::string document_of(const Op& op, bool nbi, const char* what) {
         text += "value:  a Python number that fits the dtype, or a NumPy scalar of it.\n";
     text +=
         "pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.\n"
-        "index:  which element, in C order; negative ones count from the end; None: the only one.\n\n"
+        "index:  which element, in C order; negative ones count from the end; None: the only one.\n"
+        "stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.\n\n"
         "Local, not collective. Atomic together with every other atomic operation, signal and wait on\n"
         "the element, and ordered (acquire and release) where PE pe is on this host. ";
     text += op.fetches && !nbi ? "The value before is\nreturned as a Python number.\n"
@@ -155,7 +187,7 @@ std::string document_of(const Op& op, bool nbi, const char* what) {
 }
 
 template <Op O, bool Nbi> void add(Made& made, const char* name, const char* what) {
-    constexpr int n = operands_of(O) + 5 + (Nbi ? 1 : 0);
+    constexpr int n = operands_of(O) + 6 + (Nbi ? 1 : 0);
     Spec& spec = spec_of<O, Nbi>;
     _PyCFunctionFastWithKeywords call = nullptr;
     if constexpr (Nbi)

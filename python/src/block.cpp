@@ -1,5 +1,6 @@
 #include "block.hpp"
 
+#include <map>
 #include <new>
 
 namespace atl::python {
@@ -15,8 +16,15 @@ void drop(Block* block) noexcept {
         g.job->drop(block->serial);
 }
 
+/// Of this PE's GPU, by address. A block that was freed is not here, though views keep it alive.
+std::map<const char*, Block*>& device_blocks() {
+    static std::map<const char*, Block*> blocks;
+    return blocks;
+}
+
 void dealloc(PyObject* self) {
     auto* block = reinterpret_cast<Block*>(self);
+    forget_block(block);
     drop(block);
     Py_XDECREF(reinterpret_cast<PyObject*>(block->parent));
     delete block->memory;
@@ -49,6 +57,7 @@ Block* allocate_object() {
         reinterpret_cast<Allocate>(PyType_GetSlot(block_type, Py_tp_alloc))(block_type, 0));
     if (block == nullptr) throw Raised{};
     block->freed = true;  // until it is filled in, nothing to drop
+    block->device = -1;
     return block;
 }
 
@@ -88,7 +97,32 @@ Block* block_behind(PyObject* base) noexcept {
     return found;
 }
 
-Ref make_block(const Allocation& allocation, std::size_t bytes) {
+void forget_block(const Block* block) noexcept {
+    if (block->device < 0) return;
+    const auto found = device_blocks().find(block->address);
+    if (found != device_blocks().end() && found->second == block) device_blocks().erase(found);
+}
+
+Block* block_at(const char* address) {
+    static Block* const others = [] {
+        Block* block = allocate_object();
+        block->foreign = true;
+        block->freed = false;
+        return block;
+    }();
+    const auto& blocks = device_blocks();
+    auto next = blocks.upper_bound(address);
+    if (next != blocks.begin()) {
+        Block* block = (--next)->second;
+        if (block->epoch == g.epoch && static_cast<std::size_t>(address - block->address) <= block->bytes)
+            return block;
+    }
+    others->device = g.device;
+    others->epoch = g.epoch;
+    return others;
+}
+
+Ref make_block(const Allocation& allocation, std::size_t bytes, bool on_device) {
     Block* block = allocate_object();
     Ref ref(reinterpret_cast<PyObject*>(block));
     block->memory = new std::shared_ptr<const void>(g.job->memory());
@@ -97,6 +131,10 @@ Ref make_block(const Allocation& allocation, std::size_t bytes) {
     block->serial = allocation.serial;
     block->epoch = g.epoch;
     block->freed = false;
+    if (on_device) {
+        block->device = g.device;
+        device_blocks()[block->address] = block;
+    }
     return ref;
 }
 
@@ -109,6 +147,7 @@ Ref make_remote_block(Block* parent, char* address, std::size_t bytes) {
     block->address = address;
     block->bytes = bytes;
     block->epoch = parent->epoch;
+    block->device = parent->device;
     block->freed = false;
     return ref;
 }

@@ -17,13 +17,22 @@ struct Block {
     Block* parent;  ///< not null: other PEs' copies of that block (peer, global_view); may be read and
                     ///< written, not named as a symmetric array
     std::shared_ptr<const void>* memory;
+    int device;  ///< the number of the GPU that the addresses are for, -1: memory of the host
+    /// Memory of that GPU that Atoll knows nothing else of: stands behind the headers of other libraries'
+    /// arrays, and has no address.
+    bool foreign;
 };
 
 extern PyTypeObject* block_type;
 void register_block(PyObject* module);
 
-/// A new owner of memory that the job has just allocated.
-Ref make_block(const Allocation& allocation, std::size_t bytes);
+/// A new owner of memory that the job has just allocated, on this PE's GPU if `on_device`.
+Ref make_block(const Allocation& allocation, std::size_t bytes, bool on_device = false);
+/// The owner of this GPU's memory at `address`, or the one that stands for all memory that is not ours.
+/// Borrowed.
+Block* block_at(const char* address);
+/// No longer found by its address.
+void forget_block(const Block* block) noexcept;
 /// An owner for addresses of other PEs that stand for `parent`.
 Ref make_remote_block(Block* parent, char* address, std::size_t bytes);
 
@@ -41,6 +50,13 @@ inline Block* block_of(PyArrayObject* array) noexcept {
         base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base));
     }
     return nullptr;
+}
+/// True where the bytes of an array are a GPU's: it is a header, and NumPy must not look at its elements.
+inline bool on_device(PyArrayObject* array) noexcept {
+    if (!g.has_device) [[likely]]
+        return false;
+    const Block* block = block_of(array);
+    return block != nullptr && block->device >= 0;
 }
 inline bool is_freed(const Block* block) noexcept {
     return block->parent ? block->parent->freed : block->freed;

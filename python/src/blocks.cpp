@@ -1,5 +1,6 @@
 // OpenSHMEM's own strided forms: iput, iget, ibput, ibget. (put and get take any NumPy view, which says
 // more.)
+#include "device.hpp"
 #include "registry.hpp"
 #include "transfer.hpp"
 
@@ -45,7 +46,7 @@ PyArrayObject* contiguous_arg(const Spec& spec, const char* which, PyObject* obj
 /// team.
 template <Spec& S, bool Put>
 void move(PyObject* dst_object, PyObject* src_object, Layout dst_layout, Layout src_layout, int pe,
-          const Context& ctx) {
+          const Context& ctx, PyObject* stream, const Adopted& adopted) {
     PyArrayObject* dst = contiguous_arg(S, "dst", dst_object);
     PyArrayObject* src = contiguous_arg(S, "src", src_object);
     if (!same_dtype(dst, src)) {
@@ -72,6 +73,14 @@ void move(PyObject* dst_object, PyObject* src_object, Layout dst_layout, Layout 
     const npy_intp from[2] = {src_layout.stride * item, item};
     char* near = PyArray_BYTES(Put ? src : dst);
     char* data = PyArray_BYTES(far);
+    if (is_device_call(adopted, stream)) [[unlikely]] {
+        const StreamArg on = stream_of(S, stream, adopted);
+        if (!on_device(far)) fail_on_host(S, Put ? "dst" : "src", far);
+        if (!on.given) finish_current(adopted);
+        return move_on_device(
+            ctx, on,
+            {data, Put ? to : from, near, Put ? from : to, dims, 2, static_cast<std::size_t>(item), pe, Put});
+    }
     const Layout& layout = Put ? dst_layout : src_layout;
     const int slot = ctx.route(data, static_cast<std::size_t>(layout.span() * item), pe);
     if (slot >= 0) {
@@ -90,7 +99,7 @@ void move(PyObject* dst_object, PyObject* src_object, Layout dst_layout, Layout 
     }
 }
 
-template <Spec& S, bool Put> PyObject* elements_body(const Arguments<8>& a) {
+template <Spec& S, bool Put> PyObject* elements_body(const Arguments<9>& a) {
     const Context& ctx = context_of(S, a[6], a[7]);
     const Py_ssize_t n = integer(S, "nelems", a[4]);
     const Layout to{integer(S, "tst", a[2]), 1, n};
@@ -98,50 +107,50 @@ template <Spec& S, bool Put> PyObject* elements_body(const Arguments<8>& a) {
     if (to.stride < 1 || from.stride < 1)
         fail(ErrorCode::invalid_argument, "%s(): tst is %zd and sst %zd; strides count elements, at least 1.",
              S.name, to.stride, from.stride);
-    move<S, Put>(a[0], a[1], to, from, pe_of(S, a[5]), ctx);
+    move<S, Put>(a[0], a[1], to, from, pe_of(S, a[5]), ctx, a[8], a.adopted);
     return none();
 }
 
-template <Spec& S, bool Put> PyObject* blocks_body(const Arguments<9>& a) {
+template <Spec& S, bool Put> PyObject* blocks_body(const Arguments<10>& a) {
     const Context& ctx = context_of(S, a[7], a[8]);
     const Py_ssize_t block = integer(S, "bsize", a[4]);
     const Py_ssize_t n = integer(S, "nblocks", a[5]);
     move<S, Put>(a[0], a[1], {integer(S, "tst", a[2]), block, n}, {integer(S, "sst", a[3]), block, n},
-                 pe_of(S, a[6]), ctx);
+                 pe_of(S, a[6]), ctx, a[9], a.adopted);
     return none();
 }
 
-#define ATOLL_ELEMENTS                                                                                       \
-    "tst: int, sst: int, nelems: int, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> " \
-    "None"
+#define ATOLL_ELEMENTS                                                                                    \
+    "tst: int, sst: int, nelems: int, pe: int, *, ctx: Context | None = None, team: Team | None = None, " \
+    "stream: Stream = None) -> None"
 #define ATOLL_BLOCKS                                                                                      \
     "tst: int, sst: int, bsize: int, nblocks: int, pe: int, *, ctx: Context | None = None, team: Team | " \
-    "None = None) -> None"
+    "None = None, stream: Stream = None) -> None"
 
 const Function functions[] = {
-    {"iput", entry<8, iput_spec, elements_body<iput_spec, true>>, &iput_spec,
-     "(dst: Array, src: Array, " ATOLL_ELEMENTS,
+    {"iput", entry<9, iput_spec, elements_body<iput_spec, true>>, &iput_spec,
+     "(dst: AnyArray, src: AnyArray, " ATOLL_ELEMENTS,
      R"(Copy src[i * sst] to dst[i * tst] on PE pe, for i < nelems.
 
 dst: a contiguous symmetric array (or view); src: a contiguous array of its dtype.
 tst, sst: strides in elements, at least 1. put(dst[::tst], src[::sst], pe) says the same in NumPy's terms.
 Local; completed like put. Raises as put does. Source: OpenSHMEM 1.6, section 9.5 (shmem_iput).)"},
-    {"iget", entry<8, iget_spec, elements_body<iget_spec, false>>, &iget_spec,
-     "(dst: Array, src: Array, " ATOLL_ELEMENTS,
+    {"iget", entry<9, iget_spec, elements_body<iget_spec, false>>, &iget_spec,
+     "(dst: AnyArray, src: AnyArray, " ATOLL_ELEMENTS,
      R"(Copy src[i * sst] of PE pe to dst[i * tst], for i < nelems.
 
 src: a contiguous symmetric array (or view); dst: a contiguous array of its dtype.
 tst, sst: strides in elements, at least 1. get(dst[::tst], src[::sst], pe) says the same in NumPy's terms.
 Local; the data are in dst on return. Raises as get does. Source: OpenSHMEM 1.6, section 9.5 (shmem_iget).)"},
-    {"ibput", entry<9, ibput_spec, blocks_body<ibput_spec, true>>, &ibput_spec,
-     "(dst: Array, src: Array, " ATOLL_BLOCKS,
+    {"ibput", entry<10, ibput_spec, blocks_body<ibput_spec, true>>, &ibput_spec,
+     "(dst: AnyArray, src: AnyArray, " ATOLL_BLOCKS,
      R"(Copy nblocks blocks of bsize elements to PE pe: block i from src[i * sst] on, to dst[i * tst] on.
 
 dst: a contiguous symmetric array (or view); src: a contiguous array of its dtype.
 tst, sst: elements from one block's start to the next, at least bsize.
 Local; completed like put. Raises as put does. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibput).)"},
-    {"ibget", entry<9, ibget_spec, blocks_body<ibget_spec, false>>, &ibget_spec,
-     "(dst: Array, src: Array, " ATOLL_BLOCKS,
+    {"ibget", entry<10, ibget_spec, blocks_body<ibget_spec, false>>, &ibget_spec,
+     "(dst: AnyArray, src: AnyArray, " ATOLL_BLOCKS,
      R"(Copy nblocks blocks of bsize elements from PE pe: block i from src[i * sst] on, to dst[i * tst] on.
 
 src: a contiguous symmetric array (or view); dst: a contiguous array of its dtype.

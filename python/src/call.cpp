@@ -28,6 +28,7 @@ std::size_t parameter_end(std::string_view text, std::size_t from) {
 /// it.
 std::string read_signature(Spec& spec, const char* name, std::string_view signature) {
     spec.name = name;
+    spec.takes_device_arrays = signature.find("AnyArray") != std::string_view::npos;
     std::string plain = "(";
     bool positional = true;
     for (std::size_t at = 1; at < signature.size() && signature[at - 1] != ')';) {

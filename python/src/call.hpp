@@ -18,7 +18,30 @@ struct Spec {
     int n_required = 0;
     int n_positional = 0;
     int n_total = 0;
+    bool takes_device_arrays = false;  ///< the signature says so, by the type AnyArray
 };
+
+/// Whose current stream `stream="current"` means.
+enum class Library : unsigned char { none, atoll, torch, cupy, other };
+
+/// Arrays of a GPU among the arguments of a call: headers stand in for them (see device.hpp), which live as
+/// long as the call.
+struct Adopted {
+    PyObject* headers[max_arguments];
+    int n = 0;
+    Library library = Library::none;  ///< of the first that has one
+
+    Adopted() = default;
+    Adopted(const Adopted&) = delete;
+    Adopted& operator=(const Adopted&) = delete;
+    ~Adopted() {
+        while (n != 0) [[unlikely]] Py_DECREF(headers[--n]);
+    }
+};
+/// Replaces arrays of a GPU among `n` arguments by headers.
+[[gnu::cold]] void adopt(PyObject** values, int n, Adopted& adopted);
+/// As State::has_device; here because every call looks at it.
+inline bool adopts_device_arrays = false;
 
 /// One function of the module. `signature` is Python's text with types; where it has several lines, the first
 /// is what runs and the others are the overloads that type checkers see.
@@ -41,6 +64,7 @@ void bind_keywords(const Spec& spec, PyObject** values, Py_ssize_t n, PyObject* 
 /// The arguments of one call: borrowed references, null where not passed.
 template <int N> struct Arguments {
     PyObject* value[N + (N == 0)];
+    Adopted adopted;
 
     Arguments(const Spec& spec, PyObject* const* args, Py_ssize_t n, PyObject* names) {
         if (n > spec.n_positional) [[unlikely]]
@@ -51,6 +75,8 @@ template <int N> struct Arguments {
             for (int i = static_cast<int>(n); i < spec.n_required; ++i)
                 if (value[i] == nullptr) [[unlikely]]
                     fail_missing(spec, value);
+            if (adopts_device_arrays && spec.takes_device_arrays) [[unlikely]]
+                adopt(value, N, adopted);
         }
     }
     PyObject* operator[](int i) const noexcept { return value[i]; }

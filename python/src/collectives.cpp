@@ -50,38 +50,51 @@ struct Rooted {
     }
 };
 
-template <class Call> void run(const Spec& spec, PyArrayObject* dst, PyArrayObject* src, Call&& call) {
-    const SourceStage from(spec, "src", src);
-    TargetStage to(spec, "dst", dst);
+/// `call(dst, src)`, in memory of the host.
+template <class Call> void run(const Spec& spec, const Pair& pair, Call&& call) {
+    const SourceStage from(spec, "src", pair.src);
+    TargetStage to(spec, "dst", pair.dst);
     {
         ReleaseGil released(std::max(from.bytes(), to.bytes()) >= release_gil_bytes);
         call(to, from);
     }
     to.finish();
 }
+/// `call(team, dst, src)`, where team may be a team's collectives on a stream.
+template <class Call>
+void run(const Spec& spec, const Team& team, PyObject* stream, const Adopted& adopted, const Pair& pair,
+         Call&& call) {
+    const SourceStage from(spec, "src", pair.src);
+    TargetStage to(spec, "dst", pair.dst);
+    on_team(spec, team, stream, adopted, std::max(from.bytes(), to.bytes()),
+            [&](const auto& on) { call(on, to, from); });
+    to.finish();
+}
 
-PyObject* broadcast_body(const Arguments<4>& a) {
+PyObject* broadcast_body(const Arguments<5>& a) {
     const Spec& spec = broadcast_spec;
     const Team& team = team_of(spec, a[3]);
     Rooted r(spec, team, a[0], a[1], a[2]);
     Ref made;
     if (r.pair.src == nullptr) fail_not_array(spec, "src", nullptr);
+    r.pair.check_on_device(spec, a.adopted, a[4]);
     if (r.pair.dst == nullptr) {
         made = new_array(r.pair.src, PyArray_NDIM(r.pair.src), PyArray_DIMS(r.pair.src));
         r.pair.dst = made.array();
     }
     check_dtypes(spec, r.pair);
     if (!same_shape(r.pair.dst, r.pair.src)) fail_shapes(spec, "dst", r.pair.dst, "src", r.pair.src);
-    run(spec, r.pair.dst, r.pair.src, [&](TargetStage& to, const SourceStage& from) {
-        team.broadcast_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
+    run(spec, team, a[4], a.adopted, r.pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
+        on.broadcast_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
     });
     return r.pair.result(std::move(made));
 }
 
-PyObject* fcollect_body(const Arguments<3>& a) {
+PyObject* fcollect_body(const Arguments<4>& a) {
     const Spec& spec = fcollect_spec;
     const Team& team = team_of(spec, a[2]);
     Pair pair = pair_of(spec, a[0], a[1]);
+    pair.check_on_device(spec, a.adopted, a[3]);
     Ref made;
     if (pair.dst == nullptr) {
         made = stacked(pair.src, team.n_pes());
@@ -90,8 +103,8 @@ PyObject* fcollect_body(const Arguments<3>& a) {
     check_dtypes(spec, pair);
     const std::size_t needed = size_of(pair.src) * static_cast<std::size_t>(team.n_pes());
     if (size_of(pair.dst) != needed) fail_size(spec, size_of(pair.dst), needed, "n_pes times src's elements");
-    run(spec, pair.dst, pair.src, [&](TargetStage& to, const SourceStage& from) {
-        team.fcollect_bytes(to.data(), to.bytes(), from.data(), from.bytes());
+    run(spec, team, a[3], a.adopted, pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
+        on.fcollect_bytes(to.data(), to.bytes(), from.data(), from.bytes());
     });
     return pair.result(std::move(made));
 }
@@ -112,7 +125,7 @@ PyObject* collect_body(const Arguments<3>& a) {
     if (pair.dst != nullptr) {
         check_dtypes(spec, pair);
         std::size_t bytes = 0;
-        run(spec, pair.dst, pair.src, [&](TargetStage& to, const SourceStage& from) {
+        run(spec, pair, [&](TargetStage& to, const SourceStage& from) {
             bytes = team.collect_bytes(to.data(), to.bytes(), from.data(), from.bytes());
         });
         return PyLong_FromSize_t(bytes / item);
@@ -126,16 +139,18 @@ PyObject* collect_body(const Arguments<3>& a) {
     const std::size_t total = total_of(team, size_of(pair.src));
     dims[0] = static_cast<npy_intp>(row ? total / row : 0);
     Ref made = new_array(pair.src, nd, dims);
-    run(spec, made.array(), pair.src, [&](TargetStage& to, const SourceStage& from) {
+    pair.dst = made.array();
+    run(spec, pair, [&](TargetStage& to, const SourceStage& from) {
         team.collect_bytes(to.data(), total * item, from.data(), from.bytes());
     });
     return made.release();
 }
 
-PyObject* alltoall_body(const Arguments<3>& a) {
+PyObject* alltoall_body(const Arguments<4>& a) {
     const Spec& spec = alltoall_spec;
     const Team& team = team_of(spec, a[2]);
     Pair pair = pair_of(spec, a[0], a[1]);
+    pair.check_on_device(spec, a.adopted, a[3]);
     const auto n = static_cast<std::size_t>(team.n_pes());
     Ref made;
     if (pair.dst == nullptr) {
@@ -149,8 +164,8 @@ PyObject* alltoall_body(const Arguments<3>& a) {
              size_of(pair.src), n);
     if (size_of(pair.dst) != size_of(pair.src))
         fail_size(spec, size_of(pair.dst), size_of(pair.src), "those of src");
-    run(spec, pair.dst, pair.src, [&](TargetStage& to, const SourceStage& from) {
-        team.alltoall_bytes(to.data(), to.bytes(), from.data(), from.bytes());
+    run(spec, team, a[3], a.adopted, pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
+        on.alltoall_bytes(to.data(), to.bytes(), from.data(), from.bytes());
     });
     return pair.result(std::move(made));
 }
@@ -190,12 +205,13 @@ PyObject* alltoalls_body(const Arguments<6>& a) {
     return none();
 }
 
-PyObject* gather_body(const Arguments<4>& a) {
+PyObject* gather_body(const Arguments<5>& a) {
     const Spec& spec = gather_spec;
     const Team& team = team_of(spec, a[3]);
     Rooted r(spec, team, a[0], a[1], a[2]);
     if (r.pair.src == nullptr) fail_not_array(spec, "src", nullptr);
-    if (team.my_pe() != r.root) {
+    r.pair.check_on_device(spec, a.adopted, a[4]);
+    if (team.my_pe() != r.root && !is_device_call(a.adopted, a[4])) {
         const SourceStage from(spec, "src", r.pair.src);
         {
             ReleaseGil released(from.bytes() >= release_gil_bytes);
@@ -212,16 +228,17 @@ PyObject* gather_body(const Arguments<4>& a) {
     const std::size_t needed = size_of(r.pair.src) * static_cast<std::size_t>(team.n_pes());
     if (size_of(r.pair.dst) != needed)
         fail_size(spec, size_of(r.pair.dst), needed, "n_pes times src's elements");
-    run(spec, r.pair.dst, r.pair.src, [&](TargetStage& to, const SourceStage& from) {
-        team.gather_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
+    run(spec, team, a[4], a.adopted, r.pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
+        on.gather_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
     });
     return r.pair.result(std::move(made));
 }
 
-PyObject* scatter_body(const Arguments<4>& a) {
+PyObject* scatter_body(const Arguments<5>& a) {
     const Spec& spec = scatter_spec;
     const Team& team = team_of(spec, a[3]);
     Rooted r(spec, team, a[0], a[1], a[2]);
+    r.pair.check_on_device(spec, a.adopted, a[4]);
     const npy_intp n = team.n_pes();
     Ref made;
     if (r.pair.dst == nullptr) {
@@ -234,7 +251,7 @@ PyObject* scatter_body(const Arguments<4>& a) {
         made = new_array(r.pair.src, PyArray_NDIM(r.pair.src) - 1, PyArray_DIMS(r.pair.src) + 1);
         r.pair.dst = made.array();
     }
-    if (team.my_pe() != r.root) {
+    if (team.my_pe() != r.root && !is_device_call(a.adopted, a[4])) {
         TargetStage to(spec, "dst", r.pair.dst);
         {
             ReleaseGil released(to.bytes() >= release_gil_bytes);
@@ -248,21 +265,25 @@ PyObject* scatter_body(const Arguments<4>& a) {
         if (size_of(r.pair.src) != needed)
             fail(ErrorCode::shape_mismatch, "scatter(): src has %zu elements, but n_pes times dst's are %zu.",
                  size_of(r.pair.src), needed);
-        run(spec, r.pair.dst, r.pair.src, [&](TargetStage& to, const SourceStage& from) {
-            team.scatter_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
-        });
+        run(spec, team, a[4], a.adopted, r.pair,
+            [&](const auto& on, TargetStage& to, const SourceStage& from) {
+                on.scatter_bytes(to.data(), to.bytes(), from.data(), from.bytes(), r.root);
+            });
     }
     return r.pair.result(std::move(made));
 }
 
-#define ATOLL_PAIR(returns)                                                           \
-    "(dst: Array, src: Array | None = None, *, team: Team | None = None) -> " returns \
-    "\n"                                                                              \
-    "(dst: Array, src: Array, *, team: Team | None = None) -> None\n"                 \
+#define ATOLL_PAIR(returns)                                                                             \
+    "(dst: AnyArray, src: AnyArray | None = None, *, team: Team | None = None, stream: Stream = None) " \
+    "-> " returns                                                                                       \
+    "\n"                                                                                                \
+    "(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None\n"      \
     "(src: Array | Value, *, team: Team | None = None) -> Array"
 
 #define ATOLL_TAIL_OF(equal, compared)                                                                       \
-    "\n\nArrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all " \
+    "\n\nArrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and "      \
+    "contiguous, both, on\nevery PE; stream: where the call is enqueued, None: it returns when it is done. " \
+    "Collective over the team (None: all "                                                                   \
     "PEs),\n"                                                                                                \
     "with equal " equal                                                                                      \
     " on all; on return dst is complete here and src may be changed; completes\n"                            \
@@ -274,9 +295,11 @@ PyObject* scatter_body(const Arguments<4>& a) {
 #define ATOLL_TAIL ATOLL_TAIL_OF("sizes and dtypes", "bytes and roots")
 
 const Function functions[] = {
-    {"broadcast", entry<4, broadcast_spec, broadcast_body>, &broadcast_spec,
-     "(dst: Array, src: Any = None, root: int = 0, *, team: Team | None = None) -> Array | None\n"
-     "(dst: Array, src: Array, root: int = 0, *, team: Team | None = None) -> None\n"
+    {"broadcast", entry<5, broadcast_spec, broadcast_body>, &broadcast_spec,
+     "(dst: AnyArray, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> "
+     "Array | None\n"
+     "(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> "
+     "None\n"
      "(src: Array, root: int = 0, *, team: Team | None = None) -> Array\n"
      "(src: Value, root: int = 0, *, team: Team | None = None) -> Any",
      "Give every PE the root's src.\n\n"
@@ -284,7 +307,7 @@ const Function functions[] = {
      "new\n"
      "ordinary array. src has dst's shape and dtype on every PE; its contents count on the root "
      "only." ATOLL_TAIL " (shmem_broadcast)."},
-    {"fcollect", entry<3, fcollect_spec, fcollect_body>, &fcollect_spec, ATOLL_PAIR("Array | None"),
+    {"fcollect", entry<4, fcollect_spec, fcollect_body>, &fcollect_spec, ATOLL_PAIR("Array | None"),
      "Give every PE the src of all PEs, in PE order; src has one size on all.\n\n"
      "fcollect(dst, src) fills dst, which has n_pes times src's elements; fcollect(src) returns a new "
      "ordinary\n"
@@ -298,7 +321,7 @@ const Function functions[] = {
      "a\n"
      "new ordinary array, joined along the first axis (whose length alone may differ)." ATOLL_TAIL_OF(
          "dtypes", "calls") " (shmem_collect)."},
-    {"alltoall", entry<3, alltoall_spec, alltoall_body>, &alltoall_spec, ATOLL_PAIR("Array | None"),
+    {"alltoall", entry<4, alltoall_spec, alltoall_body>, &alltoall_spec, ATOLL_PAIR("Array | None"),
      "Exchange blocks: block j of this PE's src becomes block my_pe of PE j's dst.\n\n"
      "src, in C order, is n_pes equal blocks, such as an array of shape (n_pes, k). alltoall(dst, src) fills "
      "dst, of\n"
@@ -310,18 +333,22 @@ const Function functions[] = {
      "alltoall of nelems elements a block, strided: element i of block j stands at (j * nelems + i) * "
      "stride.\n\n"
      "dst and src are contiguous; strides count elements, at least 1." ATOLL_TAIL " (shmem_alltoalls)."},
-    {"gather", entry<4, gather_spec, gather_body>, &gather_spec,
-     "(dst: Any, src: Any = None, root: int = 0, *, team: Team | None = None) -> Array | None\n"
-     "(dst: Array | None, src: Array, root: int = 0, *, team: Team | None = None) -> Array | None\n"
+    {"gather", entry<5, gather_spec, gather_body>, &gather_spec,
+     "(dst: AnyArray | None, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = "
+     "None) -> Array | None\n"
+     "(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | None = None, stream: Stream = "
+     "None) -> None\n"
      "(src: Array | Value, root: int = 0, *, team: Team | None = None) -> Array | None",
      "Give the root the src of all PEs, in PE order; src has one size on all.\n\n"
      "gather(dst, src, root) fills the root's dst, which has n_pes times src's elements (elsewhere dst is "
      "not looked\n"
      "at and may be None); gather(src, root) returns on the root a new ordinary array of shape\n"
      "(n_pes, *src.shape), elsewhere None." ATOLL_TAIL "."},
-    {"scatter", entry<4, scatter_spec, scatter_body>, &scatter_spec,
-     "(dst: Array, src: Any = None, root: int = 0, *, team: Team | None = None) -> Array | None\n"
-     "(dst: Array, src: Array | None, root: int = 0, *, team: Team | None = None) -> None\n"
+    {"scatter", entry<5, scatter_spec, scatter_body>, &scatter_spec,
+     "(dst: AnyArray, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> "
+     "Array | None\n"
+     "(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | None = None, stream: Stream = "
+     "None) -> None\n"
      "(src: Array, root: int = 0, *, team: Team | None = None) -> Array",
      "Give every PE its own block of the root's src.\n\n"
      "scatter(dst, src, root) fills dst; src, of n_pes times dst's elements, counts on the root only.\n"

@@ -1,4 +1,4 @@
-#include "dtypes.hpp"
+#include "device.hpp"
 
 #include <cstring>
 
@@ -42,11 +42,26 @@ template <class Float> void write_complex(const ValueName& name, PyObject* value
     std::memcpy(element, parts, sizeof parts);
 }
 
+/// To the nearest, ties to even; a NaN stays one.
+std::uint16_t bfloat16_bits(float value) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    if (value != value) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
+    return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
 /// What has no fast way: structured dtypes, dates, float16, long double.
 void write_by_numpy(const ValueName& name, PyObject* value, void* element) {
     auto* descr = reinterpret_cast<PyArray_Descr*>(name.descr);
     const auto bytes = static_cast<std::size_t>(PyDataType_ELSIZE(descr));
     if (numpy_scalar(name, value, element, bytes)) return;
+    if (const SpecialType* special = special_type(descr)) {
+        if (special->type != DType::bfloat16) fail_value(name, value);
+        const auto number = static_cast<float>(floating_slow(name, value, sizeof(float)));
+        const std::uint16_t bits = bfloat16_bits(number);
+        std::memcpy(element, &bits, sizeof bits);
+        return;
+    }
     if (row_of(descr->type_num).plain && !PyFloat_Check(value) && !PyLong_Check(value) &&
         !PyComplex_Check(value))
         fail_value(name, value);
@@ -178,6 +193,12 @@ PyObject* read_element(const void* element, PyArray_Descr* descr) {
                     row.type, [&]<class T>(T*) { return to_python(load(T{})); },
                     []() -> PyObject* { return nullptr; });
         }
+    }
+    if (const SpecialType* special = special_type(descr); special && special->type == DType::bfloat16) {
+        const std::uint32_t bits = static_cast<std::uint32_t>(load(std::uint16_t{})) << 16;
+        float value;
+        std::memcpy(&value, &bits, sizeof value);
+        return PyFloat_FromDouble(static_cast<double>(value));
     }
     return PyArray_Scalar(const_cast<void*>(element), descr, nullptr);
 }

@@ -1,7 +1,6 @@
 // The module _atoll: everything is registered here, by topic.
 #define ATOLL_IMPORTS_NUMPY
-#include "array.hpp"
-#include "block.hpp"
+#include "device.hpp"
 #include "registry.hpp"
 
 #include <stdexcept>
@@ -34,6 +33,7 @@ void register_all(nb::module_& module) {
     register_wait_hooks();
     register_errors(m);
     register_block(m);
+    register_device_array(m);
     register_enums(module);
     register_team(module);
     register_context(module);

@@ -19,8 +19,9 @@ Spec any_spec, scatter_spec;
 
 /// The element type, if the operator has a meaning for it.
 DType type_for(const Spec& spec, PyArrayObject* array, ReduceOp op) {
-    const DTypeRow& row = row_of(array);
-    const char kind = PyArray_DESCR(array)->kind;
+    const bool on_gpu = on_device(array);
+    const DTypeRow row = on_gpu ? device_row_of(array) : row_of(array);
+    const char kind = row.type == DType::bfloat16 && row.known ? 'f' : PyArray_DESCR(array)->kind;
     if (op == ReduceOp::sum || op == ReduceOp::prod) {
         if (!row.known || kind == 'b') [[unlikely]]
             fail_type(
@@ -42,7 +43,7 @@ void check_pair(const Spec& spec, const Pair& pair) {
         fail_shapes(spec, "dst", pair.dst, "src", pair.src);
 }
 
-/// Runs `call(dst, src, count, type)` on contiguous memory; the result is dst, or a new array.
+/// Runs `call(dst, src, count, type)` on contiguous memory of the host; the result is dst, or a new array.
 template <class Call> PyObject* elementwise(const Spec& spec, Pair pair, ReduceOp op, Call&& call) {
     const DType type = type_for(spec, pair.src, op);
     Ref made;
@@ -62,9 +63,29 @@ template <class Call> PyObject* elementwise(const Spec& spec, Pair pair, ReduceO
     return pair.result(std::move(made));
 }
 
-template <ReduceOp O> PyObject* reduce_body(const Arguments<3>& a) {
+/// A reduction where a GPU is concerned.
+PyObject* reduce_on_device(const Spec& spec, const Team& team, const Pair& pair, ReduceOp op,
+                           PyObject* stream, const Adopted& adopted) {
+    pair.check_on_device(spec, adopted, stream);
+    check_pair(spec, pair);
+    const DType type = type_for(spec, pair.src, op);
+    const SourceStage src(spec, "src", pair.src);
+    TargetStage dst(spec, "dst", pair.dst);
+    if (given(stream)) {
+        stream_team(team, stream_of(spec, stream, adopted))
+            .reduce_erased(dst.data(), dst.size(), src.data(), src.size(), type, op);
+    } else {
+        ReleaseGil released(src.bytes() >= release_gil_bytes);
+        team.reduce_erased(dst.data(), src.data(), src.size(), type, op);
+    }
+    return none();
+}
+
+template <ReduceOp O> PyObject* reduce_body(const Arguments<4>& a) {
     const Spec& spec = reduce_spec<O>;
     const Team& team = team_of(spec, a[2]);
+    if (is_device_call(a.adopted, a[3])) [[unlikely]]
+        return reduce_on_device(spec, team, pair_of(spec, a[0], a[1]), O, a[3], a.adopted);
     return elementwise(spec, pair_of(spec, a[0], a[1]), O,
                        [&](char* dst, const char* src, std::size_t n, DType type) {
                            team.reduce_erased(dst, src, n, type, O);
@@ -120,11 +141,18 @@ PyObject* reduce_to(const Spec& spec, const Team& team, Pair pair, ReduceOp op, 
     return pair.result(std::move(made));
 }
 
-PyObject* any_body(const Arguments<5>& a) {
+PyObject* any_body(const Arguments<6>& a) {
     const Team& team = team_of(any_spec, a[4]);
     const Operands o(a[0], a[1], a[2], a[3]);
     const ReduceOp op = reduce_op_of(any_spec, o.op);
     Pair pair = pair_of(any_spec, o.first, o.second);
+    if (is_device_call(a.adopted, a[5])) [[unlikely]] {
+        if (given(o.root))
+            fail(ErrorCode::unsupported,
+                 "reduce(): root= is for memory of the host; on a GPU every PE gets the "
+                 "result, so leave it out.");
+        return reduce_on_device(any_spec, team, pair, op, a[5], a.adopted);
+    }
     if (given(o.root))
         return reduce_to(any_spec, team, std::move(pair), op,
                          pe_within(any_spec, o.root, team.n_pes(), "root"));
@@ -134,11 +162,12 @@ PyObject* any_body(const Arguments<5>& a) {
                        });
 }
 
-PyObject* scatter_body(const Arguments<4>& a) {
+PyObject* scatter_body(const Arguments<5>& a) {
     const Team& team = team_of(scatter_spec, a[3]);
     const Operands o(a[0], a[1], a[2], nullptr);
     const ReduceOp op = given(o.op) ? reduce_op_of(scatter_spec, o.op) : ReduceOp::sum;
     Pair pair = pair_of(scatter_spec, o.first, o.second);
+    pair.check_on_device(scatter_spec, a.adopted, a[4]);
     const DType type = type_for(scatter_spec, pair.src, op);
     const npy_intp n = team.n_pes();
     Ref made;
@@ -158,18 +187,23 @@ PyObject* scatter_body(const Arguments<4>& a) {
         fail(ErrorCode::shape_mismatch,
              "reduce_scatter(): src has %zu elements, but n_pes = %zd blocks of dst's %zu are %zu.",
              src.size(), n, dst.size(), dst.size() * static_cast<std::size_t>(n));
-    {
-        ReleaseGil released(src.bytes() >= release_gil_bytes);
-        team.reduce_scatter_erased(dst.data(), dst.size(), src.data(), src.size(), type, op);
-    }
+    on_team(scatter_spec, team, a[4], a.adopted, src.bytes(), [&](const auto& on) {
+        on.reduce_scatter_erased(dst.data(), dst.size(), src.data(), src.size(), type, op);
+    });
     dst.finish();
     return pair.result(std::move(made));
 }
 
-#define ATOLL_REDUCE_SIGNATURE                                                                      \
+#define ATOLL_SCAN_SIGNATURE                                                                        \
     "(dst: Array | Value, src: Array | None = None, *, team: Team | None = None) -> Array | None\n" \
     "(dst: Array, src: Array, *, team: Team | None = None) -> None\n"                               \
     "(src: Array, *, team: Team | None = None) -> Array\n"                                          \
+    "(src: Value, *, team: Team | None = None) -> Any"
+#define ATOLL_REDUCE_SIGNATURE                                                                            \
+    "(dst: AnyArray | Value, src: AnyArray | None = None, *, team: Team | None = None, stream: Stream = " \
+    "None) -> Array | None\n"                                                                             \
+    "(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None\n"        \
+    "(src: Array, *, team: Team | None = None) -> Array\n"                                                \
     "(src: Value, *, team: Team | None = None) -> Any"
 
 #define ATOLL_REDUCE_DOC(what, types)                                                                        \
@@ -181,7 +215,9 @@ PyObject* scatter_body(const Arguments<4>& a) {
          "; any strides,\n"                                                                                  \
          "      symmetric (faster) or not; equal shape and dtype on all PEs.\n"                              \
          "dst:  like src; it may be src itself.\n"                                                           \
-         "team: the PEs that take part; None: all.\n\n"                                                      \
+         "team: the PEs that take part; None: all.\n"                                                        \
+         "stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is\n"        \
+         "      enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.\n\n" \
          "Collective over the team. Element by element, in PE order, so that all PEs and all runs get the\n" \
          "same bits. On return dst is complete here and src may be changed; completes no puts.\n\n"          \
          "Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes\n" \
@@ -190,7 +226,7 @@ PyObject* scatter_body(const Arguments<4>& a) {
          "Source: OpenSHMEM 1.6, section 9.11 (reductions)."
 
 template <ReduceOp O> constexpr Function reduction(const char* name, const char* doc) {
-    return {name, entry<3, reduce_spec<O>, reduce_body<O>>, &reduce_spec<O>, ATOLL_REDUCE_SIGNATURE, doc};
+    return {name, entry<4, reduce_spec<O>, reduce_body<O>>, &reduce_spec<O>, ATOLL_REDUCE_SIGNATURE, doc};
 }
 
 #define ATOLL_SUM_TYPES "integers, float32, float64, long double or complex"
@@ -213,11 +249,11 @@ const Function functions[] = {
     reduction<ReduceOp::bit_xor>(
         "xor_reduce",
         ATOLL_REDUCE_DOC("Bitwise (bool: logical) exclusive or over PEs, on every PE.", "integers or bool")),
-    {"reduce", entry<5, any_spec, any_body>, &any_spec,
-     "(dst: Array, src: Any = None, op: Any = None, root: int | None = None, *, team: Team | None = None) -> "
-     "Array | None\n"
-     "(dst: Array, src: Array, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> "
-     "None\n"
+    {"reduce", entry<6, any_spec, any_body>, &any_spec,
+     "(dst: AnyArray, src: Any = None, op: Any = None, root: int | None = None, *, team: Team | None = None, "
+     "stream: Stream = None) -> Array | None\n"
+     "(dst: AnyArray, src: AnyArray, op: ReduceName, root: int | None = None, *, team: Team | None = None, "
+     "stream: Stream = None) -> None\n"
      "(src: Array, op: ReduceName, *, team: Team | None = None) -> Array\n"
      "(src: Array, op: ReduceName, root: int, *, team: Team | None = None) -> Array | None\n"
      "(src: Value, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> Any",
@@ -229,9 +265,11 @@ op:   "sum", "prod", "min", "max", "and", "or", "xor", or atoll.SUM and so on.
 root: the PE that gets the result; elsewhere dst is left alone and None is returned. None: every PE.
 Else as for sum_reduce. Raises also InvalidArgument (op) and PeError (root); ATOLL_CHECK=all compares
 op and root, too.)"},
-    {"reduce_scatter", entry<4, scatter_spec, scatter_body>, &scatter_spec,
-     "(dst: Array, src: Any = None, op: Any = 'sum', *, team: Team | None = None) -> Array | None\n"
-     "(dst: Array, src: Array, op: ReduceName = 'sum', *, team: Team | None = None) -> None\n"
+    {"reduce_scatter", entry<5, scatter_spec, scatter_body>, &scatter_spec,
+     "(dst: AnyArray, src: Any = None, op: Any = 'sum', *, team: Team | None = None, stream: Stream = None) "
+     "-> Array | None\n"
+     "(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team: Team | None = None, stream: Stream = "
+     "None) -> None\n"
      "(src: Array, op: ReduceName = 'sum', *, team: Team | None = None) -> Array",
      R"(Reduce over PEs, each PE getting its own block of the result.
 
@@ -239,9 +277,9 @@ reduce_scatter(dst, src, op) writes block my_pe into dst, and src has n_pes time
 reduce_scatter(src, op) takes src of shape (n_pes, ...) and returns row my_pe of the reduction.
 
 op: "sum" (default), "prod", "min", "max", "and", "or", "xor". Else as for sum_reduce.)"},
-    {"sum_inscan", entry<3, scan_spec<true>, scan_body<true>>, &scan_spec<true>, ATOLL_REDUCE_SIGNATURE,
+    {"sum_inscan", entry<3, scan_spec<true>, scan_body<true>>, &scan_spec<true>, ATOLL_SCAN_SIGNATURE,
      ATOLL_REDUCE_DOC("Sum over PEs 0 to my_pe, this PE included.", ATOLL_SUM_TYPES)},
-    {"sum_exscan", entry<3, scan_spec<false>, scan_body<false>>, &scan_spec<false>, ATOLL_REDUCE_SIGNATURE,
+    {"sum_exscan", entry<3, scan_spec<false>, scan_body<false>>, &scan_spec<false>, ATOLL_SCAN_SIGNATURE,
      ATOLL_REDUCE_DOC("Sum over PEs 0 to my_pe - 1, this PE not included; 0 on the first.", ATOLL_SUM_TYPES)},
 };
 

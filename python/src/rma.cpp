@@ -1,4 +1,5 @@
 // put, get, p, g and what orders them.
+#include "device.hpp"
 #include "registry.hpp"
 #include "transfer.hpp"
 
@@ -33,10 +34,14 @@ void put_value(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObjec
     put_strided(ctx, {dst, extent, PyArray_BYTES(made.array()), near.of, pe});
 }
 
-template <Spec& S, bool Blocking> PyObject* put_body(const Arguments<5>& a) {
+template <Spec& S, bool Blocking> PyObject* put_body(const Arguments<6>& a) {
     const Context& ctx = context_of(S, a[3], a[4]);
     PyArrayObject* dst = array_arg(S, "dst", a[0]);
     const int pe = pe_of(S, a[2]);
+    if (is_device_call(a.adopted, a[5])) [[unlikely]] {
+        put_on_device(S, ctx, dst, a[1], pe, stream_of(S, a[5], a.adopted), a.adopted);
+        return none();
+    }
     if (Py_TYPE(a[1]) == &PyFloat_Type || Py_TYPE(a[1]) == &PyLong_Type) {
         put_value(S, ctx, dst, a[1], pe);
         return none();
@@ -61,11 +66,15 @@ template <Spec& S, bool Blocking> PyObject* put_body(const Arguments<5>& a) {
     return none();
 }
 
-template <Spec& S, bool Blocking> PyObject* get_body(const Arguments<5>& a) {
+template <Spec& S, bool Blocking> PyObject* get_body(const Arguments<6>& a) {
     const Context& ctx = context_of(S, a[3], a[4]);
     PyArrayObject* dst = array_arg(S, "dst", a[0]);
     PyArrayObject* src = array_arg(S, "src", a[1]);
     const int pe = pe_of(S, a[2]);
+    if (is_device_call(a.adopted, a[5])) [[unlikely]] {
+        get_on_device(S, ctx, dst, src, pe, stream_of(S, a[5], a.adopted), a.adopted);
+        return none();
+    }
     check_writeable(S, "dst", dst);
     const Extent extent = symmetric_arg(S, "src", src, false);
     if (!same_dtype(src, dst)) [[unlikely]]
@@ -81,7 +90,7 @@ template <Spec& S, bool Blocking> PyObject* get_body(const Arguments<5>& a) {
     return none();
 }
 
-PyObject* p_body(const Arguments<6>& a) {
+PyObject* p_body(const Arguments<7>& a) {
     const Context& ctx = context_of(p_spec, a[4], a[5]);
     PyArrayObject* dst = array_arg(p_spec, "dst", a[0]);
     const int pe = pe_of(p_spec, a[2]);
@@ -92,7 +101,10 @@ PyObject* p_body(const Arguments<6>& a) {
     std::unique_ptr<char[]> large(item > sizeof small ? new char[item] : nullptr);
     char* element = large ? large.get() : small;
     write_element({p_spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(dst))}, a[1], element);
-    ctx.put_bytes(target, element, item, pe);
+    if (given(a[6])) [[unlikely]]
+        store_on_stream(p_spec, ctx, stream_of(p_spec, a[6], a.adopted), target, element, item, pe);
+    else
+        ctx.put_bytes(target, element, item, pe);
     return none();
 }
 
@@ -138,13 +150,15 @@ PyObject* pe_quiet_body(const Arguments<3>& a) {
     return none();
 }
 
-#define ATOLL_MOVE \
-    "(dst: Array, src: ArrayLike, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None"
-#define ATOLL_FETCH \
-    "(dst: Array, src: Array, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None"
+#define ATOLL_MOVE                                                                                       \
+    "(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = None, team: Team | None = None, " \
+    "stream: Stream = None) -> None"
+#define ATOLL_FETCH                                                                                     \
+    "(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None, team: Team | None = None, " \
+    "stream: Stream = None) -> None"
 
 const Function functions[] = {
-    {"put", entry<5, put_spec, put_body<put_spec, true>>, &put_spec, ATOLL_MOVE,
+    {"put", entry<6, put_spec, put_body<put_spec, true>>, &put_spec, ATOLL_MOVE,
      R"(Copy src into dst on PE pe, without that PE's help.
 
 dst:  a symmetric array or any view of one (slice, reshape, transpose, field); it names the
@@ -154,6 +168,9 @@ src:  an array of dst's dtype and shape (axes of length 1 do not count), symmetr
       strides; or one Python number, NumPy scalar or 0-d array, which fills dst; or a list.
       Nothing is cast. src and dst may overlap.
 pe:   number of the target PE, 0 to n_pes()-1; within `team`, or the context's team, if given.
+stream: for arrays of a GPU. None: returns when all is done, after what the array library's current
+      stream was given before; else a stream of this PE's GPU, or "current": the call is enqueued there,
+      and src must be memory of the GPU, or pinned.
 
 Local, not collective. On return src may be changed; the data stand in the target for certain
 after quiet() or barrier_all(); fence() orders puts to one PE. An aligned element of 1, 2, 4
@@ -166,12 +183,12 @@ InvalidArgument (read-only dst).
     atoll.put(x[2:4], 0.0, pe=1)            # two of its elements
 
 Source: OpenSHMEM 1.6, section 9.5 (shmem_put).)"},
-    {"put_nbi", entry<5, put_nbi_spec, put_body<put_nbi_spec, false>>, &put_nbi_spec, ATOLL_MOVE,
+    {"put_nbi", entry<6, put_nbi_spec, put_body<put_nbi_spec, false>>, &put_nbi_spec, ATOLL_MOVE,
      R"(Like put, but src must not be changed before quiet().
 
 Local. Returns at once where the data travel by themselves; on one host it is put.
 Arguments and errors as for put. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).)"},
-    {"get", entry<5, get_spec, get_body<get_spec, true>>, &get_spec, ATOLL_FETCH,
+    {"get", entry<6, get_spec, get_body<get_spec, true>>, &get_spec, ATOLL_FETCH,
      R"(Copy src of PE pe into the local array dst.
 
 dst:  a writeable array, symmetric or not, of any strides.
@@ -185,14 +202,13 @@ visible: order the two by a barrier, a signal or an atomic. An aligned element o
 
 Raises NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized,
 InvalidArgument (read-only dst). Source: OpenSHMEM 1.6, section 9.5 (shmem_get).)"},
-    {"get_nbi", entry<5, get_nbi_spec, get_body<get_nbi_spec, false>>, &get_nbi_spec, ATOLL_FETCH,
+    {"get_nbi", entry<6, get_nbi_spec, get_body<get_nbi_spec, false>>, &get_nbi_spec, ATOLL_FETCH,
      R"(Like get, but the data are in dst only after quiet().
 
 Local. Arguments and errors as for get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).)"},
-    {"p", entry<6, p_spec, p_body>, &p_spec,
-     "(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | "
-     "None = "
-     "None) -> None",
+    {"p", entry<7, p_spec, p_body>, &p_spec,
+     "(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: "
+     "Team | None = None, stream: Stream = None) -> None",
      R"(Store one element, dst.flat[index] = value, on PE pe.
 
 dst:    a symmetric array or view; of its elements only number `index` (C order, negative
@@ -202,7 +218,8 @@ value:  a Python number that fits, or a NumPy scalar of dst's dtype.
 Local; ordered and completed like put. Raises as put does, and IndexError.
 Source: OpenSHMEM 1.6, section 9.5 (shmem_p).)"},
     {"g", entry<5, g_spec, g_body>, &g_spec,
-     "(src: Array, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) "
+     "(src: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = "
+     "None) "
      "-> Any",
      R"(Return one element, src.flat[index], of PE pe.
 

@@ -1,6 +1,7 @@
 // Signals: words of uint64 that a put sets or increases once its data have arrived.
 #include "enums.hpp"
 #include "registry.hpp"
+#include "stream_cache.hpp"
 #include "transfer.hpp"
 
 #include <cstring>
@@ -8,7 +9,7 @@
 namespace atl::python {
 namespace {
 
-Spec put_signal_spec, put_signal_nbi_spec, set_spec, add_spec, fetch_spec, wait_spec;
+Spec put_signal_spec, put_signal_nbi_spec, set_spec, add_spec, fetch_spec, wait_spec, consume_spec;
 
 std::uint64_t* signal_word(const Spec& spec, PyObject* object, PyObject* index) {
     PyArrayObject* array = array_arg(spec, "sig", object);
@@ -26,14 +27,57 @@ std::uint64_t value_of(const Spec& spec, PyObject* sig, PyObject* value) {
                                    value);
 }
 
-/// (dst, src, sig, value, op, pe, index, ctx, team)
-template <Spec& S> PyObject* put_signal_body(const Arguments<9>& a) {
+struct SignalUpdate {
+    std::uint64_t* word;
+    std::uint64_t value;
+    SignalOp op;
+    int pe;
+};
+
+/// put_signal where dst is on a GPU.
+void put_signal_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObject* src,
+                          const SignalUpdate& s, StreamArg stream, const Adopted& adopted) {
+    if (!on_device(dst)) {
+        if (is_array(src) && on_device(as_array(src))) fail_mixed(spec, "dst", "src");
+        fail_on_host(spec, "dst", dst);
+    }
+    const Extent extent = symmetric_arg(spec, "dst", dst, true);
+    const Ref source = device_source(spec, dst, src, stream);
+    if (!stream.given) finish_current(adopted);
+    if (!c_contiguous(dst) || !c_contiguous(source.array())) {
+        const Strides near = strides_as(source.array(), dst);
+        move_on_device(ctx, stream,
+                       {PyArray_BYTES(dst), PyArray_STRIDES(dst), PyArray_BYTES(source.array()), near.of,
+                        PyArray_DIMS(dst), PyArray_NDIM(dst), item_bytes(dst), s.pe, true});
+        if (stream.given)
+            stream_context(ctx, stream).put_signal_bytes(s.word, s.word, 0, s.word, s.value, s.op, s.pe);
+        else
+            ctx.put_signal_bytes(nullptr, nullptr, 0, s.word, s.value, s.op, s.pe);
+        return;
+    }
+    const char* from = PyArray_BYTES(source.array());
+    if (stream.given)
+        stream_context(ctx, stream)
+            .put_signal_bytes(extent.low, from, extent.bytes, s.word, s.value, s.op, s.pe);
+    else
+        ctx.put_signal_bytes(extent.low, from, extent.bytes, s.word, s.value, s.op, s.pe);
+}
+
+/// (dst, src, sig, value, op, pe, index, ctx, team, stream)
+template <Spec& S> PyObject* put_signal_body(const Arguments<10>& a) {
     const Context& ctx = context_of(S, a[7], a[8]);
     PyArrayObject* dst = array_arg(S, "dst", a[0]);
     const int pe = pe_of(S, a[5]);
     std::uint64_t* word = signal_word(S, a[2], a[6]);
     const std::uint64_t value = value_of(S, a[2], a[3]);
     const SignalOp op = signal_op_of(S, a[4]);
+    if (is_device_call(a.adopted, a[9]) && (given(a[9]) || on_device(dst) || is_array(a[1]))) [[unlikely]] {
+        if (given(a[9]) || on_device(dst) || on_device(as_array(a[1]))) {
+            put_signal_on_device(S, ctx, dst, a[1], {word, value, op, pe}, stream_of(S, a[9], a.adopted),
+                                 a.adopted);
+            return none();
+        }
+    }
     const Extent extent = symmetric_arg(S, "dst", dst, true);
     Ref made;
     PyArrayObject* src = nullptr;
@@ -69,12 +113,15 @@ template <Spec& S> PyObject* put_signal_body(const Arguments<9>& a) {
     return none();
 }
 
-template <Spec& S, bool Set> PyObject* update_body(const Arguments<6>& a) {
+template <Spec& S, bool Set> PyObject* update_body(const Arguments<7>& a) {
     const Context& ctx = context_of(S, a[4], a[5]);
     const int pe = pe_of(S, a[2]);
     std::uint64_t* word = signal_word(S, a[0], a[3]);
     const std::uint64_t value = value_of(S, a[0], a[1]);
-    if constexpr (Set)
+    if (given(a[6])) [[unlikely]]
+        stream_context(ctx, stream_of(S, a[6], a.adopted))
+            .put_signal_bytes(word, word, 0, word, value, Set ? SignalOp::set : SignalOp::add, pe);
+    else if constexpr (Set)
         ctx.signal_set(word, value, pe);
     else
         ctx.signal_add(word, value, pe);
@@ -86,25 +133,46 @@ PyObject* fetch_body(const Arguments<2>& a) {
     return PyLong_FromUnsignedLongLong(ctx.signal_fetch(signal_word(fetch_spec, a[0], a[1])));
 }
 
-PyObject* wait_body(const Arguments<5>& a) {
+PyObject* wait_body(const Arguments<6>& a) {
     const Context& ctx = context_of(wait_spec, nullptr, nullptr);
     const std::uint64_t* word = signal_word(wait_spec, a[0], a[4]);
     const Compare cmp = compare_of(wait_spec, a[1]);
     const std::uint64_t value = value_of(wait_spec, a[0], a[2]);
+    if (given(a[5])) [[unlikely]] {
+        if (given(a[3]))
+            fail(ErrorCode::unsupported,
+                 "signal_wait_until(): a wait on a stream has no timeout of its own; ATOLL_WAIT_TIMEOUT "
+                 "bounds "
+                 "it.");
+        stream_context(ctx, stream_of(wait_spec, a[5], a.adopted)).signal_wait_until(word, cmp, value);
+        return none();
+    }
     return PyLong_FromUnsignedLongLong(ctx.signal_wait_until(word, cmp, value, timeout_of(wait_spec, a[3])));
 }
 
-#define ATOLL_PUT_SIGNAL                                                                                    \
-    "(dst: Array, src: ArrayLike, sig: Array, value: int, op: SignalName, pe: int, index: int | None = 0, " \
-    "*, ctx: "                                                                                              \
-    "Context | None = None, team: Team | None = None) -> None"
-#define ATOLL_UPDATE                                                                                        \
-    "(sig: Array, value: int, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | " \
-    "None = "                                                                                               \
-    "None) -> None"
+/// (sig, n, index, stream)
+PyObject* consume_body(const Arguments<4>& a) {
+    const Context& ctx = context_of(consume_spec, nullptr, nullptr);
+    std::uint64_t* word = signal_word(consume_spec, a[0], a[2]);
+    const std::uint64_t n = value_of(consume_spec, a[0], a[1]);
+    if (given(a[3])) {
+        stream_context(ctx, stream_of(consume_spec, a[3], a.adopted)).signal_consume(word, n);
+    } else {
+        ctx.signal_wait_until(word, Compare::ge, n);
+        ctx.signal_add(word, ~n + 1, ctx.my_pe());  // modulo 2**64
+    }
+    return none();
+}
+
+#define ATOLL_PUT_SIGNAL                                                                                \
+    "(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: SignalName, pe: int, index: int | " \
+    "None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None"
+#define ATOLL_UPDATE                                                                                         \
+    "(sig: AnyArray, value: int, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team " \
+    "| None = None, stream: Stream = None) -> None"
 
 const Function functions[] = {
-    {"put_signal", entry<9, put_signal_spec, put_signal_body<put_signal_spec>>, &put_signal_spec,
+    {"put_signal", entry<10, put_signal_spec, put_signal_body<put_signal_spec>>, &put_signal_spec,
      ATOLL_PUT_SIGNAL,
      R"(Copy src into dst on PE pe, then set or increase a signal there.
 
@@ -116,29 +184,34 @@ op:    "set" or "add", or atoll.SIGNAL_SET, atoll.SIGNAL_ADD. Sums wrap.
 Local. Whoever sees the signal (signal_wait_until, signal_fetch) sees this call's data, and no more
 than that. On return src may be changed. Raises as put does.
 Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).)"},
-    {"put_signal_nbi", entry<9, put_signal_nbi_spec, put_signal_body<put_signal_nbi_spec>>,
+    {"put_signal_nbi", entry<10, put_signal_nbi_spec, put_signal_body<put_signal_nbi_spec>>,
      &put_signal_nbi_spec, ATOLL_PUT_SIGNAL,
      R"(Like put_signal, but src must not be changed before quiet().
 
 Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal_nbi).)"},
-    {"signal_set", entry<6, set_spec, update_body<set_spec, true>>, &set_spec, ATOLL_UPDATE,
+    {"signal_set", entry<7, set_spec, update_body<set_spec, true>>, &set_spec, ATOLL_UPDATE,
      R"(Set signal word number `index` of sig on PE pe to value.
 
 sig: symmetric words of uint64. Local; not ordered after puts: fence() first, or use put_signal.
 Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.)"},
-    {"signal_add", entry<6, add_spec, update_body<add_spec, false>>, &add_spec, ATOLL_UPDATE,
+    {"signal_add", entry<7, add_spec, update_body<add_spec, false>>, &add_spec, ATOLL_UPDATE,
      R"(Add value to signal word number `index` of sig on PE pe, atomically.
 
 sig: symmetric words of uint64; sums wrap. Local; not ordered after puts: fence() first, or use put_signal.
 Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.)"},
     {"signal_fetch", entry<2, fetch_spec, fetch_body>, &fetch_spec,
-     "(sig: Array, index: int | None = 0) -> int",
+     "(sig: AnyArray, index: int | None = 0) -> int",
      R"(Return this PE's own signal word number `index` of sig.
 
 Acquires: what the PE that signalled had put by put_signal is visible. Local.
 Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_fetch).)"},
-    {"signal_wait_until", entry<5, wait_spec, wait_body>, &wait_spec,
-     "(sig: Array, cmp: CompareName, value: int, timeout: float | None = None, index: int | None = 0) -> int",
+    {"signal_wait_until", entry<6, wait_spec, wait_body>, &wait_spec,
+     "(sig: AnyArray, cmp: CompareName, value: int, timeout: float | None = None, index: int | None = 0, "
+     "stream: Stream = None) -> int | None\n"
+     "(sig: AnyArray, cmp: CompareName, value: int, timeout: float | None = None, index: int | None = 0, "
+     "stream: None = None) -> int\n"
+     "(sig: AnyArray, cmp: CompareName, value: int, timeout: None = None, index: int | None = 0, *, "
+     "stream: GivenStream) -> None",
      R"(Wait until this PE's own signal word compares, and return the value that did.
 
 sig:     symmetric words of uint64; number `index` of them, in C order, is waited for.
@@ -148,7 +221,16 @@ timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
 
 Acquires: what the PE that signalled had put by put_signal is visible. Other threads run meanwhile and
 Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, DtypeMismatch, NotSymmetric.
-Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).)"},
+On a stream (None else) the stream waits, and None is returned; a captured graph compares with the same
+value in each replay: see signal_consume. Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).)"},
+    {"signal_consume", entry<4, consume_spec, consume_body>, &consume_spec,
+     "(sig: AnyArray, n: int, index: int | None = 0, stream: Stream = None) -> None",
+     R"(Wait until this PE's own signal word is at least n, then subtract n.
+
+What the other PEs add by signal_add or put_signal in one round, the next round waits for again: so a
+captured graph replays. sig: symmetric words of uint64. stream: where an array of a GPU is waited for;
+None: the host waits. Nobody else may subtract from the word meanwhile.
+Raises Timeout, PeDied, DtypeMismatch, NotSymmetric. Atoll's own; no such call in OpenSHMEM.)"},
 };
 
 }  // namespace

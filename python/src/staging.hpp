@@ -1,9 +1,21 @@
 // What collectives take: any array. Those that are not contiguous are staged through one that is.
 #pragma once
 
-#include "array.hpp"
+#include "stream_cache.hpp"
+
+#include <utility>
 
 namespace atl::python {
+
+/// Throws for an array of a GPU, whose elements only the GPU could bring together.
+inline void check_may_stage(const Spec& spec, const char* which, PyArrayObject* array) {
+    if (on_device(array)) [[unlikely]]
+        fail(ErrorCode::unsupported,
+             "%s(): %s is a view of an array of a GPU that is not contiguous; collectives take contiguous "
+             "ones: "
+             "copy it into one.",
+             spec.name, which);
+}
 
 /// A contiguous view of an array that a collective reads.
 class SourceStage {
@@ -12,6 +24,7 @@ class SourceStage {
         check_readable(spec, which, array);
         check_dtype(spec, which, array);
         if (!c_contiguous(array)) [[unlikely]] {
+            check_may_stage(spec, which, array);
             copy_ = Ref(PyArray_NewCopy(array, NPY_CORDER));
             array_ = copy_.array();
         }
@@ -32,8 +45,10 @@ class TargetStage {
     TargetStage(const Spec& spec, const char* which, PyArrayObject* array) : array_(array) {
         check_writeable(spec, which, array);
         check_dtype(spec, which, array);
-        if (!c_contiguous(array)) [[unlikely]]
+        if (!c_contiguous(array)) [[unlikely]] {
+            check_may_stage(spec, which, array);
             copy_ = Ref(PyArray_NewLikeArray(array, NPY_CORDER, nullptr, 0));
+        }
     }
     char* data() const noexcept { return PyArray_BYTES(copy_ ? copy_.array() : array_); }
     std::size_t size() const noexcept { return size_of(array_); }
@@ -68,12 +83,40 @@ struct Pair {
         }
         src = array_arg(spec, "src", value);
     }
+    /// Where a GPU is concerned, both arrays are needed, symmetric and on it, also where a PE's own would not
+    /// be looked at.
+    void check_on_device(const Spec& spec, const Adopted& adopted, PyObject* stream) const {
+        if (!is_device_call(adopted, stream)) return;
+        if (src == nullptr || dst == nullptr)
+            fail(ErrorCode::unsupported,
+                 "%s(): with arrays of a GPU pass both, (dst, src, ...), on every PE; nothing is allocated "
+                 "for "
+                 "the result.",
+                 spec.name);
+        for (const auto& [which, array] : {std::pair{"dst", dst}, std::pair{"src", src}}) {
+            if (!python::on_device(array)) fail_on_host(spec, which, array);
+            const Extent extent = extent_of(array);
+            check_symmetric(spec, which, array, extent.low, extent.bytes);
+        }
+        if (!given(stream)) finish_current(adopted);
+    }
     /// A new array as the caller gets it: a number for a number.
     PyObject* result(Ref made) const {
         if (!made) return none();
         return held ? PyArray_Return(reinterpret_cast<PyArrayObject*>(made.release())) : made.release();
     }
 };
+/// `call(team)` on the team, or on the team's collectives on a stream, which are spelled alike. On the host,
+/// other threads run meanwhile if much is moved.
+template <class Call>
+void on_team(const Spec& spec, const Team& team, PyObject* stream, const Adopted& adopted, std::size_t bytes,
+             Call&& call) {
+    if (given(stream)) [[unlikely]]
+        return call(stream_team(team, stream_of(spec, stream, adopted)));
+    ReleaseGil released(bytes >= release_gil_bytes);
+    call(team);
+}
+
 inline Pair pair_of(const Spec& spec, PyObject* first, PyObject* second) {
     Pair pair;
     if (given(second)) pair.dst = array_arg(spec, "dst", first);

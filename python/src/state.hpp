@@ -32,6 +32,8 @@ struct State {
     int inits = 0;                ///< Python's own; C++ code of this process may have called init too
     int finalizing = 0;           ///< threads in finalize
     bool forked = false;          ///< this process is a child made after init
+    bool has_device = false;      ///< device memory was allocated, in this job or an earlier one
+    int device = -1;              ///< the number of this PE's GPU, once `has_device`
     PyTypeObject* ndarray = nullptr;
     PyTypeObject* team_class = nullptr;
     PyTypeObject* context_class = nullptr;

@@ -1,6 +1,6 @@
 // atoll.Team.
+#include "device.hpp"
 #include "registry.hpp"
-#include "state.hpp"
 
 #include <nanobind/stl/string.h>
 
@@ -34,15 +34,16 @@ std::string repr(const PyTeam& team) {
            std::to_string(team.team.n_pes()) + ">";
 }
 
-nb::object device(const PyTeam& team, const std::string& memory) {
-    if (memory != "host" && memory != "device")
-        fail(ErrorCode::invalid_argument, "Team.device(): memory is '%s'; it is 'host' or 'device'.",
+/// The fields of atl::device::Team, in its order.
+nb::object device_team(const PyTeam& team, const std::string& memory) {
+    if (memory != "device" && memory != "host")
+        fail(ErrorCode::invalid_argument, "Team.device(): memory is '%s'; pass \"device\" or \"host\".",
              memory.c_str());
-    const device::Team value = of(team, "Team.device").device(memory == "host" ? Memory::host : Memory::device);
+    const device::Team t = of(team, "Team.device").device(memory == "host" ? Memory::host : Memory::device);
     const auto address = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };
-    return nb::module_::import_("atoll._device_team")
-        .attr("DeviceTeam")(value.my_pe, value.n_pes, address(value.window), value.stride, value.my_slot,
-                            value.first, value.step, address(value.table), address(value.control));
+    static const nb::object kind = nb::borrow(nb::handle(device_module())).attr("DeviceTeam");
+    return kind(t.my_pe, t.n_pes, address(t.window), t.stride, t.my_slot, t.first, t.step, address(t.table),
+                address(t.control));
 }
 
 void leave(PyTeam& team, nb::args args) {
@@ -105,16 +106,19 @@ statement a team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.)")
         "Return the team of all PEs that passed this color, ordered by key, then by PE; None for a negative "
         "color.\n\n"
         "Collective over this team; usable at once. Raises CollectiveMismatch.");
-    team.def("device", &device, nb::arg("memory") = "host",
-             nb::sig("def device(self, memory: str = 'host') -> DeviceTeam"),
-             "Return the team as kernels take it, for memory 'host' or 'device'. Local.\n\n"
-             "Raises InvalidArgument, Unsupported, NotInitialized (no array on the GPU yet).");
     team.def(
         "sync", [](const PyTeam& t) { of(t, "Team.sync").sync(); },
         "Wait until all PEs of the team have come here; completes no puts. Collective over the team.");
     team.def(
         "barrier", [](const PyTeam& t) { of(t, "Team.barrier").barrier(); },
         "Complete this PE's puts on the team's default context, then sync. Collective over the team.");
+    team.def(
+        "device", &device_team, nb::arg("memory") = "device",
+        nb::sig("def device(self, memory: str = \"device\") -> DeviceTeam"),
+        "Return the team as a value for kernels: a NamedTuple of integers, the fields of "
+        "atl::device::Team.\n\n"
+        "memory: \"device\", where the first device array was made before, or \"host\", for functions that "
+        "run on the\nhost. Local. Raises NotInitialized, Unsupported (more than 64 PEs, or teams alive).");
     team.def("destroy", &destroy,
              "Free what the team uses. Collective over the team; afterwards its use raises UseAfterFree.");
     team.def(

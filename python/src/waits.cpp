@@ -2,6 +2,7 @@
 #include "enums.hpp"
 #include "registry.hpp"
 #include "staging.hpp"
+#include "stream_cache.hpp"
 
 #include <deque>
 #include <string>
@@ -140,7 +141,7 @@ template <Form F> PyObject* many_body(const Arguments<5>& a) {
 }
 
 /// wait_until(ivar, cmp, value, timeout, index) and test(ivar, cmp, value, index)
-template <Form F> PyObject* one_body(const Arguments<5>& a) {
+template <Form F> PyObject* one_body(const Arguments<6>& a) {
     const Spec& spec = spec_of<F>;
     const Context& ctx = context_of(spec, nullptr, nullptr);
     PyArrayObject* array = array_arg(spec, "ivar", a[0]);
@@ -155,6 +156,14 @@ template <Form F> PyObject* one_body(const Arguments<5>& a) {
             const T value =
                 value_as<T>({spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(array))}, a[2]);
             const T* p = reinterpret_cast<const T*>(word);
+            if (F.waits && given(a[5])) [[unlikely]] {
+                if (given(a[3]))
+                    fail(ErrorCode::unsupported,
+                         "%s(): a wait on a stream has no timeout of its own; ATOLL_WAIT_TIMEOUT bounds it.",
+                         spec.name);
+                stream_context(ctx, stream_of(spec, a[5], a.adopted)).wait_until(p, cmp, value);
+                return none();
+            }
             if constexpr (F.waits)
                 return to_python(ctx.wait_until(p, cmp, value, timeout_of(spec, a[3])));
             else
@@ -222,15 +231,22 @@ void register_waits(PyObject* module) {
     constexpr Form wait_form{Kind::one, true, false};
     constexpr Form test_form{Kind::one, false, false};
     made.functions.push_back(
-        {"wait_until", entry<5, spec_of<wait_form>, one_body<wait_form>>, &spec_of<wait_form>,
-         "(ivar: Array, cmp: CompareName, value: Value, timeout: float | None = None, index: int | None = 0) "
-         "-> int",
+        {"wait_until", entry<6, spec_of<wait_form>, one_body<wait_form>>, &spec_of<wait_form>,
+         "(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | None = None, index: int | None = "
+         "0, stream: Stream = None) -> int | None\n"
+         "(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | None = None, index: int | None = "
+         "0, stream: None = None) -> int\n"
+         "(ivar: AnyArray, cmp: CompareName, value: Value, timeout: None = None, index: int | None = 0, *, "
+         "stream: GivenStream) -> None",
          made.keep(std::string("Wait until this PE's own symmetric word number `index` of ivar compares; "
                                "return the value that did.") +
-                   word_doc + compare_doc + value_doc + timeout_doc + index_doc + wait_tail)});
+                   word_doc + compare_doc + value_doc + timeout_doc + index_doc +
+                   "stream:  for an array of a GPU: the stream that waits (None is returned); None: the host "
+                   "waits.\n" +
+                   wait_tail)});
     made.functions.push_back(
-        {"test", entry<5, spec_of<test_form>, one_body<test_form>>, &spec_of<test_form>,
-         "(ivar: Array, cmp: CompareName, value: Value, index: int | None = 0) -> bool",
+        {"test", entry<6, spec_of<test_form>, one_body<test_form>>, &spec_of<test_form>,
+         "(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = 0) -> bool",
          made.keep(std::string("True if this PE's own symmetric word number `index` of ivar compares.") +
                    word_doc + compare_doc + value_doc + index_doc + test_tail)});
     add_kind<Kind::all>(made, {"wait_until_all", "wait_until_all_vector", "test_all", "test_all_vector"},

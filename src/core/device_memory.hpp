@@ -73,6 +73,7 @@ class DeviceMemory {
     // As heap::DeviceHeap's: in the order of a stream, or complete on return.
     void check_stream(heap::StreamHandle stream) const { heap_->check_stream(stream); }
     void start(const heap::DeviceCall& call, heap::StreamHandle stream) const { heap_->start(call, stream); }
+    void finish(heap::StreamHandle stream) const { heap_->finish(stream); }
     void run(const heap::DeviceCall& call) const { heap_->run(call); }
     /// A team's memory for collectives on streams, in this PE's slot. Throws Error(unsupported).
     struct GroupPlace {

@@ -59,10 +59,14 @@ Allocation Job::allocate(std::size_t bytes, std::size_t align, const AllocationH
     return state().allocate(bytes, align, hints);
 }
 
+Allocation Job::allocate_zeroed(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
+    return state().zeroed(bytes, align, hints);
+}
+
 void* Job::calloc(std::size_t count, std::size_t bytes, Memory memory) {
     std::size_t total = 0;
     if (__builtin_mul_overflow(count, bytes, &total)) total = SIZE_MAX;
-    return state().zeroed(total, memory);
+    return state().zeroed(total, 0, {.memory = memory}).address;
 }
 
 void* Job::realloc(void* block, std::size_t bytes) { return state().reallocate(block, bytes); }

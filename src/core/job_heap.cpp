@@ -83,15 +83,15 @@ DeviceMemory& JobState::open_device() {
     return *device_;
 }
 
-void* JobState::zeroed(std::size_t bytes, Memory memory) {
-    const Allocation block = allocate(bytes, 0, {.memory = memory});
-    if (!block.address) return nullptr;
-    if (memory == Memory::device)
+Allocation JobState::zeroed(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
+    const Allocation block = allocate(bytes, align, hints);
+    if (!block.address) return block;
+    if (hints.memory == Memory::device)
         device_->fill(block.address, 0, bytes);
     else if (!block.zeroed)
         std::memset(block.address, 0, bytes);
     world_state().sync("calloc");
-    return block.address;
+    return {block.address, true, block.serial};
 }
 
 void JobState::throw_exhausted(std::size_t bytes, std::size_t align) const {

@@ -79,7 +79,7 @@ class JobState {
     bool is_symmetric(const void* address, std::size_t bytes) const;
     void check_symmetric(const void* address, std::size_t bytes) const;
     Job::HeapUse heap_use() const;
-    void* zeroed(std::size_t bytes, Memory memory);
+    Allocation zeroed(std::size_t bytes, std::size_t align, const AllocationHints& hints);
     /// Null until a PE's program first allocates device memory.
     const DeviceMemory* device() const { return opened_device_.load(std::memory_order_acquire); }
 

@@ -156,4 +156,8 @@ void StreamContext::wait(void* word, DType type, Compare cmp, std::uint64_t valu
     call.device().start(heap::WaitCall{team_, here, value, cmp, type, consume}, stream_.handle);
 }
 
+void StreamContext::synchronize() const {
+    core::device_for_streams(state_->job(), stream_.handle).finish(stream_.handle);
+}
+
 }  // namespace atl

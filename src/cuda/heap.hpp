@@ -61,6 +61,7 @@ class Heap final : public heap::DeviceHeap {
     void fill(void* dst, unsigned char value, std::size_t bytes) override;
     void check_stream(heap::StreamHandle stream) const override;
     void start(const heap::DeviceCall& call, heap::StreamHandle stream) override;
+    void finish(heap::StreamHandle stream) override;
     void run(const heap::DeviceCall& call) override;
     std::uint64_t run_word(heap::WordCall call) override;
 

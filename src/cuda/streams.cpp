@@ -78,10 +78,14 @@ void Heap::start(const heap::DeviceCall& call, heap::StreamHandle stream) {
         call);
 }
 
+void Heap::finish(heap::StreamHandle stream) {
+    const PrimaryContext::Current current(context_);
+    driver_.check(driver_.synchronize(static_cast<CUstream>(stream)), "finish what was begun on its stream");
+}
+
 void Heap::run(const heap::DeviceCall& call) {
     start(call, stream_);
-    const PrimaryContext::Current current(context_);
-    driver_.check(driver_.synchronize(stream_), "finish what was begun on its stream");
+    finish(stream_);
 }
 
 std::uint64_t Heap::run_word(heap::WordCall call) {

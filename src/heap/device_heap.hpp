@@ -68,6 +68,8 @@ class DeviceHeap {
     /// Throws Error(invalid_argument) unless it is a stream of this GPU.
     virtual void check_stream(StreamHandle stream) const = 0;
     virtual void start(const DeviceCall& call, StreamHandle stream) = 0;
+    /// Until all that the stream was given is done.
+    virtual void finish(StreamHandle stream) = 0;
     /// On a stream of the library's own, and complete on return.
     virtual void run(const DeviceCall& call) = 0;
     /// The same, and what stood in the word before.

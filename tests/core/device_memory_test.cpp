@@ -67,6 +67,7 @@ class FakeHeap final : public heap::DeviceHeap {
     void fill(void* dst, unsigned char value, std::size_t bytes) override { std::memset(dst, value, bytes); }
     void check_stream(heap::StreamHandle) const override {}
     void start(const heap::DeviceCall&, heap::StreamHandle) override { ++started_; }
+    void finish(heap::StreamHandle) override {}
     void run(const heap::DeviceCall&) override { ++started_; }
     std::uint64_t run_word(heap::WordCall call) override {
         ++started_;

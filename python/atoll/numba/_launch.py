@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _atoll
 from .. import zeros as _zeros
-from .._device_team import DeviceTeam
+from .._device import DeviceTeam
 from ._layout import AT
 from ._targets import numba_cuda
 

@@ -1,0 +1,191 @@
+"""What Atoll knows of other array libraries. Imported when the first array of a GPU is made, or a kernel's team is
+asked for; imports none of those libraries unless an array is to be theirs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _atoll
+
+# Types that NumPy has no name for: a field of that name stands for them. The order is DLPack's.
+_SPECIAL = {
+    name: np.dtype([(name, np.uint16 if name == "bfloat16" else np.uint8)])
+    for name in (
+        "bfloat16",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+    )
+}
+
+
+class DeviceTeam(NamedTuple):
+    """A team as kernels take it, by value: the fields of atl::device::Team (atoll/device/team.hpp), in its order.
+
+    PE pe's copy of what stands at address x here stands at x + (slot - my_slot) * stride, where slot is
+    first + pe * step, or int32 number pe at `table` where that is not 0.
+    """
+
+    my_pe: int
+    n_pes: int
+    window: int
+    stride: int
+    my_slot: int
+    first: int
+    step: int
+    table: int
+    control: int
+
+
+def numpy_dtype(dtype: Any) -> np.dtype[Any]:
+    """NumPy's dtype for one of NumPy, PyTorch or ml_dtypes, or a name."""
+    name = dtype if isinstance(dtype, str) else str(dtype).removeprefix("torch.")
+    if name.startswith("<class"):
+        name = getattr(dtype, "__name__", name)
+    if name in _SPECIAL:
+        return _SPECIAL[name]
+    if type(dtype).__module__ == "torch":
+        dtype = name
+    try:
+        return np.dtype(dtype)
+    except TypeError:
+        raise _atoll.DtypeMismatch(
+            f"dtype {dtype!r} cannot stand in symmetric memory; take a dtype of NumPy, or one of {', '.join(_SPECIAL)}."
+        ) from None
+
+
+def special_name(dtype: np.dtype[Any]) -> str | None:
+    """'bfloat16' and the like, for the dtype that stands for it."""
+    if dtype.names is not None and len(dtype.names) == 1 and _SPECIAL.get(dtype.names[0]) == dtype:
+        return dtype.names[0]
+    return None
+
+
+def _need(module: str, package: str, name: str) -> Any:
+    try:
+        return __import__(module, fromlist=["_"])
+    except ImportError as error:
+        raise _atoll.Unsupported(
+            f"{name} needs {module}; install it: pip install {package} ({error})"
+        ) from error
+
+
+def to_cupy(x: _atoll.DeviceArray) -> Any:
+    """The same memory as a cupy.ndarray, which keeps it."""
+    cupy = _need("cupy", "cupy-cuda13x", "An array of CuPy")
+    if (special := special_name(x.dtype)) is not None:
+        raise _atoll.DtypeMismatch(
+            f"CuPy has no {special}; use x.torch(), or x.view(np.uint{8 * x.itemsize})."
+        )
+    low, high = _extent(x)
+    memory = cupy.cuda.UnownedMemory(low, max(high - low, 1), x, x.device)
+    return cupy.ndarray(
+        x.shape, x.dtype, memptr=cupy.cuda.MemoryPointer(memory, x.ptr - low), strides=x.strides
+    )
+
+
+def _extent(x: _atoll.DeviceArray) -> tuple[int, int]:
+    reach = [(n - 1) * stride for n, stride in zip(x.shape, x.strides, strict=True) if n > 0]
+    return x.ptr + sum(r for r in reach if r < 0), x.ptr + sum(r for r in reach if r > 0) + x.itemsize
+
+
+def to_torch(x: _atoll.DeviceArray) -> Any:
+    """The same memory as a torch.Tensor, which keeps it."""
+    torch = _need("torch", "torch", "A tensor of PyTorch")
+    if not torch.cuda.is_available():
+        raise _atoll.Unsupported("This PyTorch has no CUDA; install one that has: see https://pytorch.org.")
+    special = special_name(x.dtype)
+    if special is None:
+        return torch.from_dlpack(x)
+    if not hasattr(torch, special):
+        raise _atoll.DtypeMismatch(f"PyTorch {torch.__version__} has no {special}; a newer one may.")
+    return torch.from_dlpack(x.view(np.int16 if x.itemsize == 2 else np.uint8)).view(getattr(torch, special))
+
+
+def to_buffer(x: _atoll.DeviceArray) -> Any:
+    """The same memory as a cuda.core.Buffer, which keeps it."""
+    core = _need("cuda.core", "cuda-core", "A Buffer")
+    low, high = _extent(x)
+    if high - low != max(x.nbytes, 1) and x.nbytes != 0:
+        raise _atoll.Unsupported("DeviceArray.buffer() needs a contiguous array.")
+    return core.Buffer.from_handle(x.ptr, x.nbytes, owner=x)
+
+
+def assign(view: _atoll.DeviceArray, value: Any) -> None:
+    """view[...] = value, as NumPy has it, but for casts between arrays."""
+    if not hasattr(value, "__cuda_array_interface__") and not isinstance(value, _atoll.DeviceArray):
+        value = _on_host(view, value)
+    _atoll.put(view, value, _atoll.my_pe())
+
+
+def _on_host(view: _atoll.DeviceArray, value: Any) -> Any:
+    special = special_name(view.dtype)
+    if special == "bfloat16" and getattr(value, "dtype", None) != view.dtype:
+        # To the nearest, ties to even; a NaN stays one.
+        wide = np.asarray(value, np.float32)
+        bits = wide.view(np.uint32)
+        rounded = np.where(np.isnan(wide), bits | 0x400000, bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+        value = rounded.astype(np.uint16).view(view.dtype)
+    elif special is not None and str(getattr(value, "dtype", None)) == special:  # ml_dtypes'
+        value = value.view(view.dtype)
+    host = value if isinstance(value, np.ndarray) else np.asarray(value, view.dtype)
+    return np.broadcast_to(host, view.shape)
+
+
+def current_stream(library: str | None, device: int) -> int:
+    """The handle of a library's current stream; of the only one that was imported where none is named."""
+    if library is None:
+        found = [name for name in ("torch", "cupy") if name in sys.modules]
+        if len(found) != 1:
+            raise _atoll.InvalidArgument(
+                'stream="current" is the current stream of an array\'s library, and here is no array of one'
+                f"{' but two libraries' if found else ''}; pass the stream."
+            )
+        library = found[0]
+    if library == "torch":
+        import torch
+
+        return int(torch.cuda.current_stream(device).cuda_stream)
+    import cupy
+
+    return int(cupy.cuda.get_current_stream().ptr)
+
+
+def device_of(device: Any, function: str) -> bool:
+    """True for "cuda", False for "cpu"; the number of a GPU, if given, is compared after the allocation."""
+    kind, _, number = str(device).partition(":")
+    if kind == "cpu" or (kind == "cuda" and (not number or number.isdigit())):
+        return kind == "cuda"
+    raise _atoll.InvalidArgument(
+        f'{function}(): device is {device!r}; pass "cpu", or "cuda" for this PE\'s GPU.'
+    )
+
+
+def library_of(xp: Any, on_device: bool, function: str) -> str:
+    """'cupy', 'torch', 'numpy' or '' for xp=, the module itself."""
+    name = getattr(xp, "__name__", None)
+    allowed = ("cupy", "torch") if on_device else ("numpy",)
+    if xp is None:
+        return ""
+    if name not in allowed:
+        raise _atoll.InvalidArgument(
+            f"{function}(): xp is {xp!r}; with device={'cuda' if on_device else 'cpu'!r} pass "
+            f"{' or '.join(allowed)} (the module), or None{' for an atoll.DeviceArray' if on_device else ''}."
+        )
+    return str(name)
+
+
+def check_library(library: str) -> None:
+    """Says what is missing before anything collective."""
+    if library == "torch" and not _need("torch", "torch", "A tensor of PyTorch").cuda.is_available():
+        raise _atoll.Unsupported("This PyTorch has no CUDA; install one that has: see https://pytorch.org.")
+
+
+def as_library(x: _atoll.DeviceArray, library: str) -> Any:
+    """x as an array of 'cupy' or 'torch', else itself."""
+    return to_cupy(x) if library == "cupy" else to_torch(x) if library == "torch" else x

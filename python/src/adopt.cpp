@@ -1,0 +1,225 @@
+// Arrays of other libraries: by what their type offers, which is looked up once a type.
+#include "device.hpp"
+
+#include <vector>
+
+namespace atl::python {
+namespace {
+
+/// What a type of Python objects is to us.
+enum class Kind : unsigned char { nothing, device_array, torch, cupy, interface };
+
+struct Names {
+    PyObject* data_ptr = PyUnicode_InternFromString("data_ptr");
+    PyObject* shape = PyUnicode_InternFromString("shape");
+    PyObject* stride = PyUnicode_InternFromString("stride");
+    PyObject* strides = PyUnicode_InternFromString("strides");
+    PyObject* dtype = PyUnicode_InternFromString("dtype");
+    PyObject* get_device = PyUnicode_InternFromString("get_device");
+    PyObject* data = PyUnicode_InternFromString("data");
+    PyObject* ptr = PyUnicode_InternFromString("ptr");
+    PyObject* device_id = PyUnicode_InternFromString("device_id");
+    PyObject* interface = PyUnicode_InternFromString("__cuda_array_interface__");
+};
+const Names& names() {
+    static const Names all;
+    return all;
+}
+
+Ref attribute(PyObject* object, PyObject* name) { return Ref(PyObject_GetAttr(object, name)); }
+Ref called(PyObject* object, PyObject* method) { return Ref(PyObject_CallMethodNoArgs(object, method)); }
+std::uintptr_t address_of(PyObject* number) {
+    const std::uintptr_t address = PyLong_AsSize_t(number);
+    if (address == SIZE_MAX && PyErr_Occurred()) throw Raised{};
+    return address;
+}
+
+/// A class of a module that somebody else has imported; borrowed from it, null where nobody has.
+PyTypeObject* class_of(const char* module, const char* name) {
+    PyObject* found = PyDict_GetItemString(PyImport_GetModuleDict(), module);
+    PyObject* type = found != nullptr ? PyObject_GetAttrString(found, name) : nullptr;
+    PyErr_Clear();
+    if (type == nullptr) return nullptr;
+    Py_DECREF(type);  // the module keeps it
+    return PyType_Check(type) ? reinterpret_cast<PyTypeObject*>(type) : nullptr;
+}
+
+Kind kind_anew(PyTypeObject* type) {
+    if (type == device_array_type) return Kind::device_array;
+    if (PyType_IsSubtype(type, &PyArray_Type)) return Kind::nothing;
+    const auto is_a = [&](PyTypeObject* base) { return base != nullptr && PyType_IsSubtype(type, base); };
+    if (is_a(class_of("torch", "Tensor"))) return Kind::torch;
+    if (is_a(class_of("cupy", "ndarray"))) return Kind::cupy;
+    const bool offers = PyObject_HasAttr(reinterpret_cast<PyObject*>(type), names().interface) != 0;
+    return offers ? Kind::interface : Kind::nothing;
+}
+
+Kind kind_of(PyTypeObject* type) {
+    struct Row {
+        PyTypeObject* type;
+        Kind kind;
+    };
+    static std::vector<Row> known;
+    for (const Row& row : known)
+        if (row.type == type) return row.kind;
+    const Kind kind = kind_anew(type);
+    if (known.size() < 64) {
+        Py_INCREF(reinterpret_cast<PyObject*>(type));  // so that its address is nobody else's later
+        known.push_back({type, kind});
+    }
+    return kind;
+}
+
+/// NumPy's dtype for another library's, which are objects that live as long as it does.
+PyArray_Descr* descr_for(PyObject* dtype) {
+    struct Row {
+        PyObject* dtype;
+        PyArray_Descr* descr;
+    };
+    static std::vector<Row> known;
+    for (const Row& row : known)
+        if (row.dtype == dtype) return row.descr;
+    Ref found(PyObject_CallMethod(device_module(), "numpy_dtype", "O", dtype));
+    auto* descr = reinterpret_cast<PyArray_Descr*>(found.release());
+    Py_INCREF(dtype);
+    known.push_back({dtype, descr});
+    return descr;
+}
+
+struct Lengths {
+    npy_intp of[NPY_MAXDIMS];
+    int n = 0;
+
+    explicit Lengths(PyObject* tuple, npy_intp factor = 1) {
+        const Ref items(PySequence_Tuple(tuple));
+        n = static_cast<int>(PyTuple_Size(items.get()));
+        if (n > NPY_MAXDIMS)
+            fail(ErrorCode::shape_mismatch, "An array has %d axes; at most %d are taken.", n, NPY_MAXDIMS);
+        for (int i = 0; i < n; ++i) of[i] = factor * PyLong_AsSsize_t(PyTuple_GetItem(items.get(), i));
+        if (PyErr_Occurred()) throw Raised{};
+    }
+};
+
+Ref header(std::uintptr_t address, PyArray_Descr* descr, const Lengths& shape, const npy_intp* strides,
+           bool writeable = true) {
+    auto* data = reinterpret_cast<char*>(address);
+    auto* owner = reinterpret_cast<PyObject*>(block_at(data));
+    // Null would make NumPy allocate: an array without elements may stand anywhere.
+    static char nowhere;
+    Ref made = array_over(descr, shape.n, shape.of, strides, data != nullptr ? data : &nowhere, owner);
+    PyArray_UpdateFlags(made.array(), NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS | NPY_ARRAY_ALIGNED);
+    if (!writeable) PyArray_CLEARFLAGS(made.array(), NPY_ARRAY_WRITEABLE);
+    return made;
+}
+
+Ref torch_header(PyObject* tensor) {
+    const Ref device = called(tensor, names().get_device);
+    if (PyLong_AsLong(device.get()) != g.device) return {};
+    PyArray_Descr* descr = descr_for(attribute(tensor, names().dtype).get());
+    const Lengths shape(attribute(tensor, names().shape).get());
+    const Lengths strides(called(tensor, names().stride).get(), PyDataType_ELSIZE(descr));
+    return header(address_of(called(tensor, names().data_ptr).get()), descr, shape, strides.of);
+}
+
+Ref cupy_header(PyObject* array) {
+    const Ref memory = attribute(array, names().data);
+    const Ref address = attribute(memory.get(), names().ptr);
+    if (address_of(address.get()) != 0 &&
+        PyLong_AsLong(attribute(memory.get(), names().device_id).get()) != g.device)
+        return {};
+    const Ref dtype = attribute(array, names().dtype);
+    const Lengths shape(attribute(array, names().shape).get());
+    const Lengths strides(attribute(array, names().strides).get());
+    if (!PyArray_DescrCheck(dtype.get())) return {};
+    return header(address_of(address.get()), reinterpret_cast<PyArray_Descr*>(dtype.get()), shape,
+                  strides.of);
+}
+
+/// By __cuda_array_interface__, version 2 and 3.
+Ref interface_header(PyObject* object) {
+    const Ref found = attribute(object, names().interface);
+    const auto entry = [&](const char* key) {
+        PyObject* value = PyDict_Check(found.get()) ? PyDict_GetItemString(found.get(), key) : nullptr;
+        return value == Py_None ? nullptr : value;
+    };
+    PyObject* data = entry("data");
+    if (data == nullptr || !PyTuple_Check(data) || PyTuple_Size(data) != 2 || entry("shape") == nullptr ||
+        entry("typestr") == nullptr || (entry("mask") != nullptr))
+        fail(ErrorCode::invalid_argument,
+             "%R: its __cuda_array_interface__ lacks data, shape or typestr, or has a mask.",
+             reinterpret_cast<PyObject*>(Py_TYPE(object)));
+    PyArray_Descr* descr = nullptr;
+    if (!PyArray_DescrConverter(entry("typestr"), &descr)) throw Raised{};
+    const Ref held(reinterpret_cast<PyObject*>(descr));
+    const Lengths shape(entry("shape"));
+    const bool writeable = PyObject_IsTrue(PyTuple_GetItem(data, 1)) == 0;
+    const std::uintptr_t address = address_of(PyTuple_GetItem(data, 0));
+    if (entry("strides") == nullptr) return header(address, descr, shape, nullptr, writeable);
+    return header(address, descr, shape, Lengths(entry("strides")).of, writeable);
+}
+
+}  // namespace
+
+Ref header_for(PyObject* value, Library& library) {
+    switch (kind_of(Py_TYPE(value))) {
+        case Kind::device_array:
+            library = Library::atoll;
+            return Ref::borrow(reinterpret_cast<DeviceArray*>(value)->header);
+        case Kind::torch:
+            library = Library::torch;
+            return torch_header(value);
+        case Kind::cupy:
+            library = Library::cupy;
+            return cupy_header(value);
+        case Kind::interface:
+            library = Library::other;
+            return interface_header(value);
+        default:
+            return {};
+    }
+}
+
+void adopt(PyObject** values, int n, Adopted& adopted) {
+    for (int i = 0; i < n; ++i) {
+        PyObject* value = values[i];
+        if (value == nullptr || value == Py_None || Py_TYPE(value) == g.ndarray || PyLong_CheckExact(value) ||
+            PyFloat_CheckExact(value) || PyUnicode_CheckExact(value))
+            continue;
+        Library library = Library::none;
+        Ref header = header_for(value, library);
+        if (!header) continue;
+        if (adopted.library == Library::none || adopted.library == Library::atoll) adopted.library = library;
+        values[i] = header.get();
+        adopted.headers[adopted.n++] = header.release();
+    }
+}
+
+std::string why_not_adopted(PyObject* value) {
+    const Kind kind = kind_of(Py_TYPE(value));
+    if (kind == Kind::nothing) return {};
+    if (kind == Kind::torch) {
+        const Ref device = called(value, names().get_device);
+        if (PyLong_AsLong(device.get()) < 0)
+            return "a torch.Tensor in memory of the host; pass x.numpy(), which shares it";
+    }
+    if (!g.has_device)
+        return "in the memory of a GPU, where nothing is symmetric yet: allocate it with "
+               "atoll.zeros(..., device=\"cuda\") or its kin, on every PE";
+    if (kind == Kind::torch || kind == Kind::cupy) {
+        Library library{};
+        if (!header_for(value, library))
+            return "on another GPU than this PE's symmetric memory, which is on GPU " +
+                   std::to_string(g.device) + "; copy it there first";
+    }
+    return "in the memory of a GPU; this function takes memory of the host only: pass x.numpy(), or "
+           "x.get() in CuPy, a copy";
+}
+
+PyObject* device_module() {
+    static PyObject* module = nullptr;
+    if (module == nullptr) module = PyImport_ImportModule("atoll._device");
+    if (module == nullptr) throw Raised{};
+    return module;
+}
+
+}  // namespace atl::python

@@ -1,0 +1,99 @@
+// Arrays in the memory of a GPU. Inside this module each is known by a header: an ndarray that says address,
+// shape, strides and dtype, whose base is a Block with `device` set, and whose elements nobody looks at. So
+// all that reads NumPy's struct serves both memories, and only what touches elements asks `on_device`.
+#pragma once
+
+#include "array.hpp"
+
+namespace atl::python {
+
+/// atoll.DeviceArray.
+struct DeviceArray {
+    PyObject_HEAD PyObject* header;
+};
+extern PyTypeObject* device_array_type;
+void register_device_array(PyObject* module);
+
+inline PyArrayObject* header_of(PyObject* device_array) noexcept {
+    return as_array(reinterpret_cast<DeviceArray*>(device_array)->header);
+}
+/// A new atoll.DeviceArray that shows what `header` describes.
+Ref make_device_array(Ref header);
+/// The same memory as an array of `library`: a torch.Tensor, a cupy.ndarray, else an atoll.DeviceArray.
+Ref in_library(Ref device_array, Library library);
+
+/// The header of any library's array on this PE's GPU; empty where `value` is none, or is in other memory.
+Ref header_for(PyObject* value, Library& library);
+/// What is wrong with an array of a GPU that could not be adopted, for a message; empty for anything else.
+std::string why_not_adopted(PyObject* value);
+
+/// The Python module atoll._device, which knows other libraries' names for things.
+PyObject* device_module();
+
+// ---- element types that NumPy has no name for: a structured dtype with one field, called like the type
+// -----------------------------------------------------------------------------------------------------
+struct SpecialType {
+    const char* name;
+    int bytes;
+    int dlpack_code;
+    bool reducible;
+    DType type;
+};
+/// Null for all others.
+const SpecialType* special_type(PyArray_Descr* descr) noexcept;
+/// What reductions on a GPU make of a dtype.
+DTypeRow device_row_of(PyArrayObject* array) noexcept;
+
+// ---- moving data
+// -----------------------------------------------------------------------------------------------------
+/// `stream=`: absent (the call blocks the host), or a stream of this PE's GPU.
+struct StreamArg {
+    bool given = false;
+    void* handle = nullptr;
+};
+[[gnu::cold]] StreamArg stream_slow(const Spec& spec, PyObject* stream, Library library);
+inline StreamArg stream_of(const Spec& spec, PyObject* stream, const Adopted& adopted) {
+    if (stream == nullptr || stream == Py_None) [[likely]]
+        return {};
+    return stream_slow(spec, stream, adopted.library);
+}
+/// Before a call that blocks the host reads or writes arrays of a library: what that library's current stream
+/// was given is done.
+[[gnu::cold]] void finish_current(const Adopted& adopted);
+[[noreturn, gnu::cold]] void fail_on_device(const Spec& spec, const char* which);
+[[noreturn, gnu::cold]] void fail_on_host(const Spec& spec, const char* which, PyArrayObject* array);
+[[noreturn, gnu::cold]] void fail_mixed(const Spec& spec, const char* far, const char* near);
+
+/// If a call concerns a GPU at all.
+inline bool is_device_call(const Adopted& adopted, PyObject* stream) noexcept {
+    return adopted.n != 0 || given(stream);
+}
+
+/// Between memory in the device heap of `pe` and local memory; strides in bytes.
+struct DeviceTransfer {
+    char* far;
+    const npy_intp* far_strides;
+    char* near;
+    const npy_intp* near_strides;
+    const npy_intp* dims;
+    int nd;
+    std::size_t item;
+    int pe;
+    bool put;
+};
+void move_on_device(const Context& ctx, StreamArg stream, const DeviceTransfer& t);
+/// What put and put_signal read where `dst` is on a GPU: an array of dst's dtype and shape. A number or a
+/// list becomes one on the host, which no stream takes.
+Ref device_source(const Spec& spec, PyArrayObject* dst, PyObject* src, StreamArg stream);
+/// put and get with a GPU on either side; all is checked here.
+void put_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObject* src, int pe,
+                   StreamArg stream, const Adopted& adopted);
+void get_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyArrayObject* src, int pe,
+                   StreamArg stream, const Adopted& adopted);
+/// One element of 1, 2, 4 or 8 bytes, on a stream.
+void store_on_stream(const Spec& spec, const Context& ctx, StreamArg stream, char* dst, const char* element,
+                     std::size_t bytes, int pe);
+/// Any device array's contents, of whichever PE, as a NumPy array.
+Ref contents_of(PyArrayObject* header);
+
+}  // namespace atl::python

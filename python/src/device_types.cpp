@@ -1,0 +1,38 @@
+// Element types that GPUs have and NumPy has not.
+#include "device.hpp"
+
+#include <string_view>
+
+namespace atl::python {
+namespace {
+
+// Codes as DLPack numbers them.
+constexpr SpecialType special_types[] = {
+    {"bfloat16", 2, 4, true, DType::bfloat16},       {"float8_e4m3fn", 1, 10, false, DType::uint8},
+    {"float8_e4m3fnuz", 1, 11, false, DType::uint8}, {"float8_e5m2", 1, 12, false, DType::uint8},
+    {"float8_e5m2fnuz", 1, 13, false, DType::uint8}, {"float8_e8m0fnu", 1, 14, false, DType::uint8},
+};
+
+}  // namespace
+
+const SpecialType* special_type(PyArray_Descr* descr) noexcept {
+    if (descr->type_num != NPY_VOID) return nullptr;
+    PyObject* names = PyDataType_NAMES(descr);
+    if (names == nullptr || !PyTuple_Check(names) || PyTuple_Size(names) != 1) return nullptr;
+    const char* name = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, 0), nullptr);
+    if (name == nullptr) PyErr_Clear();
+    for (const SpecialType& type : special_types)
+        if (name != nullptr && std::string_view(name) == type.name && PyDataType_ELSIZE(descr) == type.bytes)
+            return &type;
+    return nullptr;
+}
+
+DTypeRow device_row_of(PyArrayObject* array) noexcept {
+    PyArray_Descr* descr = PyArray_DESCR(array);
+    if (descr->type_num == NPY_HALF) return {true, true, DType::float16};
+    const SpecialType* special = special_type(descr);
+    if (special != nullptr && special->reducible) return {false, true, special->type};
+    return row_of(array);
+}
+
+}  // namespace atl::python

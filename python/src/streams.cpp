@@ -1,0 +1,149 @@
+// stream=: whose stream it is, told by the type of the object once, and by the object itself after that.
+#include "stream_cache.hpp"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace atl::python {
+namespace {
+
+/// How a type of streams tells its handle.
+enum class Kind : unsigned char { torch, cupy, protocol, numba, unknown };
+
+bool has(PyTypeObject* type, const char* name) {
+    return PyObject_HasAttrString(reinterpret_cast<PyObject*>(type), name) != 0;
+}
+
+Kind kind_of(PyTypeObject* type) {
+    struct Row {
+        PyTypeObject* type;
+        Kind kind;
+    };
+    static std::vector<Row> known;
+    for (const Row& row : known)
+        if (row.type == type) return row.kind;
+    const Kind kind = has(type, "cuda_stream")                                   ? Kind::torch
+                      : has(type, "__cuda_stream__")                             ? Kind::protocol
+                      : has(type, "ptr") || has(type, "use")                     ? Kind::cupy
+                      : has(type, "async_done") || has(type, "auto_synchronize") ? Kind::numba
+                                                                                 : Kind::unknown;
+    if (known.size() < 64) {
+        Py_INCREF(reinterpret_cast<PyObject*>(type));
+        known.push_back({type, kind});
+    }
+    return kind;
+}
+
+[[noreturn]] void fail_stream(const Spec& spec, PyObject* stream) {
+    PyErr_Clear();
+    fail(ErrorCode::invalid_argument,
+         "%s(): stream is %R; pass None (the call blocks the host), \"current\", an integer handle, or a "
+         "stream "
+         "of cuda.core, CuPy, PyTorch or Numba (anything with __cuda_stream__).",
+         spec.name, stream);
+}
+
+void* handle_from(const Spec& spec, PyObject* stream, PyObject* number) {
+    if (number == nullptr) fail_stream(spec, stream);
+    const Ref held(number);
+    if (number == Py_None) return nullptr;
+    const Ref value(PyNumber_Long(number));
+    void* handle = PyLong_AsVoidPtr(value.get());
+    if (PyErr_Occurred()) fail_stream(spec, stream);
+    return handle;
+}
+
+void* handle_of(const Spec& spec, PyObject* stream) {
+    if (PyLong_Check(stream) && !PyBool_Check(stream)) {
+        Py_INCREF(stream);
+        return handle_from(spec, stream, stream);
+    }
+    switch (kind_of(Py_TYPE(stream))) {
+        case Kind::torch:
+            return handle_from(spec, stream, PyObject_GetAttrString(stream, "cuda_stream"));
+        case Kind::cupy:
+            return handle_from(spec, stream, PyObject_GetAttrString(stream, "ptr"));
+        case Kind::protocol: {
+            // A method; a tuple (version, handle). Early versions had the tuple as an attribute.
+            Ref found(PyObject_GetAttrString(stream, "__cuda_stream__"));
+            if (PyCallable_Check(found.get())) found = Ref(PyObject_CallNoArgs(found.get()));
+            if (!PyTuple_Check(found.get()) || PyTuple_Size(found.get()) < 2) fail_stream(spec, stream);
+            return handle_from(spec, stream, Ref::borrow(PyTuple_GetItem(found.get(), 1)).release());
+        }
+        case Kind::numba: {
+            const Ref handle(PyObject_GetAttrString(stream, "handle"));
+            PyObject* value = PyObject_GetAttrString(handle.get(), "value");  // a ctypes pointer
+            if (value == nullptr) PyErr_Clear();
+            return handle_from(spec, stream, value != nullptr ? value : Ref::borrow(handle.get()).release());
+        }
+        default:
+            fail_stream(spec, stream);
+    }
+}
+
+void* current_handle(const Spec& spec, Library library) {
+    const char* name = library == Library::torch ? "torch" : library == Library::cupy ? "cupy" : nullptr;
+    PyObject* found = name != nullptr
+                          ? PyObject_CallMethod(device_module(), "current_stream", "si", name, g.device)
+                          : PyObject_CallMethod(device_module(), "current_stream", "Oi", Py_None, g.device);
+    if (found == nullptr) throw Raised{};
+    return handle_from(spec, found, found);
+}
+
+}  // namespace
+
+StreamArg stream_slow(const Spec& spec, PyObject* stream, Library library) {
+    // The object used last: held, so that its address is nobody else's.
+    static PyObject* last = nullptr;
+    static void* last_handle = nullptr;
+    if (stream == last && !PyLong_CheckExact(stream)) return {true, last_handle};
+    if (PyUnicode_Check(stream)) {
+        if (PyUnicode_CompareWithASCIIString(stream, "current") != 0) fail_stream(spec, stream);
+        return {true, current_handle(spec, library)};
+    }
+    void* handle = handle_of(spec, stream);
+    Py_INCREF(stream);
+    Py_XSETREF(last, stream);
+    last_handle = handle;
+    return {true, handle};
+}
+
+void finish_current(const Adopted& adopted) {
+    if (adopted.library != Library::torch && adopted.library != Library::cupy) return;
+    static const Spec spec{"atoll"};
+    const StreamArg stream{true, current_handle(spec, adopted.library)};
+    const StreamContext on = stream_context(current("atoll").context(), stream);
+    ReleaseGil released(true);
+    on.synchronize();
+}
+
+const StreamContext& stream_context(const Context& ctx, StreamArg stream) {
+    static std::optional<StreamContext> made;
+    static const core::ContextState* of = nullptr;
+    static void* handle = nullptr;
+    static std::uint64_t epoch = 0;
+    if (made && of == &ctx.state() && handle == stream.handle && epoch == g.epoch) return *made;
+    made.reset();
+    made.emplace(ctx, Stream{stream.handle});
+    // Another context may be destroyed, and its place taken by one of another team.
+    of = &ctx == g.context ? &ctx.state() : nullptr;
+    handle = stream.handle;
+    epoch = g.epoch;
+    return *made;
+}
+
+const StreamTeam& stream_team(const Team& team, StreamArg stream) {
+    static std::unique_ptr<StreamTeam> made;
+    static const core::TeamState* of = nullptr;
+    static void* handle = nullptr;
+    static std::uint64_t epoch = 0;
+    if (made && of == &team.state() && handle == stream.handle && epoch == g.epoch) return *made;
+    made = std::make_unique<StreamTeam>(team, Stream{stream.handle});
+    of = &team == g.world ? &team.state() : nullptr;
+    handle = stream.handle;
+    epoch = g.epoch;
+    return *made;
+}
+
+}  // namespace atl::python

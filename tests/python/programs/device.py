@@ -1,0 +1,239 @@
+"""Arrays of a GPU and all that takes them; with tests/simulated where no GPU is."""
+
+import sys
+
+import atoll
+import numpy as np
+
+atoll.init()
+me, n = atoll.my_pe(), atoll.n_pes()
+right, left = (me + 1) % n, (me - 1) % n
+STREAMS = (None, 0) if "--streams" not in sys.argv else (0,)
+
+
+def check(found, expected):
+    found = found.numpy() if isinstance(found, atoll.DeviceArray) else np.asarray(found)
+    assert np.array_equal(found, expected), (me, found, expected)
+
+
+def wait(stream):
+    """What was enqueued is done everywhere."""
+    atoll.barrier_all(stream=stream)
+    if stream is not None:
+        synchronize()
+    atoll.barrier_all()
+
+
+def synchronize():
+    if "cupy" in sys.modules:
+        sys.modules["cupy"].cuda.runtime.deviceSynchronize()
+    if "torch" in sys.modules:
+        sys.modules["torch"].cuda.synchronize()
+
+
+if "--real" in sys.argv:
+    import cupy  # for synchronize()
+
+    cupy.cuda.Device(int(atoll.zeros(1, device="cuda").device)).use()
+
+# ---- allocation
+x = atoll.zeros((4, 6), np.float64, device="cuda")
+assert isinstance(x, atoll.DeviceArray), x
+assert (x.shape, x.ndim, x.size, x.itemsize, x.nbytes) == ((4, 6), 2, 24, 8, 192)
+assert x.strides == (48, 8) and x.dtype == np.float64 and len(x) == 4 and x.T.shape == (6, 4)
+assert atoll.is_symmetric(x) and atoll.is_symmetric(x[1:3, ::2]) and not atoll.is_symmetric(np.zeros(3))
+assert x.ptr % 256 == 0 and x.__dlpack_device__() == (2, x.device)
+check(x, np.zeros((4, 6)))
+check(atoll.ones(3, np.int32, device="cuda"), np.ones(3, np.int32))
+check(atoll.full((2, 2), me, device="cuda"), np.full((2, 2), me))
+check(atoll.array([[1, 2], [3, 4]], device="cuda"), [[1, 2], [3, 4]])
+check(atoll.zeros_like(x), np.zeros((4, 6)))
+check(atoll.array(x, device="cuda"), np.zeros((4, 6)))
+assert atoll.empty((3, 2), order="F", device="cuda").strides == (8, 24)
+
+# ---- views and assignment
+grid = np.arange(24.0).reshape(4, 6) + 100 * me
+x[...] = grid
+check(x, grid)
+x[1] = 7
+x[2, 3] = -1
+x[3, ::2] = [1, 2, 3]
+grid[1], grid[2, 3], grid[3, ::2] = 7, -1, [1, 2, 3]
+check(x, grid)
+check(x[1:3, ::-2], grid[1:3, ::-2])
+check(x.T[2:, 1], grid.T[2:, 1])
+check(x.reshape(8, 3)[5], grid.reshape(8, 3)[5])
+check(x.reshape(-1).view(np.uint64), grid.reshape(-1).view(np.uint64))
+check(x[2, 3], grid[2, 3])
+x[...] = np.arange(24.0).reshape(4, 6) + 100 * me
+
+# ---- put and get, of every kind of view; the local side on either memory
+for stream in STREAMS:
+    y = atoll.full((4, 6), -1.0, device="cuda")
+    z = atoll.zeros((4, 6), device="cuda")
+    host = np.arange(24.0).reshape(4, 6) + 100 * me
+    theirs = np.arange(24.0).reshape(4, 6) + 100 * left
+    for view in (
+        np.s_[...],
+        np.s_[1:3],
+        np.s_[:, 2],
+        np.s_[::2, 1::2],
+        np.s_[3, 5],
+        np.s_[::-1, ::-1],
+        np.s_[0:0],
+    ):
+        y[...] = -1.0
+        wait(None)
+        atoll.put(y[view], x[view], right, stream=stream)
+        wait(stream)
+        expected = np.full((4, 6), -1.0)
+        expected[view] = theirs[view]
+        check(y, expected)
+        wait(None)
+        z[...] = 0.0
+        atoll.get(z[view], x[view], right, stream=stream)
+        wait(stream)
+        expected = np.zeros((4, 6))
+        expected[view] = (np.arange(24.0).reshape(4, 6) + 100 * right)[view]
+        check(z, expected)
+    if stream is None:
+        y[...] = -1.0
+        wait(None)
+        atoll.put(y[:, 1:3], host[:, 1:3], right)
+        atoll.barrier_all()
+        check(y[:, 1:3], theirs[:, 1:3])
+        into = np.zeros((4, 3))
+        atoll.get(into, x[:, ::2], left)
+        assert np.array_equal(into, theirs[:, ::2])
+        wait(None)
+        atoll.put(y[2], 5, right)
+        atoll.put(y[3], [1, 2, 3, 4, 5, 6], right)
+        wait(None)
+        check(y[2:], [[5] * 6, [1, 2, 3, 4, 5, 6]])
+    wait(None)
+    atoll.p(y, 3.5, right, index=7, stream=stream)
+    wait(stream)
+    assert atoll.g(y, me, index=7) == 3.5 and atoll.g(x[2, 3:4], right) == 15 + 100 * right
+    u, v = atoll.zeros(12, np.int32, device="cuda"), atoll.array(np.arange(12, dtype=np.int32), device="cuda")
+    atoll.iput(u, v, 3, 2, 4, right, stream=stream)
+    wait(stream)
+    check(u, [0, 0, 0, 2, 0, 0, 4, 0, 0, 6, 0, 0])
+    wait(None)
+    atoll.ibget(u, v, 4, 6, 2, 2, right, stream=stream)
+    wait(stream)
+    check(u[:6], [0, 1, 0, 2, 6, 7])
+    wait(None)
+
+    # ---- signals, waits and atomics
+    flags = atoll.signal(2, device="cuda")
+    atoll.put_signal(y, x, flags, 1, "add", right, index=1, stream=stream)
+    atoll.signal_wait_until(flags, ">=", 1, index=1, stream=stream)
+    wait(stream)
+    check(y, theirs)
+    wait(None)
+    assert atoll.signal_fetch(flags, index=1) == 1 and atoll.test(flags, "==", 0)
+    wait(None)
+    atoll.put_signal(y[::2], x[1::2], flags, 4, "set", right, stream=stream)
+    atoll.wait_until(flags[:1], ">=", 4, stream=stream)
+    wait(stream)
+    check(y[::2], theirs[1::2])
+    wait(None)
+    atoll.signal_add(flags, 2, right, stream=stream)
+    atoll.signal_consume(flags, 6, stream=stream)
+    wait(stream)
+    assert atoll.signal_fetch(flags) == 0
+    wait(None)
+    atoll.signal_set(flags, 9, right, stream=stream)
+    atoll.signal_wait_until(flags, "==", 9, stream=stream)
+    wait(stream)
+    counts = atoll.zeros(3, np.int64, device="cuda")
+    atoll.atomic_add(counts, 5, 0, index=2, stream=stream)
+    atoll.atomic_inc(counts, 0, stream=stream)
+    wait(stream)
+    if me == 0:
+        check(counts, [n, 0, 5 * n])
+    before = atoll.zeros(1, np.int64, device="cuda")
+    atoll.atomic_fetch_add_nbi(before, counts, 1, right, index=1, stream=stream)
+    wait(stream)
+    check(before, [0])
+    if stream is None:
+        assert atoll.atomic_fetch_add(counts, 1, right, index=1) == 1
+        assert atoll.atomic_compare_swap(counts, 2, 20, right, index=1) == 2
+        assert atoll.atomic_swap(counts, 21, right, index=1) == 20
+        assert atoll.atomic_fetch(counts, right, index=1) == 21
+        assert atoll.atomic_fetch_or(counts, 2, right, index=1) == 21
+    wait(None)
+
+    # ---- collectives
+    a = atoll.array(np.arange(4, dtype=np.float32) + me, device="cuda")
+    b = atoll.zeros(4, np.float32, device="cuda")
+    atoll.sum_reduce(b, a, stream=stream)
+    wait(stream)
+    check(b, sum(np.arange(4) + pe for pe in range(n)))
+    atoll.reduce(b[:2], a[:2], "max", stream=stream)
+    wait(stream)
+    check(b[:2], np.arange(2) + n - 1)
+    atoll.broadcast(b, a, n - 1, stream=stream)
+    wait(stream)
+    check(b, np.arange(4) + n - 1)
+    every = atoll.zeros((n, 4), np.float32, device="cuda")
+    atoll.fcollect(every, a, stream=stream)
+    wait(stream)
+    check(every, np.arange(4)[None] + np.arange(n)[:, None])
+    wait(None)
+    back = atoll.zeros((n, 4), np.float32, device="cuda")
+    atoll.alltoall(back, every, stream=stream)
+    wait(stream)
+    check(back, np.broadcast_to(np.arange(4) + me, (n, 4)))
+    atoll.gather(back, a, n - 1, stream=stream)
+    wait(stream)
+    if me == n - 1:
+        check(back, np.arange(4)[None] + np.arange(n)[:, None])
+    atoll.scatter(b, every, 0, stream=stream)
+    wait(stream)
+    check(b, np.arange(4) + me)
+    atoll.reduce_scatter(b, every, "sum", stream=stream)
+    wait(stream)
+    check(b, n * (np.arange(4) + me))
+    atoll.sync_all(stream=stream)
+    atoll.sync(stream=stream)
+
+# ---- half types
+for kind in ("bfloat16", "float16"):
+    h = atoll.full(5, 1.5, kind, device="cuda")
+    s = atoll.zeros(5, kind, device="cuda")
+    if kind == "bfloat16" or "--real" in sys.argv:
+        atoll.sum_reduce(s, h)
+        assert atoll.g(s, me) == 1.5 * n, atoll.g(s, me)
+assert atoll.zeros(4, "float8_e4m3fn", device="cuda").itemsize == 1
+
+# ---- other PEs' copies
+everyone = atoll.global_view(x)
+assert everyone.shape == (n, 4, 6) and isinstance(everyone, atoll.DeviceArray)
+check(everyone, np.arange(24.0).reshape(4, 6)[None] + 100 * np.arange(n)[:, None, None])
+check(atoll.peer(x, right), np.arange(24.0).reshape(4, 6) + 100 * right)
+check(atoll.peer(x[1, ::2], left), np.arange(6.0, 12)[::2] + 100 * left)
+
+# ---- teams, by value
+team = atoll.WORLD.device()
+assert team._fields == ("my_pe", "n_pes", "window", "stride", "my_slot", "first", "step", "table", "control")
+assert (team.my_pe, team.n_pes) == (me, n) and all(type(field) is int for field in team)
+assert team.window + team.my_slot * team.stride <= x.ptr < team.window + (team.my_slot + 1) * team.stride
+assert atoll.peer(x, right).ptr == x.ptr + (right - me) * team.stride
+assert atoll.WORLD.device(memory="host").window != team.window
+
+# ---- freeing
+view = x[1:]
+atoll.barrier_all()
+atoll.free(x)
+for gone in (x, view, everyone):
+    try:
+        atoll.put(gone, 0.0, me)
+    except atoll.UseAfterFree:
+        pass
+    else:
+        raise AssertionError("a freed array was taken")
+assert not atoll.is_symmetric(view)
+atoll.barrier_all()
+atoll.finalize()
+print("PE", me, "done")

@@ -1,0 +1,285 @@
+// A GPU made of memory of the host, in libatoll_cuda.so's place: what the core and Python do with device
+// memory runs where no GPU is, several PEs too. Streams are handles that are done with at once; a wait or a
+// collective blocks its caller, so what a program does here it may do on a GPU, but not the other way about.
+#include "atoll/device/device.hpp"
+#include "atoll/export.hpp"
+#include "heap/device_heap.hpp"
+
+#include "atoll/error.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <complex>
+#include <cstring>
+#include <stdexcept>
+#include <type_traits>
+
+namespace atl {
+namespace {
+
+constexpr std::size_t slot_bytes = std::size_t{1} << 30;
+constexpr std::size_t granule = std::size_t{2} << 20;
+/// The handle of a stream of "another GPU".
+const auto foreign_stream = reinterpret_cast<heap::StreamHandle>(0xdead);
+
+template <class F> void visit_word(DType type, F&& f) {
+    switch (type) {
+        case DType::int8:
+            return f(std::int8_t{});
+        case DType::int16:
+            return f(std::int16_t{});
+        case DType::int32:
+            return f(std::int32_t{});
+        case DType::int64:
+            return f(std::int64_t{});
+        case DType::uint8:
+            return f(std::uint8_t{});
+        case DType::uint16:
+            return f(std::uint16_t{});
+        case DType::uint32:
+            return f(std::uint32_t{});
+        case DType::uint64:
+            return f(std::uint64_t{});
+        case DType::float32:
+            return f(float{});
+        case DType::float64:
+            return f(double{});
+        default:
+            throw std::runtime_error("the simulated GPU does not know this type");
+    }
+}
+
+template <class T> T value_of(std::uint64_t word) {
+    T value;
+    std::memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+/// One word's update under a lock that all threads share; PEs' updates of one word are not raced in tests.
+template <class T> T updated(AtomicOp op, T before, T value, T compare) {
+    switch (op) {
+        case AtomicOp::fetch:
+            return before;
+        case AtomicOp::set:
+        case AtomicOp::swap:
+            return value;
+        case AtomicOp::compare_swap:
+            return before == compare ? value : before;
+        case AtomicOp::add:
+        case AtomicOp::fetch_add:
+            return static_cast<T>(before + value);
+        default:
+            break;
+    }
+    if constexpr (std::is_integral_v<T>) {
+        if (op == AtomicOp::bit_and || op == AtomicOp::fetch_and) return static_cast<T>(before & value);
+        if (op == AtomicOp::bit_or || op == AtomicOp::fetch_or) return static_cast<T>(before | value);
+        return static_cast<T>(before ^ value);
+    }
+    return before;
+}
+
+std::uint64_t apply(const heap::WordCall& call) {
+    std::uint64_t result = 0;
+    visit_word(call.type, [&]<class T>(T) {
+        auto* word = static_cast<T*>(call.word);
+        T before;
+        __atomic_load(word, &before, __ATOMIC_ACQUIRE);
+        for (;;) {
+            T after = updated(call.op, before, value_of<T>(call.value), value_of<T>(call.compare));
+            if (__atomic_compare_exchange(word, &before, &after, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+                break;
+        }
+        std::memcpy(&result, &before, sizeof before);
+        if (call.result) std::memcpy(call.result, &before, sizeof before);
+    });
+    return result;
+}
+
+void perform(const heap::CopyCall& call) {
+    std::memmove(call.dst, call.src, call.bytes);
+    if (!call.signal) return;
+    apply({call.signal, nullptr, call.value, 0,
+           call.signal_op == SignalOp::set ? AtomicOp::set : AtomicOp::add, DType::uint64});
+}
+
+void perform(const heap::StridedCall& call) {
+    for (std::uint64_t i = 0; i < call.count; ++i)
+        std::memmove(static_cast<char*>(call.dst) + static_cast<std::int64_t>(i) * call.dst_stride,
+                     static_cast<const char*>(call.src) + static_cast<std::int64_t>(i) * call.src_stride,
+                     call.block_bytes);
+}
+
+void perform(const heap::WordCall& call) { apply(call); }
+
+void perform(const heap::WaitCall& call) {
+    visit_word(call.type, [&]<class T>(T) {
+        if constexpr (std::is_integral_v<T> && sizeof(T) >= 4) {
+            auto* word = static_cast<T*>(call.word);
+            const T value = value_of<T>(call.value);
+            device::wait_until(call.team, word, static_cast<device::Compare>(call.compare), value,
+                               device::Thread{});
+            if (call.consume) __atomic_fetch_sub(word, value, __ATOMIC_ACQ_REL);
+        }
+    });
+}
+
+/// bfloat16 and float16 as what they are added up in.
+template <class T>
+void fold(const heap::GroupCall& call, T* dst, const T* src, std::uint64_t count, int skip) {
+    const auto step = [&](T a, T b) -> T {
+        if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
+            return call.op == ReduceOp::prod ? a * b : a + b;
+        else
+            switch (call.op) {
+                case ReduceOp::prod:
+                    return static_cast<T>(a * b);
+                case ReduceOp::min:
+                    return b < a ? b : a;
+                case ReduceOp::max:
+                    return a < b ? b : a;
+                default:
+                    return static_cast<T>(a + b);
+            }
+    };
+    std::unique_ptr<T[]> sums(new T[count]);
+    for (int pe = 0; pe < call.team.n_pes; ++pe) {
+        const T* from = device::peer(call.team, src, pe) + static_cast<std::uint64_t>(skip) * count;
+        for (std::uint64_t i = 0; i < count; ++i) sums[i] = pe == 0 ? from[i] : step(sums[i], from[i]);
+    }
+    device::sync(call.team, device::Thread{});
+    std::memcpy(dst, sums.get(), count * sizeof(T));
+}
+
+float wide(std::uint16_t bits) {
+    const std::uint32_t word = static_cast<std::uint32_t>(bits) << 16;
+    return value_of<float>(word);
+}
+
+void fold_bfloat16(const heap::GroupCall& call, std::uint64_t count, int skip) {
+    std::unique_ptr<float[]> sums(new float[count]());
+    for (int pe = 0; pe < call.team.n_pes; ++pe) {
+        const auto* from = device::peer(call.team, static_cast<const std::uint16_t*>(call.src), pe) +
+                           static_cast<std::uint64_t>(skip) * count;
+        for (std::uint64_t i = 0; i < count; ++i) sums[i] += wide(from[i]);
+    }
+    device::sync(call.team, device::Thread{});
+    for (std::uint64_t i = 0; i < count; ++i) {
+        std::uint32_t word;
+        std::memcpy(&word, &sums[i], sizeof word);
+        static_cast<std::uint16_t*>(call.dst)[i] = static_cast<std::uint16_t>(word >> 16);
+    }
+}
+
+void reduce(const heap::GroupCall& call) {
+    const std::uint64_t count = call.bytes / size_of(call.type);
+    const int skip = call.kind == heap::Group::reduce_scatter ? call.team.my_pe : 0;
+    if (call.type == DType::bfloat16) return fold_bfloat16(call, count, skip);
+    if (call.type == DType::complex64)
+        return fold(call, static_cast<std::complex<float>*>(call.dst),
+                    static_cast<const std::complex<float>*>(call.src), count, skip);
+    if (call.type == DType::complex128)
+        return fold(call, static_cast<std::complex<double>*>(call.dst),
+                    static_cast<const std::complex<double>*>(call.src), count, skip);
+    visit_word(call.type, [&]<class T>(T) {
+        fold(call, static_cast<T*>(call.dst), static_cast<const T*>(call.src), count, skip);
+    });
+}
+
+void perform(const heap::GroupCall& call) {
+    using heap::Group;
+    const device::Thread thread;
+    const device::Team& team = call.team;
+    device::sync(team, thread);
+    auto* dst = static_cast<char*>(call.dst);
+    const auto* src = static_cast<const char*>(call.src);
+    const auto place = [&](int pe) { return static_cast<std::uint64_t>(pe) * call.bytes; };
+    const bool at_root = call.root == team.my_pe;
+    if (call.kind == Group::broadcast)
+        std::memcpy(dst, device::peer(team, src, call.root), call.bytes);
+    else if (call.kind == Group::scatter)
+        std::memcpy(dst, device::peer(team, src, call.root) + place(team.my_pe), call.bytes);
+    else if (call.kind == Group::alltoall)
+        for (int pe = 0; pe < team.n_pes; ++pe)
+            std::memcpy(dst + place(pe), device::peer(team, src, pe) + place(team.my_pe), call.bytes);
+    else if (call.kind == Group::fcollect || (call.kind == Group::gather && at_root))
+        for (int pe = 0; pe < team.n_pes; ++pe)
+            std::memcpy(dst + place(pe), device::peer(team, src, pe), call.bytes);
+    else if (call.kind == Group::reduce || call.kind == Group::reduce_scatter)
+        reduce(call);
+    device::sync(team, thread);
+}
+
+class SimulatedHeap final : public heap::DeviceHeap {
+  public:
+    SimulatedHeap() {
+        facts_.number = 0;
+        facts_.name = "simulated";
+        facts_.granularity_bytes = granule;
+    }
+    ~SimulatedHeap() override { ::munmap(window_, slot_bytes * static_cast<std::size_t>(n_slots_)); }
+    SimulatedHeap(const SimulatedHeap&) = delete;
+    SimulatedHeap& operator=(const SimulatedHeap&) = delete;
+
+    const heap::DeviceFacts& facts() const noexcept override { return facts_; }
+    void check_peer(const heap::DeviceUuid&) const override {}
+    void reserve(int n_slots, int my_slot) override {
+        n_slots_ = n_slots;
+        my_slot_ = my_slot;
+        window_ = static_cast<char*>(place(nullptr, slot_bytes * static_cast<std::size_t>(n_slots)));
+    }
+    std::size_t stride() const noexcept override { return slot_bytes; }
+    char* slot(int i) const noexcept override { return window_ + slot_bytes * static_cast<std::size_t>(i); }
+    common::Fd extend(std::size_t bytes) override {
+        if (end_ + bytes > slot_bytes)
+            throw Error(ErrorCode::out_of_memory, "The simulated GPU has 1 GiB of memory.");
+        common::Fd fd(::memfd_create("simulated", MFD_CLOEXEC));
+        if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) throw std::runtime_error("ftruncate");
+        last_ = end_;
+        end_ += bytes;
+        map(my_slot_, fd);
+        return fd;
+    }
+    void map_peer(int slot, const common::Fd& chunk) override { map(slot, chunk); }
+    void withdraw() noexcept override {
+        for (int i = 0; i < n_slots_; ++i) place(slot(i) + last_, end_ - last_);
+        end_ = last_;
+    }
+    void* show(void* pages, std::size_t) override { return pages; }
+    void copy(void* dst, const void* src, std::size_t bytes) override { std::memmove(dst, src, bytes); }
+    void fill(void* dst, unsigned char value, std::size_t bytes) override { std::memset(dst, value, bytes); }
+    void check_stream(heap::StreamHandle stream) const override {
+        if (stream == foreign_stream)
+            throw Error(ErrorCode::invalid_argument, "The stream is not of GPU 0 (simulated).");
+    }
+    void start(const heap::DeviceCall& call, heap::StreamHandle) override {
+        std::visit([](const auto& which) { perform(which); }, call);
+    }
+    void finish(heap::StreamHandle) override {}
+    void run(const heap::DeviceCall& call) override { start(call, nullptr); }
+    std::uint64_t run_word(heap::WordCall call) override { return apply(call); }
+
+  private:
+    static void* place(void* at, std::size_t bytes) {
+        return ::mmap(at, bytes, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
+    }
+    void map(int slot, const common::Fd& fd) const {
+        ::mmap(this->slot(slot) + last_, end_ - last_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+               fd.get(), 0);
+    }
+    heap::DeviceFacts facts_;
+    char* window_ = nullptr;
+    int n_slots_ = 0, my_slot_ = 0;
+    std::size_t last_ = 0, end_ = 0;
+};
+
+std::unique_ptr<heap::DeviceHeap> open_heap(const heap::DeviceChoice&) {
+    return std::make_unique<SimulatedHeap>();
+}
+
+}  // namespace
+}  // namespace atl
+
+extern "C" ATOLL_API const atl::heap::DevicePlugin atoll_device_plugin{ATOLL_VERSION, atl::open_heap};
