@@ -54,19 +54,6 @@ def _(array: Any) -> Any:
     return i64(array), build
 
 
-@emits(p.at)
-def _(array: Any, address: Any) -> Any:
-    def build(context: Any, builder: Any, values: Any) -> Any:
-        make = context.make_array(array)
-        old, new = make(context, builder, values[0]), make(context, builder)
-        for field in ("meminfo", "parent", "nitems", "itemsize", "shape", "strides"):
-            setattr(new, field, getattr(old, field))
-        new.data = builder.inttoptr(values[1], old.data.type)
-        return new._getvalue()
-
-    return array(array, i64), build
-
-
 def loads(stub: Any, order: str) -> None:
     @emits(stub)
     def _(kind: Any, address: Any) -> Any:

@@ -12,10 +12,6 @@ def address(array: Any) -> Any:
     """Of the first element."""
 
 
-def at(array: Any, address: Any) -> Any:
-    """The same array at another address. It keeps nothing alive."""
-
-
 def load_acquire(kind: Any, address: Any) -> Any: ...
 def load_relaxed(kind: Any, address: Any) -> Any: ...
 def store_release(kind: Any, address: Any, value: Any) -> Any: ...

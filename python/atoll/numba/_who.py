@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
 from numba.core import types
 
+from .._device import DeviceTeam
 from . import _primitives as p
-from ._targets import BLOCK, GRID, array, helper, scope_of, vocabulary
+from ._targets import BLOCK, GRID, TARGETS, array, emit, helper, scope_of, vocabulary
 
 i32, i64 = types.int32, types.int64
+I64 = ir.IntType(64)
+TEAM = DeviceTeam._fields
 
 
 @helper
@@ -60,14 +64,52 @@ def ptr(team: Any, x: Any, pe: Any) -> Any:
     return lambda team, x, pe: at_peer(team, p.address(x), pe)
 
 
-@vocabulary
 def peer(team: Any, x: Any, pe: Any) -> Any:
     """Return PE `pe`'s copy of the symmetric array `x`, as an array: its elements are loaded and stored remotely.
 
     Same shape, strides and dtype; in no order; it keeps nothing alive.
     """
+    raise TypeError("atoll.numba.peer is for kernels (@dev.kernel, numba.njit, cuda.jit)")
+
+
+def slot_in(builder: Any, team: Any, pe: Any) -> Any:
+    """slot_of, in LLVM's terms: a function of a GPU may not return an array that it was not given."""
+    fields = [builder.extract_value(team, TEAM.index(name)) for name in ("first", "step", "table")]
+    first, step, table = fields
+    with builder.if_else(builder.icmp_signed("==", table, ir.Constant(I64, 0))) as (regular, listed):
+        with regular:
+            by_step, from_regular = builder.add(first, builder.mul(pe, step)), builder.block
+        with listed:
+            at = builder.add(table, builder.mul(pe, ir.Constant(I64, 4)))
+            entry = builder.load(builder.inttoptr(at, ir.IntType(32).as_pointer()))
+            by_table, from_listed = builder.sext(entry, I64), builder.block
+    slot = builder.phi(I64)
+    slot.add_incoming(by_step, from_regular)
+    slot.add_incoming(by_table, from_listed)
+    return slot
+
+
+def _peer(team: Any, x: Any, pe: Any) -> Any:
     array("peer", "x", x, contiguous=False)
-    return lambda team, x, pe: p.at(x, at_peer(team, p.address(x), pe))
+
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        make = context.make_array(x)
+        old, new = make(context, builder, values[1]), make(context, builder)
+        for field in ("nitems", "itemsize", "shape", "strides"):
+            setattr(new, field, getattr(old, field))
+        mine, stride = (builder.extract_value(values[0], TEAM.index(name)) for name in ("my_slot", "stride"))
+        distance = builder.mul(builder.sub(slot_in(builder, values[0], values[2]), mine), stride)
+        moved = builder.add(builder.ptrtoint(old.data, I64), distance)
+        new.data = builder.inttoptr(moved, old.data.type)
+        new.meminfo = ir.Constant(old.meminfo.type, None)
+        new.parent = ir.Constant(old.parent.type, None)
+        return new._getvalue()
+
+    return x(team, x, i64), build
+
+
+for target in TARGETS:
+    emit(target, peer)(_peer)
 
 
 @vocabulary
