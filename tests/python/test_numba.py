@@ -18,3 +18,27 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_every_function(job: Job, n: int, cache: Path) -> None:
     assert "all checks passed" in job("numba_kernels.py", n, NUMBA_CACHE_DIR=str(cache)).stdout
+
+
+def test_a_wait_that_never_ends_is_an_exception(job: Job, cache: Path) -> None:
+    done = job("kernel_ends.py", 2, "host", ATOLL_WAIT_TIMEOUT="1", NUMBA_CACHE_DIR=str(cache))
+    assert done.stdout.count("timed out as it should") == 2
+
+
+def test_a_pe_that_dies_ends_the_wait_of_another(job: Job) -> None:
+    done = job(
+        """
+        import atoll.numba as dev
+        atoll.init()
+        @dev.kernel
+        def late(team, flag):
+            dev.wait_until(team, flag, dev.NE, 0)
+        flag = atoll.zeros(1, np.int64)
+        if atoll.my_pe() == 1:
+            sys.exit(7)
+        dev.launch(late, 1, 1)(atoll.WORLD, flag)
+        """,
+        2,
+        ok=False,
+    )
+    assert done.returncode == 7 and "PE 1" in done.stderr, done.stderr

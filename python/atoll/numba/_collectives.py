@@ -12,11 +12,35 @@ from numba.core.errors import TypingError
 
 from . import _primitives as prim
 from ._layout import AT
-from ._messages import end_exchange, load_part, most_bytes, next_epoch, pairs_of, part, send, store_part
+from ._messages import (
+    end_exchange,
+    load_part,
+    most_bytes,
+    next_epoch,
+    next_first,
+    pairs_of,
+    part,
+    send,
+    store_part,
+)
 from ._rma import item
 from ._targets import (
-    ACQUIRE_RELEASE, AND, GE, MAX, MIN, OR, PROD, RELAXED, SUM, THREAD, XOR,
-    helper, one_of, same, scope_of, vocabulary,
+    ACQUIRE_RELEASE,
+    AND,
+    GE,
+    MAX,
+    MIN,
+    OR,
+    PROD,
+    RELAXED,
+    SUM,
+    THREAD,
+    XOR,
+    helper,
+    one_of,
+    same,
+    scope_of,
+    vocabulary,
 )  # fmt: skip
 from ._waiting import SYNC, wait_relaxed, wait_word
 from ._who import at_peer
@@ -32,19 +56,23 @@ def meet_members(team: Any, scope: Any, relaxed: Any) -> Any:
     prim.meet(control, scope)
     rank, step = prim.rank(scope), prim.size(scope)
     mine = control + ARRIVED + 8 * team.my_pe
-    for pe in range(rank, team.n_pes, step):
+    pe = rank
+    while pe < team.n_pes:
         if pe != team.my_pe:
             if relaxed:
                 prim.store_relaxed(i64, at_peer(team, mine, pe), epoch)
             else:
                 prim.store_release(i64, at_peer(team, mine, pe), epoch)
-    for pe in range(rank, team.n_pes, step):
+        pe += step
+    pe = rank
+    while pe < team.n_pes:
         if pe != team.my_pe:
             word = control + ARRIVED + 8 * pe
             if relaxed:
                 wait_relaxed(control, word, epoch, pe)
             else:
                 wait_word(i64, control, word, GE, epoch, SYNC, pe, 0)
+        pe += step
     prim.meet(control, scope)
     prim.store(i64, control + SYNC_EPOCH, epoch)  # by every thread, so that each reads its own
 
@@ -78,11 +106,15 @@ def barrier(team: Any, scope: Any = THREAD) -> Any:
 def take(team: Any, epoch: Any, nbytes: Any, to: Any, block: Any, scope: Any) -> Any:
     """The message of each other member to `to + pe * block`."""
     pairs = pairs_of(nbytes)
-    for k in range(prim.rank(scope), pairs * team.n_pes, prim.size(scope)):
-        pe = k // pairs
-        i = k - pe * pairs
+    size = prim.size(scope)
+    i_first = prim.rank(scope)
+    for pe in range(team.n_pes):
         if pe != team.my_pe:
-            store_part(to + pe * block, nbytes, i, part(team, epoch, pe, i))
+            i = i_first
+            while i < pairs:
+                store_part(to + pe * block, nbytes, i, part(team, epoch, pe, i))
+                i += size
+        i_first = next_first(i_first, pairs, size)
 
 
 @helper
@@ -116,13 +148,17 @@ def broadcast(team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD) -> 
             epoch = next_epoch(team)
             send(team, epoch, nbytes if team.my_pe == root else 0, source, 0, which)
             pairs = pairs_of(nbytes)
-            for k in range(prim.rank(which), pairs * team.n_pes, prim.size(which)):
-                pe = k // pairs
-                i = k - pe * pairs
-                if pe != team.my_pe and (pe == root or i == 0):
-                    data = part(team, epoch, pe, i)
-                    if pe == root:
-                        store_part(to, nbytes, i, data)
+            size = prim.size(which)
+            i_first = prim.rank(which)
+            for pe in range(team.n_pes):
+                if pe != team.my_pe:
+                    i = i_first
+                    while i < (pairs if pe == root else 1):
+                        data = part(team, epoch, pe, i)
+                        if pe == root:
+                            store_part(to, nbytes, i, data)
+                        i += size
+                i_first = next_first(i_first, pairs, size)
             if team.my_pe == root:
                 copy_own(to, source, nbytes, which)
             end_exchange(team, epoch, which)
@@ -245,7 +281,9 @@ def fold_received(
 ) -> Any:
     """to = the fold over the members, in PE order, of what each sent me; `own` is my part."""
     bits = 8 * each
-    for i in range(prim.rank(scope), pairs_of(nbytes), prim.size(scope)):
+    end = pairs_of(nbytes)
+    i = prim.rank(scope)
+    while i < end:
         folded = i64(0)
         for k in range(8 // each):
             so_far = kind(0)
@@ -255,6 +293,7 @@ def fold_received(
                 so_far = value if pe == 0 else combine(op, so_far, value)
             folded |= prim.to_bits(kind, so_far) << (k * bits)
         store_part(to, nbytes, i, folded)
+        i += prim.size(scope)
 
 
 @helper
@@ -287,10 +326,14 @@ def reduce(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> Any:
             each_part = (count + team.n_pes - 1) // team.n_pes
             begin = min(team.my_pe * each_part, count)
             end = min(begin + each_part, count)
-            for i in range(begin + prim.rank(which), end, prim.size(which)):
+            i = begin + prim.rank(which)
+            while i < end:
                 value = fold_pulled(kind, operator, each, team, source, i)
-                for k in range(1, team.n_pes + 1):
-                    prim.store(kind, at_peer(team, to, (team.my_pe + k) % team.n_pes) + i * each, value)
+                pe = team.my_pe
+                for _ in range(team.n_pes):
+                    pe = pe + 1 if pe + 1 < team.n_pes else 0
+                    prim.store(kind, at_peer(team, to, pe) + i * each, value)
+                i += prim.size(which)
             meet_members(team, which, False)
 
     return impl
@@ -314,8 +357,10 @@ def reduce_scatter(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) 
             end_exchange(team, epoch, which)
         else:
             meet_members(team, which, False)
-            for i in range(prim.rank(which), count, prim.size(which)):
+            i = prim.rank(which)
+            while i < count:
                 prim.store(kind, to + i * each, fold_pulled(kind, operator, each, team, source, begin + i))
+                i += prim.size(which)
             meet_members(team, which, False)
 
     return impl

@@ -168,9 +168,7 @@ bit_forms(HOST)
 def _(address: Any) -> Any:
     def build(context: Any, builder: Any, values: Any) -> Any:
         second = builder.add(values[0], ir.Constant(I64, 8))
-        found = [
-            builder.load_atomic(pointer(builder, at, I64), "monotonic", 8) for at in (values[0], second)
-        ]
+        found = [builder.load_atomic(pointer(builder, at, I64), "monotonic", 8) for at in (values[0], second)]
         return context.make_tuple(builder, types.UniTuple(i64, 2), found)
 
     return types.UniTuple(i64, 2)(i64), build
@@ -208,6 +206,8 @@ def _(to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
 
 
 does(p.tell_taken)(lambda address, number: lambda address, number: p.store_release(i64, address, number))
+
+
 def gives(stub: Any, value: int | None) -> None:
     """A constant; None: the last argument."""
 
@@ -280,7 +280,7 @@ def _(control: Any, operation: Any, compare: Any, peer: Any, tag: Any, address: 
     watch, team = AT["watch"], AT["team"]
     long, short = types.int64, types.int32
 
-    def look_around(control, operation, compare, peer, tag, address, expected, found, since):  # type: ignore[no-untyped-def]
+    def look_around(control, operation, compare, peer, tag, address, expected, found, since):
         time = now()
         if control == 0:
             return time

@@ -15,6 +15,7 @@ from ._targets import BLOCK, DEVICE, GRID, THREAD, WARP, constant, emit, impleme
 from ._targets import numba_cuda as cuda
 
 assert DEVICE is not None
+HERE = DEVICE
 
 i64 = types.int64
 I32 = ir.IntType(32)
@@ -23,15 +24,15 @@ u64 = types.uint64
 
 
 def emits(stub: Any) -> Any:
-    return emit(DEVICE, stub)
+    return emit(HERE, stub)
 
 
 def does(stub: Any) -> Any:
-    return implement(DEVICE, stub)
+    return implement(HERE, stub)
 
 
 def compiled(function: Any) -> Any:
-    return DEVICE.extending.register_jitable(function)
+    return HERE.extending.register_jitable(function)
 
 
 def asm(builder: Any, text: str, constraints: str, result: Any, values: list[Any]) -> Any:
@@ -147,7 +148,7 @@ def _(kind: Any, address: Any, condition: Any, value: Any) -> Any:
     return to(kind, i64, to, to), build
 
 
-bit_forms(DEVICE)
+bit_forms(HERE)
 
 
 @emits(p.load_pair)
@@ -186,43 +187,45 @@ does(p.looks_between)(lambda: lambda: 1024)
 
 
 @compiled
-def rank_in_block():  # type: ignore[no-untyped-def]
+def rank_in_block():
     return cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)
 
 
 @compiled
-def block_size():  # type: ignore[no-untyped-def]
+def block_size():
     return cuda.blockDim.x * cuda.blockDim.y * cuda.blockDim.z
 
 
 @compiled
-def blocks():  # type: ignore[no-untyped-def]
+def blocks():
     return cuda.gridDim.x * cuda.gridDim.y * cuda.gridDim.z
 
 
 @compiled
-def block():  # type: ignore[no-untyped-def]
+def block():
     return cuda.blockIdx.x + cuda.gridDim.x * (cuda.blockIdx.y + cuda.gridDim.y * cuda.blockIdx.z)
 
 
 @does(p.rank)
 def _(scope: Any) -> Any:
-    return {
+    by_scope: dict[Any, Any] = {
         THREAD: lambda scope: np.int64(0),
         WARP: lambda scope: np.int64(cuda.laneid),
         BLOCK: lambda scope: np.int64(rank_in_block()),
         GRID: lambda scope: np.int64(block()) * block_size() + rank_in_block(),
-    }[constant(scope)]
+    }
+    return by_scope[constant(scope)]
 
 
 @does(p.size)
 def _(scope: Any) -> Any:
-    return {
+    by_scope: dict[Any, Any] = {
         THREAD: lambda scope: np.int64(1),
         WARP: lambda scope: np.int64(32),
         BLOCK: lambda scope: np.int64(block_size()),
         GRID: lambda scope: np.int64(blocks()) * block_size(),
-    }[constant(scope)]
+    }
+    return by_scope[constant(scope)]
 
 
 does(p.thread)(lambda: lambda: np.int64(block()) * block_size() + rank_in_block())
@@ -244,9 +247,7 @@ def trap() -> Any: ...
 def now() -> Any: ...
 
 
-emits(add_in_gpu)(
-    lambda *_: value("atom.add.acq_rel.gpu.global.u32 $0, [$1], $2;", "=r,l,r", u32, i64, u32)
-)
+emits(add_in_gpu)(lambda *_: value("atom.add.acq_rel.gpu.global.u32 $0, [$1], $2;", "=r,l,r", u32, i64, u32))
 emits(load_in_gpu)(lambda *_: value("ld.acquire.gpu.global.u32 $0, [$1];", "=r,l", u32, i64))
 emits(trap)(lambda: statement("trap;", ""))
 emits(now)(lambda: value("mov.u64 $0, %globaltimer;", "=l", i64))
@@ -256,7 +257,7 @@ HALF = 0x80000000
 
 
 @compiled
-def meet_grid(control):  # type: ignore[no-untyped-def]
+def meet_grid(control):
     """Every meeting adds 2^31 in all, whatever the number of blocks: the top bit turns when all have come."""
     cuda.syncthreads()
     if rank_in_block() == 0:
@@ -282,7 +283,7 @@ def _(control: Any, scope: Any) -> Any:
         return lambda control, scope: meet_grid(control)
     in_block = constant(scope) == BLOCK
 
-    def meet(control, scope):  # type: ignore[no-untyped-def]
+    def meet(control, scope):
         if in_block:
             cuda.syncthreads()
         else:
@@ -296,10 +297,10 @@ def _(control: Any, scope: Any) -> Any:
 def _(control: Any, scope: Any, value: Any) -> Any:
     which = constant(scope)
 
-    def of_warp(control, scope, value):  # type: ignore[no-untyped-def]
+    def of_warp(control, scope, value):
         return cuda.shfl_sync(np.uint32(0xFFFFFFFF), np.int64(value), 0)
 
-    def of_block(control, scope, value):  # type: ignore[no-untyped-def]
+    def of_block(control, scope, value):
         word = cuda.shared.array(1, i64)
         if rank_in_block() == 0:
             word[0] = value
@@ -308,7 +309,7 @@ def _(control: Any, scope: Any, value: Any) -> Any:
         cuda.syncthreads()
         return said
 
-    def of_grid(control, scope, value):  # type: ignore[no-untyped-def]
+    def of_grid(control, scope, value):
         if block() == 0 and rank_in_block() == 0:
             p.store_relaxed(i64, control + GRID_WORD, value)
         meet_grid(control)
@@ -318,7 +319,8 @@ def _(control: Any, scope: Any, value: Any) -> Any:
 
     if which == THREAD:
         return lambda control, scope, value: np.int64(value)
-    return {WARP: of_warp, BLOCK: of_block, GRID: of_grid}[which]
+    by_scope: dict[Any, Any] = {WARP: of_warp, BLOCK: of_block, GRID: of_grid}
+    return by_scope[which]
 
 
 # ---- copies: many loads before their stores, since a link's latency is long
@@ -340,16 +342,16 @@ def unit_copy(unit: int, count: int) -> Any:
     for k in range(count):
         text += f"st.{form} [t{k}], {registers.format(k)}; "
 
-    def unit(to: Any, source: Any, step: Any) -> Any: ...
+    def copied(to: Any, source: Any, step: Any) -> Any: ...
 
-    emits(unit)(lambda *_: statement(text + "}", "l,l,l", i64, i64, i64))
-    return unit
+    emits(copied)(lambda *_: statement(text + "}", "l,l,l", i64, i64, i64))
+    return copied
 
 
 def units_copy(unit: int) -> Any:
     many, one = unit_copy(unit, IN_FLIGHT), unit_copy(unit, 1)
 
-    def units(to, source, n, rank, size):  # type: ignore[no-untyped-def]
+    def units(to, source, n, rank, size):
         i = rank
         while i < n and n - i > (IN_FLIGHT - 1) * size:
             many(to + i * unit, source + i * unit, size * unit)
@@ -367,7 +369,7 @@ quads, longs, words, chars = (units_copy(unit) for unit in (16, 8, 4, 1))
 
 @does(p.copy)
 def _(to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
-    def copy(to, source, nbytes, scope):  # type: ignore[no-untyped-def]
+    def copy(to, source, nbytes, scope):
         rank, size = p.rank(scope), p.size(scope)
         either = to | source
         done = np.int64(0)
@@ -391,7 +393,7 @@ def _(to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
 
 
 @compiled
-def report_and_trap(watch, control, operation, compare, peer, tag, address, expected, found):  # type: ignore[no-untyped-def]
+def report_and_trap(watch, control, operation, compare, peer, tag, address, expected, found):
     report = watch + AT_REPORT
     if p.compare_swap(u32, report, np.uint32(0), np.uint32(1)) == 0:
         p.store_relaxed(u32, report + AT_OPERATION, np.uint32(operation))
@@ -417,7 +419,7 @@ AT_EXPECTED, AT_FOUND, AT_TEAM_NUMBER = AT["report_expected"], AT["report_found"
 
 @does(p.look_around)
 def _(control: Any, operation: Any, compare: Any, peer: Any, tag: Any, address: Any, expected: Any, found: Any, since: Any) -> Any:  # fmt: skip
-    def look_around(control, operation, compare, peer, tag, address, expected, found, since):  # type: ignore[no-untyped-def]
+    def look_around(control, operation, compare, peer, tag, address, expected, found, since):
         if control == 0:
             return np.int64(0)
         watch = p.load_relaxed(i64, control + AT_WATCH)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -131,7 +132,9 @@ def launch(
     arguments goes as team.device() of the memory at hand. Local. Raises what ended a wait on the host: Timeout, PeDied.
     """
     if not isinstance(kernel, Kernel):
-        raise TypeError(f"atoll.numba.launch: {kernel!r} is no kernel; decorate the function with @dev.kernel")
+        raise TypeError(
+            f"atoll.numba.launch: {kernel!r} is no kernel; decorate the function with @dev.kernel"
+        )
 
     def start(*arguments: Any) -> None:
         device = any(on_device(argument) for argument in arguments)
@@ -139,9 +142,21 @@ def launch(
         if not device:
             _launch_on_host(kernel, values)
         else:
-            _launch_on_device(kernel, grid, block, stream, shared, cooperative, values)
+            gpus = {gpu for gpu in map(_gpu_of, arguments) if gpu is not None}
+            if len(gpus) > 1:
+                raise ValueError(f"{kernel.__name__}: its arrays are on several GPUs: {sorted(gpus)}")
+            with numba_cuda.gpus[gpus.pop()] if gpus else contextlib.nullcontext():
+                _launch_on_device(kernel, grid, block, stream, shared, cooperative, values)
 
     return start
+
+
+def _gpu_of(argument: Any) -> int | None:
+    """The number of the GPU that an array is on, as Numba counts them; None: not said."""
+    gpu = getattr(argument, "device", None)
+    for name in ("index", "id"):  # of PyTorch, of CuPy
+        gpu = getattr(gpu, name, gpu)
+    return gpu if isinstance(gpu, int) else None
 
 
 def _launch_on_device(

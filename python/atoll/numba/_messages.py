@@ -9,15 +9,16 @@ from numba.core import types
 
 from . import _primitives as prim
 from ._layout import AT
+from ._rma import item
 from ._targets import GE, THREAD, array, helper, scope_of, vocabulary
 from ._waiting import COLLECTIVE, POST, RECEIVE, flag_of, store_flagged, wait_pair, wait_word
 from ._who import at_peer
-from ._rma import item
 
 i64, u8, u32 = types.int64, types.uint8, types.uint32
 SLOTS, EXCHANGE_EPOCH, AREA = AT["slots"], AT["exchange_epoch"], AT["slot_area_pairs"]
 DEPTH, ENTRY = AT["mailbox_depth"], AT["post_bytes"]
 POSTED, SEEN_TAKEN = AT["post_posted"], AT["post_seen_taken"]
+assert DEPTH & (DEPTH - 1) == 0
 RECEIVED, TAKEN = AT["post_received"], AT["post_taken"]
 
 
@@ -76,17 +77,30 @@ def slot_from(team: Any, epoch: Any, pe: Any) -> Any:
 
 
 @helper
+def next_first(i_first: Any, pairs: Any, size: Any) -> Any:
+    """Pairs of all messages are dealt to the threads in turn: where this thread begins in the next one."""
+    i_first -= pairs
+    while i_first < 0:
+        i_first += size
+    return i_first
+
+
+@helper
 def send(team: Any, epoch: Any, nbytes: Any, source: Any, block: Any, scope: Any) -> Any:
     """`nbytes` at source + pe * block to each other member."""
     refresh = (epoch & 0x3FFFFFFF) < 2 and epoch >= 2
     pairs = pairs_of(most_bytes(team)) if refresh else pairs_of(nbytes)
     mine = slot_from(team, epoch, team.my_pe)
-    for k in range(prim.rank(scope), pairs * team.n_pes, prim.size(scope)):
-        pe = k // pairs
-        i = k - pe * pairs
+    size = prim.size(scope)
+    i_first = prim.rank(scope)
+    for pe in range(team.n_pes):
         if pe != team.my_pe:
-            data = load_part(source + pe * block, nbytes, i) if nbytes != 0 else i64(0)
-            store_flagged(at_peer(team, mine, pe) + 16 * i, data, epoch)
+            i = i_first
+            while i < pairs:
+                data = load_part(source + pe * block, nbytes, i) if nbytes != 0 else i64(0)
+                store_flagged(at_peer(team, mine, pe) + 16 * i, data, epoch)
+                i += size
+        i_first = next_first(i_first, pairs, size)
 
 
 @helper
@@ -107,7 +121,7 @@ def entry(team: Any, block: Any, pe: Any) -> Any:
 @helper
 def box_slot(team: Any, block: Any, room: Any, sender: Any, number: Any) -> Any:
     """Where message `number` of a sender stands."""
-    return block + team.n_pes * ENTRY + (sender * DEPTH + number % DEPTH) * pairs_of(room) * 16
+    return block + team.n_pes * ENTRY + (sender * DEPTH + (number & (DEPTH - 1))) * pairs_of(room) * 16
 
 
 @helper
@@ -120,8 +134,10 @@ def post_bytes(team: Any, block: Any, room: Any, source: Any, nbytes: Any, pe: A
     refresh = (number & 0x3FFFFFFF) < DEPTH and number >= DEPTH
     pairs = pairs_of(room) if refresh else pairs_of(nbytes)
     to = at_peer(team, box_slot(team, block, room, team.my_pe, number), pe)
-    for i in range(prim.rank(scope), pairs, prim.size(scope)):
+    i = prim.rank(scope)
+    while i < pairs:
         store_flagged(to + 16 * i, load_part(source, nbytes, i), number & 0xFFFFFFFF)
+        i += prim.size(scope)
     prim.meet(team.control, scope)
     prim.store(i64, mine + POSTED, number)  # by every thread, so that each reads its own
     prim.store(i64, mine + SEEN_TAKEN, taken)
@@ -132,11 +148,14 @@ def receive_bytes(team: Any, block: Any, room: Any, to: Any, nbytes: Any, pe: An
     mine = entry(team, block, pe)
     number = prim.load(i64, mine + RECEIVED) + 1
     source = box_slot(team, block, room, pe, number)
-    for i in range(prim.rank(scope), pairs_of(nbytes), prim.size(scope)):
+    end = pairs_of(nbytes)
+    i = prim.rank(scope)
+    while i < end:
         data = wait_pair(team.control, source + 16 * i, number & 0xFFFFFFFF, RECEIVE, pe)
         store_part(to, nbytes, i, data)
+        i += prim.size(scope)
     prim.meet(team.control, scope)
-    if number % (DEPTH // 2) == 0 and prim.rank(scope) == 0:
+    if number & (DEPTH // 2 - 1) == 0 and prim.rank(scope) == 0:
         # All have read: on a GPU a load whose value was looked at is over.
         prim.tell_taken(at_peer(team, entry(team, block, team.my_pe), pe) + TAKEN, number)
     prim.store(i64, mine + RECEIVED, number)

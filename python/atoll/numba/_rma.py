@@ -12,9 +12,12 @@ from ._targets import GE, SET, THREAD, WORDS, array, number, one_of, same, scope
 from ._waiting import SIGNAL_WAIT, wait_word
 from ._who import at_peer
 
+
 def item(kind: Any) -> int:
     """Bytes of an element."""
-    return int(kind.bitwidth) // 8 if hasattr(kind, "bitwidth") else {"bool": 1}.get(str(kind), 0) or _wide(kind)
+    return (
+        int(kind.bitwidth) // 8 if hasattr(kind, "bitwidth") else {"bool": 1}.get(str(kind), 0) or _wide(kind)
+    )
 
 
 def _wide(kind: Any) -> int:
@@ -76,7 +79,9 @@ def get_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
 def _strided(name: str, dst: Any, src: Any) -> Any:
     to, source = (array(name, which, x, contiguous=False) for which, x in (("dst", dst), ("src", src)))
     if to != source or item(to) not in (1, 2, 4, 8):
-        raise TypingError(f"atoll.numba.{name}: dst is of {to}, src of {source}; alike, of 1, 2, 4 or 8 bytes")
+        raise TypingError(
+            f"atoll.numba.{name}: dst is of {to}, src of {source}; alike, of 1, 2, 4 or 8 bytes"
+        )
     return to
 
 
@@ -89,11 +94,20 @@ def iput(
     each = item(kind)
 
     def impl(
-        team: Any, dst: Any, src: Any, dst_stride: Any, src_stride: Any, count: Any, pe: Any, scope: Any = THREAD
+        team: Any,
+        dst: Any,
+        src: Any,
+        dst_stride: Any,
+        src_stride: Any,
+        count: Any,
+        pe: Any,
+        scope: Any = THREAD,
     ) -> None:
         to, source = at_peer(team, prim.address(dst), pe), prim.address(src)
-        for i in range(prim.rank(which), count, prim.size(which)):
+        i = prim.rank(which)
+        while i < count:
             prim.store(kind, to + i * dst_stride * each, prim.load(kind, source + i * src_stride * each))
+            i += prim.size(which)
         prim.meet(team.control, which)
 
     return impl
@@ -108,11 +122,20 @@ def iget(
     each = item(kind)
 
     def impl(
-        team: Any, dst: Any, src: Any, dst_stride: Any, src_stride: Any, count: Any, pe: Any, scope: Any = THREAD
+        team: Any,
+        dst: Any,
+        src: Any,
+        dst_stride: Any,
+        src_stride: Any,
+        count: Any,
+        pe: Any,
+        scope: Any = THREAD,
     ) -> None:
         to, source = prim.address(dst), at_peer(team, prim.address(src), pe)
-        for i in range(prim.rank(which), count, prim.size(which)):
+        i = prim.rank(which)
+        while i < count:
             prim.store(kind, to + i * dst_stride * each, prim.load(kind, source + i * src_stride * each))
+            i += prim.size(which)
         prim.meet(team.control, which)
 
     return impl
@@ -212,7 +235,9 @@ def _put_signal(name: str, dst: Any, src: Any, signal: Any, value: Any, op: Any,
 
 
 @vocabulary
-def put_signal(team: Any, dst: Any, src: Any, signal: Any, value: Any, op: Any, pe: Any, scope: Any = THREAD) -> Any:
+def put_signal(
+    team: Any, dst: Any, src: Any, signal: Any, value: Any, op: Any, pe: Any, scope: Any = THREAD
+) -> Any:
     """put, then signal[0] of PE `pe` is set (dev.SET) or added to (dev.ADD): whoever sees it by signal_wait_until
     sees the data."""
     return _put_signal("put_signal", dst, src, signal, value, op, scope)

@@ -20,7 +20,6 @@ from numba.core.errors import TypingError
 from numba.core.typing import templates
 
 
-
 class Target(NamedTuple):
     extending: Any
     name: str
@@ -81,7 +80,9 @@ def vocabulary(generator: F) -> F:
 
     @functools.wraps(generator)
     def outside(*arguments: Any, **keywords: Any) -> Any:
-        raise TypeError(f"atoll.numba.{generator.__name__} is for kernels (@dev.kernel, numba.njit, cuda.jit)")
+        raise TypeError(
+            f"atoll.numba.{generator.__name__} is for kernels (@dev.kernel, numba.njit, cuda.jit)"
+        )
 
     for target in TARGETS:
         implement(target, outside)(generator)

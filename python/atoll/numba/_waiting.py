@@ -43,34 +43,27 @@ def wait_word(
 ) -> Any:
     """Until the word holds, with acquire. Returns what it is then."""
     since = i64(0)
-    looks = 0
-    found = p.load_acquire(kind, address)
-    while not compare(found, cmp, value):
-        looks += 1
-        p.rest(looks)
-        if looks == p.looks_between():
-            looks = 32
-            since = p.look_around(
-                control, operation, number_of(cmp), peer, tag, address, p.to_bits(kind, value), p.to_bits(kind, found), since
-            )
-        found = p.load_acquire(kind, address)
-    return found
+    while True:
+        for looks in range(p.looks_between()):
+            found = p.load_acquire(kind, address)
+            if compare(found, cmp, value):
+                return found
+            p.rest(looks)
+        wanted, seen = p.to_bits(kind, value), p.to_bits(kind, p.load_relaxed(kind, address))
+        since = p.look_around(control, operation, number_of(cmp), peer, tag, address, wanted, seen, since)
 
 
 @helper
 def wait_relaxed(control: Any, address: Any, value: Any, peer: Any) -> Any:
     """Until the word is at least `value`, in no order."""
     since = i64(0)
-    looks = 0
-    found = p.load_relaxed(i64, address)
-    while found < value:
-        looks += 1
-        p.rest(looks)
-        if looks == p.looks_between():
-            looks = 32
-            since = p.look_around(control, SYNC, AT_LEAST, peer, 0, address, value, found, since)
-        found = p.load_relaxed(i64, address)
-    return found
+    while True:
+        for looks in range(p.looks_between()):
+            found = p.load_relaxed(i64, address)
+            if found >= value:
+                return found
+            p.rest(looks)
+        since = p.look_around(control, SYNC, AT_LEAST, peer, 0, address, value, found, since)
 
 
 @helper
@@ -82,16 +75,13 @@ def flag_of(word: Any) -> Any:
 def wait_pair(control: Any, address: Any, flag: Any, operation: Any, peer: Any) -> Any:
     """The eight bytes of data in two flagged words, once both carry `flag`."""
     since = i64(0)
-    looks = 0
-    first, second = p.load_pair(address)
-    while flag_of(first) != flag or flag_of(second) != flag:
-        looks += 1
-        p.rest(looks)
-        if looks == p.looks_between():
-            looks = 32
-            since = p.look_around(control, operation, -1, peer, 0, address, flag, flag_of(first), since)
-        first, second = p.load_pair(address)
-    return (first & 0xFFFFFFFF) | (second << 32)
+    while True:
+        for looks in range(p.looks_between()):
+            first, second = p.load_pair(address)
+            if flag_of(first) == flag and flag_of(second) == flag:
+                return (first & 0xFFFFFFFF) | (second << 32)
+            p.rest(looks)
+        since = p.look_around(control, operation, -1, peer, 0, address, flag, flag_of(first), since)
 
 
 @helper

@@ -126,26 +126,32 @@ def _wait_all(name: str, ivars: Any, status: Any, values: Any, scope: Any, vecto
     def scalar(
         team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0
     ) -> None:
-        for i in range(prim.rank(which), ivars.size, prim.size(which)):
+        i = prim.rank(which)
+        while i < ivars.size:
             if counts(status, i):
                 at = prim.address(ivars) + i * ivars.itemsize
                 wait_word(kind, team.control, at, cmp, value_at(kind, value, i), WAIT, -1, tag)
+            i += prim.size(which)
         prim.meet(team.control, which)
 
     def vectors(
         team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0
     ) -> None:
-        for i in range(prim.rank(which), ivars.size, prim.size(which)):
+        i = prim.rank(which)
+        while i < ivars.size:
             if counts(status, i):
                 at = prim.address(ivars) + i * ivars.itemsize
                 wait_word(kind, team.control, at, cmp, value_at(kind, values, i), WAIT, -1, tag)
+            i += prim.size(which)
         prim.meet(team.control, which)
 
     return vectors if vector else scalar
 
 
 @vocabulary
-def wait_until_all(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0) -> Any:
+def wait_until_all(
+    team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0
+) -> Any:
     """Wait until all words hold."""
     return _wait_all("wait_until_all", ivars, status, value, scope)
 
@@ -169,7 +175,9 @@ def any_now(team: Any, kind: Any, ivars: Any, status: Any, cmp: Any, values: Any
 
 
 @helper
-def some_now(team: Any, kind: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, tag: Any) -> Any:
+def some_now(
+    team: Any, kind: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, tag: Any
+) -> Any:
     since = i64(0)
     looks = 0
     found = all_of(kind, ivars, status, cmp, values, indices)
@@ -181,7 +189,9 @@ def some_now(team: Any, kind: Any, ivars: Any, indices: Any, status: Any, cmp: A
 
 
 @vocabulary
-def wait_until_any(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0) -> Any:
+def wait_until_any(
+    team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0
+) -> Any:
     """Wait until a word holds and return the lowest index that does."""
     kind, which = _words("wait_until_any", ivars, status, value, False), scope_of("wait_until_any", scope)
 
@@ -219,7 +229,14 @@ def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, 
     kind, which = _words("wait_until_some", ivars, status, value, False), scope_of("wait_until_some", scope)
 
     def impl(
-        team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0
+        team: Any,
+        ivars: Any,
+        indices: Any,
+        status: Any,
+        cmp: Any,
+        value: Any,
+        scope: Any = THREAD,
+        tag: Any = 0,
     ) -> Any:
         found = i64(0)
         if prim.rank(which) == 0:
@@ -236,7 +253,14 @@ def wait_until_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp
     kind, which = _words(name, ivars, status, values, True), scope_of(name, scope)
 
     def impl(
-        team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0
+        team: Any,
+        ivars: Any,
+        indices: Any,
+        status: Any,
+        cmp: Any,
+        values: Any,
+        scope: Any = THREAD,
+        tag: Any = 0,
     ) -> Any:
         found = i64(0)
         if prim.rank(which) == 0:
@@ -311,11 +335,15 @@ def test_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, s
 
 
 @vocabulary
-def test_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
+def test_some(
+    team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD
+) -> Any:
     """Return how many words hold; their numbers in `indices`."""
     kind, which = _words("test_some", ivars, status, value, False), scope_of("test_some", scope)
 
-    def impl(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
+    def impl(
+        team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD
+    ) -> Any:
         found = i64(0)
         if prim.rank(which) == 0:
             found = max(all_of(kind, ivars, status, cmp, value, indices), i64(0))
@@ -329,7 +357,9 @@ def test_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any,
     """Return how many words hold, each its own value; their numbers in `indices`."""
     kind, which = _words("test_some_vector", ivars, status, values, True), scope_of("test_some_vector", scope)
 
-    def impl(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:
+    def impl(
+        team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD
+    ) -> Any:
         found = i64(0)
         if prim.rank(which) == 0:
             found = max(all_of(kind, ivars, status, cmp, values, indices), i64(0))

@@ -18,6 +18,8 @@ if CUDA:
 
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
+if CUDA:
+    cuda.select_device(atoll.zeros(1, **where).device)
 right, left = (me + 1) % n, (me - 1) % n
 kernel = dev.kernel(cache=True)
 
@@ -336,14 +338,19 @@ def check_collectives() -> None:
             equal(got[0], values(n - 1))
             equal(both[0], everyone.reshape(-1))
             counts = [size - pe % 2 or 1 for pe in range(n)]
-            equal(read(uneven_dst)[: sum(counts)], np.concatenate([values(pe)[: counts[pe]] for pe in range(n)]))
+            equal(
+                read(uneven_dst)[: sum(counts)], np.concatenate([values(pe)[: counts[pe]] for pe in range(n)])
+            )
             assert read(out)[0] == sum(counts)
             equal(both[1], np.concatenate([blocks(pe)[me * size : (me + 1) * size] for pe in range(n)]))
             equal(got[1], everyone.sum(0, dtype=dtype))
             equal(got[2], everyone.min(0))
             equal(got[3], everyone.max(0))
             equal(got[4], everyone.prod(0, dtype=dtype))
-            equal(got[5], np.stack([blocks(pe)[me * size : (me + 1) * size] for pe in range(n)]).sum(0, dtype=dtype))
+            equal(
+                got[5],
+                np.stack([blocks(pe)[me * size : (me + 1) * size] for pe in range(n)]).sum(0, dtype=dtype),
+            )
 
 
 @kernel

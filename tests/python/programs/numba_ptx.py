@@ -28,7 +28,9 @@ PTXAS = shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
 
 def assemble(ptx: str) -> None:
     if PTXAS is not None:
-        subprocess.run([PTXAS, "-arch=sm_90", "-o", "/dev/null", "/dev/stdin"], input=ptx, text=True, check=True)
+        subprocess.run(
+            [PTXAS, "-arch=sm_90", "-o", "/dev/null", "/dev/stdin"], input=ptx, text=True, check=True
+        )
 
 
 def launch(function: Any, grid: Any, block: Any, **options: Any) -> Any:
@@ -40,7 +42,9 @@ def launch(function: Any, grid: Any, block: Any, **options: Any) -> Any:
         types = tuple(numba.typeof(value) for value in values)
         if (function, types) in compiled:
             return
-        ptx, _ = numba.cuda.compile(function.function, types, device=False, cc=(9, 0), output="ptx", abi="numba")
+        ptx, _ = numba.cuda.compile(
+            function.function, types, device=False, cc=(9, 0), output="ptx", abi="numba"
+        )
         assert ".entry" in ptx and "call" not in ptx, "everything is inlined"
         assemble(ptx)
         compiled.add((function, types))
@@ -52,5 +56,7 @@ real_launch, dev.launch = dev.launch, launch
 checks.equal = lambda *_: None
 source = Path(__file__).with_name("numba_kernels.py").read_text()
 # Nothing runs, so that no results can be compared.
-exec(compile(source.replace("    assert ", "    0 and "), "numba_kernels.py", "exec"), {"__name__": "kernels"})
+exec(
+    compile(source.replace("    assert ", "    0 and "), "numba_kernels.py", "exec"), {"__name__": "kernels"}
+)
 print(len(compiled), "kernels")
