@@ -31,7 +31,7 @@ Groups       Team, WORLD, SHARED; split with WORLD.split(color). Context: operat
 Collectives  broadcast collect fcollect gather scatter alltoall alltoalls bcast_object gather_object;
              sum_ prod_ min_ max_ and_ or_ xor_reduce, reduce (any operator, one root), reduce_scatter,
              sum_inscan sum_exscan.
-Locks        Lock.
+Locks        Lock. C++: include_dir (headers). PyTorch: the module atoll.torch.
 Values       Compare (EQ NE GT GE LT LE), ReduceOp (SUM PROD MIN MAX AND OR XOR), SignalOp (SIGNAL_SET SIGNAL_ADD).
 Errors       Error and its kinds: NotInitialized PeError NotSymmetric ShapeMismatch DtypeMismatch UseAfterFree
              CollectiveMismatch Timeout PeDied OutOfMemory Unsupported InvalidArgument SettingsError
@@ -44,6 +44,7 @@ arrays and teams does that, and other differences go unnoticed or hang.
 """
 
 # ruff: noqa: F405
+import os as _os
 from functools import partial as _partial
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
@@ -76,6 +77,11 @@ if _TYPE_CHECKING:
     from ._launch import launch as launch
 
 __version__ = version()
+
+if _os.environ.get("ATOLL_NVTX", "0").lower() in ("1", "yes", "true", "on"):
+    from . import _nvtx
+
+    globals().update(_nvtx.ranged(vars(_atoll)))
 
 # Also what help(atoll) shows.
 __all__ = [  # noqa: RUF022

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from . import _atoll
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ._types import Hint, Order, Shape
+    from ._types import Array, Hint, Order, Shape
 
 
 class _Where:
@@ -81,6 +81,39 @@ def _allocate(
     return _atoll._empty(shape, kind, order == "F", align, atomics, is_signal, zero, name, where.on_device)
 
 
+@overload
+def empty(
+    shape: Shape,
+    dtype: Any = None,
+    order: Order = "C",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Literal["cpu"] | None = None,
+    xp: Any = None,
+) -> Array: ...
+@overload
+def empty(
+    shape: Shape,
+    dtype: Any = None,
+    order: Order = "C",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Any,
+    xp: None = None,
+) -> _atoll.DeviceArray: ...
+@overload
+def empty(
+    shape: Shape,
+    dtype: Any = None,
+    order: Order = "C",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Any,
+    xp: Any,
+) -> Any: ...
 def empty(
     shape: Shape,
     dtype: Any = None,
@@ -115,6 +148,39 @@ def empty(
     return where.convert(_allocate(shape, dtype, order, align, hints, where, False, "empty"), "empty")
 
 
+@overload
+def zeros(
+    shape: Shape,
+    dtype: Any = None,
+    order: Order = "C",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Literal["cpu"] | None = None,
+    xp: Any = None,
+) -> Array: ...
+@overload
+def zeros(
+    shape: Shape,
+    dtype: Any = None,
+    order: Order = "C",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Any,
+    xp: None = None,
+) -> _atoll.DeviceArray: ...
+@overload
+def zeros(
+    shape: Shape,
+    dtype: Any = None,
+    order: Order = "C",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Any,
+    xp: Any,
+) -> Any: ...
 def zeros(
     shape: Shape,
     dtype: Any = None,
@@ -134,6 +200,42 @@ def zeros(
     return where.convert(_allocate(shape, dtype, order, align, hints, where, True, "zeros"), "zeros")
 
 
+@overload
+def full(
+    shape: Shape,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Order = "C",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Literal["cpu"] | None = None,
+    xp: Any = None,
+) -> Array: ...
+@overload
+def full(
+    shape: Shape,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Order = "C",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Any,
+    xp: None = None,
+) -> _atoll.DeviceArray: ...
+@overload
+def full(
+    shape: Shape,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Order = "C",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Any,
+    xp: Any,
+) -> Any: ...
 def full(
     shape: Shape,
     fill_value: Any,
@@ -194,6 +296,39 @@ def _special(dtype: Any) -> bool:
     return dtype is not None and _device.special_name(_device.numpy_dtype(dtype)) is not None
 
 
+@overload
+def ones(
+    shape: Shape,
+    dtype: Any = None,
+    order: Order = "C",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Literal["cpu"] | None = None,
+    xp: Any = None,
+) -> Array: ...
+@overload
+def ones(
+    shape: Shape,
+    dtype: Any = None,
+    order: Order = "C",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Any,
+    xp: None = None,
+) -> _atoll.DeviceArray: ...
+@overload
+def ones(
+    shape: Shape,
+    dtype: Any = None,
+    order: Order = "C",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Any,
+    xp: Any,
+) -> Any: ...
 def ones(
     shape: Shape,
     dtype: Any = None,
@@ -213,6 +348,39 @@ def ones(
     return _full(shape, 1, kind if where.on_device else np.dtype(kind), order, align, hints, where, "ones")
 
 
+@overload
+def array(
+    object: Any,
+    dtype: Any = None,
+    order: Order = "C",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Literal["cpu"] | None = None,
+    xp: Any = None,
+) -> Array: ...
+@overload
+def array(
+    object: Any,
+    dtype: Any = None,
+    order: Order = "C",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Any,
+    xp: None = None,
+) -> _atoll.DeviceArray: ...
+@overload
+def array(
+    object: Any,
+    dtype: Any = None,
+    order: Order = "C",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Any,
+    xp: Any,
+) -> Any: ...
 def array(
     object: npt.ArrayLike,
     dtype: Any = None,
@@ -232,7 +400,7 @@ def array(
     if where.on_device and is_on_device(object):
         kind = _kind(getattr(object, "dtype", None) if dtype is None else dtype, True)
         x = _allocate(tuple(object.shape), kind, order, align, hints, where, False, "array")  # type: ignore[union-attr]
-        _atoll.put(x, object, _atoll.my_pe())  # type: ignore[arg-type]
+        _atoll.put(x, object, _atoll.my_pe())
     else:
         contents = np.asarray(object, dtype if dtype is None else _kind(dtype, where.on_device))
         x = _allocate(contents.shape, contents.dtype, order, align, hints, where, False, "array")
@@ -261,24 +429,60 @@ def _like(a: Any, dtype: Any, order: str) -> tuple[tuple[Any, ...], dict[str, An
     return (model.shape, model.dtype if dtype is None else dtype, "F" if fortran else "C"), {}
 
 
+@overload
+def empty_like(a: npt.NDArray[Any], dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Array: ...
+@overload
+def empty_like(
+    a: _atoll.DeviceArray, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K"
+) -> _atoll.DeviceArray: ...
+@overload
+def empty_like(a: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Any: ...
 def empty_like(a: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Any:
     """Return atoll.empty of a's shape and dtype (a may be any array), on a GPU in a's library if a is on one. Collective."""
     arguments, where = _like(a, dtype, order)
     return empty(*arguments, **where)
 
 
+@overload
+def zeros_like(a: npt.NDArray[Any], dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Array: ...
+@overload
+def zeros_like(
+    a: _atoll.DeviceArray, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K"
+) -> _atoll.DeviceArray: ...
+@overload
+def zeros_like(a: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Any: ...
 def zeros_like(a: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Any:
     """Return atoll.zeros of a's shape and dtype (a may be any array), on a GPU in a's library if a is on one. Collective."""
     arguments, where = _like(a, dtype, order)
     return zeros(*arguments, **where)
 
 
+@overload
+def ones_like(a: npt.NDArray[Any], dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Array: ...
+@overload
+def ones_like(
+    a: _atoll.DeviceArray, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K"
+) -> _atoll.DeviceArray: ...
+@overload
+def ones_like(a: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Any: ...
 def ones_like(a: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Any:
     """Return atoll.ones of a's shape and dtype (a may be any array), on a GPU in a's library if a is on one. Collective."""
     arguments, where = _like(a, dtype, order)
     return ones(*arguments, **where)
 
 
+@overload
+def full_like(
+    a: npt.NDArray[Any], fill_value: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K"
+) -> Array: ...
+@overload
+def full_like(
+    a: _atoll.DeviceArray, fill_value: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K"
+) -> _atoll.DeviceArray: ...
+@overload
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K"
+) -> Any: ...
 def full_like(
     a: Any,
     fill_value: Any,
@@ -290,6 +494,12 @@ def full_like(
     return full(shape, fill_value, kind, layout, **where)
 
 
+@overload
+def signal(n: int | Sequence[int] = 1, *, device: Literal["cpu"] | None = None, xp: Any = None) -> Array: ...
+@overload
+def signal(n: int | Sequence[int] = 1, *, device: Any, xp: None = None) -> _atoll.DeviceArray: ...
+@overload
+def signal(n: int | Sequence[int] = 1, *, device: Any, xp: Any) -> Any: ...
 def signal(n: int | Sequence[int] = 1, *, device: Any = None, xp: Any = None) -> Any:
     """Return n zeroed signal words (uint64) in symmetric memory, for put_signal, signal_add, signal_wait_until.
 

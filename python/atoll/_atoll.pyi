@@ -2,7 +2,10 @@ import enum
 from typing import Any, Callable, Final, NoReturn, overload
 
 
-from ._types import Array, ArrayLike, CompareName, IndexArray, ReduceName, SignalName, Value
+import numpy
+from ._device import DeviceTeam
+from ._types import AnyArray, AnySource, Array, ArrayLike, CompareName, DeviceLike, GivenStream, IndexArray
+from ._types import ReduceName, SignalName, Stream, Value
 from .shmem import Ctx
 
 class Error(Exception):
@@ -61,6 +64,52 @@ class Block:
     """
     Owns a piece of symmetric memory; the end of the .base chain of every symmetric array.
     """
+
+class DeviceArray:
+    """
+    A symmetric array in the memory of this PE's GPU, or a view of one.
+
+    Made by atoll.zeros(..., device="cuda") and its kin. It computes nothing itself: x.cupy() and x.torch()
+    give the same memory to those libraries, Numba and others take it as it is (__cuda_array_interface__,
+    DLPack), and x.numpy() copies it to the host. Slices, x.reshape(), x.view() and x.T are views; x[...] =
+    value copies from the host, or from an array of the GPU, and waits for that. Every view, and every array of
+    another library made from it, keeps the memory. Free it with atoll.free(x).
+    """
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def strides(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> numpy.dtype[Any]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def itemsize(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def device(self) -> int: ...
+    @property
+    def ptr(self) -> int: ...
+    @property
+    def T(self) -> DeviceArray: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    def reshape(self, *shape: Any) -> DeviceArray: ...
+    def view(self, dtype: Any, /) -> DeviceArray: ...
+    def numpy(self) -> Array: ...
+    def cupy(self) -> Any: ...
+    def torch(self) -> Any: ...
+    def buffer(self) -> Any: ...
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: Any, /) -> DeviceArray: ...
+    def __setitem__(self, index: Any, value: Any, /) -> None: ...
 
 class Compare(enum.Enum):
     """How a wait or test compares: found `cmp` value."""
@@ -186,6 +235,14 @@ class Team:
     def barrier(self) -> None:
         """
         Complete this PE's puts on the team's default context, then sync. Collective over the team.
+        """
+
+    def device(self, memory: str = "device") -> DeviceTeam:
+        """
+        Return the team as a value for kernels: a NamedTuple of integers, the fields of atl::device::Team.
+
+        memory: "device", where the first device array was made before, or "host", for functions that run on the
+        host. Local. Raises NotInitialized, Unsupported (more than 64 PEs, or teams alive).
         """
 
     def destroy(self) -> None:
@@ -314,10 +371,10 @@ def _hook(kind: Any, value: Any, trace: Any) -> None:
 def _version() -> str:
     """The library's version."""
 
-def _empty(shape: Any, dtype: Any, fortran: bool, align: int, atomics: bool, signal: bool, zero: bool, name: str) -> Array:
+def _empty(shape: Any, dtype: Any, fortran: bool, align: int, atomics: bool, signal: bool, zero: bool, name: str, on_device: bool = False) -> Any:
     """Allocate; see atoll.empty."""
 
-def free(x: Array) -> None:
+def free(x: AnyArray) -> None:
     """
     Free a symmetric array. Collective over all PEs, in the same order on all.
 
@@ -333,29 +390,34 @@ def free(x: Array) -> None:
     Source: OpenSHMEM 1.6, section 9.3 (shmem_free).
     """
 
-def is_symmetric(x: object) -> bool:
+def is_symmetric(x: AnyArray | object) -> bool:
     """
     True if x is an array, or a view of one, in this PE's symmetric memory and not freed. Local; never raises.
     """
 
+@overload
 def peer(x: Array, pe: int, *, team: Team | None = None) -> Array:
     """
     Return PE pe's copy of x as a plain array: reading and writing it are loads and stores there.
 
-    x:  a symmetric array or view. The result has its shape, dtype and strides, and keeps the memory
-        mapped. Order such accesses by barriers, signals or atomics.
+    x:  a symmetric array or view. The result has its shape, dtype, strides and library (of an array of a
+        GPU: for kernels of this PE's GPU), and keeps the memory mapped. Order such accesses by barriers, signals or atomics.
     pe: within `team` if given.
 
     Local. Raises Unsupported where PE pe is out of load/store reach, NotSymmetric, PeError,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.3 (shmem_ptr).
     """
 
+@overload
+def peer(x: DeviceLike, pe: int, *, team: Team | None = None) -> Any: ...
+
+@overload
 def global_view(x: Array, team: Team | None = None) -> Array:
     """
     Return all PEs' copies of x as one array of shape (n_pes, *x.shape).
 
     everyone[pe, i] is PE pe's x[i], by load and store; slices along the first axis read from several
-    PEs. A plain numpy.ndarray whose first stride is the distance between PEs' memories; it keeps the
+    PEs. A plain numpy.ndarray, or an array of x's library on this PE's GPU, whose first stride is the distance between PEs' memories; it keeps the
     memory mapped. Order such accesses by barriers, signals or atomics.
 
     x:    a symmetric array or view.
@@ -365,7 +427,10 @@ def global_view(x: Array, team: Team | None = None) -> Array:
     UseAfterFree.
     """
 
-def addr_accessible(x: object, pe: int, *, team: Team | None = None) -> bool:
+@overload
+def global_view(x: DeviceLike, team: Team | None = None) -> Any: ...
+
+def addr_accessible(x: AnyArray | object, pe: int, *, team: Team | None = None) -> bool:
     """
     True if x is symmetric and can be named as a target or source on PE pe. Local. Raises PeError.
     Source: OpenSHMEM 1.6, section 9.1 (shmem_addr_accessible).
@@ -377,7 +442,7 @@ def pe_accessible(pe: int, *, team: Team | None = None) -> bool:
     Source: OpenSHMEM 1.6, section 9.1 (shmem_pe_accessible).
     """
 
-def put(dst: Array, src: ArrayLike, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def put(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Copy src into dst on PE pe, without that PE's help.
 
@@ -388,6 +453,9 @@ def put(dst: Array, src: ArrayLike, pe: int, *, ctx: Context | None = None, team
           strides; or one Python number, NumPy scalar or 0-d array, which fills dst; or a list.
           Nothing is cast. src and dst may overlap.
     pe:   number of the target PE, 0 to n_pes()-1; within `team`, or the context's team, if given.
+    stream: for arrays of a GPU. None: returns when all is done, after what the array library's current
+          stream was given before; else a stream of this PE's GPU, or "current": the call is enqueued there,
+          and src must be memory of the GPU, or pinned.
 
     Local, not collective. On return src may be changed; the data stand in the target for certain
     after quiet() or barrier_all(); fence() orders puts to one PE. An aligned element of 1, 2, 4
@@ -402,7 +470,7 @@ def put(dst: Array, src: ArrayLike, pe: int, *, ctx: Context | None = None, team
     Source: OpenSHMEM 1.6, section 9.5 (shmem_put).
     """
 
-def put_nbi(dst: Array, src: ArrayLike, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def put_nbi(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Like put, but src must not be changed before quiet().
 
@@ -410,7 +478,7 @@ def put_nbi(dst: Array, src: ArrayLike, pe: int, *, ctx: Context | None = None, 
     Arguments and errors as for put. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).
     """
 
-def get(dst: Array, src: Array, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def get(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Copy src of PE pe into the local array dst.
 
@@ -427,14 +495,14 @@ def get(dst: Array, src: Array, pe: int, *, ctx: Context | None = None, team: Te
     InvalidArgument (read-only dst). Source: OpenSHMEM 1.6, section 9.5 (shmem_get).
     """
 
-def get_nbi(dst: Array, src: Array, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def get_nbi(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Like get, but the data are in dst only after quiet().
 
     Local. Arguments and errors as for get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).
     """
 
-def p(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def p(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Store one element, dst.flat[index] = value, on PE pe.
 
@@ -446,7 +514,7 @@ def p(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context 
     Source: OpenSHMEM 1.6, section 9.5 (shmem_p).
     """
 
-def g(src: Array, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
+def g(src: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
     """
     Return one element, src.flat[index], of PE pe.
 
@@ -481,7 +549,7 @@ def pe_quiet(pes: ArrayLike, ctx: Context | None = None, *, team: Team | None = 
     pes: one PE number or a sequence of them. Raises PeError. Source: OpenSHMEM 1.6, section 9.10.
     """
 
-def iput(dst: Array, src: Array, tst: int, sst: int, nelems: int, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def iput(dst: AnyArray, src: AnyArray, tst: int, sst: int, nelems: int, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Copy src[i * sst] to dst[i * tst] on PE pe, for i < nelems.
 
@@ -490,7 +558,7 @@ def iput(dst: Array, src: Array, tst: int, sst: int, nelems: int, pe: int, *, ct
     Local; completed like put. Raises as put does. Source: OpenSHMEM 1.6, section 9.5 (shmem_iput).
     """
 
-def iget(dst: Array, src: Array, tst: int, sst: int, nelems: int, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def iget(dst: AnyArray, src: AnyArray, tst: int, sst: int, nelems: int, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Copy src[i * sst] of PE pe to dst[i * tst], for i < nelems.
 
@@ -499,7 +567,7 @@ def iget(dst: Array, src: Array, tst: int, sst: int, nelems: int, pe: int, *, ct
     Local; the data are in dst on return. Raises as get does. Source: OpenSHMEM 1.6, section 9.5 (shmem_iget).
     """
 
-def ibput(dst: Array, src: Array, tst: int, sst: int, bsize: int, nblocks: int, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def ibput(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks: int, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Copy nblocks blocks of bsize elements to PE pe: block i from src[i * sst] on, to dst[i * tst] on.
 
@@ -508,7 +576,7 @@ def ibput(dst: Array, src: Array, tst: int, sst: int, bsize: int, nblocks: int, 
     Local; completed like put. Raises as put does. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibput).
     """
 
-def ibget(dst: Array, src: Array, tst: int, sst: int, bsize: int, nblocks: int, pe: int, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def ibget(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks: int, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Copy nblocks blocks of bsize elements from PE pe: block i from src[i * sst] on, to dst[i * tst] on.
 
@@ -557,7 +625,7 @@ def add_at(dst: Array, index: ArrayLike, values: ArrayLike, pe: ArrayLike, *, ct
         atoll.add_at(histogram, keys % m, 1, keys // m)       # counts kept by m a PE
     """
 
-def atomic_set(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_set(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Set one element to value.
 
@@ -565,6 +633,7 @@ def atomic_set(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx:
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -573,13 +642,14 @@ def atomic_set(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx:
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_inc(dst: Array, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_inc(dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Add 1 to one element; integers wrap.
 
     dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -588,7 +658,7 @@ def atomic_inc(dst: Array, pe: int, index: int | None = 0, *, ctx: Context | Non
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_add(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_add(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Add value to one element; integers wrap.
 
@@ -596,6 +666,7 @@ def atomic_add(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx:
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -604,7 +675,7 @@ def atomic_add(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx:
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_and(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_and(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise and of one element with value.
 
@@ -612,6 +683,7 @@ def atomic_and(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx:
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -620,7 +692,7 @@ def atomic_and(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx:
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_or(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_or(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise or of one element with value.
 
@@ -628,6 +700,7 @@ def atomic_or(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: 
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -636,7 +709,7 @@ def atomic_or(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: 
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_xor(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_xor(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise exclusive or of one element with value.
 
@@ -644,6 +717,7 @@ def atomic_xor(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx:
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -652,13 +726,14 @@ def atomic_xor(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx:
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_fetch(src: Array, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
+def atomic_fetch(src: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
     """
     Return one element.
 
     src:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -668,7 +743,7 @@ def atomic_fetch(src: Array, pe: int, index: int | None = 0, *, ctx: Context | N
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_fetch_nbi(fetch: Array, dst: Array, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_fetch_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Read one element into fetch.
 
@@ -677,6 +752,7 @@ def atomic_fetch_nbi(fetch: Array, dst: Array, pe: int, index: int | None = 0, *
             after quiet().
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -685,7 +761,7 @@ def atomic_fetch_nbi(fetch: Array, dst: Array, pe: int, index: int | None = 0, *
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
     """
 
-def atomic_swap(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
+def atomic_swap(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
     """
     Set one element to value; return what stood there before.
 
@@ -693,6 +769,7 @@ def atomic_swap(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -702,7 +779,7 @@ def atomic_swap(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_swap_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_swap_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Set one element to value; what stood there before goes to fetch.
 
@@ -712,6 +789,7 @@ def atomic_swap_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int 
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -720,7 +798,7 @@ def atomic_swap_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int 
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
     """
 
-def atomic_compare_swap(dst: Array, expected: Value, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> int:
+def atomic_compare_swap(dst: AnyArray, expected: Value, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
     """
     Set one element to value if it equals expected; return what stood there before.
 
@@ -728,6 +806,7 @@ def atomic_compare_swap(dst: Array, expected: Value, value: Value, pe: int, inde
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -737,7 +816,7 @@ def atomic_compare_swap(dst: Array, expected: Value, value: Value, pe: int, inde
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_compare_swap_nbi(fetch: Array, dst: Array, expected: Value, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_compare_swap_nbi(fetch: AnyArray, dst: AnyArray, expected: Value, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Set one element to value if it equals expected; what stood there before goes to fetch.
 
@@ -747,6 +826,7 @@ def atomic_compare_swap_nbi(fetch: Array, dst: Array, expected: Value, value: Va
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -755,13 +835,14 @@ def atomic_compare_swap_nbi(fetch: Array, dst: Array, expected: Value, value: Va
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
     """
 
-def atomic_fetch_inc(dst: Array, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
+def atomic_fetch_inc(dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
     """
     Add 1 to one element; return what stood there before.
 
     dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -771,7 +852,7 @@ def atomic_fetch_inc(dst: Array, pe: int, index: int | None = 0, *, ctx: Context
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_fetch_inc_nbi(fetch: Array, dst: Array, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_fetch_inc_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Add 1 to one element; what stood there before goes to fetch.
 
@@ -780,6 +861,7 @@ def atomic_fetch_inc_nbi(fetch: Array, dst: Array, pe: int, index: int | None = 
             after quiet().
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -788,7 +870,7 @@ def atomic_fetch_inc_nbi(fetch: Array, dst: Array, pe: int, index: int | None = 
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
     """
 
-def atomic_fetch_add(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
+def atomic_fetch_add(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
     """
     Add value to one element, integers wrapping; return what stood there before.
 
@@ -796,6 +878,7 @@ def atomic_fetch_add(dst: Array, value: Value, pe: int, index: int | None = 0, *
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -805,7 +888,7 @@ def atomic_fetch_add(dst: Array, value: Value, pe: int, index: int | None = 0, *
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_fetch_add_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_fetch_add_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Add value to one element, integers wrapping; what stood there before goes to fetch.
 
@@ -815,6 +898,7 @@ def atomic_fetch_add_nbi(fetch: Array, dst: Array, value: Value, pe: int, index:
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -823,7 +907,7 @@ def atomic_fetch_add_nbi(fetch: Array, dst: Array, value: Value, pe: int, index:
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
     """
 
-def atomic_fetch_and(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> int:
+def atomic_fetch_and(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
     """
     Bitwise and of one element with value; return what stood there before.
 
@@ -831,6 +915,7 @@ def atomic_fetch_and(dst: Array, value: Value, pe: int, index: int | None = 0, *
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -840,7 +925,7 @@ def atomic_fetch_and(dst: Array, value: Value, pe: int, index: int | None = 0, *
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_fetch_and_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_fetch_and_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise and of one element with value; what stood there before goes to fetch.
 
@@ -850,6 +935,7 @@ def atomic_fetch_and_nbi(fetch: Array, dst: Array, value: Value, pe: int, index:
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -858,7 +944,7 @@ def atomic_fetch_and_nbi(fetch: Array, dst: Array, value: Value, pe: int, index:
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
     """
 
-def atomic_fetch_or(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> int:
+def atomic_fetch_or(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
     """
     Bitwise or of one element with value; return what stood there before.
 
@@ -866,6 +952,7 @@ def atomic_fetch_or(dst: Array, value: Value, pe: int, index: int | None = 0, *,
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -875,7 +962,7 @@ def atomic_fetch_or(dst: Array, value: Value, pe: int, index: int | None = 0, *,
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_fetch_or_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_fetch_or_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise or of one element with value; what stood there before goes to fetch.
 
@@ -885,6 +972,7 @@ def atomic_fetch_or_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: 
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -893,7 +981,7 @@ def atomic_fetch_or_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: 
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
     """
 
-def atomic_fetch_xor(dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> int:
+def atomic_fetch_xor(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
     """
     Bitwise exclusive or of one element with value; return what stood there before.
 
@@ -901,6 +989,7 @@ def atomic_fetch_xor(dst: Array, value: Value, pe: int, index: int | None = 0, *
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -910,7 +999,7 @@ def atomic_fetch_xor(dst: Array, value: Value, pe: int, index: int | None = 0, *
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
     """
 
-def atomic_fetch_xor_nbi(fetch: Array, dst: Array, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def atomic_fetch_xor_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise exclusive or of one element with value; what stood there before goes to fetch.
 
@@ -920,6 +1009,7 @@ def atomic_fetch_xor_nbi(fetch: Array, dst: Array, value: Value, pe: int, index:
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
+    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
@@ -928,7 +1018,7 @@ def atomic_fetch_xor_nbi(fetch: Array, dst: Array, value: Value, pe: int, index:
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
     """
 
-def put_signal(dst: Array, src: ArrayLike, sig: Array, value: int, op: SignalName, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: SignalName, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Copy src into dst on PE pe, then set or increase a signal there.
 
@@ -942,14 +1032,14 @@ def put_signal(dst: Array, src: ArrayLike, sig: Array, value: int, op: SignalNam
     Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
     """
 
-def put_signal_nbi(dst: Array, src: ArrayLike, sig: Array, value: int, op: SignalName, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def put_signal_nbi(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: SignalName, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Like put_signal, but src must not be changed before quiet().
 
     Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal_nbi).
     """
 
-def signal_set(sig: Array, value: int, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def signal_set(sig: AnyArray, value: int, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Set signal word number `index` of sig on PE pe to value.
 
@@ -957,7 +1047,7 @@ def signal_set(sig: Array, value: int, pe: int, index: int | None = 0, *, ctx: C
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.
     """
 
-def signal_add(sig: Array, value: int, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def signal_add(sig: AnyArray, value: int, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Add value to signal word number `index` of sig on PE pe, atomically.
 
@@ -965,7 +1055,7 @@ def signal_add(sig: Array, value: int, pe: int, index: int | None = 0, *, ctx: C
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.
     """
 
-def signal_fetch(sig: Array, index: int | None = 0) -> int:
+def signal_fetch(sig: AnyArray, index: int | None = 0) -> int:
     """
     Return this PE's own signal word number `index` of sig.
 
@@ -973,7 +1063,8 @@ def signal_fetch(sig: Array, index: int | None = 0) -> int:
     Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_fetch).
     """
 
-def signal_wait_until(sig: Array, cmp: CompareName, value: int, timeout: float | None = None, index: int | None = 0) -> int:
+@overload
+def signal_wait_until(sig: AnyArray, cmp: CompareName, value: int, timeout: float | None = None, index: int | None = 0, stream: None = None) -> int:
     """
     Wait until this PE's own signal word compares, and return the value that did.
 
@@ -984,10 +1075,25 @@ def signal_wait_until(sig: Array, cmp: CompareName, value: int, timeout: float |
 
     Acquires: what the PE that signalled had put by put_signal is visible. Other threads run meanwhile and
     Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, DtypeMismatch, NotSymmetric.
-    Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).
+    On a stream (None else) the stream waits, and None is returned; a captured graph compares with the same
+    value in each replay: see signal_consume. Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).
     """
 
-def wait_until(ivar: Array, cmp: CompareName, value: Value, timeout: float | None = None, index: int | None = 0) -> int:
+@overload
+def signal_wait_until(sig: AnyArray, cmp: CompareName, value: int, timeout: None = None, index: int | None = 0, *, stream: GivenStream) -> None: ...
+
+def signal_consume(sig: AnyArray, n: int, index: int | None = 0, stream: Stream = None) -> None:
+    """
+    Wait until this PE's own signal word is at least n, then subtract n.
+
+    What the other PEs add by signal_add or put_signal in one round, the next round waits for again: so a
+    captured graph replays. sig: symmetric words of uint64. stream: where an array of a GPU is waited for;
+    None: the host waits. Nobody else may subtract from the word meanwhile.
+    Raises Timeout, PeDied, DtypeMismatch, NotSymmetric. Atoll's own; no such call in OpenSHMEM.
+    """
+
+@overload
+def wait_until(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | None = None, index: int | None = 0, stream: None = None) -> int:
     """
     Wait until this PE's own symmetric word number `index` of ivar compares; return the value that did.
 
@@ -996,13 +1102,17 @@ def wait_until(ivar: Array, cmp: CompareName, value: Value, timeout: float | Non
     value:   an integer that ivar's dtype holds.
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
     index:   which element of ivar, in C order, negative ones from the end; None: the only one.
+    stream:  for an array of a GPU: the stream that waits (None is returned); None: the host waits.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
     DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
     """
 
-def test(ivar: Array, cmp: CompareName, value: Value, index: int | None = 0) -> bool:
+@overload
+def wait_until(ivar: AnyArray, cmp: CompareName, value: Value, timeout: None = None, index: int | None = 0, *, stream: GivenStream) -> None: ...
+
+def test(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = 0) -> bool:
     """
     True if this PE's own symmetric word number `index` of ivar compares.
 
@@ -1183,17 +1293,18 @@ def test_some_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: 
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
     """
 
-def barrier_all() -> None:
+def barrier_all(*, stream: Stream = None) -> None:
     """
     Wait until all PEs have come here and all that they put before is complete and visible.
 
-    Collective over all PEs. Completes the default context's puts, atomics and signals, and plain stores
+    Collective over all PEs. stream: the PEs' streams meet, and the host goes on; what each did before is
+    visible to all behind it. None: the hosts meet. Completes the default context's puts, atomics and signals, and plain stores
     into symmetric arrays. Other threads run meanwhile and Ctrl-C is answered if it takes long.
     Raises PeDied, Timeout (ATOLL_WAIT_TIMEOUT), CollectiveMismatch (the PEs' calls are compared only with
     ATOLL_CHECK=all). Source: OpenSHMEM 1.6, section 9.11.
     """
 
-def sync_all() -> None:
+def sync_all(*, stream: Stream = None) -> None:
     """
     Wait until all PEs have come here; completes no puts.
 
@@ -1202,7 +1313,7 @@ def sync_all() -> None:
     ATOLL_CHECK=all). Source: OpenSHMEM 1.6, section 9.11.
     """
 
-def barrier(team: Team | None = None) -> None:
+def barrier(team: Team | None = None, *, stream: Stream = None) -> None:
     """
     barrier_all among the PEs of a team: quiet on the team's default context, then sync.
 
@@ -1211,7 +1322,7 @@ def barrier(team: Team | None = None) -> None:
     ATOLL_CHECK=all).
     """
 
-def sync(team: Team | None = None) -> None:
+def sync(team: Team | None = None, *, stream: Stream = None) -> None:
     """
     Wait until all PEs of a team have come here; completes no puts.
 
@@ -1222,14 +1333,15 @@ def sync(team: Team | None = None) -> None:
     """
 
 @overload
-def broadcast(dst: Array, src: Array, root: int = 0, *, team: Team | None = None) -> None:
+def broadcast(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Give every PE the root's src.
 
     broadcast(dst, src, root) writes it into dst, on the root too; broadcast(src, root) returns it as a new
     ordinary array. src has dst's shape and dtype on every PE; its contents count on the root only.
 
-    Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
+    Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
+    every PE; stream: where the call is enqueued, None: it returns when it is done. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
     PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
@@ -1244,14 +1356,15 @@ def broadcast(src: Array, root: int = 0, *, team: Team | None = None) -> Array: 
 def broadcast(src: Value, root: int = 0, *, team: Team | None = None) -> Any: ...
 
 @overload
-def fcollect(dst: Array, src: Array, *, team: Team | None = None) -> None:
+def fcollect(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Give every PE the src of all PEs, in PE order; src has one size on all.
 
     fcollect(dst, src) fills dst, which has n_pes times src's elements; fcollect(src) returns a new ordinary
     array of shape (n_pes, *src.shape).
 
-    Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
+    Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
+    every PE; stream: where the call is enqueued, None: it returns when it is done. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
     PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
@@ -1270,7 +1383,8 @@ def collect(dst: Array, src: Array, *, team: Team | None = None) -> int:
     collect(dst, src) fills the start of dst and returns how many elements arrived; collect(src) returns a
     new ordinary array, joined along the first axis (whose length alone may differ).
 
-    Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
+    Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
+    every PE; stream: where the call is enqueued, None: it returns when it is done. Collective over the team (None: all PEs),
     with equal dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
     PEs' calls are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
@@ -1282,14 +1396,15 @@ def collect(dst: Array, src: Array, *, team: Team | None = None) -> int:
 def collect(src: Array | Value, *, team: Team | None = None) -> Array: ...
 
 @overload
-def alltoall(dst: Array, src: Array, *, team: Team | None = None) -> None:
+def alltoall(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Exchange blocks: block j of this PE's src becomes block my_pe of PE j's dst.
 
     src, in C order, is n_pes equal blocks, such as an array of shape (n_pes, k). alltoall(dst, src) fills dst, of
     as many elements; alltoall(src) returns a new ordinary array of src's shape.
 
-    Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
+    Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
+    every PE; stream: where the call is enqueued, None: it returns when it is done. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
     PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
@@ -1306,7 +1421,8 @@ def alltoalls(dst: Array, src: Array, dst_stride: int, src_stride: int, nelems: 
 
     dst and src are contiguous; strides count elements, at least 1.
 
-    Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
+    Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
+    every PE; stream: where the call is enqueued, None: it returns when it is done. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
     PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
@@ -1315,7 +1431,7 @@ def alltoalls(dst: Array, src: Array, dst_stride: int, src_stride: int, nelems: 
     """
 
 @overload
-def gather(dst: Array | None, src: Array, root: int = 0, *, team: Team | None = None) -> Array | None:
+def gather(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Give the root the src of all PEs, in PE order; src has one size on all.
 
@@ -1323,7 +1439,8 @@ def gather(dst: Array | None, src: Array, root: int = 0, *, team: Team | None = 
     at and may be None); gather(src, root) returns on the root a new ordinary array of shape
     (n_pes, *src.shape), elsewhere None.
 
-    Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
+    Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
+    every PE; stream: where the call is enqueued, None: it returns when it is done. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
     PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
@@ -1335,7 +1452,7 @@ def gather(dst: Array | None, src: Array, root: int = 0, *, team: Team | None = 
 def gather(src: Array | Value, root: int = 0, *, team: Team | None = None) -> Array | None: ...
 
 @overload
-def scatter(dst: Array, src: Array | None, root: int = 0, *, team: Team | None = None) -> None:
+def scatter(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Give every PE its own block of the root's src.
 
@@ -1343,7 +1460,8 @@ def scatter(dst: Array, src: Array | None, root: int = 0, *, team: Team | None =
     scatter(src, root) takes src of shape (n_pes, ...) on every PE and returns row my_pe of the root's, as a new
     ordinary array.
 
-    Arrays may be symmetric (faster) or ordinary, of any strides. Collective over the team (None: all PEs),
+    Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
+    every PE; stream: where the call is enqueued, None: it returns when it is done. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
     PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
@@ -1355,7 +1473,7 @@ def scatter(dst: Array, src: Array | None, root: int = 0, *, team: Team | None =
 def scatter(src: Array, root: int = 0, *, team: Team | None = None) -> Array: ...
 
 @overload
-def sum_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
+def sum_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Sum over PEs, on every PE.
 
@@ -1366,6 +1484,8 @@ def sum_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
           symmetric (faster) or not; equal shape and dtype on all PEs.
     dst:  like src; it may be src itself.
     team: the PEs that take part; None: all.
+    stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is
+          enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.
 
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
@@ -1382,7 +1502,7 @@ def sum_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 def sum_reduce(src: Value, *, team: Team | None = None) -> Any: ...
 
 @overload
-def prod_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
+def prod_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Product over PEs, on every PE.
 
@@ -1393,6 +1513,8 @@ def prod_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
           symmetric (faster) or not; equal shape and dtype on all PEs.
     dst:  like src; it may be src itself.
     team: the PEs that take part; None: all.
+    stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is
+          enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.
 
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
@@ -1409,7 +1531,7 @@ def prod_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 def prod_reduce(src: Value, *, team: Team | None = None) -> Any: ...
 
 @overload
-def min_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
+def min_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Minimum over PEs, on every PE.
 
@@ -1420,6 +1542,8 @@ def min_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
           symmetric (faster) or not; equal shape and dtype on all PEs.
     dst:  like src; it may be src itself.
     team: the PEs that take part; None: all.
+    stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is
+          enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.
 
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
@@ -1436,7 +1560,7 @@ def min_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 def min_reduce(src: Value, *, team: Team | None = None) -> Any: ...
 
 @overload
-def max_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
+def max_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Maximum over PEs, on every PE.
 
@@ -1447,6 +1571,8 @@ def max_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
           symmetric (faster) or not; equal shape and dtype on all PEs.
     dst:  like src; it may be src itself.
     team: the PEs that take part; None: all.
+    stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is
+          enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.
 
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
@@ -1463,7 +1589,7 @@ def max_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 def max_reduce(src: Value, *, team: Team | None = None) -> Any: ...
 
 @overload
-def and_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
+def and_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise (bool: logical) and over PEs, on every PE.
 
@@ -1474,6 +1600,8 @@ def and_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
           symmetric (faster) or not; equal shape and dtype on all PEs.
     dst:  like src; it may be src itself.
     team: the PEs that take part; None: all.
+    stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is
+          enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.
 
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
@@ -1490,7 +1618,7 @@ def and_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 def and_reduce(src: Value, *, team: Team | None = None) -> Any: ...
 
 @overload
-def or_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
+def or_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise (bool: logical) or over PEs, on every PE.
 
@@ -1501,6 +1629,8 @@ def or_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
           symmetric (faster) or not; equal shape and dtype on all PEs.
     dst:  like src; it may be src itself.
     team: the PEs that take part; None: all.
+    stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is
+          enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.
 
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
@@ -1517,7 +1647,7 @@ def or_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 def or_reduce(src: Value, *, team: Team | None = None) -> Any: ...
 
 @overload
-def xor_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
+def xor_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise (bool: logical) exclusive or over PEs, on every PE.
 
@@ -1528,6 +1658,8 @@ def xor_reduce(dst: Array, src: Array, *, team: Team | None = None) -> None:
           symmetric (faster) or not; equal shape and dtype on all PEs.
     dst:  like src; it may be src itself.
     team: the PEs that take part; None: all.
+    stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is
+          enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.
 
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
@@ -1544,7 +1676,7 @@ def xor_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 def xor_reduce(src: Value, *, team: Team | None = None) -> Any: ...
 
 @overload
-def reduce(dst: Array, src: Array, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> None:
+def reduce(dst: AnyArray, src: AnyArray, op: ReduceName, root: int | None = None, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Reduce over PEs with an operator, on every PE or on one.
 
@@ -1566,7 +1698,7 @@ def reduce(src: Array, op: ReduceName, root: int, *, team: Team | None = None) -
 def reduce(src: Value, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> Any: ...
 
 @overload
-def reduce_scatter(dst: Array, src: Array, op: ReduceName = 'sum', *, team: Team | None = None) -> None:
+def reduce_scatter(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Reduce over PEs, each PE getting its own block of the result.
 
@@ -1591,6 +1723,8 @@ def sum_inscan(dst: Array, src: Array, *, team: Team | None = None) -> None:
           symmetric (faster) or not; equal shape and dtype on all PEs.
     dst:  like src; it may be src itself.
     team: the PEs that take part; None: all.
+    stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is
+          enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.
 
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
@@ -1618,6 +1752,8 @@ def sum_exscan(dst: Array, src: Array, *, team: Team | None = None) -> None:
           symmetric (faster) or not; equal shape and dtype on all PEs.
     dst:  like src; it may be src itself.
     team: the PEs that take part; None: all.
+    stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is
+          enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.
 
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
@@ -1632,6 +1768,20 @@ def sum_exscan(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
 def sum_exscan(src: Value, *, team: Team | None = None) -> Any: ...
+
+def _pool_add(address: int, bytes: int) -> None:
+    """A slab for _pool_use; see atoll.torch.Pool."""
+
+def _pool_use(address: int) -> int:
+    """New memory comes from that slab, 0: none; returns the one before."""
+
+def _pool_use_of(address: int) -> tuple[int, int, int]:
+    """
+    (a number that is equal where PEs allocated alike, bytes in use, how often there was no room).
+    """
+
+def _pool_remove(address: int) -> None:
+    """Forget a slab."""
 
 def send(src: Array, pe: int, *, team: Team | None = None) -> None:
     """

@@ -52,7 +52,8 @@ def numpy_dtype(dtype: Any) -> np.dtype[Any]:
     if type(dtype).__module__ == "torch":
         dtype = name
     try:
-        return np.dtype(dtype)
+        known: np.dtype[Any] = np.dtype(dtype)
+        return known
     except TypeError:
         raise _atoll.DtypeMismatch(
             f"dtype {dtype!r} cannot stand in symmetric memory; take a dtype of NumPy, or one of {', '.join(_SPECIAL)}."
@@ -137,6 +138,29 @@ def _on_host(view: _atoll.DeviceArray, value: Any) -> Any:
     return np.broadcast_to(host, view.shape)
 
 
+def dtype_of_dlpack(code: int, bits: int) -> np.dtype[Any] | None:
+    """NumPy's dtype for one of DLPack."""
+    special = {
+        4: "bfloat16",
+        10: "float8_e4m3fn",
+        11: "float8_e4m3fnuz",
+        12: "float8_e5m2",
+        13: "float8_e5m2fnuz",
+    }
+    special[14] = "float8_e8m0fnu"
+    if code in special:
+        return _SPECIAL[special[code]]
+    kind = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}.get(code)
+    return None if kind is None else np.dtype(f"{kind}{bits // 8}")
+
+
+def cupy_current_stream() -> Any:
+    """CuPy's function of that name."""
+    import cupy
+
+    return cupy.cuda.get_current_stream
+
+
 def current_stream(library: str | None, device: int) -> int:
     """The handle of a library's current stream; of the only one that was imported where none is named."""
     if library is None:
@@ -151,9 +175,7 @@ def current_stream(library: str | None, device: int) -> int:
         import torch
 
         return int(torch.cuda.current_stream(device).cuda_stream)
-    import cupy
-
-    return int(cupy.cuda.get_current_stream().ptr)
+    return int(cupy_current_stream()().ptr)
 
 
 def device_of(device: Any, function: str) -> bool:

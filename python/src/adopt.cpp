@@ -1,5 +1,6 @@
 // Arrays of other libraries: by what their type offers, which is looked up once a type.
 #include "device.hpp"
+#include "dlpack.hpp"
 
 #include <vector>
 
@@ -90,6 +91,7 @@ struct Lengths {
     npy_intp of[NPY_MAXDIMS];
     int n = 0;
 
+    Lengths() = default;
     explicit Lengths(PyObject* tuple, npy_intp factor = 1) {
         const Ref items(PySequence_Tuple(tuple));
         n = static_cast<int>(PyTuple_Size(items.get()));
@@ -112,7 +114,62 @@ Ref header(std::uintptr_t address, PyArray_Descr* descr, const Lengths& shape, c
     return made;
 }
 
+/// PyTorch's, from 2.10 on; null before, and for another version.
+const dlpack::ExchangeApi* torch_api() {
+    static const dlpack::ExchangeApi* const api = []() -> const dlpack::ExchangeApi* {
+        auto* type = reinterpret_cast<PyObject*>(class_of("torch", "Tensor"));
+        PyObject* offered =
+            type != nullptr ? PyObject_GetAttrString(type, "__dlpack_c_exchange_api__") : nullptr;
+        const void* found = offered != nullptr && PyCapsule_CheckExact(offered)
+                                ? PyCapsule_GetPointer(offered, "dlpack_exchange_api")
+                                : nullptr;
+        PyErr_Clear();
+        Py_XDECREF(offered);  // the class keeps it
+        const auto* known = static_cast<const dlpack::ExchangeApi*>(found);
+        return known != nullptr && known->version.major == 1 ? known : nullptr;
+    }();
+    return api;
+}
+
+/// NumPy's dtype for DLPack's, null for others.
+PyArray_Descr* descr_for(dlpack::DataType type) {
+    static PyArray_Descr* known[16][17] = {};  // by code, and by bytes
+    const unsigned bytes = type.bits / 8u;
+    if (type.lanes != 1 || type.code >= 16 || bytes > 16 || type.bits % 8 != 0) return nullptr;
+    PyArray_Descr*& descr = known[type.code][bytes];
+    if (descr == nullptr) {
+        const Ref found(PyObject_CallMethod(device_module(), "dtype_of_dlpack", "ii", type.code, type.bits));
+        if (found.get() == Py_None) return nullptr;
+        descr = reinterpret_cast<PyArray_Descr*>(Ref::borrow(found.get()).release());
+    }
+    return descr;
+}
+
+/// The same as below without a Python call; false where it does not go so.
+bool quick_torch_header(PyObject* tensor, Ref& made) {
+    const dlpack::ExchangeApi* api = torch_api();
+    dlpack::Tensor t{};
+    if (api == nullptr || api->tensor_of == nullptr) return false;
+    if (api->tensor_of(tensor, &t) != 0) {
+        PyErr_Clear();
+        return false;
+    }
+    if (t.device.type != dlpack::on_cuda || t.device.id != g.device || t.ndim > NPY_MAXDIMS) return false;
+    PyArray_Descr* descr = descr_for(t.dtype);
+    if (descr == nullptr) return false;
+    const auto item = static_cast<npy_intp>(PyDataType_ELSIZE(descr));
+    Lengths shape;
+    Lengths strides;
+    shape.n = t.ndim;
+    for (int i = 0; i < t.ndim; ++i) shape.of[i] = t.shape[i];
+    for (int i = 0; t.strides != nullptr && i < t.ndim; ++i) strides.of[i] = t.strides[i] * item;
+    const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(t.data) + t.byte_offset;
+    made = header(address, descr, shape, t.strides != nullptr || t.ndim == 0 ? strides.of : nullptr);
+    return true;
+}
+
 Ref torch_header(PyObject* tensor) {
+    if (Ref made; quick_torch_header(tensor, made)) return made;
     const Ref device = called(tensor, names().get_device);
     if (PyLong_AsLong(device.get()) != g.device) return {};
     PyArray_Descr* descr = descr_for(attribute(tensor, names().dtype).get());
@@ -213,6 +270,26 @@ std::string why_not_adopted(PyObject* value) {
     }
     return "in the memory of a GPU; this function takes memory of the host only: pass x.numpy(), or "
            "x.get() in CuPy, a copy";
+}
+
+void* current_stream_of(Library library) {
+    if (library == Library::torch) {
+        const dlpack::ExchangeApi* api = torch_api();
+        void* stream = nullptr;
+        if (api != nullptr && api->current_stream != nullptr &&
+            api->current_stream(dlpack::on_cuda, g.device, &stream) == 0)
+            return stream;
+        PyErr_Clear();
+    }
+    if (library == Library::cupy) {
+        static PyObject* const current =
+            Ref(PyObject_CallMethod(device_module(), "cupy_current_stream", nullptr)).release();
+        const Ref stream(PyObject_CallNoArgs(current));
+        return reinterpret_cast<void*>(address_of(attribute(stream.get(), names().ptr).get()));
+    }
+    const char* name = library == Library::torch ? "torch" : nullptr;
+    const Ref handle(PyObject_CallMethod(device_module(), "current_stream", "zi", name, g.device));
+    return reinterpret_cast<void*>(address_of(handle.get()));
 }
 
 PyObject* device_module() {

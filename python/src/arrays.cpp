@@ -80,7 +80,7 @@ PyObject* empty_body(const Arguments<9>& a) {
     // An array without elements takes a byte, so that it is allocated, compared between PEs and freed like
     // any other.
     const std::size_t asked = std::max<std::size_t>(bytes, 1);
-    const bool on_gpu = PyObject_IsTrue(a[8]) == 1;
+    const bool on_gpu = a[8] != nullptr && PyObject_IsTrue(a[8]) == 1;
     const bool zero = PyObject_IsTrue(a[6]) == 1;
     const AllocationHints hints{PyObject_IsTrue(a[4]) == 1, PyObject_IsTrue(a[5]) == 1,
                                 on_gpu ? Memory::device : Memory::host};
@@ -255,7 +255,7 @@ PyObject* pe_accessible_body(const Arguments<2>& a) {
 const Function functions[] = {
     {"_empty", entry<9, empty_spec, empty_body>, &empty_spec,
      "(shape: Any, dtype: Any, fortran: bool, align: int, atomics: bool, signal: bool, zero: bool, name: "
-     "str, on_device: bool) -> Any",
+     "str, on_device: bool = False) -> Any",
      "Allocate; see atoll.empty."},
     {"free", entry<1, free_spec, free_body>, &free_spec, "(x: AnyArray) -> None",
      R"(Free a symmetric array. Collective over all PEs, in the same order on all.

@@ -24,6 +24,8 @@ Ref in_library(Ref device_array, Library library);
 
 /// The header of any library's array on this PE's GPU; empty where `value` is none, or is in other memory.
 Ref header_for(PyObject* value, Library& library);
+/// The handle of a library's current stream on this PE's GPU; where none is named, of the only one imported.
+void* current_stream_of(Library library);
 /// What is wrong with an array of a GPU that could not be adopted, for a message; empty for anything else.
 std::string why_not_adopted(PyObject* value);
 

@@ -74,8 +74,15 @@ void move_on_device(const Context& ctx, StreamArg stream, const DeviceTransfer& 
 }
 
 Ref device_source(const Spec& spec, PyArrayObject* dst, PyObject* src, StreamArg stream) {
+    if (is_array(src) && on_device(as_array(src))) {
+        PyArrayObject* array = as_array(src);
+        check_readable(spec, "src", array);
+        if (!same_dtype(dst, array)) fail_dtypes(spec, "dst", dst, "src", array);
+        if (!same_shape(dst, array)) fail_shapes(spec, "dst", dst, "src", array);
+        return Ref::borrow(src);
+    }
     Ref made;
-    const bool is_number = src != nullptr && is_scalar(src) && !(is_array(src) && on_device(as_array(src)));
+    const bool is_number = src != nullptr && is_scalar(src);
     if (is_number) {
         made = Ref(PyArray_NewLikeArray(dst, NPY_CORDER, nullptr, 0));
         const std::size_t item = item_bytes(dst);
@@ -107,9 +114,12 @@ void put_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyO
         if (is_array(src) && on_device(as_array(src))) fail_mixed(spec, "dst", "src");
         fail_on_host(spec, "dst", dst);
     }
-    symmetric_arg(spec, "dst", dst, true);
+    const Extent extent = symmetric_arg(spec, "dst", dst, true);
     const Ref source = device_source(spec, dst, src, stream);
     if (!stream.given) finish_current(adopted);
+    if (stream.given && c_contiguous(dst) && c_contiguous(source.array()))
+        return stream_context(ctx, stream)
+            .put_bytes(extent.low, PyArray_BYTES(source.array()), extent.bytes, pe);
     move_on_device(ctx, stream, whole(dst, source.array(), strides_as(source.array(), dst), pe, true));
 }
 

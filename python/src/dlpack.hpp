@@ -52,4 +52,17 @@ struct ManagedVersioned {
     Tensor tensor;
 };
 
+/// What a class of tensors may offer as the capsule `__dlpack_c_exchange_api__`, called
+/// "dlpack_exchange_api": its tensors without a Python call, and the stream that it works on. Functions that
+/// fail return not 0 and set Python's error.
+struct ExchangeApi {
+    Version version;
+    const ExchangeApi* previous;
+    void (*allocate)();                           ///< of another type; not used here
+    void (*managed_of)();                         ///< likewise
+    void (*object_of)();                          ///< likewise
+    int (*tensor_of)(void* object, Tensor* out);  ///< may be null
+    int (*current_stream)(std::int32_t device_type, std::int32_t device, void** out);
+};
+
 }  // namespace atl::python::dlpack

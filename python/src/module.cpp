@@ -48,6 +48,7 @@ void register_all(nb::module_& module) {
     register_sync(m);
     register_collectives(m);
     register_reductions(m);
+    register_pool(m);
     register_messages(module);
     register_lock(module);
     register_mailbox(module);

@@ -82,15 +82,6 @@ void* handle_of(const Spec& spec, PyObject* stream) {
     }
 }
 
-void* current_handle(const Spec& spec, Library library) {
-    const char* name = library == Library::torch ? "torch" : library == Library::cupy ? "cupy" : nullptr;
-    PyObject* found = name != nullptr
-                          ? PyObject_CallMethod(device_module(), "current_stream", "si", name, g.device)
-                          : PyObject_CallMethod(device_module(), "current_stream", "Oi", Py_None, g.device);
-    if (found == nullptr) throw Raised{};
-    return handle_from(spec, found, found);
-}
-
 }  // namespace
 
 StreamArg stream_slow(const Spec& spec, PyObject* stream, Library library) {
@@ -100,7 +91,7 @@ StreamArg stream_slow(const Spec& spec, PyObject* stream, Library library) {
     if (stream == last && !PyLong_CheckExact(stream)) return {true, last_handle};
     if (PyUnicode_Check(stream)) {
         if (PyUnicode_CompareWithASCIIString(stream, "current") != 0) fail_stream(spec, stream);
-        return {true, current_handle(spec, library)};
+        return {true, current_stream_of(library)};
     }
     void* handle = handle_of(spec, stream);
     Py_INCREF(stream);
@@ -111,8 +102,7 @@ StreamArg stream_slow(const Spec& spec, PyObject* stream, Library library) {
 
 void finish_current(const Adopted& adopted) {
     if (adopted.library != Library::torch && adopted.library != Library::cupy) return;
-    static const Spec spec{"atoll"};
-    const StreamArg stream{true, current_handle(spec, adopted.library)};
+    const StreamArg stream{true, current_stream_of(adopted.library)};
     const StreamContext on = stream_context(current("atoll").context(), stream);
     ReleaseGil released(true);
     on.synchronize();

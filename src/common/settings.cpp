@@ -186,6 +186,11 @@ constexpr Variable variables[] = {
          s.device = parse_device(raw);
          s.device_exact = raw.variable == "ATOLL_DEVICE";
      }},
+    {"ATOLL_NVTX",
+     {},
+     "0",
+     "1: in Python every call of Atoll is an NVTX range, for Nsight's time lines",
+     [](Settings& s, const Raw& raw) { s.nvtx = parse_flag(raw); }},
     {"ATOLL_NO_LAUNCHER",
      {},
      "0",

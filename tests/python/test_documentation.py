@@ -59,7 +59,7 @@ def test_the_packages_own_text_has_every_name() -> None:
 
 
 def test_signatures_can_be_asked_for() -> None:
-    assert str(inspect.signature(atoll.put)) == "(dst, src, pe, *, ctx=None, team=None)"
+    assert str(inspect.signature(atoll.put)) == "(dst, src, pe, *, ctx=None, team=None, stream=None)"
     for name in _atoll.__signatures__:
         inspect.signature(getattr(_atoll, name))
 

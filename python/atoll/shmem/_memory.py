@@ -39,7 +39,8 @@ def _allocate(
     if bits & ~3:
         raise _atoll.InvalidArgument(f"{name}(): hints is {hints!r}; combine shmem.MALLOC's by |.")
     atomics, signal = bool(bits & MALLOC.ATOMICS_REMOTE), bool(bits & MALLOC.SIGNAL_REMOTE)
-    return _atoll._empty(shape, dtype, order == "F", align or 0, atomics, signal, clear, name)
+    made: Array = _atoll._empty(shape, dtype, order == "F", align or 0, atomics, signal, clear, name)
+    return made
 
 
 def alloc(

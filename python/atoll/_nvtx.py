@@ -1,0 +1,46 @@
+"""ATOLL_NVTX=1: each of Atoll's calls is a range of NVTX, which Nsight Systems and Compute show on their time lines."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+# Whoever has NVTX: module, and its names for opening and closing a range.
+_PROVIDERS = (
+    ("nvtx", "push_range", "pop_range"),
+    ("torch.cuda.nvtx", "range_push", "range_pop"),
+    ("cupy.cuda.nvtx", "RangePush", "RangePop"),
+)
+
+
+def _provider() -> tuple[Callable[[str], Any], Callable[[], Any]]:
+    for module, push, pop in _PROVIDERS:
+        try:
+            found = importlib.import_module(module)
+        except ImportError:
+            continue
+        return getattr(found, push), getattr(found, pop)
+    raise ImportError("ATOLL_NVTX=1 needs NVTX for Python; install it: pip install nvtx")
+
+
+def ranged(functions: dict[str, Any]) -> dict[str, Any]:
+    """The public functions among these, each within a range called atoll.NAME."""
+    push, pop = _provider()
+
+    def wrap(function: Any) -> Any:
+        name = f"atoll.{function.__name__}"
+
+        @functools.wraps(function)
+        def inside(*arguments: Any, **keywords: Any) -> Any:
+            push(name)
+            try:
+                return function(*arguments, **keywords)
+            finally:
+                pop()
+
+        return inside
+
+    signatures = functions["__signatures__"]
+    return {name: wrap(f) for name, f in functions.items() if name in signatures and not name.startswith("_")}

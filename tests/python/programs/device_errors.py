@@ -1,0 +1,235 @@
+"""What goes wrong with arrays of a GPU, and what is said of it; with tests/simulated where no GPU is."""
+
+import gc
+
+import atoll
+import numpy as np
+
+me, n = 0, 0
+
+
+class Other:
+    """An array of some library, as protocols show it."""
+
+    def __init__(self, x, **changes):
+        self.x = x
+        interface = dict(x.__cuda_array_interface__)
+        interface.update(changes)
+        self.__cuda_array_interface__ = interface
+        self.shape, self.dtype = interface["shape"], x.dtype
+
+    # Looked for at the type.
+    __cuda_array_interface__ = property(
+        lambda self: self._interface, lambda self, v: setattr(self, "_interface", v)
+    )
+
+
+class Stream:
+    """A stream of some library."""
+
+    asked = 0
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __cuda_stream__(self):
+        self.asked += 1
+        return (0, self.handle)
+
+
+def says(kind, *words):
+    class Check:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, found, error, trace):
+            assert found is not None, f"nothing was raised; {kind.__name__} was expected: {words}"
+            assert issubclass(found, kind), f"{found.__name__}, not {kind.__name__}: {error}"
+            missing = [word for word in words if word not in str(error)]
+            assert not missing, f"{missing} not in: {error}"
+            return True
+
+    return Check()
+
+
+# Before there is any device memory: what looks like a GPU's array is told apart.
+class Looks:
+    __cuda_array_interface__ = {"shape": (4,), "typestr": "<f8", "data": (4096, False), "version": 3}  # noqa: RUF012
+
+
+with says(atoll.NotInitialized):
+    atoll.zeros(3, device="cuda")
+atoll.init()
+me, n = atoll.my_pe(), atoll.n_pes()
+right = (me + 1) % n
+h = atoll.zeros(4)
+assert not atoll.is_symmetric(Looks())
+with says(atoll.NotSymmetric, "put()", "memory of a GPU", 'device="cuda"'):
+    atoll.put(Looks(), h, me)
+with says(atoll.InvalidArgument, "device is 'gpu'", '"cuda"'):
+    atoll.zeros(3, device="gpu")
+with says(atoll.InvalidArgument, "xp is", "cupy or torch"):
+    atoll.zeros(3, device="cuda", xp=np)
+with says(atoll.InvalidArgument, "xp is", "numpy"):
+    atoll.zeros(3, xp=__import__("math"))
+assert isinstance(atoll.zeros(3, device="cpu", xp=np), np.ndarray)
+with says(atoll.NotInitialized, "device"):
+    atoll.WORLD.device()
+with says(atoll.InvalidArgument, "memory is 'gpu'"):
+    atoll.WORLD.device("gpu")
+with says(atoll.DtypeMismatch, "float128_x", "bfloat16"):
+    atoll.zeros(3, "float128_x", device="cuda")
+with says(atoll.DtypeMismatch, "Python objects"):
+    atoll.zeros(3, object, device="cuda")
+
+x = atoll.zeros((4, 6), device="cuda")
+with says(atoll.InvalidArgument, "'cuda:7'", "GPU 0"):
+    atoll.zeros(3, device="cuda:7")
+atoll.barrier_all()
+
+# ---- other libraries' arrays, by protocol: pointer, offset and strides
+whole = Other(x)
+x[...] = np.arange(24.0).reshape(4, 6)
+part = Other(x, shape=(2, 3), strides=(96, 16), data=(x[1, 1].ptr, False))
+assert atoll.is_symmetric(whole) and atoll.is_symmetric(part)
+atoll.barrier_all()
+atoll.put(part, [[-1.0, -2, -3], [-4, -5, -6]], me)
+expected = np.arange(24.0).reshape(4, 6)
+expected[1::2, 1::2] = [[-1.0, -2, -3], [-4, -5, -6]]
+assert np.array_equal(x.numpy(), expected), x.numpy()
+into = np.zeros((2, 3))
+atoll.get(into, part, me)
+assert np.array_equal(into, expected[1::2, 1::2])
+assert atoll.g(part, me, index=-1) == -6
+atoll.sum_reduce(whole, Other(x))
+assert np.array_equal(x.numpy(), n * expected)
+with says(atoll.NotSymmetric, "src", "not in this PE's symmetric memory"):
+    atoll.get(into[0], Other(x, shape=(3,), data=(64, False)), me)
+with says(atoll.InvalidArgument, "read-only"):
+    atoll.put(Other(x, data=(x.ptr, True)), 1.0, me)
+with says(atoll.NotSymmetric, "reaches outside"):
+    atoll.put(Other(x, shape=(4, 7)), 0.0, me)
+with says(atoll.NotSymmetric, "other PEs' memory"):
+    atoll.put(atoll.peer(x, right), 0.0, me)
+if n > 1:
+    with says(atoll.NotSymmetric):
+        atoll.put(Other(atoll.peer(x, right)), 0.0, me)
+
+# ---- arguments
+with says(atoll.DtypeMismatch, "float64", "int64"):
+    atoll.put(x[0], np.arange(6), me)
+with says(atoll.ShapeMismatch, "(6,)", "(5,)"):
+    atoll.put(x[0], np.zeros(5), me)
+with says(atoll.PeError, str(n)):
+    atoll.put(x, x, n)
+with says(atoll.PeError):
+    atoll.get(x, x, -1, stream=0)
+with says(atoll.InvalidArgument, "dst is symmetric in memory of the host", "src is on a GPU"):
+    atoll.put(h, x[0, :4], me)
+with says(atoll.InvalidArgument, "src is symmetric in memory of the host"):
+    atoll.get(x[0, :4], h, me)
+with says(atoll.NotSymmetric, "sum_reduce()", "src", "memory of the host"):
+    atoll.sum_reduce(x[0, :4], h)
+with says(atoll.NotSymmetric, "dst", "on a stream"):
+    atoll.put(h, h, me, stream=0)
+with says(atoll.Unsupported, "contiguous"):
+    atoll.sum_reduce(x[:, 0], x[:, 1])
+with says(atoll.Unsupported, "pass both"):
+    atoll.sum_reduce(x)
+with says(atoll.Unsupported, "root="):
+    atoll.reduce(x, x, "sum", 0)
+with says(atoll.NotSymmetric, "take()", "memory of the host only"):
+    atoll.take(x, 0, me)
+with says(atoll.NotSymmetric, "send()", "memory of the host only"):
+    atoll.send(x, right)
+with says(atoll.DtypeMismatch, "integers"):
+    atoll.wait_until(x, ">=", 1)
+with says(atoll.Unsupported, "nothing can be returned", "atomic_fetch_add_nbi"):
+    atoll.atomic_fetch_add(atoll.zeros(1, int, device="cuda"), 1, me, stream=0)
+with says(atoll.InvalidArgument, "does not fit"):
+    atoll.p(atoll.zeros(1, np.int8, device="cuda"), 200, me)
+with says(atoll.Unsupported, "a slice" if False else "indices"):
+    x[[0, 1]]
+with says(atoll.Unsupported, "contiguous"):
+    x.T.reshape(-1)
+with says(TypeError, "x.numpy()"):
+    np.asarray(x)
+with says(atoll.Unsupported, "pip install cupy-cuda13x"):
+    x.cupy()
+with says(atoll.Unsupported, "pip install torch"):
+    x.torch()
+with says(atoll.Unsupported, "on a stream, src must"):
+    atoll.put(x[0], 1.0, me, stream=0)
+words = atoll.signal(1, device="cuda")
+with says(atoll.Unsupported, "no timeout"):
+    atoll.signal_wait_until(words, ">=", 1, timeout=1.0, stream=0)
+with says(atoll.Timeout, "signal_wait_until"):
+    atoll.signal_wait_until(words, ">=", 1, timeout=0.05)
+
+# ---- streams
+for stream in (0, 5, Stream(7), "current"):
+    if stream == "current":
+        with says(atoll.InvalidArgument, "current", "pass the stream"):
+            atoll.put(x[0], x[1], me, stream=stream)
+    else:
+        atoll.put(x[0], x[1], me, stream=stream)
+once = Stream(9)
+for _ in range(3):
+    atoll.put(x[0], x[1], me, stream=once)
+assert once.asked == 1, once.asked
+for wrong in ("now", 1.5, object(), True):
+    with says(atoll.InvalidArgument, "stream is", "__cuda_stream__"):
+        atoll.put(x[0], x[1], me, stream=wrong)
+with says(atoll.InvalidArgument, "not of GPU"):
+    atoll.put(x[0], x[1], me, stream=0xDEAD)
+atoll.barrier_all()
+
+# ---- DLPack
+for version, name in ((None, "dltensor"), ((1, 0), "dltensor_versioned"), ((0, 8), "dltensor")):
+    capsule = x[1:, ::2].__dlpack__(max_version=version)
+    assert f'"{name}"' in repr(capsule), capsule
+    del capsule
+with says(BufferError, "not (2, 5)"):
+    x.__dlpack__(dl_device=(2, 5))
+with says(BufferError, "never copied"):
+    x.__dlpack__(copy=True)
+with says(BufferError, "no name"):
+    atoll.zeros(2, "S3", device="cuda").__dlpack__()
+with says(AttributeError, "bfloat16"):
+    atoll.zeros(2, "bfloat16", device="cuda").__cuda_array_interface__  # noqa: B018
+
+# ---- lifetime: what a view holds stays; what all PEs dropped comes back, and not before
+gc.collect()
+atoll.barrier_all()
+first = atoll.zeros(1 << 16, np.uint8, device="cuda")
+place = first.ptr
+view = first[5:]
+del first
+again = atoll.zeros(1 << 16, np.uint8, device="cuda")
+assert again.ptr != place
+capsule = view.__dlpack__()
+del view
+third = atoll.zeros(1 << 16, np.uint8, device="cuda")
+assert third.ptr != place
+del capsule
+fourth = atoll.zeros(1 << 16, np.uint8, device="cuda")
+assert fourth.ptr == place, (hex(fourth.ptr), hex(place))
+stale = Other(fourth)
+atoll.free(stale)
+for gone in (fourth, stale):
+    with says(atoll.UseAfterFree):
+        atoll.put(gone, 0, me)
+with says(atoll.UseAfterFree):
+    atoll.free(fourth)
+with says(atoll.UseAfterFree):
+    fourth.numpy()
+with says(atoll.InvalidArgument, "view of"):
+    atoll.free(third[1:])
+assert "freed" in repr(fourth) and "GPU 0" in repr(third)
+with says(atoll.OutOfMemory):
+    atoll.zeros(1 << 40, np.uint8, device="cuda")
+last = atoll.zeros(3, device="cuda")
+atoll.finalize()
+with says(atoll.NotInitialized):
+    atoll.put(last, 0.0, 0)
+print("PE", me, "done")

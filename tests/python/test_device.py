@@ -1,0 +1,142 @@
+"""Arrays of a GPU where there is none: what is said of that, what an import touches, and everything else with a GPU
+made of memory of the host in its place."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jobs import ROOT, Job, environment
+from simulated import make_package, plugin
+
+needs_plugin = pytest.mark.skipif(
+    not plugin().exists(), reason="no simulated GPU: build the target atoll_cuda_simulated"
+)
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(make_package(tmp_path_factory.mktemp("package")))
+
+
+@needs_plugin
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_everything_that_takes_arrays_of_a_gpu(job: Job, package: str, n: int) -> None:
+    done = job("device.py", n, PYTHONPATH=package)
+    assert done.stdout.count("done") == n
+
+
+@needs_plugin
+@pytest.mark.parametrize("n", [1, 2])
+def test_errors_name_what_was_passed(job: Job, package: str, n: int) -> None:
+    done = job("device_errors.py", n, PYTHONPATH=package)
+    assert done.stdout.count("done") == n
+
+
+def python(code: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=environment(**changes),
+        timeout=100,
+        check=False,
+    )
+
+
+def test_without_a_gpu_device_memory_says_so_and_the_rest_works() -> None:
+    done = python(
+        "import atoll; atoll.init()\n"
+        "try: atoll.zeros(3, device='cuda')\n"
+        "except atoll.Unsupported as e: print('said:', e)\n"
+        "x = atoll.zeros(3); atoll.put(x, 1.0, 0); print(x.sum())",
+        CUDA_VISIBLE_DEVICES="",
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("said: ")
+    assert done.stdout.endswith("3.0\n")
+
+
+def test_import_and_host_arrays_touch_no_cuda() -> None:
+    done = python(
+        "import sys, atoll; atoll.init(); x = atoll.zeros(3); atoll.sum_reduce(x)\n"
+        "maps = open('/proc/self/maps').read()\n"
+        "print([name for name in ('libcuda', 'libatoll_cuda', 'libcudart') if name in maps],\n"
+        "      [name for name in ('atoll._device', 'cupy', 'torch', 'numba', 'cuda') if name in sys.modules])"
+    )
+    assert done.stdout.strip() == "[] []", done
+
+
+def test_include_dir_has_the_headers(tmp_path: Path) -> None:
+    done = python("import atoll; print(atoll.include_dir())")
+    folder = Path(done.stdout.strip())
+    assert (folder / "atoll/device/device.hpp").is_file()
+    source = tmp_path / "user.cpp"
+    source.write_text("#include <atoll/device/device.hpp>\nint f(atl::device::Team t) { return t.n_pes; }\n")
+    subprocess.run(["g++", "-std=c++17", "-fsyntax-only", f"-I{folder}", str(source)], check=True)
+
+
+def test_the_team_by_value_has_the_fields_of_the_header() -> None:
+    header = (ROOT / "include/atoll/device/team.hpp").read_text()
+    body = header.split("struct Team {")[1].split("};")[0]
+    names = [line.split(";")[0].split()[-1].lstrip("*") for line in body.splitlines() if ";" in line]
+    done = python("from atoll._device import DeviceTeam; print(*DeviceTeam._fields)")
+    assert done.stdout.split() == names
+
+
+def test_importing_takes_little_longer_than_numpy() -> None:
+    """Not a time, which no test asserts: what an import loads."""
+    done = python(
+        "import sys, numpy; before = set(sys.modules); import atoll; print(*sorted(set(sys.modules) - before))"
+    )
+    others = [name for name in done.stdout.split() if not name.startswith("atoll")]
+    assert len(others) < 12, others
+
+
+def test_nvtx_ranges_stand_around_calls(tmp_path: Path) -> None:
+    (tmp_path / "nvtx.py").write_text(
+        "said = []\ndef push_range(name): said.append('+' + name)\ndef pop_range(): said.append('-')\n"
+    )
+    code = "import atoll, nvtx; atoll.init(); x = atoll.zeros(3); atoll.put(x, 1.0, 0); print(*nvtx.said)"
+    done = python(code, PYTHONPATH=str(tmp_path), ATOLL_NVTX="1")
+    assert done.stdout.strip() == "+atoll.put -", done
+    assert done.stderr == ""
+
+
+def test_a_forked_child_is_no_pe(job: Job, package: str) -> None:
+    done = job(
+        """
+        import warnings
+        warnings.simplefilter("ignore")
+        atoll.init()
+        x = atoll.zeros(4, device="cuda")
+        child = os.fork()
+        if child == 0:
+            try:
+                atoll.put(x, 1.0, 0)
+            except atoll.NotInitialized as error:
+                os._exit(7 if "forked" in str(error) else 8)
+            os._exit(9)
+        assert os.waitpid(child, 0)[1] >> 8 == 7
+        atoll.put(x, 1.0, 0)
+        print("done")
+        """,
+        1,
+        PYTHONPATH=package,
+    )
+    assert "done" in done.stdout
+
+
+@needs_plugin
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_the_example_on_memory_of_the_host(job: Job, n: int) -> None:
+    done = job(str(ROOT / "examples/10_heat/heat.py"), n, "cpu")
+    assert "as one PE alone computes" in done.stdout
+
+
+def test_the_example_names_the_library_that_it_misses(job: Job) -> None:
+    done = job(str(ROOT / "examples/10_heat/heat.py"), 1, "cupy", ok=False)
+    assert done.returncode != 0
+    assert "pip install cupy" in done.stdout + done.stderr
