@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from jobs import Job
+from jobs import HANG_GUARD, PROGRAMS, ROOT, Job, environment, launcher
 
 pytest.importorskip("numba", reason="Numba is not installed (pip install numba)")
 
@@ -42,3 +45,24 @@ def test_a_pe_that_dies_ends_the_wait_of_another(job: Job) -> None:
         ok=False,
     )
     assert done.returncode == 7 and "PE 1" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+@pytest.mark.parametrize("name", ["11_kernels_jacobi/jacobi.py", "12_kernels_experts/experts.py"])
+def test_example_on_cpus(name: str, n: int) -> None:
+    command = [launcher(), "run", "-n", str(n), "--timeout", "120", sys.executable, str(ROOT / "examples" / name)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=HANG_GUARD, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    assert f"cpu, {n} PEs" in done.stdout
+
+
+def test_the_same_kernels_compile_for_gpus() -> None:
+    """Without a GPU: numba-cuda, libNVVM and, where it is found, ptxas."""
+    for module, package in (("numba_cuda", "numba-cuda"), ("nvidia.cu13", "nvidia-nvvm")):
+        if importlib.util.find_spec(module.split(".")[0]) is None:
+            pytest.skip(f"{package} is not installed (pip install 'numba-cuda[cu13]')")
+    done = subprocess.run(
+        [sys.executable, str(PROGRAMS / "numba_ptx.py")],
+        env=environment(), capture_output=True, text=True, timeout=HANG_GUARD, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0 and "kernels" in done.stdout, done.stdout + done.stderr

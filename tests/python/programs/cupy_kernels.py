@@ -28,6 +28,15 @@ extern "C" __global__ void boxes(dev::Team team, dev::Mailbox box, int* dst, con
 extern "C" __global__ void sums(dev::Team team, double* dst, const double* src, long long n) {
     dev::reduce(team, dst, src, n, dev::Sum{}, dev::Grid{team});
 }
+extern "C" __global__ void pieces(dev::Team team, float* x, const float* src, unsigned long long* flag) {
+    const int right = (team.my_pe + 1) % team.n_pes;
+    dev::put_nbi(team, x, src, 4, right, dev::Block{});
+    dev::fence(team, dev::Block{});
+    dev::flush(team, dev::Block{});
+    if (dev::Block{}.rank() == 0) *dev::peer(team, x + 4, right) = src[4];
+    dev::put_signal_nbi(team, x + 5, src + 5, 3, flag, 1ull, dev::SignalOp::add, right, dev::Block{});
+    dev::signal_wait_until(team, flag, dev::Compare::eq, 1ull, dev::Block{});
+}
 template <class T> __global__ void add(dev::Team team, T* x) { dev::atomic_add(team, x, T{2}, 0); }
 """
 module = atoll.cupy.RawModule(CODE, name_expressions=["add<int>", "add<double>"])
@@ -57,6 +66,14 @@ def check_the_plain_call_of_cupy() -> None:
     module_of("ring")((1,), (32,), (atoll.cupy.team(atoll.WORLD), x, src, 10, flag))
     done()
     equal(x.get(), np.full(10, left, np.float32))
+
+
+def check_pieces() -> None:
+    x = atoll.zeros(8, np.float32, device="cuda", xp=cupy)
+    flag = atoll.zeros(1, np.uint64, device="cuda")
+    atoll.cupy.launch(module_of("pieces"), 1, 64, atoll.WORLD, x, cupy.arange(8, dtype=np.float32) + me, flag)
+    done()
+    equal(x.get(), np.arange(8, dtype=np.float32) + left)
 
 
 def check_mailbox() -> None:

@@ -48,6 +48,9 @@ def moves(team, a, b, c, src, out, one, N: tl.constexpr):
     dev.quiet(team)
     dev.iget(team, out + 2 * N, src, 2, 3, 10, right)
     tl.store(out + 3 * N, dev.g(team, one, right))
+    dev.sync(team)
+    tl.store(dev.ptr(team, out + 3 * N + 2, right), 8.5)
+    tl.store(dev.peer(team, out + 3 * N + 3 + tl.arange(0, 2), right), 9.5)
     tl.store(out + 3 * N + 1, dev.my_pe(team) + 10 * dev.n_pes(team))
     dev.sync(team)
 
@@ -70,7 +73,7 @@ def check_moves() -> None:
     equal(got[0], of_right)
     equal(got[1], of_right)
     equal(got[2, :20:2], of_right[:30:3])
-    assert (got[3, 0], got[3, 1]) == (2.5, me + 10 * n)
+    equal(got[3, :5], np.array([2.5, me + 10 * n, 8.5, 9.5, 9.5], np.float32))
     equal(one.cpu().numpy(), np.array([2.5, 0, 1, 2, 3], np.float32))
 
 
