@@ -95,7 +95,8 @@ def untested() -> list[str]:
         for language, known in has.items()
         for operations in GROUPS.values()
         for name in operations
-        if name in known and not re.search(rf"\b(?:dev|device|dv|d)(?:\.|::){name}\b|\b{name}\(", tried[language])
+        if name in known
+        and not re.search(rf"\b(?:dev|device|dv|d)(?:\.|::){name}\b|\b{name}\(", tried[language])
     ]
 
 

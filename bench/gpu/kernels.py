@@ -15,7 +15,7 @@ import atoll
 import numpy as np
 import torch
 
-ROUNDS, BATCHES = 2000, 9
+ROUNDS, BATCHES, WARM = 2000, 9, 40
 SIZES = {8: 32, 1024: 128, 16384: 1024, 65536: 1024}  # bytes: threads
 wanted = [name for name in sys.argv[1:] if not name.startswith("-")] or ["numba", "triton", "cupy"]
 
@@ -36,7 +36,13 @@ def measure(side: str, operation: str, nbytes: int, calls: int, launch: Callable
     global epoch
     us = []
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    for _ in range(BATCHES + 2):
+    for warm in range(WARM):  # compiles, and brings the clocks up: a GPU that waited for a compiler is slow for a while
+        if warm < 2:
+            atoll.barrier_all()
+        launch(epoch)
+        epoch += ROUNDS
+    stream.synchronize()
+    for _ in range(BATCHES):
         atoll.barrier_all()
         begin.record(stream)
         launch(epoch)
@@ -44,7 +50,7 @@ def measure(side: str, operation: str, nbytes: int, calls: int, launch: Callable
         end.synchronize()
         epoch += ROUNDS
         us.append(begin.elapsed_time(end) * 1e3 / ROUNDS / calls)
-    us = sorted(us[2:])  # the first ones compile, and warm the clock
+    us.sort()
     row = {
         "side": side, "op": operation, "bytes": nbytes, "pes": 2, "median_us": round(us[len(us) // 2], 4),
         "p10_us": round(us[len(us) // 10], 4), "p90_us": round(us[-1 - len(us) // 10], 4),

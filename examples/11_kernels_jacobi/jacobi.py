@@ -35,7 +35,9 @@ def jacobi(team, u, signals, steps):
                 new[row, k] = 0.25 * (old[row - 1, k] + old[row + 1, k] + old[row, k - 1] + old[row, k + 1])
             dev.meet(team, dev.BLOCK)  # the row is there
             if row == 1 and above >= 0:
-                dev.put_signal(team, new[rows + 1], new[1], signals[1:], step + 1, dev.SET, above, scope=dev.BLOCK)
+                dev.put_signal(
+                    team, new[rows + 1], new[1], signals[1:], step + 1, dev.SET, above, scope=dev.BLOCK
+                )
             if row == rows and below < team.n_pes:
                 dev.put_signal(team, new[0], new[rows], signals, step + 1, dev.SET, below, scope=dev.BLOCK)
         dev.meet(team, dev.GRID)  # this step's rows are there for all blocks
@@ -64,7 +66,11 @@ atoll.barrier_all()
 for _ in range(steps):
     whole[1:-1, 1:-1] = 0.25 * (whole[:-2, 1:-1] + whole[2:, 1:-1] + whole[1:-1, :-2] + whole[1:-1, 2:])
 mine = u if where == "cpu" else u.numpy()
-assert np.allclose(mine[steps % 2, 1:-1], whole[1 + me * rows : 1 + (me + 1) * rows]), "not what one PE alone computes"
+assert np.allclose(mine[steps % 2, 1:-1], whole[1 + me * rows : 1 + (me + 1) * rows]), (
+    "not what one PE alone computes"
+)
 if me == 0:
-    print(f"{where}, {n} PEs: {steps} steps of {n * rows} x {width} cells in one kernel, as one PE alone computes")
+    print(
+        f"{where}, {n} PEs: {steps} steps of {n * rows} x {width} cells in one kernel, as one PE alone computes"
+    )
 atoll.finalize()

@@ -57,10 +57,14 @@ if where == "cuda":
     cuda.synchronize()
 atoll.barrier_all()
 found = out if where == "cpu" else out.numpy()
-assert np.array_equal(found, (expert_host[:, None] + 1).astype(np.float32) * x_host), "a token came back wrong"
+assert np.array_equal(found, (expert_host[:, None] + 1).astype(np.float32) * x_host), (
+    "a token came back wrong"
+)
 count = int(arrived[0] if where == "cpu" else arrived.numpy()[0])
 counts = atoll.fcollect(count)
 assert counts.sum() == n * tokens
 if me == 0:
-    print(f"{where}, {n} PEs: {n * tokens} tokens went to their experts and back; the PEs got {counts.tolist()}")
+    print(
+        f"{where}, {n} PEs: {n * tokens} tokens went to their experts and back; the PEs got {counts.tolist()}"
+    )
 atoll.finalize()

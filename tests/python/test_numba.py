@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -50,10 +51,29 @@ def test_a_pe_that_dies_ends_the_wait_of_another(job: Job) -> None:
 @pytest.mark.parametrize("n", [1, 2, 4])
 @pytest.mark.parametrize("name", ["11_kernels_jacobi/jacobi.py", "12_kernels_experts/experts.py"])
 def test_example_on_cpus(name: str, n: int) -> None:
-    command = [launcher(), "run", "-n", str(n), "--timeout", "120", sys.executable, str(ROOT / "examples" / name)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=HANG_GUARD, check=False)
+    command = [
+        launcher(),
+        "run",
+        "-n",
+        str(n),
+        "--timeout",
+        "120",
+        sys.executable,
+        str(ROOT / "examples" / name),
+    ]
+    done = subprocess.run(
+        command, env=environment(), capture_output=True, text=True, timeout=HANG_GUARD, check=False
+    )
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     assert f"cpu, {n} PEs" in done.stdout
+
+
+def test_the_guides_program(job: Job) -> None:
+    page = (ROOT / "docs/kernels.md").read_text()
+    program = re.search(r"```python\n# ring.py[^\n]*\n(.*?)```", page, re.S)
+    assert program is not None
+    done = job(program[1].replace("sys.argv[1] if len(sys.argv) > 1 else ", ""), 2)
+    assert "PE 0 is done" in done.stdout and "PE 1 is done" in done.stdout
 
 
 def test_the_same_kernels_compile_for_gpus() -> None:

@@ -33,7 +33,7 @@ def new(shape: Any, dtype: Any, values: Any = None) -> Any:
 
 
 def write(x: Any, values: Any) -> None:
-    x[...] = values
+    x[...] = np.broadcast_to(np.asarray(values, x.dtype), x.shape)
     atoll.barrier_all()
 
 
