@@ -36,7 +36,9 @@ def measure(side: str, operation: str, nbytes: int, calls: int, launch: Callable
     global epoch
     us = []
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    for warm in range(WARM):  # compiles, and brings the clocks up: a GPU that waited for a compiler is slow for a while
+    for warm in range(
+        WARM
+    ):  # compiles, and brings the clocks up: a GPU that waited for a compiler is slow for a while
         if warm < 2:
             atoll.barrier_all()
         launch(epoch)
