@@ -70,9 +70,16 @@ if [[ $what == *tests* ]]; then
         try "$(basename "$program"), 2 PEs" env ATOLL_CHECK=all timeout 150 build/release/bin/atoll run -n 2 --timeout 140 \
             python3 "$program"
     done
+    for library in cupy torch; do
+        try "heat.py $library, 2 PEs" timeout 100 build/release/bin/atoll run -n 2 --timeout 90 \
+            python3 examples/10_heat/heat.py "$library"
+    done
+    try "NVTX ranges, 1 PE" env ATOLL_NVTX=1 timeout 60 build/release/bin/atoll run -n 1 --timeout 50 \
+        python3 examples/10_heat/heat.py cupy
 fi
 if [[ $what == *bench* ]]; then
-    { run 2 build/release/bench/gpu_enqueue && run 2 python3 bench/gpu/enqueue.py --nccl; } >"$out/rows" 2>"$out/bench.err" ||
+    { run 2 build/release/bench/gpu_enqueue && run 2 python3 bench/gpu/enqueue.py --nccl &&
+        run 2 build/release/bench/gpu_enqueue; } >"$out/rows" 2>"$out/bench.err" ||
         { failed=$((failed + 1)); echo "FAILED  bench"; tail -n 20 "$out/bench.err"; }
     cat "$out/rows"
 fi

@@ -1914,6 +1914,22 @@ def _kernel_look() -> int:
 def _kernel_ended() -> None:
     """Raise what ended a wait of this thread's kernel, if one did."""
 
+def _shmem_barrier_all() -> None:
+    """
+    Wait until all PEs have come here and all that they put before is complete and visible.
+
+    Collective over all PEs; calls are compared only with ATOLL_CHECK=all (CollectiveMismatch).
+    Source: OpenSHMEM 1.6, section 9.11.
+    """
+
+def _shmem_sync_all() -> None:
+    """
+    Wait until all PEs have come here; completes no puts.
+
+    Collective over all PEs; calls are compared only with ATOLL_CHECK=all (CollectiveMismatch).
+    Source: OpenSHMEM 1.6, section 9.11.
+    """
+
 def _shmem_put(target: Array, source: Array, pe: int, size: int | None = None, ctx: Ctx | None = None) -> None:
     """
     Copy the first elements of source into target on PE pe.

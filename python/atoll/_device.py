@@ -161,21 +161,28 @@ def cupy_current_stream() -> Any:
     return cupy.cuda.get_current_stream
 
 
-def current_stream(library: str | None, device: int) -> int:
-    """The handle of a library's current stream; of the only one that was imported where none is named."""
-    if library is None:
-        found = [name for name in ("torch", "cupy") if name in sys.modules]
-        if len(found) != 1:
-            raise _atoll.InvalidArgument(
-                'stream="current" is the current stream of an array\'s library, and here is no array of one'
-                f"{' but two libraries' if found else ''}; pass the stream."
-            )
-        library = found[0]
+def _current(library: str, device: int) -> int:
     if library == "torch":
         import torch
 
         return int(torch.cuda.current_stream(device).cuda_stream)
     return int(cupy_current_stream()().ptr)
+
+
+def current_stream(library: str | None, device: int) -> int:
+    """The handle of a library's current stream; where none is named, of those that are in use, if it is one."""
+    if library is not None:
+        return _current(library, device)
+    in_use = ["cupy"] if "cupy" in sys.modules else []
+    if "torch" in sys.modules and sys.modules["torch"].cuda.is_initialized():
+        in_use.append("torch")
+    found = {_current(name, device) for name in in_use}
+    if len(found) != 1:
+        raise _atoll.InvalidArgument(
+            'stream="current" is the current stream of an array\'s library, and here is no array of one'
+            f"{' but ' + ' and '.join(in_use) + ', on different streams' if found else ''}; pass the stream."
+        )
+    return found.pop()
 
 
 def device_of(device: Any, function: str) -> bool:

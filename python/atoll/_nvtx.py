@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,8 +16,13 @@ _PROVIDERS = (
 )
 
 
-def _provider() -> tuple[Callable[[str], Any], Callable[[], Any]]:
-    for module, push, pop in _PROVIDERS:
+Range = tuple[Callable[[str], Any], Callable[[], Any]]
+
+
+@functools.cache
+def _provider() -> Range:
+    # What the program has imported already first, so that ranges load nothing large.
+    for module, push, pop in sorted(_PROVIDERS, key=lambda row: row[0].partition(".")[0] not in sys.modules):
         try:
             found = importlib.import_module(module)
         except ImportError:
@@ -27,13 +33,13 @@ def _provider() -> tuple[Callable[[str], Any], Callable[[], Any]]:
 
 def ranged(functions: dict[str, Any]) -> dict[str, Any]:
     """The public functions among these, each within a range called atoll.NAME."""
-    push, pop = _provider()
 
     def wrap(function: Any) -> Any:
         name = f"atoll.{function.__name__}"
 
         @functools.wraps(function)
         def inside(*arguments: Any, **keywords: Any) -> Any:
+            push, pop = _provider()
             push(name)
             try:
                 return function(*arguments, **keywords)

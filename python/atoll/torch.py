@@ -14,7 +14,10 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-import torch
+try:
+    import torch
+except ImportError as error:
+    raise ImportError(f"atoll.torch needs PyTorch; install it: pip install torch ({error})") from error
 
 import atoll
 

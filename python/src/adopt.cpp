@@ -2,13 +2,14 @@
 #include "device.hpp"
 #include "dlpack.hpp"
 
+#include <string_view>
 #include <vector>
 
 namespace atl::python {
 namespace {
 
 /// What a type of Python objects is to us.
-enum class Kind : unsigned char { nothing, device_array, torch, cupy, interface };
+enum class Kind : unsigned char { nothing, device_array, torch, cupy, interface, buffer };
 
 struct Names {
     PyObject* data_ptr = PyUnicode_InternFromString("data_ptr");
@@ -52,7 +53,13 @@ Kind kind_anew(PyTypeObject* type) {
     if (is_a(class_of("torch", "Tensor"))) return Kind::torch;
     if (is_a(class_of("cupy", "ndarray"))) return Kind::cupy;
     const bool offers = PyObject_HasAttr(reinterpret_cast<PyObject*>(type), names().interface) != 0;
-    return offers ? Kind::interface : Kind::nothing;
+    if (offers) return Kind::interface;
+    const Ref module(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
+    const char* from = PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8AndSize(module.get(), nullptr) : "";
+    const bool of_core = std::string_view(from).starts_with("cuda.core");
+    const bool is_buffer =
+        of_core && PyObject_HasAttrString(reinterpret_cast<PyObject*>(type), "memory_resource") != 0;
+    return is_buffer ? Kind::buffer : Kind::nothing;
 }
 
 Kind kind_of(PyTypeObject* type) {
@@ -215,6 +222,23 @@ Ref interface_header(PyObject* object) {
     return header(address, descr, shape, Lengths(entry("strides")).of, writeable);
 }
 
+/// A cuda.core.Buffer: bytes.
+Ref buffer_header(PyObject* buffer) {
+    const Ref handle(PyObject_GetAttrString(buffer, "handle"));
+    const Ref number(PyNumber_Long(handle.get()));
+    PyObject* known = PyObject_GetAttrString(buffer, "device_id");  // not of a buffer without memory resource
+    PyErr_Clear();
+    const Ref on = known != nullptr ? Ref(known) : Ref::borrow(Py_None);
+    const Ref size(PyObject_GetAttrString(buffer, "size"));
+    if (on.get() != Py_None && PyLong_AsLong(on.get()) != g.device) return {};
+    Lengths shape;
+    shape.n = 1;
+    shape.of[0] = PyLong_AsSsize_t(size.get());
+    if (PyErr_Occurred()) throw Raised{};
+    static PyArray_Descr* const bytes = PyArray_DescrFromType(NPY_UINT8);
+    return header(address_of(number.get()), bytes, shape, nullptr);
+}
+
 }  // namespace
 
 Ref header_for(PyObject* value, Library& library) {
@@ -231,6 +255,9 @@ Ref header_for(PyObject* value, Library& library) {
         case Kind::interface:
             library = Library::other;
             return interface_header(value);
+        case Kind::buffer:
+            library = Library::other;
+            return buffer_header(value);
         default:
             return {};
     }

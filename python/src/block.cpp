@@ -114,7 +114,7 @@ Block* block_at(const char* address) {
     auto next = blocks.upper_bound(address);
     if (next != blocks.begin()) {
         Block* block = (--next)->second;
-        if (block->epoch == g.epoch && static_cast<std::size_t>(address - block->address) <= block->bytes)
+        if (block->epoch == g.epoch && static_cast<std::size_t>(address - block->address) < block->bytes)
             return block;
     }
     others->device = g.device;

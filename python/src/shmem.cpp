@@ -9,7 +9,8 @@
 namespace atl::python {
 namespace {
 
-Spec put_spec, put_nbi_spec, get_spec, get_nbi_spec, put_signal_spec, put_signal_nbi_spec;
+Spec put_spec, put_nbi_spec, get_spec, get_nbi_spec, put_signal_spec, put_signal_nbi_spec, barrier_spec,
+    sync_spec;
 
 /// The context behind a shmem.Ctx; empty for the default one.
 Ref handle_of(const Spec& spec, PyObject* ctx) {
@@ -151,7 +152,26 @@ template <Spec& S> PyObject* put_signal_body(const Arguments<8>& a) {
     "Raises DtypeMismatch, ShapeMismatch (size), NotSymmetric, PeError, InvalidArgument (not contiguous, " \
     "read-only\ntarget), UseAfterFree, NotInitialized. "
 
+PyObject* barrier_body(const Arguments<0>&) {
+    team_of(barrier_spec, nullptr).barrier();
+    return none();
+}
+PyObject* sync_body(const Arguments<0>&) {
+    team_of(sync_spec, nullptr).sync();
+    return none();
+}
+
 const Function functions[] = {
+    {"shmem.barrier_all", entry<0, barrier_spec, barrier_body>, &barrier_spec, "() -> None",
+     R"(Wait until all PEs have come here and all that they put before is complete and visible.
+
+Collective over all PEs; calls are compared only with ATOLL_CHECK=all (CollectiveMismatch).
+Source: OpenSHMEM 1.6, section 9.11.)"},
+    {"shmem.sync_all", entry<0, sync_spec, sync_body>, &sync_spec, "() -> None",
+     R"(Wait until all PEs have come here; completes no puts.
+
+Collective over all PEs; calls are compared only with ATOLL_CHECK=all (CollectiveMismatch).
+Source: OpenSHMEM 1.6, section 9.11.)"},
     {"shmem.put", entry<5, put_spec, put_body<put_spec, true>>, &put_spec, ATOLL_MOVE,
      R"(Copy the first elements of source into target on PE pe.
 

@@ -129,6 +129,12 @@ def test_a_forked_child_is_no_pe(job: Job, package: str) -> None:
     assert "done" in done.stdout
 
 
+def test_the_module_for_pytorch_names_what_it_misses(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('none here')")
+    done = python("import atoll.torch", PYTHONPATH=str(tmp_path))
+    assert "pip install torch (none here)" in done.stderr
+
+
 @needs_plugin
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_the_example_on_memory_of_the_host(job: Job, n: int) -> None:

@@ -254,11 +254,74 @@ if torch:
         check("host-blocking after kernels", out[-8:].cpu().numpy(), np.full(8, 20.0 * (turn + 1)))
         atoll.barrier_all()
 
+
+# ---- what is not taken, and what is said of it
+def refused(kind, words, call):
+    try:
+        call()
+    except kind as error:
+        assert words in str(error), error
+        checks["refused"] = checks.get("refused", 0) + 1
+    else:
+        raise AssertionError(f"{words!r} was not said")
+
+
+if torch:
+    t = atoll.zeros(8, "float32", device="cuda", xp=torch)
+    refused(atoll.NotSymmetric, "memory of the host", lambda: atoll.put(t, torch.zeros(8), right))
+    refused(
+        atoll.NotSymmetric,
+        "not in this PE's symmetric memory",
+        lambda: atoll.put(torch.zeros(8, device="cuda"), t, right),
+    )
+    refused(atoll.DtypeMismatch, "nothing is cast", lambda: atoll.put(t, t.double(), right))
+    weight = torch.nn.Parameter(torch.full((8,), 3.0, device="cuda"))
+    atoll.put(t, weight, right)
+    atoll.barrier_all()
+    check("torch Parameter", t.cpu().numpy(), np.full(8, 3.0))
+    if torch.cuda.device_count() > 1:
+        other = (device + 1) % torch.cuda.device_count()
+        elsewhere = torch.zeros(8, device=f"cuda:{other}")
+        refused(atoll.NotSymmetric, "another GPU", lambda: atoll.put(t, elsewhere, right))
+        strange = torch.cuda.Stream(device=other)
+        refused(atoll.InvalidArgument, "not of GPU", lambda: atoll.put(t, t, right, stream=strange))
+    refused(
+        atoll.InvalidArgument,
+        "local memory that the GPU reaches",
+        lambda: atoll.put(t, np.zeros(8, np.float32), right, stream=0),
+    )
+    pinned = torch.full((8,), 2.0).pin_memory().numpy()
+    atoll.barrier_all()
+    atoll.put(t, pinned, right, stream="current")
+    torch.cuda.synchronize()
+    atoll.barrier_all()
+    check("pinned source", t.cpu().numpy(), np.full(8, 2.0))
+
+    # Views keep the memory; what all dropped comes back.
+    import gc
+
+    gone = atoll.empty(1 << 20, "uint8", device="cuda", xp=torch)
+    place, part = gone.data_ptr(), gone[100:200].reshape(10, 10)
+    del gone
+    gc.collect()
+    held = atoll.empty(1 << 20, "uint8", device="cuda", xp=torch)
+    assert held.data_ptr() != place and atoll.is_symmetric(part)
+    del part
+    gc.collect()
+    back = atoll.empty(1 << 20, "uint8", device="cuda", xp=cupy or torch)
+    assert (back.data.ptr if cupy else back.data_ptr()) == place
+    checks["lifetime"] = 1
+    atoll.free(held)
+    refused(atoll.UseAfterFree, "freed", lambda: atoll.put(held, 0, me))
+
 # ---- buffers of cuda.core
 if CoreDevice:
     try:
         buffer = x.buffer()
         assert int(buffer.handle) == x.ptr and buffer.size == x.nbytes
+        atoll.put(buffer, np.full(x.nbytes, 7, np.uint8), right)
+        atoll.barrier_all()
+        check("cuda.core.Buffer: put", x.view(np.uint8)[:5], [7] * 5)
         checks["cuda.core.Buffer"] = 1
     except Exception as error:
         print("Buffer:", type(error), error)

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _atoll
-from .._atoll import barrier_all as barrier_all
-from .._atoll import sync_all as sync_all
 from ._enums import StrEnum
 from ._handles import Team, valid_team
 from ._memory import flat, size_within
@@ -21,6 +19,9 @@ from ._moves import strides_of
 
 if TYPE_CHECKING:
     from ._types import Array
+
+barrier_all = _atoll._shmem_barrier_all
+sync_all = _atoll._shmem_sync_all
 
 
 def _flat_pair(function: str, target: Array, source: Array) -> tuple[Array, Array]:

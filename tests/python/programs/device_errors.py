@@ -225,6 +225,31 @@ with says(atoll.UseAfterFree):
     fourth.numpy()
 with says(atoll.InvalidArgument, "view of"):
     atoll.free(third[1:])
+# What stood right behind another block is told from a view that reaches out of that one.
+several = [atoll.empty(1 << 16, np.uint8, device="cuda") for _ in range(4)]
+behind = next([a, b] for a in several for b in several if b.ptr == a.ptr + a.nbytes)
+stale = Other(behind[1])
+atoll.free(behind[1])
+with says(atoll.UseAfterFree):
+    atoll.put(stale, 0, me)
+
+
+# ---- a buffer of cuda.core, by what it shows
+class Buffer:
+    memory_resource = None
+
+    def __init__(self, x):
+        self.handle, self.size = x.ptr, x.nbytes
+
+    @property
+    def device_id(self):
+        raise AttributeError("no memory resource")
+
+
+Buffer.__module__ = "cuda.core._memory"
+atoll.put(Buffer(behind[0]), np.full(1 << 16, 9, np.uint8), me)
+assert (behind[0].numpy() == 9).all()
+assert atoll.is_symmetric(Buffer(behind[0]))
 assert "freed" in repr(fourth) and "GPU 0" in repr(third)
 with says(atoll.OutOfMemory):
     atoll.zeros(1 << 40, np.uint8, device="cuda")
