@@ -69,6 +69,13 @@ nb::dict layout() {
     at["post_seen_taken"] = offsetof(device::detail::Post, seen_taken);
     at["post_received"] = offsetof(device::detail::Post, received);
     at["post_taken"] = offsetof(device::detail::Post, taken);
+    at["Team"] = sizeof(device::Team);
+    at["Team.stride"] = offsetof(device::Team, stride);
+    at["Team.first"] = offsetof(device::Team, first);
+    at["Team.table"] = offsetof(device::Team, table);
+    at["Team.control"] = offsetof(device::Team, control);
+    at["Mailbox"] = sizeof(device::Mailbox);
+    at["Mailbox.room"] = offsetof(device::Mailbox, room);
     const auto operation = [&](const char* name, device::Operation value) {
         at[name] = static_cast<int>(value);
     };

@@ -142,6 +142,12 @@ def launch(
         if not device:
             _launch_on_host(kernel, values)
         else:
+            for argument in arguments:
+                if isinstance(argument, np.ndarray):
+                    raise TypeError(
+                        f"{kernel.__name__}: some of its arrays are on a GPU, and one is of NumPy, in host memory; make all "
+                        "of them on one side (device='cuda')"
+                    )
             gpus = {gpu for gpu in map(_gpu_of, arguments) if gpu is not None}
             if len(gpus) > 1:
                 raise ValueError(f"{kernel.__name__}: its arrays are on several GPUs: {sorted(gpus)}")

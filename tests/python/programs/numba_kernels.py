@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import atoll
@@ -398,6 +399,10 @@ def check_wrong_types_are_refused_when_compiled() -> None:
     raises(TypeError, lambda: dev.p(None, x, 1, 0), "for kernels")
     raises(TypeError, lambda: dev.launch(print, 1, 1), "@dev.kernel")
     raises(ValueError, lambda: dev.mailbox(-1), "-1")
+    on_gpu = SimpleNamespace(__cuda_array_interface__={}, device=0)
+    raises(TypeError, lambda: dev.launch(who, 1, 1)(None, on_gpu, np.zeros(3)), "who:", "of NumPy")
+    other = SimpleNamespace(__cuda_array_interface__={}, device=SimpleNamespace(index=1))
+    raises(ValueError, lambda: dev.launch(who, 1, 1)(None, on_gpu, other), "several GPUs: [0, 1]")
 
 
 run(globals())
