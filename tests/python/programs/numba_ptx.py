@@ -38,16 +38,21 @@ def launch(function: Any, grid: Any, block: Any, **options: Any) -> Any:
         return real_launch(function, grid, block)
 
     def start(*arguments: Any) -> None:
+        if any(
+            hasattr(a, "__cuda_array_interface__") for a in arguments
+        ):  # to be refused before anything compiles
+            return real_launch(function, grid, block)(*arguments)
         values = [a.device("host") if isinstance(a, atoll.Team) else a for a in arguments]
         types = tuple(numba.typeof(value) for value in values)
         if (function, types) in compiled:
-            return
+            return None
         ptx, _ = numba.cuda.compile(
             function.function, types, device=False, cc=(9, 0), output="ptx", abi="numba"
         )
         assert ".entry" in ptx and "call" not in ptx, "everything is inlined"
         assemble(ptx)
         compiled.add((function, types))
+        return None
 
     return start
 
