@@ -1903,6 +1903,17 @@ class Mailbox:
 
     def __exit__(self, *args: object) -> None: ...
 
+def _kernel_layout() -> dict[str, int]:
+    """
+    Return where the words of a team's control block stand, for kernels written in Python.
+    """
+
+def _kernel_look() -> int:
+    """Return the address of what kernels on the host call while they wait."""
+
+def _kernel_ended() -> None:
+    """Raise what ended a wait of this thread's kernel, if one did."""
+
 def _shmem_barrier_all() -> None:
     """
     Wait until all PEs have come here and all that they put before is complete and visible.

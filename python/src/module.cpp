@@ -52,6 +52,7 @@ void register_all(nb::module_& module) {
     register_messages(module);
     register_lock(module);
     register_mailbox(module);
+    register_kernels(module);
     register_shmem(m);
 }
 

@@ -24,6 +24,7 @@ void register_team(nb::module_& module);
 void register_context(nb::module_& module);
 void register_lock(nb::module_& module);
 void register_mailbox(nb::module_& module);
+void register_kernels(nb::module_& module);
 void register_wait_hooks();
 
 }  // namespace atl::python

@@ -264,3 +264,8 @@ def test_the_page_of_collectives_is_the_table_of_the_code() -> None:
         r"^\| `(\w+)` \| `(\w+)` \| (.+?) \| (.+?) \|", (ROOT / "docs/collectives.md").read_text(), re.M
     )
     assert {(c, a, x.replace("KiB", "* KiB"), y.replace("KiB", "* KiB")) for c, a, x, y in page} == sized
+
+
+def test_the_table_of_kernels_in_python_is_in_step() -> None:
+    run = run_quietly(sys.executable, "scripts/kernel_coverage.py", "--check")
+    assert run.returncode == 0, run.stderr

@@ -1,0 +1,245 @@
+"""Inside one kernel a PE, two PEs, from Python: a flag, put_signal and mailbox messages one way, and sync, written in
+Numba, Triton and CuPy (CUDA C++ by NVRTC). bench/gpu/flag.cu and team.cu are the same in CUDA C++ by nvcc. PE 0 prints; one
+line of JSON a row.
+
+    atoll run -n 2 python bench/gpu/kernels.py [numba] [triton] [cupy]      all if none is named
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+
+import atoll
+import numpy as np
+import torch
+
+ROUNDS, BATCHES, WARM = 2000, 9, 40
+SIZES = {8: 32, 1024: 128, 16384: 1024, 65536: 1024}  # bytes: threads
+wanted = [name for name in sys.argv[1:] if not name.startswith("-")] or ["numba", "triton", "cupy"]
+
+atoll.init()
+me = atoll.my_pe()
+gpu = atoll.zeros(1, device="cuda").device
+torch.cuda.set_device(gpu)
+stream = torch.cuda.Stream(gpu)
+handle = stream.cuda_stream
+words = atoll.zeros(64, np.int64, device="cuda")
+block = atoll.zeros((2, 65536 // 4), np.int32, device="cuda")
+dst, src = block[0], block[1]
+epoch = 1
+
+
+def measure(side: str, operation: str, nbytes: int, calls: int, launch: Callable[[int], None]) -> None:
+    """`calls` of what one round does: 2 where one way is half of a round."""
+    global epoch
+    us = []
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    for warm in range(
+        WARM
+    ):  # compiles, and brings the clocks up: a GPU that waited for a compiler is slow for a while
+        if warm < 2:
+            atoll.barrier_all()
+        launch(epoch)
+        epoch += ROUNDS
+    stream.synchronize()
+    for _ in range(BATCHES):
+        atoll.barrier_all()
+        begin.record(stream)
+        launch(epoch)
+        end.record(stream)
+        end.synchronize()
+        epoch += ROUNDS
+        us.append(begin.elapsed_time(end) * 1e3 / ROUNDS / calls)
+    us.sort()
+    row = {
+        "side": side, "op": operation, "bytes": nbytes, "pes": 2, "median_us": round(us[len(us) // 2], 4),
+        "p10_us": round(us[len(us) // 10], 4), "p90_us": round(us[-1 - len(us) // 10], 4),
+    }  # fmt: skip
+    if me == 0:
+        print(json.dumps(row), flush=True)
+
+
+def with_numba() -> None:
+    import atoll.numba as dev
+
+    @dev.kernel
+    def flags(team, flag, first, rounds):
+        peer = 1 - team.my_pe
+        for i in range(first, first + rounds):
+            if team.my_pe == 0:
+                dev.p(team, flag, i, peer)
+            dev.signal_wait_until(team, flag, dev.GE, i)
+            if team.my_pe == 1:
+                dev.p(team, flag, i, peer)
+
+    @dev.kernel
+    def puts(team, dst, src, flag, first, rounds):
+        peer = 1 - team.my_pe
+        for i in range(first, first + rounds):
+            if team.my_pe == 0:
+                dev.put_signal(team, dst, src, flag, i, dev.SET, peer, scope=dev.BLOCK)
+            dev.signal_wait_until(team, flag, dev.GE, i, scope=dev.BLOCK)
+            if team.my_pe == 1:
+                dev.put_signal(team, dst, src, flag, i, dev.SET, peer, scope=dev.BLOCK)
+
+    @dev.kernel
+    def messages(team, box, dst, src, rounds):
+        peer = 1 - team.my_pe
+        for _ in range(rounds):
+            if team.my_pe == 0:
+                dev.post(team, box, src, peer, scope=dev.BLOCK)
+            dev.receive(team, box, dst, peer, scope=dev.BLOCK)
+            if team.my_pe == 1:
+                dev.post(team, box, src, peer, scope=dev.BLOCK)
+
+    @dev.kernel
+    def syncs(team, rounds):
+        for _ in range(rounds):
+            dev.sync(team, scope=dev.BLOCK)
+
+    team = atoll.WORLD.device("device")
+    box = dev.mailbox(65536, device="cuda")
+    flag = words[:1]
+    measure("numba", "flag one way", 8, 2, lambda e: dev.launch(flags, 1, 1, handle)(team, flag, e, ROUNDS))
+    for nbytes, threads in SIZES.items():
+        to, source = dst[: nbytes // 4], src[: nbytes // 4]
+        measure(
+            "numba", "put_signal, block", nbytes, 2,
+            lambda e: dev.launch(puts, 1, threads, handle)(team, to, source, flag, e, ROUNDS),  # noqa: B023
+        )  # fmt: skip
+        measure(
+            "numba", "post and receive, block", nbytes, 2,
+            lambda e: dev.launch(messages, 1, threads, handle)(team, box, to, source, ROUNDS),  # noqa: B023
+        )  # fmt: skip
+    # No array says that this is for a GPU.
+    start = dev.kernel(syncs.function).device
+    from numba import cuda
+
+    measure("numba", "sync, block", 0, 1, lambda e: start[1, 32, cuda.external_stream(handle)](team, ROUNDS))
+
+
+def with_triton() -> None:
+    global tl  # Triton looks for it there
+    import atoll.triton as dev
+    import triton.language as tl
+
+    @dev.kernel
+    def flags(team, flag, first, rounds):
+        peer = 1 - team.my_pe
+        for i in range(first, first + rounds):
+            if team.my_pe == 0:
+                dev.p(team, flag, i, peer)
+            dev.signal_wait_until(team, flag, dev.GE, i)
+            if team.my_pe == 1:
+                dev.p(team, flag, i, peer)
+
+    @dev.kernel
+    def puts(team, dst, src, flag, first, rounds, N: tl.constexpr, BLOCK: tl.constexpr):
+        peer = 1 - team.my_pe
+        for i in range(first, first + rounds):
+            if team.my_pe == 0:
+                dev.put_signal(team, dst, src, N, flag, i, dev.SET, peer, BLOCK)
+            dev.signal_wait_until(team, flag, dev.GE, i)
+            if team.my_pe == 1:
+                dev.put_signal(team, dst, src, N, flag, i, dev.SET, peer, BLOCK)
+
+    @dev.kernel
+    def messages(team, box, dst, src, rounds, N: tl.constexpr, BLOCK: tl.constexpr):
+        peer = 1 - team.my_pe
+        for _ in range(rounds):
+            if team.my_pe == 0:
+                dev.post(team, box, 65536, src, N, peer, BLOCK)
+            dev.receive(team, box, 65536, dst, N, peer, BLOCK)
+            if team.my_pe == 1:
+                dev.post(team, box, 65536, src, N, peer, BLOCK)
+
+    @dev.kernel
+    def syncs(team, rounds):
+        for _ in range(rounds):
+            dev.sync(team)
+
+    team = atoll.WORLD.device("device")
+    box = atoll.zeros(dev.mailbox_bytes(2, 65536), np.uint8, device="cuda", xp=torch)
+    flag, to, source = words[1:2].torch(), dst.torch(), src.torch()
+    with torch.cuda.stream(stream):
+        measure("triton", "flag one way", 8, 2, lambda e: flags[(1,)](team, flag, e, ROUNDS, num_warps=1))
+        for nbytes, threads in SIZES.items():
+            n, warps = nbytes // 4, threads // 32
+            most = min(max(n, 32), 4096)
+            measure(
+                "triton", "put_signal, block", nbytes, 2,
+                lambda e: puts[(1,)](team, to, source, flag, e, ROUNDS, N=n, BLOCK=most, num_warps=warps),  # noqa: B023
+            )  # fmt: skip
+            measure(
+                "triton", "post and receive, block", nbytes, 2,
+                lambda e: messages[(1,)](team, box, to, source, ROUNDS, N=n, BLOCK=most, num_warps=warps),  # noqa: B023
+            )  # fmt: skip
+        measure("triton", "sync, block", 0, 1, lambda e: syncs[(1,)](team, ROUNDS, num_warps=2))
+
+
+CODE = r"""
+#include <atoll/device/device.hpp>
+namespace dev = atl::device;
+using Word = unsigned long long;
+extern "C" __global__ void flags(dev::Team team, Word* flag, Word first, int rounds) {
+    const int peer = 1 - team.my_pe;
+    for (Word i = first; i < first + rounds; ++i) {
+        if (team.my_pe == 0) dev::p(team, flag, i, peer);
+        dev::signal_wait_until(team, flag, dev::Compare::ge, i);
+        if (team.my_pe == 1) dev::p(team, flag, i, peer);
+    }
+}
+extern "C" __global__ void puts(dev::Team team, int* dst, const int* src, long long n, Word* flag, Word first, int rounds) {
+    const int peer = 1 - team.my_pe;
+    for (Word i = first; i < first + rounds; ++i) {
+        if (team.my_pe == 0) dev::put_signal(team, dst, src, n, flag, i, peer, dev::Block{});
+        dev::signal_wait_until(team, flag, dev::Compare::ge, i, dev::Block{});
+        if (team.my_pe == 1) dev::put_signal(team, dst, src, n, flag, i, peer, dev::Block{});
+    }
+}
+extern "C" __global__ void messages(dev::Team team, dev::Mailbox box, int* dst, const int* src, long long n, int rounds) {
+    const int peer = 1 - team.my_pe;
+    for (int i = 0; i < rounds; ++i) {
+        if (team.my_pe == 0) dev::post(team, box, src, n, peer, dev::Block{});
+        dev::receive(team, box, dst, n, peer, dev::Block{});
+        if (team.my_pe == 1) dev::post(team, box, src, n, peer, dev::Block{});
+    }
+}
+extern "C" __global__ void syncs(dev::Team team, int rounds) {
+    for (int i = 0; i < rounds; ++i) dev::sync(team, dev::Block{});
+}
+"""
+
+
+def with_cupy() -> None:
+    import atoll.cupy as dev
+    import cupy
+
+    cupy.cuda.Device(gpu).use()
+    module = dev.RawModule(CODE)
+    kernels = {name: module.get_function(name) for name in ("flags", "puts", "messages", "syncs")}
+    team, rounds = dev.team(atoll.WORLD), np.int32(ROUNDS)
+    flag, to, source = words[2:3].cupy(), dst.cupy(), src.cupy()
+    memory = atoll.zeros(dev.mailbox_bytes(2, 65536), np.uint8, device="cuda")
+    box = dev.mailbox(memory, 65536)
+    with cupy.cuda.ExternalStream(handle):
+        call = lambda name, threads, *values: kernels[name]((1,), (threads,), (team, *values))  # noqa: E731
+        measure("cupy", "flag one way", 8, 2, lambda e: call("flags", 1, flag, e, rounds))
+        for nbytes, threads in SIZES.items():
+            n = nbytes // 4
+            measure(
+                "cupy", "put_signal, block", nbytes, 2,
+                lambda e: call("puts", threads, to, source, n, flag, e, rounds),  # noqa: B023
+            )  # fmt: skip
+            measure(
+                "cupy", "post and receive, block", nbytes, 2,
+                lambda e: call("messages", threads, box, to, source, n, rounds),  # noqa: B023
+            )  # fmt: skip
+        measure("cupy", "sync, block", 0, 1, lambda e: call("syncs", 32, rounds))
+
+
+for name in wanted:
+    {"numba": with_numba, "triton": with_triton, "cupy": with_cupy}[name]()
+atoll.finalize()

@@ -1,0 +1,50 @@
+"""Numbers around a ring of PEs, by a kernel in CUDA C++ from CuPy: atoll run -n 2 ring.py. Needs GPUs and CuPy.
+
+Each PE posts its number to the right, adds what comes from the left, and passes that on, until everybody has everybody's.
+Mailboxes carry small messages without a fence: nothing but the words themselves crosses the link.
+"""
+
+import sys
+
+import atoll
+import numpy as np
+
+try:
+    import atoll.cupy as dev
+    import cupy
+except ImportError as error:
+    sys.exit(f"ring.py: {error}; CuPy: pip install cupy-cuda13x")
+
+CODE = r"""
+#include <atoll/device/device.hpp>
+namespace dev = atl::device;
+
+extern "C" __global__ void ring(dev::Team team, dev::Mailbox box, double* sum, const double* mine, long long n) {
+    const int right = (team.my_pe + 1) % team.n_pes, left = (team.my_pe + team.n_pes - 1) % team.n_pes;
+    const dev::Block block;
+    extern __shared__ double message[];
+    for (long long i = block.rank(); i < n; i += block.size()) sum[i] = message[i] = mine[i];
+    block.sync();
+    for (int k = 1; k < team.n_pes; ++k) {
+        dev::post(team, box, message, n, right, block);
+        dev::receive(team, box, message, n, left, block);
+        for (long long i = block.rank(); i < n; i += block.size()) sum[i] += message[i];
+        block.sync();
+    }
+}
+"""
+n_numbers = 100
+atoll.init()
+me, n = atoll.my_pe(), atoll.n_pes()
+room = 8 * n_numbers
+memory = atoll.zeros(dev.mailbox_bytes(n, room), np.uint8, device="cuda")
+cupy.cuda.Device(memory.device).use()
+mine, total = cupy.arange(n_numbers, dtype=np.float64) + me, cupy.zeros(n_numbers)
+ring = dev.RawKernel(CODE, "ring")
+dev.launch(ring, 1, 64, atoll.WORLD, dev.mailbox(memory, room), total, mine, n_numbers, shared=room)
+expected = n * np.arange(n_numbers) + n * (n - 1) / 2
+assert np.array_equal(total.get(), expected), total
+atoll.barrier_all()
+if me == 0:
+    print(f"{n} PEs: {n_numbers} sums went around the ring")
+atoll.finalize()

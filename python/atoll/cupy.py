@@ -1,0 +1,145 @@
+"""Kernels in CUDA C++ from CuPy, with Atoll's device headers.
+
+    import atoll, atoll.cupy, cupy
+
+    module = atoll.cupy.RawModule(r'''
+    #include <atoll/device/device.hpp>
+    extern "C" __global__ void fill(atl::device::Team team, int* x) {
+        atl::device::p(team, x, team.my_pe, (team.my_pe + 1) % team.n_pes);
+        atl::device::sync(team);
+    }''')
+    x = atoll.zeros(1, "int32", device="cuda", xp=cupy)
+    atoll.cupy.launch(module.get_function("fill"), 1, 1, atoll.WORLD, x)
+
+The names are those of atoll/device/*.hpp. docs/kernels.md is the guide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _atoll
+from ._device import DeviceTeam
+from ._include import include_dir
+
+if TYPE_CHECKING:
+    import cupy
+
+RESIDENT = -1
+"""As `grid` of launch: the most blocks that run at once."""
+
+_ADDRESS, _LONG, _INT = np.uint64, np.int64, np.int32
+_FIELDS = [
+    ("my_pe", _INT), ("n_pes", _INT), ("window", _ADDRESS), ("stride", _LONG), ("my_slot", _INT), ("first", _INT),
+    ("step", _INT), ("table", _ADDRESS), ("control", _ADDRESS),
+]  # fmt: skip
+TEAM = np.dtype(_FIELDS, align=True)
+"""atl::device::Team as NumPy's structure."""
+MAILBOX = np.dtype([("block", _ADDRESS), ("room", np.uint64)], align=True)
+"""atl::device::Mailbox as NumPy's structure."""
+
+
+def options(*more: str) -> tuple[str, ...]:
+    """Return the options with which NVRTC, cuda.core and nvcc compile code that uses the headers, and then `more`."""
+    return ("-std=c++17", f"-I{include_dir()}", *more)
+
+
+def team(value: _atoll.Team | DeviceTeam) -> np.ndarray[Any, Any]:
+    """Return a team as a kernel's argument of type atl::device::Team, by value (for `kernel(grid, block, args)`)."""
+    if isinstance(value, _atoll.Team):
+        value = value.device("device")
+    if not isinstance(value, DeviceTeam):
+        raise TypeError(
+            f"atoll.cupy.team: {value!r} is no team; pass an atoll.Team or what its device() returned"
+        )
+    return np.array(tuple(value), TEAM)
+
+
+def mailbox(block: Any, room: int) -> np.ndarray[Any, Any]:
+    """Return a kernel's argument of type atl::device::Mailbox: `block` is a symmetric uint8 array of zeros in GPU memory,
+    at least mailbox_bytes(team.n_pes(), room) long. It must be kept as long as the mailbox is used."""
+    address = block.__cuda_array_interface__["data"][0]
+    return np.array((address, room), MAILBOX)
+
+
+def mailbox_bytes(n_pes: int, room: int) -> int:
+    """Return how many bytes a mailbox for messages of at most `room` bytes takes on each of n_pes PEs."""
+    at = _atoll._kernel_layout()
+    return int(n_pes * (at["post_bytes"] + at["mailbox_depth"] * max(1, (room + 7) // 8) * 16))
+
+
+def RawModule(code: str, *, more: Iterable[str] = (), **keywords: Any) -> cupy.RawModule:
+    """Return cupy.RawModule(code=...) that finds Atoll's headers. `more` are further options of the compiler; keywords
+    are CuPy's (name_expressions, ...)."""
+    return _cupy().RawModule(code=code, options=options(*more), **keywords)
+
+
+def RawKernel(code: str, name: str, *, more: Iterable[str] = ()) -> Any:
+    """Return the kernel of that name in `code`, compiled so."""
+    return RawModule(code, more=more).get_function(name)
+
+
+def most_resident_blocks(kernel: Any, threads: int, shared: int = 0) -> int:
+    """Return the most blocks of `threads` threads that run at once on the current GPU."""
+    cupy = _cupy()
+    each = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(_function(kernel), threads, shared)
+    return int(each) * int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+
+
+def launch(
+    kernel: Any,
+    grid: Any,
+    block: Any,
+    *arguments: Any,
+    stream: Any = None,
+    shared: int = 0,
+    cooperative: bool = False,
+) -> None:
+    """Start a kernel of a RawModule: blocks, threads (numbers, or tuples of up to three), then its arguments.
+
+    An atoll.Team goes as atl::device::Team; Python integers as long long, floats as double (pass np.int32(1) for int).
+    grid=RESIDENT takes the most blocks that run at once. cooperative=True checks that all do, which blocks that wait for
+    one another need (scope Grid): a grid that cannot is a ValueError. Asynchronous, on CuPy's current stream or `stream`.
+    """
+    cupy = _cupy()
+    threads = int(np.prod(block))
+    if cooperative or grid == RESIDENT:
+        most = most_resident_blocks(kernel, threads, shared)
+        blocks = most if grid == RESIDENT else int(np.prod(grid))
+        if not 1 <= blocks <= most:
+            raise ValueError(
+                f"{blocks} blocks of {threads} threads cannot run at once; this GPU holds {most}"
+            )
+        grid = blocks if grid == RESIDENT else grid
+    values = tuple(_value(cupy, argument) for argument in arguments)
+    with stream if stream is not None else cupy.cuda.get_current_stream():
+        kernel(_tuple(grid), _tuple(block), values, shared_mem=shared)
+
+
+def _value(cupy: Any, argument: Any) -> Any:
+    if isinstance(argument, (_atoll.Team, DeviceTeam)):
+        return team(argument)
+    if isinstance(argument, np.ndarray) and argument.dtype not in (TEAM, MAILBOX):
+        raise TypeError("a kernel on a GPU got an array of NumPy; pass one in GPU memory (device='cuda')")
+    if isinstance(argument, _atoll.DeviceArray):
+        return argument.cupy()
+    return argument
+
+
+def _tuple(size: Any) -> tuple[int, ...]:
+    return (size,) if isinstance(size, int) else tuple(size)
+
+
+def _function(kernel: Any) -> int:
+    return int(kernel.kernel.ptr if hasattr(kernel, "kernel") else kernel.ptr)
+
+
+def _cupy() -> Any:
+    try:
+        import cupy
+    except ImportError as error:
+        raise ImportError("atoll.cupy needs CuPy: pip install cupy-cuda13x") from error
+    return cupy

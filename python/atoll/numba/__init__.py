@@ -1,0 +1,211 @@
+"""Communication inside kernels written with Numba, on GPUs (numba-cuda) and, from the same text, on host CPUs.
+
+    import atoll, atoll.numba as dev
+
+    @dev.kernel
+    def exchange(team, x, flags, step):
+        right = (team.my_pe + 1) % team.n_pes
+        dev.put_signal(team, x[1], x[0], flags, step, dev.SET, right, scope=dev.BLOCK)
+        dev.signal_wait_until(team, flags, dev.GE, step, scope=dev.BLOCK)
+        dev.sync(team, scope=dev.BLOCK)
+
+    dev.launch(exchange, 1, 256)(atoll.WORLD, x, flags, 1)
+
+The functions also compile in plain `@numba.njit` and `@cuda.jit`, where the team is `team.device(...)`. Names, order of
+arguments and memory order are those of atoll/device/*.hpp; sizes come from the arrays. An argument that is one word (a
+signal, a counter) is an array whose first element is meant: `flags[3:]`. `scope` (THREAD, WARP, BLOCK, GRID) says which
+threads do it together, all of them calling alike; on the host every scope is one thread. docs/kernels.md is the guide.
+"""
+
+from __future__ import annotations
+
+from . import _cpu as _cpu  # how each target does the primitives, before anything compiles
+from . import _targets
+from ._atomics import (
+    atomic_add,
+    atomic_and,
+    atomic_compare_swap,
+    atomic_fetch,
+    atomic_fetch_add,
+    atomic_fetch_and,
+    atomic_fetch_inc,
+    atomic_fetch_or,
+    atomic_fetch_xor,
+    atomic_inc,
+    atomic_or,
+    atomic_set,
+    atomic_swap,
+    atomic_xor,
+    g,
+    p,
+)
+from ._collectives import (
+    alltoall,
+    barrier,
+    broadcast,
+    collect,
+    fcollect,
+    reduce,
+    reduce_scatter,
+    sync,
+)
+from ._launch import RESIDENT, Kernel, Mailbox, kernel, launch, mailbox, raise_ended
+from ._messages import post, receive, try_receive
+from ._rma import (
+    fence,
+    flush,
+    get,
+    get_nbi,
+    iget,
+    iput,
+    put,
+    put_nbi,
+    put_signal,
+    put_signal_nbi,
+    quiet,
+    signal_add,
+    signal_consume,
+    signal_fetch,
+    signal_set,
+    signal_wait_until,
+)
+from ._targets import (
+    ACQUIRE_RELEASE,
+    ADD,
+    AND,
+    BLOCK,
+    EQ,
+    GE,
+    GRID,
+    GT,
+    LE,
+    LT,
+    MAX,
+    MIN,
+    NE,
+    OR,
+    PROD,
+    RELAXED,
+    SET,
+    SUM,
+    THREAD,
+    WARP,
+    XOR,
+)  # fmt: skip
+from ._waits import (
+    test,
+    test_all,
+    test_all_vector,
+    test_any,
+    test_any_vector,
+    test_some,
+    test_some_vector,
+    wait_until,
+    wait_until_all,
+    wait_until_all_vector,
+    wait_until_any,
+    wait_until_any_vector,
+    wait_until_some,
+    wait_until_some_vector,
+)
+from ._who import grid_range, meet, my_pe, n_pes, peer, ptr, rank, size, translate_pe
+
+if _targets.DEVICE is not None:
+    from . import _cuda as _cuda
+
+__all__ = [
+    "ACQUIRE_RELEASE",
+    "ADD",
+    "AND",
+    "BLOCK",
+    "EQ",
+    "GE",
+    "GRID",
+    "GT",
+    "LE",
+    "LT",
+    "MAX",
+    "MIN",
+    "NE",
+    "OR",
+    "PROD",
+    "RELAXED",
+    "RESIDENT",
+    "SET",
+    "SUM",
+    "THREAD",
+    "WARP",
+    "XOR",
+    "Kernel",
+    "Mailbox",
+    "alltoall",
+    "atomic_add",
+    "atomic_and",
+    "atomic_compare_swap",
+    "atomic_fetch",
+    "atomic_fetch_add",
+    "atomic_fetch_and",
+    "atomic_fetch_inc",
+    "atomic_fetch_or",
+    "atomic_fetch_xor",
+    "atomic_inc",
+    "atomic_or",
+    "atomic_set",
+    "atomic_swap",
+    "atomic_xor",
+    "barrier",
+    "broadcast",
+    "collect",
+    "fcollect",
+    "fence",
+    "flush",
+    "g",
+    "get",
+    "get_nbi",
+    "grid_range",
+    "iget",
+    "iput",
+    "kernel",
+    "launch",
+    "mailbox",
+    "meet",
+    "my_pe",
+    "n_pes",
+    "p",
+    "peer",
+    "post",
+    "ptr",
+    "put",
+    "put_nbi",
+    "put_signal",
+    "put_signal_nbi",
+    "quiet",
+    "raise_ended",
+    "rank",
+    "receive",
+    "reduce",
+    "reduce_scatter",
+    "signal_add",
+    "signal_consume",
+    "signal_fetch",
+    "signal_set",
+    "signal_wait_until",
+    "size",
+    "sync",
+    "test",
+    "test_all",
+    "test_all_vector",
+    "test_any",
+    "test_any_vector",
+    "test_some",
+    "test_some_vector",
+    "translate_pe",
+    "try_receive",
+    "wait_until",
+    "wait_until_all",
+    "wait_until_all_vector",
+    "wait_until_any",
+    "wait_until_any_vector",
+    "wait_until_some",
+    "wait_until_some_vector",
+]  # fmt: skip

@@ -1,0 +1,366 @@
+"""Meetings and collectives (atoll/device/sync.hpp, collectives.hpp). All members call with one scope each, in the same
+order, with the same sizes, roots and operators; one at a time for a team. On return dst holds the result for all threads
+of the scope. Small ones go through the team's own slots, and take any arrays; others need dst symmetric, reductions src
+too. Reductions are evaluated in PE order: the same bits on all members and in all runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import types
+from numba.core.errors import TypingError
+
+from . import _primitives as prim
+from ._layout import AT
+from ._messages import (
+    end_exchange,
+    load_part,
+    most_bytes,
+    next_epoch,
+    next_first,
+    pairs_of,
+    part,
+    send,
+    store_part,
+)
+from ._rma import item
+from ._targets import (
+    ACQUIRE_RELEASE,
+    AND,
+    GE,
+    MAX,
+    MIN,
+    OR,
+    PROD,
+    RELAXED,
+    SUM,
+    THREAD,
+    XOR,
+    helper,
+    one_of,
+    same,
+    scope_of,
+    vocabulary,
+)  # fmt: skip
+from ._waiting import SYNC, wait_relaxed, wait_word
+from ._who import at_peer
+
+i64 = types.int64
+SYNC_EPOCH, ARRIVED, COUNTS = AT["sync_epoch"], AT["arrived"], AT["counts"]
+
+
+@helper
+def meet_members(team: Any, scope: Any, relaxed: Any) -> Any:
+    control = team.control
+    epoch = prim.load(i64, control + SYNC_EPOCH) + 1
+    prim.meet(control, scope)
+    rank, step = prim.rank(scope), prim.size(scope)
+    mine = control + ARRIVED + 8 * team.my_pe
+    pe = rank
+    while pe < team.n_pes:
+        if pe != team.my_pe:
+            if relaxed:
+                prim.store_relaxed(i64, at_peer(team, mine, pe), epoch)
+            else:
+                prim.store_release(i64, at_peer(team, mine, pe), epoch)
+        pe += step
+    pe = rank
+    while pe < team.n_pes:
+        if pe != team.my_pe:
+            word = control + ARRIVED + 8 * pe
+            if relaxed:
+                wait_relaxed(control, word, epoch, pe)
+            else:
+                wait_word(i64, control, word, GE, epoch, SYNC, pe, 0)
+        pe += step
+    prim.meet(control, scope)
+    prim.store(i64, control + SYNC_EPOCH, epoch)  # by every thread, so that each reads its own
+
+
+@vocabulary
+def sync(team: Any, scope: Any = THREAD, order: Any = ACQUIRE_RELEASE) -> Any:
+    """All members have arrived; what each scope wrote and saw before is visible to every scope after it.
+
+    order=dev.RELAXED is an extension: all have arrived, and no data are ordered by that.
+    """
+    which, relaxed = scope_of("sync", scope), one_of("order", "sync", order) is RELAXED
+
+    def impl(team: Any, scope: Any = THREAD, order: Any = ACQUIRE_RELEASE) -> None:
+        meet_members(team, which, relaxed)
+
+    return impl
+
+
+@vocabulary
+def barrier(team: Any, scope: Any = THREAD) -> Any:
+    """quiet, then sync: here what orders the one completes the other."""
+    which = scope_of("barrier", scope)
+
+    def impl(team: Any, scope: Any = THREAD) -> None:
+        meet_members(team, which, False)
+
+    return impl
+
+
+@helper
+def take(team: Any, epoch: Any, nbytes: Any, to: Any, block: Any, scope: Any) -> Any:
+    """The message of each other member to `to + pe * block`."""
+    pairs = pairs_of(nbytes)
+    size = prim.size(scope)
+    i_first = prim.rank(scope)
+    for pe in range(team.n_pes):
+        if pe != team.my_pe:
+            i = i_first
+            while i < pairs:
+                store_part(to + pe * block, nbytes, i, part(team, epoch, pe, i))
+                i += size
+        i_first = next_first(i_first, pairs, size)
+
+
+@helper
+def copy_own(to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
+    if to != source:
+        prim.copy(to, source, nbytes, scope)
+
+
+@helper
+def put_to_all(team: Any, to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
+    """The next member first, so that not all store to one at once."""
+    for k in range(1, team.n_pes):
+        prim.copy(at_peer(team, to, (team.my_pe + k) % team.n_pes), source, nbytes, scope)
+    copy_own(to, source, nbytes, scope)
+
+
+@vocabulary
+def broadcast(team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD) -> Any:
+    """dst of every member, the root too, = src of `root`. src.size elements."""
+    each, which = item(same("broadcast", dst, src)), scope_of("broadcast", scope)
+
+    def impl(team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD) -> None:
+        nbytes = src.size * each
+        to, source = prim.address(dst), prim.address(src)
+        if nbytes > most_bytes(team):
+            meet_members(team, which, False)
+            if team.my_pe == root:
+                put_to_all(team, to, source, nbytes, which)
+            meet_members(team, which, False)
+        else:
+            epoch = next_epoch(team)
+            send(team, epoch, nbytes if team.my_pe == root else 0, source, 0, which)
+            pairs = pairs_of(nbytes)
+            size = prim.size(which)
+            i_first = prim.rank(which)
+            for pe in range(team.n_pes):
+                if pe != team.my_pe:
+                    i = i_first
+                    while i < (pairs if pe == root else 1):
+                        data = part(team, epoch, pe, i)
+                        if pe == root:
+                            store_part(to, nbytes, i, data)
+                        i += size
+                i_first = next_first(i_first, pairs, size)
+            if team.my_pe == root:
+                copy_own(to, source, nbytes, which)
+            end_exchange(team, epoch, which)
+
+    return impl
+
+
+@helper
+def gather(team: Any, to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
+    if nbytes > most_bytes(team):
+        meet_members(team, scope, False)
+        put_to_all(team, to + team.my_pe * nbytes, source, nbytes, scope)
+        meet_members(team, scope, False)
+    else:
+        epoch = next_epoch(team)
+        send(team, epoch, nbytes, source, 0, scope)
+        take(team, epoch, nbytes, to, nbytes, scope)
+        copy_own(to + team.my_pe * nbytes, source, nbytes, scope)
+        end_exchange(team, epoch, scope)
+
+
+@vocabulary
+def fcollect(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
+    """dst = src of member 0, 1, …; src.size elements of each."""
+    each, which = item(same("fcollect", dst, src)), scope_of("fcollect", scope)
+
+    def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> None:
+        gather(team, prim.address(dst), prim.address(src), src.size * each, which)
+
+    return impl
+
+
+@vocabulary
+def collect(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
+    """fcollect with sizes that differ between members; dst is symmetric. Return how many elements arrived."""
+    each, which = item(same("collect", dst, src)), scope_of("collect", scope)
+
+    def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
+        counts = team.control + COUNTS
+        # Every member's own entry is where its message comes from.
+        if prim.rank(which) == 0:
+            prim.store_relaxed(i64, counts + 8 * team.my_pe, src.size)
+        prim.meet(team.control, which)
+        gather(team, counts, counts + 8 * team.my_pe, 8, which)
+        before = i64(0)
+        arrived = i64(0)
+        for pe in range(team.n_pes):
+            count = prim.load_relaxed(i64, counts + 8 * pe)
+            if pe < team.my_pe:
+                before += count
+            arrived += count
+        meet_members(team, which, False)
+        put_to_all(team, prim.address(dst) + before * each, prim.address(src), src.size * each, which)
+        meet_members(team, which, False)
+        return arrived
+
+    return impl
+
+
+@vocabulary
+def alltoall(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
+    """Block j of my src becomes block my_pe of member j's dst; src.size // n_pes elements a block."""
+    each, which = item(same("alltoall", dst, src)), scope_of("alltoall", scope)
+
+    def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> None:
+        nbytes = src.size // team.n_pes * each
+        to, source = prim.address(dst), prim.address(src)
+        mine = team.my_pe * nbytes
+        if nbytes > most_bytes(team):
+            meet_members(team, which, False)
+            for k in range(team.n_pes):
+                pe = (team.my_pe + k) % team.n_pes
+                prim.copy(at_peer(team, to + mine, pe), source + pe * nbytes, nbytes, which)
+            meet_members(team, which, False)
+        else:
+            epoch = next_epoch(team)
+            send(team, epoch, nbytes, source, nbytes, which)
+            take(team, epoch, nbytes, to, nbytes, which)
+            copy_own(to + mine, source + mine, nbytes, which)
+            end_exchange(team, epoch, which)
+
+    return impl
+
+
+# ---- reductions
+
+
+def _combine(kind: Any) -> dict[Any, Any]:
+    """a op b; integers wrap, and a NaN is passed on."""
+    return {
+        SUM: lambda op, a, b: kind(a + b),
+        PROD: lambda op, a, b: kind(a * b),
+        MIN: lambda op, a, b: b if b < a or b != b else a,
+        MAX: lambda op, a, b: b if a < b or b != b else a,
+        AND: lambda op, a, b: kind(a & b),
+        OR: lambda op, a, b: kind(a | b),
+        XOR: lambda op, a, b: kind(a ^ b),
+    }
+
+
+@vocabulary
+def combine(op: Any, a: Any, b: Any) -> Any:
+    return _combine(a)[one_of("op", "reduce", op)]
+
+
+def _reduction(name: str, dst: Any, src: Any, op: Any) -> tuple[Any, Any]:
+    kind, which = same(name, dst, src), one_of("op", name, op)
+    floating = isinstance(kind, types.Float) and kind.bitwidth >= 32
+    if not isinstance(kind, types.Integer) and not (floating and which in (SUM, PROD, MIN, MAX)):
+        raise TypingError(
+            f"atoll.numba.{name}: {which} of {kind}; reductions take integers, and float32 and float64 for "
+            "SUM PROD MIN MAX"
+        )
+    return kind, which
+
+
+@helper
+def fold_received(
+    kind: Any, op: Any, each: Any, team: Any, epoch: Any, to: Any, own: Any, nbytes: Any, scope: Any
+) -> Any:
+    """to = the fold over the members, in PE order, of what each sent me; `own` is my part."""
+    bits = 8 * each
+    end = pairs_of(nbytes)
+    i = prim.rank(scope)
+    while i < end:
+        folded = i64(0)
+        for k in range(8 // each):
+            so_far = kind(0)
+            for pe in range(team.n_pes):
+                data = load_part(own, nbytes, i) if pe == team.my_pe else part(team, epoch, pe, i)
+                value = prim.from_bits(kind, data >> (k * bits))
+                so_far = value if pe == 0 else combine(op, so_far, value)
+            folded |= prim.to_bits(kind, so_far) << (k * bits)
+        store_part(to, nbytes, i, folded)
+        i += prim.size(scope)
+
+
+@helper
+def fold_pulled(kind: Any, op: Any, each: Any, team: Any, source: Any, i: Any) -> Any:
+    """Element i folded over the members."""
+    so_far = prim.load(kind, at_peer(team, source, 0) + i * each)
+    for pe in range(1, team.n_pes):
+        so_far = combine(op, so_far, prim.load(kind, at_peer(team, source, pe) + i * each))
+    return so_far
+
+
+@vocabulary
+def reduce(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> Any:
+    """dst = src of member 0 op src of member 1 op …, element by element (dev.SUM …); dst may be src."""
+    kind, operator = _reduction("reduce", dst, src, op)
+    each, which = item(kind), scope_of("reduce", scope)
+
+    def impl(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> None:
+        count = src.size
+        nbytes = count * each
+        to, source = prim.address(dst), prim.address(src)
+        if nbytes <= most_bytes(team):
+            epoch = next_epoch(team)
+            send(team, epoch, nbytes, source, 0, which)
+            prim.meet(team.control, which)  # dst may be src, which all threads have sent now
+            fold_received(kind, operator, each, team, epoch, to, source, nbytes, which)
+            end_exchange(team, epoch, which)
+        else:
+            meet_members(team, which, False)
+            each_part = (count + team.n_pes - 1) // team.n_pes
+            begin = min(team.my_pe * each_part, count)
+            end = min(begin + each_part, count)
+            i = begin + prim.rank(which)
+            while i < end:
+                value = fold_pulled(kind, operator, each, team, source, i)
+                pe = team.my_pe
+                for _ in range(team.n_pes):
+                    pe = pe + 1 if pe + 1 < team.n_pes else 0
+                    prim.store(kind, at_peer(team, to, pe) + i * each, value)
+                i += prim.size(which)
+            meet_members(team, which, False)
+
+    return impl
+
+
+@vocabulary
+def reduce_scatter(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> Any:
+    """dst = block my_pe of the reduction of src, which has n_pes blocks of dst.size elements, apart from dst."""
+    kind, operator = _reduction("reduce_scatter", dst, src, op)
+    each, which = item(kind), scope_of("reduce_scatter", scope)
+
+    def impl(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> None:
+        count = dst.size
+        nbytes = count * each
+        to, source = prim.address(dst), prim.address(src)
+        begin = team.my_pe * count
+        if nbytes <= most_bytes(team):
+            epoch = next_epoch(team)
+            send(team, epoch, nbytes, source, nbytes, which)
+            fold_received(kind, operator, each, team, epoch, to, source + begin * each, nbytes, which)
+            end_exchange(team, epoch, which)
+        else:
+            meet_members(team, which, False)
+            i = prim.rank(which)
+            while i < count:
+                prim.store(kind, to + i * each, fold_pulled(kind, operator, each, team, source, begin + i))
+                i += prim.size(which)
+            meet_members(team, which, False)
+
+    return impl

@@ -1,0 +1,298 @@
+"""The primitives on the host: LLVM's atomics. A scope, whichever, is one thread."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import llvmlite.binding
+from llvmlite import ir
+from numba.core import types
+
+from .. import _atoll
+from . import _primitives as p
+from ._layout import AT
+from ._targets import HOST, Target, emit, implement
+
+I64 = ir.IntType(64)
+i64, void = types.int64, types.void
+
+# What compiled code calls by name; a name serves cached code too.
+llvmlite.binding.add_symbol("atoll_kernel_look", _atoll._kernel_look())
+
+
+def emits(stub: Any) -> Any:
+    return emit(HOST, stub)
+
+
+def does(stub: Any) -> Any:
+    return implement(HOST, stub)
+
+
+def bits_type(kind: Any) -> Any:
+    return ir.IntType(kind.bitwidth)
+
+
+def pointer(builder: Any, address: Any, to: Any) -> Any:
+    return builder.inttoptr(address, to.as_pointer())
+
+
+def as_bits(builder: Any, kind: Any, value: Any) -> Any:
+    return builder.bitcast(value, bits_type(kind)) if isinstance(kind, types.Float) else value
+
+
+def as_value(builder: Any, kind: Any, bits: Any) -> Any:
+    if not isinstance(kind, types.Float):
+        return bits
+    return builder.bitcast(bits, ir.FloatType() if kind == types.float32 else ir.DoubleType())
+
+
+def nothing(context: Any) -> Any:
+    return ir.Constant(I64, 0)
+
+
+@emits(p.address)
+def _(array: Any) -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        value = context.make_array(array)(context, builder, values[0])
+        return builder.ptrtoint(value.data, I64)
+
+    return i64(array), build
+
+
+def loads(stub: Any, order: str | None) -> None:
+    @emits(stub)
+    def _(kind: Any, address: Any) -> Any:
+        to = kind.dtype
+
+        def build(context: Any, builder: Any, values: Any) -> Any:
+            at = pointer(builder, values[1], bits_type(to))
+            size = to.bitwidth // 8
+            found = builder.load_atomic(at, order, size) if order else builder.load(at)
+            return as_value(builder, to, found)
+
+        return to(kind, i64), build
+
+
+def stores(stub: Any, order: str | None) -> None:
+    @emits(stub)
+    def _(kind: Any, address: Any, value: Any) -> Any:
+        to = kind.dtype
+
+        def build(context: Any, builder: Any, values: Any) -> Any:
+            at = pointer(builder, values[1], bits_type(to))
+            bits = as_bits(builder, to, values[2])
+            if order:
+                builder.store_atomic(bits, at, order, to.bitwidth // 8)
+            else:
+                builder.store(bits, at)
+            return nothing(context)
+
+        return i64(kind, i64, to), build
+
+
+loads(p.load_acquire, "acquire")
+loads(p.load_relaxed, "monotonic")
+loads(p.load, None)
+stores(p.store_release, "release")
+stores(p.store_relaxed, "monotonic")
+stores(p.store, None)
+
+
+def updates(stub: Any, operation: str, order: str = "monotonic") -> None:
+    @emits(stub)
+    def _(kind: Any, address: Any, value: Any) -> Any:
+        to = kind.dtype
+        floating = operation == "add" and isinstance(to, types.Float)
+
+        def build(context: Any, builder: Any, values: Any) -> Any:
+            if floating:
+                at = pointer(builder, values[1], context.get_value_type(to))
+                return builder.atomic_rmw("fadd", at, values[2], order)
+            at = pointer(builder, values[1], bits_type(to))
+            found = builder.atomic_rmw(operation, at, as_bits(builder, to, values[2]), order)
+            return as_value(builder, to, found)
+
+        return to(kind, i64, to), build
+
+
+updates(p.swap, "xchg")
+updates(p.fetch_add, "add")
+updates(p.fetch_and, "and")
+updates(p.fetch_or, "or")
+updates(p.fetch_xor, "xor")
+updates(p.add_release, "add", "release")
+
+
+@emits(p.compare_swap)
+def _(kind: Any, address: Any, condition: Any, value: Any) -> Any:
+    to = kind.dtype
+
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        at = pointer(builder, values[1], bits_type(to))
+        old, new = (as_bits(builder, to, one) for one in values[2:])
+        found = builder.cmpxchg(at, old, new, "monotonic", "monotonic")
+        return as_value(builder, to, builder.extract_value(found, 0))
+
+    return to(kind, i64, to, to), build
+
+
+def bit_forms(target: Target) -> None:
+    """Bits and values; on each target the same."""
+
+    @emit(target, p.to_bits)
+    def _(kind: Any, value: Any) -> Any:
+        to = kind.dtype
+
+        def build(context: Any, builder: Any, values: Any) -> Any:
+            bits = as_bits(builder, to, values[1])
+            return bits if to.bitwidth == 64 else builder.zext(bits, I64)
+
+        return i64(kind, to), build
+
+    @emit(target, p.from_bits)
+    def _(kind: Any, bits: Any) -> Any:
+        to = kind.dtype
+
+        def build(context: Any, builder: Any, values: Any) -> Any:
+            bits = values[1] if to.bitwidth == 64 else builder.trunc(values[1], bits_type(to))
+            return as_value(builder, to, bits)
+
+        return to(kind, i64), build
+
+
+bit_forms(HOST)
+
+
+@emits(p.load_pair)
+def _(address: Any) -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        second = builder.add(values[0], ir.Constant(I64, 8))
+        found = [builder.load_atomic(pointer(builder, at, I64), "monotonic", 8) for at in (values[0], second)]
+        return context.make_tuple(builder, types.UniTuple(i64, 2), found)
+
+    return types.UniTuple(i64, 2)(i64), build
+
+
+@emits(p.store_pair)
+def _(address: Any, first: Any, second: Any) -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        after = builder.add(values[0], ir.Constant(I64, 8))
+        for at, value in ((values[0], values[1]), (after, values[2])):
+            builder.store_atomic(value, pointer(builder, at, I64), "monotonic", 8)
+        return nothing(context)
+
+    return i64(i64, i64, i64), build
+
+
+@emits(p.full_fence)
+def _() -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        builder.fence("seq_cst")
+        return nothing(context)
+
+    return i64(), build
+
+
+@emits(p.copy)
+def _(to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        kind = ir.FunctionType(I64, [I64, I64, I64])
+        function = builder.module.globals.get("memmove") or ir.Function(builder.module, kind, "memmove")
+        builder.call(function, values[:3])
+        return nothing(context)
+
+    return i64(i64, i64, i64, scope), build
+
+
+does(p.tell_taken)(lambda address, number: lambda address, number: p.store_release(i64, address, number))
+
+
+def gives(stub: Any, value: int | None) -> None:
+    """A constant; None: the last argument."""
+
+    @emits(stub)
+    def _(*kinds: Any) -> Any:
+        def build(context: Any, builder: Any, values: Any) -> Any:
+            return values[-1] if value is None else ir.Constant(I64, value)
+
+        return i64(*kinds[:-1], i64) if value is None else i64(*kinds), build
+
+
+gives(p.rank, 0)
+gives(p.size, 1)
+gives(p.meet, 0)
+gives(p.share, None)
+gives(p.looks_between, 256)
+gives(p.thread, 0)
+gives(p.threads, 1)
+
+
+def call(builder: Any, name: str, result: Any, values: list[Any]) -> Any:
+    kind = ir.FunctionType(result, [value.type for value in values])
+    function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    return builder.call(function, values)
+
+
+@emits(p.rest)
+def _(looks: Any) -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        with builder.if_then(builder.icmp_signed(">=", values[0], ir.Constant(I64, 32))):
+            call(builder, "sched_yield", ir.IntType(32), [])
+        return nothing(context)
+
+    return i64(i64), build
+
+
+def now() -> Any: ...
+
+
+def look(
+    watch: Any, operation: Any, team: Any, compare: Any, peer: Any, tag: Any,
+    address: Any, expected: Any, found: Any, waited: Any,
+) -> Any: ...  # fmt: skip
+
+
+@emits(now)
+def _() -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        clock = ir.Constant(ir.IntType(32), 1)  # CLOCK_MONOTONIC
+        time = builder.alloca(ir.ArrayType(I64, 2))
+        call(builder, "clock_gettime", ir.IntType(32), [clock, builder.ptrtoint(time, I64)])
+        seconds, rest = (builder.extract_value(builder.load(time), k) for k in (0, 1))
+        return builder.add(builder.mul(seconds, ir.Constant(I64, 10**9)), rest)
+
+    return i64(), build
+
+
+@emits(look)
+def _(*kinds: Any) -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        small = ir.IntType(32)
+        words = [values[0], *(builder.trunc(value, small) for value in values[1:6]), *values[6:]]
+        return builder.sext(call(builder, "atoll_kernel_look", small, words), I64)
+
+    return i64(*[i64] * 10), build
+
+
+@does(p.look_around)
+def _(control: Any, operation: Any, compare: Any, peer: Any, tag: Any, address: Any, expected: Any, found: Any, since: Any) -> Any:  # fmt: skip
+    watch, team = AT["watch"], AT["team"]
+    long, short = types.int64, types.int32
+
+    def look_around(control, operation, compare, peer, tag, address, expected, found, since):
+        time = now()
+        if control == 0:
+            return time
+        waited = 0 if since == 0 else time - since
+        if look(
+            p.load(long, control + watch), operation, p.load(short, control + team), compare, peer, tag,
+            address, expected, found, waited,
+        ) != 0:  # fmt: skip
+            raise RuntimeError("a wait of an Atoll kernel ended; atoll.numba.raise_ended() says why")
+        return time if since == 0 else since
+
+    return look_around
+
+
+assert ctypes.sizeof(ctypes.c_long) == 8, "clock_gettime's numbers"

@@ -1,0 +1,441 @@
+"""The primitives on GPUs: PTX at system scope, inline, so that kernels can be cached (nothing is linked)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+
+from . import _primitives as p
+from ._cpu import I64, as_bits, as_value, bit_forms, bits_type, nothing
+from ._layout import AT
+from ._targets import BLOCK, DEVICE, GRID, THREAD, WARP, constant, emit, implement
+from ._targets import numba_cuda as cuda
+
+assert DEVICE is not None
+HERE = DEVICE
+
+i64 = types.int64
+I32 = ir.IntType(32)
+u32 = types.uint32
+u64 = types.uint64
+
+
+def emits(stub: Any) -> Any:
+    return emit(HERE, stub)
+
+
+def does(stub: Any) -> Any:
+    return implement(HERE, stub)
+
+
+def compiled(function: Any) -> Any:
+    return HERE.extending.register_jitable(function)
+
+
+def asm(builder: Any, text: str, constraints: str, result: Any, values: list[Any]) -> Any:
+    """Volatile, and nothing in memory moves across it."""
+    kind = ir.FunctionType(result, [value.type for value in values])
+    clobber = constraints + (",~{memory}" if constraints else "~{memory}")
+    return builder.call(ir.InlineAsm(kind, text, clobber, side_effect=True), values)
+
+
+def letter(kind: Any) -> str:
+    return "l" if kind.bitwidth == 64 else "r"
+
+
+@emits(p.address)
+def _(array: Any) -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        value = context.make_array(array)(context, builder, values[0])
+        return builder.ptrtoint(value.data, I64)
+
+    return i64(array), build
+
+
+def loads(stub: Any, order: str) -> None:
+    @emits(stub)
+    def _(kind: Any, address: Any) -> Any:
+        to = kind.dtype
+        # Kernels' own small loads have 1 and 2 bytes too.
+        width = max(to.bitwidth, 32)
+
+        def build(context: Any, builder: Any, values: Any) -> Any:
+            result = ir.IntType(width)
+            text = f"ld{order}.u{to.bitwidth} $0, [$1];"
+            found = asm(builder, text, "=" + ("l" if width == 64 else "r") + ",l", result, [values[1]])
+            if width != to.bitwidth:
+                found = builder.trunc(found, bits_type(to))
+            return as_value(builder, to, found)
+
+        return to(kind, i64), build
+
+
+def stores(stub: Any, order: str) -> None:
+    @emits(stub)
+    def _(kind: Any, address: Any, value: Any) -> Any:
+        to = kind.dtype
+        width = max(to.bitwidth, 32)
+
+        def build(context: Any, builder: Any, values: Any) -> Any:
+            bits = as_bits(builder, to, values[2])
+            if width != to.bitwidth:
+                bits = builder.zext(bits, I32)
+            text = f"st{order}.u{to.bitwidth} [$0], $1;"
+            asm(builder, text, "l," + ("l" if width == 64 else "r"), ir.VoidType(), [values[1], bits])
+            return nothing(context)
+
+        return i64(kind, i64, to), build
+
+
+loads(p.load_acquire, ".acquire.sys.global")
+loads(p.load_relaxed, ".relaxed.sys.global")
+loads(p.load, "")
+stores(p.store_release, ".release.sys.global")
+stores(p.store_relaxed, ".relaxed.sys.global")
+stores(p.store, "")
+
+
+def updates(stub: Any, operation: str) -> None:
+    @emits(stub)
+    def _(kind: Any, address: Any, value: Any) -> Any:
+        to = kind.dtype
+        floating = operation == "add" and isinstance(to, types.Float)
+        form = "f" if floating else "u" if operation == "add" else "b"
+        how = ("d" if to.bitwidth == 64 else "f") if floating else letter(to)
+
+        def build(context: Any, builder: Any, values: Any) -> Any:
+            result = context.get_value_type(to) if floating else bits_type(to)
+            value = values[2] if floating else as_bits(builder, to, values[2])
+            text = f"atom.relaxed.sys.global.{operation}.{form}{to.bitwidth} $0, [$1], $2;"
+            found = asm(builder, text, f"={how},l,{how}", result, [values[1], value])
+            return found if floating else as_value(builder, to, found)
+
+        return to(kind, i64, to), build
+
+
+for stub, operation in [
+    (p.swap, "exch"), (p.fetch_add, "add"), (p.fetch_and, "and"), (p.fetch_or, "or"), (p.fetch_xor, "xor"),
+]:  # fmt: skip
+    updates(stub, operation)
+
+
+@emits(p.add_release)
+def _(kind: Any, address: Any, value: Any) -> Any:
+    to = kind.dtype
+
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        text = f"red.release.sys.global.add.u{to.bitwidth} [$0], $1;"
+        asm(builder, text, f"l,{letter(to)}", ir.VoidType(), [values[1], values[2]])
+        return as_value(builder, to, ir.Constant(bits_type(to), 0))
+
+    return to(kind, i64, to), build
+
+
+@emits(p.compare_swap)
+def _(kind: Any, address: Any, condition: Any, value: Any) -> Any:
+    to = kind.dtype
+    how = letter(to)
+
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        bits = [as_bits(builder, to, one) for one in values[2:]]
+        text = f"atom.relaxed.sys.global.cas.b{to.bitwidth} $0, [$1], $2, $3;"
+        found = asm(builder, text, f"={how},l,{how},{how}", bits_type(to), [values[1], *bits])
+        return as_value(builder, to, found)
+
+    return to(kind, i64, to, to), build
+
+
+bit_forms(HERE)
+
+
+@emits(p.load_pair)
+def _(address: Any) -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        pair = ir.LiteralStructType([I64, I64])
+        text = "ld.relaxed.sys.global.v2.u64 {$0, $1}, [$2];"
+        found = asm(builder, text, "=l,=l,l", pair, [values[0]])
+        both = [builder.extract_value(found, k) for k in (0, 1)]
+        return context.make_tuple(builder, types.UniTuple(i64, 2), both)
+
+    return types.UniTuple(i64, 2)(i64), build
+
+
+def statement(text: str, constraints: str, *kinds: Any) -> Any:
+    """PTX without a value."""
+
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        asm(builder, text, constraints, ir.VoidType(), list(values))
+        return nothing(context)
+
+    return i64(*kinds), build
+
+
+emits(p.store_pair)(
+    lambda address, first, second: statement(
+        "st.relaxed.sys.global.v2.u64 [$0], {$1, $2};", "l,l,l", i64, i64, i64
+    )
+)
+emits(p.full_fence)(lambda: statement("fence.sc.sys;", ""))
+does(p.rest)(lambda looks: lambda looks: 0)
+does(p.looks_between)(lambda: lambda: 1024)
+
+
+# ---- the threads of a scope
+
+
+@compiled
+def rank_in_block():
+    return cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)
+
+
+@compiled
+def block_size():
+    return cuda.blockDim.x * cuda.blockDim.y * cuda.blockDim.z
+
+
+@compiled
+def blocks():
+    return cuda.gridDim.x * cuda.gridDim.y * cuda.gridDim.z
+
+
+@compiled
+def block():
+    return cuda.blockIdx.x + cuda.gridDim.x * (cuda.blockIdx.y + cuda.gridDim.y * cuda.blockIdx.z)
+
+
+@does(p.rank)
+def _(scope: Any) -> Any:
+    by_scope: dict[Any, Any] = {
+        THREAD: lambda scope: np.int64(0),
+        WARP: lambda scope: np.int64(cuda.laneid),
+        BLOCK: lambda scope: np.int64(rank_in_block()),
+        GRID: lambda scope: np.int64(block()) * block_size() + rank_in_block(),
+    }
+    return by_scope[constant(scope)]
+
+
+@does(p.size)
+def _(scope: Any) -> Any:
+    by_scope: dict[Any, Any] = {
+        THREAD: lambda scope: np.int64(1),
+        WARP: lambda scope: np.int64(32),
+        BLOCK: lambda scope: np.int64(block_size()),
+        GRID: lambda scope: np.int64(blocks()) * block_size(),
+    }
+    return by_scope[constant(scope)]
+
+
+does(p.thread)(lambda: lambda: np.int64(block()) * block_size() + rank_in_block())
+does(p.threads)(lambda: lambda: np.int64(blocks()) * block_size())
+
+
+def value(text: str, constraints: str, result: Any, *kinds: Any) -> Any:
+    """PTX with a value."""
+
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        return asm(builder, text, constraints, bits_type(result), list(values))
+
+    return result(*kinds), build
+
+
+def add_in_gpu(address: Any, value: Any) -> Any: ...
+def load_in_gpu(address: Any) -> Any: ...
+def trap() -> Any: ...
+def now() -> Any: ...
+
+
+emits(add_in_gpu)(lambda *_: value("atom.add.acq_rel.gpu.global.u32 $0, [$1], $2;", "=r,l,r", u32, i64, u32))
+emits(load_in_gpu)(lambda *_: value("ld.acquire.gpu.global.u32 $0, [$1];", "=r,l", u32, i64))
+emits(trap)(lambda: statement("trap;", ""))
+emits(now)(lambda: value("mov.u64 $0, %globaltimer;", "=l", i64))
+
+GRID_ARRIVED, GRID_WORD, GRID_SYNC = AT["grid_arrived"], AT["grid_word"], AT["grid_sync"]
+HALF = 0x80000000
+
+
+@compiled
+def meet_grid(control):
+    """Every meeting adds 2^31 in all, whatever the number of blocks: the top bit turns when all have come."""
+    cuda.syncthreads()
+    if rank_in_block() == 0:
+        word = control + GRID_ARRIVED
+        mine = np.uint32(HALF - (blocks() - 1)) if block() == 0 else np.uint32(1)
+        before = add_in_gpu(word, mine)
+        since = np.int64(0)
+        looks = 0
+        while ((load_in_gpu(word) ^ before) & np.uint32(HALF)) == 0:
+            looks += 1
+            if looks == 1024:
+                looks = 0
+                since = p.look_around(control, GRID_SYNC, -1, -1, 0, word, 0, 0, since)
+    cuda.syncthreads()
+    return 0
+
+
+@does(p.meet)
+def _(control: Any, scope: Any) -> Any:
+    if constant(scope) == THREAD:
+        return lambda control, scope: 0
+    if constant(scope) == GRID:
+        return lambda control, scope: meet_grid(control)
+    in_block = constant(scope) == BLOCK
+
+    def meet(control, scope):
+        if in_block:
+            cuda.syncthreads()
+        else:
+            cuda.syncwarp()
+        return 0
+
+    return meet
+
+
+@does(p.share)
+def _(control: Any, scope: Any, value: Any) -> Any:
+    which = constant(scope)
+
+    def of_warp(control, scope, value):
+        return cuda.shfl_sync(np.uint32(0xFFFFFFFF), np.int64(value), 0)
+
+    def of_block(control, scope, value):
+        word = cuda.shared.array(1, i64)
+        if rank_in_block() == 0:
+            word[0] = value
+        cuda.syncthreads()
+        said = word[0]
+        cuda.syncthreads()
+        return said
+
+    def of_grid(control, scope, value):
+        if block() == 0 and rank_in_block() == 0:
+            p.store_relaxed(i64, control + GRID_WORD, value)
+        meet_grid(control)
+        said = p.load_relaxed(i64, control + GRID_WORD)
+        meet_grid(control)
+        return said
+
+    if which == THREAD:
+        return lambda control, scope, value: np.int64(value)
+    by_scope: dict[Any, Any] = {WARP: of_warp, BLOCK: of_block, GRID: of_grid}
+    return by_scope[which]
+
+
+# ---- copies: many loads before their stores, since a link's latency is long
+
+IN_FLIGHT = 4
+
+
+def unit_copy(unit: int, count: int) -> Any:
+    """`count` units of that many bytes, `step` bytes from one to the next: f(to, source, step)."""
+    form, registers = {
+        16: ("v2.b64", "{{a{0}, b{0}}}"), 8: ("b64", "a{0}"), 4: ("b32", "a{0}"), 1: ("u8", "a{0}"),
+    }[unit]  # fmt: skip
+    kind = {16: "b64", 8: "b64", 4: "b32", 1: "b16"}[unit]
+    text = f"{{ .reg .{kind} a<{count}>, b<{count}>; .reg .b64 f<{count}>, t<{count}>; mov.b64 f0, $1; mov.b64 t0, $0; "
+    for k in range(1, count):
+        text += f"add.s64 f{k}, f{k - 1}, $2; add.s64 t{k}, t{k - 1}, $2; "
+    for k in range(count):
+        text += f"ld.{form} {registers.format(k)}, [f{k}]; "
+    for k in range(count):
+        text += f"st.{form} [t{k}], {registers.format(k)}; "
+
+    def copied(to: Any, source: Any, step: Any) -> Any: ...
+
+    emits(copied)(lambda *_: statement(text + "}", "l,l,l", i64, i64, i64))
+    return copied
+
+
+def units_copy(unit: int) -> Any:
+    many, one = unit_copy(unit, IN_FLIGHT), unit_copy(unit, 1)
+
+    def units(to, source, n, rank, size):
+        i = rank
+        while i < n and n - i > (IN_FLIGHT - 1) * size:
+            many(to + i * unit, source + i * unit, size * unit)
+            i += IN_FLIGHT * size
+        while i < n:
+            one(to + i * unit, source + i * unit, 0)
+            i += size
+        return 0
+
+    return compiled(units)
+
+
+quads, longs, words, chars = (units_copy(unit) for unit in (16, 8, 4, 1))
+
+
+@does(p.copy)
+def _(to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
+    def copy(to, source, nbytes, scope):
+        rank, size = p.rank(scope), p.size(scope)
+        either = to | source
+        done = np.int64(0)
+        if either & 15 == 0:
+            done = nbytes & ~15
+            quads(to, source, nbytes >> 4, rank, size)
+        elif either & 7 == 0:
+            done = nbytes & ~7
+            longs(to, source, nbytes >> 3, rank, size)
+        elif either & 3 == 0:
+            done = nbytes & ~3
+            words(to, source, nbytes >> 2, rank, size)
+        if done < nbytes:
+            chars(to + done, source + done, nbytes - done, rank, size)
+        return 0
+
+    return copy
+
+
+# ---- how waits end
+
+
+@compiled
+def report_and_trap(watch, control, operation, compare, peer, tag, address, expected, found):
+    report = watch + AT_REPORT
+    if p.compare_swap(u32, report, np.uint32(0), np.uint32(1)) == 0:
+        p.store_relaxed(u32, report + AT_OPERATION, np.uint32(operation))
+        p.store_relaxed(u32, report + AT_TEAM, np.uint32(p.load_relaxed(u32, control + AT_TEAM_NUMBER)))
+        p.store_relaxed(u32, report + AT_PEER, np.uint32(peer))
+        p.store_relaxed(u32, report + AT_COMPARE, np.uint32(compare))
+        p.store_relaxed(u32, report + AT_TAG, np.uint32(tag))
+        p.store_relaxed(i64, report + AT_ADDRESS, address)
+        p.store_relaxed(i64, report + AT_EXPECTED, expected)
+        p.store_relaxed(i64, report + AT_FOUND, found)
+        p.full_fence()
+        p.store_relaxed(u32, report, np.uint32(2))
+        p.full_fence()
+    trap()
+    return 0
+
+
+AT_REPORT, AT_ABORT, AT_WATCH, AT_BOUND = AT["report"], AT["abort"], AT["watch"], AT["bound_ns"]
+AT_OPERATION, AT_TEAM, AT_PEER = AT["report_operation"], AT["report_team"], AT["report_peer"]
+AT_COMPARE, AT_TAG, AT_ADDRESS = AT["report_compare"], AT["report_tag"], AT["report_address"]
+AT_EXPECTED, AT_FOUND, AT_TEAM_NUMBER = AT["report_expected"], AT["report_found"], AT["team"]
+
+
+@does(p.look_around)
+def _(control: Any, operation: Any, compare: Any, peer: Any, tag: Any, address: Any, expected: Any, found: Any, since: Any) -> Any:  # fmt: skip
+    def look_around(control, operation, compare, peer, tag, address, expected, found, since):
+        if control == 0:
+            return np.int64(0)
+        watch = p.load_relaxed(i64, control + AT_WATCH)
+        if watch == 0:
+            return np.int64(0)
+        if p.load_relaxed(u32, watch + AT_ABORT) != 0:
+            trap()
+        time = now()
+        if since == 0:
+            return time
+        bound = p.load_relaxed(i64, control + AT_BOUND)
+        if bound != 0 and time - since > bound:
+            report_and_trap(watch, control, operation, compare, peer, tag, address, expected, found)
+        return since
+
+    return look_around
+
+
+does(p.tell_taken)(lambda address, number: lambda address, number: p.store_relaxed(i64, address, number))

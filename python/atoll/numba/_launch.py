@@ -1,0 +1,190 @@
+"""Kernels that run on GPUs or on the host, and how they are started."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+from .. import _atoll
+from .. import zeros as _zeros
+from .._device import DeviceTeam
+from ._layout import AT
+from ._targets import numba_cuda
+
+RESIDENT = -1
+"""As `grid` of launch: the most blocks that run at once. On the host 1."""
+
+
+class Mailbox(NamedTuple):
+    """What post and receive take; made by mailbox()."""
+
+    block: Any
+    """Symmetric array of bytes."""
+    room: int
+    """The longest message, in bytes."""
+
+
+def mailbox(room: int, team: Any = None, **where: Any) -> Mailbox:
+    """Return a mailbox for messages of at most `room` bytes between all PEs of a team (atoll.WORLD by default).
+
+    Collective over all PEs, as atoll.zeros, which takes `where` (device=...). Eight messages may be on their way from
+    one PE to another.
+    """
+    if room < 0:
+        raise ValueError(f"atoll.numba.mailbox: room is {room}; it must not be negative")
+    n_pes = (team or _atoll.WORLD).n_pes()
+    pairs = max(1, (room + 7) // 8)
+    nbytes = n_pes * (AT["post_bytes"] + AT["mailbox_depth"] * pairs * 16)
+    return Mailbox(_zeros(nbytes, np.uint8, **where), room)
+
+
+def raise_ended() -> None:
+    """Raise what ended a wait of this thread's last kernel on the host, if one did: Timeout, PeDied, KeyboardInterrupt.
+
+    `launch` does it by itself.
+    """
+    _atoll._kernel_ended()
+
+
+def on_device(argument: Any) -> bool:
+    """Whether an argument is an array that GPUs use."""
+    if isinstance(argument, tuple) and not isinstance(argument, DeviceTeam):
+        return any(on_device(part) for part in argument)
+    return not isinstance(argument, np.ndarray) and hasattr(argument, "__cuda_array_interface__")
+
+
+class Kernel:
+    """A function that Numba compiles for GPUs when an argument is in their memory, else for the host.
+
+    `.host` is the numba.njit function, `.device` the cuda.jit one; each is made when first used.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.options = options
+
+    @functools.cached_property
+    def host(self) -> Any:
+        return numba.njit(nogil=True, **self.options)(self.function)
+
+    @functools.cached_property
+    def device(self) -> Any:
+        if numba_cuda is None:
+            raise ImportError(
+                "kernels on GPUs need numba-cuda, which is not installed: pip install 'numba-cuda[cu13]'"
+            )
+        return numba_cuda.jit(**self.options)(self.function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        raise TypeError(f"{self.__name__} is a kernel: dev.launch({self.__name__}, grid, block)(...)")
+
+    __name__: str
+
+
+def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Make a kernel of a function: `@dev.kernel` or `@dev.kernel(cache=True)`; options go to Numba's jit."""
+    if function is None:
+        return lambda function: Kernel(function, options)
+    return Kernel(function, options)
+
+
+def _for(memory: str, name: str, argument: Any) -> Any:
+    """Teams become what kernels take."""
+    if isinstance(argument, _atoll.Team):
+        return argument.device(memory)
+    if isinstance(argument, DeviceTeam):
+        if memory == "host" and argument.window != _atoll.WORLD.device("host").window:
+            raise ValueError(
+                f"{name}: no argument is an array on a GPU, but the team was made for GPU memory; pass the "
+                "atoll.Team itself, or team.device('host')"
+            )
+        if memory == "device" and argument.window != _atoll.WORLD.device("device").window:
+            raise ValueError(
+                f"{name}: an argument is an array on a GPU, but the team was made for host memory; pass the "
+                "atoll.Team itself, or team.device('device')"
+            )
+    return argument
+
+
+def _launch_on_host(kernel: Kernel, arguments: list[Any]) -> None:
+    try:
+        kernel.host(*arguments)
+    except RuntimeError:
+        raise_ended()  # what ended it, instead
+        raise
+
+
+def launch(
+    kernel: Kernel, grid: Any, block: Any, stream: Any = 0, *, shared: int = 0, cooperative: bool = False
+) -> Callable[..., None]:
+    """Return a function that starts the kernel with its arguments: `launch(kernel, grid, block)(team, x, ...)`.
+
+    On GPUs `grid` blocks of `block` threads (numbers, or tuples of up to three) are enqueued on the stream: Numba's, or
+    an integer. grid=RESIDENT takes the most blocks that run at once. cooperative=True has the driver see to it that all
+    do, which blocks that wait for one another need (scope=GRID); a grid that cannot is a ValueError. `shared` is dynamic
+    shared memory, in bytes. On the host one thread runs it, and launch returns when it is done. An atoll.Team among the
+    arguments goes as team.device() of the memory at hand. Local. Raises what ended a wait on the host: Timeout, PeDied.
+    """
+    if not isinstance(kernel, Kernel):
+        raise TypeError(
+            f"atoll.numba.launch: {kernel!r} is no kernel; decorate the function with @dev.kernel"
+        )
+
+    def start(*arguments: Any) -> None:
+        device = any(on_device(argument) for argument in arguments)
+        values = [_for("device" if device else "host", kernel.__name__, argument) for argument in arguments]
+        if not device:
+            _launch_on_host(kernel, values)
+        else:
+            for argument in arguments:
+                if isinstance(argument, np.ndarray):
+                    raise TypeError(
+                        f"{kernel.__name__}: some of its arrays are on a GPU, and one is of NumPy, in host memory; make all "
+                        "of them on one side (device='cuda')"
+                    )
+            gpus = {gpu for gpu in map(_gpu_of, arguments) if gpu is not None}
+            if len(gpus) > 1:
+                raise ValueError(f"{kernel.__name__}: its arrays are on several GPUs: {sorted(gpus)}")
+            with numba_cuda.gpus[gpus.pop()] if gpus else contextlib.nullcontext():
+                _launch_on_device(kernel, grid, block, stream, shared, cooperative, values)
+
+    return start
+
+
+def _gpu_of(argument: Any) -> int | None:
+    """The number of the GPU that an array is on, as Numba counts them; None: not said."""
+    gpu = getattr(argument, "device", None)
+    for name in ("index", "id"):  # of PyTorch, of CuPy
+        gpu = getattr(gpu, name, gpu)
+    return gpu if isinstance(gpu, int) else None
+
+
+def _launch_on_device(
+    kernel: Kernel, grid: Any, block: Any, stream: Any, shared: int, cooperative: bool, values: list[Any]
+) -> None:
+    dispatcher = kernel.device
+    if isinstance(stream, int) and stream != 0:
+        stream = numba_cuda.external_stream(stream)
+    if grid == RESIDENT or cooperative:
+        compiled = _compiled(dispatcher, values)
+        most = compiled.max_cooperative_grid_blocks(block, shared)
+        blocks = most if grid == RESIDENT else int(np.prod(grid))
+        if blocks > most or blocks < 1:
+            raise ValueError(
+                f"{kernel.__name__}: {blocks} blocks of {block} threads cannot run at once; this GPU holds {most}"
+            )
+        grid = blocks if grid == RESIDENT else grid
+        compiled.cooperative = cooperative
+    dispatcher[grid, block, stream, shared](*values)
+
+
+def _compiled(dispatcher: Any, values: list[Any]) -> Any:
+    """The kernel for arguments of these types."""
+    types = tuple(dispatcher.typeof_pyval(value) for value in values)
+    return dispatcher.compile(types)

@@ -1,0 +1,209 @@
+"""Flagged words: mailboxes, and the exchange that small collectives are made of (atoll/device/mailbox.hpp,
+exchange.hpp). Bytes travel in pairs of words {data 4, flag 4}, 8 bytes of data a pair."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import types
+
+from . import _primitives as prim
+from ._layout import AT
+from ._rma import item
+from ._targets import GE, THREAD, array, helper, scope_of, vocabulary
+from ._waiting import COLLECTIVE, POST, RECEIVE, flag_of, store_flagged, wait_pair, wait_word
+from ._who import at_peer
+
+i64, u8, u32 = types.int64, types.uint8, types.uint32
+SLOTS, EXCHANGE_EPOCH, AREA = AT["slots"], AT["exchange_epoch"], AT["slot_area_pairs"]
+DEPTH, ENTRY = AT["mailbox_depth"], AT["post_bytes"]
+POSTED, SEEN_TAKEN = AT["post_posted"], AT["post_seen_taken"]
+assert DEPTH & (DEPTH - 1) == 0
+RECEIVED, TAKEN = AT["post_received"], AT["post_taken"]
+
+
+@helper
+def pairs_of(nbytes: Any) -> Any:
+    return 1 if nbytes == 0 else (nbytes + 7) >> 3
+
+
+@helper
+def load_part(source: Any, nbytes: Any, i: Any) -> Any:
+    """Bytes 8 * i … of an array of any alignment; what lies past its end is 0."""
+    at = source + 8 * i
+    if 8 * i + 8 <= nbytes and at & 7 == 0:
+        return prim.load(i64, at)
+    data = i64(0)
+    for k in range(8):
+        if 8 * i + k < nbytes:
+            data |= i64(prim.load(u8, at + k)) << (8 * k)
+    return data
+
+
+@helper
+def store_part(to: Any, nbytes: Any, i: Any, data: Any) -> Any:
+    at = to + 8 * i
+    if 8 * i + 8 <= nbytes and at & 7 == 0:
+        prim.store(i64, at, data)
+    else:
+        for k in range(8):
+            if 8 * i + k < nbytes:
+                prim.store(u8, at + k, u8((data >> (8 * k)) & 255))
+
+
+# ---- the exchange: every member sends every other a message
+
+
+@helper
+def most_bytes(team: Any) -> Any:
+    """Of a message from member to member."""
+    return 8 * (AREA // team.n_pes)
+
+
+@helper
+def next_epoch(team: Any) -> Any:
+    return (i64(prim.load_relaxed(u32, team.control + EXCHANGE_EPOCH)) + 1) & 0xFFFFFFFF
+
+
+@helper
+def end_exchange(team: Any, epoch: Any, scope: Any) -> Any:
+    prim.meet(team.control, scope)
+    prim.store_relaxed(u32, team.control + EXCHANGE_EPOCH, u32(epoch))  # by every thread, each reads its own
+
+
+@helper
+def slot_from(team: Any, epoch: Any, pe: Any) -> Any:
+    return team.control + SLOTS + ((epoch & 1) * AREA + pe * (AREA // team.n_pes)) * 16
+
+
+@helper
+def next_first(i_first: Any, pairs: Any, size: Any) -> Any:
+    """Pairs of all messages are dealt to the threads in turn: where this thread begins in the next one."""
+    i_first -= pairs
+    while i_first < 0:
+        i_first += size
+    return i_first
+
+
+@helper
+def send(team: Any, epoch: Any, nbytes: Any, source: Any, block: Any, scope: Any) -> Any:
+    """`nbytes` at source + pe * block to each other member."""
+    refresh = (epoch & 0x3FFFFFFF) < 2 and epoch >= 2
+    pairs = pairs_of(most_bytes(team)) if refresh else pairs_of(nbytes)
+    mine = slot_from(team, epoch, team.my_pe)
+    size = prim.size(scope)
+    i_first = prim.rank(scope)
+    for pe in range(team.n_pes):
+        if pe != team.my_pe:
+            i = i_first
+            while i < pairs:
+                data = load_part(source + pe * block, nbytes, i) if nbytes != 0 else i64(0)
+                store_flagged(at_peer(team, mine, pe) + 16 * i, data, epoch)
+                i += size
+        i_first = next_first(i_first, pairs, size)
+
+
+@helper
+def part(team: Any, epoch: Any, pe: Any, i: Any) -> Any:
+    """Bytes 8 * i … of the message from `pe`, once they have come."""
+    return wait_pair(team.control, slot_from(team, epoch, pe) + 16 * i, epoch, COLLECTIVE, pe)
+
+
+# ---- mailboxes
+
+
+@helper
+def entry(team: Any, block: Any, pe: Any) -> Any:
+    """Counters of the pair (this PE, pe)."""
+    return block + pe * ENTRY
+
+
+@helper
+def box_slot(team: Any, block: Any, room: Any, sender: Any, number: Any) -> Any:
+    """Where message `number` of a sender stands."""
+    return block + team.n_pes * ENTRY + (sender * DEPTH + (number & (DEPTH - 1))) * pairs_of(room) * 16
+
+
+@helper
+def post_bytes(team: Any, block: Any, room: Any, source: Any, nbytes: Any, pe: Any, scope: Any) -> Any:
+    mine = entry(team, block, pe)
+    number = prim.load(i64, mine + POSTED) + 1
+    taken = prim.load(i64, mine + SEEN_TAKEN)
+    if number > taken + DEPTH:
+        taken = wait_word(i64, team.control, mine + TAKEN, GE, number - DEPTH, POST, pe, 0)
+    refresh = (number & 0x3FFFFFFF) < DEPTH and number >= DEPTH
+    pairs = pairs_of(room) if refresh else pairs_of(nbytes)
+    to = at_peer(team, box_slot(team, block, room, team.my_pe, number), pe)
+    i = prim.rank(scope)
+    while i < pairs:
+        store_flagged(to + 16 * i, load_part(source, nbytes, i), number & 0xFFFFFFFF)
+        i += prim.size(scope)
+    prim.meet(team.control, scope)
+    prim.store(i64, mine + POSTED, number)  # by every thread, so that each reads its own
+    prim.store(i64, mine + SEEN_TAKEN, taken)
+
+
+@helper
+def receive_bytes(team: Any, block: Any, room: Any, to: Any, nbytes: Any, pe: Any, scope: Any) -> Any:
+    mine = entry(team, block, pe)
+    number = prim.load(i64, mine + RECEIVED) + 1
+    source = box_slot(team, block, room, pe, number)
+    end = pairs_of(nbytes)
+    i = prim.rank(scope)
+    while i < end:
+        data = wait_pair(team.control, source + 16 * i, number & 0xFFFFFFFF, RECEIVE, pe)
+        store_part(to, nbytes, i, data)
+        i += prim.size(scope)
+    prim.meet(team.control, scope)
+    if number & (DEPTH // 2 - 1) == 0 and prim.rank(scope) == 0:
+        # All have read: on a GPU a load whose value was looked at is over.
+        prim.tell_taken(at_peer(team, entry(team, block, team.my_pe), pe) + TAKEN, number)
+    prim.store(i64, mine + RECEIVED, number)
+
+
+@vocabulary
+def post(team: Any, box: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
+    """Send src to PE `pe` through the mailbox (dev.mailbox); src may be written again afterwards.
+
+    Waits only while 8 messages are on their way. No fence: a message orders nothing but itself. Of one mailbox and
+    pair one scope posts and one receives at a time, in order, and both pass the same size, `room` bytes at most.
+    """
+    each, which = item(array("post", "src", src)), scope_of("post", scope)
+
+    def impl(team: Any, box: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
+        post_bytes(team, prim.address(box.block), box.room, prim.address(src), src.size * each, pe, which)
+
+    return impl
+
+
+@vocabulary
+def receive(team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD) -> Any:
+    """dst = the next message of PE `pe`; every thread of the scope may read it afterwards."""
+    each, which = item(array("receive", "dst", dst)), scope_of("receive", scope)
+
+    def impl(team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD) -> None:
+        receive_bytes(team, prim.address(box.block), box.room, prim.address(dst), dst.size * each, pe, which)
+
+    return impl
+
+
+@vocabulary
+def try_receive(team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD) -> Any:
+    """receive and return True if the message has begun to come; else return False at once."""
+    each, which = item(array("try_receive", "dst", dst)), scope_of("try_receive", scope)
+
+    def impl(team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD) -> Any:
+        block = prim.address(box.block)
+        here = i64(0)
+        if prim.rank(which) == 0:
+            number = prim.load(i64, entry(team, block, pe) + RECEIVED) + 1
+            first, second = prim.load_pair(box_slot(team, block, box.room, pe, number))
+            flag = number & 0xFFFFFFFF
+            if flag_of(first) == flag and flag_of(second) == flag:
+                here = i64(1)
+        if prim.share(team.control, which, here) == 0:
+            return False
+        receive_bytes(team, block, box.room, prim.address(dst), dst.size * each, pe, which)
+        return True
+
+    return impl

@@ -1,0 +1,87 @@
+"""What each target does in its own way; _cpu.py and _cuda.py say how. All else is written over these, once.
+
+Addresses, counters and bits are int64: Numba makes a float of int64 and uint64 together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def address(array: Any) -> Any:
+    """Of the first element."""
+
+
+def load_acquire(kind: Any, address: Any) -> Any: ...
+def load_relaxed(kind: Any, address: Any) -> Any: ...
+def store_release(kind: Any, address: Any, value: Any) -> Any: ...
+def store_relaxed(kind: Any, address: Any, value: Any) -> Any: ...
+def swap(kind: Any, address: Any, value: Any) -> Any: ...
+def compare_swap(kind: Any, address: Any, condition: Any, value: Any) -> Any: ...
+def fetch_add(kind: Any, address: Any, value: Any) -> Any: ...
+def fetch_and(kind: Any, address: Any, value: Any) -> Any: ...
+def fetch_or(kind: Any, address: Any, value: Any) -> Any: ...
+def fetch_xor(kind: Any, address: Any, value: Any) -> Any: ...
+def add_release(kind: Any, address: Any, value: Any) -> Any: ...
+
+
+def load(kind: Any, address: Any) -> Any:
+    """Like an array's element."""
+
+
+def store(kind: Any, address: Any, value: Any) -> Any: ...
+
+
+def to_bits(kind: Any, value: Any) -> Any:
+    """The value's bits, with zeros above."""
+
+
+def from_bits(kind: Any, bits: Any) -> Any: ...
+
+
+def load_pair(address: Any) -> Any:
+    """Two words of 8 bytes, each whole."""
+
+
+def store_pair(address: Any, first: Any, second: Any) -> Any: ...
+def full_fence() -> Any: ...
+
+
+def copy(to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
+    """By all threads of the scope, without a barrier."""
+
+
+def rank(scope: Any) -> Any: ...
+def size(scope: Any) -> Any: ...
+def meet(control: Any, scope: Any) -> Any:
+    """The barrier of the scope's threads."""
+
+
+def share(control: Any, scope: Any, value: Any) -> Any:
+    """The integer that rank 0 has, for all threads of the scope."""
+
+
+def rest(looks: Any) -> Any:
+    """Between two looks at a word."""
+
+
+def looks_between() -> Any:
+    """Looks at the word between two looks at what else there is."""
+
+
+def look_around(
+    control: Any, operation: Any, compare: Any, peer: Any, tag: Any,
+    address: Any, expected: Any, found: Any, since: Any,
+) -> Any:  # fmt: skip
+    """Whether what else there is ends the wait. Returns since when it looks: `since`, or now where that is 0."""
+
+
+def thread() -> Any:
+    """The thread's number in the grid."""
+
+
+def threads() -> Any: ...
+
+
+def tell_taken(address: Any, number: Any) -> Any:
+    """A mailbox's slots up to that number are free: behind loads whose values were looked at."""

@@ -1,0 +1,283 @@
+"""Put and get, signals, and what orders them (atoll/device/rma.hpp, signals.hpp). Arrays are contiguous; the smaller
+of the two sizes is moved. Nothing is checked but types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core.errors import TypingError
+
+from . import _primitives as prim
+from ._targets import GE, SET, THREAD, WORDS, array, number, one_of, same, scope_of, vocabulary, word
+from ._waiting import SIGNAL_WAIT, wait_word
+from ._who import at_peer
+
+
+def item(kind: Any) -> int:
+    """Bytes of an element."""
+    return (
+        int(kind.bitwidth) // 8 if hasattr(kind, "bitwidth") else {"bool": 1}.get(str(kind), 0) or _wide(kind)
+    )
+
+
+def _wide(kind: Any) -> int:
+    from numba.np.numpy_support import as_dtype
+
+    return int(as_dtype(kind).itemsize)
+
+
+@vocabulary
+def put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
+    """dst of PE `pe` = src. src may be written again by any thread of the scope afterwards."""
+    each, which = item(same("put", dst, src)), scope_of("put", scope)
+
+    def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
+        nbytes = min(dst.size, src.size) * each
+        prim.copy(at_peer(team, prim.address(dst), pe), prim.address(src), nbytes, which)
+        prim.meet(team.control, which)
+
+    return impl
+
+
+@vocabulary
+def get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
+    """dst = src of PE `pe`. Every thread of the scope may read dst afterwards."""
+    each, which = item(same("get", dst, src)), scope_of("get", scope)
+
+    def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
+        nbytes = min(dst.size, src.size) * each
+        prim.copy(prim.address(dst), at_peer(team, prim.address(src), pe), nbytes, which)
+        prim.meet(team.control, which)
+
+    return impl
+
+
+@vocabulary
+def put_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
+    """put, but only quiet makes src free for all threads of the scope."""
+    each, which = item(same("put_nbi", dst, src)), scope_of("put_nbi", scope)
+
+    def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
+        nbytes = min(dst.size, src.size) * each
+        prim.copy(at_peer(team, prim.address(dst), pe), prim.address(src), nbytes, which)
+
+    return impl
+
+
+@vocabulary
+def get_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
+    """get, but only quiet makes dst hold the data for all threads of the scope."""
+    each, which = item(same("get_nbi", dst, src)), scope_of("get_nbi", scope)
+
+    def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
+        nbytes = min(dst.size, src.size) * each
+        prim.copy(prim.address(dst), at_peer(team, prim.address(src), pe), nbytes, which)
+
+    return impl
+
+
+def _strided(name: str, dst: Any, src: Any) -> Any:
+    to, source = (array(name, which, x, contiguous=False) for which, x in (("dst", dst), ("src", src)))
+    if to != source or item(to) not in (1, 2, 4, 8):
+        raise TypingError(
+            f"atoll.numba.{name}: dst is of {to}, src of {source}; alike, of 1, 2, 4 or 8 bytes"
+        )
+    return to
+
+
+@vocabulary
+def iput(
+    team: Any, dst: Any, src: Any, dst_stride: Any, src_stride: Any, count: Any, pe: Any, scope: Any = THREAD
+) -> Any:
+    """Element i from src[i * src_stride] to dst[i * dst_stride] of PE `pe`; strides count elements from the first."""
+    kind, which = _strided("iput", dst, src), scope_of("iput", scope)
+    each = item(kind)
+
+    def impl(
+        team: Any,
+        dst: Any,
+        src: Any,
+        dst_stride: Any,
+        src_stride: Any,
+        count: Any,
+        pe: Any,
+        scope: Any = THREAD,
+    ) -> None:
+        to, source = at_peer(team, prim.address(dst), pe), prim.address(src)
+        i = prim.rank(which)
+        while i < count:
+            prim.store(kind, to + i * dst_stride * each, prim.load(kind, source + i * src_stride * each))
+            i += prim.size(which)
+        prim.meet(team.control, which)
+
+    return impl
+
+
+@vocabulary
+def iget(
+    team: Any, dst: Any, src: Any, dst_stride: Any, src_stride: Any, count: Any, pe: Any, scope: Any = THREAD
+) -> Any:
+    """Element i from src[i * src_stride] of PE `pe` to dst[i * dst_stride]."""
+    kind, which = _strided("iget", dst, src), scope_of("iget", scope)
+    each = item(kind)
+
+    def impl(
+        team: Any,
+        dst: Any,
+        src: Any,
+        dst_stride: Any,
+        src_stride: Any,
+        count: Any,
+        pe: Any,
+        scope: Any = THREAD,
+    ) -> None:
+        to, source = prim.address(dst), at_peer(team, prim.address(src), pe)
+        i = prim.rank(which)
+        while i < count:
+            prim.store(kind, to + i * dst_stride * each, prim.load(kind, source + i * src_stride * each))
+            i += prim.size(which)
+        prim.meet(team.control, which)
+
+    return impl
+
+
+# ---- order
+
+
+def _quiet(name: str, scope: Any) -> Any:
+    which = scope_of(name, scope)
+
+    def impl(team: Any, scope: Any = THREAD) -> None:
+        prim.meet(team.control, which)
+        if prim.rank(which) == 0:
+            prim.full_fence()
+        prim.meet(team.control, which)
+
+    return impl
+
+
+@vocabulary
+def quiet(team: Any, scope: Any = THREAD) -> Any:
+    """The scope's puts and atomics before it, and what it saw, are visible to every PE before what it does after it."""
+    return _quiet("quiet", scope)
+
+
+@vocabulary
+def fence(team: Any, scope: Any = THREAD) -> Any:
+    """The same for each PE by itself."""
+    return _quiet("fence", scope)
+
+
+@vocabulary
+def flush(team: Any, scope: Any = THREAD) -> Any:
+    """Sources of the scope's earlier puts may be written again; nothing is said of their targets."""
+    which = scope_of("flush", scope)
+
+    def impl(team: Any, scope: Any = THREAD) -> None:
+        prim.meet(team.control, which)
+
+    return impl
+
+
+# ---- signals: words that are written after the data that they announce
+
+
+@vocabulary
+def signal_set(team: Any, signal: Any, value: Any, pe: Any) -> Any:
+    """signal[0] of PE `pe` = value, after all that the thread wrote and saw."""
+    kind = word("signal_set", "signal", signal, WORDS)
+    number("signal_set", "value", value, kind)
+
+    def impl(team: Any, signal: Any, value: Any, pe: Any) -> None:
+        prim.store_release(kind, at_peer(team, prim.address(signal), pe), value)
+
+    return impl
+
+
+@vocabulary
+def signal_add(team: Any, signal: Any, value: Any, pe: Any) -> Any:
+    """signal[0] of PE `pe` += value, after all that the thread wrote and saw."""
+    kind = word("signal_add", "signal", signal, WORDS)
+    number("signal_add", "value", value, kind)
+
+    def impl(team: Any, signal: Any, value: Any, pe: Any) -> None:
+        prim.add_release(kind, at_peer(team, prim.address(signal), pe), value)
+
+    return impl
+
+
+@vocabulary
+def signal_fetch(team: Any, signal: Any) -> Any:
+    """Return this PE's signal[0], with acquire."""
+    kind = word("signal_fetch", "signal", signal, WORDS)
+    return lambda team, signal: prim.load_acquire(kind, prim.address(signal))
+
+
+def _put_signal(name: str, dst: Any, src: Any, signal: Any, value: Any, op: Any, scope: Any) -> Any:
+    each, which = item(same(name, dst, src)), scope_of(name, scope)
+    kind = word(name, "signal", signal, WORDS)
+    number(name, "value", value, kind)
+    setting = one_of("op of a signal", name, op) is SET
+
+    def impl(
+        team: Any, dst: Any, src: Any, signal: Any, value: Any, op: Any, pe: Any, scope: Any = THREAD
+    ) -> None:
+        nbytes = min(dst.size, src.size) * each
+        prim.copy(at_peer(team, prim.address(dst), pe), prim.address(src), nbytes, which)
+        prim.meet(team.control, which)
+        if prim.rank(which) == 0:
+            if setting:
+                prim.store_release(kind, at_peer(team, prim.address(signal), pe), value)
+            else:
+                prim.add_release(kind, at_peer(team, prim.address(signal), pe), value)
+
+    return impl
+
+
+@vocabulary
+def put_signal(
+    team: Any, dst: Any, src: Any, signal: Any, value: Any, op: Any, pe: Any, scope: Any = THREAD
+) -> Any:
+    """put, then signal[0] of PE `pe` is set (dev.SET) or added to (dev.ADD): whoever sees it by signal_wait_until
+    sees the data."""
+    return _put_signal("put_signal", dst, src, signal, value, op, scope)
+
+
+@vocabulary
+def put_signal_nbi(team: Any, dst: Any, src: Any, signal: Any, value: Any, op: Any, pe: Any, scope: Any = THREAD) -> Any:  # fmt: skip
+    """The same here: a store has left its source when it is made."""
+    return _put_signal("put_signal_nbi", dst, src, signal, value, op, scope)
+
+
+@vocabulary
+def signal_wait_until(team: Any, signal: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0) -> Any:
+    """Wait until this PE's signal[0] cmp value (dev.EQ NE GT GE LT LE), with acquire for all threads of the scope.
+
+    `tag` is said should it wait longer than ATOLL_WAIT_TIMEOUT.
+    """
+    kind, which = word("signal_wait_until", "signal", signal, WORDS), scope_of("signal_wait_until", scope)
+    one_of("cmp", "signal_wait_until", cmp)
+    number("signal_wait_until", "value", value, kind)
+
+    def impl(team: Any, signal: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0) -> None:
+        if prim.rank(which) == 0:
+            wait_word(kind, team.control, prim.address(signal), cmp, kind(value), SIGNAL_WAIT, -1, tag)
+        prim.meet(team.control, which)
+
+    return impl
+
+
+@vocabulary
+def signal_consume(team: Any, signal: Any, n: Any, scope: Any = THREAD, tag: Any = 0) -> Any:
+    """Wait until this PE's signal[0] is at least n, with acquire, then take n away: a graph that is replayed finds
+    the word as before."""
+    kind, which = word("signal_consume", "signal", signal, WORDS), scope_of("signal_consume", scope)
+    number("signal_consume", "n", n, kind)
+
+    def impl(team: Any, signal: Any, n: Any, scope: Any = THREAD, tag: Any = 0) -> None:
+        if prim.rank(which) == 0:
+            wait_word(kind, team.control, prim.address(signal), GE, kind(n), SIGNAL_WAIT, -1, tag)
+            prim.fetch_add(kind, prim.address(signal), kind(0) - kind(n))
+        prim.meet(team.control, which)
+
+    return impl

@@ -1,0 +1,196 @@
+"""How one Python function becomes one of both of Numba's targets: host CPUs and, where numba-cuda is, GPUs."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import inspect
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+try:
+    import numba
+except ImportError as missing:
+    raise ImportError(
+        "atoll.numba needs Numba: pip install numba (and numba-cuda[cu13] for kernels on GPUs)"
+    ) from missing
+from numba import extending
+from numba.core import types
+from numba.core.errors import TypingError
+from numba.core.typing import templates
+
+
+class Target(NamedTuple):
+    extending: Any
+    name: str
+    templates: Any
+
+
+HOST = Target(extending, "cpu", templates)
+DEVICE: Target | None = None
+numba_cuda: Any = None
+if importlib.util.find_spec("numba_cuda") is not None and importlib.util.find_spec("numba.cuda.typing"):
+    import numba.cuda
+    import numba.cuda.extending
+    import numba.cuda.typing.templates
+
+    numba_cuda = numba.cuda
+    DEVICE = Target(numba.cuda.extending, "cuda", numba.cuda.typing.templates)
+TARGETS = [HOST] if DEVICE is None else [HOST, DEVICE]
+
+F = TypeVar("F", bound=Callable[..., Any])
+Kind = Any
+"""A type of Numba's, while a kernel is compiled."""
+
+
+class Constant:
+    """A value that chooses what is compiled, so a type of its own to Numba."""
+
+    named: ClassVar[dict[str, Constant]] = {}
+
+    def __init__(self, group: str, name: str, value: int) -> None:
+        self.group, self.name, self.value = group, name, value
+        self._numba_type_ = types.Opaque(f"atoll.numba.{name}")
+        self.named[self._numba_type_.name] = self
+
+    def __repr__(self) -> str:
+        return f"atoll.numba.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+def constants(group: str, *names: str) -> tuple[Constant, ...]:
+    return tuple(Constant(group, name, value) for value, name in enumerate(names))
+
+
+# Each in the order of the C++ enumeration: Compare, SignalOp, ReduceOp, device::Order.
+THREAD, WARP, BLOCK, GRID = constants("scope", "THREAD", "WARP", "BLOCK", "GRID")
+EQ, NE, GT, GE, LT, LE = constants("cmp", "EQ", "NE", "GT", "GE", "LT", "LE")
+SET, ADD = constants("op of a signal", "SET", "ADD")
+SUM, PROD, MIN, MAX, AND, OR, XOR = constants("op", "SUM", "PROD", "MIN", "MAX", "AND", "OR", "XOR")
+ACQUIRE_RELEASE, RELAXED = constants("order", "ACQUIRE_RELEASE", "RELAXED")
+
+WORDS = (types.int32, types.int64, types.uint32, types.uint64)
+FLOATS = (types.float32, types.float64)
+
+
+def vocabulary(generator: F) -> F:
+    """The function by this name in kernels. `generator` takes types and returns what is compiled for them."""
+
+    @functools.wraps(generator)
+    def outside(*arguments: Any, **keywords: Any) -> Any:
+        raise TypeError(
+            f"atoll.numba.{generator.__name__} is for kernels (@dev.kernel, numba.njit, cuda.jit)"
+        )
+
+    for target in TARGETS:
+        implement(target, outside)(generator)
+    return outside  # type: ignore[return-value]
+
+
+def helper(function: F) -> F:
+    """A part of the above that is compiled as it stands, for either target."""
+    for target in TARGETS:
+        implement(target, function)(lambda *arguments, **keywords: function)
+    return function
+
+
+def implement(target: Target, stub: Callable[..., Any]) -> Callable[[F], F]:
+    """What `stub` is on one target: generator takes types and returns a function to be compiled."""
+
+    def register(generator: F) -> F:
+        target.extending.overload(stub, target=target.name, strict=False)(generator)
+        return generator
+
+    return register
+
+
+def emit(target: Target, stub: Callable[..., Any]) -> Callable[[F], F]:
+    """The same in LLVM's terms, without a call: generator takes types and returns the signature and
+    build(context, builder, values), which returns the value."""
+
+    def register(generator: F) -> F:
+        def typed(typing: Any, *kinds: Any) -> Any:
+            signature, build = generator(*kinds)
+            return signature, lambda context, builder, sig, values: build(context, builder, values)
+
+        shown = inspect.signature(stub)
+        first = inspect.Parameter("typing", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        typed.__signature__ = shown.replace(parameters=[first, *shown.parameters.values()])  # type: ignore[attr-defined]
+        template = target.templates.make_intrinsic_template(stub, typed, stub.__name__)
+        target.templates.infer(template)
+        target.templates.infer_global(stub, types.Function(template))
+        return generator
+
+    return register
+
+
+def plain(kind: Kind) -> Kind:
+    """The type of an argument that may be a literal, or a default."""
+    if isinstance(kind, types.Omitted):
+        return numba.typeof(kind.value)
+    if isinstance(kind, (int, float)):
+        return numba.typeof(kind)
+    return types.unliteral(kind)
+
+
+def constant(kind: Kind) -> Constant | None:
+    if isinstance(kind, types.Omitted):
+        kind = kind.value
+    if isinstance(kind, types.Opaque):
+        return Constant.named.get(kind.name)
+    return kind if isinstance(kind, Constant) else None
+
+
+def one_of(group: str, name: str, kind: Kind) -> Constant:
+    """The constant that an argument is; a TypingError lists what it may be."""
+    given = constant(kind)
+    if given is None or given.group != group:
+        allowed = ", ".join(f"dev.{one.name}" for one in Constant.named.values() if one.group == group)
+        raise TypingError(f"atoll.numba.{name}: {group} is {kind}; it must be one of {allowed}")
+    return given
+
+
+def scope_of(name: str, kind: Kind) -> Constant:
+    return one_of("scope", name, kind)
+
+
+def array(name: str, which: str, kind: Kind, *, contiguous: bool = True) -> Kind:
+    """The element type of an array; a TypingError says what else it is."""
+    if not isinstance(kind, types.Array):
+        raise TypingError(f"atoll.numba.{name}: {which} is {kind}; it must be an array")
+    if contiguous and kind.layout not in "CF":
+        raise TypingError(
+            f"atoll.numba.{name}: {which} is not contiguous ({kind}); copy it, or use iput and iget"
+        )
+    return kind.dtype
+
+
+def same(name: str, dst: Kind, src: Kind) -> Kind:
+    """The element type that both contiguous arrays have."""
+    to, source = array(name, "dst", dst), array(name, "src", src)
+    if to != source:
+        raise TypingError(f"atoll.numba.{name}: dst is of {to}, src of {source}; they must be alike")
+    return to
+
+
+def word(name: str, which: str, kind: Kind, allowed: tuple[Kind, ...] = WORDS + FLOATS) -> Kind:
+    """The element type of an array of words."""
+    element = array(name, which, kind, contiguous=False)
+    if element not in allowed:
+        raise TypingError(
+            f"atoll.numba.{name}: {which} is of {element}; it must be of "
+            + ", ".join(str(one) for one in allowed)
+        )
+    return element
+
+
+def number(name: str, which: str, kind: Kind, element: Kind) -> None:
+    """Whether a value fits a word of that element type without a loss that nobody asked for."""
+    value = plain(kind)
+    good = isinstance(value, (types.Integer, types.Boolean)) or (
+        isinstance(value, types.Float) and element in FLOATS
+    )
+    if not good:
+        raise TypingError(f"atoll.numba.{name}: {which} is {value}; the word is of {element}")

@@ -1,0 +1,144 @@
+"""Who there is, where their copies are, and who does an operation together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+
+from .._device import DeviceTeam
+from . import _primitives as p
+from ._targets import BLOCK, GRID, TARGETS, array, emit, helper, scope_of, vocabulary
+
+i32, i64 = types.int32, types.int64
+I64 = ir.IntType(64)
+TEAM = DeviceTeam._fields
+
+
+@helper
+def slot_of(team: Any, pe: Any) -> Any:
+    if team.table != 0:
+        return i64(p.load(i32, team.table + 4 * pe))
+    return i64(team.first + pe * team.step)
+
+
+@helper
+def at_peer(team: Any, address: Any, pe: Any) -> Any:
+    return address + (slot_of(team, pe) - team.my_slot) * team.stride
+
+
+@helper
+def same_slot(team: Any, pe: Any, to: Any) -> Any:
+    if pe < 0 or pe >= team.n_pes:
+        return i64(-1)
+    slot = slot_of(team, pe)
+    for i in range(to.n_pes):
+        if slot_of(to, i) == slot:
+            return i64(i)
+    return i64(-1)
+
+
+@vocabulary
+def my_pe(team: Any) -> Any:
+    """Return this PE's number in the team."""
+    return lambda team: team.my_pe
+
+
+@vocabulary
+def n_pes(team: Any) -> Any:
+    """Return the number of PEs of the team."""
+    return lambda team: team.n_pes
+
+
+@vocabulary
+def translate_pe(team: Any, pe: Any, to: Any) -> Any:
+    """Return the number that PE `pe` of `team` has in the team `to`; -1: none. Teams of one job and memory."""
+    return lambda team, pe, to: same_slot(team, pe, to)
+
+
+@vocabulary
+def ptr(team: Any, x: Any, pe: Any) -> Any:
+    """Return the address (int64) of PE `pe`'s copy of the symmetric array `x`."""
+    array("ptr", "x", x, contiguous=False)
+    return lambda team, x, pe: at_peer(team, p.address(x), pe)
+
+
+def peer(team: Any, x: Any, pe: Any) -> Any:
+    """Return PE `pe`'s copy of the symmetric array `x`, as an array: its elements are loaded and stored remotely.
+
+    Same shape, strides and dtype; in no order; it keeps nothing alive.
+    """
+    raise TypeError("atoll.numba.peer is for kernels (@dev.kernel, numba.njit, cuda.jit)")
+
+
+def slot_in(builder: Any, team: Any, pe: Any) -> Any:
+    """slot_of, in LLVM's terms: a function of a GPU may not return an array that it was not given."""
+    fields = [builder.extract_value(team, TEAM.index(name)) for name in ("first", "step", "table")]
+    first, step, table = fields
+    with builder.if_else(builder.icmp_signed("==", table, ir.Constant(I64, 0))) as (regular, listed):
+        with regular:
+            by_step, from_regular = builder.add(first, builder.mul(pe, step)), builder.block
+        with listed:
+            at = builder.add(table, builder.mul(pe, ir.Constant(I64, 4)))
+            entry = builder.load(builder.inttoptr(at, ir.IntType(32).as_pointer()))
+            by_table, from_listed = builder.sext(entry, I64), builder.block
+    slot = builder.phi(I64)
+    slot.add_incoming(by_step, from_regular)
+    slot.add_incoming(by_table, from_listed)
+    return slot
+
+
+def _peer(team: Any, x: Any, pe: Any) -> Any:
+    array("peer", "x", x, contiguous=False)
+
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        make = context.make_array(x)
+        old, new = make(context, builder, values[1]), make(context, builder)
+        for field in ("nitems", "itemsize", "shape", "strides"):
+            setattr(new, field, getattr(old, field))
+        mine, stride = (builder.extract_value(values[0], TEAM.index(name)) for name in ("my_slot", "stride"))
+        distance = builder.mul(builder.sub(slot_in(builder, values[0], values[2]), mine), stride)
+        moved = builder.add(builder.ptrtoint(old.data, I64), distance)
+        new.data = builder.inttoptr(moved, old.data.type)
+        new.meminfo = ir.Constant(old.meminfo.type, None)
+        new.parent = ir.Constant(old.parent.type, None)
+        return new._getvalue()
+
+    return x(team, x, i64), build
+
+
+for target in TARGETS:
+    emit(target, peer)(_peer)
+
+
+@vocabulary
+def rank(scope: Any = GRID) -> Any:
+    """Return the number of this thread within the scope; on the host 0."""
+    which = scope_of("rank", scope)
+    return lambda scope=GRID: p.rank(which)
+
+
+@vocabulary
+def size(scope: Any = GRID) -> Any:
+    """Return how many threads the scope has; on the host 1."""
+    which = scope_of("size", scope)
+    return lambda scope=GRID: p.size(which)
+
+
+@vocabulary
+def meet(team: Any, scope: Any = BLOCK) -> Any:
+    """The barrier of this PE's threads in the scope. Over the grid all blocks must be resident
+    (launch(…, cooperative=True)), and one kernel at a time uses the team so."""
+    which = scope_of("meet", scope)
+
+    def impl(team: Any, scope: Any = BLOCK) -> None:
+        p.meet(team.control, which)
+
+    return impl
+
+
+@vocabulary
+def grid_range(n: Any) -> Any:
+    """`for i in grid_range(n)`: 0 … n-1, shared by all threads of the grid; on the host range(n)."""
+    return lambda n: range(p.thread(), n, p.threads())

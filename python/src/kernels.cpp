@@ -1,0 +1,116 @@
+// What kernels in Python need of the library: where the words of control blocks stand, and how a wait on the
+// host ends.
+#include "atoll/device/control.hpp"
+#include "atoll/device/mailbox.hpp"
+
+#include "errors.hpp"
+#include "registry.hpp"
+
+#include <cstddef>
+#include <exception>
+
+namespace atl::python {
+namespace {
+
+/// What ended the wait of this thread's kernel.
+thread_local std::exception_ptr ended;
+
+/// Ctrl-C, for a kernel that holds the GIL or does not.
+void answer_signals() {
+    if (!Py_IsInitialized()) return;
+    const PyGILState_STATE state = PyGILState_Ensure();
+    if (PyErr_CheckSignals() != 0) ended = std::make_exception_ptr(nb::python_error());
+    PyGILState_Release(state);
+}
+
+/// Called by compiled kernels, now and then while they wait; not 0: the wait is over, take_error says why.
+extern "C" int look(const device::Watch* watch, int operation, int team, int compare, int peer, int tag,
+                    unsigned long long address, unsigned long long expected, unsigned long long found,
+                    unsigned long long waited_ns) noexcept {
+    try {
+        const device::Report report{0, operation, team, peer, compare, tag, address, expected, found};
+        if (watch != nullptr && watch->look != nullptr) watch->look(*watch, report, waited_ns);
+        answer_signals();
+    } catch (...) {
+        ended = std::current_exception();
+    }
+    return ended != nullptr;
+}
+
+nb::dict layout() {
+    using device::Control;
+    using device::Report;
+    using device::Watch;
+    nb::dict at;
+    at["team"] = offsetof(Control, team);
+    at["bound_ns"] = offsetof(Control, bound_ns);
+    at["watch"] = offsetof(Control, watch);
+    at["sync_epoch"] = offsetof(Control, sync_epoch);
+    at["exchange_epoch"] = offsetof(Control, exchange_epoch);
+    at["grid_arrived"] = offsetof(Control, grid_arrived);
+    at["grid_word"] = offsetof(Control, grid_word);
+    at["counts"] = offsetof(Control, counts);
+    at["arrived"] = offsetof(Control, arrived);
+    at["slots"] = offsetof(Control, slots);
+    at["slot_area_pairs"] = device::slot_area_pairs;
+    at["abort"] = offsetof(Watch, abort);
+    at["report"] = offsetof(Watch, report);
+    at["report_operation"] = offsetof(Report, operation);
+    at["report_team"] = offsetof(Report, team);
+    at["report_peer"] = offsetof(Report, peer);
+    at["report_compare"] = offsetof(Report, compare);
+    at["report_tag"] = offsetof(Report, tag);
+    at["report_address"] = offsetof(Report, address);
+    at["report_expected"] = offsetof(Report, expected);
+    at["report_found"] = offsetof(Report, found);
+    at["mailbox_depth"] = +device::Mailbox::depth;
+    at["post_bytes"] = sizeof(device::detail::Post);
+    at["post_posted"] = offsetof(device::detail::Post, posted);
+    at["post_seen_taken"] = offsetof(device::detail::Post, seen_taken);
+    at["post_received"] = offsetof(device::detail::Post, received);
+    at["post_taken"] = offsetof(device::detail::Post, taken);
+    at["Team"] = sizeof(device::Team);
+    at["Team.stride"] = offsetof(device::Team, stride);
+    at["Team.first"] = offsetof(device::Team, first);
+    at["Team.table"] = offsetof(device::Team, table);
+    at["Team.control"] = offsetof(device::Team, control);
+    at["Mailbox"] = sizeof(device::Mailbox);
+    at["Mailbox.room"] = offsetof(device::Mailbox, room);
+    const auto operation = [&](const char* name, device::Operation value) {
+        at[name] = static_cast<int>(value);
+    };
+    operation("signal_wait_until", device::Operation::signal_wait_until);
+    operation("wait_until", device::Operation::wait_until);
+    operation("sync", device::Operation::sync);
+    operation("collective", device::Operation::collective);
+    operation("receive", device::Operation::receive);
+    operation("post", device::Operation::post);
+    operation("grid_sync", device::Operation::grid_sync);
+    return at;
+}
+
+void raise_ended() {
+    if (ended == nullptr) return;
+    const std::exception_ptr what = std::exchange(ended, nullptr);
+    try {
+        std::rethrow_exception(what);
+    } catch (nb::python_error&) {
+        throw;
+    } catch (...) {
+        translate("a kernel");
+        throw nb::python_error();
+    }
+}
+
+}  // namespace
+
+void register_kernels(nb::module_& module) {
+    module.def("_kernel_layout", &layout, nb::sig("def _kernel_layout() -> dict[str, int]"),
+               "Return where the words of a team's control block stand, for kernels written in Python.");
+    module.def(
+        "_kernel_look", [] { return reinterpret_cast<std::uintptr_t>(&look); },
+        "Return the address of what kernels on the host call while they wait.");
+    module.def("_kernel_ended", &raise_ended, "Raise what ended a wait of this thread's kernel, if one did.");
+}
+
+}  // namespace atl::python

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Kernels in Python on a machine with GPUs: tests, examples, and speed beside CUDA C++. The module for the Python there is
+# made by gpu_python.sh; bring what that needs, and build/release/bench/gpu_flag and gpu_team.
+#   gpu_kernels.sh [tests] [examples] [bench]     all if none is named; results go to $OUT (build/results/gpu-kernels)
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export OUT=${OUT:-build/results/gpu-kernels} STAGE=${STAGE:-/tmp/atoll-python}
+what=${*:-tests examples bench}
+failed=0
+scripts/gpu_python.sh module || exit 1
+# numba-cuda 0.30 wants a name that NumPy 2.5 has no more.
+cat >"$STAGE/sitecustomize.py" <<'PYTHON'
+import numpy
+if not hasattr(numpy, "row_stack"):
+    numpy.row_stack = numpy.vstack
+PYTHON
+export PYTHONPATH=$STAGE LD_LIBRARY_PATH=$STAGE/atoll/lib PYTHONUNBUFFERED=1 NUMBA_CACHE_DIR=/tmp/numba-cache
+export NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS=0
+export NCCL_NVLS_ENABLE=0 NVSHMEM_DISABLE_NVLS=1 TORCH_SYMM_MEM_DISABLE_MULTICAST=1
+
+# try NAME SECONDS COMMAND...: a line, and what a failing one said.
+try() {
+    local name=$1 seconds=$2 start=$SECONDS status=0 said
+    shift 2
+    said=$(timeout "$seconds" build/release/bin/atoll run -n 2 --timeout $((seconds - 5)) "$@" 2>&1) || status=$?
+    printf '== %s (status %d)\n%s\n' "$name" "$status" "$said" >>"$OUT/kernels.log"
+    if [ "$status" -eq 0 ]; then
+        printf 'ok      %3d s  %s\n' $((SECONDS - start)) "$name"
+    else
+        failed=$((failed + 1))
+        printf 'FAILED  %3d s  %s (status %d)\n' $((SECONDS - start)) "$name" "$status"
+        grep -v '^ *During\|^ *$' <<<"$said" | tail -n 22 | cut -c1-400 | sed 's/^/    | /'
+    fi
+}
+
+chmod +x build/release/bin/* build/release/bench/* 2>/dev/null
+if [[ $what == *tests* ]]; then
+    export ATOLL_CHECK=all
+    try "cupy" 60 python3 tests/python/programs/cupy_kernels.py
+    try "triton" 90 python3 tests/python/programs/triton_kernels.py
+    try "numba" 120 python3 tests/python/programs/numba_kernels.py cuda
+    try "numba, kept kernels" 60 python3 tests/python/programs/numba_kernels.py cuda
+    unset ATOLL_CHECK
+    for mode in cuda triton; do
+        said=$(ATOLL_WAIT_TIMEOUT=1 timeout 40 build/release/bin/atoll run -n 2 --timeout 35 \
+            python3 tests/python/programs/kernel_ends.py "$mode" 2>&1) && failed=$((failed + 1))
+        if grep -q 'signal_wait_until.*found 0.*>= 5.*tag 42' <<<"$said"; then
+            echo "ok             a kernel that waits too long says for what, $mode"
+        else
+            failed=$((failed + 1))
+            printf 'FAILED         a kernel that waits too long, %s\n%s\n' "$mode" "$(tail -n 12 <<<"$said" | cut -c1-400)"
+        fi
+    done
+fi
+if [[ $what == *examples* ]]; then
+    for program in examples/*kernels*/*.py; do
+        try "$(basename "$program")" 60 python3 "$program" cuda
+    done
+fi
+if [[ $what == *bench* ]]; then
+    rows=$OUT/kernels-rows.json
+    : >"$rows"
+    run() { timeout 100 build/release/bin/atoll run -n 2 --timeout 95 "$@" 2>>"$OUT/kernels.log" | sed -n 's/^[^{]*{/{/p' >>"$rows"; }
+    for program in build/release/bench/gpu_flag build/release/bench/gpu_team; do [ -x "$program" ] && run "$program"; done
+    for language in numba triton cupy; do run python3 bench/gpu/kernels.py "$language"; done
+    cut -c1-170 "$rows"
+fi
+echo "$failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,408 @@
+"""Every function of atoll.numba, on host arrays, or with the argument `cuda` on arrays in GPU memory."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import atoll
+import atoll.numba as dev
+import numpy as np
+from checks import equal, raises, run
+
+CUDA = "cuda" in sys.argv
+SCOPE = dev.BLOCK
+where: dict[str, Any] = {"device": "cuda"} if CUDA else {}
+if CUDA:
+    from numba import cuda
+
+atoll.init()
+me, n = atoll.my_pe(), atoll.n_pes()
+if CUDA:
+    cuda.select_device(atoll.zeros(1, **where).device)
+right, left = (me + 1) % n, (me - 1) % n
+kernel = dev.kernel(cache=True)
+
+
+def new(shape: Any, dtype: Any, values: Any = None) -> Any:
+    """A symmetric array that holds `values`."""
+    x = atoll.zeros(shape, dtype, **where)
+    if values is not None:
+        write(x, values)
+    return x
+
+
+def write(x: Any, values: Any) -> None:
+    x[...] = np.broadcast_to(np.asarray(values, x.dtype), x.shape)
+    atoll.barrier_all()
+
+
+def read(x: Any) -> Any:
+    return x.numpy() if CUDA else x.copy()
+
+
+def start(function: Any, *arguments: Any, grid: int = 1, block: int = 64) -> None:
+    """On all PEs, and done on all of them."""
+    cooperative = grid > 1
+    dev.launch(function, grid, block, cooperative=cooperative)(atoll.WORLD, *arguments)
+    if CUDA:
+        cuda.synchronize()
+    atoll.barrier_all()
+
+
+# ---- who, where
+
+
+@kernel
+def who(team, x, out):
+    for i in dev.grid_range(x.size):
+        dev.peer(team, x, (team.my_pe + 1) % team.n_pes)[i] = team.my_pe * 1000 + i
+    if dev.rank(dev.GRID) == 0:
+        out[0] = dev.my_pe(team)
+        out[1] = dev.n_pes(team)
+        out[2] = dev.translate_pe(team, team.my_pe, team)
+        out[3] = dev.translate_pe(team, team.n_pes, team)
+        out[4] = dev.ptr(team, x, team.my_pe) == dev.ptr(team, x[0:1], team.my_pe)
+        out[5] = dev.size(dev.THREAD)
+    dev.meet(team, dev.BLOCK)
+
+
+def check_who() -> None:
+    x, out = new(300, np.int32), new(6, np.int64)
+    start(who, x, out)
+    equal(read(x), (left * 1000 + np.arange(300)).astype(np.int32))
+    equal(read(out), np.array([me, n, me, -1, 1, 1]))
+
+
+@kernel
+def of_split(team, x):
+    if dev.rank(dev.BLOCK) == 0:
+        dev.p(team, x, team.my_pe + 10 * team.n_pes, (team.my_pe + 1) % team.n_pes)
+
+
+def check_teams_of_any_order() -> None:
+    """Reversed: the team's table is used."""
+    team = atoll.WORLD.split(0, key=-me)
+    assert team is not None
+    x = new(1, np.int64)
+    dev.launch(of_split, 1, 32)(team, x)
+    if CUDA:
+        cuda.synchronize()
+    atoll.barrier_all()
+    equal(read(x), np.array([(team.my_pe() - 1) % n + 10 * n]))
+    atoll.barrier_all()
+    team.destroy()
+
+
+# ---- put, get
+
+
+@kernel
+def moves(team, a, b, c, src, one, out):
+    right = (team.my_pe + 1) % team.n_pes
+    dev.put(team, a, src, right, scope=dev.BLOCK)
+    dev.put_nbi(team, b[1:], src[1:], right, scope=dev.BLOCK)
+    dev.quiet(team, scope=dev.BLOCK)
+    dev.iput(team, c, src, 3, 2, 10, right, scope=dev.BLOCK)
+    if dev.rank(dev.BLOCK) == 0:
+        dev.p(team, one, 2.5, right)
+    dev.fence(team, scope=dev.BLOCK)
+    dev.flush(team, scope=dev.BLOCK)
+    dev.barrier(team, scope=dev.BLOCK)
+    dev.get(team, out[0], src, right, scope=dev.BLOCK)
+    dev.get_nbi(team, out[1, 1:], src[1:], right, scope=dev.BLOCK)
+    dev.quiet(team, scope=dev.BLOCK)
+    dev.iget(team, out[2], src, 2, 3, 10, right, scope=dev.BLOCK)
+    if dev.rank(dev.BLOCK) == 0:
+        out[3, 0] = src.dtype.type(dev.g(team, one, right))
+    dev.sync(team, scope=dev.BLOCK)
+
+
+def check_moves() -> None:
+    for dtype in (np.float64, np.uint8):
+        size = 1003
+        mine = (np.arange(size) + 3 * me).astype(dtype)
+        of_left, of_right = ((np.arange(size) + 3 * pe).astype(dtype) for pe in (left, right))
+        a, b, c, src = (new(size, dtype) for _ in range(4))
+        out, one = new((4, size), dtype), new(1, np.float64)
+        write(src, mine)
+        start(moves, a, b, c, src, one, out)
+        equal(read(a), of_left)
+        equal(read(b)[1:], of_left[1:])
+        equal(read(c)[:30:3], of_left[:20:2])
+        assert not read(c)[1:30:3].any() and read(b)[0] == 0
+        equal(read(out)[0], of_right)
+        equal(read(out)[1, 1:], of_right[1:])
+        equal(read(out)[2, :20:2], of_right[:30:3])
+        assert read(out)[3, 0] == dtype(2.5) and read(one)[0] == 2.5
+
+
+# ---- atomics
+
+
+@kernel
+def integers(team, x, out):
+    right = (team.my_pe + 1) % team.n_pes
+    for pe in range(team.n_pes):
+        dev.atomic_add(team, x[0:], 2, pe)
+        dev.atomic_inc(team, x[1:], pe)
+        dev.atomic_or(team, x[2:], 1 << team.my_pe, pe)
+        dev.atomic_xor(team, x[3:], 1 << team.my_pe, pe)
+        dev.atomic_and(team, x[4:], ~(1 << team.my_pe), pe)
+        dev.atomic_fetch_add(team, x[5:], 1, pe)
+        dev.atomic_fetch_inc(team, x[5:], pe)
+    dev.sync(team)
+    out[0] = dev.atomic_fetch(team, x[5:], right)
+    dev.atomic_set(team, x[6:], 7, right)
+    out[1] = dev.atomic_swap(team, x[7:], 9, right)
+    out[2] = dev.atomic_swap(team, x[7:], 10, right)
+    out[3] = dev.atomic_compare_swap(team, x[7:], 10, 11, right)
+    out[4] = dev.atomic_compare_swap(team, x[7:], 10, 12, right)
+    out[5] = dev.atomic_fetch_or(team, x[8:], 6, right)
+    out[6] = dev.atomic_fetch_and(team, x[8:], 3, right)
+    out[7] = dev.atomic_fetch_xor(team, x[8:], 1, right)
+    dev.sync(team)
+
+
+def check_integers() -> None:
+    ones = (1 << n) - 1
+    for dtype in (np.int32, np.uint64):
+        x, out = new(9, dtype, [0, 0, 0, 0, -1 & 0x7FFFFFFF, 0, 0, 0, 0]), new(8, dtype)
+        start(integers, x, out, block=1)
+        wanted = [2 * n, n, ones, ones, 0x7FFFFFFF & ~ones, 2 * n, 7, 11, 3]
+        equal(read(x), np.array(wanted, dtype))
+        equal(read(out), np.array([2 * n, 0, 9, 10, 11, 0, 6, 2], dtype))
+
+
+@kernel
+def floats(team, x, out):
+    for pe in range(team.n_pes):
+        dev.atomic_add(team, x, 0.5, pe)
+        dev.atomic_fetch_add(team, x, 1.0, pe)
+    dev.sync(team)
+    right = (team.my_pe + 1) % team.n_pes
+    out[0] = dev.atomic_fetch(team, x, right)
+    dev.atomic_set(team, x[1:], 3.5, right)
+    out[1] = dev.atomic_swap(team, x[1:], 4.5, right)
+    out[2] = dev.atomic_compare_swap(team, x[1:], 4.5, 5.5, right)
+    dev.sync(team)
+
+
+def check_floats() -> None:
+    for dtype in (np.float32, np.float64):
+        x, out = new(2, dtype), new(3, dtype)
+        start(floats, x, out, block=1)
+        equal(read(x), np.array([1.5 * n, 5.5], dtype))
+        equal(read(out), np.array([1.5 * n, 3.5, 4.5], dtype))
+
+
+# ---- signals
+
+
+@kernel
+def signals(team, x, src, flags, out):
+    right = (team.my_pe + 1) % team.n_pes
+    for step in range(1, 21):
+        dev.put_signal(team, x[step % 2], src[step % 2], flags, step, dev.SET, right, scope=dev.BLOCK)
+        dev.put_signal_nbi(team, x[2], src[0], flags[1:], 2, dev.ADD, right, scope=dev.BLOCK)
+        dev.signal_wait_until(team, flags, dev.GE, step, scope=dev.BLOCK, tag=3)
+        dev.signal_consume(team, flags[1:], 2, scope=dev.BLOCK)
+        for i in range(dev.rank(dev.BLOCK), out.size, dev.size(dev.BLOCK)):
+            out[i] += x[step % 2, i] + x[2, i]
+        dev.sync(team, scope=dev.BLOCK)
+    if dev.rank(dev.BLOCK) == 0:
+        dev.signal_set(team, flags[2:], 41, right)
+        dev.signal_wait_until(team, flags[2:], dev.EQ, 41)
+        dev.signal_add(team, flags[3:], dev.signal_fetch(team, flags[2:]) + 1, right)
+        dev.signal_wait_until(team, flags[3:], dev.NE, 0)
+
+
+def check_signals() -> None:
+    for word in (np.uint64,):
+        x, out = new((3, 500), np.float64), new(500, np.float64)
+        src = new((2, 500), np.float64, np.stack([np.arange(500) + me, np.full(500, me)]))
+        flags = new(4, word)
+        start(signals, x, src, flags, out)
+        base = np.arange(500.0) + left
+        equal(read(out), 10 * (base + base) + 10 * (left + base))
+        equal(read(flags), np.array([20, 0, 41, 42], word))
+
+
+# ---- waits
+
+
+@kernel
+def waits(team, words, status, values, indices, out):
+    dev.sync(team, scope=dev.BLOCK)
+    if dev.rank(dev.BLOCK) == 0:
+        out[0] = dev.test(team, words, dev.NE, 0)
+        out[1] = dev.test_any(team, words, None, dev.GT, 0)
+    dev.sync(team, scope=dev.BLOCK)
+    if dev.rank(dev.BLOCK) == 0:
+        right = (team.my_pe + 1) % team.n_pes
+        for i in range(words.size):
+            dev.p(team, words[i:], i + 1, right)
+        dev.wait_until(team, words, dev.EQ, 1)
+        dev.wait_until_all(team, words, None, dev.GE, 1, tag=5)
+        dev.wait_until_all_vector(team, words, status, dev.EQ, values)
+        out[2] = dev.wait_until_any(team, words, status, dev.GE, 2)
+        out[3] = dev.wait_until_any_vector(team, words, status, dev.EQ, values)
+        out[4] = dev.wait_until_some(team, words, indices, None, dev.LE, 3)
+        out[5] = indices[0] + 10 * indices[1] + 100 * indices[2]
+        out[6] = dev.wait_until_some_vector(team, words, indices, status, dev.EQ, values)
+        out[7] = indices[0]
+        out[8] = dev.test_all(team, words, None, dev.LT, 100)
+        out[9] = dev.test_all_vector(team, words, None, dev.EQ, values)
+        out[10] = dev.test_any(team, words, status, dev.GT, 0)
+        out[11] = dev.test_any_vector(team, words, status, dev.NE, values)
+        out[12] = dev.test_some(team, words, indices, status, dev.GT, 0)
+        out[13] = dev.test_some_vector(team, words, indices, None, dev.EQ, values)
+    dev.sync(team, scope=dev.BLOCK)
+
+
+def check_waits() -> None:
+    for dtype in (np.uint32,):
+        words, indices, out = new(5, dtype), new(5, np.int64), new(14, np.int64)
+        status = new(5, np.int32, [1, 0, 0, 0, 0])
+        values = new(5, dtype, [99, 2, 3, 4, 5])
+        start(waits, words, status, values, indices, out)
+        equal(read(out), np.array([0, -1, 1, 1, 3, 210, 4, 1, 1, 0, 1, -1, 4, 4]))
+
+
+# ---- mailboxes
+
+
+@kernel
+def messages(team, box, src, dst, out):
+    right, left = (team.my_pe + 1) % team.n_pes, (team.my_pe - 1) % team.n_pes
+    for k in range(50):
+        for i in range(dev.rank(dev.BLOCK), src.size, dev.size(dev.BLOCK)):
+            src[i] = 1000 * team.my_pe + k + i
+        dev.meet(team, dev.BLOCK)
+        dev.post(team, box, src[: 1 + k % src.size], right, scope=dev.BLOCK)
+        dev.receive(team, box, dst[: 1 + k % src.size], left, scope=dev.BLOCK)
+        for i in range(dev.rank(dev.BLOCK), 1 + k % src.size, dev.size(dev.BLOCK)):
+            if dst[i] != 1000 * left + k + i:
+                out[0] = 1
+        dev.meet(team, dev.BLOCK)
+    none = dev.try_receive(team, box, dst, left, scope=dev.BLOCK)
+    dev.sync(team, scope=dev.BLOCK)
+    dev.post(team, box, src, right, scope=dev.BLOCK)
+    tries = 0
+    while not dev.try_receive(team, box, dst, left, scope=dev.BLOCK):
+        tries += 1
+    if dev.rank(dev.BLOCK) == 0 and none:
+        out[0] = 2
+
+
+def check_mailboxes() -> None:
+    for dtype in (np.int32,):
+        box = dev.mailbox(40 * np.dtype(dtype).itemsize, **where)
+        src, dst, out = new(40, dtype), new(40, dtype), new(1, np.int64)
+        start(messages, box, src, dst, out)
+        assert read(out)[0] == 0, read(out)
+        equal(read(dst), (1000 * left + 49 + np.arange(40)).astype(dtype))
+
+
+# ---- collectives
+
+
+@kernel
+def collectives(team, src, dst, all_src, all_dst, uneven, uneven_dst, out):
+    dev.broadcast(team, dst[0], src, team.n_pes - 1, scope=dev.BLOCK)
+    dev.fcollect(team, all_dst[0], src, scope=dev.BLOCK)
+    arrived = dev.collect(team, uneven_dst, uneven, scope=dev.BLOCK)
+    dev.alltoall(team, all_dst[1], all_src, scope=dev.BLOCK)
+    dev.reduce(team, dst[1], src, dev.SUM, scope=dev.BLOCK)
+    dev.reduce(team, dst[2], src, dev.MIN, scope=dev.BLOCK)
+    dev.reduce(team, dst[3], src, dev.MAX, scope=dev.BLOCK)
+    dev.reduce(team, dst[4], src, dev.PROD, scope=dev.BLOCK)
+    dev.reduce_scatter(team, dst[5], all_src, dev.SUM, scope=dev.BLOCK)
+    dev.sync(team, scope=dev.BLOCK, order=dev.RELAXED)
+    if dev.rank(dev.BLOCK) == 0:
+        out[0] = arrived
+
+
+def check_collectives() -> None:
+    for dtype in (np.float32, np.int64):
+        for size in (1, 5, 3000):
+            values = lambda pe, size=size: (np.arange(size) % 7 + pe + 1).astype(dtype)  # noqa: B023, E731
+            blocks = lambda pe: np.concatenate([values(pe + 3 * k) for k in range(n)])  # noqa: B023, E731
+            src, dst = new(size, dtype, values(me)), new((6, size), dtype)
+            all_src, all_dst = new(n * size, dtype, blocks(me)), new((2, n * size), dtype)
+            uneven, uneven_dst = new(size, dtype, values(me)), new(n * size, dtype)
+            out = new(1, np.int64)
+            start(collectives, src, dst, all_src, all_dst, uneven[: size - me % 2 or 1], uneven_dst, out)
+            everyone = np.stack([values(pe) for pe in range(n)])
+            got, both = read(dst), read(all_dst)
+            equal(got[0], values(n - 1))
+            equal(both[0], everyone.reshape(-1))
+            counts = [size - pe % 2 or 1 for pe in range(n)]
+            equal(
+                read(uneven_dst)[: sum(counts)], np.concatenate([values(pe)[: counts[pe]] for pe in range(n)])
+            )
+            assert read(out)[0] == sum(counts)
+            equal(both[1], np.concatenate([blocks(pe)[me * size : (me + 1) * size] for pe in range(n)]))
+            equal(got[1], everyone.sum(0, dtype=dtype))
+            equal(got[2], everyone.min(0))
+            equal(got[3], everyone.max(0))
+            equal(got[4], everyone.prod(0, dtype=dtype))
+            equal(
+                got[5],
+                np.stack([blocks(pe)[me * size : (me + 1) * size] for pe in range(n)]).sum(0, dtype=dtype),
+            )
+
+
+@kernel
+def bits(team, src, dst):
+    dev.reduce(team, dst[0], src, dev.AND, scope=dev.GRID)
+    dev.reduce(team, dst[1], src, dev.OR, scope=dev.GRID)
+    dev.reduce(team, dst[2], src, dev.XOR, scope=dev.GRID)
+    dev.sync(team, scope=dev.GRID)
+
+
+def check_bits_over_the_grid() -> None:
+    for size in (3, 3000):
+        everyone = np.stack([np.arange(size) * 3 + (1 << pe) for pe in range(n)]).astype(np.uint32)
+        src, dst = new(size, np.uint32, everyone[me]), new((3, size), np.uint32)
+        start(bits, src, dst, grid=4)
+        reduced = [op.reduce(everyone, 0) for op in (np.bitwise_and, np.bitwise_or, np.bitwise_xor)]
+        equal(read(dst), np.stack(reduced))
+
+
+# ---- what is refused
+
+
+def check_wrong_types_are_refused_when_compiled() -> None:
+    x, flags, half = new(4, np.float64), new(4, np.uint64), new(4, np.int16)
+    cases = [
+        (lambda team, x, flags, half: dev.p(team, half, 1, 0), "int16"),
+        (lambda team, x, flags, half: dev.p(team, flags, 1.5, 0), "value is float64"),
+        (lambda team, x, flags, half: dev.put(team, x, flags, 0), "must be alike"),
+        (lambda team, x, flags, half: dev.put(team, x[::2], x[::2], 0), "iput"),
+        (lambda team, x, flags, half: dev.put(team, x, x, 0, 3), "dev.BLOCK"),
+        (lambda team, x, flags, half: dev.signal_set(team, x, 1, 0), "uint64"),
+        (lambda team, x, flags, half: dev.atomic_or(team, x, 1, 0), "uint64"),
+        (lambda team, x, flags, half: dev.reduce(team, x, x, dev.XOR), "SUM"),
+        (lambda team, x, flags, half: dev.reduce(team, x, x, 5), "dev.SUM"),
+        (lambda team, x, flags, half: dev.put_signal(team, x, x, flags, 1, dev.SUM, 0), "dev.SET"),
+        (lambda team, x, flags, half: dev.get(team, x, 5, 0), "must be an array"),
+    ]
+    for function, words in cases:
+        try:
+            dev.launch(dev.kernel(function), 1, 1)(atoll.WORLD, x, flags, half)
+        except Exception as error:
+            assert "atoll.numba." in str(error) and words in str(error), (words, str(error))
+        else:
+            raise AssertionError(f"nothing was raised; expected {words}")
+    raises(TypeError, lambda: dev.p(None, x, 1, 0), "for kernels")
+    raises(TypeError, lambda: dev.launch(print, 1, 1), "@dev.kernel")
+    raises(ValueError, lambda: dev.mailbox(-1), "-1")
+    on_gpu = SimpleNamespace(__cuda_array_interface__={}, device=0)
+    raises(TypeError, lambda: dev.launch(who, 1, 1)(None, on_gpu, np.zeros(3)), "who:", "of NumPy")
+    other = SimpleNamespace(__cuda_array_interface__={}, device=SimpleNamespace(index=1))
+    raises(ValueError, lambda: dev.launch(who, 1, 1)(None, on_gpu, other), "several GPUs: [0, 1]")
+
+
+run(globals())

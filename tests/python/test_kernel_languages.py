@@ -1,0 +1,62 @@
+"""atoll.cupy and atoll.triton as far as they go without a GPU; scripts/gpu_kernels.sh runs them on real ones."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import atoll.cupy
+import pytest
+from atoll import _atoll
+from jobs import HANG_GUARD, PROGRAMS, environment
+
+
+def test_structures_are_those_of_the_headers() -> None:
+    at = _atoll._kernel_layout()
+    for name, kind in (("Team", atoll.cupy.TEAM), ("Mailbox", atoll.cupy.MAILBOX)):
+        assert kind.itemsize == at[name]
+        for field, place in at.items():
+            if field.startswith(f"{name}."):
+                assert kind.fields is not None
+                assert kind.fields[field.split(".")[1]][1] == place, field
+
+
+def test_what_is_no_team_is_refused() -> None:
+    with pytest.raises(TypeError, match="no team"):
+        atoll.cupy.team(3)  # type: ignore[arg-type]
+
+
+def test_options_find_the_headers(tmp_path: Path) -> None:
+    """With nvcc, whose front end NVRTC has."""
+    nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+    if nvcc is None:
+        pytest.skip("nvcc is not installed")
+    source = tmp_path / "kernel.cu"
+    source.write_text(
+        "#include <atoll/device/device.hpp>\n"
+        'extern "C" __global__ void k(atl::device::Team team, int* x) { atl::device::p(team, x, 1, 0); }\n'
+    )
+    command = [
+        nvcc,
+        *atoll.cupy.options(),
+        "-arch=sm_90",
+        "-ptx",
+        "-o",
+        str(tmp_path / "kernel.ptx"),
+        str(source),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_GUARD, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_triton_kernels_compile() -> None:
+    if importlib.util.find_spec("triton") is None:
+        pytest.skip("Triton is not installed (pip install triton)")
+    done = subprocess.run(
+        [sys.executable, str(PROGRAMS / "triton_ptx.py")],
+        env=environment(), capture_output=True, text=True, timeout=HANG_GUARD, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "5 kernels\n"), done.stdout + done.stderr

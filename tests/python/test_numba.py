@@ -1,0 +1,88 @@
+"""atoll.numba: kernels on host arrays, at several PE counts; compiled kernels are kept from one run to the next."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jobs import HANG_GUARD, PROGRAMS, ROOT, Job, environment, launcher
+
+pytest.importorskip("numba", reason="Numba is not installed (pip install numba)")
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("numba")
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_every_function(job: Job, n: int, cache: Path) -> None:
+    assert "all checks passed" in job("numba_kernels.py", n, NUMBA_CACHE_DIR=str(cache)).stdout
+
+
+def test_a_wait_that_never_ends_is_an_exception(job: Job, cache: Path) -> None:
+    done = job("kernel_ends.py", 2, "host", ATOLL_WAIT_TIMEOUT="1", NUMBA_CACHE_DIR=str(cache))
+    assert done.stdout.count("timed out as it should") == 2
+
+
+def test_a_pe_that_dies_ends_the_wait_of_another(job: Job) -> None:
+    done = job(
+        """
+        import atoll.numba as dev
+        atoll.init()
+        @dev.kernel
+        def late(team, flag):
+            dev.wait_until(team, flag, dev.NE, 0)
+        flag = atoll.zeros(1, np.int64)
+        if atoll.my_pe() == 1:
+            sys.exit(7)
+        dev.launch(late, 1, 1)(atoll.WORLD, flag)
+        """,
+        2,
+        ok=False,
+    )
+    assert done.returncode == 7 and "PE 1" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+@pytest.mark.parametrize("name", ["11_kernels_jacobi/jacobi.py", "12_kernels_experts/experts.py"])
+def test_example_on_cpus(name: str, n: int) -> None:
+    command = [
+        launcher(),
+        "run",
+        "-n",
+        str(n),
+        "--timeout",
+        "120",
+        sys.executable,
+        str(ROOT / "examples" / name),
+    ]
+    done = subprocess.run(
+        command, env=environment(), capture_output=True, text=True, timeout=HANG_GUARD, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    assert f"cpu, {n} PEs" in done.stdout
+
+
+def test_the_guides_program(job: Job) -> None:
+    page = (ROOT / "docs/kernels.md").read_text()
+    program = re.search(r"```python\n# ring.py[^\n]*\n(.*?)```", page, re.S)
+    assert program is not None
+    done = job(program[1].replace("sys.argv[1] if len(sys.argv) > 1 else ", ""), 2)
+    assert "PE 0 is done" in done.stdout and "PE 1 is done" in done.stdout
+
+
+def test_the_same_kernels_compile_for_gpus() -> None:
+    """Without a GPU: numba-cuda, libNVVM and, where it is found, ptxas."""
+    for module, package in (("numba_cuda", "numba-cuda"), ("nvidia.cu13", "nvidia-nvvm")):
+        if importlib.util.find_spec(module.split(".")[0]) is None:
+            pytest.skip(f"{package} is not installed (pip install 'numba-cuda[cu13]')")
+    done = subprocess.run(
+        [sys.executable, str(PROGRAMS / "numba_ptx.py")],
+        env=environment(), capture_output=True, text=True, timeout=HANG_GUARD, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0 and "kernels" in done.stdout, done.stdout + done.stderr
