@@ -46,7 +46,7 @@ class Pool:
     nbytes: the size, equal on all PEs: reserved here, collectively, and never more. Inside, allocation is local; PEs
     that allocate alike get equal offsets, and `check()`, which leaving the block calls, compares them on all PEs.
     When the pool is full PyTorch raises its torch.cuda.OutOfMemoryError. PyTorch takes segments of 2 MiB for
-    tensors up to 1 MiB, of 20 MiB up to 10 MiB, and whole 2 MiB above.
+    tensors up to 1 MiB, of 20 MiB up to 10 MiB, and whole 2 MiB above. This PE's GPU becomes PyTorch's current device.
 
     Raises OutOfMemory, Unsupported. The memory stays until free(), which is collective.
     """
