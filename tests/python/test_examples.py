@@ -33,8 +33,9 @@ def run(n_pes: int, program: Path, cwd: Path) -> str:
 
 
 def source(name: str) -> Path:
-    (path,) = ROOT.glob(f"examples/*/{name}.py")
-    return path
+    """The Python form of the example that C++ has under this name."""
+    (path,) = ROOT.glob(f"examples/*/{name}.cpp")
+    return path.with_suffix(".py")
 
 
 @pytest.mark.parametrize("n_pes", COUNTS)
@@ -70,7 +71,7 @@ def test_every_folder_has_a_readme() -> None:
     assert len(folders) >= 9
     for folder in folders:
         assert (folder / "README.md").is_file(), folder
-        assert [*folder.glob("*.py"), *folder.glob("*.c")], folder
+        assert [*folder.glob("*.py"), *folder.glob("*.c"), *folder.glob("*.cu")], folder
         assert f"({folder.name})" in (ROOT / "examples/README.md").read_text(), folder
 
 
