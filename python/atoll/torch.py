@@ -129,7 +129,8 @@ def _get(dst: torch.Tensor, src: torch.Tensor, pe: int) -> None:
 def _put_signal(
     dst: torch.Tensor, src: torch.Tensor, sig: torch.Tensor, value: int, op: str, pe: int
 ) -> None:
-    atoll.put_signal(dst, src, sig, value, "add" if op == "add" else "set", pe, stream="current")
+    which: Any = op
+    atoll.put_signal(dst, src, sig, value, which, pe, stream="current")
 
 
 def _signal_consume(sig: torch.Tensor, n: int) -> None:

@@ -272,7 +272,11 @@ void adopt(PyObject** values, int n, Adopted& adopted) {
         Library library = Library::none;
         Ref header = header_for(value, library);
         if (!header) continue;
-        if (adopted.library == Library::none || adopted.library == Library::atoll) adopted.library = library;
+        adopted.of_torch |= library == Library::torch;
+        adopted.of_cupy |= library == Library::cupy;
+        const bool known = adopted.library == Library::torch || adopted.library == Library::cupy;
+        if (!known && (adopted.library != Library::other || library != Library::atoll))
+            adopted.library = library;
         values[i] = header.get();
         adopted.headers[adopted.n++] = header.release();
     }

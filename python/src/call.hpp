@@ -29,7 +29,9 @@ enum class Library : unsigned char { none, atoll, torch, cupy, other };
 struct Adopted {
     PyObject* headers[max_arguments];
     int n = 0;
-    Library library = Library::none;  ///< of the first that has one
+    Library library =
+        Library::none;  ///< of the first that is torch's or CuPy's, else of the first that has one
+    bool of_torch = false, of_cupy = false;  ///< some of them are
 
     Adopted() = default;
     Adopted(const Adopted&) = delete;

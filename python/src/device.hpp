@@ -62,7 +62,6 @@ inline StreamArg stream_of(const Spec& spec, PyObject* stream, const Adopted& ad
 /// Before a call that blocks the host reads or writes arrays of a library: what that library's current stream
 /// was given is done.
 [[gnu::cold]] void finish_current(const Adopted& adopted);
-[[noreturn, gnu::cold]] void fail_on_device(const Spec& spec, const char* which);
 [[noreturn, gnu::cold]] void fail_on_host(const Spec& spec, const char* which, PyArrayObject* array);
 [[noreturn, gnu::cold]] void fail_mixed(const Spec& spec, const char* far, const char* near);
 

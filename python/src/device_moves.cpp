@@ -177,12 +177,6 @@ Ref contents_of(PyArrayObject* header) {
     return made;
 }
 
-void fail_on_device(const Spec& spec, const char* which) {
-    fail(ErrorCode::unsupported,
-         "%s(): %s is in the memory of a GPU, which this form does not take; see help(atoll.%s).", spec.name,
-         which, spec.name);
-}
-
 void fail_on_host(const Spec& spec, const char* which, PyArrayObject* array) {
     fail(
         ErrorCode::not_symmetric,

@@ -101,11 +101,13 @@ StreamArg stream_slow(const Spec& spec, PyObject* stream, Library library) {
 }
 
 void finish_current(const Adopted& adopted) {
-    if (adopted.library != Library::torch && adopted.library != Library::cupy) return;
-    const StreamArg stream{true, current_stream_of(adopted.library)};
-    const StreamContext on = stream_context(current("atoll").context(), stream);
-    ReleaseGil released(true);
-    on.synchronize();
+    for (const Library library : {Library::torch, Library::cupy}) {
+        if (!(library == Library::torch ? adopted.of_torch : adopted.of_cupy)) continue;
+        const StreamArg stream{true, current_stream_of(library)};
+        const StreamContext on = stream_context(current("atoll").context(), stream);
+        ReleaseGil released(true);
+        on.synchronize();
+    }
 }
 
 const StreamContext& stream_context(const Context& ctx, StreamArg stream) {

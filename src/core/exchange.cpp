@@ -37,7 +37,18 @@ void TeamState::exchange(const char* operation, const void* mine, std::size_t by
     }
 }
 
+/// A pair has two kinds of flags, by size, and one count of epochs. What was not used for 2^31 exchanges
+/// would pass for reached, so both kinds are brought up to date now and then.
+constexpr std::uint32_t renewal = 1u << 20;
+
+void TeamState::renew_flags(std::uint32_t epoch) {
+    auto& unused = pair_ ? member(my_pe_).exchange[epoch & 1].flag
+                         : control_->pair_exchange[epoch & 1].half[my_pe_].flag;
+    unused.value.store(epoch, std::memory_order_relaxed);
+}
+
 void TeamState::meet(const char* operation, std::uint32_t epoch) {
+    if (!crowded_ && n_pes() == 2 && epoch % renewal < 2) renew_flags(epoch);
     if (pair_) return meet_in_pair(operation, *pair_, epoch);
     if (crowded_)
         return meet_in_groups(

@@ -123,6 +123,7 @@ class TeamState {
     };
     Passed passed_in_lines() { return {member(0).exchange[exchange_epoch_ & 1].data, sizeof(MemberBlock)}; }
     Passed passed_in_pair() { return {pair_->half[0].data, sizeof(PairHalf)}; }
+    void renew_flags(std::uint32_t epoch);
     void meet(const char* operation, std::uint32_t epoch);
     void wait_slowly(const char* operation, detail::Flag& flag, std::uint32_t value, int peer,
                      int (*missing)(const void*, int*, int));

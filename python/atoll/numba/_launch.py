@@ -32,7 +32,7 @@ class Mailbox(NamedTuple):
 def mailbox(room: int, team: Any = None, **where: Any) -> Mailbox:
     """Return a mailbox for messages of at most `room` bytes between all PEs of a team (atoll.WORLD by default).
 
-    Collective over all PEs, as atoll.zeros, which takes `where` (device=...). Eight messages may be on their way from
+    Collective over all PEs, as atoll.zeros, which takes `where`: device="cuda" for kernels on GPUs. Eight messages may be on their way from
     one PE to another.
     """
     if room < 0:
@@ -142,12 +142,11 @@ def launch(
         if not device:
             _launch_on_host(kernel, values)
         else:
-            for argument in arguments:
-                if isinstance(argument, np.ndarray):
-                    raise TypeError(
-                        f"{kernel.__name__}: some of its arrays are on a GPU, and one is of NumPy, in host memory; make all "
-                        "of them on one side (device='cuda')"
-                    )
+            if any(map(_on_host, arguments)):
+                raise TypeError(
+                    f"{kernel.__name__}: some of its arrays are on a GPU, and one (a mailbox's, perhaps) is of NumPy, in host "
+                    "memory; make all of them on one side (device='cuda')"
+                )
             gpus = {gpu for gpu in map(_gpu_of, arguments) if gpu is not None}
             if len(gpus) > 1:
                 raise ValueError(f"{kernel.__name__}: its arrays are on several GPUs: {sorted(gpus)}")
@@ -155,6 +154,12 @@ def launch(
                 _launch_on_device(kernel, grid, block, stream, shared, cooperative, values)
 
     return start
+
+
+def _on_host(argument: Any) -> bool:
+    if isinstance(argument, tuple):
+        return any(map(_on_host, argument))
+    return isinstance(argument, np.ndarray)
 
 
 def _gpu_of(argument: Any) -> int | None:
@@ -181,6 +186,11 @@ def _launch_on_device(
             )
         grid = blocks if grid == RESIDENT else grid
         compiled.cooperative = cooperative
+        try:
+            dispatcher[grid, block, stream, shared](*values)
+        finally:
+            compiled.cooperative = False  # the next launch of this kernel may be another
+        return
     dispatcher[grid, block, stream, shared](*values)
 
 
