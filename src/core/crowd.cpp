@@ -6,6 +6,7 @@
 // that it must outwait the other cores when they are later, and must not when those it waits for need its
 // core. Then come lines that go from core to core: with a counter a core, one to arrive and one to be
 // released, and these carry an exchange's data if they fit.
+#include "common/clock.hpp"
 #include "core/job_state.hpp"
 #include "core/team_state.hpp"
 
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 
 namespace atl::core {
 
@@ -21,6 +23,61 @@ using detail::reached;
 
 /// Turns given before a wait begins: mostly one is enough, and what a wait sets up then costs a tenth of it.
 constexpr int first_turns = 2;
+
+namespace {
+
+/// When this thread may move itself again. The system may have its reasons and move it back, so each time it
+/// waits longer.
+struct Moves {
+    std::uint64_t next_ns = 0;
+    std::uint64_t pause_ns = 1'000'000;
+    static constexpr std::uint64_t most_pause_ns = 1'000'000'000;
+
+    bool may_move() {
+        const std::uint64_t now = common::now_ns();
+        if (now < next_ns) return false;
+        next_ns = now + pause_ns;
+        pause_ns = std::min(2 * pause_ns, most_pause_ns);
+        return true;
+    }
+};
+thread_local Moves moves;
+
+/// Of the cores that this thread may use the one with the fewest members, if it is better off there; else -1.
+int less_crowded_core(const cpu_set_t& allowed, std::span<const std::uint16_t> members, int core) {
+    int best = -1;
+    for (int i = 0; i < CPU_SETSIZE; ++i)
+        if (CPU_ISSET(i, &allowed) &&
+            (best < 0 || members[static_cast<std::size_t>(i)] < members[static_cast<std::size_t>(best)]))
+            best = i;
+    return best >= 0 && members[static_cast<std::size_t>(best)] + 1 < members[static_cast<std::size_t>(core)]
+               ? best
+               : -1;
+}
+
+/// Three on one core and one on the other take three turns where two would do, and the system lets that be
+/// for a fifth of a second and more: this thread moves, and may then go where it might before.
+void spread(ControlBlock& control, int n_pes, PlaceLine& mine) {
+    if (!moves.may_move()) return;
+    std::array<std::uint16_t, CPU_SETSIZE> members{};
+    for (int i = 0; i < n_pes; ++i) {
+        const int core = control.member(i).place.core.load(std::memory_order_relaxed);
+        if (core >= 0 && core < CPU_SETSIZE) ++members[static_cast<std::size_t>(core)];
+    }
+    const int core = mine.core.load(std::memory_order_relaxed);
+    cpu_set_t allowed;
+    if (core < 0 || core >= CPU_SETSIZE || ::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    const int better = less_crowded_core(allowed, members, core);
+    if (better < 0) return;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(better, &one);
+    mine.core.store(better, std::memory_order_relaxed);
+    control.groups.moved.store(1, std::memory_order_release);  // before the next one of this core looks
+    if (::sched_setaffinity(0, sizeof one, &one) == 0) ::sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
+}  // namespace
 
 bool TeamState::give_turns(const detail::Flag& flag, std::uint32_t epoch) const {
     if (job_.transport()) return false;
@@ -40,7 +97,8 @@ void TeamState::meet_in_groups(const char* operation, std::uint32_t epoch, const
     const std::uint32_t size = group.size.load(std::memory_order_relaxed);
     const std::uint32_t members = size != 0 ? size : static_cast<std::uint32_t>(n_pes());
     auto& in_group = group.*crowd.in_group;
-    if (in_group.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
+    const std::uint32_t before = in_group.fetch_add(1, std::memory_order_acq_rel);
+    if (before + 1 == members) {
         // Nobody counts on before the meeting's end, which makes these zeros and the new groups known.
         in_group.store(0, std::memory_order_relaxed);
         if (crowd.carries) gather_group(home);
@@ -57,6 +115,11 @@ void TeamState::meet_in_groups(const char* operation, std::uint32_t epoch, const
         if (groups <= static_cast<std::uint32_t>(job_.usable_cpus()) && look_for_a_turn(crowd.release, epoch))
             return;
     }
+    // The first of its core in a meeting of all: one at a time, and nobody waits for it.
+    const auto cores = static_cast<std::uint32_t>(job_.usable_cpus());
+    if (before == 0 && number_ == 0 && members > (static_cast<std::uint32_t>(n_pes()) + cores - 1) / cores &&
+        control_->groups.moved.load(std::memory_order_relaxed) == 0) [[unlikely]]
+        spread(*control_, n_pes(), me.place);
     if (give_turns(crowd.release, epoch)) return;
     wait_flag(operation, crowd.release, epoch, -1, crowd.missing);
 }
