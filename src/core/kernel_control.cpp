@@ -32,7 +32,7 @@ int KernelPlaces::Offer::take(std::uint64_t common) {
 
 void KernelPlaces::give_back(int place) {
     const std::lock_guard lock(mutex_);
-    free_ |= std::uint64_t{1} << place;
+    if (place >= 0) free_ |= std::uint64_t{1} << place;
 }
 
 namespace {
@@ -139,9 +139,11 @@ device::Team kernel_team(TeamState& team, Memory memory) {
 }
 
 void release_kernel_control(TeamState& team) noexcept {
-    if (team.kernel_place() < 0) return;
+    JobState& job = team.job();
+    // A team without a place passes the lock as well: so what its threads wrote in the team's memory stands
+    // before what another thread, who made an offer since, writes there in the next team.
+    if (team.kernel_place() < 0) return job.kernel_places().give_back(-1);
     try {
-        JobState& job = team.job();
         std::memset(static_cast<void*>(block_of(team, Memory::host)), 0, device::control_bytes);
         if (job.device()) {
             job.device()->fill(block_of(team, Memory::device), 0, device::control_bytes);

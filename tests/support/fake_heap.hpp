@@ -154,10 +154,12 @@ class FakeHeap final : public heap::DeviceHeap {
     }
     std::uint64_t run_word(heap::WordCall call) override { return call.value; }
     heap::StreamHandle make_stream() override {
+        const std::lock_guard lock(made_mutex_);
         return streams_.emplace_back(std::make_unique<std::mutex>()).get();
     }
     void finish(heap::StreamHandle) override {}
     void* pin(std::size_t bytes) override {
+        const std::lock_guard lock(made_mutex_);
         return pinned_.emplace_back(std::make_unique<char[]>(bytes)).get();
     }
     bool reaches(const void* address) const override {
@@ -232,6 +234,7 @@ class FakeHeap final : public heap::DeviceHeap {
             std::memcpy(&sum[i], &a, sizeof a);
         }
     }
+    std::mutex made_mutex_;
     std::vector<std::unique_ptr<std::mutex>> streams_;
     std::vector<std::unique_ptr<char[]>> pinned_;
     std::set<const void*> reached_;
