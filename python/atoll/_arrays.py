@@ -281,10 +281,7 @@ def _full(
                 f"{name}(): fill_value has shape {value.shape}, which does not broadcast to {shape!r}."
             ) from None
     x = _allocate(shape, dtype if special else value.dtype, order, align, hints, where, False, name)
-    if special:
-        x[...] = value
-    else:
-        x[...] = value
+    x[...] = value
     _atoll.sync_all()
     return where.convert(x, name)
 

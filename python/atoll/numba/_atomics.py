@@ -6,54 +6,72 @@ from __future__ import annotations
 from typing import Any
 
 from . import _primitives as prim
-from ._targets import WORDS, number, vocabulary, word
+from ._targets import FLOATS, WORDS, number, vocabulary, word
 from ._who import at_peer
+
+
+def _checked(name: str, dst: Any, value: Any, kinds: tuple[Any, ...]) -> Any:
+    kind = word(name, "dst", dst, kinds)
+    number(name, "value", value, kind)
+    return kind
+
+
+def _stored(name: str, dst: Any, value: Any) -> Any:
+    kind = _checked(name, dst, value, WORDS + FLOATS)
+
+    def impl(team: Any, dst: Any, value: Any, pe: Any) -> None:
+        prim.store_relaxed(kind, at_peer(team, prim.address(dst), pe), value)
+
+    return impl
+
+
+def _loaded(name: str, src: Any) -> Any:
+    kind = word(name, "src", src)
+    return lambda team, src, pe: prim.load_relaxed(kind, at_peer(team, prim.address(src), pe))
+
+
+def _fetching(name: str, update: Any, dst: Any, value: Any, kinds: tuple[Any, ...] = WORDS + FLOATS) -> Any:
+    kind = _checked(name, dst, value, kinds)
+    return lambda team, dst, value, pe: update(kind, at_peer(team, prim.address(dst), pe), value)
+
+
+def _updating(name: str, update: Any, dst: Any, value: Any, kinds: tuple[Any, ...] = WORDS + FLOATS) -> Any:
+    kind = _checked(name, dst, value, kinds)
+
+    def impl(team: Any, dst: Any, value: Any, pe: Any) -> None:
+        update(kind, at_peer(team, prim.address(dst), pe), value)
+
+    return impl
 
 
 @vocabulary
 def p(team: Any, dst: Any, value: Any, pe: Any) -> Any:
     """Store `value` in dst[0] of PE `pe`. dst: int32, int64, uint32, uint64, float32, float64."""
-    kind = word("p", "dst", dst)
-    number("p", "value", value, kind)
-
-    def impl(team: Any, dst: Any, value: Any, pe: Any) -> None:
-        prim.store_relaxed(kind, at_peer(team, prim.address(dst), pe), value)
-
-    return impl
+    return _stored("p", dst, value)
 
 
 @vocabulary
 def g(team: Any, src: Any, pe: Any) -> Any:
     """Return src[0] of PE `pe`."""
-    kind = word("g", "src", src)
-    return lambda team, src, pe: prim.load_relaxed(kind, at_peer(team, prim.address(src), pe))
+    return _loaded("g", src)
 
 
 @vocabulary
 def atomic_fetch(team: Any, src: Any, pe: Any) -> Any:
     """Return src[0] of PE `pe`."""
-    kind = word("atomic_fetch", "src", src)
-    return lambda team, src, pe: prim.load_relaxed(kind, at_peer(team, prim.address(src), pe))
+    return _loaded("atomic_fetch", src)
 
 
 @vocabulary
 def atomic_set(team: Any, dst: Any, value: Any, pe: Any) -> Any:
     """dst[0] of PE `pe` = value."""
-    kind = word("atomic_set", "dst", dst)
-    number("atomic_set", "value", value, kind)
-
-    def impl(team: Any, dst: Any, value: Any, pe: Any) -> None:
-        prim.store_relaxed(kind, at_peer(team, prim.address(dst), pe), value)
-
-    return impl
+    return _stored("atomic_set", dst, value)
 
 
 @vocabulary
 def atomic_swap(team: Any, dst: Any, value: Any, pe: Any) -> Any:
     """dst[0] of PE `pe` = value; return what was there."""
-    kind = word("atomic_swap", "dst", dst)
-    number("atomic_swap", "value", value, kind)
-    return lambda team, dst, value, pe: prim.swap(kind, at_peer(team, prim.address(dst), pe), value)
+    return _fetching("atomic_swap", prim.swap, dst, value)
 
 
 @vocabulary
@@ -70,21 +88,13 @@ def atomic_compare_swap(team: Any, dst: Any, condition: Any, value: Any, pe: Any
 @vocabulary
 def atomic_fetch_add(team: Any, dst: Any, value: Any, pe: Any) -> Any:
     """dst[0] of PE `pe` += value, float32 and float64 too; return what was there."""
-    kind = word("atomic_fetch_add", "dst", dst)
-    number("atomic_fetch_add", "value", value, kind)
-    return lambda team, dst, value, pe: prim.fetch_add(kind, at_peer(team, prim.address(dst), pe), value)
+    return _fetching("atomic_fetch_add", prim.fetch_add, dst, value)
 
 
 @vocabulary
 def atomic_add(team: Any, dst: Any, value: Any, pe: Any) -> Any:
     """dst[0] of PE `pe` += value, float32 and float64 too."""
-    kind = word("atomic_add", "dst", dst)
-    number("atomic_add", "value", value, kind)
-
-    def impl(team: Any, dst: Any, value: Any, pe: Any) -> None:
-        prim.fetch_add(kind, at_peer(team, prim.address(dst), pe), value)
-
-    return impl
+    return _updating("atomic_add", prim.fetch_add, dst, value)
 
 
 @vocabulary
@@ -108,58 +118,34 @@ def atomic_inc(team: Any, dst: Any, pe: Any) -> Any:
 @vocabulary
 def atomic_fetch_and(team: Any, dst: Any, value: Any, pe: Any) -> Any:
     """dst[0] of PE `pe` &= value; return what was there. Integers."""
-    kind = word("atomic_fetch_and", "dst", dst, WORDS)
-    number("atomic_fetch_and", "value", value, kind)
-    return lambda team, dst, value, pe: prim.fetch_and(kind, at_peer(team, prim.address(dst), pe), value)
+    return _fetching("atomic_fetch_and", prim.fetch_and, dst, value, WORDS)
 
 
 @vocabulary
 def atomic_and(team: Any, dst: Any, value: Any, pe: Any) -> Any:
     """dst[0] of PE `pe` &= value. Integers."""
-    kind = word("atomic_and", "dst", dst, WORDS)
-    number("atomic_and", "value", value, kind)
-
-    def impl(team: Any, dst: Any, value: Any, pe: Any) -> None:
-        prim.fetch_and(kind, at_peer(team, prim.address(dst), pe), value)
-
-    return impl
+    return _updating("atomic_and", prim.fetch_and, dst, value, WORDS)
 
 
 @vocabulary
 def atomic_fetch_or(team: Any, dst: Any, value: Any, pe: Any) -> Any:
     """dst[0] of PE `pe` |= value; return what was there. Integers."""
-    kind = word("atomic_fetch_or", "dst", dst, WORDS)
-    number("atomic_fetch_or", "value", value, kind)
-    return lambda team, dst, value, pe: prim.fetch_or(kind, at_peer(team, prim.address(dst), pe), value)
+    return _fetching("atomic_fetch_or", prim.fetch_or, dst, value, WORDS)
 
 
 @vocabulary
 def atomic_or(team: Any, dst: Any, value: Any, pe: Any) -> Any:
     """dst[0] of PE `pe` |= value. Integers."""
-    kind = word("atomic_or", "dst", dst, WORDS)
-    number("atomic_or", "value", value, kind)
-
-    def impl(team: Any, dst: Any, value: Any, pe: Any) -> None:
-        prim.fetch_or(kind, at_peer(team, prim.address(dst), pe), value)
-
-    return impl
+    return _updating("atomic_or", prim.fetch_or, dst, value, WORDS)
 
 
 @vocabulary
 def atomic_fetch_xor(team: Any, dst: Any, value: Any, pe: Any) -> Any:
     """dst[0] of PE `pe` ^= value; return what was there. Integers."""
-    kind = word("atomic_fetch_xor", "dst", dst, WORDS)
-    number("atomic_fetch_xor", "value", value, kind)
-    return lambda team, dst, value, pe: prim.fetch_xor(kind, at_peer(team, prim.address(dst), pe), value)
+    return _fetching("atomic_fetch_xor", prim.fetch_xor, dst, value, WORDS)
 
 
 @vocabulary
 def atomic_xor(team: Any, dst: Any, value: Any, pe: Any) -> Any:
     """dst[0] of PE `pe` ^= value. Integers."""
-    kind = word("atomic_xor", "dst", dst, WORDS)
-    number("atomic_xor", "value", value, kind)
-
-    def impl(team: Any, dst: Any, value: Any, pe: Any) -> None:
-        prim.fetch_xor(kind, at_peer(team, prim.address(dst), pe), value)
-
-    return impl
+    return _updating("atomic_xor", prim.fetch_xor, dst, value, WORDS)
