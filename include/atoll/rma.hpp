@@ -74,10 +74,7 @@ class ATOLL_API RmaOps : public ContextBase {
             copy_blocks(window_.at(dst, slot), src, dst_stride, src_stride, block, n_blocks);
             return;
         }
-        for (std::size_t i = 0; i < n_blocks; ++i) {
-            const auto k = static_cast<std::ptrdiff_t>(i);
-            put_routed(*state_, dst + k * dst_stride, src + k * src_stride, block * sizeof(T), pe, true);
-        }
+        blocks_routed(*state_, {dst, src, dst_stride, src_stride, block, n_blocks, sizeof(T)}, pe, true);
     }
     template <Symmetric T>
     void ibget(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t block,
@@ -89,10 +86,7 @@ class ATOLL_API RmaOps : public ContextBase {
             copy_blocks(dst, window_.at(src, slot), dst_stride, src_stride, block, n_blocks);
             return;
         }
-        for (std::size_t i = 0; i < n_blocks; ++i) {
-            const auto k = static_cast<std::ptrdiff_t>(i);
-            get_routed(*state_, dst + k * dst_stride, src + k * src_stride, block * sizeof(T), pe, true);
-        }
+        blocks_routed(*state_, {dst, src, dst_stride, src_stride, block, n_blocks, sizeof(T)}, pe, false);
     }
 
     // ---- put with signal

@@ -154,13 +154,7 @@ class ATOLL_API StreamContext {
     void wait(void* word, DType type, Compare cmp, std::uint64_t value, bool consume) const;
 
   private:
-    struct Strided {
-        void* dst;
-        const void* src;
-        std::ptrdiff_t dst_stride, src_stride;
-        std::size_t block, count, element_bytes;
-    };
-    void strided(const Strided& copy, int pe, bool is_put) const;
+    void strided(const detail::StridedBlocks& copy, int pe, bool is_put) const;
     void store(void* dst, std::uint64_t bits, std::size_t bytes, int pe) const;
     template <class T> static std::size_t bytes_of(std::size_t count) noexcept {
         return detail::ContextBase::bytes_of<T>(count);
@@ -178,7 +172,8 @@ class ATOLL_API StreamContext {
 /// A team's collectives, on a stream. Called by all members in the same order with the same arguments, also
 /// where they stand in graphs; those of one team run one after another, so a program that calls them on
 /// several streams orders these by events. `dst` and `src` are symmetric, in the device heap, the same
-/// objects on all members, and complete locally: the next work of the stream may read `dst` and write `src`.
+/// objects on all members (but the `src` of broadcast and scatter, of which the root's alone is looked at:
+/// others may pass an empty one), and complete locally: the next work of the stream may read `dst` and write `src`.
 /// Reductions are evaluated in PE order, halves in float: all members and all runs get the same bits. `dst`
 /// may be `src` in `reduce`; else they do not overlap. Errors as StreamContext's; also shape_mismatch,
 /// dtype_mismatch, unsupported (a team without memory for it, see Team::device).
@@ -206,7 +201,7 @@ class ATOLL_API StreamTeam {
     void gather(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
         gather_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes(), root);
     }
-    /// `src` is the same object on all members, though only the root's is read.
+    /// Block i of the root's `src` goes to member i.
     template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
     void scatter(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
         scatter_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes(), root);

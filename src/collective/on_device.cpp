@@ -206,13 +206,10 @@ void run_on_device(State& state, const char* operation, const GroupArguments& ar
     const std::vector<Arrays> all = meet(state, operation, arguments);
     const Arrays& mine = all[static_cast<std::size_t>(state.my_pe())];
     core::TeamState& team = state.team();
-    heap::GroupCall call = core::group_call(team, *team.job().device(), arguments);
+    const heap::GroupCall call = core::group_call(team, *team.job().device(), arguments);
     Lane& lane = Lane::of(team);
     if (call.bytes <= most_at_once(call) || !can_go_at_once(all, arguments.kind))
         return Pieces(lane, call, arguments, mine).run();
-    // Where this PE's own is not used, it stands for the others'.
-    if (mine.src == unused)
-        call.src = team.job().device()->slot(team.job().pe()) + common_offset(all, &Arrays::src);
     lane.start(call);
     lane.finish();
 }

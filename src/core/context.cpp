@@ -119,6 +119,22 @@ void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t
                                completion(blocking));
 }
 
+void blocks_routed(core::ContextState& ctx, const StridedBlocks& b, int pe, bool is_put) {
+    const auto dst_stride = b.dst_stride * static_cast<std::ptrdiff_t>(b.element_bytes),
+               src_stride = b.src_stride * static_cast<std::ptrdiff_t>(b.element_bytes);
+    const std::size_t bytes = b.block * b.element_bytes;
+    if (const core::DeviceMemory* device = device_of(ctx, is_put ? b.dst : b.src))
+        return device->strided({b.dst, b.src, dst_stride, src_stride, bytes, b.count},
+                               ctx.team().world_pe(pe), is_put);
+    auto* dst = static_cast<char*>(b.dst);
+    const auto* src = static_cast<const char*>(b.src);
+    for (std::size_t i = 0; i < b.count; ++i, dst += dst_stride, src += src_stride)
+        if (is_put)
+            put_routed(ctx, dst, src, bytes, pe, true);
+        else
+            get_routed(ctx, dst, src, bytes, pe, true);
+}
+
 std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
                             std::uint64_t compare, int pe) {
     if (const core::DeviceMemory* device = device_of(ctx, dst))

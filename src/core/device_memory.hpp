@@ -73,6 +73,8 @@ class DeviceMemory {
     /// `local` is memory of any kind. Complete, and visible to everybody, on return.
     void put(void* dst, const void* local, std::size_t bytes, int pe) const;
     void get(void* local, const void* src, std::size_t bytes, int pe) const;
+    /// Strides and sizes in bytes; `dst` (is_put) or `src` is symmetric, and the other memory of any kind.
+    void strided(const heap::StridedCall& copy, int pe, bool is_put) const;
     void fill(void* dst, unsigned char value, std::size_t bytes) const;
     /// On this PE's GPU; returns what stood there before.
     std::uint64_t atomic(AtomicOp op, DType type, void* dst, std::uint64_t value, std::uint64_t compare,

@@ -182,15 +182,16 @@ void look_from_host(const device::Watch& watch, const device::Report& waiting, u
                     "Another thread of this PE finalized the job during " + report_text(waiting) + ".");
     if (waiting.compare == device::wrong_pe)
         throw Error(ErrorCode::invalid_argument, "No such PE, in " + report_text(waiting) + ".");
-    const double bound_s =
-        job.settings().check == common::CheckLevel::none ? 0 : job.settings().wait_timeout_s;
+    const double bound_s = waiting.bound_ns != 0 ? static_cast<double>(waiting.bound_ns) * 1e-9
+                           : job.settings().check == common::CheckLevel::none ? 0
+                                                                              : job.settings().wait_timeout_s;
     if (bound_s <= 0 || static_cast<double>(waited_ns) < bound_s * 1e9) return;
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%.3g", bound_s);
     throw Error(ErrorCode::timeout,
                 "Timed out after " + std::string(seconds) + " s in " + report_text(waiting) +
-                    ". Raise ATOLL_WAIT_TIMEOUT, or see why nobody does what this PE waits "
-                    "for.");
+                    (waiting.bound_ns != 0 ? ". Give this wait more time" : ". Raise ATOLL_WAIT_TIMEOUT") +
+                    ", or see why nobody does what this PE waits for.");
 }
 
 }  // namespace atl::core

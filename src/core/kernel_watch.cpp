@@ -64,7 +64,8 @@ void KernelWatch::look() {
         : words_->report.compare == device::wrong_pe
             ? me + " gave a number of no PE in a kernel, in " + said
             : me + " timed out in a kernel, in " + said +
-                  " Raise ATOLL_WAIT_TIMEOUT, or see why nobody does what it waits for.";
+                  (words_->report.bound_ns != 0 ? " Give this wait more time" : " Raise ATOLL_WAIT_TIMEOUT") +
+                  ", or see why nobody does what it waits for.";
     common::say(text);
     job_.board().abort(job_.pe(), 1, text);
     job_.bootstrap().abort(1, text);

@@ -123,7 +123,7 @@ void StreamContext::put_signal_bytes(void* dst, const void* src, std::size_t byt
                         stream_.handle);
 }
 
-void StreamContext::strided(const Strided& copy, int pe, bool is_put) const {
+void StreamContext::strided(const detail::StridedBlocks& copy, int pe, bool is_put) const {
     const Checked call(*state_, stream_);
     call.check_pe(pe);
     if (copy.block == 0 || copy.count == 0) return;

@@ -58,8 +58,8 @@ heap::GroupCall group_call(TeamState& team, const DeviceMemory& device, const Gr
 
 namespace {
 
-/// On a stream the host meets nobody, so each member finds the others' arrays by its own: also where only the
-/// root's are read.
+/// On a stream the host meets nobody, so each member finds the others' arrays by its own; the root's source of
+/// broadcast and scatter is told within the kernel.
 void start(const Team& team, Stream stream, const char* operation, const core::GroupArguments& arguments) {
     core::TeamState& state = team.state();
     const core::JobState& job = state.job();
@@ -67,7 +67,7 @@ void start(const Team& team, Stream stream, const char* operation, const core::G
     const heap::GroupCall call = core::group_call(state, device, arguments);
     const int me = state.my_pe(), n = state.n_pes();
     if (arguments.writes(me)) core::check_on_device(job, device, arguments.dst, arguments.dst_bytes(n));
-    core::check_on_device(job, device, arguments.src, arguments.src_bytes(n));
+    if (arguments.reads(me)) core::check_on_device(job, device, arguments.src, arguments.src_bytes(n));
     if (job.window().check) core::check_overlap(operation, arguments, me, n);
     if (arguments.bytes != 0 || arguments.kind == heap::Group::sync) device.start(call, stream.handle);
 }
@@ -92,7 +92,7 @@ void StreamTeam::sync() const { start(team_, stream_, "sync", {.kind = Group::sy
 void StreamTeam::broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
                                  int root) const {
     check_root(team_, root);
-    check_size("broadcast", "src", src_bytes, dst_bytes);
+    if (team_.my_pe() == root) check_size("broadcast", "src", src_bytes, dst_bytes);
     start(team_, stream_, "broadcast",
           {.kind = Group::broadcast, .dst = dst, .src = src, .bytes = dst_bytes, .root = root});
 }
@@ -123,7 +123,7 @@ void StreamTeam::gather_bytes(void* dst, std::size_t dst_bytes, const void* src,
 void StreamTeam::scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
                                int root) const {
     check_root(team_, root);
-    check_size("scatter", "src", src_bytes, times(dst_bytes, team_.n_pes()));
+    if (team_.my_pe() == root) check_size("scatter", "src", src_bytes, times(dst_bytes, team_.n_pes()));
     start(team_, stream_, "scatter",
           {.kind = Group::scatter, .dst = dst, .src = src, .bytes = dst_bytes, .root = root});
 }

@@ -90,6 +90,7 @@ void find_functions(Driver& d) {
     find(d.allocate_pinned, "cuMemHostAlloc", 2020);
     find(d.free_pinned, "cuMemFreeHost", 2000);
     find(d.load_module, "cuModuleLoadData", 2000);
+    find(d.unload_module, "cuModuleUnload", 2000);
     find(d.get_function, "cuModuleGetFunction", 2000);
     find(d.function_attribute, "cuFuncGetAttribute", 2020);
     find.optional(d.load_function, "cuFuncLoad", 12040);

@@ -54,6 +54,7 @@ struct Driver {
     PFN_cuMemHostAlloc_v2020 allocate_pinned;
     PFN_cuMemFreeHost_v2000 free_pinned;
     PFN_cuModuleLoadData_v2000 load_module;
+    PFN_cuModuleUnload_v2000 unload_module;
     PFN_cuModuleGetFunction_v2000 get_function;
     PFN_cuFuncGetAttribute_v2020 function_attribute;
     PFN_cuFuncLoad_v12040 load_function;  ///< null in drivers before CUDA 12.4

@@ -39,16 +39,16 @@ Heap::Heap(const heap::DeviceChoice& choice)
 
 /// Nothing is reported: at the end of a process the driver may be gone before.
 Heap::~Heap() {
+    const bool is_current = driver_.push_context(context_.get()) == CUDA_SUCCESS;
     while (!chunks_.empty()) withdraw();
     for (const Chunk& view : views_) unmap(view);
-    if (!shown_.empty() && driver_.push_context(context_.get()) == CUDA_SUCCESS) {
-        for (void* pages : shown_) driver_.unregister_host(pages);
-        CUcontext popped = nullptr;
-        driver_.pop_context(&popped);
-    }
+    for (void* pages : shown_) driver_.unregister_host(pages);
     if (window_ != 0) driver_.free_addresses(window_, stride_bytes * static_cast<std::size_t>(n_slots_));
     for (void* memory : pinned_) driver_.free_pinned(memory);
     for (CUstream stream : streams_) driver_.destroy_stream(stream);
+    kernels_.reset();
+    CUcontext popped = nullptr;
+    if (is_current) driver_.pop_context(&popped);
 }
 
 void Heap::check_peer(const heap::DeviceUuid& peer) const {

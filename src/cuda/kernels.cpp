@@ -57,6 +57,10 @@ Kernels::Kernels(const Driver& driver, CUdevice device) : driver_(driver) {
     count_resident_blocks(device);
 }
 
+Kernels::~Kernels() {
+    for (CUmodule module : modules_) driver_.unload_module(module);
+}
+
 void Kernels::count_resident_blocks(CUdevice device) {
     int multiprocessors = 0;
     driver_.check(

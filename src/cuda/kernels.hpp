@@ -25,7 +25,8 @@ class Kernels {
     };
     /// The GPU's context must be current.
     Kernels(const Driver& driver, CUdevice device);
-    /// Nothing is unloaded: that ends with the context, and would wait for all that runs.
+    /// Unloads them, in the GPU's context, which must be current: others may hold it for longer.
+    ~Kernels();
     Kernels(const Kernels&) = delete;
     Kernels& operator=(const Kernels&) = delete;
 

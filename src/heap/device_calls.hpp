@@ -72,7 +72,7 @@ struct GroupCall {
     char* memory;
     unsigned words_bytes;  ///< of that memory: see GroupMemory
     void* dst;
-    const void* src;
+    const void* src;  ///< of broadcast and scatter the root's alone is looked at
     std::uint64_t bytes;
     /// From one PE's block to the next's. Only messages of at most GroupMemory::exchange_limit_bytes may have
     /// them differ from `bytes`; such messages may also stand anywhere that this GPU reaches, at other places
@@ -162,8 +162,12 @@ struct GroupMemory {
         return count_at(most_blocks) +
                (std::uint64_t{block} * static_cast<unsigned>(n_pes) + static_cast<unsigned>(from)) * 4;
     }
+    /// Where the source of a large broadcast or scatter stands in the root's slot, told by the root's block.
+    ATOLL_ANYWHERE constexpr std::uint64_t root_at(unsigned block) const {
+        return flag_at(most_blocks, 0) + std::uint64_t{block} * 8;
+    }
     ATOLL_ANYWHERE constexpr std::uint64_t words_at(unsigned parity, int from, unsigned block) const {
-        const std::uint64_t start = (flag_at(most_blocks, 0) + 127) / 128 * 128;
+        const std::uint64_t start = (root_at(most_blocks) + 127) / 128 * 128;
         const std::uint64_t slot =
             (std::uint64_t{parity} * static_cast<unsigned>(n_pes) + static_cast<unsigned>(from)) *
                 exchange_blocks() +

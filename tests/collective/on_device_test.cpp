@@ -1,5 +1,6 @@
 // The host's collectives on device memory, with memory of the host in the GPUs' place: where arrays may
 // stand, who says what is wrong, and two teams at once.
+#include "atoll/stream.hpp"
 #include "core/device_memory.hpp"
 #include "support/fake_heap.hpp"
 #include "support/setups.hpp"
@@ -211,6 +212,38 @@ TEST_P(OnFakeGpus, WhatOnePassesWrongAllHear) {
 }
 
 /// With one stream for both, each of two PEs waits in a collective that the other has not begun.
+/// On a stream too: there the others' are not even symmetric.
+TEST_P(OnFakeGpus, OnAStreamOnlyTheRootsSourceIsLookedAt) {
+    run([](Job& job) {
+        const Gpu gpu(job);
+        const auto n = static_cast<std::size_t>(job.n_pes());
+        const StreamTeam team(job.world(), {gpu.fake->make_stream()});
+        for (const std::size_t count : {std::size_t{3}, std::size_t{300000}})
+            for (int root = 0; root < job.n_pes(); ++root) {
+                const bool mine = job.my_pe() == root;
+                int* dst = gpu.ints(count);
+                int* src = gpu.ints(n * count);
+                fill(src, values_of(job.my_pe(), n * count));
+                job.world().barrier();
+                const std::span<const int> none, all(src, n * count);
+                team.broadcast(std::span(dst, count), mine ? all.first(count) : none, root);
+                job.world().barrier();
+                EXPECT_EQ(std::vector<int>(dst, dst + count), values_of(root, count));
+                team.scatter(std::span(dst, count), mine ? all : none, root);
+                job.world().barrier();
+                for (std::size_t i = 0; i < count; ++i)
+                    ASSERT_EQ(dst[i], src[i] - 1000 * (job.my_pe() - root) +
+                                          static_cast<int>(static_cast<std::size_t>(job.my_pe()) * count));
+                if (mine)
+                    expect_error(ErrorCode::shape_mismatch, {"broadcast", "src"},
+                                 [&] { team.broadcast(std::span(dst, count), none, root); });
+                job.world().barrier();
+                job.free(src);
+                job.free(dst);
+            }
+    });
+}
+
 TEST_P(OnFakeGpus, TwoThreadsInTwoTeams) {
     run([](Job& job) {
         const Gpu gpu(job);

@@ -49,6 +49,44 @@ TEST_P(DeviceMemoryOfFakes, PutsAndGetsAcrossChunks) {
     });
 }
 
+/// However many blocks: what the GPU reaches in one call, other memory of the host in pieces of what is
+/// pinned.
+TEST_P(DeviceMemoryOfFakes, StridedCopiesAreOneCall) {
+    run([](Job& job) {
+        Device device(job);
+        constexpr std::int64_t blocks = 30000;
+        for (const std::uint64_t bytes : {std::uint64_t{8}, std::uint64_t{100}}) {
+            const std::int64_t far = 104, near = static_cast<std::int64_t>(bytes) + 3;
+            char* block = device.allocate(far * blocks);
+            std::memset(block, 0x55, far * blocks);
+            std::vector<char> mine(static_cast<std::size_t>(near * blocks)), back(mine.size());
+            for (std::size_t i = 0; i < mine.size(); ++i)
+                mine[i] = static_cast<char>(i * 7 + static_cast<std::size_t>(job.my_pe()));
+            job.world().barrier();
+            const int right = right_of(job), before = device.fake->strided();
+            device.memory.strided({block, mine.data(), far, near, bytes, blocks}, right, true);
+            EXPECT_EQ(device.fake->strided() - before, bytes == 8 ? 1 : 3);
+            job.world().barrier();
+            for (std::int64_t i = 0; i < blocks; ++i)
+                for (std::int64_t k = 0; k < far; ++k)
+                    ASSERT_EQ(block[i * far + k], k < static_cast<std::int64_t>(bytes)
+                                                      ? static_cast<char>((i * near + k) * 7 + left_of(job))
+                                                      : 0x55);
+            device.memory.strided({back.data(), block, near, far, bytes, blocks}, right, false);
+            for (std::int64_t i = 0; i < blocks; ++i)
+                ASSERT_EQ(std::memcmp(&back[static_cast<std::size_t>(i * near)],
+                                      &mine[static_cast<std::size_t>(i * near)], bytes),
+                          0);
+            job.world().barrier();
+            device.fake->let_reach(back.data());
+            const int calls = device.fake->strided();
+            device.memory.strided({back.data(), block, near, far, bytes, blocks}, right, false);
+            EXPECT_EQ(device.fake->strided() - calls, 1);
+            job.world().barrier();
+        }
+    });
+}
+
 TEST_P(DeviceMemoryOfFakes, OnePeWithoutAGpuIsNamedByAll) {
     run([](Job& job) {
         for (const bool opens : {false, true}) {

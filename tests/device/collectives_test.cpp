@@ -187,6 +187,33 @@ TEST_P(DeviceCollectives, SyncOrdersWhatWasStored) {
     });
 }
 
+/// Flags of small collectives are 32 bits of their number, and begin again: words that are then read had
+/// better not be those of long ago.
+TEST_P(DeviceCollectives, NumbersBeginAgain) {
+    run_device_pes(GetParam(), [](Job& job) {
+        const device::Team team = job.world().device(Memory::host);
+        const auto n = static_cast<std::size_t>(team.n_pes);
+        const auto most =
+            static_cast<std::size_t>(device::detail::Exchange<device::Thread>::most_bytes(team) / 8);
+        std::vector<std::uint64_t> mine(most), all(n * most);
+        const auto begin_at = [&](unsigned number) {
+            job.world().barrier();
+            team.control->exchange_epoch = number;
+            job.world().barrier();
+        };
+        const auto collect = [&](std::uint64_t round, std::size_t count) {
+            std::fill(mine.begin(), mine.end(), 1000 * round + static_cast<std::uint64_t>(job.my_pe()));
+            device::fcollect(team, all.data(), mine.data(), count);
+            for (std::size_t i = 0; i < n * count; ++i) ASSERT_EQ(all[i], 1000 * round + i / count) << i;
+        };
+        begin_at(0xbffffffdu);
+        for (std::uint64_t round = 0; round < 8; ++round) collect(round, 1);
+        begin_at(0xfffffffcu);
+        for (std::uint64_t round = 10; round < 20; ++round) collect(round, round % 3 == 0 ? 1 : most);
+        job.world().barrier();
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(Pes, DeviceCollectives, ::testing::ValuesIn(device_pe_counts()));
 
 }  // namespace

@@ -59,6 +59,104 @@ TEST(DeviceControl, AWaitThatTakesTooLongSaysForWhat) {
         options);
 }
 
+/// PE 1 does nothing; each wait of PE 0 ends by itself, and says what it was.
+TEST(DeviceControl, EveryWaitIsBounded) {
+    using Word = unsigned long long;
+    ThreadJobOptions options;
+    options.wait_timeout_s = 0.01;
+    options.finalize = false;
+    run_pes(
+        2,
+        [](Job& job) {
+            constexpr std::size_t large = 4096;
+            SymmetricArray<Word> x(job, 4), big(job, 2 * large), out(job, 2 * large);
+            SymmetricArray<char> block(job, device::mailbox_bytes(2, 8));
+            const device::Team team = job.world().device(Memory::host);
+            const device::Mailbox box{block.data(), 8};
+            if (job.my_pe() == 1) return;
+            const auto ends = [](const char* name, auto&& wait) {
+                SCOPED_TRACE(name);
+                expect_error(ErrorCode::timeout, {std::string("s in ") + name, "ATOLL_WAIT_TIMEOUT"}, wait);
+            };
+            const Word wanted[4] = {7, 7, 7, 7};
+            Word found[4];
+            ends("signal_wait_until",
+                 [&] { device::signal_wait_until(team, x.data(), Compare::ge, 3, device::Thread{}); });
+            ends("signal_wait_until", [&] { device::signal_consume(team, x.data(), 1); });
+            const auto waits = [&](auto&& wait) { ends("wait_until", wait); };
+            waits([&] { device::wait_until(team, x.data(), Compare::ne, Word{0}); });
+            waits([&] { device::wait_until_all(team, x.data(), 4, nullptr, Compare::ne, Word{0}); });
+            waits([&] { device::wait_until_any(team, x.data(), 4, nullptr, Compare::ne, Word{0}); });
+            waits([&] { device::wait_until_some(team, x.data(), 4, found, nullptr, Compare::ne, Word{0}); });
+            waits([&] { device::wait_until_all_vector(team, x.data(), 4, nullptr, Compare::eq, wanted); });
+            waits([&] { device::wait_until_any_vector(team, x.data(), 4, nullptr, Compare::eq, wanted); });
+            waits([&] {
+                device::wait_until_some_vector(team, x.data(), 4, found, nullptr, Compare::eq, wanted);
+            });
+            ends("receive", [&] { device::receive(team, box, found, 1, 1); });
+            ends("post", [&] {
+                for (unsigned i = 0; i <= device::Mailbox::depth; ++i) device::post(team, box, wanted, 1, 1);
+            });
+            ends("sync", [&] { device::sync(team); });
+            ends("sync", [&] { device::sync(team, device::Thread{}, device::Order::relaxed); });
+            ends("sync", [&] { device::barrier(team); });
+            Word* to = out.data();
+            const Word* from = big.data();
+            for (const std::size_t n : {std::size_t{1}, large}) {
+                const char* name = n == 1 ? "a collective" : "sync";
+                ends(name, [&] { device::broadcast(team, to, from, n, 0); });
+                ends(name, [&] { device::fcollect(team, to, from, n); });
+                ends(name, [&] { device::alltoall(team, to, from, n); });
+                ends(name, [&] { device::reduce(team, to, from, n, device::Sum{}); });
+                ends(name, [&] { device::reduce_scatter(team, to, from, n, device::Sum{}); });
+            }
+            ends("a collective", [&] { device::collect(team, to, from, 1); });
+            const auto tile = device::make_tile(to, 2, 2, 2);
+            const auto source = device::make_tile(big.data(), 2, 2, 2);
+            ends("sync", [&] { device::tile_reduce(team, tile, source, device::Sum{}); });
+            ends("sync", [&] { device::tile_allgather(team, device::make_tile(to, 4, 2, 2), source); });
+        },
+        options);
+}
+
+/// With nothing checked and no ATOLL_WAIT_TIMEOUT.
+TEST(DeviceControl, AWaitHasABoundOfItsOwn) {
+    constexpr unsigned long long bound_ns = 5000000;
+    ThreadJobOptions options;
+    options.check = common::CheckLevel::none;
+    options.wait_timeout_s = 0;
+    options.finalize = false;
+    run_pes(
+        2,
+        [](Job& job) {
+            SymmetricArray<std::uint64_t> x(job, 1);
+            SymmetricArray<char> block(job, device::mailbox_bytes(2, 8));
+            const device::Team team = job.world().device(Memory::host);
+            const device::Mailbox box{block.data(), 8};
+            if (job.my_pe() == 1) return;
+            const device::Thread thread;
+            std::uint64_t got = 0;
+            const auto ends = [](const char* name, auto&& wait) {
+                expect_error(ErrorCode::timeout, {"0.005 s", name, "Give this wait more time"}, wait);
+            };
+            ends("tag 5",
+                 [&] { device::signal_wait_until(team, x.data(), Compare::ge, 1, thread, 5, bound_ns); });
+            ends("signal_wait_until",
+                 [&] { device::signal_consume(team, x.data(), 1, thread, 0, bound_ns); });
+            ends("tag 6", [&] {
+                device::wait_until(team, x.data(), Compare::ge, std::uint64_t{1}, thread, 6, bound_ns);
+            });
+            ends("wait_until", [&] {
+                device::wait_until_any(team, x.data(), 1, nullptr, Compare::ge, std::uint64_t{1}, thread, 0,
+                                       bound_ns);
+            });
+            ends("receive", [&] { device::receive(team, box, &got, 1, 1, thread, bound_ns); });
+            ends("sync", [&] { device::sync(team, thread, device::Order::acquire_release, bound_ns); });
+            ends("sync", [&] { device::barrier(team, thread, bound_ns); });
+        },
+        options);
+}
+
 TEST(DeviceControl, APeThatTheTeamHasNotIsRefusedByName) {
     run_pes(3, [](Job& job) {
         SymmetricArray<std::uint64_t> x(job, 4);

@@ -133,11 +133,16 @@ class Sources {
     /// Small messages may stand anywhere, and elsewhere on other PEs: they go by the team's own memory.
     explicit Sources(const heap::GroupCall& call) : call_(call) {
         const heap::GroupMemory memory{call.team.n_pes, call.words_bytes};
-        if (call.bytes > memory.exchange_limit_bytes()) return;
+        const bool from_root = call.kind == heap::Group::broadcast || call.kind == heap::Group::scatter;
+        if (call.bytes > memory.exchange_limit_bytes()) {
+            if (from_root) told_ = reinterpret_cast<std::int64_t*>(call.memory + memory.root_at(0));
+            if (from_root && call.root == call.team.my_pe)
+                *told_ = static_cast<const char*>(call.src) - own_slot();
+            return;
+        }
         staging_ = call.memory + memory.words_at(0, 0, 0);
         const bool for_each = call.kind == heap::Group::alltoall || call.kind == heap::Group::scatter ||
                               call.kind == heap::Group::reduce_scatter;
-        const bool from_root = call.kind == heap::Group::broadcast || call.kind == heap::Group::scatter;
         if (from_root && call.root != call.team.my_pe) return;
         for (int i = 0; i < (for_each ? call.team.n_pes : 1); ++i)
             std::memcpy(staging_ + place(i, call.bytes),
@@ -145,14 +150,21 @@ class Sources {
     }
     /// After all have met.
     const char* of(int pe, int block = 0) const {
+        if (told_) return source_of_root() + place(block, call_.bytes);
         return device::peer(call_.team, staging_ ? staging_ : static_cast<const char*>(call_.src), pe) +
                place(block, call_.bytes);
     }
 
   private:
     static std::uint64_t place(int i, std::uint64_t stride) { return static_cast<std::uint64_t>(i) * stride; }
+    char* own_slot() const { return call_.team.window + call_.team.my_slot * call_.team.stride; }
+    const char* source_of_root() const {
+        return device::peer(call_.team, own_slot() + *device::peer(call_.team, told_, call_.root),
+                            call_.root);
+    }
     const heap::GroupCall& call_;
     char* staging_ = nullptr;
+    std::int64_t* told_ = nullptr;  ///< where the root's source stands in its slot
 };
 
 /// A mean is a sum that is divided in the end.

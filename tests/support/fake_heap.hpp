@@ -150,6 +150,14 @@ class FakeHeap final : public heap::DeviceHeap {
         if (const auto* group = std::get_if<heap::GroupCall>(&call)) {
             const std::lock_guard lock(*static_cast<std::mutex*>(stream));
             run(*group);
+        } else if (const auto* strided = std::get_if<heap::StridedCall>(&call)) {
+            ++strided_;
+            for (std::uint64_t i = 0; i < strided->count; ++i)
+                std::memcpy(
+                    static_cast<char*>(strided->dst) + static_cast<std::int64_t>(i) * strided->dst_stride,
+                    static_cast<const char*>(strided->src) +
+                        static_cast<std::int64_t>(i) * strided->src_stride,
+                    strided->block_bytes);
         }
     }
     std::uint64_t run_word(heap::WordCall call) override { return call.value; }
@@ -173,6 +181,8 @@ class FakeHeap final : public heap::DeviceHeap {
     void let_reach(const void* address) { reached_.insert(address); }
     /// Collectives in which peers went by addresses of this PE's arrays.
     int at_once() const { return at_once_; }
+    /// Strided copies, of any number of blocks each.
+    int strided() const { return strided_; }
     Faults& faults() { return faults_; }
 
   private:
@@ -204,9 +214,11 @@ class FakeHeap final : public heap::DeviceHeap {
             const heap::GroupCall& theirs = calls[from];
             const bool by_target = mine.kind == Group::alltoall || mine.kind == Group::reduce_scatter ||
                                    mine.kind == Group::scatter;
-            const char* src =
-                small ? static_cast<const char*>(theirs.src)
-                      : device::peer(mine.team, static_cast<const char*>(mine.src), static_cast<int>(from));
+            const bool from_root = mine.kind == Group::broadcast || mine.kind == Group::scatter;
+            const char* src = static_cast<const char*>(theirs.src);
+            if (!small && from_root) src = in_window_of(mine, src, theirs);
+            if (!small && !from_root)
+                src = device::peer(mine.team, static_cast<const char*>(mine.src), static_cast<int>(from));
             const char* at = src + (by_target ? me * theirs.src_stride : 0);
             return std::vector<char>(at, at + theirs.bytes);
         };
@@ -224,6 +236,13 @@ class FakeHeap final : public heap::DeviceHeap {
                 results.emplace_back(dst + i * mine.dst_stride, block(i));
         return results;
     }
+    /// Another PE's array, of which only that PE knows where it is.
+    static const char* in_window_of(const heap::GroupCall& mine, const char* array,
+                                    const heap::GroupCall& theirs) {
+        const device::Team &here = mine.team, &there = theirs.team;
+        const std::ptrdiff_t offset = array - there.window - there.my_slot * there.stride;
+        return here.window + there.my_slot * here.stride + offset;
+    }
     static void add(std::vector<char>& sum, const std::vector<char>& more, DType type) {
         if (type != DType::int32) throw Error(ErrorCode::system, "only sums of int32 in this test");
         for (std::size_t i = 0; i < sum.size(); i += sizeof(int)) {
@@ -239,6 +258,7 @@ class FakeHeap final : public heap::DeviceHeap {
     std::vector<std::unique_ptr<char[]>> pinned_;
     std::set<const void*> reached_;
     std::atomic<int> at_once_{0};
+    std::atomic<int> strided_{0};
     Faults faults_;
     std::size_t slot_bytes_;
     heap::DeviceFacts facts_;

@@ -76,10 +76,19 @@ class ATOLL_API ContextBase {
 };
 
 // The routed forms: for PEs outside the window, or when ATOLL_TRANSPORT forces a transport.
+/// `count` blocks of `block` elements; strides in elements.
+struct StridedBlocks {
+    void* dst;
+    const void* src;
+    std::ptrdiff_t dst_stride, src_stride;
+    std::size_t block, count, element_bytes;
+};
 ATOLL_API void put_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
                           bool blocking);
 ATOLL_API void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
                           bool blocking);
+/// To `pe` (is_put) or from it, complete at this PE on return.
+ATOLL_API void blocks_routed(core::ContextState& ctx, const StridedBlocks& blocks, int pe, bool is_put);
 ATOLL_API std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst,
                                       std::uint64_t value, std::uint64_t compare, int pe);
 /// This PE's own word in the device heap, of 1 to 8 bytes, by a copy. Throws Error: not_symmetric,

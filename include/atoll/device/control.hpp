@@ -54,6 +54,7 @@ struct Report {
     unsigned long long address;
     unsigned long long expected;
     unsigned long long found;
+    unsigned long long bound_ns;  ///< of this wait; 0: the team's
 };
 
 /// Memory of the host that a PE's kernels look at seldom: how waits end that nothing else ends. On the host
@@ -96,9 +97,5 @@ struct Control {
     alignas(128) FlaggedPair slots[2][slot_area_pairs];
 };
 static_assert(sizeof(Control) <= control_bytes, "a team's place holds its control block");
-
-ATOLL_ANYWHERE inline Control* control_of(const Team& team, int pe) {
-    return detail::at(team, team.control, pe);
-}
 
 }  // namespace atl::device

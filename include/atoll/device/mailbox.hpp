@@ -118,12 +118,14 @@ ATOLL_ANYWHERE inline unsigned long long mailbox_bytes(int n_pes, unsigned long 
 /// else posts that way meanwhile.
 template <class Scope = Thread> class Outbox {
   public:
-    ATOLL_ANYWHERE Outbox(const Team& team, const Mailbox& box, int pe, Scope scope = {})
+    ATOLL_ANYWHERE Outbox(const Team& team, const Mailbox& box, int pe, Scope scope = {},
+                          unsigned long long bound_ns = 0)
         : team_(team),
           pairs_(detail::pairs_of(box.room)),
           mine_(detail::post_of(box, pe)),
           pe_(pe),
-          scope_(scope) {
+          scope_(scope),
+          bound_ns_(bound_ns) {
         detail::check_pe(team, Operation::post, pe);
         slots_ = detail::at(team, detail::slot_of(team, box, team.my_pe, 0), pe);
         number_ = mine_->posted;
@@ -171,7 +173,10 @@ template <class Scope = Thread> class Outbox {
         const unsigned long long needed = number_ - Mailbox::depth;
         detail::spin(
             team_, [&] { return (taken_ = load_taken()) >= needed; },
-            [&] { return detail::waiting(team_, Operation::post, &mine_->taken, Compare::ge, needed, pe_); });
+            [&] {
+                return detail::waiting(team_, Operation::post, &mine_->taken, Compare::ge, needed, pe_, 0,
+                                       bound_ns_);
+            });
     }
 
     const Team& team_;
@@ -179,7 +184,8 @@ template <class Scope = Thread> class Outbox {
     detail::Post* mine_;
     int pe_;
     Scope scope_;
-    FlaggedPair* slots_;  ///< of mine, at that PE
+    unsigned long long bound_ns_;  ///< of each wait
+    FlaggedPair* slots_;           ///< of mine, at that PE
     FlaggedPair* slot_ = nullptr;
     unsigned long long number_, taken_;
 };
@@ -187,12 +193,14 @@ template <class Scope = Thread> class Outbox {
 /// The same of the way from one other.
 template <class Scope = Thread> class Inbox {
   public:
-    ATOLL_ANYWHERE Inbox(const Team& team, const Mailbox& box, int pe, Scope scope = {})
+    ATOLL_ANYWHERE Inbox(const Team& team, const Mailbox& box, int pe, Scope scope = {},
+                         unsigned long long bound_ns = 0)
         : team_(team),
           pairs_(detail::pairs_of(box.room)),
           mine_(detail::post_of(box, pe)),
           pe_(pe),
-          scope_(scope) {
+          scope_(scope),
+          bound_ns_(bound_ns) {
         detail::check_pe(team, Operation::receive, pe);
         slots_ = detail::slot_of(team, box, pe, 0);
         taken_ = &detail::at(team, detail::post_of(box, team.my_pe), pe)->taken;
@@ -201,9 +209,8 @@ template <class Scope = Thread> class Inbox {
     /// See the function `receive`.
     template <class T> ATOLL_ANYWHERE void receive(T* dst, unsigned long long count) {
         begin();
-        detail::receive_flagged(
-            team_, slot(number_), dst, count * sizeof(T), static_cast<unsigned>(number_), scope_,
-            [&](const FlaggedPair* word) { return detail::waiting(team_, Operation::receive, word, pe_); });
+        detail::receive_flagged(team_, slot(number_), dst, count * sizeof(T), static_cast<unsigned>(number_),
+                                scope_, [&](const FlaggedPair* word) { return awaited(word); });
         end();
     }
 
@@ -214,7 +221,7 @@ template <class Scope = Thread> class Inbox {
         const FlaggedPair* word = slot(number_) + part;
         detail::spin(
             team_, [&] { return detail::load_flagged(word, static_cast<unsigned>(number_), data); },
-            [&] { return detail::waiting(team_, Operation::receive, word, pe_); });
+            [&] { return awaited(word); });
         return data;
     }
     /// Tells the sender now and then what is free again.
@@ -233,6 +240,9 @@ template <class Scope = Thread> class Inbox {
     ATOLL_ANYWHERE void close() const { mine_->received = number_; }
 
   private:
+    ATOLL_ANYWHERE Report awaited(const FlaggedPair* word) const {
+        return detail::waiting(team_, Operation::receive, word, pe_, 0, bound_ns_);
+    }
     ATOLL_ANYWHERE const FlaggedPair* slot(unsigned long long number) const {
         return slots_ + static_cast<unsigned>(number % Mailbox::depth) * pairs_;
     }
@@ -251,8 +261,9 @@ template <class Scope = Thread> class Inbox {
     detail::Post* mine_;
     int pe_;
     Scope scope_;
-    const FlaggedPair* slots_;   ///< of that PE, here
-    unsigned long long* taken_;  ///< at that PE
+    unsigned long long bound_ns_;  ///< of each wait
+    const FlaggedPair* slots_;     ///< of that PE, here
+    unsigned long long* taken_;    ///< at that PE
     unsigned long long number_;
 };
 
@@ -260,8 +271,8 @@ template <class Scope = Thread> class Inbox {
 /// Waits only while `depth` messages are on their way.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void post(const Team& team, const Mailbox& box, const T* src, unsigned long long count, int pe,
-                         Scope scope = {}) {
-    Outbox<Scope> out(team, box, pe, scope);
+                         Scope scope = {}, unsigned long long bound_ns = 0) {
+    Outbox<Scope> out(team, box, pe, scope, bound_ns);
     out.post(src, count);
     out.close();
 }
@@ -269,8 +280,8 @@ ATOLL_ANYWHERE void post(const Team& team, const Mailbox& box, const T* src, uns
 /// The next message of `pe`. Every thread of the scope may read `dst` after it returned.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void receive(const Team& team, const Mailbox& box, T* dst, unsigned long long count, int pe,
-                            Scope scope = {}) {
-    Inbox<Scope> in(team, box, pe, scope);
+                            Scope scope = {}, unsigned long long bound_ns = 0) {
+    Inbox<Scope> in(team, box, pe, scope, bound_ns);
     in.receive(dst, count);
     in.close();
 }

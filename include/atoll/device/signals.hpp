@@ -48,26 +48,31 @@ ATOLL_ANYWHERE void put_signal_nbi(const Team& team, T* dst, const T* src, unsig
 }
 
 /// Waits for this PE's own word, with acquire order for all threads of the scope; signal_fetch then says what
-/// it is. `tag` is said should it wait too long.
+/// it is. `tag` is said should it wait too long: longer than `bound_ns`, where that is not 0.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void signal_wait_until(const Team& team, const T* signal, Compare cmp, SameAs<T> value,
-                                      Scope scope = {}, int tag = 0) {
+                                      Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     if (scope.rank() == 0)
         detail::spin(
             team, [&] { return detail::compare(load_acquire(signal), cmp, value); },
-            [&] { return detail::waiting(team, Operation::signal_wait_until, signal, cmp, value, -1, tag); });
+            [&] {
+                return detail::waiting(team, Operation::signal_wait_until, signal, cmp, value, -1, tag,
+                                       bound_ns);
+            });
     scope.sync();
 }
 
 /// Waits until the signal is at least `n`, with acquire order, then takes `n` away: what was captured in a
 /// graph and is replayed finds the word as before. For signals that peers add to.
 template <class T, class Scope = Thread>
-ATOLL_ANYWHERE void signal_consume(const Team& team, T* signal, SameAs<T> n, Scope scope = {}, int tag = 0) {
+ATOLL_ANYWHERE void signal_consume(const Team& team, T* signal, SameAs<T> n, Scope scope = {}, int tag = 0,
+                                   unsigned long long bound_ns = 0) {
     if (scope.rank() == 0) {
         detail::spin(
             team, [&] { return load_acquire(signal) >= n; },
             [&] {
-                return detail::waiting(team, Operation::signal_wait_until, signal, Compare::ge, n, -1, tag);
+                return detail::waiting(team, Operation::signal_wait_until, signal, Compare::ge, n, -1, tag,
+                                       bound_ns);
             });
         static_cast<void>(detail::fetch_add_at(signal, static_cast<T>(T{0} - n)));
     }

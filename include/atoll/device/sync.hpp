@@ -14,8 +14,8 @@ enum class Order { acquire_release, relaxed };
 /// again.)
 template <class Scope = Thread> class Meeting {
   public:
-    explicit ATOLL_ANYWHERE Meeting(const Team& team, Scope scope = {})
-        : team_(team), scope_(scope), epoch_(team.control->sync_epoch), there_(nullptr) {
+    explicit ATOLL_ANYWHERE Meeting(const Team& team, Scope scope = {}, unsigned long long bound_ns = 0)
+        : team_(team), scope_(scope), epoch_(team.control->sync_epoch), bound_ns_(bound_ns), there_(nullptr) {
         const int rank = static_cast<int>(scope.rank());
         if (rank < team.n_pes) there_ = detail::at(team, team.control->arrived + team.my_pe, rank);
     }
@@ -54,27 +54,32 @@ template <class Scope = Thread> class Meeting {
         detail::spin(
             team_,
             [&] { return (order == Order::relaxed ? load_relaxed(word) : load_acquire(word)) >= epoch_; },
-            [&] { return detail::waiting(team_, Operation::sync, word, Compare::ge, epoch_, pe); });
+            [&] {
+                return detail::waiting(team_, Operation::sync, word, Compare::ge, epoch_, pe, 0, bound_ns_);
+            });
     }
 
     const Team& team_;
     Scope scope_;
     unsigned long long epoch_;
-    unsigned long long* there_;  ///< this PE's word at the member of this thread's number
+    unsigned long long bound_ns_;  ///< of each wait
+    unsigned long long* there_;    ///< this PE's word at the member of this thread's number
 };
 
 /// All members have arrived. What each scope wrote and saw before is visible to every scope after it.
 template <class Scope = Thread>
-ATOLL_ANYWHERE void sync(const Team& team, Scope scope = {}, Order order = Order::acquire_release) {
-    Meeting<Scope> meeting(team, scope);
+ATOLL_ANYWHERE void sync(const Team& team, Scope scope = {}, Order order = Order::acquire_release,
+                         unsigned long long bound_ns = 0) {
+    Meeting<Scope> meeting(team, scope, bound_ns);
     meeting.sync(order);
     meeting.close();
 }
 
 /// quiet for the scope, then sync: here what orders the one completes the other, but for async_put.
-template <class Scope = Thread> ATOLL_ANYWHERE void barrier(const Team& team, Scope scope = {}) {
+template <class Scope = Thread>
+ATOLL_ANYWHERE void barrier(const Team& team, Scope scope = {}, unsigned long long bound_ns = 0) {
     detail::complete_bulk();
-    sync(team, scope);
+    sync(team, scope, Order::acquire_release, bound_ns);
 }
 
 }  // namespace atl::device

@@ -1,6 +1,7 @@
 // How device functions wait: they look, and now and then at what else may end the wait: the end of the job,
-// and with ATOLL_CHECK other than none the time that ATOLL_WAIT_TIMEOUT allows. On a GPU the kernel then
-// traps, the GPU context is lost, and the host says what was waited for; on the host Error is thrown.
+// and with ATOLL_CHECK other than none the time that ATOLL_WAIT_TIMEOUT allows; a call's own `bound_ns`,
+// where it is not 0, holds in that one's place, whatever ATOLL_CHECK says. On a GPU the kernel then traps,
+// the GPU context is lost, and the host says what was waited for; on the host Error is thrown.
 #pragma once
 
 #include "atoll/device/control.hpp"
@@ -27,21 +28,22 @@ constexpr unsigned looks_between = 256;
 #endif
 
 ATOLL_ANYWHERE inline Report waiting(const Team& team, Operation operation, const void* address,
-                                     int peer = -1, int tag = 0) {
+                                     int peer = -1, int tag = 0, unsigned long long bound_ns = 0) {
     Report report{};
     report.operation = static_cast<int>(operation);
     report.team = team.control ? team.control->team : 0;
     report.peer = peer;
     report.compare = -1;
     report.tag = tag;
+    report.bound_ns = bound_ns;
     report.address = reinterpret_cast<unsigned long long>(address);
     return report;
 }
 
 template <class T>
 ATOLL_ANYWHERE Report waiting(const Team& team, Operation operation, const T* word, Compare cmp, T expected,
-                              int peer = -1, int tag = 0) {
-    Report report = waiting(team, operation, word, peer, tag);
+                              int peer = -1, int tag = 0, unsigned long long bound_ns = 0) {
+    Report report = waiting(team, operation, word, peer, tag, bound_ns);
     report.compare = static_cast<int>(cmp);
     report.expected = static_cast<unsigned long long>(expected);
     report.found = static_cast<unsigned long long>(device::load_relaxed(word));
@@ -99,8 +101,8 @@ __device__ __noinline__ inline unsigned long long look_around(const Control* con
         return (since == 0 ? now : since) | seen_gone;
     }
     if (since == 0) return now;
-    if (control->bound_ns != 0 && now - (since & ~seen_gone) > control->bound_ns)
-        report_and_trap(watch, what);
+    const unsigned long long bound = what.bound_ns != 0 ? what.bound_ns : control->bound_ns;
+    if (bound != 0 && now - (since & ~seen_gone) > bound) report_and_trap(watch, what);
     return since;
 }
 #else

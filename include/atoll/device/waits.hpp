@@ -12,6 +12,12 @@ constexpr unsigned long long no_index = ~0ull;
 
 namespace detail {
 
+/// What a wait's report says besides, and how long it may take.
+struct Limit {
+    int tag;
+    unsigned long long bound_ns;
+};
+
 /// One value for all words, in the place of an array.
 template <class T> struct Everywhere {
     T value;
@@ -49,17 +55,18 @@ template <class T, class Values> struct Words {
         }
         return found;
     }
-    ATOLL_ANYWHERE Report report(const Team& team, unsigned long long i, int tag) const {
-        return waiting(team, Operation::wait_until, words + i, cmp, static_cast<T>(values[i]), -1, tag);
+    ATOLL_ANYWHERE Report report(const Team& team, unsigned long long i, const Limit& limit) const {
+        return waiting(team, Operation::wait_until, words + i, cmp, static_cast<T>(values[i]), -1, limit.tag,
+                       limit.bound_ns);
     }
 };
 
 template <class T, class Values, class Scope>
-ATOLL_ANYWHERE void wait_all(const Team& team, const Words<T, Values>& all, Scope scope, int tag) {
+ATOLL_ANYWHERE void wait_all(const Team& team, const Words<T, Values>& all, Scope scope, Limit limit) {
     for (unsigned long long i = scope.rank(); i < all.n; i += scope.size())
         if (all.counts(i))
             spin(
-                team, [&] { return all.holds(i); }, [&] { return all.report(team, i, tag); });
+                team, [&] { return all.holds(i); }, [&] { return all.report(team, i, limit); });
     scope.sync();
 }
 
@@ -73,12 +80,12 @@ ATOLL_ANYWHERE bool test_all(const Words<T, Values>& all, Scope scope) {
 
 template <class T, class Values, class Scope>
 ATOLL_ANYWHERE unsigned long long wait_any(const Team& team, const Words<T, Values>& all, Scope scope,
-                                           int tag) {
+                                           Limit limit) {
     unsigned long long index = no_index, left = 0;
     if (scope.rank() == 0)
         spin(
             team, [&] { return (index = all.any(left)) != no_index || left == 0; },
-            [&] { return all.report(team, 0, tag); });
+            [&] { return all.report(team, 0, limit); });
     return scope.broadcast(index);
 }
 
@@ -90,12 +97,12 @@ ATOLL_ANYWHERE unsigned long long test_any(const Words<T, Values>& all, Scope sc
 
 template <class T, class Values, class Scope>
 ATOLL_ANYWHERE unsigned long long wait_some(const Team& team, const Words<T, Values>& all,
-                                            unsigned long long* indices, Scope scope, int tag) {
+                                            unsigned long long* indices, Scope scope, Limit limit) {
     unsigned long long found = 0, left = 0;
     if (scope.rank() == 0)
         spin(
             team, [&] { return (found = all.some(indices, left)) != 0 || left == 0; },
-            [&] { return all.report(team, 0, tag); });
+            [&] { return all.report(team, 0, limit); });
     return scope.broadcast(found);
 }
 
@@ -121,8 +128,8 @@ ATOLL_ANYWHERE Words<T, const T*> words_of(const T* words, unsigned long long n,
 
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void wait_until(const Team& team, const T* ivar, Compare cmp, T value, Scope scope = {},
-                               int tag = 0) {
-    detail::wait_all(team, detail::words(ivar, 1, nullptr, cmp, value), scope, tag);
+                               int tag = 0, unsigned long long bound_ns = 0) {
+    detail::wait_all(team, detail::words(ivar, 1, nullptr, cmp, value), scope, {tag, bound_ns});
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE bool test(const Team&, const T* ivar, Compare cmp, T value, Scope scope = {}) {
@@ -131,23 +138,26 @@ ATOLL_ANYWHERE bool test(const Team&, const T* ivar, Compare cmp, T value, Scope
 
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void wait_until_all(const Team& team, const T* ivars, unsigned long long n, const int* status,
-                                   Compare cmp, T value, Scope scope = {}, int tag = 0) {
-    detail::wait_all(team, detail::words(ivars, n, status, cmp, value), scope, tag);
+                                   Compare cmp, T value, Scope scope = {}, int tag = 0,
+                                   unsigned long long bound_ns = 0) {
+    detail::wait_all(team, detail::words(ivars, n, status, cmp, value), scope, {tag, bound_ns});
 }
 /// Returns the lowest index that holds; no_index at once if all are left out.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long wait_until_any(const Team& team, const T* ivars, unsigned long long n,
                                                  const int* status, Compare cmp, T value, Scope scope = {},
-                                                 int tag = 0) {
-    return detail::wait_any(team, detail::words(ivars, n, status, cmp, value), scope, tag);
+                                                 int tag = 0, unsigned long long bound_ns = 0) {
+    return detail::wait_any(team, detail::words(ivars, n, status, cmp, value), scope, {tag, bound_ns});
 }
 /// Returns how many hold, at least one unless all are left out; their indices are written by rank 0 of the
 /// scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long wait_until_some(const Team& team, const T* ivars, unsigned long long n,
                                                   unsigned long long* indices, const int* status, Compare cmp,
-                                                  T value, Scope scope = {}, int tag = 0) {
-    return detail::wait_some(team, detail::words(ivars, n, status, cmp, value), indices, scope, tag);
+                                                  T value, Scope scope = {}, int tag = 0,
+                                                  unsigned long long bound_ns = 0) {
+    return detail::wait_some(team, detail::words(ivars, n, status, cmp, value), indices, scope,
+                             {tag, bound_ns});
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE bool test_all(const Team&, const T* ivars, unsigned long long n, const int* status,
@@ -169,21 +179,24 @@ ATOLL_ANYWHERE unsigned long long test_some(const Team&, const T* ivars, unsigne
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void wait_until_all_vector(const Team& team, const T* ivars, unsigned long long n,
                                           const int* status, Compare cmp, const T* values, Scope scope = {},
-                                          int tag = 0) {
-    detail::wait_all(team, detail::words_of(ivars, n, status, cmp, values), scope, tag);
+                                          int tag = 0, unsigned long long bound_ns = 0) {
+    detail::wait_all(team, detail::words_of(ivars, n, status, cmp, values), scope, {tag, bound_ns});
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long wait_until_any_vector(const Team& team, const T* ivars,
                                                         unsigned long long n, const int* status, Compare cmp,
-                                                        const T* values, Scope scope = {}, int tag = 0) {
-    return detail::wait_any(team, detail::words_of(ivars, n, status, cmp, values), scope, tag);
+                                                        const T* values, Scope scope = {}, int tag = 0,
+                                                        unsigned long long bound_ns = 0) {
+    return detail::wait_any(team, detail::words_of(ivars, n, status, cmp, values), scope, {tag, bound_ns});
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long wait_until_some_vector(const Team& team, const T* ivars,
                                                          unsigned long long n, unsigned long long* indices,
                                                          const int* status, Compare cmp, const T* values,
-                                                         Scope scope = {}, int tag = 0) {
-    return detail::wait_some(team, detail::words_of(ivars, n, status, cmp, values), indices, scope, tag);
+                                                         Scope scope = {}, int tag = 0,
+                                                         unsigned long long bound_ns = 0) {
+    return detail::wait_some(team, detail::words_of(ivars, n, status, cmp, values), indices, scope,
+                             {tag, bound_ns});
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE bool test_all_vector(const Team&, const T* ivars, unsigned long long n, const int* status,

@@ -52,8 +52,9 @@ __device__ bool source_by_target(Group kind) {
 __device__ bool target_by_source(Group kind) {
     return kind == Group::fcollect || kind == Group::alltoall || kind == Group::gather;
 }
+__device__ bool is_from_root(Group kind) { return kind == Group::broadcast || kind == Group::scatter; }
 __device__ bool sends(const GroupCall& call, int from, int to) {
-    if (call.kind == Group::broadcast || call.kind == Group::scatter) return from == call.root;
+    if (is_from_root(call.kind)) return from == call.root;
     return call.kind != Group::gather || to == call.root;
 }
 __device__ bool folds(Group kind) { return kind == Group::reduce || kind == Group::reduce_scatter; }
@@ -67,32 +68,53 @@ template <bool Scaled, class Body> __device__ void with_fold(const GroupCall& ca
         kernels::with_fold(call.type, body);
 }
 
+// Flags have 32 bits, so words that small messages leave untouched would pass for new ones when their number
+// comes again. Each block gives its own words a new flag once in 2^30 of its meetings.
+
+__device__ bool renews(unsigned epoch) { return (epoch & 0x3fffffffu) < 2; }
+
+/// At a time when no PE writes words of that parity: their senders wait for this block's next meeting.
+__device__ __noinline__ void renew(const GroupCall& call, unsigned parity, unsigned epoch) {
+    const GroupMemory memory{call.team.n_pes, call.words_bytes};
+    if (blockIdx.x >= memory.exchange_blocks()) return;
+    __syncthreads();  // all have read
+    for (int from = 0; from < call.team.n_pes; ++from)
+        for (unsigned i = threadIdx.x; i < GroupMemory::exchange_threads; i += blockDim.x)
+            post(call.memory + memory.words_at(parity, from, blockIdx.x) + i * 2ull * sizeof(Unit), Unit{},
+                 epoch);
+}
+
 /// A thread's 16 bytes of a small message.
 class Exchange {
   public:
+    /// What is needed first is loaded at once: how often this block has met, what the first message holds,
+    /// and how far the PE of this lane's number is.
     __device__ explicit Exchange(const GroupCall& call)
         : call_(call),
           memory_{call.team.n_pes, call.words_bytes},
-          epoch_(*own_count(call) + 1),
           at_((static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x) * sizeof(Unit)),
-          bytes_(at_ < call.bytes ? call.bytes - at_ : 0) {}
+          bytes_(at_ < call.bytes ? call.bytes - at_ : 0),
+          mine_{} {
+        const unsigned met = device::load_relaxed(own_count(call));
+        const int lane = static_cast<int>(threadIdx.x % 32), me = call.team.my_pe, n = call.team.n_pes;
+        begun_ = lane < n ? device::load_relaxed(flag(call, me, lane)) : 0;
+        if (has_part() && reads_source()) mine_ = load_own(me + 1 < n ? me + 1 : 0);
+        epoch_ = met + 1;
+    }
     __device__ unsigned epoch() const { return epoch_; }
     __device__ bool has_part() const { return bytes_ != 0; }
 
-    /// Whom words are sent to has begun its previous call, so it has read what these words overwrite.
     __device__ void send() const {
         const int n = call_.team.n_pes, me = call_.team.my_pe;
         if (static_cast<int>(threadIdx.x) < n && static_cast<int>(threadIdx.x) != me)
             device::store_relaxed(flag(call_, static_cast<int>(threadIdx.x), me), epoch_);
+        wait_for_readers();
         if (!has_part()) return;
         for (int k = 1; k < n; ++k) {
             const int pe = me + k < n ? me + k : me + k - n;
             if (!sends(call_, me, pe)) continue;
-            const Unit mine = own(pe);
-            device::detail::spin(
-                call_.team, [&] { return reached(device::load_relaxed(flag(call_, me, pe)), epoch_ - 1); },
-                [&] { return awaited(call_, pe, flag(call_, me, pe), epoch_ - 1); });
-            post(device::detail::at(call_.team, call_.memory, pe) + place(me), mine, epoch_);
+            post(device::detail::at(call_.team, call_.memory, pe) + place(me), k == 1 ? mine_ : own(pe),
+                 epoch_);
         }
     }
     __device__ Unit receive(int from) const {
@@ -113,19 +135,39 @@ class Exchange {
     }
 
   private:
-    __device__ Unit own(int target) const {
+    __device__ bool reads_source() const {
+        return !is_from_root(call_.kind) || call_.team.my_pe == call_.root;
+    }
+    __device__ Unit load_own(int target) const {
         const unsigned long long block =
             source_by_target(call_.kind) ? static_cast<unsigned long long>(target) : 0;
         return load_part(static_cast<const char*>(call_.src) + block * call_.src_stride + at_, bytes_);
+    }
+    __device__ Unit own(int target) const { return source_by_target(call_.kind) ? load_own(target) : mine_; }
+    /// Whom words are sent to has begun its previous call, so it has read what these words overwrite. A
+    /// warp's lanes look for all of its threads.
+    __device__ void wait_for_readers() const {
+        const int lane = static_cast<int>(threadIdx.x % 32), me = call_.team.my_pe;
+        for (int pe = lane; pe < call_.team.n_pes; pe += 32) {
+            if (pe == me || !sends(call_, me, pe)) continue;
+            const unsigned* word = flag(call_, me, pe);
+            if (pe != lane || !reached(begun_, epoch_ - 1))
+                device::detail::spin(
+                    call_.team, [&] { return reached(device::load_relaxed(word), epoch_ - 1); },
+                    [&] { return awaited(call_, pe, word, epoch_ - 1); });
+        }
+        __syncwarp();
     }
     __device__ unsigned long long place(int from) const {
         return memory_.words_at(epoch_ & 1, from, blockIdx.x) + threadIdx.x * 2ull * sizeof(Unit);
     }
     const GroupCall& call_;
     GroupMemory memory_;
-    unsigned epoch_;
     unsigned long long at_;
     unsigned long long bytes_;
+    unsigned epoch_;
+    unsigned begun_;  ///< the last call that the PE of this lane's number had begun
+    Unit mine_;       ///< for the next PE, which most kinds send to everybody
 };
 
 /// 16 bytes each of all PEs' sources. A fixed number of PEs keeps them in registers, all loads in flight at
@@ -253,12 +295,21 @@ template <bool Scaled> __device__ void fold_part(const GroupCall& call) {
     with_fold<Scaled>(call, [&](auto fold) { fold_slowly(call, part, done, fold); });
 }
 
-template <bool Scaled> __device__ void fold_large(const GroupCall& call) {
+/// Between two meetings, in which nobody sends words.
+template <class Body> __device__ void between_meetings(const GroupCall& call, Body body) {
     const unsigned epoch = *own_count(call) + 1;
     meet(call, epoch);
-    fold_part<Scaled>(call);
+    body();
+    if (renews(epoch) || renews(epoch + 1)) [[unlikely]] {
+        renew(call, 0, epoch);
+        renew(call, 1, epoch);
+    }
     meet(call, epoch + 1);
     finish(call, epoch + 1);
+}
+
+template <bool Scaled> __device__ void fold_large(const GroupCall& call) {
+    between_meetings(call, [&] { fold_part<Scaled>(call); });
 }
 
 template <bool Scaled> __device__ void exchange_small(const GroupCall& call) {
@@ -277,14 +328,32 @@ template <bool Scaled> __device__ void exchange_small(const GroupCall& call) {
             for (int pe = 0; pe < n; ++pe)
                 if (sends(call, pe, call.team.my_pe)) exchange.store(pe, exchange.receive(pe));
     }
+    if (renews(exchange.epoch())) [[unlikely]]
+        renew(call, exchange.epoch() & 1, exchange.epoch());
     finish(call, exchange.epoch());
+}
+
+/// The root's source, which the others need not know: told before the blocks meet.
+__device__ void tell_source(const GroupCall& call) {
+    const GroupMemory memory{call.team.n_pes, call.words_bytes};
+    const long long offset =
+        static_cast<const char*>(call.src) - call.team.window - call.team.my_slot * call.team.stride;
+    for (int pe = static_cast<int>(threadIdx.x); pe < call.team.n_pes; pe += static_cast<int>(blockDim.x))
+        device::store_relaxed(reinterpret_cast<long long*>(device::detail::at(call.team, call.memory, pe) +
+                                                           memory.root_at(blockIdx.x)),
+                              offset);
+}
+__device__ const char* told_source(const GroupCall& call) {
+    const GroupMemory memory{call.team.n_pes, call.words_bytes};
+    const long long offset =
+        device::load_relaxed(reinterpret_cast<const long long*>(call.memory + memory.root_at(blockIdx.x)));
+    return call.team.window + device::slot_of(call.team, call.root) * call.team.stride + offset;
 }
 
 /// Every PE relays its part of the root's block to all, so the root sends each byte but once.
 __device__ void relay(const GroupCall& call) {
     const Part part = own_part(call);
-    const char* src =
-        device::detail::at(call.team, static_cast<const char*>(call.src), call.root) + part.first;
+    const char* src = told_source(call) + part.first;
     for (int k = 0; k < call.team.n_pes; ++k) {
         const int pe = (call.team.my_pe + k) % call.team.n_pes;
         device::detail::copy(device::detail::at(call.team, static_cast<char*>(call.dst), pe) + part.first,
@@ -299,10 +368,11 @@ __device__ void pull(const GroupCall& call) {
         if (!sends(call, pe, me)) continue;
         const auto from = source_by_target(call.kind) ? static_cast<unsigned long long>(me) : 0;
         const auto to = target_by_source(call.kind) ? static_cast<unsigned long long>(pe) : 0;
-        device::detail::copy(
-            static_cast<char*>(call.dst) + to * call.bytes,
-            device::detail::at(call.team, static_cast<const char*>(call.src), pe) + from * call.bytes,
-            call.bytes, Everybody{});
+        const char* theirs = is_from_root(call.kind)
+                                 ? told_source(call)
+                                 : device::detail::at(call.team, static_cast<const char*>(call.src), pe);
+        device::detail::copy(static_cast<char*>(call.dst) + to * call.bytes, theirs + from * call.bytes,
+                             call.bytes, Everybody{});
     }
 }
 
@@ -311,6 +381,8 @@ __device__ void pull(const GroupCall& call) {
 extern "C" __global__ void atoll_sync(const GroupCall call) {
     const unsigned epoch = *own_count(call) + 1;
     meet(call, epoch);
+    if (renews(epoch)) [[unlikely]]
+        renew(call, epoch & 1, epoch);
     finish(call, epoch);
 }
 
@@ -327,14 +399,13 @@ extern "C" __global__ void __launch_bounds__(GroupMemory::exchange_threads)
 
 /// Large collectives: sources and targets are symmetric.
 extern "C" __global__ void __launch_bounds__(512, 1) atoll_pull(const GroupCall call) {
-    const unsigned epoch = *own_count(call) + 1;
-    meet(call, epoch);
-    if (call.kind == Group::broadcast)
-        relay(call);
-    else
-        pull(call);
-    meet(call, epoch + 1);
-    finish(call, epoch + 1);
+    if (is_from_root(call.kind) && call.team.my_pe == call.root) tell_source(call);
+    between_meetings(call, [&] {
+        if (call.kind == Group::broadcast)
+            relay(call);
+        else
+            pull(call);
+    });
 }
 
 extern "C" __global__ void __launch_bounds__(512, 1) atoll_fold(const GroupCall call) {
