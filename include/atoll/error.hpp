@@ -25,10 +25,12 @@ enum class ErrorCode : int {
     bootstrap,            ///< the PEs could not find each other
     system,               ///< a system call failed
     interrupted,          ///< a signal handler asked to stop waiting (Ctrl-C in Python)
+    kernel,               ///< the GPU stopped a kernel of this process, whose GPU context is lost
 };
 
 /// `what()` says what was passed, what was expected and what to do. Thrown by every C++ call; nothing is
-/// lost: the heap, the teams and the job stay usable unless the code is `pe_died`.
+/// lost: the heap, the teams and the job stay usable unless the code is `pe_died`, and but for the GPU's
+/// where it is `kernel`.
 class ATOLL_API Error : public std::runtime_error {
   public:
     Error(ErrorCode code, const std::string& sentence) : std::runtime_error(sentence), code_(code) {}

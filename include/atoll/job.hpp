@@ -27,6 +27,9 @@ struct JobOptions {
     /// The executable's static objects (.data, .bss) are symmetric too. Only for executables that are
     /// OpenSHMEM programs: all of their static memory becomes shared memory.
     bool static_data = false;
+    /// A kernel that reports an error and traps ends the job at once, or, if this is set, after some seconds
+    /// in which check_kernels was not called: so that a program hears of it as an exception.
+    bool raise_kernel_errors = false;
 };
 
 /// Bytes that identify a job to be: random, printable, at most 128 characters. Local.
@@ -104,6 +107,19 @@ class ATOLL_API Job {
     /// GPU; nothing before the first allocation of device memory. No kernel, copy or graph uses them any
     /// more.
     void reset_device_heap();
+    /// As register_buffer, for any part of such memory, and of several such allocations that stand side by
+    /// side (PyTorch's expandable segments): all allocations that it lies in are mapped. `free` takes
+    /// `block.address`; `address` is where `memory` is seen. PEs pass equal sizes, at equal places in equal
+    /// allocations.
+    struct Registered {
+        Allocation block;
+        void* address = nullptr;
+    };
+    Registered register_range(void* memory, std::size_t bytes);
+    /// Throws Error(kernel) if a kernel of this process has reported why it was stopped: a wait that took too
+    /// long, a wrong PE; says operation, PE, address, expected and found value and tag. The GPU's context is
+    /// lost by then: all of its calls fail. Local; waits for nothing.
+    void check_kernels() const;
     /// Local: this PE needs the block no more. It is reclaimed in a later collective allocation, when all PEs
     /// dropped it.
     void drop(std::uint64_t serial) noexcept;

@@ -17,7 +17,7 @@ help(atoll.put) and so on tell everything about a function. All of them, by topi
 
 Job          init finalize is_initialized get_unique_id abort global_exit info version rc; my_pe n_pes.
              launch (run a function in new PEs, in a notebook too), LaunchError.
-Arrays       (device="cuda", xp=cupy or torch: on this PE's GPU; DeviceArray) empty zeros ones full array, empty_like zeros_like ones_like full_like, signal (words), free.
+Arrays       (device="cuda", xp=cupy or torch: on this PE's GPU; DeviceArray) empty zeros ones full array, empty_like zeros_like ones_like full_like, signal (words), free. register (what another library allocated on the GPU).
              is_symmetric pe_accessible addr_accessible; peer and global_view: other PEs' copies as arrays.
 Moves        put get, put_nbi get_nbi (done after quiet), p g (one element); strided: iput iget ibput ibget;
              irregular: take put_at add_at; messages: send recv, group (pairs them), Mailbox.
@@ -31,11 +31,11 @@ Groups       Team, WORLD, SHARED; split with WORLD.split(color). Context: operat
 Collectives  broadcast collect fcollect gather scatter alltoall alltoalls bcast_object gather_object;
              sum_ prod_ min_ max_ and_ or_ xor_reduce, reduce (any operator, one root), reduce_scatter,
              sum_inscan sum_exscan.
-Locks        Lock. C++: include_dir (headers). PyTorch: the module atoll.torch.
+Locks        Lock. C++: include_dir (headers). PyTorch: the module atoll.torch. Kernels: check_kernels.
 Values       Compare (EQ NE GT GE LT LE), ReduceOp (SUM PROD MIN MAX AND OR XOR), SignalOp (SIGNAL_SET SIGNAL_ADD).
 Errors       Error and its kinds: NotInitialized PeError NotSymmetric ShapeMismatch DtypeMismatch UseAfterFree
              CollectiveMismatch Timeout PeDied OutOfMemory Unsupported InvalidArgument SettingsError
-             BootstrapError SystemFailure.
+             BootstrapError SystemFailure KernelError.
 
 ATOLL_CHECK=all in the environment makes every collective compare its arguments on all PEs (which call, how many bytes,
 root; of reductions dtype and operator, too) and raise CollectiveMismatch where they differ; without it, only making
@@ -82,11 +82,12 @@ if _os.environ.get("ATOLL_NVTX", "0").lower() in ("1", "yes", "true", "on"):
     from . import _nvtx
 
     globals().update(_nvtx.ranged(vars(_atoll)))
+    _nvtx.range_methods(_atoll.Team, _atoll.Context, _atoll.Lock, _atoll.Mailbox, _atoll.DeviceArray)
 
 # Also what help(atoll) shows.
 __all__ = [  # noqa: RUF022
     "AND", "Block", "BootstrapError", "CollectiveMismatch", "Compare", "Context", "DeviceArray", "DtypeMismatch", "EQ", "Error",
-    "GE", "GT", "InvalidArgument", "LE", "LT", "LaunchError", "Lock", "MAX", "MIN", "Mailbox", "NE",
+    "GE", "GT", "InvalidArgument", "KernelError", "LE", "LT", "LaunchError", "Lock", "MAX", "MIN", "Mailbox", "NE",
     "NotInitialized", "NotSymmetric", "OR", "OutOfMemory", "PROD", "PeDied", "PeError", "ReduceOp", "SHARED",
     "SIGNAL_ADD", "SIGNAL_SET", "SUM", "SettingsError", "ShapeMismatch", "SignalOp", "SystemFailure", "Team",
     "Timeout", "Unsupported", "UseAfterFree", "WORLD", "XOR", "abort", "add_at", "addr_accessible", "alltoall",
@@ -94,12 +95,12 @@ __all__ = [  # noqa: RUF022
     "atomic_compare_swap_nbi", "atomic_fetch", "atomic_fetch_add", "atomic_fetch_add_nbi", "atomic_fetch_and",
     "atomic_fetch_and_nbi", "atomic_fetch_inc", "atomic_fetch_inc_nbi", "atomic_fetch_nbi", "atomic_fetch_or",
     "atomic_fetch_or_nbi", "atomic_fetch_xor", "atomic_fetch_xor_nbi", "atomic_inc", "atomic_or", "atomic_set",
-    "atomic_swap", "atomic_swap_nbi", "atomic_xor", "barrier", "barrier_all", "bcast_object", "broadcast",
+    "atomic_swap", "atomic_swap_nbi", "atomic_xor", "barrier", "barrier_all", "bcast_object", "broadcast", "check_kernels",
     "collect", "empty", "empty_like", "fcollect", "fence", "finalize", "free", "full", "full_like", "g", "gather",
     "gather_object", "get", "get_nbi", "get_unique_id", "global_exit", "global_view", "group", "ibget", "ibput",
     "iget", "include_dir", "info", "init", "iput", "is_initialized", "is_symmetric", "launch", "max_reduce", "min_reduce", "my_pe",
     "n_pes", "ones", "ones_like", "or_reduce", "p", "pe_accessible", "pe_quiet", "peer", "prod_reduce", "put",
-    "put_at", "put_nbi", "put_signal", "put_signal_nbi", "quiet", "rc", "recv", "reduce", "reduce_scatter",
+    "put_at", "put_nbi", "put_signal", "put_signal_nbi", "quiet", "rc", "recv", "reduce", "reduce_scatter", "register",
     "scatter", "send", "signal", "signal_add", "signal_consume", "signal_fetch", "signal_set", "signal_wait_until", "sum_exscan",
     "sum_inscan", "sum_reduce", "sync", "sync_all", "take", "test", "test_all", "test_all_vector", "test_any",
     "test_any_vector", "test_some", "test_some_vector", "version", "wait_until", "wait_until_all",

@@ -57,6 +57,11 @@ class SettingsError(Error, ValueError):
 class BootstrapError(Error):
     """The PEs could not find each other."""
 
+class KernelError(Error, RuntimeError):
+    """
+    The GPU stopped a kernel of this process; the text says what it waited for, or that its PE was wrong. This process's GPU context is lost: no call of the GPU will succeed any more.
+    """
+
 class SystemFailure(Error, OSError):
     """A system call failed."""
 
@@ -374,6 +379,24 @@ def _version() -> str:
 def _empty(shape: Any, dtype: Any, fortran: bool, align: int, atomics: bool, signal: bool, zero: bool, name: str, on_device: bool = False) -> Any:
     """Allocate; see atoll.empty."""
 
+def register(x: Any) -> Any:
+    """
+    Return a symmetric view of an array of this PE's GPU that another library has allocated.
+
+    x: an array of PyTorch, CuPy or Numba, a cuda.core.Buffer, or anything with DLPack's or CUDA's array
+       interface, in memory of the driver's virtual memory management: PyTorch's with
+       PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, cuda.core's VirtualMemoryResource. Not cudaMalloc's,
+       which no other process can map. Any view: its offset and strides are kept. Every PE passes one, of equal
+       size, at an equal place of equal allocations, as programs have that allocate alike.
+
+    The result is an array of x's library, of its shape and dtype, over the same memory; x itself is not
+    symmetric, but what is written by either is read by the other. It keeps x. The whole allocations that x
+    lies in (2 MiB at least) are mapped on all PEs. free() ends it, and leaves x alone.
+
+    Collective over all PEs; what one PE cannot raises on all. Raises InvalidArgument (cudaMalloc's memory, of
+    another GPU or the host, not shareable, symmetric already), CollectiveMismatch, Unsupported, OutOfMemory.
+    """
+
 def free(x: AnyArray) -> None:
     """
     Free a symmetric array. Collective over all PEs, in the same order on all.
@@ -452,10 +475,8 @@ def put(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = None, t
     src:  an array of dst's dtype and shape (axes of length 1 do not count), symmetric or not, of any
           strides; or one Python number, NumPy scalar or 0-d array, which fills dst; or a list.
           Nothing is cast. src and dst may overlap.
+          On a stream it must be memory of the GPU, or pinned.
     pe:   number of the target PE, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    stream: for arrays of a GPU. None: returns when all is done, after what the array library's current
-          stream was given before; else a stream of this PE's GPU, or "current": the call is enqueued there,
-          and src must be memory of the GPU, or pinned.
 
     Local, not collective. On return src may be changed; the data stand in the target for certain
     after quiet() or barrier_all(); fence() orders puts to one PE. An aligned element of 1, 2, 4
@@ -468,6 +489,11 @@ def put(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = None, t
         atoll.put(x[2:4], 0.0, pe=1)            # two of its elements
 
     Source: OpenSHMEM 1.6, section 9.5 (shmem_put).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def put_nbi(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -476,6 +502,11 @@ def put_nbi(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = Non
 
     Local. Returns at once where the data travel by themselves; on one host it is put.
     Arguments and errors as for put. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def get(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -493,6 +524,11 @@ def get(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None, te
 
     Raises NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized,
     InvalidArgument (read-only dst). Source: OpenSHMEM 1.6, section 9.5 (shmem_get).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def get_nbi(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -500,6 +536,11 @@ def get_nbi(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None
     Like get, but the data are in dst only after quiet().
 
     Local. Arguments and errors as for get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def p(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -512,6 +553,11 @@ def p(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Conte
 
     Local; ordered and completed like put. Raises as put does, and IndexError.
     Source: OpenSHMEM 1.6, section 9.5 (shmem_p).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def g(src: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
@@ -556,6 +602,11 @@ def iput(dst: AnyArray, src: AnyArray, tst: int, sst: int, nelems: int, pe: int,
     dst: a contiguous symmetric array (or view); src: a contiguous array of its dtype.
     tst, sst: strides in elements, at least 1. put(dst[::tst], src[::sst], pe) says the same in NumPy's terms.
     Local; completed like put. Raises as put does. Source: OpenSHMEM 1.6, section 9.5 (shmem_iput).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def iget(dst: AnyArray, src: AnyArray, tst: int, sst: int, nelems: int, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -565,6 +616,11 @@ def iget(dst: AnyArray, src: AnyArray, tst: int, sst: int, nelems: int, pe: int,
     src: a contiguous symmetric array (or view); dst: a contiguous array of its dtype.
     tst, sst: strides in elements, at least 1. get(dst[::tst], src[::sst], pe) says the same in NumPy's terms.
     Local; the data are in dst on return. Raises as get does. Source: OpenSHMEM 1.6, section 9.5 (shmem_iget).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def ibput(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks: int, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -574,6 +630,11 @@ def ibput(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks:
     dst: a contiguous symmetric array (or view); src: a contiguous array of its dtype.
     tst, sst: elements from one block's start to the next, at least bsize.
     Local; completed like put. Raises as put does. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibput).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def ibget(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks: int, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -583,6 +644,11 @@ def ibget(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks:
     src: a contiguous symmetric array (or view); dst: a contiguous array of its dtype.
     tst, sst: elements from one block's start to the next, at least bsize.
     Local; the data are in dst on return. Raises as get does. Source: OpenSHMEM 1.6, section 9.5 (shmem_ibget).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def take(src: Array, index: ArrayLike, pe: ArrayLike, out: Array | None = None, *, ctx: Context | None = None, team: Team | None = None) -> Array:
@@ -633,13 +699,17 @@ def atomic_set(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, c
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_inc(dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -649,13 +719,17 @@ def atomic_inc(dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | 
     dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_add(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -666,13 +740,17 @@ def atomic_add(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, c
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_and(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -683,13 +761,17 @@ def atomic_and(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, c
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_or(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -700,13 +782,17 @@ def atomic_or(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ct
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_xor(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -717,13 +803,17 @@ def atomic_xor(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, c
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch(src: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
@@ -733,7 +823,6 @@ def atomic_fetch(src: AnyArray, pe: int, index: int | None = 0, *, ctx: Context 
     src:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -741,6 +830,11 @@ def atomic_fetch(src: AnyArray, pe: int, index: int | None = 0, *, ctx: Context 
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -752,13 +846,17 @@ def atomic_fetch_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None 
             after quiet().
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_swap(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
@@ -769,7 +867,6 @@ def atomic_swap(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, 
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -777,6 +874,11 @@ def atomic_swap(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, 
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_swap_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -789,13 +891,17 @@ def atomic_swap_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_compare_swap(dst: AnyArray, expected: Value, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
@@ -806,7 +912,6 @@ def atomic_compare_swap(dst: AnyArray, expected: Value, value: Value, pe: int, i
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -814,6 +919,11 @@ def atomic_compare_swap(dst: AnyArray, expected: Value, value: Value, pe: int, i
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_compare_swap_nbi(fetch: AnyArray, dst: AnyArray, expected: Value, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -826,13 +936,17 @@ def atomic_compare_swap_nbi(fetch: AnyArray, dst: AnyArray, expected: Value, val
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_inc(dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
@@ -842,7 +956,6 @@ def atomic_fetch_inc(dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Cont
     dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -850,6 +963,11 @@ def atomic_fetch_inc(dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Cont
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_inc_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -861,13 +979,17 @@ def atomic_fetch_inc_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | N
             after quiet().
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_add(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
@@ -878,7 +1000,6 @@ def atomic_fetch_add(dst: AnyArray, value: Value, pe: int, index: int | None = 0
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -886,6 +1007,11 @@ def atomic_fetch_add(dst: AnyArray, value: Value, pe: int, index: int | None = 0
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_add_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -898,13 +1024,17 @@ def atomic_fetch_add_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, 
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_and(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
@@ -915,7 +1045,6 @@ def atomic_fetch_and(dst: AnyArray, value: Value, pe: int, index: int | None = 0
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -923,6 +1052,11 @@ def atomic_fetch_and(dst: AnyArray, value: Value, pe: int, index: int | None = 0
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_and_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -935,13 +1069,17 @@ def atomic_fetch_and_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, 
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_or(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
@@ -952,7 +1090,6 @@ def atomic_fetch_or(dst: AnyArray, value: Value, pe: int, index: int | None = 0,
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -960,6 +1097,11 @@ def atomic_fetch_or(dst: AnyArray, value: Value, pe: int, index: int | None = 0,
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_or_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -972,13 +1114,17 @@ def atomic_fetch_or_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, i
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_xor(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
@@ -989,7 +1135,6 @@ def atomic_fetch_xor(dst: AnyArray, value: Value, pe: int, index: int | None = 0
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
@@ -997,6 +1142,11 @@ def atomic_fetch_xor(dst: AnyArray, value: Value, pe: int, index: int | None = 0
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_xor_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1009,13 +1159,17 @@ def atomic_fetch_xor_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, 
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
     index:  which element, in C order; negative ones count from the end; None: the only one.
-    stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: SignalName, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1030,6 +1184,11 @@ def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: Sig
     Local. Whoever sees the signal (signal_wait_until, signal_fetch) sees this call's data, and no more
     than that. On return src may be changed. Raises as put does.
     Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def put_signal_nbi(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: SignalName, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1037,6 +1196,11 @@ def put_signal_nbi(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op:
     Like put_signal, but src must not be changed before quiet().
 
     Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal_nbi).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def signal_set(sig: AnyArray, value: int, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1045,6 +1209,11 @@ def signal_set(sig: AnyArray, value: int, pe: int, index: int | None = 0, *, ctx
 
     sig: symmetric words of uint64. Local; not ordered after puts: fence() first, or use put_signal.
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def signal_add(sig: AnyArray, value: int, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1053,6 +1222,11 @@ def signal_add(sig: AnyArray, value: int, pe: int, index: int | None = 0, *, ctx
 
     sig: symmetric words of uint64; sums wrap. Local; not ordered after puts: fence() first, or use put_signal.
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def signal_fetch(sig: AnyArray, index: int | None = 0) -> int:
@@ -1077,6 +1251,11 @@ def signal_wait_until(sig: AnyArray, cmp: CompareName, value: int, timeout: floa
     Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, DtypeMismatch, NotSymmetric.
     On a stream (None else) the stream waits, and None is returned; a captured graph compares with the same
     value in each replay: see signal_consume. Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1087,9 +1266,13 @@ def signal_consume(sig: AnyArray, n: int, index: int | None = 0, stream: Stream 
     Wait until this PE's own signal word is at least n, then subtract n.
 
     What the other PEs add by signal_add or put_signal in one round, the next round waits for again: so a
-    captured graph replays. sig: symmetric words of uint64. stream: where an array of a GPU is waited for;
-    None: the host waits. Nobody else may subtract from the word meanwhile.
+    captured graph replays. sig: symmetric words of uint64. Nobody else may subtract from the word meanwhile.
     Raises Timeout, PeDied, DtypeMismatch, NotSymmetric. Atoll's own; no such call in OpenSHMEM.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1102,11 +1285,15 @@ def wait_until(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | 
     value:   an integer that ivar's dtype holds.
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
     index:   which element of ivar, in C order, negative ones from the end; None: the only one.
-    stream:  for an array of a GPU: the stream that waits (None is returned); None: the host waits.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
     DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1297,11 +1484,16 @@ def barrier_all(*, stream: Stream = None) -> None:
     """
     Wait until all PEs have come here and all that they put before is complete and visible.
 
-    Collective over all PEs. stream: the PEs' streams meet, and the host goes on; what each did before is
-    visible to all behind it. None: the hosts meet. Completes the default context's puts, atomics and signals, and plain stores
+    Collective over all PEs. On a stream the PEs' streams meet, and the host goes on; what each did before is
+    visible to all behind it. Else the hosts meet. Completes the default context's puts, atomics and signals, and plain stores
     into symmetric arrays. Other threads run meanwhile and Ctrl-C is answered if it takes long.
     Raises PeDied, Timeout (ATOLL_WAIT_TIMEOUT), CollectiveMismatch (the PEs' calls are compared only with
     ATOLL_CHECK=all). Source: OpenSHMEM 1.6, section 9.11.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def sync_all(*, stream: Stream = None) -> None:
@@ -1311,6 +1503,11 @@ def sync_all(*, stream: Stream = None) -> None:
     Collective over all PEs. Each PE's plain stores before it are visible to all after it.
     Raises PeDied, Timeout, CollectiveMismatch (the PEs' calls are compared only with
     ATOLL_CHECK=all). Source: OpenSHMEM 1.6, section 9.11.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def barrier(team: Team | None = None, *, stream: Stream = None) -> None:
@@ -1320,6 +1517,11 @@ def barrier(team: Team | None = None, *, stream: Stream = None) -> None:
     Collective over the team (None: all PEs).
     Raises PeDied, UseAfterFree, Timeout, CollectiveMismatch (the PEs' calls are compared only with
     ATOLL_CHECK=all).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def sync(team: Team | None = None, *, stream: Stream = None) -> None:
@@ -1330,6 +1532,11 @@ def sync(team: Team | None = None, *, stream: Stream = None) -> None:
     Raises PeDied, UseAfterFree, Timeout, CollectiveMismatch (the PEs' calls are compared only with
     ATOLL_CHECK=all).
     Source: OpenSHMEM 1.6, section 9.11 (shmem_team_sync).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1341,12 +1548,17 @@ def broadcast(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None 
     ordinary array. src has dst's shape and dtype on every PE; its contents count on the root only.
 
     Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
-    every PE; stream: where the call is enqueued, None: it returns when it is done. Collective over the team (None: all PEs),
+    every PE. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
     PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
     goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_broadcast).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1364,12 +1576,17 @@ def fcollect(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: 
     array of shape (n_pes, *src.shape).
 
     Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
-    every PE; stream: where the call is enqueued, None: it returns when it is done. Collective over the team (None: all PEs),
+    every PE. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
     PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
     goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_fcollect).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1384,7 +1601,7 @@ def collect(dst: Array, src: Array, *, team: Team | None = None) -> int:
     new ordinary array, joined along the first axis (whose length alone may differ).
 
     Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
-    every PE; stream: where the call is enqueued, None: it returns when it is done. Collective over the team (None: all PEs),
+    every PE. Collective over the team (None: all PEs),
     with equal dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
     PEs' calls are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
@@ -1404,12 +1621,17 @@ def alltoall(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: 
     as many elements; alltoall(src) returns a new ordinary array of src's shape.
 
     Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
-    every PE; stream: where the call is enqueued, None: it returns when it is done. Collective over the team (None: all PEs),
+    every PE. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
     PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
     goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoall).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1422,7 +1644,7 @@ def alltoalls(dst: Array, src: Array, dst_stride: int, src_stride: int, nelems: 
     dst and src are contiguous; strides count elements, at least 1.
 
     Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
-    every PE; stream: where the call is enqueued, None: it returns when it is done. Collective over the team (None: all PEs),
+    every PE. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
     PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
@@ -1440,12 +1662,17 @@ def gather(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | N
     (n_pes, *src.shape), elsewhere None.
 
     Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
-    every PE; stream: where the call is enqueued, None: it returns when it is done. Collective over the team (None: all PEs),
+    every PE. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
     PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
     goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1461,12 +1688,17 @@ def scatter(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | 
     ordinary array.
 
     Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
-    every PE; stream: where the call is enqueued, None: it returns when it is done. Collective over the team (None: all PEs),
+    every PE. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
     PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
     goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1484,8 +1716,7 @@ def sum_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
           symmetric (faster) or not; equal shape and dtype on all PEs.
     dst:  like src; it may be src itself.
     team: the PEs that take part; None: all.
-    stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is
-          enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.
+    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
 
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
@@ -1493,6 +1724,11 @@ def sum_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
     of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1513,8 +1749,7 @@ def prod_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, strea
           symmetric (faster) or not; equal shape and dtype on all PEs.
     dst:  like src; it may be src itself.
     team: the PEs that take part; None: all.
-    stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is
-          enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.
+    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
 
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
@@ -1522,6 +1757,11 @@ def prod_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, strea
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
     of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1542,8 +1782,7 @@ def min_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
           symmetric (faster) or not; equal shape and dtype on all PEs.
     dst:  like src; it may be src itself.
     team: the PEs that take part; None: all.
-    stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is
-          enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.
+    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
 
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
@@ -1551,6 +1790,11 @@ def min_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
     of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1571,8 +1815,7 @@ def max_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
           symmetric (faster) or not; equal shape and dtype on all PEs.
     dst:  like src; it may be src itself.
     team: the PEs that take part; None: all.
-    stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is
-          enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.
+    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
 
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
@@ -1580,6 +1823,11 @@ def max_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
     of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1600,8 +1848,7 @@ def and_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
           symmetric (faster) or not; equal shape and dtype on all PEs.
     dst:  like src; it may be src itself.
     team: the PEs that take part; None: all.
-    stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is
-          enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.
+    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
 
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
@@ -1609,6 +1856,11 @@ def and_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
     of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1629,8 +1881,7 @@ def or_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream:
           symmetric (faster) or not; equal shape and dtype on all PEs.
     dst:  like src; it may be src itself.
     team: the PEs that take part; None: all.
-    stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is
-          enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.
+    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
 
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
@@ -1638,6 +1889,11 @@ def or_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream:
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
     of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1658,8 +1914,7 @@ def xor_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
           symmetric (faster) or not; equal shape and dtype on all PEs.
     dst:  like src; it may be src itself.
     team: the PEs that take part; None: all.
-    stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is
-          enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.
+    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
 
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
@@ -1667,6 +1922,11 @@ def xor_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
     of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1686,6 +1946,11 @@ def reduce(dst: AnyArray, src: AnyArray, op: ReduceName, root: int | None = None
     root: the PE that gets the result; elsewhere dst is left alone and None is returned. None: every PE.
     Else as for sum_reduce. Raises also InvalidArgument (op) and PeError (root); ATOLL_CHECK=all compares
     op and root, too.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1706,6 +1971,11 @@ def reduce_scatter(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team
     reduce_scatter(src, op) takes src of shape (n_pes, ...) and returns row my_pe of the reduction.
 
     op: "sum" (default), "prod", "min", "max", "and", "or", "xor". Else as for sum_reduce.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1723,8 +1993,7 @@ def sum_inscan(dst: Array, src: Array, *, team: Team | None = None) -> None:
           symmetric (faster) or not; equal shape and dtype on all PEs.
     dst:  like src; it may be src itself.
     team: the PEs that take part; None: all.
-    stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is
-          enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.
+    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
 
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
@@ -1752,8 +2021,7 @@ def sum_exscan(dst: Array, src: Array, *, team: Team | None = None) -> None:
           symmetric (faster) or not; equal shape and dtype on all PEs.
     dst:  like src; it may be src itself.
     team: the PEs that take part; None: all.
-    stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is
-          enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.
+    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
 
     Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
     same bits. On return dst is complete here and src may be changed; completes no puts.
@@ -1902,6 +2170,28 @@ class Mailbox:
     def __enter__(self) -> Mailbox: ...
 
     def __exit__(self, *args: object) -> None: ...
+
+def check_kernels(*, stream: Stream = None) -> None:
+    """
+    Raise KernelError if the GPU stopped a kernel of this process: what it waited for, or which wrong PE it was given.
+
+    A kernel's wait ends with the job, and with ATOLL_WAIT_TIMEOUT set after that many seconds; wrong PEs are
+    found where ATOLL_CHECK is not none. The kernel then reports and traps, and the GPU's context is lost:
+    whichever library makes the next call of the GPU gets an error of CUDA ("unspecified launch failure"). This
+    call says what happened: operation, address, found and expected value, PE, and the tag= of the call. Atoll's
+    own calls raise KernelError by themselves. Where no call does for 5 s, the job ends with that sentence.
+
+    stream: what was enqueued there is waited for first. None: says only what is known already, at once.
+    Local. Raises KernelError.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    """
+
+def _kernel_failure() -> str:
+    """What check_kernels would raise, or nothing."""
 
 def _kernel_layout() -> dict[str, int]:
     """

@@ -167,10 +167,14 @@ def _watch() -> None:
             _say_where(value, trace)
             return ends
         previous(kind, value, trace)
+        kernel = "" if isinstance(value, _atoll.Error) else _atoll._kernel_failure()
+        if kernel:  # another library's error, which says no more than that the GPU is lost
+            sys.stderr.write(f"atoll.KernelError: {kernel}\n")
+            sys.stderr.flush()
         if not ends:
             return False
         if not isinstance(value, KeyboardInterrupt):
-            text = f"{kind.__name__}: {value}".removesuffix(": ")
+            text = f"{kind.__name__}: {value}".removesuffix(": ") + (f" ({kernel})" if kernel else "")
             _failure = 1, f"PE {{}} ended by an exception that nobody caught: {text}"
         # 128 + SIGINT, as a shell says. (The module signal stays unloaded: programs may be called signal.py.)
         elif _atoll.is_initialized() and _atoll.n_pes() > 1:

@@ -31,22 +31,33 @@ def _provider() -> Range:
     raise ImportError("ATOLL_NVTX=1 needs NVTX for Python; install it: pip install nvtx")
 
 
+def _in_range(function: Any, name: str) -> Any:
+    @functools.wraps(function)
+    def inside(*arguments: Any, **keywords: Any) -> Any:
+        push, pop = _provider()
+        push(name)
+        try:
+            return function(*arguments, **keywords)
+        finally:
+            pop()
+
+    return inside
+
+
 def ranged(functions: dict[str, Any]) -> dict[str, Any]:
     """The public functions among these, each within a range called atoll.NAME."""
-
-    def wrap(function: Any) -> Any:
-        name = f"atoll.{function.__name__}"
-
-        @functools.wraps(function)
-        def inside(*arguments: Any, **keywords: Any) -> Any:
-            push, pop = _provider()
-            push(name)
-            try:
-                return function(*arguments, **keywords)
-            finally:
-                pop()
-
-        return inside
-
     signatures = functions["__signatures__"]
-    return {name: wrap(f) for name, f in functions.items() if name in signatures and not name.startswith("_")}
+    return {
+        name: _in_range(f, f"atoll.{f.__name__}")
+        for name, f in functions.items()
+        if name in signatures and not name.startswith("_")
+    }
+
+
+def range_methods(*classes: type) -> None:
+    """Put each public method of these, and the assignment to elements, within a range called atoll.CLASS.NAME."""
+    for kind in classes:
+        for name, method in list(vars(kind).items()):
+            public = not name.startswith("_") or name == "__setitem__"
+            if public and callable(method):
+                setattr(kind, name, _in_range(method, f"atoll.{kind.__name__}.{name}"))

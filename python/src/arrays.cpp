@@ -9,7 +9,8 @@
 namespace atl::python {
 namespace {
 
-Spec empty_spec, free_spec, is_symmetric_spec, peer_spec, global_view_spec, addr_spec, pe_accessible_spec;
+Spec empty_spec, register_spec, free_spec, is_symmetric_spec, peer_spec, global_view_spec, addr_spec,
+    pe_accessible_spec;
 
 /// A shape: one integer, or a sequence of them.
 struct Shape {
@@ -93,6 +94,7 @@ PyObject* empty_body(const Arguments<9>& a) {
         fail(error.code(), "%s(): %s", spec.name, error.what());
     }
     if (on_gpu) note_device(job);
+    release_dropped();
     const Ref owner = make_block(block, asked, on_gpu);
     if (zero && !on_gpu) {
         if (!block.zeroed) {
@@ -104,6 +106,54 @@ PyObject* empty_body(const Arguments<9>& a) {
     Ref made = array_over(descr, shape.nd, shape.dims, nullptr, static_cast<char*>(block.address),
                           owner.get(), PyObject_IsTrue(a[2]) == 1);
     return on_gpu ? make_device_array(std::move(made)).release() : made.release();
+}
+
+/// x's header where atoll.register can take it. What is wrong is thrown.
+Ref registrable(PyObject* x, Library& library) {
+    Ref header = header_for(x, library);
+    if (!header) {
+        const std::string why = why_not_adopted(x);
+        fail(ErrorCode::invalid_argument,
+             "register(): x is %R%s%s; pass an array on this PE's GPU, number %d.",
+             reinterpret_cast<PyObject*>(Py_TYPE(x)), why.empty() ? "" : ", ", why.c_str(), g.device);
+    }
+    const Block* block = block_of(header.array());
+    if (block == nullptr || !block->foreign)
+        fail(ErrorCode::invalid_argument,
+             "register(): x is symmetric already; pass it to the calls as it is.");
+    if (size_of(header.array()) == 0) fail(ErrorCode::invalid_argument, "register(): x has no elements.");
+    return header;
+}
+
+PyObject* register_body(const Arguments<1>& a) {
+    Job& job = current("register");
+    if (!g.has_device) {  // opens the PEs' GPUs: only then it is known which array is of this one's
+        job.free(job.malloc(1, Memory::device));
+        note_device(job);
+    }
+    Library library = Library::none;
+    Ref header;
+    try {
+        header = registrable(a[0], library);
+    } catch (const Raised&) {
+        nb::python_error mine;
+        try {
+            job.register_range(nullptr, 0);  // so that the other PEs hear that this one cannot
+        } catch (const Error&) {
+        }
+        mine.restore();
+        throw Raised{};
+    }
+    const Extent extent = extent_of(header.array());
+    const Job::Registered registered = job.register_range(extent.low, extent.bytes);
+    release_dropped();
+    const Ref owner = make_registered_block(registered, extent.bytes, a[0]);
+    PyArrayObject* old = header.array();
+    char* data = static_cast<char*>(registered.address) + (PyArray_BYTES(old) - extent.low);
+    Ref made = array_over(PyArray_DESCR(old), PyArray_NDIM(old), PyArray_DIMS(old), PyArray_STRIDES(old),
+                          data, owner.get());
+    PyArray_UpdateFlags(made.array(), NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS);
+    return in_library(make_device_array(std::move(made)), library).release();
 }
 
 PyObject* free_body(const Arguments<1>& a) {
@@ -119,9 +169,8 @@ PyObject* free_body(const Arguments<1>& a) {
         fail(ErrorCode::invalid_argument,
              "free(): x is a view of %zu of the array's %zu bytes; pass the array that was allocated.",
              extent.bytes, block->bytes);
-    job.free(block->address);
-    forget_block(block);
-    block->freed = true;
+    job.free(block->whole);
+    free_block(block);
     return none();
 }
 
@@ -257,6 +306,21 @@ const Function functions[] = {
      "(shape: Any, dtype: Any, fortran: bool, align: int, atomics: bool, signal: bool, zero: bool, name: "
      "str, on_device: bool = False) -> Any",
      "Allocate; see atoll.empty."},
+    {"register", entry<1, register_spec, register_body>, &register_spec, "(x: Any) -> Any",
+     R"(Return a symmetric view of an array of this PE's GPU that another library has allocated.
+
+x: an array of PyTorch, CuPy or Numba, a cuda.core.Buffer, or anything with DLPack's or CUDA's array
+   interface, in memory of the driver's virtual memory management: PyTorch's with
+   PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, cuda.core's VirtualMemoryResource. Not cudaMalloc's,
+   which no other process can map. Any view: its offset and strides are kept. Every PE passes one, of equal
+   size, at an equal place of equal allocations, as programs have that allocate alike.
+
+The result is an array of x's library, of its shape and dtype, over the same memory; x itself is not
+symmetric, but what is written by either is read by the other. It keeps x. The whole allocations that x
+lies in (2 MiB at least) are mapped on all PEs. free() ends it, and leaves x alone.
+
+Collective over all PEs; what one PE cannot raises on all. Raises InvalidArgument (cudaMalloc's memory, of
+another GPU or the host, not shareable, symmetric already), CollectiveMismatch, Unsupported, OutOfMemory.)"},
     {"free", entry<1, free_spec, free_body>, &free_spec, "(x: AnyArray) -> None",
      R"(Free a symmetric array. Collective over all PEs, in the same order on all.
 

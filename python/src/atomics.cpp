@@ -175,7 +175,7 @@ std::string document_of(const Op& op, bool nbi, const char* what) {
     text +=
         "pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.\n"
         "index:  which element, in C order; negative ones count from the end; None: the only one.\n"
-        "stream: for arrays of a GPU: where the call is enqueued; None: it returns when it is done.\n\n"
+        "\n"
         "Local, not collective. Atomic together with every other atomic operation, signal and wait on\n"
         "the element, and ordered (acquire and release) where PE pe is on this host. ";
     text += op.fetches && !nbi ? "The value before is\nreturned as a Python number.\n"

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <new>
+#include <vector>
 
 namespace atl::python {
 
@@ -9,11 +10,23 @@ PyTypeObject* block_type = nullptr;
 
 namespace {
 
+/// Arrays whose memory other PEs may still write to: theirs is dropped, or is not yet.
+struct Kept {
+    char* whole;
+    std::uint64_t epoch;
+    PyObject* keeps;
+};
+std::vector<Kept>& dropped() {
+    static auto& all = *new std::vector<Kept>;
+    return all;
+}
+
 void drop(Block* block) noexcept {
     // Garbage collection never waits for another PE: the job only notes that this one needs the block no
     // more.
     if (block->parent == nullptr && !block->freed && g.job != nullptr && block->epoch == g.epoch)
         g.job->drop(block->serial);
+    if (block->keeps != nullptr) dropped().push_back({block->whole, block->epoch, block->keeps});
 }
 
 /// Of this PE's GPU, by address. A block that was freed is not here, though views keep it alive.
@@ -128,6 +141,7 @@ Ref make_block(const Allocation& allocation, std::size_t bytes, bool on_device) 
     block->memory = new std::shared_ptr<const void>(g.job->memory());
     block->address = static_cast<char*>(allocation.address);
     block->bytes = bytes;
+    block->whole = block->address;
     block->serial = allocation.serial;
     block->epoch = g.epoch;
     block->freed = false;
@@ -136,6 +150,36 @@ Ref make_block(const Allocation& allocation, std::size_t bytes, bool on_device) 
         device_blocks()[block->address] = block;
     }
     return ref;
+}
+
+Ref make_registered_block(const Job::Registered& registered, std::size_t bytes, PyObject* keeps) {
+    Ref ref = make_block({registered.address, false, registered.block.serial}, bytes, true);
+    auto* block = reinterpret_cast<Block*>(ref.get());
+    block->whole = static_cast<char*>(registered.block.address);
+    Py_INCREF(keeps);
+    block->keeps = keeps;
+    return ref;
+}
+
+void free_block(Block* block) noexcept {
+    forget_block(block);
+    block->freed = true;
+    Py_CLEAR(block->keeps);
+}
+
+void release_dropped() noexcept {
+    auto& kept = dropped();
+    for (std::size_t i = 0; i < kept.size();) {
+        const bool mapped =
+            g.job != nullptr && kept[i].epoch == g.epoch && g.job->is_symmetric(kept[i].whole);
+        if (mapped) {
+            ++i;
+            continue;
+        }
+        PyObject* array = kept[i].keeps;
+        kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(i));
+        Py_DECREF(array);
+    }
 }
 
 Ref make_remote_block(Block* parent, char* address, std::size_t bytes) {

@@ -21,6 +21,8 @@ struct Block {
     /// Memory of that GPU that Atoll knows nothing else of: stands behind the headers of other libraries'
     /// arrays, and has no address.
     bool foreign;
+    char* whole;      ///< what the job knows the block by: `address`, or for atoll.register where that begins
+    PyObject* keeps;  ///< null, or the array whose memory atoll.register has mapped
 };
 
 extern PyTypeObject* block_type;
@@ -28,6 +30,12 @@ void register_block(PyObject* module);
 
 /// A new owner of memory that the job has just allocated, on this PE's GPU if `on_device`.
 Ref make_block(const Allocation& allocation, std::size_t bytes, bool on_device = false);
+/// The owner of what atoll.register made of `keeps`.
+Ref make_registered_block(const Job::Registered& registered, std::size_t bytes, PyObject* keeps);
+/// It was freed: views of it are so too, and what it kept is let go.
+void free_block(Block* block) noexcept;
+/// Lets go of registered arrays that were dropped, once all PEs have and their memory is mapped no more.
+void release_dropped() noexcept;
 /// The owner of this GPU's memory at `address`, or the one that stands for all memory that is not ours.
 /// Borrowed.
 Block* block_at(const char* address);

@@ -56,6 +56,15 @@ std::string read_signature(Spec& spec, const char* name, std::string_view signat
     return plain + ")";
 }
 
+/// Ends the documentation of every function that takes a stream; docs/python.md has the rules.
+constexpr const char* stream_paragraph =
+    "\n\nstream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's "
+    "GPU\n"
+    "(an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or\n"
+    "\"current\", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns\n"
+    "None at once; arrays must stay until the stream has come there. \"Streams\" in docs/python.md tells "
+    "more.";
+
 /// "shmem.put" is atoll.shmem's put, and stands as _shmem_put in the module, which has a put of its own.
 constexpr std::string_view shmem_prefix = "shmem.";
 
@@ -79,7 +88,8 @@ void register_functions(PyObject* module, std::span<const Function> functions) {
         const std::string plain = read_signature(*f.spec, f.name, signature.substr(0, signature.find('\n')));
         const bool of_shmem = std::string_view(f.name).starts_with(shmem_prefix);
         const char* name = of_shmem ? f.name + shmem_prefix.size() : f.name;
-        documents.push_back(name + plain + "\n--\n\n" + f.doc);
+        const bool takes_stream = plain.find("stream=") != std::string::npos;
+        documents.push_back(name + plain + "\n--\n\n" + f.doc + (takes_stream ? stream_paragraph : ""));
         definitions.push_back({name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f.call)),
                                METH_FASTCALL | METH_KEYWORDS, documents.back().c_str()});
         Ref made(

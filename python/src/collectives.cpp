@@ -282,7 +282,7 @@ PyObject* scatter_body(const Arguments<5>& a) {
 
 #define ATOLL_TAIL_OF(equal, compared)                                                                       \
     "\n\nArrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and "      \
-    "contiguous, both, on\nevery PE; stream: where the call is enqueued, None: it returns when it is done. " \
+    "contiguous, both, on\nevery PE. "                                                                       \
     "Collective over the team (None: all "                                                                   \
     "PEs),\n"                                                                                                \
     "with equal " equal                                                                                      \

@@ -1,8 +1,11 @@
 #include "errors.hpp"
 
+#include "state.hpp"
+
 #include <array>
 #include <cstdarg>
 #include <new>
+#include <string>
 
 namespace atl::python {
 namespace {
@@ -36,6 +39,9 @@ const Class classes[] = {
     {ErrorCode::settings, "SettingsError", &PyExc_ValueError,
      "An ATOLL_* or SHMEM_* variable of the environment that cannot be read."},
     {ErrorCode::bootstrap, "BootstrapError", nullptr, "The PEs could not find each other."},
+    {ErrorCode::kernel, "KernelError", &PyExc_RuntimeError,
+     "The GPU stopped a kernel of this process; the text says what it waited for, or that its PE was wrong. "
+     "This process's GPU context is lost: no call of the GPU will succeed any more."},
     {ErrorCode::system, "SystemFailure", &PyExc_OSError, "A system call failed."},
 };
 
@@ -57,6 +63,17 @@ void fail(ErrorCode code, const char* format, ...) {
     throw Raised{};
 }
 
+/// What the driver said, and before it what the kernel itself had reported.
+static void set_kernel_error(const Error& error) {
+    std::string text = error.what();
+    try {
+        if (g.job != nullptr) g.job->check_kernels();
+    } catch (const Error& report) {
+        if (text != report.what()) text = std::string(report.what()) + " (" + text + ")";
+    }
+    PyErr_SetString(exception_class(ErrorCode::kernel), text.c_str());
+}
+
 PyObject* translate(const char* function) noexcept {
     try {
         throw;
@@ -67,6 +84,8 @@ PyObject* translate(const char* function) noexcept {
         // A signal handler that asked to stop has set its own exception (KeyboardInterrupt).
         if (error.code() == ErrorCode::pe && function != nullptr)
             PyErr_Format(exception_class(error.code()), "%s(): %s", function, error.what());
+        else if (error.code() == ErrorCode::kernel)
+            set_kernel_error(error);
         else if (error.code() != ErrorCode::interrupted || !PyErr_Occurred())
             PyErr_SetString(exception_class(error.code()), error.what());
     } catch (const std::bad_alloc&) {

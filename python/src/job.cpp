@@ -80,6 +80,7 @@ void follow_current_job() {
 PyObject* init_body(const Arguments<5>& a) {
     if (g.forked) fail_not_initialized("init");
     JobOptions options;
+    options.raise_kernel_errors = true;
     if (given(a[0])) options.unique_id = text_of(a[0]);
     if (given(a[1])) options.pe = pe_of(init_spec, a[1]);
     if (given(a[2])) options.n_pes = pe_of(init_spec, a[2]);

@@ -5,6 +5,7 @@
 
 #include "errors.hpp"
 #include "registry.hpp"
+#include "stream_cache.hpp"
 
 #include <cstddef>
 #include <exception>
@@ -102,9 +103,51 @@ void raise_ended() {
     }
 }
 
+Spec check_kernels_spec, failure_spec;
+
+PyObject* check_kernels_body(const Arguments<1>& a) {
+    Job& job = current("check_kernels");
+    if (given(a[0])) {
+        const StreamContext& on =
+            stream_context(job.context(), stream_of(check_kernels_spec, a[0], a.adopted));
+        ReleaseGil released(true);
+        on.synchronize();
+    }
+    job.check_kernels();
+    return none();
+}
+
+/// For those who report another library's exception.
+PyObject* failure_body(const Arguments<0>&) {
+    try {
+        if (g.job != nullptr) g.job->check_kernels();
+    } catch (const Error& error) {
+        return PyUnicode_FromString(error.what());
+    }
+    return PyUnicode_FromString("");
+}
+
+const Function functions[] = {
+    {"check_kernels", entry<1, check_kernels_spec, check_kernels_body>, &check_kernels_spec,
+     "(*, stream: Stream = None) -> None",
+     R"(Raise KernelError if the GPU stopped a kernel of this process: what it waited for, or which wrong PE it was given.
+
+A kernel's wait ends with the job, and with ATOLL_WAIT_TIMEOUT set after that many seconds; wrong PEs are
+found where ATOLL_CHECK is not none. The kernel then reports and traps, and the GPU's context is lost:
+whichever library makes the next call of the GPU gets an error of CUDA ("unspecified launch failure"). This
+call says what happened: operation, address, found and expected value, PE, and the tag= of the call. Atoll's
+own calls raise KernelError by themselves. Where no call does for 5 s, the job ends with that sentence.
+
+stream: what was enqueued there is waited for first. None: says only what is known already, at once.
+Local. Raises KernelError.)"},
+    {"_kernel_failure", entry<0, failure_spec, failure_body>, &failure_spec, "() -> str",
+     "What check_kernels would raise, or nothing."},
+};
+
 }  // namespace
 
 void register_kernels(nb::module_& module) {
+    register_functions(module.ptr(), functions);
     module.def("_kernel_layout", &layout, nb::sig("def _kernel_layout() -> dict[str, int]"),
                "Return where the words of a team's control block stand, for kernels written in Python.");
     module.def(

@@ -216,8 +216,8 @@ PyObject* scatter_body(const Arguments<5>& a) {
          "      symmetric (faster) or not; equal shape and dtype on all PEs.\n"                              \
          "dst:  like src; it may be src itself.\n"                                                           \
          "team: the PEs that take part; None: all.\n"                                                        \
-         "stream: for arrays of a GPU, which are symmetric and contiguous, both: where the call is\n"        \
-         "      enqueued; None: it returns when it is done. float16 and bfloat16 are added up in float.\n\n" \
+         "Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in "         \
+         "float.\n\n"                                                                                        \
          "Collective over the team. Element by element, in PE order, so that all PEs and all runs get the\n" \
          "same bits. On return dst is complete here and src may be changed; completes no puts.\n\n"          \
          "Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes\n" \

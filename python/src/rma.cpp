@@ -167,10 +167,8 @@ dst:  a symmetric array or any view of one (slice, reshape, transpose, field); i
 src:  an array of dst's dtype and shape (axes of length 1 do not count), symmetric or not, of any
       strides; or one Python number, NumPy scalar or 0-d array, which fills dst; or a list.
       Nothing is cast. src and dst may overlap.
+      On a stream it must be memory of the GPU, or pinned.
 pe:   number of the target PE, 0 to n_pes()-1; within `team`, or the context's team, if given.
-stream: for arrays of a GPU. None: returns when all is done, after what the array library's current
-      stream was given before; else a stream of this PE's GPU, or "current": the call is enqueued there,
-      and src must be memory of the GPU, or pinned.
 
 Local, not collective. On return src may be changed; the data stand in the target for certain
 after quiet() or barrier_all(); fence() orders puts to one PE. An aligned element of 1, 2, 4

@@ -228,8 +228,7 @@ value in each replay: see signal_consume. Source: OpenSHMEM 1.6, section 9.12 (s
      R"(Wait until this PE's own signal word is at least n, then subtract n.
 
 What the other PEs add by signal_add or put_signal in one round, the next round waits for again: so a
-captured graph replays. sig: symmetric words of uint64. stream: where an array of a GPU is waited for;
-None: the host waits. Nobody else may subtract from the word meanwhile.
+captured graph replays. sig: symmetric words of uint64. Nobody else may subtract from the word meanwhile.
 Raises Timeout, PeDied, DtypeMismatch, NotSymmetric. Atoll's own; no such call in OpenSHMEM.)"},
 };
 

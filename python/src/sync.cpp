@@ -23,8 +23,8 @@ const Function functions[] = {
      "(*, stream: Stream = None) -> None",
      R"(Wait until all PEs have come here and all that they put before is complete and visible.
 
-Collective over all PEs. stream: the PEs' streams meet, and the host goes on; what each did before is
-visible to all behind it. None: the hosts meet. Completes the default context's puts, atomics and signals, and plain stores
+Collective over all PEs. On a stream the PEs' streams meet, and the host goes on; what each did before is
+visible to all behind it. Else the hosts meet. Completes the default context's puts, atomics and signals, and plain stores
 into symmetric arrays. Other threads run meanwhile and Ctrl-C is answered if it takes long.
 Raises PeDied, Timeout (ATOLL_WAIT_TIMEOUT), CollectiveMismatch (the PEs' calls are compared only with
 ATOLL_CHECK=all). Source: OpenSHMEM 1.6, section 9.11.)"},

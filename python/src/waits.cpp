@@ -240,10 +240,7 @@ void register_waits(PyObject* module) {
          "stream: GivenStream) -> None",
          made.keep(std::string("Wait until this PE's own symmetric word number `index` of ivar compares; "
                                "return the value that did.") +
-                   word_doc + compare_doc + value_doc + timeout_doc + index_doc +
-                   "stream:  for an array of a GPU: the stream that waits (None is returned); None: the host "
-                   "waits.\n" +
-                   wait_tail)});
+                   word_doc + compare_doc + value_doc + timeout_doc + index_doc + wait_tail)});
     made.functions.push_back(
         {"test", entry<6, spec_of<test_form>, one_body<test_form>>, &spec_of<test_form>,
          "(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = 0) -> bool",

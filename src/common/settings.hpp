@@ -27,9 +27,10 @@ struct Settings {
     std::uint64_t nontemporal_bytes = never_nontemporal;  ///< ATOLL_NONTEMPORAL
     bool no_launcher = false;  ///< ATOLL_NO_LAUNCHER: init ignores the launcher that started the program
     bool static_data = false;  ///< the front asks for symmetric static objects (JobOptions), no variable does
-    int device = -1;           ///< ATOLL_DEVICE, LOCAL_RANK; -1 = by the number of the PE
-    bool nvtx = false;         ///< ATOLL_NVTX, read by the Python package when it is imported
-    bool device_exact = false;  ///< ATOLL_DEVICE said it; LOCAL_RANK counts on past the last GPU
+    bool raise_kernel_errors = false;  ///< as JobOptions has it
+    int device = -1;                   ///< ATOLL_DEVICE, LOCAL_RANK; -1 = by the number of the PE
+    bool nvtx = false;                 ///< ATOLL_NVTX, read by the Python package when it is imported
+    bool device_exact = false;         ///< ATOLL_DEVICE said it; LOCAL_RANK counts on past the last GPU
     std::string python;  ///< ATOLL_PYTHON: what `atoll run` starts .py files with; empty = beside atoll
 };
 

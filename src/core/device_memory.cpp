@@ -51,6 +51,13 @@ heap::DeviceChoice choice(const JobState& job) {
     return {settings.device < 0 ? job.pe() : settings.device, settings.device_exact};
 }
 
+/// For PEs to compare: FNV.
+std::uint64_t hash_of(const std::vector<std::size_t>& numbers) {
+    std::uint64_t hash = 14695981039346656037ULL;
+    for (const std::size_t number : numbers) hash = (hash ^ number) * 1099511628211ULL;
+    return hash;
+}
+
 std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
 }  // namespace
@@ -226,7 +233,7 @@ void* DeviceMemory::allocate(std::size_t bytes, std::size_t align, std::uint64_t
 }
 
 void DeviceMemory::forget(std::size_t offset) {
-    if (is_view(offset)) heap_->unmap_view(offset);
+    if (is_view(offset)) unmap_parts(offset);
     std::size_t within = offset;
     heap::Allocator& allocator = allocator_of(within);
     allocator.free(within);
@@ -325,17 +332,20 @@ void* DeviceMemory::register_buffer(const void* memory, std::size_t bytes, std::
                         " of registered buffers a PE; " + common::bytes_text(bytes) + " more were passed.");
     const std::size_t offset = views_offset() + place->offset;
     try {
-        ++chunks_;
-        common::Fd descriptor;
-        settle("register its buffer", error_of([&] { descriptor = heap_->adopt(offset, memory, bytes); }));
-        settle("send its buffer's descriptor", error_of([&] { send_chunk(descriptor); }));
-        settle("map another PE's buffer", error_of([&] {
-                   map_chunks([&](const common::FdCourier::Parcel& parcel) {
-                       heap_->map_view(parcel.sender, offset, bytes, parcel.fd);
-                   });
-               }));
+        // In which parts: PEs go through them together.
+        std::vector<std::size_t> sizes;
+        settle("register its buffer", error_of([&] { sizes = heap_->parts(memory, bytes); }));
+        job_.world_state().agree(call_record("register", bytes, 0, sizes.size(), hash_of(sizes)));
+        const auto* part = static_cast<const char*>(memory);
+        std::size_t at = offset;
+        for (const std::size_t size : sizes) {
+            view_parts_[offset].push_back(at);
+            share_part(at, part, size);
+            at += size;
+            part += size;
+        }
     } catch (...) {
-        heap_->unmap_view(offset);
+        unmap_parts(offset);
         const std::lock_guard lock(mutex_);
         views_->free(place->offset);
         throw;
@@ -346,11 +356,39 @@ void* DeviceMemory::register_buffer(const void* memory, std::size_t bytes, std::
     return heap_->slot(job_.pe()) + offset;
 }
 
+/// One allocation, at `offset` of all slots.
+void DeviceMemory::share_part(std::size_t offset, const char* memory, std::size_t bytes) {
+    ++chunks_;
+    common::Fd descriptor;
+    settle("register its buffer", error_of([&] { descriptor = heap_->adopt(offset, memory, bytes); }));
+    settle("send its buffer's descriptor", error_of([&] { send_chunk(descriptor); }));
+    settle("map another PE's buffer", error_of([&] {
+               map_chunks([&](const common::FdCourier::Parcel& parcel) {
+                   heap_->map_view(parcel.sender, offset, bytes, parcel.fd);
+               });
+           }));
+}
+
+void DeviceMemory::unmap_parts(std::size_t offset) noexcept {
+    for (const std::size_t part : view_parts_[offset]) heap_->unmap_view(part);
+    view_parts_.erase(offset);
+}
+
+heap::DeviceRange DeviceMemory::enclosing(const void* memory, std::size_t bytes) const {
+    heap::DeviceRange whole;
+    settle("register its buffer", error_of([&] { whole = heap_->enclosing(memory, bytes); }));
+    return whole;
+}
+
+void DeviceMemory::check_kernels() const {
+    if (watch_) watch_->check();
+}
+
 /// The library's own blocks are the first that were allocated, so they come to stand where they did.
 void DeviceMemory::reset() {
     const std::lock_guard lock(mutex_);
     for (const auto& [offset, serial] : serial_of_)
-        if (is_view(offset)) heap_->unmap_view(offset);
+        if (is_view(offset)) unmap_parts(offset);
     blocks_ = std::make_unique<heap::Allocator>(views_offset());
     views_ = std::make_unique<heap::Allocator>(views_bytes());
     if (control_bytes_ != 0) blocks_->allocate(control_bytes_, heap::device_alignment);

@@ -48,6 +48,8 @@ class DeviceMemory {
     /// What PEs' GPUs hold already, at one more place: symmetric. Freed like a block, which leaves the memory
     /// itself alone.
     void* register_buffer(const void* memory, std::size_t bytes, std::uint64_t serial);
+    /// The whole allocations that memory lies in, each PE's own.
+    heap::DeviceRange enclosing(const void* memory, std::size_t bytes) const;
     /// Frees all blocks and views but the library's own, and gives the chunks that they took back.
     void reset();
     /// Throws on all PEs alike if one could not.
@@ -66,6 +68,8 @@ class DeviceMemory {
     std::size_t checked_block(const void* block, const char* operation) const;
     /// What waits in kernels look at, as they address it; null if there is no place for control blocks.
     const device::Watch* watch() const noexcept { return seen_watch_; }
+    /// As Job::check_kernels.
+    void check_kernels() const;
     char* slot(int pe) const noexcept { return heap_->slot(pe); }
     std::size_t stride() const noexcept { return heap_->stride(); }
     /// The same place in a PE's slot: an address for kernels.
@@ -117,6 +121,8 @@ class DeviceMemory {
     void settle(const std::string& what, const std::exception_ptr& mine) const;
     int first_failed(const std::exception_ptr& mine, ErrorCode& code) const;
     void forget(std::size_t offset);
+    void share_part(std::size_t offset, const char* memory, std::size_t bytes);
+    void unmap_parts(std::size_t offset) noexcept;
     /// Views stand in the last quarter of a slot, blocks before it.
     std::size_t views_offset() const noexcept { return heap_->stride() / 4 * 3; }
     std::size_t views_bytes() const noexcept { return heap_->stride() - views_offset(); }
@@ -145,6 +151,7 @@ class DeviceMemory {
     std::unique_ptr<heap::Allocator> views_;
     std::map<std::size_t, std::uint64_t> serial_of_;  // offset → serial
     std::map<std::uint64_t, std::size_t> offset_of_serial_;
+    std::map<std::size_t, std::vector<std::size_t>> view_parts_;  // offset of a view → offsets of its parts
     mutable std::vector<Lane> free_lanes_;
 };
 

@@ -91,7 +91,7 @@ constexpr Labels labels[] = {
     {"allocate", {"bytes", "align", "hints", ""}},
     {"free", {"offset", "", "", ""}},
     {"realloc", {"offset", "bytes", "", ""}},
-    {"register", {"bytes", "", "", ""}},
+    {"register", {"bytes", "within", "parts", ""}},
     {"heap_reset", {"", "", "", ""}},
     {"split_strided", {"start", "stride", "size", ""}},
     {"split_2d", {"xrange", "", "", ""}},

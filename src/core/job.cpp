@@ -17,6 +17,7 @@ std::unique_ptr<core::JobState> start(const JobOptions& options) {
     common::Settings settings = common::read_settings();
     if (options.unchecked_by_default && !settings.check_given) settings.check = common::CheckLevel::none;
     settings.static_data = options.static_data;
+    settings.raise_kernel_errors = options.raise_kernel_errors;
     return std::make_unique<core::JobState>(bootstrap::choose(options, settings), settings);
 }
 
@@ -72,6 +73,12 @@ void* Job::calloc(std::size_t count, std::size_t bytes, Memory memory) {
 void* Job::realloc(void* block, std::size_t bytes) { return state().reallocate(block, bytes); }
 Allocation Job::register_buffer(void* memory, std::size_t bytes) {
     return state().register_buffer(memory, bytes);
+}
+Job::Registered Job::register_range(void* memory, std::size_t bytes) {
+    return state().register_range(memory, bytes);
+}
+void Job::check_kernels() const {
+    if (const core::DeviceMemory* device = state().device()) device->check_kernels();
 }
 void Job::reset_device_heap() { state().reset_device_heap(); }
 void Job::free(void* block) { state().free(block); }

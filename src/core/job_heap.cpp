@@ -93,6 +93,19 @@ Allocation JobState::register_buffer(void* memory, std::size_t bytes) {
     return {device.register_buffer(memory, bytes, serial), false, serial};
 }
 
+Job::Registered JobState::register_range(void* memory, std::size_t bytes) {
+    world_state().context().quiet();
+    world_state().agree(call_record("register", bytes, 0, 0, 1));
+    reclaim_dropped();
+    DeviceMemory& device = open_device();
+    const heap::DeviceRange whole = device.enclosing(memory, bytes);
+    const auto within = static_cast<std::size_t>(static_cast<const char*>(memory) - whole.begin);
+    world_state().agree(call_record("register", whole.bytes, within));
+    const std::uint64_t serial = ++serials_;
+    void* view = device.register_buffer(whole.begin, whole.bytes, serial);
+    return {{view, false, serial}, static_cast<char*>(view) + within};
+}
+
 void JobState::reset_device_heap() {
     world_state().context().quiet();
     world_state().agree(call_record("heap_reset"));

@@ -78,6 +78,7 @@ class JobState {
     void* reallocate(void* block, std::size_t bytes);
     void free(void* block);
     Allocation register_buffer(void* memory, std::size_t bytes);
+    Job::Registered register_range(void* memory, std::size_t bytes);
     void reset_device_heap();
     void drop(std::uint64_t serial) noexcept;
     bool is_symmetric(const void* address, std::size_t bytes) const;

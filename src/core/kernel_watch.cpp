@@ -14,6 +14,9 @@ namespace atl::core {
 namespace {
 
 constexpr int interval_ms = 100;
+/// In which a program that wants errors of kernels as exceptions makes a call that raises one. The kernel has
+/// trapped, so its next call of the GPU comes back at once.
+constexpr std::chrono::seconds time_to_hear{5};
 
 device::Watch* new_page() {
     void* page =
@@ -31,7 +34,7 @@ KernelWatch::KernelWatch(JobState& job) : job_(job), words_(new_page()), thread_
 void KernelWatch::watch() {
     pollfd stop{stop_.fd(), POLLIN, 0};
     while (::poll(&stop, 1, interval_ms) <= 0) look();
-    look();  // a kernel may have trapped just before the program gave up
+    look(true);  // a kernel may have trapped just before the program gave up
 }
 
 /// So that a kernel that waits for a PE that will not come back gives up, and names it.
@@ -47,28 +50,41 @@ void KernelWatch::note_gone() {
     if (others != 0) __atomic_store_n(&words_->gone, others == job_.n_pes() - 1 ? 2u : 1u, __ATOMIC_RELEASE);
 }
 
-void KernelWatch::look() {
+void KernelWatch::look(bool is_last) {
     note_gone();
     if (job_.board().header().abort.load(std::memory_order_acquire) != 0)
         __atomic_store_n(&words_->abort, 1u, __ATOMIC_RELEASE);
-    const unsigned state = __atomic_load_n(&words_->report.state, __ATOMIC_ACQUIRE);
-    if (told_ || state < 2) return;
+    if (told_ || heard_.load() || !has_report()) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (!seen_) seen_ = now;
+    if (job_.settings().raise_kernel_errors && !is_last && now - *seen_ < time_to_hear) return;
     told_ = true;
-    const std::string me = "PE " + std::to_string(job_.pe());
-    const std::string said = report_text(words_->report) +
-                             ". The kernel was stopped and this PE's GPU context is lost, so the job ends.";
-    const std::string text =
-        state == 3 ? gone_text() + ", so a kernel of " + me + " waited in vain, in " + said
-        : state == 4
-            ? "A kernel of " + me + " received a message of another size than it expected, in " + said
-        : words_->report.compare == device::wrong_pe
-            ? me + " gave a number of no PE in a kernel, in " + said
-            : me + " timed out in a kernel, in " + said +
-                  (words_->report.bound_ns != 0 ? " Give this wait more time" : " Raise ATOLL_WAIT_TIMEOUT") +
-                  ", or see why nobody does what it waits for.";
+    const std::string text = said() + " The job ends.";
     common::say(text);
     job_.board().abort(job_.pe(), 1, text);
     job_.bootstrap().abort(1, text);
+}
+
+bool KernelWatch::has_report() const { return __atomic_load_n(&words_->report.state, __ATOMIC_ACQUIRE) >= 2; }
+
+void KernelWatch::check() {
+    if (!has_report()) return;
+    heard_.store(true);
+    throw Error(ErrorCode::kernel, said());
+}
+
+std::string KernelWatch::said() const {
+    const device::Report& report = words_->report;
+    const std::string me = "PE " + std::to_string(job_.pe());
+    const std::string where =
+        report_text(report) + ". The kernel was stopped and this process's GPU context is lost.";
+    if (report.state == 3) return gone_text() + ", so a kernel of " + me + " waited in vain, in " + where;
+    if (report.state == 4)
+        return "A kernel of " + me + " received a message of another size than it expected, in " + where;
+    if (report.compare == device::wrong_pe) return me + " gave a number of no PE in a kernel, in " + where;
+    return me + " timed out in a kernel, in " + where +
+           (report.bound_ns != 0 ? " Give this wait more time" : " Raise ATOLL_WAIT_TIMEOUT") +
+           ", or see why nobody does what it waits for.";
 }
 
 /// "PE 1, PE 3 left the job without finalize".

@@ -5,7 +5,10 @@
 #include "atoll/device/control.hpp"
 #include "common/quiet_thread.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace atl::core {
@@ -24,10 +27,15 @@ class KernelWatch {
     /// Whole pages, for the GPU to see.
     device::Watch& words() { return *words_; }
     static constexpr std::size_t bytes = 4096;
+    /// Throws Error(kernel) if a kernel has left a report. The program has heard of it then, and what follows
+    /// is its own affair.
+    void check();
 
   private:
     void watch();
-    void look();
+    void look(bool is_last = false);
+    bool has_report() const;
+    std::string said() const;
     void note_gone();
     std::string gone_text() const;
 
@@ -37,6 +45,8 @@ class KernelWatch {
     JobState& job_;
     std::unique_ptr<device::Watch, Unmap> words_;
     bool told_ = false;
+    std::atomic<bool> heard_{false};
+    std::optional<std::chrono::steady_clock::time_point> seen_;  ///< the report, first
     const common::Wake stop_;
     common::QuietThread thread_;  // last: it uses the others
 };

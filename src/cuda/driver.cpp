@@ -122,6 +122,23 @@ std::string Driver::text(CUresult result) const {
     return std::string(name) + ", " + meaning;
 }
 
+bool Driver::is_lost(CUresult result) {
+    switch (result) {
+        case CUDA_ERROR_ILLEGAL_ADDRESS:
+        case CUDA_ERROR_LAUNCH_TIMEOUT:
+        case CUDA_ERROR_ASSERT:
+        case CUDA_ERROR_HARDWARE_STACK_ERROR:
+        case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+        case CUDA_ERROR_MISALIGNED_ADDRESS:
+        case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+        case CUDA_ERROR_INVALID_PC:
+        case CUDA_ERROR_LAUNCH_FAILED:
+            return true;
+        default:
+            return false;
+    }
+}
+
 void Driver::fail(CUresult result, const std::string& doing) const {
     if (result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
         throw Error(ErrorCode::invalid_argument,
@@ -129,6 +146,10 @@ void Driver::fail(CUresult result, const std::string& doing) const {
                         text(result) +
                         ". Make such a call before the capture begins, or capture with "
                         "cudaStreamCaptureModeRelaxed or ThreadLocal.");
+    if (is_lost(result))
+        throw Error(ErrorCode::kernel, "The GPU stopped a kernel of this process: " + text(result) +
+                                           ". This process's GPU context is lost, so the driver did not " +
+                                           doing + ".");
     throw Error(ErrorCode::system, "The GPU's driver refused to " + doing + ": " + text(result) + ".");
 }
 

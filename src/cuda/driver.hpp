@@ -66,12 +66,14 @@ struct Driver {
 
     /// "CUDA_ERROR_INVALID_VALUE, invalid argument".
     std::string text(CUresult result) const;
-    /// Throws Error(system) unless `result` is a success; `doing` is what was being done, after "The GPU's
-    /// driver refused to".
+    /// Throws Error(system; kernel where the context is lost) unless `result` is a success; `doing` is what
+    /// was being done, after "The GPU's driver refused to".
     void check(CUresult result, const std::string& doing) const {
         if (result != CUDA_SUCCESS) [[unlikely]]
             fail(result, doing);
     }
+    /// A kernel was stopped by the GPU: no call of this context will succeed any more.
+    static bool is_lost(CUresult result);
     [[noreturn]] void fail(CUresult result, const std::string& doing) const;
 };
 

@@ -57,6 +57,8 @@ class Heap final : public heap::DeviceHeap {
     common::Fd extend(std::size_t bytes) override;
     void map_peer(int slot, const common::Fd& chunk) override;
     void withdraw() noexcept override;
+    heap::DeviceRange enclosing(const void* memory, std::size_t bytes) const override;
+    std::vector<std::size_t> parts(const void* memory, std::size_t bytes) const override;
     common::Fd adopt(std::size_t offset, const void* memory, std::size_t bytes) override;
     void map_view(int slot, std::size_t offset, std::size_t bytes, const common::Fd& memory) override;
     void unmap_view(std::size_t offset) noexcept override;

@@ -53,6 +53,7 @@ void Heap::check_stream(heap::StreamHandle stream) const {
     if (!stream) current.emplace(context_);  // the legacy stream is the current context's
     CUcontext context = nullptr;
     const CUresult result = driver_.stream_context(static_cast<CUstream>(stream), &context);
+    if (Driver::is_lost(result)) driver_.fail(result, "say whose the stream is");
     if (result != CUDA_SUCCESS || context_.get() != context)
         throw Error(ErrorCode::invalid_argument,
                     "The stream is not of GPU " + std::to_string(device_) + " (" + facts_.name +

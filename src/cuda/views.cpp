@@ -15,6 +15,43 @@ std::uint64_t Heap::physical_block(const char* address) const noexcept {
     return result == CUDA_SUCCESS ? id : 0;
 }
 
+heap::DeviceRange Heap::enclosing(const void* memory, std::size_t bytes) const {
+    const PrimaryContext::Current current(context_);
+    const std::size_t granule = facts_.granularity_bytes;
+    const auto down = [&](const char* address) {
+        return address - reinterpret_cast<std::uintptr_t>(address) % granule;
+    };
+    CUmemGenericAllocationHandle handle = 0;
+    for (const char* end : {static_cast<const char*>(memory),
+                            static_cast<const char*>(memory) + (bytes == 0 ? 0 : bytes - 1)}) {
+        if (!memory || in_window(end) ||
+            driver_.retain(&handle, const_cast<char*>(down(end))) != CUDA_SUCCESS)
+            handle = retained(memory ? down(end) : nullptr, granule);  // throws, and says what is wrong
+        driver_.release(handle);
+    }
+    const char* begin = down(static_cast<const char*>(memory));
+    const char* last = down(static_cast<const char*>(memory) + bytes - 1);
+    const std::uint64_t first_block = physical_block(begin), last_block = physical_block(last);
+    while (first_block != 0 && physical_block(begin - granule) == first_block) begin -= granule;
+    while (last_block != 0 && physical_block(last + granule) == last_block) last += granule;
+    return {begin, static_cast<std::size_t>(last - begin) + granule};
+}
+
+std::vector<std::size_t> Heap::parts(const void* memory, std::size_t bytes) const {
+    const PrimaryContext::Current current(context_);
+    const std::size_t granule = facts_.granularity_bytes;
+    if (!memory || bytes % granule != 0) return {bytes};
+    std::vector<std::size_t> sizes;
+    std::uint64_t block = 0;
+    for (std::size_t at = 0; at < bytes; at += granule) {
+        const std::uint64_t here = physical_block(static_cast<const char*>(memory) + at);
+        if (sizes.empty() || here != block) sizes.push_back(0);
+        sizes.back() += granule;
+        block = here;
+    }
+    return sizes;
+}
+
 /// The allocation behind an address, which it must fill. Throws Error(invalid_argument).
 CUmemGenericAllocationHandle Heap::retained(const void* memory, std::size_t bytes) const {
     const std::string what =
@@ -24,8 +61,9 @@ CUmemGenericAllocationHandle Heap::retained(const void* memory, std::size_t byte
             ErrorCode::invalid_argument,
             what + " " + why +
                 " Memory that can be registered is a whole allocation of cuMemCreate on this PE's GPU, "
-                "made with CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR; or allocate with Memory::device, "
-                "and copy.");
+                "made with CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, or several side by side (PyTorch's "
+                "with PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, cuda.core's "
+                "VirtualMemoryResource); or allocate in the device heap, and copy.");
     };
     const std::size_t granule = facts_.granularity_bytes;
     if (!memory || bytes == 0 || reinterpret_cast<std::uintptr_t>(memory) % granule != 0 ||
@@ -46,7 +84,7 @@ CUmemGenericAllocationHandle Heap::retained(const void* memory, std::size_t byte
         wrong = "are not on this PE's GPU, number " + std::to_string(device_) + ".";
     else if (block != physical_block(first + bytes - 1) || block == physical_block(first - 1) ||
              block == physical_block(first + bytes))
-        wrong = "are a part of an allocation, or of several.";
+        wrong = "are a part of an allocation.";
     if (!wrong.empty()) {
         driver_.release(handle);
         refuse(wrong);

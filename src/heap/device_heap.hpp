@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace atl::heap {
 
@@ -32,6 +33,11 @@ struct DeviceFacts {
 
 /// What slots start at a multiple of.
 inline constexpr std::size_t device_alignment = std::size_t{2} << 20;
+
+struct DeviceRange {
+    const char* begin = nullptr;
+    std::size_t bytes = 0;
+};
 
 /// All calls are local, and complete on return. A slot is filled from its start by chunks of physical memory,
 /// the same sizes in the same order on all PEs. Throws Error: unsupported, out_of_memory, system.
@@ -57,6 +63,13 @@ class DeviceHeap {
     /// Takes the last chunk back, as far as it was mapped.
     virtual void withdraw() noexcept = 0;
 
+    /// The allocations side by side that a range lies in, all of them whole. Throws Error(invalid_argument)
+    /// where it does not lie in such as `adopt` takes.
+    virtual DeviceRange enclosing(const void* memory, std::size_t bytes) const {
+        return {static_cast<const char*>(memory), bytes};
+    }
+    /// The sizes of the allocations that a range consists of.
+    virtual std::vector<std::size_t> parts(const void*, std::size_t bytes) const { return {bytes}; }
     /// Memory of this GPU that exists already, a whole allocation, at `offset` of this PE's slot too; what is
     /// returned lets the others map it. Throws also Error(invalid_argument) for memory that cannot be shared
     /// so.

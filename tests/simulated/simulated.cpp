@@ -8,12 +8,17 @@
 #include "atoll/error.hpp"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <complex>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <map>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -301,7 +306,10 @@ class SimulatedHeap final : public heap::DeviceHeap {
         for (int i = 0; i < n_slots_; ++i) place(slot(i) + last_, end_ - last_);
         end_ = last_;
     }
-    void* show(void* pages, std::size_t) override { return pages; }
+    void* show(void* pages, std::size_t) override {
+        watch_ = static_cast<const device::Watch*>(pages);
+        return pages;
+    }
     void copy(void* dst, const void* src, std::size_t bytes) override { std::memmove(dst, src, bytes); }
     void fill(void* dst, unsigned char value, std::size_t bytes) override { std::memset(dst, value, bytes); }
     void check_stream(heap::StreamHandle stream) const override {
@@ -309,21 +317,74 @@ class SimulatedHeap final : public heap::DeviceHeap {
             throw Error(ErrorCode::invalid_argument, "The stream is not of GPU 0 (simulated).");
     }
     void start(const heap::DeviceCall& call, heap::StreamHandle) override {
+        check_context();
         std::visit([](const auto& which) { perform(which); }, call);
     }
-    void finish(heap::StreamHandle) override {}
+    void finish(heap::StreamHandle) override { check_context(); }
     bool is_capturing(heap::StreamHandle) const override { return false; }
     heap::StreamHandle make_stream() override { return nullptr; }
     void* pin(std::size_t bytes) override { return pinned_.emplace_back(new char[bytes]).get(); }
     bool reaches(const void*) const override { return true; }
-    common::Fd adopt(std::size_t, const void*, std::size_t) override {
-        throw Error(ErrorCode::unsupported, "The simulated GPU registers no memory.");
+    // As memory of cuMemCreate here serves what is mapped from a memory file, a mapping being an allocation.
+    heap::DeviceRange enclosing(const void* memory, std::size_t bytes) const override {
+        const auto* at = static_cast<const char*>(memory);
+        const Mapping first = mapping_at(at), last = mapping_at(at + bytes - 1);
+        return {first.begin, static_cast<std::size_t>(last.end - first.begin)};
     }
-    void map_view(int, std::size_t, std::size_t, const common::Fd&) override {}
-    void unmap_view(std::size_t) noexcept override {}
+    std::vector<std::size_t> parts(const void* memory, std::size_t bytes) const override {
+        std::vector<std::size_t> sizes;
+        const auto* const end = static_cast<const char*>(memory) + bytes;
+        for (const auto* at = static_cast<const char*>(memory); at < end; at = mapping_at(at).end)
+            sizes.push_back(static_cast<std::size_t>(mapping_at(at).end - at));
+        return sizes;
+    }
+    common::Fd adopt(std::size_t offset, const void* memory, std::size_t bytes) override {
+        common::Fd fd = file_of(mapping_at(static_cast<const char*>(memory)));
+        show_file(my_slot_, offset, bytes, fd);
+        views_[offset] = bytes;
+        return fd;
+    }
+    void map_view(int slot, std::size_t offset, std::size_t bytes, const common::Fd& fd) override {
+        show_file(slot, offset, bytes, fd);
+    }
+    void unmap_view(std::size_t offset) noexcept override {
+        for (int i = 0; i < n_slots_; ++i) place(slot(i) + offset, views_[offset]);
+        views_.erase(offset);
+    }
     std::uint64_t run_word(heap::WordCall call) override { return apply(call); }
 
   private:
+    /// As a real one's: after a report of a kernel every call fails.
+    void check_context() const {
+        if (watch_ != nullptr && __atomic_load_n(&watch_->report.state, __ATOMIC_ACQUIRE) >= 2)
+            throw Error(ErrorCode::kernel, "The GPU stopped a kernel of this process: simulated.");
+    }
+    struct Mapping {
+        const char *begin, *end;
+        unsigned long inode;
+    };
+    static Mapping mapping_at(const char* address) {
+        std::ifstream maps("/proc/self/maps");
+        for (std::string line; std::getline(maps, line);) {
+            unsigned long begin = 0, end = 0, inode = 0;
+            if (std::sscanf(line.c_str(), "%lx-%lx %*s %*s %*s %lu", &begin, &end, &inode) != 3) continue;
+            const auto at = reinterpret_cast<unsigned long>(address);
+            if (at >= begin && at < end && line.find("/memfd:") != std::string::npos)
+                return {reinterpret_cast<const char*>(begin), reinterpret_cast<const char*>(end), inode};
+        }
+        throw Error(ErrorCode::invalid_argument,
+                    "are not memory that cuMemCreate made (cudaMalloc's cannot be mapped elsewhere).");
+    }
+    static common::Fd file_of(const Mapping& mapping) {
+        for (int fd = 3; fd < 256; ++fd) {
+            struct stat status {};
+            if (::fstat(fd, &status) == 0 && status.st_ino == mapping.inode) return common::Fd(::dup(fd));
+        }
+        throw Error(ErrorCode::invalid_argument, "cannot be given to other processes by a descriptor.");
+    }
+    void show_file(int slot, std::size_t offset, std::size_t bytes, const common::Fd& fd) const {
+        ::mmap(this->slot(slot) + offset, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd.get(), 0);
+    }
     static void* place(void* at, std::size_t bytes) {
         return ::mmap(at, bytes, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
@@ -334,6 +395,8 @@ class SimulatedHeap final : public heap::DeviceHeap {
     }
     heap::DeviceFacts facts_;
     std::vector<std::unique_ptr<char[]>> pinned_;
+    std::map<std::size_t, std::size_t> views_;
+    const device::Watch* watch_ = nullptr;
     char* window_ = nullptr;
     int n_slots_ = 0, my_slot_ = 0;
     std::size_t last_ = 0, end_ = 0;

@@ -1,0 +1,75 @@
+"""What a program hears when the GPU stops a kernel. The simulated GPU has no kernels of the user: their report is
+written here, where a kernel would leave it."""
+
+import ctypes
+import sys
+import time
+
+import atoll
+from atoll import _atoll
+
+atoll.init()
+me, n = atoll.my_pe(), atoll.n_pes()
+x = atoll.zeros(4, device="cuda")
+atoll.check_kernels()
+at = _atoll._kernel_layout()
+watch = ctypes.c_uint64.from_address(atoll.WORLD.device().control + at["watch"]).value
+
+
+def leave_report(state=2):
+    def word(name, kind, value):
+        kind.from_address(watch + at["report"] + at[name]).value = value
+
+    word("report_operation", ctypes.c_int, at["signal_wait_until"])
+    word("report_peer", ctypes.c_int, 0)
+    word("report_compare", ctypes.c_int, 3)
+    word("report_tag", ctypes.c_int, 42)
+    word("report_address", ctypes.c_uint64, 0x1234)
+    word("report_expected", ctypes.c_uint64, 5)
+    word("report_found", ctypes.c_uint64, 3)
+    ctypes.c_uint32.from_address(watch + at["report"]).value = state
+
+
+def hear(call):
+    try:
+        call()
+    except atoll.KernelError as error:
+        text = str(error)
+        assert isinstance(error, RuntimeError)
+        for words in (
+            "signal_wait_until at 0x1234",
+            "found 3, waiting for >= 5",
+            "team PE 0",
+            "tag 42",
+            "context is lost",
+        ):
+            assert words in text, (words, text)
+        return text
+    raise AssertionError("no KernelError")
+
+
+mode = sys.argv[1]
+atoll.barrier_all()
+if mode == "caught":
+    if me == n - 1:
+        leave_report()
+        assert f"PE {me} timed out" in hear(atoll.check_kernels)
+        hear(lambda: atoll.check_kernels(stream=0))
+        hear(lambda: atoll.put(x, x, 0, stream=0))
+        assert "(The GPU stopped" in hear(lambda: atoll.sum_reduce(x, x, stream=0))
+        time.sleep(6)  # it has heard, so the job goes on: arrays of the host work
+    y = atoll.zeros(1)
+    atoll.put(y, 7.0, (me + 1) % n)
+    atoll.barrier_all()
+    assert y[0] == 7
+    print("PE", me, "done", flush=True)
+elif mode == "uncaught":
+    if me == n - 1:
+        leave_report()
+        raise SystemError("another library's error")
+    atoll.barrier_all()
+elif mode == "ignored":
+    if me == n - 1:
+        leave_report()
+        time.sleep(60)
+    atoll.barrier_all()
