@@ -169,10 +169,8 @@ class ATOLL_API RmaOps : public ContextBase {
         if (bytes != 0) {
             if (const int there = route_any(dst, bytes, pe); there >= 0) [[likely]]
                 copy_for_reader(window_.at(dst, there), src, bytes, window_.nontemporal_bytes);
-            else {
-                put_routed(*state_, dst, src, bytes, pe, true);
-                if (window_.routed) order_routed(*state_, pe, false);
-            }
+            else
+                return put_signal_routed(*state_, dst, src, bytes, signal, value, op, pe);
         }
         signal_op(slot, signal, value, op, pe);
     }

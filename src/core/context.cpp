@@ -29,7 +29,9 @@ Context::Context(std::shared_ptr<core::ContextState> state) {
     job_ = &state->job();
     window_ = job_->window();
     map_ = state->team().map();
-    spins_ = job_->spins();
+    // What a transport must fetch does not come by looking at memory.
+    const auto* transport = job_->transport();
+    spins_ = transport && transport->polls() ? 0 : job_->spins();
     state_ = std::move(state);
 }
 
@@ -126,13 +128,19 @@ void blocks_routed(core::ContextState& ctx, const StridedBlocks& b, int pe, bool
     if (const core::DeviceMemory* device = device_of(ctx, is_put ? b.dst : b.src))
         return device->strided({b.dst, b.src, dst_stride, src_stride, bytes, b.count},
                                ctx.team().world_pe(pe), is_put);
-    auto* dst = static_cast<char*>(b.dst);
-    const auto* src = static_cast<const char*>(b.src);
-    for (std::size_t i = 0; i < b.count; ++i, dst += dst_stride, src += src_stride)
-        if (is_put)
-            put_routed(ctx, dst, src, bytes, pe, true);
-        else
-            get_routed(ctx, dst, src, bytes, pe, true);
+    if (!is_put && !ctx.job().window().shares(b.src, 1)) {  // constants of the executable
+        for (std::size_t i = 0; i < b.count; ++i)
+            std::memcpy(static_cast<char*>(b.dst) + static_cast<std::ptrdiff_t>(i) * dst_stride,
+                        static_cast<const char*>(b.src) + static_cast<std::ptrdiff_t>(i) * src_stride, bytes);
+        return;
+    }
+    auto& transport = *ctx.job().transport();
+    const int world_pe = ctx.team().world_pe(pe);
+    const auto d = static_cast<std::size_t>(dst_stride), s = static_cast<std::size_t>(src_stride);
+    if (is_put)
+        transport.put_blocks(ctx.id(), world_pe, offset_of(ctx, b.dst), b.src, {bytes, b.count, d, s});
+    else
+        transport.get_blocks(ctx.id(), world_pe, offset_of(ctx, b.src), b.dst, {bytes, b.count, s, d});
 }
 
 std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
@@ -149,6 +157,29 @@ void order_routed(core::ContextState& ctx, int pe, bool quiet) {
         ctx.job().transport()->quiet(ctx.id(), world_pe);
     else
         ctx.job().transport()->fence(ctx.id(), world_pe);
+}
+
+void fetch_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
+                  std::uint64_t compare, int pe, void* result) {
+    ctx.job().transport()->fetch_atomic(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, dst), op, type,
+                                        value, compare, result);
+}
+
+void put_signal_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes,
+                       std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe) {
+    const bool here = bytes == 0 || !device_of(ctx, dst);
+    if (here && !device_of(ctx, signal)) {
+        const transport::Signal announced{offset_of(ctx, signal), value, op};
+        return ctx.job().transport()->put_signal(ctx.id(), ctx.team().world_pe(pe),
+                                                 bytes == 0 ? 0 : offset_of(ctx, dst), src, bytes, announced,
+                                                 transport::Completion::local);
+    }
+    if (bytes != 0) {
+        put_routed(ctx, dst, src, bytes, pe, true);
+        if (ctx.job().transport()) order_routed(ctx, pe, false);
+    }
+    atomic_routed(ctx, op == SignalOp::set ? AtomicOp::set : AtomicOp::add, DType::uint64, signal, value, 0,
+                  pe);
 }
 
 void progress_routed(core::JobState& job) { job.transport()->progress(); }

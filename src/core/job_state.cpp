@@ -5,6 +5,7 @@
 #include "collective/table.hpp"
 #include "common/clock.hpp"
 #include "common/log.hpp"
+#include "core/ucx.hpp"
 #include "transport/loopback/loopback.hpp"
 
 #include <unistd.h>
@@ -120,11 +121,15 @@ void JobState::map_window() {
 }
 
 void JobState::make_transport() {
-    if (settings_.transport != "loopback") return;
-    // The window reaches everybody here, so this only sends what could go by it through the transport's
+    // The window reaches everybody here, so these only send what could go by it through the transport's
     // functions.
-    transport_ =
-        transport::create_loopback(n_pes_, [mapping = mapping_](int pe) { return mapping->slot(pe); });
+    if (settings_.transport == "ucx")
+        transport_ = make_ucx(*this);
+    else if (settings_.transport == "loopback")
+        transport_ =
+            transport::create_loopback(n_pes_, [mapping = mapping_](int pe) { return mapping->slot(pe); });
+    else
+        return;
     routed_ = true;
     window_.routed = true;
 }
@@ -180,6 +185,7 @@ bool JobState::same_executable() {
 void JobState::finalize() {
     if (ended_) throw Error(ErrorCode::not_initialized, "finalize was called on a job that has ended.");
     world_state().context().quiet();
+    if (transport_) transport_->expect_end();
     const bool alone = world_state().broken();
     if (alone)
         common::warn("PE " + std::to_string(pe_) +
@@ -196,6 +202,7 @@ void JobState::finalize() {
 
 void JobState::announce(bool finalized) noexcept {
     if (ended_.exchange(true)) return;  // the process may end while a thread is in finalize
+    if (transport_) transport_->close();
     monitor_.reset();
     segment_.board.set_state(pe_, finalized ? common::PeState::finalized : common::PeState::left);
     bootstrap_->goodbye(finalized);

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "support/pe_threads.hpp"
+#include "transport/ucx/ucx.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <initializer_list>
 #include <ostream>
 #include <random>
@@ -29,11 +31,24 @@ inline constexpr bool pes_are_processes = true;
 inline constexpr bool pes_are_processes = false;
 #endif
 
+/// Whether transports by UCX can be made here; then they go by the network, where UCX would take shared
+/// memory.
+inline bool has_ucx() {
+    ::setenv("UCX_TLS", "tcp,self", 1);
+    try {
+        return !transport::describe_ucx("").empty();
+    } catch (const Error&) {
+        return false;
+    }
+}
+
 inline std::vector<Setup> all_setups() {
     if (pes_are_processes) return {{0, "auto"}};
     std::vector<Setup> setups;
     for (const char* transport : {"auto", "loopback"})
         for (const int n : pe_counts) setups.push_back({n, transport});
+    if (has_ucx())
+        for (const int n : {2, 4}) setups.push_back({n, "ucx"});
     return setups;
 }
 

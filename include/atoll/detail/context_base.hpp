@@ -91,6 +91,12 @@ ATOLL_API void get_routed(core::ContextState& ctx, void* dst, const void* src, s
 ATOLL_API void blocks_routed(core::ContextState& ctx, const StridedBlocks& blocks, int pe, bool is_put);
 ATOLL_API std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst,
                                       std::uint64_t value, std::uint64_t compare, int pe);
+/// Data (of 0 bytes or more) by transport, then the signal on the same PE.
+ATOLL_API void put_signal_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes,
+                                 std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe);
+/// `*result`, of the type's size, is there after quiet.
+ATOLL_API void fetch_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
+                            std::uint64_t compare, int pe, void* result);
 /// This PE's own word in the device heap, of 1 to 8 bytes, by a copy. Throws Error: not_symmetric,
 /// use_after_free.
 ATOLL_API std::uint64_t load_device_word(core::ContextState& ctx, const void* word, std::size_t bytes);
