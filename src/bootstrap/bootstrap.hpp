@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "atoll/job.hpp"
 #include "bootstrap/monitor.hpp"
@@ -16,6 +17,9 @@ namespace atl::bootstrap {
 /// What the PEs of a host share: the job board and the heap's memfd (its size is set by the first PE, see
 /// heap).
 struct HostSegment {
+    /// The PEs that share it, ascending: this PE's host. Its slot in the heap is its place in this list. The
+    /// board has an entry for every PE of the job, by its number, in which other hosts' PEs stay absent.
+    std::vector<int> pes;
     common::BoardView board;      ///< mapped for the life of the process's job
     std::size_t board_bytes = 0;  ///< 0: not ours to unmap
     common::Fd heap_fd;           ///< invalid when `heap_memory` is given
@@ -40,8 +44,12 @@ class Bootstrap {
     virtual std::string get(const std::string& key) = 0;
     /// Waits for all PEs.
     virtual void fence() = 0;
+    /// Every PE's value, by PE. Collective: one message from each PE and one answer, whatever their number,
+    /// so what all want to know of all (addresses) goes by this, and keys only by `get` what few want of few.
+    /// Throws as get does.
+    virtual std::vector<std::string> allgather(const std::string& value) = 0;
 
-    /// Collective among the PEs of this host (today: all).
+    /// Collective over all PEs, once; of the memory of this PE's host.
     virtual HostSegment host_segment() = 0;
     /// Starts watching: from now on the death of a PE of this job reaches the board. May be null.
     virtual std::unique_ptr<Monitor> monitor(const common::BoardView& board) = 0;

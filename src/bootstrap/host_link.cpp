@@ -116,11 +116,15 @@ class HostLink final : public Bootstrap {
     void put(const std::string& key, const std::string& value) override { client_->put(key, value); }
     std::string get(const std::string& key) override { return client_->get(key); }
     void fence() override { client_->fence(); }
+    std::vector<std::string> allgather(const std::string& value) override {
+        return client_->allgather(value);
+    }
 
     HostSegment host_segment() override {
         // Only when all are there: nobody is left with half a job.
         client_->fence();
         HostSegment segment;
+        segment.pes = all_pes(n_pes_);
         if (pe_ == 0) {
             make_segment(segment);
         } else {

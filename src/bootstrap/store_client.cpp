@@ -131,6 +131,12 @@ void StoreClient::fence() {
     await('F', "all PEs to arrive");
 }
 
+std::vector<std::string> StoreClient::allgather(const std::string& value) {
+    const std::lock_guard lock(mutex_);
+    send(encode('C', value));
+    return unpack(await('C', "a value of every PE"), hello_.n_pes);
+}
+
 std::vector<common::Fd> StoreClient::segment() {
     const std::lock_guard lock(mutex_);
     send(encode('S'));

@@ -30,6 +30,7 @@ class StoreClient {
     void put(const std::string& key, const std::string& value);
     std::string get(const std::string& key);
     void fence();
+    std::vector<std::string> allgather(const std::string& value);
     /// The descriptors that PE 0 offers.
     std::vector<common::Fd> segment();
     void abort(int status, const std::string& sentence) noexcept;

@@ -32,6 +32,8 @@ StoreServer::StoreServer(common::Fd listener, common::Fd own, Options options)
     : options_(std::move(options)),
       listener_(std::move(listener)),
       fenced_(static_cast<std::size_t>(options_.n_pes)),
+      collected_(static_cast<std::size_t>(options_.n_pes)),
+      values_missing_(options_.n_pes),
       seen_(static_cast<std::size_t>(options_.n_pes)),
       thread_([this, fd = own.release()] {
           peers_.emplace_back().fd = common::ProcessFd(common::Fd(fd));
@@ -195,6 +197,8 @@ void StoreServer::handle(Peer& peer, const Frame& frame) {
             return handle_get(peer, frame.body);
         case 'F':
             return handle_fence(peer);
+        case 'C':
+            return handle_collect(peer, frame.body);
         case 'S':
             peer.waits_for_segment = true;
             return;
@@ -262,6 +266,20 @@ void StoreServer::handle_fence(Peer& peer) {
         if (each.pe >= 0 && !each.gone) send(each, 'F');
 }
 
+void StoreServer::handle_collect(Peer& peer, const std::string& value) {
+    std::optional<std::string>& place = collected_[static_cast<std::size_t>(peer.pe)];
+    if (place) return lost(peer);  // none of ours sends twice
+    place = value;
+    if (--values_missing_ > 0) return;
+    std::vector<std::string> values;
+    for (std::optional<std::string>& each : collected_) values.push_back(std::move(*each));
+    collected_.assign(collected_.size(), std::nullopt);
+    values_missing_ = options_.n_pes;
+    const std::string packed = pack(values);
+    for (Peer& each : peers_)
+        if (each.pe >= 0 && !each.gone) send(each, 'C', packed);
+}
+
 void StoreServer::serve_segment(Peer& peer) {
     if (!board_fd_) return;
     peer.waits_for_segment = false;
@@ -325,7 +343,8 @@ std::string StoreServer::missing_text(int pe) const {
         const auto i = static_cast<std::size_t>(other);
         if (!seen_[i])
             absent.push_back(other);
-        else if (fenced_[i] < fenced_[static_cast<std::size_t>(pe)])
+        else if (fenced_[i] < fenced_[static_cast<std::size_t>(pe)] ||
+                 (collected_[static_cast<std::size_t>(pe)] && !collected_[i]))
             late.push_back(other);
     }
     if (!absent.empty())

@@ -9,6 +9,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,7 @@ class StoreServer {
     void handle(Peer& peer, const Frame& frame);
     void handle_hello(Peer& peer, const std::string& body);
     void handle_fence(Peer& peer);
+    void handle_collect(Peer& peer, const std::string& value);
     void handle_put(const std::string& body);
     void handle_get(Peer& peer, const std::string& key);
     void handle_abort(Peer& peer, const std::string& body);
@@ -96,6 +98,9 @@ class StoreServer {
     std::map<std::string, std::vector<int>> waiting_;  // key → PEs
     std::vector<int> fenced_;                          // how often each PE has
     int fences_done_ = 0;
+    // One collection at a time: nobody sends to the next before the answer to this one.
+    std::vector<std::optional<std::string>> collected_;
+    int values_missing_ = 0;
     std::vector<bool> seen_;  // PEs that have said hello, also if they are gone
     common::BoardView board_;
     common::Fd board_fd_, heap_fd_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bootstrap/fail.hpp"
+
 namespace atl::bootstrap {
 
 constexpr std::size_t header_bytes = sizeof(std::uint32_t) + 1;
@@ -35,6 +37,30 @@ std::optional<Frame> FrameReader::next() {
     Frame frame{buffer_[sizeof length], buffer_.substr(header_bytes, length)};
     buffer_.erase(0, header_bytes + length);
     return frame;
+}
+
+std::string pack(const std::vector<std::string>& values) {
+    std::string packed;
+    for (const std::string& value : values) {
+        const auto length = static_cast<std::uint32_t>(value.size());
+        packed.append(reinterpret_cast<const char*>(&length), sizeof length).append(value);
+    }
+    return packed;
+}
+
+std::vector<std::string> unpack(const std::string& packed, int count) {
+    std::vector<std::string> values;
+    std::size_t at = 0;
+    for (std::uint32_t length = 0; packed.size() - at >= sizeof length; at += length) {
+        std::memcpy(&length, packed.data() + at, sizeof length);
+        at += sizeof length;
+        if (packed.size() - at < length) break;
+        values.push_back(packed.substr(at, length));
+    }
+    if (at != packed.size() || values.size() != static_cast<std::size_t>(count))
+        throw_bootstrap("The values of " + std::to_string(count) +
+                        " PEs came in a form that this release does not read; are all of one release?");
+    return values;
 }
 
 std::pair<std::string, std::string> split(const std::string& body) {

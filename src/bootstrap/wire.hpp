@@ -7,6 +7,7 @@
 //   'P' key NUL value
 //   'G' key                                          'V' value, once somebody has put it
 //   'F' fence                                        'F' once all PEs have fenced as often
+//   'C' value: collect                               'C' all values (pack), once all PEs have sent theirs
 //   'S' segment                                      'S' with two descriptors: board, heap
 //   'W' who is missing?                              'W' a sentence
 //   'A' status NUL sentence: abort
@@ -20,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/fd.hpp"
 
@@ -53,6 +55,10 @@ class FrameReader {
     bool greeted_ = false;
     bool broken_ = false;
 };
+
+/// Strings as one, and as they were. Throws Error(bootstrap) if `packed` was not made so of `count` strings.
+std::string pack(const std::vector<std::string>& values);
+std::vector<std::string> unpack(const std::string& packed, int count);
 
 /// Splits at the first NUL.
 std::pair<std::string, std::string> split(const std::string& body);

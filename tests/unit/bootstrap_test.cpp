@@ -31,7 +31,13 @@ common::Settings quick(double init_timeout_s = 20) {
 std::string exercise(Bootstrap& bootstrap) {
     const int pe = bootstrap.pe();
     bootstrap.put("key" + std::to_string(pe), std::string("va\0ue", 5) + std::to_string(pe));
+    const std::vector<std::string> all = bootstrap.allgather(std::string("v\0", 2) + std::to_string(pe));
+    if (all.size() != static_cast<std::size_t>(bootstrap.n_pes())) return "allgather";
+    for (std::size_t other = 0; other < all.size(); ++other)
+        if (all[other] != std::string("v\0", 2) + std::to_string(other)) return "allgather";
+    if (bootstrap.allgather("")[0] != "") return "an empty allgather";
     HostSegment segment = bootstrap.host_segment();
+    if (segment.pes.size() != all.size() || segment.pes.back() != bootstrap.n_pes() - 1) return "pes";
     constexpr std::size_t bytes = 4096;
     if (pe == 0 && ::ftruncate(segment.heap_fd.get(), bytes) != 0) return "ftruncate";
     bootstrap.fence();
@@ -85,6 +91,9 @@ TEST(Threads, ShareValuesAndFences) {
             segment.heap_memory[pe] = static_cast<char>('a' + pe);
             bootstrap->put("k" + std::to_string(pe), std::string(1, static_cast<char>('0' + pe)));
             bootstrap->fence();
+            EXPECT_EQ(bootstrap->allgather(std::to_string(pe)),
+                      (std::vector<std::string>{"0", "1", "2", "3"}));
+            EXPECT_EQ(bootstrap->allgather(""), std::vector<std::string>(4));
             for (int other = 0; other < 4; ++other)
                 seen[static_cast<std::size_t>(pe)] +=
                     bootstrap->get("k" + std::to_string(other)) + segment.heap_memory[other];
