@@ -2,6 +2,7 @@
 // share.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,8 +32,8 @@ struct HostSegment {
 class Bootstrap {
   public:
     virtual ~Bootstrap() = default;
-    virtual std::string_view name()
-        const = 0;  ///< "single", "launcher", "unique id", "tcp store", "store", "threads"
+    /// "single", "launcher", "unique id", "tcp store", "store", "callbacks", "PMIx", "PMI", "threads"
+    virtual std::string_view name() const = 0;
     virtual int pe() const = 0;
     virtual int n_pes() const = 0;
 
@@ -58,10 +59,21 @@ class Bootstrap {
     virtual void goodbye(bool finalized) noexcept = 0;
     /// Asks for the end of the job; returns if nobody is there to ask.
     virtual void abort(int status, const std::string& sentence) noexcept = 0;
+
+    /// What connected the PEs before this did is asked for the end too, after `abort`.
+    void also_abort_by(std::function<void(int, const std::string&)> function) {
+        other_abort_ = std::move(function);
+    }
+    void abort_by_others(int status, const std::string& sentence) const {
+        if (other_abort_) other_abort_(status, sentence);
+    }
+
+  private:
+    std::function<void(int, const std::string&)> other_abort_;
 };
 
 /// Chooses by options, then ATOLL_BOOTSTRAP, then what the environment offers: our launcher, torchrun's
-/// variables, alone.
+/// variables, PMIx, PMI, alone. (What torchrun starts under srun sees both; torchrun is nearer.)
 std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Settings& settings);
 
 /// Whether options without a store may get one that was found: neither ATOLL_BOOTSTRAP nor a launcher of ours
@@ -78,6 +90,10 @@ std::unique_ptr<Bootstrap> create_unique_id(const common::Settings& settings, co
                                             int n_pes);
 std::unique_ptr<Bootstrap> create_tcp(
     const common::Settings& settings);  ///< RANK WORLD_SIZE MASTER_ADDR MASTER_PORT
+std::unique_ptr<Bootstrap> create_pmix(const common::Settings& settings);
+std::unique_ptr<Bootstrap> create_pmi(const common::Settings& settings);  ///< PMI_FD PMI_RANK PMI_SIZE
+std::unique_ptr<Bootstrap> create_callbacks(const common::Settings& settings,
+                                            const JobOptions::Callbacks& callbacks, int pe, int n_pes);
 std::unique_ptr<Bootstrap> create_store(const common::Settings& settings, const JobOptions::Store& store,
                                         int pe, int n_pes);
 

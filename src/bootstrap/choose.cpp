@@ -34,6 +34,8 @@ std::unique_ptr<Bootstrap> join_again(const common::Settings& settings) {
 std::unique_ptr<Bootstrap> by_name(const std::string& name, const common::Settings& settings) {
     if (name == "single") return create_single(settings);
     if (name == "tcp") return create_tcp(settings);
+    if (name == "pmix") return create_pmix(settings);
+    if (name == "pmi") return create_pmi(settings);
     if (auto again = join_again(settings)) return again;
     const std::string invitation = common::read_job_environment().launched;
     if (invitation.empty())
@@ -46,12 +48,15 @@ std::unique_ptr<Bootstrap> by_name(const std::string& name, const common::Settin
 }  // namespace
 
 std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Settings& settings) {
-    if (options.store || !options.unique_id.empty()) {
+    if (options.store || options.callbacks || !options.unique_id.empty()) {
         if (options.n_pes < 1 || options.pe < 0 || options.pe >= options.n_pes)
             throw Error(ErrorCode::invalid_argument,
-                        "With a unique id or a store, init needs this PE's number and how many there are; it "
+                        "With a unique id, a store or callbacks, init needs this PE's number and how many "
+                        "there are; it "
                         "was given pe=" +
                             std::to_string(options.pe) + ", n_pes=" + std::to_string(options.n_pes) + ".");
+        if (options.callbacks)
+            return create_callbacks(settings, *options.callbacks, options.pe, options.n_pes);
         if (options.store) return create_store(settings, *options.store, options.pe, options.n_pes);
         return create_unique_id(settings, options.unique_id, options.pe, options.n_pes);
     }
@@ -67,6 +72,13 @@ std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Setti
         if (!environment.launched.empty()) return join_launcher(settings, environment.launched);
     }
     if (environment.has_torchrun_variables()) return create_tcp(settings);
+    if (!environment.pmix_namespace.empty()) return create_pmix(settings);
+    if (environment.has_pmi()) return create_pmi(settings);
+    if (environment.srun_without_pmi())
+        common::warn(
+            "srun started this program as one of " + environment.slurm_tasks +
+            " tasks, but offers no PMI by which they could find each other, so each is a job of one PE; use "
+            "srun --mpi=pmix (or pmi2).");
     return create_single(settings);
 }
 

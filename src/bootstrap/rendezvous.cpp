@@ -20,8 +20,13 @@ namespace {
 /// Where PE 0 listens for the PEs of other hosts, as one value.
 std::string encode_place(int port, const std::string& secret, const std::vector<std::string>& addresses) {
     std::string text = std::to_string(port) + " " + secret;
-    for (const std::string& address : addresses) text += " " + address;
+    constexpr std::size_t most_addresses = 8;  // the values of some launchers are short
+    for (std::size_t i = 0; i < std::min(addresses.size(), most_addresses); ++i) text += " " + addresses[i];
     return text;
+}
+
+std::string first_of(const Exchange& exchange, const std::string& value) {
+    return exchange.first ? exchange.first(value) : exchange.allgather(value)[0];
 }
 
 std::vector<std::string> words(const std::string& text) {
@@ -52,7 +57,7 @@ std::unique_ptr<Bootstrap> meet_across_hosts(const common::Settings& settings, c
             place = std::string("!") + error.what();
         }
     }
-    place = exchange.allgather(place)[0];
+    place = first_of(exchange, place);
     if (place.starts_with('!')) throw_bootstrap(place.substr(1));
     std::vector<std::string> parts = words(place);
     if (parts.size() < 3)
@@ -92,7 +97,9 @@ bool share_a_host(const std::vector<std::string>& identities) {
 }
 
 Exchange exchange_by(const JobOptions::Store& store, int pe, int n_pes) {
-    return {pe, n_pes, [store, pe, n_pes, round = 0](const std::string& value) mutable {
+    return {pe,
+            n_pes,
+            [store, pe, n_pes, round = 0](const std::string& value) mutable {
                 const std::string key = "atoll/" + std::to_string(round++) + "/";
                 // PE 0's goes with all the others'.
                 if (pe > 0) store.put(key + std::to_string(pe), value);
@@ -104,13 +111,14 @@ Exchange exchange_by(const JobOptions::Store& store, int pe, int n_pes) {
                     return values;
                 }
                 return unpack(store.get(key + "all"), n_pes);
-            }};
+            },
+            {}};
 }
 
 std::unique_ptr<Bootstrap> meet(const common::Settings& settings, const Exchange& exchange,
                                 std::string_view name, const std::string& identity) {
     if (!share_a_host(exchange.allgather(identity))) return meet_across_hosts(settings, exchange, name);
-    const std::string id = exchange.allgather(exchange.pe == 0 ? make_unique_id() : "")[0];
+    const std::string id = first_of(exchange, exchange.pe == 0 ? make_unique_id() : "");
     return create_host_link(settings, id, exchange.pe, exchange.n_pes, name);
 }
 

@@ -21,6 +21,8 @@ struct Exchange {
     int pe = 0, n_pes = 1;
     /// Every PE's value, by PE; collective.
     std::function<std::vector<std::string>(const std::string& value)> allgather;
+    /// PE 0's value; collective. Empty: by allgather.
+    std::function<std::string(const std::string& value)> first;
 };
 /// By a store's put and get: PE 0 reads all, the others what PE 0 has made of it.
 Exchange exchange_by(const JobOptions::Store& store, int pe, int n_pes);
