@@ -32,7 +32,8 @@ struct HostSegment {
 class Bootstrap {
   public:
     virtual ~Bootstrap() = default;
-    /// "single", "launcher", "unique id", "tcp store", "store", "callbacks", "PMIx", "PMI", "threads"
+    /// "single", "launcher", "launcher over hosts", "unique id", "tcp store", "store", "callbacks", "PMIx",
+    /// "PMI", "threads"
     virtual std::string_view name() const = 0;
     virtual int pe() const = 0;
     virtual int n_pes() const = 0;
@@ -83,6 +84,7 @@ bool may_take_store(const common::Settings& settings);
 // One exported function for each way; each in a file of its own.
 std::unique_ptr<Bootstrap> create_single(const common::Settings& settings);
 std::unique_ptr<Bootstrap> create_launched(const common::Settings& settings, const std::string& variable);
+std::unique_ptr<Bootstrap> create_joined(const common::Settings& settings, const std::string& variable);
 /// A new job of the same PEs, after the one that create_launched joined was finalized; null where there is
 /// none.
 std::unique_ptr<Bootstrap> rejoin_launched(const common::Settings& settings);

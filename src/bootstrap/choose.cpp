@@ -13,6 +13,7 @@ namespace {
 /// The process that joined a launcher's job, 0 if this one has not. Its variable is gone afterwards: without
 /// this a second init would quietly be a job of one PE.
 std::atomic<pid_t> joined{0};
+std::atomic<pid_t> joined_over_hosts{0};
 
 std::unique_ptr<Bootstrap> join_launcher(const common::Settings& settings, const std::string& invitation) {
     std::unique_ptr<Bootstrap> bootstrap = create_launched(settings, invitation);
@@ -23,6 +24,11 @@ std::unique_ptr<Bootstrap> join_launcher(const common::Settings& settings, const
 /// The launcher's job anew where this process has been in it before and has finalized; null where it never
 /// was.
 std::unique_ptr<Bootstrap> join_again(const common::Settings& settings) {
+    if (joined_over_hosts == ::getpid())
+        throw_bootstrap(
+            "This process has been in the job of `atoll run --hosts` and has left it; over hosts a process "
+            "joins "
+            "once. Keep the job until the end (each init needs a finalize, and the last finalize ends it).");
     if (joined != ::getpid()) return nullptr;
     if (auto bootstrap = rejoin_launched(settings)) return bootstrap;
     throw_bootstrap(
@@ -37,6 +43,11 @@ std::unique_ptr<Bootstrap> by_name(const std::string& name, const common::Settin
     if (name == "pmix") return create_pmix(settings);
     if (name == "pmi") return create_pmi(settings);
     if (auto again = join_again(settings)) return again;
+    if (const std::string join = common::read_job_environment().join; !join.empty()) {
+        std::unique_ptr<Bootstrap> bootstrap = create_joined(settings, join);
+        joined_over_hosts = ::getpid();
+        return bootstrap;
+    }
     const std::string invitation = common::read_job_environment().launched;
     if (invitation.empty())
         throw_bootstrap(
@@ -69,6 +80,11 @@ std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Setti
     const common::JobEnvironment environment = common::read_job_environment();
     if (!settings.no_launcher) {
         if (auto again = join_again(settings)) return again;
+        if (!environment.join.empty()) {
+            std::unique_ptr<Bootstrap> bootstrap = create_joined(settings, environment.join);
+            joined_over_hosts = ::getpid();
+            return bootstrap;
+        }
         if (!environment.launched.empty()) return join_launcher(settings, environment.launched);
     }
     if (environment.has_torchrun_variables()) return create_tcp(settings);
@@ -85,7 +101,9 @@ std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Setti
 bool may_take_store(const common::Settings& settings) {
     if (settings.bootstrap != "auto") return false;
     if (settings.no_launcher) return true;
-    return joined != ::getpid() && common::read_job_environment().launched.empty();
+    const common::JobEnvironment environment = common::read_job_environment();
+    return joined != ::getpid() && joined_over_hosts != ::getpid() && environment.launched.empty() &&
+           environment.join.empty();
 }
 
 }  // namespace atl::bootstrap

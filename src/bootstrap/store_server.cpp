@@ -100,10 +100,14 @@ void StoreServer::end_job(int pe, int status, const std::string& sentence) {
     abort_job(pe, status, sentence);
 }
 
-std::string StoreServer::called(int pe) {
+std::string StoreServer::failure() {
     const std::lock_guard lock(mutex_);
-    const Peer* peer = joined(pe);
-    return peer ? who(*peer) : "PE " + std::to_string(pe);
+    return split(failure_).second;
+}
+
+int StoreServer::failure_status() {
+    const std::lock_guard lock(mutex_);
+    return failure_status_;
 }
 
 bool StoreServer::wait_until_alone(double seconds) {
@@ -297,6 +301,10 @@ void StoreServer::handle_hello(Peer& peer, const std::string& body) {
     peer.pid = hello->pid;
     peer.host = hello->host;
     const int pe = hello->pe, n_pes = hello->n_pes;
+    if (options_.settings.empty()) {
+        options_.settings = hello->settings;
+        settings_pe_ = pe;
+    }
     const std::string who = "Process " + std::to_string(peer.pid) + " on " + peer.host +
                             " says that it is PE " + std::to_string(pe);
     std::string wrong;
@@ -314,8 +322,9 @@ void StoreServer::handle_hello(Peer& peer, const std::string& body) {
     else if (seen_[static_cast<std::size_t>(pe)])
         wrong = who + ", which another process was before; a job's id serves once.";
     else if (hello->settings != options_.settings)
-        wrong = "PE 0 runs with " + options_.settings + ", PE " + std::to_string(pe) + " (on " + peer.host +
-                ") with " + hello->settings + "; set these variables alike for all PEs.";
+        wrong = "PE " + std::to_string(settings_pe_) + " runs with " + options_.settings + ", PE " +
+                std::to_string(pe) + " (on " + peer.host + ") with " + hello->settings +
+                "; set these variables alike for all PEs.";
     if (!wrong.empty()) fail(ErrorCode::bootstrap, wrong);
     if (pe >= 0 && pe < options_.n_pes) seen_[static_cast<std::size_t>(pe)] = true;
     if (!failure_.empty()) {
@@ -429,9 +438,10 @@ void StoreServer::lost(Peer& peer, int error) {
         !silence.empty() ? silence : name + (set_up_ ? " died." : " ended while the job was being set up."));
 }
 
-void StoreServer::fail(ErrorCode code, const std::string& sentence) {
+void StoreServer::fail(ErrorCode code, const std::string& sentence, int status) {
     if (!failure_.empty()) return;
     failure_ = std::to_string(static_cast<int>(code)) + '\0' + sentence;
+    failure_status_ = status;
     for (Peer& peer : peers_)
         if (peer.pe >= 0 && !peer.gone) send(peer, 'E', failure_);
 }
@@ -441,7 +451,7 @@ void StoreServer::abort_job(int pe, int status, const std::string& sentence) {
         for (Peer& peer : peers_)
             if (peer.pe >= 0 && !peer.gone)
                 send(peer, 'X', std::to_string(pe) + " " + std::to_string(status) + '\0' + sentence);
-    fail(set_up_ ? ErrorCode::pe_died : ErrorCode::bootstrap, sentence);
+    fail(set_up_ ? ErrorCode::pe_died : ErrorCode::bootstrap, sentence, status);
     if (board_) board_.abort(pe, status, sentence);
     if (!board_ && !hosts_) return;
     // The end of this stream is what the PEs' monitors watch for; what was sent before it is still read.

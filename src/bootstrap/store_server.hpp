@@ -25,9 +25,9 @@ class StoreServer {
   public:
     struct Options {
         int n_pes = 1;
-        std::string secret;                  ///< what PEs must prove to know
-        std::string settings;                ///< those that must be alike, as text
-        double silence_s = 4;                ///< after which a host that does not answer is gone
+        std::string secret;    ///< what PEs must prove to know
+        std::string settings;  ///< those that must be alike, as text; empty: as the first PE to come has them
+        double silence_s = 4;  ///< after which a host that does not answer is gone
         std::string secret_name = "secret";  ///< what the user calls it
     };
     struct Listener {
@@ -47,8 +47,9 @@ class StoreServer {
     void leave(bool finalized);
     /// For a server outside the job: ends it for all PEs.
     void end_job(int pe, int status, const std::string& sentence);
-    /// Where it is known, how a PE is called: "PE 3 (process 77 on n1)".
-    std::string called(int pe);
+    /// Why the job is over, and with what status; empty and 0 while it is not.
+    std::string failure();
+    int failure_status();
 
     /// What PEs get when they ask for the host's segment.
     void offer(const common::BoardView& board, common::Fd board_fd, common::Fd heap_fd);
@@ -105,12 +106,12 @@ class StoreServer {
     void announce_gone(int pe, common::PeState state);
     std::string who(const Peer& peer) const;
     std::string silent(const Peer& peer) const;
-    void fail(ErrorCode code, const std::string& sentence);
+    void fail(ErrorCode code, const std::string& sentence, int status = 1);
     void abort_job(int pe, int status, const std::string& sentence);
     std::string missing_text(int pe) const;
     Peer* joined(int pe);
 
-    const Options options_;
+    Options options_;
     const pid_t process_ = ::getpid();
     std::mutex mutex_;
     std::condition_variable changed_;
@@ -132,8 +133,10 @@ class StoreServer {
     common::BoardView board_;
     common::Fd board_fd_, heap_fd_;
     std::size_t most_peers_ = SIZE_MAX;  // connections at once, once they have
-    std::string failure_;                // body of the 'E' frame that everybody gets
-    common::QuietThread thread_;         // last: it uses all the others
+    int failure_status_ = 0;
+    int settings_pe_ = 0;         // whose settings the others' are compared with
+    std::string failure_;         // body of the 'E' frame that everybody gets
+    common::QuietThread thread_;  // last: it uses all the others
 };
 
 }  // namespace atl::bootstrap

@@ -15,6 +15,7 @@ std::string value_of(const char* name) {
 JobEnvironment read_job_environment() {
     JobEnvironment e;
     e.launched = value_of("ATOLL_LAUNCHED");
+    e.join = value_of("ATOLL_JOIN");
     e.rank = value_of("RANK");
     e.world_size = value_of("WORLD_SIZE");
     e.master_addr = value_of("MASTER_ADDR");
@@ -32,6 +33,7 @@ JobEnvironment read_job_environment() {
     return e;
 }
 
+void forget_join() { ::unsetenv("ATOLL_JOIN"); }
 void forget_launched() { ::unsetenv("ATOLL_LAUNCHED"); }
 
 }  // namespace atl::common

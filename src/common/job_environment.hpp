@@ -8,6 +8,7 @@ namespace atl::common {
 /// Empty where the variable is absent or empty.
 struct JobEnvironment {
     std::string launched;                                    ///< ATOLL_LAUNCHED, from `atoll run`
+    std::string join;                                        ///< ATOLL_JOIN, from `atoll run --hosts`
     std::string rank, world_size, master_addr, master_port;  ///< as torchrun sets them
     bool agent_store = false;  ///< TORCHELASTIC_USE_AGENT_STORE=True: torchrun itself listens at the port
 
@@ -29,5 +30,6 @@ struct JobEnvironment {
 JobEnvironment read_job_environment();
 /// Removes ATOLL_LAUNCHED, so that programs which this process starts are jobs of their own.
 void forget_launched();
+void forget_join();
 
 }  // namespace atl::common

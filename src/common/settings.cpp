@@ -243,7 +243,8 @@ constexpr Variable variables[] = {
 
 // Ours too, but nobody's to set: between the launcher and its PEs, for the tests, and CMake's names for
 // finding us.
-constexpr const char* internal_names[] = {"ATOLL_LAUNCHED", "ATOLL_BIN", "ATOLL_ROOT", "ATOLL_DIR"};
+constexpr const char* internal_names[] = {"ATOLL_LAUNCHED", "ATOLL_JOIN", "ATOLL_BIN", "ATOLL_ROOT",
+                                          "ATOLL_DIR"};
 constexpr const char* internal_prefixes[] = {"ATOLL_TEST_", "ATOLL_LAUNCH_", "ATOLL_BENCH_", "ATOLL_BUILD_"};
 
 /// The value that counts for `variable`; false when none of its names is set. An empty value is none, but for
@@ -270,7 +271,7 @@ bool is_internal(std::string_view name) {
 
 void warn_about_unknown_names() {
     static std::atomic<bool> warned{false};
-    if (std::getenv("ATOLL_LAUNCHED") || warned.load()) return;
+    if (std::getenv("ATOLL_LAUNCHED") || std::getenv("ATOLL_JOIN") || warned.load()) return;
     std::vector<std::string> known;
     for (const Variable& variable : variables) known.emplace_back(variable.name);
     std::string warning;

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 PREFIX = "atollt"  # of namespaces: PREFIX, the test process that made them, a number
+NAMES = Path("/etc/netns")  # files that `ip netns exec` shows in /etc: there hosts know each other's names
 _made = 0
 
 
@@ -62,6 +63,7 @@ def _remove(name: str) -> None:
                 os.kill(int(pid), signal.SIGKILL)
         time.sleep(0.05)
     _quietly("ip", "netns", "del", name)
+    shutil.rmtree(NAMES / name, ignore_errors=True)
 
 
 @dataclass
@@ -159,10 +161,13 @@ class Hosts:
         self._ip("netns", "add", self._switch)
         self._ip("-n", self._switch, "link", "add", "br0", "type", "bridge")
         self._ip("-n", self._switch, "link", "set", "br0", "up")
+        known = "".join(f"{self.address(i)} n{i}\n" for i in range(self.count))
         for i in range(self.count):
             name = f"{self._base}h{i}"
             self._ip("netns", "add", name)
             self.names.append(name)
+            (NAMES / name).mkdir(parents=True, exist_ok=True)
+            (NAMES / name / "hosts").write_text("127.0.0.1 localhost\n" + known)
             self._ip(
                 "-n",
                 self._switch,
