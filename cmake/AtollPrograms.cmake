@@ -75,6 +75,15 @@ if(ATOLL_BENCH AND TARGET atoll_shmem)
     target_link_libraries(bench_oshmem PRIVATE atoll::shmem m)
 endif()
 
+# The same across a network, see bench/network.py.
+if(ATOLL_BENCH AND TARGET atoll_shmem)
+    add_executable(bench_network "${PROJECT_SOURCE_DIR}/bench/peers/network.c")
+    set_target_properties(bench_network PROPERTIES OUTPUT_NAME network RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench"
+                                                   C_STANDARD 11)
+    target_compile_definitions(bench_network PRIVATE BENCH_SIDE="atoll" BENCH_HAS_SIGNALS)
+    target_link_libraries(bench_network PRIVATE atoll::shmem m)
+endif()
+
 # `atoll bench` looks for this one beside the launcher. Like the launcher it holds the static core, so that it runs from
 # wherever a wheel puts it; comparisons (bench/compare.py) use bench/core, which calls the shared library as users do.
 if(TARGET atoll_cli AND EXISTS "${PROJECT_SOURCE_DIR}/bench/core.cpp")

@@ -8,7 +8,7 @@ mkdir -p "$out"
 case "${1:-}" in
     c)
         cc -O2 bench/peers/empty.c -o "$out/empty"
-        for name in oshmem_bench oshmem_init; do
+        for name in oshmem_bench oshmem_init network; do
             oshcc -O3 -std=gnu99 -Wall -Wextra "bench/peers/$name.c" -o "$out/$name"
         done
         ;;

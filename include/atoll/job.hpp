@@ -22,6 +22,16 @@ struct JobOptions {
         std::function<std::string(const std::string& key)> get;
     };
     std::optional<Store> store;
+    /// Functions that already connect the PEs, such as MPI's (atoll/mpi.hpp); with `pe` and `n_pes`. The
+    /// first two are called within init only, collectively.
+    struct Callbacks {
+        /// `bytes` bytes of every PE, as many of each, into `all`, by PE.
+        std::function<void(const void* mine, std::size_t bytes, void* all)> allgather;
+        std::function<void()> barrier;
+        /// For global_exit, after all PEs have been told: ends those that do not hear. May be empty.
+        std::function<void(int status, const std::string& sentence)> abort;
+    };
+    std::optional<Callbacks> callbacks;
     /// For fronts whose language checks nothing: ATOLL_CHECK is `none` unless the environment says otherwise.
     bool unchecked_by_default = false;
     /// The executable's static objects (.data, .bss) are symmetric too. Only for executables that are

@@ -30,11 +30,13 @@ def init(
     """Join the job. Collective: every PE calls it, once before anything else.
 
     Without arguments the job is the one that started this process: `atoll run`, torchrun's variables
-    (RANK, WORLD_SIZE, ...), or, run alone, a job of one PE. Where torch.distributed is initialised, or
+    (RANK, WORLD_SIZE, ...), PMIx (srun --mpi=pmix, prterun, Open MPI's mpirun), PMI (mpiexec of MPICH, srun
+    --mpi=pmi2), or, run alone, a job of one PE. Where torch.distributed is initialised, or
     torchrun's agent keeps its store, that store connects the PEs.
 
     uid, pe, n_pes: a job of processes that something else started: one process calls
-        atoll.get_unique_id() and sends it to all, each says which PE it is, of how many.
+        atoll.get_unique_id() and sends it to all, each says which PE it is, of how many. Over several hosts
+        that process must be PE 0.
     comm: an mpi4py communicator whose processes become the PEs, rank for rank.
 
     Counted: a second call only counts, and so many calls of finalize() end the job. A process that
@@ -52,6 +54,8 @@ def init(
             pe, n_pes = comm.Get_rank(), comm.Get_size()
             uid = comm.bcast(_atoll.get_unique_id() if pe == 0 else None, root=0)
         elif uid is None and pe is None and n_pes is None and _atoll._may_take_store():
+            if (world := _mpi_world()) is not None:
+                return init(comm=world)
             found = _torch_store()
             if found is not None:
                 pe, n_pes, put, get = found
@@ -65,6 +69,14 @@ def init(
         if not _atoll._launched():
             os.environ.pop("ATOLL_LAUNCHED", None)
     _watch()
+
+
+def _mpi_world() -> Any:
+    """mpi4py's COMM_WORLD where mpiexec of MPICH started this process and MPI runs: its PMI serves once."""
+    mpi: Any = sys.modules.get("mpi4py.MPI")
+    if mpi is None or "PMI_FD" not in os.environ or not mpi.Is_initialized() or mpi.Is_finalized():
+        return None
+    return mpi.COMM_WORLD
 
 
 def _torch_store() -> tuple[int, int, Callable[[str, bytes], None], Callable[[str], bytes]] | None:

@@ -13,6 +13,7 @@ namespace {
 /// The process that joined a launcher's job, 0 if this one has not. Its variable is gone afterwards: without
 /// this a second init would quietly be a job of one PE.
 std::atomic<pid_t> joined{0};
+std::atomic<pid_t> joined_over_hosts{0};
 
 std::unique_ptr<Bootstrap> join_launcher(const common::Settings& settings, const std::string& invitation) {
     std::unique_ptr<Bootstrap> bootstrap = create_launched(settings, invitation);
@@ -23,6 +24,11 @@ std::unique_ptr<Bootstrap> join_launcher(const common::Settings& settings, const
 /// The launcher's job anew where this process has been in it before and has finalized; null where it never
 /// was.
 std::unique_ptr<Bootstrap> join_again(const common::Settings& settings) {
+    if (joined_over_hosts == ::getpid())
+        throw_bootstrap(
+            "This process has been in the job of `atoll run --hosts` and has left it; over hosts a process "
+            "joins "
+            "once. Keep the job until the end (each init needs a finalize, and the last finalize ends it).");
     if (joined != ::getpid()) return nullptr;
     if (auto bootstrap = rejoin_launched(settings)) return bootstrap;
     throw_bootstrap(
@@ -34,7 +40,14 @@ std::unique_ptr<Bootstrap> join_again(const common::Settings& settings) {
 std::unique_ptr<Bootstrap> by_name(const std::string& name, const common::Settings& settings) {
     if (name == "single") return create_single(settings);
     if (name == "tcp") return create_tcp(settings);
+    if (name == "pmix") return create_pmix(settings);
+    if (name == "pmi") return create_pmi(settings);
     if (auto again = join_again(settings)) return again;
+    if (const std::string join = common::read_job_environment().join; !join.empty()) {
+        std::unique_ptr<Bootstrap> bootstrap = create_joined(settings, join);
+        joined_over_hosts = ::getpid();
+        return bootstrap;
+    }
     const std::string invitation = common::read_job_environment().launched;
     if (invitation.empty())
         throw_bootstrap(
@@ -46,12 +59,15 @@ std::unique_ptr<Bootstrap> by_name(const std::string& name, const common::Settin
 }  // namespace
 
 std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Settings& settings) {
-    if (options.store || !options.unique_id.empty()) {
+    if (options.store || options.callbacks || !options.unique_id.empty()) {
         if (options.n_pes < 1 || options.pe < 0 || options.pe >= options.n_pes)
             throw Error(ErrorCode::invalid_argument,
-                        "With a unique id or a store, init needs this PE's number and how many there are; it "
+                        "With a unique id, a store or callbacks, init needs this PE's number and how many "
+                        "there are; it "
                         "was given pe=" +
                             std::to_string(options.pe) + ", n_pes=" + std::to_string(options.n_pes) + ".");
+        if (options.callbacks)
+            return create_callbacks(settings, *options.callbacks, options.pe, options.n_pes);
         if (options.store) return create_store(settings, *options.store, options.pe, options.n_pes);
         return create_unique_id(settings, options.unique_id, options.pe, options.n_pes);
     }
@@ -64,16 +80,30 @@ std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Setti
     const common::JobEnvironment environment = common::read_job_environment();
     if (!settings.no_launcher) {
         if (auto again = join_again(settings)) return again;
+        if (!environment.join.empty()) {
+            std::unique_ptr<Bootstrap> bootstrap = create_joined(settings, environment.join);
+            joined_over_hosts = ::getpid();
+            return bootstrap;
+        }
         if (!environment.launched.empty()) return join_launcher(settings, environment.launched);
     }
     if (environment.has_torchrun_variables()) return create_tcp(settings);
+    if (!environment.pmix_namespace.empty()) return create_pmix(settings);
+    if (environment.has_pmi()) return create_pmi(settings);
+    if (environment.srun_without_pmi())
+        common::warn(
+            "srun started this program as one of " + environment.slurm_tasks +
+            " tasks, but offers no PMI by which they could find each other, so each is a job of one PE; use "
+            "srun --mpi=pmix (or pmi2).");
     return create_single(settings);
 }
 
 bool may_take_store(const common::Settings& settings) {
     if (settings.bootstrap != "auto") return false;
     if (settings.no_launcher) return true;
-    return joined != ::getpid() && common::read_job_environment().launched.empty();
+    const common::JobEnvironment environment = common::read_job_environment();
+    return joined != ::getpid() && joined_over_hosts != ::getpid() && environment.launched.empty() &&
+           environment.join.empty();
 }
 
 }  // namespace atl::bootstrap

@@ -1,5 +1,6 @@
 #include "bootstrap/host_segment.hpp"
 
+#include <numeric>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <utility>
@@ -71,6 +72,12 @@ MappedBoard MappedBoard::adopt(int fd, int n_pes, const std::string& whence) {
         throw_bootstrap("The job board " + whence + " is one of " + std::to_string(header.n_pes) +
                         " PEs, this PE was told " + std::to_string(n_pes) + ".");
     return board;
+}
+
+std::vector<int> all_pes(int n_pes) {
+    std::vector<int> pes(static_cast<std::size_t>(n_pes));
+    std::iota(pes.begin(), pes.end(), 0);
+    return pes;
 }
 
 common::Fd make_heap_fd() {

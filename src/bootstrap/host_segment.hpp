@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "common/board.hpp"
 #include "common/fd.hpp"
@@ -37,6 +38,9 @@ class MappedBoard {
     std::size_t bytes_ = 0;
     common::BoardView view_;
 };
+
+/// 0 to n_pes - 1: of a job on one host.
+std::vector<int> all_pes(int n_pes);
 
 /// The memfd of the host heap, still empty. Throws Error(system).
 common::Fd make_heap_fd();

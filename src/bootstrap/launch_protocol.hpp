@@ -5,7 +5,7 @@
 // the (yet empty) memfd of the host heap. A PE that adopts them sets FD_CLOEXEC on all three and removes the
 // variable, so that programs which the PE starts are jobs of their own.
 //
-// A packet is one type byte and a body. The launcher answers only 'G', 'F' and 'R'.
+// A packet is one type byte and a body. The launcher answers only 'G', 'F', 'C' and 'R'.
 //   PE → launcher
 //   'H'  hello; carries one descriptor (SCM_RIGHTS): the launcher's end of a lifeline socketpair. While the
 //   PE lives
@@ -14,6 +14,9 @@
 //   'P'  put:  key NUL value
 //   'G'  get:  key; answered by 'V' value once somebody has put it
 //   'F'  fence; answered by 'F' once all PEs have fenced as often
+//   'C'  collect: value; answered, once all PEs have sent theirs, by packets 'C' with a '+' (more follows) or
+//   '.'
+//        (the last) and a part of all values as wire.hpp packs them
 //   'B'  goodbye: finalized (body "f") or leaving without finalize (body "l")
 //   'R'  rejoin, after a goodbye "f": init again. Answered by 'R' and a descriptor, the (yet empty) memfd of
 //   the new

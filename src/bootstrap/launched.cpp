@@ -13,6 +13,7 @@
 #include "bootstrap/fail.hpp"
 #include "bootstrap/host_segment.hpp"
 #include "bootstrap/launch_protocol.hpp"
+#include "bootstrap/wire.hpp"
 #include "common/fd_passing.hpp"
 #include "common/fork_guard.hpp"
 #include "common/job_environment.hpp"
@@ -135,8 +136,21 @@ class Launched final : public Bootstrap {
         await('F', "all PEs to arrive");
     }
 
+    std::vector<std::string> allgather(const std::string& value) override {
+        const std::lock_guard lock(mutex_);
+        send("C" + value);
+        std::string packed;
+        for (bool more = true; more;) {
+            const std::string part = await('C', "a value of every PE");
+            more = !part.empty() && part[0] == '+';
+            packed.append(part, std::min<std::size_t>(part.size(), 1));
+        }
+        return unpack(packed, n_pes_);
+    }
+
     HostSegment host_segment() override {
         HostSegment segment;
+        segment.pes = all_pes(n_pes_);
         segment.board = board_.view();
         segment.heap_fd = std::move(heap_fd_);
         return segment;

@@ -24,9 +24,11 @@ class Single final : public Bootstrap {
         return found->second;
     }
     void fence() override {}
+    std::vector<std::string> allgather(const std::string& value) override { return {value}; }
 
     HostSegment host_segment() override {
         HostSegment segment;
+        segment.pes = {0};
         segment.board = board_.view();
         segment.heap_fd = make_heap_fd();
         return segment;

@@ -20,7 +20,8 @@ class ThreadHub {
         : n_pes_(n_pes),
           heap_bytes_(heap_bytes),
           board_(MappedBoard::create_private(n_pes)),
-          fenced_(static_cast<std::size_t>(n_pes)) {
+          fenced_(static_cast<std::size_t>(n_pes)),
+          collected_(static_cast<std::size_t>(n_pes)) {
         heap_ = common::reserve_aligned(heap_bytes, common::window_alignment);
         if (!heap_ || ::mprotect(heap_, heap_bytes, PROT_READ | PROT_WRITE) != 0)
             throw_system("The heaps of " + std::to_string(n_pes) + " PEs (" + std::to_string(heap_bytes) +
@@ -44,6 +45,19 @@ class ThreadHub {
         wait(lock, timeout_s, "the value of \"" + key + "\", which no PE has put",
              [&] { return values_.contains(key); });
         return values_[key];
+    }
+    std::vector<std::string> allgather(int pe, const std::string& value, double timeout_s) {
+        int round = 0;
+        {
+            const std::lock_guard lock(mutex_);
+            round = ++collected_[static_cast<std::size_t>(pe)];
+        }
+        const std::string place = "collected " + std::to_string(round) + " ";
+        put(place + std::to_string(pe), value);
+        std::vector<std::string> values;
+        for (int other = 0; other < n_pes_; ++other)
+            values.push_back(get(place + std::to_string(other), timeout_s));
+        return values;
     }
     void fence(int pe, double timeout_s) {
         std::unique_lock lock(mutex_);
@@ -75,7 +89,7 @@ class ThreadHub {
     std::mutex mutex_;
     std::condition_variable changed_;
     std::map<std::string, std::string> values_;
-    std::vector<int> fenced_;  // how often each PE has
+    std::vector<int> fenced_, collected_;  // how often each PE has
 };
 
 namespace {
@@ -93,9 +107,13 @@ class Thread final : public Bootstrap {
     void put(const std::string& key, const std::string& value) override { hub_->put(key, value); }
     std::string get(const std::string& key) override { return hub_->get(key, timeout_s_); }
     void fence() override { hub_->fence(pe_, timeout_s_); }
+    std::vector<std::string> allgather(const std::string& value) override {
+        return hub_->allgather(pe_, value, timeout_s_);
+    }
 
     HostSegment host_segment() override {
         HostSegment segment;
+        segment.pes = all_pes(n_pes());
         segment.board = hub_->board();
         segment.heap_memory = hub_->heap();
         return segment;

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sstream>
+
+#include "bootstrap/fail.hpp"
+#include "common/hmac.hpp"
 
 namespace atl::bootstrap {
 
@@ -13,6 +17,34 @@ std::string encode(char type, std::string_view body) {
     std::memcpy(frame.data(), &length, sizeof length);
     frame += type;
     return frame.append(body);
+}
+
+std::string encode_hello(const Hello& hello, const std::string& secret, const std::string& number) {
+    std::string body = std::to_string(hello.pe) + " " + std::to_string(hello.n_pes) + " " +
+                       std::to_string(hello.pid) + " " + hello.release + " " + hello.host + " " +
+                       hello.number + '\0' + hello.settings;
+    const std::string proof = common::hmac_sha256(secret, "client " + number + " " + body);
+    return proof + body;
+}
+
+std::optional<Hello> decode_hello(const std::string& body, const std::string& secret,
+                                  const std::string& number, bool& proven) {
+    constexpr std::size_t proof_digits = 64;
+    if (body.size() < proof_digits) return std::nullopt;
+    const std::string said = body.substr(proof_digits);
+    const auto [fields, settings] = split(said);
+    Hello hello;
+    hello.settings = settings;
+    std::istringstream words(fields);
+    if (!(words >> hello.pe >> hello.n_pes >> hello.pid >> hello.release >> hello.host >> hello.number))
+        return std::nullopt;
+    proven = common::equal_secrets(body.substr(0, proof_digits),
+                                   common::hmac_sha256(secret, "client " + number + " " + said));
+    return hello;
+}
+
+std::string server_proof(const Hello& hello, const std::string& secret) {
+    return common::hmac_sha256(secret, "server " + hello.number);
 }
 
 bool FrameReader::take_greeting() {
@@ -35,6 +67,30 @@ std::optional<Frame> FrameReader::next() {
     Frame frame{buffer_[sizeof length], buffer_.substr(header_bytes, length)};
     buffer_.erase(0, header_bytes + length);
     return frame;
+}
+
+std::string pack(const std::vector<std::string>& values) {
+    std::string packed;
+    for (const std::string& value : values) {
+        const auto length = static_cast<std::uint32_t>(value.size());
+        packed.append(reinterpret_cast<const char*>(&length), sizeof length).append(value);
+    }
+    return packed;
+}
+
+std::vector<std::string> unpack(const std::string& packed, int count) {
+    std::vector<std::string> values;
+    std::size_t at = 0;
+    for (std::uint32_t length = 0; packed.size() - at >= sizeof length; at += length) {
+        std::memcpy(&length, packed.data() + at, sizeof length);
+        at += sizeof length;
+        if (packed.size() - at < length) break;
+        values.push_back(packed.substr(at, length));
+    }
+    if (at != packed.size() || values.size() != static_cast<std::size_t>(count))
+        throw_bootstrap("The values of " + std::to_string(count) +
+                        " PEs came in a form that this release does not read; are all of one release?");
+    return values;
 }
 
 std::pair<std::string, std::string> split(const std::string& body) {

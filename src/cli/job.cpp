@@ -69,7 +69,7 @@ Job::Job(const RunOptions& options, const Program& program, const common::Settin
     poller_.add(signals_.get(), {Source::signals, 0});
     group_ = std::make_unique<ProcessGroup>(child_signals, child_descriptors);
     create_shared_memory();
-    if (options.label) output_ = std::make_unique<LabelledOutput>(poller_, n_pes_);
+    if (options.label) output_ = std::make_unique<LabelledOutput>(poller_, n_pes_, options.first_pe);
     for (char** entry = environ; *entry; ++entry) environment_.push_back(*entry);
     environment_.push_back(nullptr);  // ATOLL_LAUNCHED of the PE that is being started
     environment_.push_back(nullptr);
@@ -115,7 +115,7 @@ void Job::start_pe(int pe) {
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
 
     common::Fd input, out, err;
-    if (pe > 0) {
+    if (pe > 0 || !options_.join.empty()) {
         input = common::Fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
     } else if (isatty(STDIN_FILENO)) {
         terminal_ = std::make_unique<TerminalInput>(poller_, input);
@@ -131,6 +131,13 @@ void Job::start_pe(int pe) {
                            std::to_string(bootstrap::protocol_version) + ":" + std::to_string(pe) + ":" +
                            std::to_string(n_pes_);
     for (const int fd : child.inherited) launched += ":" + std::to_string(fd);
+    if (!options_.join.empty()) {
+        // The launcher's store is elsewhere: "VERSION PE N PORT SECRET ADDRESSES".
+        const std::size_t version_end = options_.join.find(' ');
+        launched = "ATOLL_JOIN=" + options_.join.substr(0, version_end) + " " +
+                   std::to_string(options_.first_pe + pe) + options_.join.substr(version_end);
+        child.inherited.clear();
+    }
     environment_[environment_.size() - 2] = launched.data();
     child.environment = environment_.data();
     const std::vector<int> cpus = usable_cpu_numbers();

@@ -102,8 +102,8 @@ void Job::on_death(int pe, int wait_status) {
     if (interrupted_by_ != 0 && status == 128 + interrupted_by_) {
         return end(-1, status, "the job was interrupted by " + signal_name(interrupted_by_) + when);
     }
-    std::string sentence =
-        "PE " + std::to_string(pe) + " " + describe_wait_status(wait_status) + when + doing;
+    std::string sentence = "PE " + std::to_string(options_.first_pe + pe) + " " +
+                           describe_wait_status(wait_status) + when + doing;
     const int number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
     if (number == SIGSEGV || number == SIGBUS) {
         if (settings_.check == common::CheckLevel::none) sentence += "; ATOLL_CHECK=all may tell why";

@@ -83,6 +83,9 @@ void Job::handle(int pe, char type, const std::string& body, common::Fd descript
         case 'F':
             store_.fence(pe);
             return check_never_joined();
+        case 'C':
+            store_.collect(pe, body);
+            return check_never_joined();
         case 'B':
             pes_[static_cast<std::size_t>(pe)].goodbye = body.empty() ? 'l' : body[0];
             return;

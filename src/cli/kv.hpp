@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ class KeyValueStore {
     void put(const std::string& key, const std::string& value);
     void get(int pe, const std::string& key);
     void fence(int pe);
+    /// Answers all, once the last has come, in packets 'C' (bootstrap/launch_protocol.hpp).
+    void collect(int pe, const std::string& value);
     /// This PE has ended: fences no longer wait for it, and it waits for nothing.
     void depart(int pe);
     /// PEs that wait for a value or in a fence.
@@ -24,6 +27,7 @@ class KeyValueStore {
 
   private:
     void release_fences();
+    void release_collection();
 
     std::function<void(int, const std::string&)> answer_;
     std::map<std::string, std::string> values_;
@@ -31,6 +35,7 @@ class KeyValueStore {
     std::vector<std::uint64_t> fences_;        ///< how often each PE has fenced
     std::vector<bool> departed_;
     std::uint64_t released_ = 0;  ///< fences that all have reached
+    std::vector<std::optional<std::string>> collected_;
 };
 
 }  // namespace atl::cli

@@ -8,6 +8,7 @@
 #include "atoll/error.hpp"
 #include "atoll/version.hpp"
 #include "cli/cli.hpp"
+#include "cli/hosts.hpp"
 #include "common/nearest_name.hpp"
 
 namespace atl::cli {
@@ -47,6 +48,7 @@ int dispatch(const Arguments& arguments) {
     }
     Arguments names;
     for (const Command& command : commands) {
+        if (name == "agent") return agent_command({});  // of `atoll run --hosts`; nobody's to call
         if (name == command.name) return command.call({arguments.begin() + 1, arguments.end()});
         names.emplace_back(command.name);
     }

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
 
+#include "cli/hosts.hpp"
 #include "common/settings.hpp"
 
 namespace atl::cli {
@@ -17,8 +19,8 @@ constexpr const char* usage = "atoll run -n N [OPTIONS] PROGRAM [ARGUMENTS...]";
 /// Number of arguments before PROGRAM. Found by hand because everything behind PROGRAM is the program's,
 /// whatever it looks like, and because "-np" is no option that a parser of single letters takes.
 std::size_t find_program(const Arguments& arguments) {
-    constexpr const char* with_value[] = {"-n",     "-np",         "--np",  "--timeout",
-                                          "--bind", "--heap-size", "--env", "-x"};
+    constexpr const char* with_value[] = {"-n",          "-np",   "--np", "--timeout", "--bind",
+                                          "--heap-size", "--env", "-x",   "--hosts",   "--agent"};
     std::size_t i = 0;
     while (i < arguments.size() && arguments[i].size() > 1 && arguments[i][0] == '-' &&
            arguments[i] != "--") {
@@ -67,10 +69,19 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
     std::replace(own.begin(), own.end(), std::string("-np"), std::string("-n"));
 
     RunOptions options;
-    std::string count, timeout, bind = "none";
+    std::string count, timeout, bind = "none", hosts;
     CLI::App app("Starts PROGRAM as N processing elements (PEs) of one job. A .py file is run by Python.",
                  "atoll run");
     app.add_option("-n,--np", count, "number of PEs (also -np)")->type_name("N");
+    app.add_option("--hosts", hosts,
+                   "hosts and how many PEs each starts, such as a:4,b:4; needs the same atoll at the "
+                   "same path there")
+        ->type_name("HOST:N,...");
+    app.add_option(
+           "--agent", options.agent,
+           "what starts a command on a host of --hosts: gets the host's name and the command (default: "
+           "ATOLL_AGENT, else ssh)")
+        ->type_name("PROGRAM");
     app.add_flag("--label", options.label, "begin every line that a PE prints with its number");
     app.add_option("--timeout", timeout,
                    "end the job after so many seconds, with a table of what each PE does")
@@ -100,16 +111,29 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
         throw UsageError(std::string(error.what()) + " (usage: " + usage + ")");
     }
 
-    if (count.empty()) throw UsageError("-n is missing: how many PEs to start, such as -n 4");
-    options.n_pes = parse_pe_count(count);
+    if (!hosts.empty()) {
+        options.hosts = parse_hosts(hosts);
+        for (const HostShare& host : options.hosts) options.n_pes += host.n_pes;
+        if (!count.empty() && parse_pe_count(count) != options.n_pes)
+            throw UsageError("-n " + count + " and --hosts " + hosts + " differ: those hosts have " +
+                             std::to_string(options.n_pes) + " PEs; -n may be left out");
+    } else {
+        if (!options.agent.empty()) throw UsageError("--agent goes with --hosts");
+        if (count.empty()) throw UsageError("-n is missing: how many PEs to start, such as -n 4");
+        options.n_pes = parse_pe_count(count);
+    }
     if (!timeout.empty()) options.timeout_s = parse_timeout(timeout);
     if (bind != "core" && bind != "none") throw UsageError("--bind " + bind + ": expected core or none");
     options.bind_core = bind == "core";
     if (!options.heap_size.empty()) common::parse_size(options.heap_size, "--heap-size");
     check_environment(options.environment);
     // PEs inherit the whole environment, so a bare name asks for nothing more.
-    for (const std::string& entry : exported)
-        if (entry.find('=') != std::string::npos) options.environment.push_back(entry);
+    for (const std::string& entry : exported) {
+        if (entry.find('=') != std::string::npos)
+            options.environment.push_back(entry);
+        else if (const char* value = std::getenv(entry.c_str()); value && !options.hosts.empty())
+            options.environment.push_back(entry + "=" + value);
+    }
 
     std::size_t program = split;
     if (program < arguments.size() && arguments[program] == "--") ++program;

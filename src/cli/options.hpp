@@ -8,14 +8,24 @@
 
 namespace atl::cli {
 
+struct HostShare {
+    std::string name;
+    int n_pes = 1;
+};
+
 struct RunOptions {
     int n_pes = 0;
-    bool label = false;      ///< prefix every line with its PE
-    bool bind_core = false;  ///< one core for each PE, round robin
-    double timeout_s = 0;    ///< 0 = none
-    std::string heap_size;   ///< as written, already checked; empty = not given
-    Arguments environment;   ///< "K=V"
-    Arguments command;       ///< program and its arguments
+    bool label = false;            ///< prefix every line with its PE
+    bool bind_core = false;        ///< one core for each PE, round robin
+    double timeout_s = 0;          ///< 0 = none
+    std::string heap_size;         ///< as written, already checked; empty = not given
+    Arguments environment;         ///< "K=V"
+    Arguments command;             ///< program and its arguments
+    std::vector<HostShare> hosts;  ///< --hosts; empty = this host
+    std::string agent;             ///< --agent; empty = ATOLL_AGENT, else ssh
+    // What an agent of `atoll run --hosts` is told besides.
+    int first_pe = 0;  ///< the number of this host's first PE
+    std::string join;  ///< ATOLL_JOIN without the PE's number; empty = a job of this host
 };
 
 /// Throws UsageError. Nothing when help was asked for (and printed).

@@ -36,9 +36,9 @@ void LineLabeller::finish(std::string& lines) {
     partial_.clear();
 }
 
-LabelledOutput::LabelledOutput(Poller& poller, int n_pes) : poller_(poller) {
+LabelledOutput::LabelledOutput(Poller& poller, int n_pes, int first_pe) : poller_(poller) {
     for (int pe = 0; pe < n_pes; ++pe) {
-        for (int i = 0; i < 2; ++i) streams_.push_back(Stream{common::Fd(), LineLabeller(pe)});
+        for (int i = 0; i < 2; ++i) streams_.push_back(Stream{common::Fd(), LineLabeller(first_pe + pe)});
     }
     for (std::uint32_t i = 0; i < 2; ++i) {
         // Refused for regular files: writing to these never waits for anybody.

@@ -27,7 +27,8 @@ class LineLabeller {
 /// reader; a reader that does not keep up slows the PEs down, not the launcher.
 class LabelledOutput {
   public:
-    LabelledOutput(Poller& poller, int n_pes);
+    /// `first_pe` is the number of the first.
+    LabelledOutput(Poller& poller, int n_pes, int first_pe = 0);
     /// Makes the pipes for one PE's stdout and stderr; these are the ends it gets.
     void open(int pe, common::Fd& out, common::Fd& err);
     void on_readable(std::uint32_t stream);

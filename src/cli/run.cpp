@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/cli.hpp"
+#include "cli/hosts.hpp"
 #include "cli/job.hpp"
 #include "cli/options.hpp"
 #include "cli/program.hpp"
@@ -63,7 +64,8 @@ int run_job(const RunOptions& options) {
 
 int run_command(const Arguments& arguments) {
     const std::optional<RunOptions> options = parse_run_options(arguments);
-    return options ? run_job(*options) : 0;
+    if (!options) return 0;
+    return options->hosts.empty() ? run_job(*options) : run_on_hosts(*options);
 }
 
 }  // namespace atl::cli

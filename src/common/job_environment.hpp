@@ -8,9 +8,20 @@ namespace atl::common {
 /// Empty where the variable is absent or empty.
 struct JobEnvironment {
     std::string launched;                                    ///< ATOLL_LAUNCHED, from `atoll run`
+    std::string join;                                        ///< ATOLL_JOIN, from `atoll run --hosts`
     std::string rank, world_size, master_addr, master_port;  ///< as torchrun sets them
     bool agent_store = false;  ///< TORCHELASTIC_USE_AGENT_STORE=True: torchrun itself listens at the port
 
+    std::string pmix_namespace, pmix_prefix;  ///< of a server that speaks PMIx, and where it is installed
+    std::string pmi_fd, pmi_rank, pmi_size;   ///< of one that speaks PMI-1
+    std::string slurm_tasks, slurm_task;      ///< SLURM_STEP_NUM_TASKS, SLURM_PROCID
+
+    bool has_pmi() const { return !pmi_fd.empty() && !pmi_rank.empty() && !pmi_size.empty(); }
+    /// srun started this program as one of several, and set up nothing by which they could find each other.
+    bool srun_without_pmi() const {
+        return !slurm_task.empty() && slurm_tasks.find_first_not_of("01") != std::string::npos &&
+               pmix_namespace.empty() && !has_pmi();
+    }
     bool has_torchrun_variables() const {
         return !rank.empty() && !world_size.empty() && !master_addr.empty() && !master_port.empty();
     }
@@ -19,5 +30,6 @@ struct JobEnvironment {
 JobEnvironment read_job_environment();
 /// Removes ATOLL_LAUNCHED, so that programs which this process starts are jobs of their own.
 void forget_launched();
+void forget_join();
 
 }  // namespace atl::common

@@ -105,6 +105,7 @@ void Job::global_exit(int status, const std::string& sentence) {
                                  : sentence;
     state().board().abort(my_pe(), status, text);
     state().bootstrap().abort(status, sentence);  // it says who and with what status by itself
+    state().bootstrap().abort_by_others(status, text);
     std::fflush(nullptr);
     // No destructors: other threads of this PE may be in the middle of anything.
     std::_Exit(status);

@@ -28,13 +28,6 @@ Layout layout_for(std::size_t heap_bytes, std::size_t statics_bytes) {
     return layout;
 }
 
-/// Settings by which PEs would otherwise call different collectives.
-static std::string agreed_text(const common::Settings& settings) {
-    static constexpr const char* levels[] = {"none", "args", "all"};
-    return std::string("ATOLL_CHECK=") + levels[static_cast<int>(settings.check)] +
-           " ATOLL_TRANSPORT=" + settings.transport + " ATOLL_COLLECTIVE=" + settings.algorithms;
-}
-
 static void write_layout(common::BoardHeader& header, const Layout& layout, const std::string& agreed,
                          int pe) {
     header.heap_bytes = layout.heap_bytes;
@@ -62,7 +55,7 @@ Layout agree_on_layout(const common::BoardView& board, const common::Settings& s
                        std::size_t statics_bytes, int pe, int n_pes) {
     const std::size_t wanted = settings.heap_bytes ? settings.heap_bytes : common::default_heap_bytes(n_pes);
     const Layout mine = layout_for(wanted, statics_bytes);
-    const std::string agreed = agreed_text(settings);
+    const std::string agreed = common::agreed_settings(settings);
     common::BoardHeader& header = board.header();
     std::uint32_t nobody = 0;
     if (header.layout_state.compare_exchange_strong(nobody, 1, std::memory_order_acq_rel)) {

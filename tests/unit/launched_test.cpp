@@ -77,6 +77,7 @@ TEST(Launched, SpeaksTheProtocol) {
         bootstrap.put("a", std::string("x\0y", 3));
         EXPECT_EQ(bootstrap.get("b"), "value");
         bootstrap.fence();
+        EXPECT_EQ(bootstrap.allgather("one"), (std::vector<std::string>{"zero", "one"}));
         bootstrap.goodbye(true);
         bootstrap.abort(3, "Enough.");
         return "done";
@@ -88,6 +89,9 @@ TEST(Launched, SpeaksTheProtocol) {
     launcher.send("Vvalue");
     EXPECT_EQ(launcher.receive(), "F");
     launcher.send("F");
+    EXPECT_EQ(launcher.receive(), "Cone");
+    launcher.send(std::string("C+\4\0\0\0ze", 8));
+    launcher.send(std::string("C.ro\3\0\0\0one", 11));
     EXPECT_EQ(launcher.receive(), "Bf");
     EXPECT_EQ(launcher.receive(), std::string("A3\0Enough.", 10));
     const Outcome outcome = child.wait();

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t explain_ns = 1'000'000'000;  // whoever watches PEs says it better, and is given this
 constexpr std::uint64_t drain_ns = 2'000'000'000;
+constexpr std::uint64_t goodbye_ns = 100'000'000;
 /// So many messages may be carried out before their sender hears of it, however much there is to do.
 constexpr std::uint64_t most_untold = 64;
 constexpr std::string_view magic = "atoll-ucx 1 ";
@@ -44,7 +45,7 @@ void Engine::connect(int pe, const std::string& value) {
     to.endpoint = worker_.connect(value.substr(end + 1), &Engine::lose, &to);
     Header hello;
     hello.kind = Kind::hello;
-    post(to, hello, worker_.address().data(), worker_.address().size());
+    to.awaited = post(to, hello, worker_.address().data(), worker_.address().size());
 }
 
 void Engine::check(const Peer& peer) const {
@@ -71,7 +72,7 @@ std::uint64_t Engine::send_numbered(Peer& peer, Packet& packet, std::size_t byte
 
 std::uint64_t Engine::post_filled(Peer& peer, const Header& header, Packet& packet, std::size_t bytes) {
     packet.header = header;
-    number(peer, packet.header, peer.received);
+    number(peer, packet.header, peer.received());
     return send_numbered(peer, packet, bytes);
 }
 
@@ -85,7 +86,7 @@ std::uint64_t Engine::post_from(Peer& peer, const Header& header, const void* da
                                 Flight* flight) {
     Packet& packet = worker_.packet();
     packet.header = header;
-    number(peer, packet.header, peer.received);
+    number(peer, packet.header, peer.received());
     if (const char* why = worker_.send_from(peer.endpoint, packet, data, bytes, flight)) complain(peer, why);
     return peer.sent;
 }
@@ -101,26 +102,13 @@ void Engine::deliver(void* self, const Header& header, const char* data, std::si
     static_cast<Engine*>(self)->receive(header, data, bytes);
 }
 
-/// UCX promises no order between messages, and keeps it nearly always.
 void Engine::receive(const Header& header, const char* data, std::size_t bytes) {
     if (header.pe >= static_cast<std::uint32_t>(options_.n_pes) || closed_) return;
     Peer& from = peer(static_cast<int>(header.pe));
-    if (header.sequence != from.received + 1) {
-        if (header.sequence <= from.received) return;
-        std::vector<char>& kept = from.early[header.sequence];
-        kept.resize(sizeof header + bytes);
-        std::memcpy(kept.data(), &header, sizeof header);
-        std::memcpy(kept.data() + sizeof header, data, bytes);
-        return;
-    }
-    carry_out(from, header, data, bytes);
-    while (!from.early.empty() && from.early.begin()->first == from.received + 1) {
-        const std::vector<char> kept = std::move(from.early.begin()->second);
-        from.early.erase(from.early.begin());
-        Header next;
-        std::memcpy(&next, kept.data(), sizeof next);
-        carry_out(from, next, kept.data() + sizeof next, kept.size() - sizeof next);
-    }
+    from.inbox.accept(header, data, bytes,
+                      [&](const Header& next, const char* its_data, std::size_t its_bytes) {
+                          carry_out(from, next, its_data, its_bytes);
+                      });
 }
 
 void Engine::carry_out(Peer& peer, const Header& header, const char* data, std::size_t bytes) {
@@ -129,7 +117,6 @@ void Engine::carry_out(Peer& peer, const Header& header, const char* data, std::
     } catch (const std::exception& error) {
         complain(peer, error.what());
     }
-    peer.received = header.sequence;
     peer.done = std::max(peer.done, header.done);  // after what came before it is where it belongs
     const bool is_answer = header.kind >= Kind::value;
     if (!is_answer && !peer.owed) {
@@ -173,7 +160,7 @@ void Engine::answer_all() {
 void Engine::tell_all(std::uint64_t least) {
     std::erase_if(owed_, [&](int pe) {
         Peer& to = peer(pe);
-        const std::uint64_t untold = to.received - to.told;
+        const std::uint64_t untold = to.received() - to.told;
         if (untold != 0 && untold < least) return false;
         to.owed = false;
         if (untold != 0 && to.endpoint && !to.failed) post(to, Header{}, nullptr, 0);
@@ -209,14 +196,14 @@ void Engine::look_at_lost() {
 }
 
 bool Engine::is_settled() const {
-    return worker_.in_flight() == 0 && std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
-               return peer.failed || peer.over || peer.done >= peer.awaited;
-           });
+    return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
+        return peer.failed || peer.over || peer.done >= peer.awaited;
+    });
 }
 
-void Engine::drain(std::uint64_t ns) {
+template <class Done> void Engine::drain(std::uint64_t ns, Done&& done) {
     const std::uint64_t start = common::now_ns();
-    for (int round = 0; !is_settled() && common::now_ns() - start < ns; ++round) {
+    for (int round = 0; !done() && common::now_ns() - start < ns; ++round) {
         if (progress()) round = 0;
         if (round > 100) ::usleep(200);
     }
@@ -224,22 +211,37 @@ void Engine::drain(std::uint64_t ns) {
 
 void Engine::close() noexcept {
     if (closed_) return;
+    const bool together = ending_;
     ending_ = true;
     try {
-        drain(drain_ns);
+        drain(drain_ns, [&] { return is_settled(); });
         tell_all(1);
         Header bye;
         bye.kind = Kind::bye;
         for (Peer& to : peers_)
             if (to.endpoint && !to.failed) post(to, bye, nullptr, 0);
-        for (Peer& to : peers_) to.awaited = 0;
-        drain(drain_ns / 10);
+        drain(goodbye_ns, [&] { return worker_.in_flight() == 0; });
     } catch (const std::exception&) {
         // Memory is short, and the job is over.
     }
     closed_ = true;
+    if (together)
+        end_connections();
+    else
+        worker_.abandon();
+}
+
+/// UCX 1.13 ends the process when a worker goes whose connections are half made or half gone. So what does
+/// not look settled is left to the end of the process.
+void Engine::end_connections() noexcept {
+    const bool orderly =
+        worker_.in_flight() == 0 &&
+        std::none_of(peers_.begin(), peers_.end(), [](const Peer& p) { return p.failed && !p.over; });
+    if (!orderly) return worker_.abandon();
     for (Peer& to : peers_)
         if (to.endpoint) worker_.disconnect(to.endpoint);
+    const std::uint64_t start = common::now_ns();
+    while (!worker_.has_disconnected() && common::now_ns() - start < goodbye_ns) worker_.progress();
 }
 
 }  // namespace atl::transport::ucx

@@ -2,10 +2,10 @@
 // called with `mutex()` held.
 #pragma once
 
+#include "transport/ucx/inbox.hpp"
 #include "transport/ucx/ucx.hpp"
 #include "transport/ucx/worker.hpp"
 
-#include <map>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -15,22 +15,24 @@ namespace atl::transport::ucx {
 class Engine;
 
 struct Peer {
+    /// Number of its last message that is carried out here.
+    std::uint64_t received() const { return inbox.delivered(); }
+
     Engine* engine = nullptr;
     int pe = -1;
     ucp_ep_h endpoint = nullptr;
-    std::uint64_t sent = 0;      ///< number of the last message to it
-    std::uint64_t awaited = 0;   ///< the last of those that somebody may wait for
-    std::uint64_t done = 0;      ///< the last of those that it has carried out
-    std::uint64_t received = 0;  ///< number of its last message that is carried out here
-    std::uint64_t told = 0;      ///< the last of those that it has been told of
-    bool owed = false;           ///< it may wait to be told
-    bool over = false;           ///< it said goodbye
-    bool failed = false;         ///< the connection is gone
-    bool reported = false;       ///< and that is a death
+    std::uint64_t sent = 0;     ///< number of the last message to it
+    std::uint64_t awaited = 0;  ///< the last of those that somebody may wait for
+    std::uint64_t done = 0;     ///< the last of those that it has carried out
+    Inbox inbox;
+    std::uint64_t told = 0;  ///< the last of those that it has been told of
+    bool owed = false;       ///< it may wait to be told
+    bool over = false;       ///< it said goodbye
+    bool failed = false;     ///< the connection is gone
+    bool reported = false;   ///< and that is a death
     std::uint64_t failed_ns = 0;
     std::string why;
-    std::map<std::uint64_t, std::vector<char>> early;  ///< messages that overtook others, with their headers
-    std::vector<std::uint64_t> last;                   ///< by context: number of its last message to this PE
+    std::vector<std::uint64_t> last;  ///< by context: number of its last message to this PE
 };
 
 /// What one message carries at most.
@@ -101,7 +103,8 @@ class Engine {
     std::uint64_t send_numbered(Peer& peer, Packet& packet, std::size_t bytes);
     void answer(Peer& peer, const Header& request);
     bool is_settled() const;
-    void drain(std::uint64_t ns);
+    void end_connections() noexcept;
+    template <class Done> void drain(std::uint64_t ns, Done&& done);
 
     std::mutex mutex_;
     UcxOptions options_;

@@ -103,6 +103,7 @@ void resolve_all(void* handle, Library& ucp) {
     resolve(handle, "ucp_ep_close_nbx", ucp.ep_close_nbx);
     resolve(handle, "ucp_am_send_nbx", ucp.am_send_nbx);
     resolve(handle, "ucp_request_free", ucp.request_free);
+    resolve(handle, "ucp_request_check_status", ucp.request_check_status);
     resolve(handle, "ucs_status_string", ucp.status_string);
 }
 

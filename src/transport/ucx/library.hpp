@@ -27,6 +27,7 @@ struct Library {
     decltype(&ucp_ep_close_nbx) ep_close_nbx;
     decltype(&ucp_am_send_nbx) am_send_nbx;
     decltype(&ucp_request_free) request_free;
+    decltype(&ucp_request_check_status) request_check_status;
     decltype(&ucs_status_string) status_string;
     std::string version;
     std::string path;

@@ -18,8 +18,9 @@ namespace {
 
 using namespace ucx;
 
-/// Looks before a wait of an operation turns slow, and of these such that give way to nobody.
-constexpr int looks = 150, looks_alone = 40;
+/// Looks before a wait of an operation turns slow, and of these such that give way to nobody: the PE that is
+/// to answer may need this core.
+constexpr int looks = 150, looks_alone = 2;
 /// Messages that UCX may hold before a put waits for it.
 constexpr std::size_t most_in_flight = 1024;
 
@@ -131,6 +132,11 @@ class Ucx final : public Transport {
     void connect_all() override {
         for (int step = 1; step < n_pes_; ++step)
             lock_connected((pe_ + step) % n_pes_);  // not all to one at once
+        Lock lock(engine_->mutex());
+        for (int pe = 0; pe < n_pes_; ++pe) {
+            const Peer& to = engine_->peer(pe);
+            wait(lock, "connect", pe, [&] { return to.done >= to.awaited; });
+        }
     }
     void expect_end() override {
         const std::lock_guard lock(engine_->mutex());
@@ -212,6 +218,7 @@ template <class Ready> void Ucx::wait(Lock& lock, const char* operation, int pe,
     lock.unlock();
     wait_(operation, pe, [&] {
         const Lock inner(engine_->mutex());
+        engine_->progress();
         if (ready()) return true;
         engine_->check(peer);
         return false;

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 
 namespace atl::transport::ucx {
 namespace {
@@ -33,6 +34,22 @@ std::string wishes() {
     return text;
 }
 
+/// UCX goes on without a device that it is told to use and does not find, until there is no way to anybody.
+void check_devices() {
+    const std::string asked = common::foreign_variable("UCX_NET_DEVICES").value_or("all");
+    if (asked == "all" || asked.find_first_of("^*?[") != std::string::npos) return;
+    std::istringstream list(asked);
+    for (std::string device; std::getline(list, device, ',');) {
+        const std::string name = device.substr(0, device.find(':'));
+        bool exists = name.empty();
+        for (const char* folder : {"/sys/class/net/", "/sys/class/infiniband/"})
+            exists = exists || std::filesystem::exists(folder + name);
+        if (!exists)
+            throw Error(ErrorCode::system,
+                        "UCX_NET_DEVICES=" + asked + ": there is no " + name + ". " + devices());
+    }
+}
+
 }  // namespace
 
 Worker::Worker(const Library& ucp, Deliver deliver, void* argument)
@@ -48,11 +65,13 @@ Worker::Worker(const Library& ucp, Deliver deliver, void* argument)
 }
 
 Worker::~Worker() {
+    if (abandoned_ || !has_disconnected()) return;
     ucp_.worker_destroy(worker_);
     ucp_.cleanup(context_);
 }
 
 void Worker::open_context() {
+    check_devices();
     ucp_config_t* config = nullptr;
     ucs_status_t status = ucp_.config_read(nullptr, nullptr, &config);
     if (status == UCS_OK) {
@@ -116,7 +135,16 @@ void Worker::disconnect(ucp_ep_h endpoint) {
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = UCP_EP_CLOSE_FLAG_FORCE;
     void* request = ucp_.ep_close_nbx(endpoint, &param);
-    if (request && !UCS_PTR_IS_ERR(request)) ucp_.request_free(request);
+    if (UCS_PTR_IS_PTR(request)) closing_.push_back(request);
+}
+
+bool Worker::has_disconnected() {
+    std::erase_if(closing_, [this](void* request) {
+        if (ucp_.request_check_status(request) == UCS_INPROGRESS) return false;
+        ucp_.request_free(request);
+        return true;
+    });
+    return closing_.empty();
 }
 
 const char* Worker::send(ucp_ep_h endpoint, Packet& packet, std::size_t bytes) {

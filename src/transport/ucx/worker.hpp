@@ -25,7 +25,11 @@ class Worker {
     const std::string& address() const { return address_; }
     /// Throws Error(bootstrap).
     ucp_ep_h connect(const std::string& address, Lose lose, void* argument);
+    /// Ends it without waiting for anything; progress() goes on with that.
     void disconnect(ucp_ep_h endpoint);
+    bool has_disconnected();
+    /// Nothing of it is taken down until the process ends.
+    void abandon() noexcept { abandoned_ = true; }
 
     Packet& packet() {
         Packet& packet = packets_.take();
@@ -63,6 +67,8 @@ class Worker {
     int event_fd_ = -1;
     std::string address_;
     Packets packets_;
+    std::vector<void*> closing_;
+    bool abandoned_ = false;
 };
 
 }  // namespace atl::transport::ucx

@@ -1,0 +1,108 @@
+// `atoll agent`: the part of `atoll run --hosts` that runs on each host. It is told what to start on its
+// standard input, starts it as `atoll run` does, and ends it when that input ends.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "bootstrap/launch_protocol.hpp"
+#include "bootstrap/wire.hpp"
+#include "cli/hosts.hpp"
+#include "cli/run.hpp"
+#include "common/quiet_thread.hpp"
+
+namespace atl::cli {
+namespace {
+
+/// The next frame of the orders; nothing at their end.
+std::optional<bootstrap::Frame> next_frame(int fd, bootstrap::FrameReader& reader) {
+    for (;;) {
+        if (std::optional<bootstrap::Frame> frame = reader.next()) return frame;
+        char bytes[16384];
+        const ssize_t got = ::read(fd, bytes, sizeof bytes);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0 || reader.broken()) return std::nullopt;
+        reader.append(bytes, static_cast<std::size_t>(got));
+    }
+}
+
+/// The launcher's signals, as if they had been sent to this process; and its end, which is ours: the guard of
+/// the PEs' process group sees to them.
+[[noreturn]] void obey(int fd, bootstrap::FrameReader reader) {
+    while (const std::optional<bootstrap::Frame> frame = next_frame(fd, reader))
+        if (frame->type == 'S') ::kill(::getpid(), std::atoi(frame->body.c_str()));
+    ::_exit(1);
+}
+
+}  // namespace
+
+std::string encode_order(const AgentOrder& order) {
+    std::vector<std::string> fields = {std::to_string(order.first_pe),
+                                       std::to_string(order.n_pes),
+                                       std::to_string(order.n_all),
+                                       std::to_string(order.port),
+                                       order.label ? "1" : "0",
+                                       order.bind_core ? "1" : "0",
+                                       std::to_string(order.timeout_s),
+                                       order.secret,
+                                       order.addresses,
+                                       order.folder,
+                                       bootstrap::pack(order.environment),
+                                       std::to_string(order.environment.size()),
+                                       bootstrap::pack(order.command),
+                                       std::to_string(order.command.size())};
+    return bootstrap::pack(fields);
+}
+
+AgentOrder decode_order(const std::string& body) {
+    constexpr int n_fields = 14;
+    const std::vector<std::string> f = bootstrap::unpack(body, n_fields);
+    AgentOrder order;
+    order.first_pe = std::atoi(f[0].c_str());
+    order.n_pes = std::atoi(f[1].c_str());
+    order.n_all = std::atoi(f[2].c_str());
+    order.port = std::atoi(f[3].c_str());
+    order.label = f[4] == "1";
+    order.bind_core = f[5] == "1";
+    order.timeout_s = std::atof(f[6].c_str());
+    order.secret = f[7];
+    order.addresses = f[8];
+    order.folder = f[9];
+    order.environment = bootstrap::unpack(f[10], std::atoi(f[11].c_str()));
+    order.command = bootstrap::unpack(f[12], std::atoi(f[13].c_str()));
+    return order;
+}
+
+int agent_command(const Arguments&) {
+    // Elsewhere than standard input, which is the PEs'.
+    const common::Fd orders(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+    const common::Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    ::dup2(nothing.get(), STDIN_FILENO);
+    bootstrap::FrameReader reader;
+    reader.set_limit(bootstrap::most_frame_bytes);
+    reader.append(bootstrap::greeting.data(), bootstrap::greeting.size());
+    const std::optional<bootstrap::Frame> first = next_frame(orders.get(), reader);
+    if (!first || first->type != 'C')
+        throw UsageError("this command is started by `atoll run --hosts`, which tells it what to do");
+    const AgentOrder order = decode_order(first->body);
+    if (::chdir(order.folder.c_str()) != 0)
+        std::fprintf(stderr, "atoll agent: there is no folder %s on this host; the PEs start in %s\n",
+                     order.folder.c_str(), std::getenv("HOME") ? std::getenv("HOME") : "/");
+    RunOptions options;
+    options.n_pes = order.n_pes;
+    options.first_pe = order.first_pe;
+    options.label = order.label;
+    options.bind_core = order.bind_core;
+    options.timeout_s = order.timeout_s;
+    options.environment = order.environment;
+    options.command = order.command;
+    options.join = std::to_string(bootstrap::protocol_version) + " " + std::to_string(order.n_all) + " " +
+                   std::to_string(order.port) + " " + order.secret + " " + order.addresses;
+    const common::QuietThread listener([&, fd = orders.get()] { obey(fd, std::move(reader)); });
+    const int status = run_job(options);
+    std::fflush(nullptr);
+    ::_exit(status);  // the thread still listens
+}
+
+}  // namespace atl::cli

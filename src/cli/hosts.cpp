@@ -1,0 +1,412 @@
+#include "cli/hosts.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <memory>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+
+#include "bootstrap/store_server.hpp"
+#include "bootstrap/tcp_socket.hpp"
+#include "bootstrap/wire.hpp"
+#include "common/hmac.hpp"
+#include "common/log.hpp"
+#include "common/settings.hpp"
+
+namespace atl::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// From the end of the job to the end of agents that do not come to one by themselves.
+constexpr auto grace = std::chrono::seconds(5);
+
+/// What a remote shell takes for one word.
+std::string quoted(const std::string& text) {
+    std::string result = "'";
+    for (const char c : text) result += c == '\'' ? "'\\''" : std::string(1, c);
+    return result + "'";
+}
+
+Arguments words(const std::string& text) {
+    Arguments found;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(' ', at), text.size());
+        if (end > at) found.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return found;
+}
+
+/// Variables that PEs would have here: those that are about this library, and about where programs find
+/// things.
+Arguments forwarded_environment() {
+    constexpr const char* prefixes[] = {"ATOLL_", "SHMEM_", "SMA_", "UCX_", "OMP_", "PYTHON"};
+    constexpr const char* names[] = {"PATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "LANG", "LC_ALL"};
+    Arguments forwarded;
+    for (char** entry = environ; *entry; ++entry) {
+        const std::string text(*entry), name = text.substr(0, text.find('='));
+        const bool ours = std::any_of(std::begin(prefixes), std::end(prefixes),
+                                      [&](const char* prefix) { return name.starts_with(prefix); });
+        if (ours || std::find(std::begin(names), std::end(names), name) != std::end(names))
+            forwarded.push_back(text);
+    }
+    return forwarded;
+}
+
+std::pair<common::Fd, common::Fd> make_pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+    return {common::Fd(ends[0]), common::Fd(ends[1])};
+}
+
+/// One of an agent's output streams, passed on in whole lines, so that hosts do not tear each other's.
+class Forwarded {
+  public:
+    Forwarded() = default;
+    Forwarded(common::Fd from, int to) : from_(std::move(from)), to_(to) {}
+    int fd() const { return from_ ? from_.get() : -1; }
+    /// False at the end.
+    bool pass_on() {
+        char bytes[65536];
+        const ssize_t got = ::read(from_.get(), bytes, sizeof bytes);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN)) return true;
+        if (got > 0) partial_.append(bytes, static_cast<std::size_t>(got));
+        constexpr std::size_t longest_line = 65536;
+        std::size_t ready = partial_.rfind('\n') == std::string::npos ? 0 : partial_.rfind('\n') + 1;
+        if (got <= 0 || partial_.size() > longest_line) ready = partial_.size();
+        for (std::size_t done = 0; done < ready;) {
+            const ssize_t sent = ::write(to_, partial_.data() + done, ready - done);
+            if (sent < 0 && errno != EINTR) break;  // nobody reads: then it is lost
+            if (sent > 0) done += static_cast<std::size_t>(sent);
+        }
+        partial_.erase(0, ready);
+        if (got <= 0) from_ = common::Fd();
+        return got > 0;
+    }
+
+  private:
+    common::Fd from_;
+    int to_ = -1;
+    std::string partial_;
+};
+
+struct Agent {
+    HostShare host;
+    int first_pe = 0;
+    pid_t pid = -1;
+    common::Fd orders;  ///< its standard input
+    Forwarded output[2];
+    bool ended = false;
+
+    std::string text() const {
+        const std::string pes =
+            host.n_pes == 1 ? std::to_string(first_pe)
+                            : std::to_string(first_pe) + "-" + std::to_string(first_pe + host.n_pes - 1);
+        return "host " + host.name + " (PE " + pes + ")";
+    }
+};
+
+class HostsJob {
+  public:
+    HostsJob(const RunOptions& options, const common::Settings& settings)
+        : options_(options), settings_(settings), deadline_(Clock::time_point::max()) {
+        take_signals();
+        open_store();
+        if (options.timeout_s > 0)
+            deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                           std::chrono::duration<double>(options.timeout_s + 2));
+    }
+
+    int run() {
+        int first = 0;
+        for (const HostShare& host : options_.hosts) {
+            start(host, first);
+            first += host.n_pes;
+        }
+        while (!all_ended()) {
+            look();
+            reap();
+            hear_store();
+            if (Clock::now() >= deadline_) end_agents();
+        }
+        store_->end_setup();  // nobody is still on the way to it
+        return status_;
+    }
+
+  private:
+    void take_signals() {
+        sigset_t set;
+        ::sigemptyset(&set);
+        for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD})
+            ::sigaddset(&set, number);
+        ::signal(SIGCHLD, SIG_DFL);
+        ::signal(SIGPIPE, SIG_IGN);
+        ::sigprocmask(SIG_BLOCK, &set, nullptr);
+        signals_ = common::Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    }
+
+    void open_store() {
+        addresses_ = bootstrap::own_addresses(settings_);
+        if (addresses_.empty()) addresses_ = {"127.0.0.1"};
+        common::Fd listener = bootstrap::listen_anywhere(settings_.port, "atoll run --hosts");
+        port_ = bootstrap::port_of(listener.get());
+        secret_ = common::random_digits(16);
+        bootstrap::StoreServer::Options options;
+        options.n_pes = options_.n_pes;
+        options.secret = secret_;
+        options.silence_s = settings_.peer_timeout_s;
+        std::vector<bootstrap::StoreServer::Listener> listeners;
+        listeners.push_back({std::move(listener), false});
+        store_ = std::make_unique<bootstrap::StoreServer>(std::move(listeners), common::Fd(), options);
+        store_->serve_hosts();
+    }
+
+    AgentOrder order_for(const HostShare& host, int first) const {
+        AgentOrder order;
+        order.first_pe = first;
+        order.n_pes = host.n_pes;
+        order.n_all = options_.n_pes;
+        order.port = port_;
+        order.label = options_.label;
+        order.bind_core = options_.bind_core;
+        order.timeout_s = options_.timeout_s;
+        order.secret = secret_;
+        for (const std::string& address : addresses_)
+            order.addresses += (order.addresses.empty() ? "" : ",") + address;
+        char folder[PATH_MAX];
+        order.folder = ::getcwd(folder, sizeof folder) ? folder : "/";
+        order.environment = forwarded_environment();
+        order.environment.insert(order.environment.end(), options_.environment.begin(),
+                                 options_.environment.end());
+        if (!options_.heap_size.empty()) order.environment.push_back("ATOLL_HEAP_SIZE=" + options_.heap_size);
+        order.command = options_.command;
+        return order;
+    }
+
+    void start(const HostShare& host, int first) {
+        auto agent = std::make_unique<Agent>();
+        agent->host = host;
+        agent->first_pe = first;
+        Arguments command = words(options_.agent.empty() ? settings_.agent : options_.agent);
+        if (command.empty()) command = {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"};
+        command.push_back(host.name);
+        command.push_back(quoted(executable_folder() + "/atoll") + " agent");
+        auto [in_read, in_write] = make_pipe();
+        auto [out_read, out_write] = make_pipe();
+        auto [err_read, err_write] = make_pipe();
+        spawn(*agent, command, in_read.get(), out_write.get(), err_write.get());
+        agent->orders = std::move(in_write);
+        agent->output[0] = Forwarded(std::move(out_read), STDOUT_FILENO);
+        agent->output[1] = Forwarded(std::move(err_read), STDERR_FILENO);
+        tell(*agent, bootstrap::encode('C', encode_order(order_for(host, first))));
+        agents_.push_back(std::move(agent));
+    }
+
+    /// In a process group of its own: Ctrl-C at the terminal is ours to pass on.
+    static void spawn(Agent& agent, const Arguments& command, int in, int out, int err) {
+        posix_spawn_file_actions_t files;
+        posix_spawnattr_t attributes;
+        ::posix_spawn_file_actions_init(&files);
+        ::posix_spawnattr_init(&attributes);
+        ::posix_spawn_file_actions_adddup2(&files, in, 0);
+        ::posix_spawn_file_actions_adddup2(&files, out, 1);
+        ::posix_spawn_file_actions_adddup2(&files, err, 2);
+        sigset_t none;
+        ::sigemptyset(&none);
+        sigset_t pipes = none;
+        ::sigaddset(&pipes, SIGPIPE);
+        ::posix_spawnattr_setsigmask(&attributes, &none);
+        ::posix_spawnattr_setsigdefault(&attributes, &pipes);
+        ::posix_spawnattr_setpgroup(&attributes, 0);
+        ::posix_spawnattr_setflags(&attributes,
+                                   POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        std::vector<char*> arguments;
+        for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+        arguments.push_back(nullptr);
+        const int error =
+            ::posix_spawnp(&agent.pid, arguments[0], &files, &attributes, arguments.data(), environ);
+        ::posix_spawn_file_actions_destroy(&files);
+        ::posix_spawnattr_destroy(&attributes);
+        if (error != 0)
+            throw UsageError("the agent " + command[0] + " cannot be started: " + std::strerror(error) +
+                                 " (--agent or ATOLL_AGENT name another; ssh is the default)",
+                             error == ENOENT ? UsageError::not_found : UsageError::not_executable);
+    }
+
+    static void tell(const Agent& agent, const std::string& bytes) {
+        for (std::size_t done = 0; done < bytes.size();) {
+            const ssize_t sent = ::write(agent.orders.get(), bytes.data() + done, bytes.size() - done);
+            if (sent < 0 && errno != EINTR) return;  // it has ended, which its status tells
+            if (sent > 0) done += static_cast<std::size_t>(sent);
+        }
+    }
+
+    bool all_ended() const {
+        return std::all_of(agents_.begin(), agents_.end(), [](const auto& agent) {
+            return agent->ended && agent->output[0].fd() < 0 && agent->output[1].fd() < 0;
+        });
+    }
+
+    void look() {
+        std::vector<pollfd> polled{{signals_.get(), POLLIN, 0}};
+        std::vector<Forwarded*> streams;
+        for (const auto& agent : agents_)
+            for (Forwarded& stream : agent->output) {
+                if (stream.fd() < 0) continue;
+                polled.push_back({stream.fd(), POLLIN, 0});
+                streams.push_back(&stream);
+            }
+        constexpr int look_at_the_store_ms = 100;
+        ::poll(polled.data(), polled.size(), look_at_the_store_ms);
+        for (std::size_t i = 0; i < streams.size(); ++i)
+            if (polled[i + 1].revents) streams[i]->pass_on();
+        if (polled[0].revents) pass_on_signals();
+    }
+
+    void pass_on_signals() {
+        signalfd_siginfo info{};
+        while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
+            const int number = static_cast<int>(info.ssi_signo);
+            if (number == SIGCHLD) continue;
+            for (const auto& agent : agents_)
+                if (!agent->ended) tell(*agent, bootstrap::encode('S', std::to_string(number)));
+            if (number == SIGINT || number == SIGTERM || number == SIGHUP) {
+                if (status_ == 0) status_ = 128 + number;
+                over();
+            }
+        }
+    }
+
+    void reap() {
+        int wait_status = 0;
+        for (pid_t pid; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;)
+            for (const auto& agent : agents_)
+                if (agent->pid == pid) on_end(*agent, wait_status);
+    }
+
+    void on_end(Agent& agent, int wait_status) {
+        agent.ended = true;
+        agent.orders = common::Fd();
+        const int status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+        if (status == 0) return;
+        // What follows from the end of the job needs no telling.
+        if (status_ == 0) {
+            constexpr int unreachable = 255;  // ssh's own
+            // A PE that ends the job says with what status; what others end with follows from it.
+            status_ = std::max(status, 1);
+            if (const int told = store_->failure_status(); told > 1) status_ = told;
+            const std::string sentence =
+                agent.text() + " ended with status " + std::to_string(status) +
+                (status == unreachable ? ": the agent could not reach it, or could not start atoll there"
+                                       : "");
+            say(sentence);
+            store_->end_job(agent.first_pe, status, "The PEs of " + sentence + ".");
+        }
+        over();
+    }
+
+    /// The store notices the death of a connection: a host that does not answer has no status to tell.
+    void hear_store() {
+        const std::string failure = store_->failure();
+        if (failure.empty() || is_over_) return;
+        if (failure != heard_) {
+            heard_ = failure;
+            heard_at_ = Clock::now();
+        }
+        constexpr auto for_its_status = std::chrono::seconds(1);
+        if (Clock::now() < heard_at_ + for_its_status) return;
+        if (status_ == 0 && store_->failure_status() != 0) {
+            status_ = store_->failure_status();
+            say(failure);
+        }
+        over();
+    }
+
+    void over() {
+        is_over_ = true;
+        deadline_ = std::min(deadline_, Clock::now() + grace);
+    }
+
+    /// Closing its input ends an agent and its PEs; one that cannot be reached any more is given up.
+    void end_agents() {
+        if (status_ == 0) {
+            status_ = 124;  // as timeout(1): only --timeout comes here without a status
+        }
+        for (const auto& agent : agents_) {
+            if (agent->ended) continue;
+            agent->orders = common::Fd();
+            ::kill(-agent->pid, ending_ ? SIGKILL : SIGTERM);
+        }
+        if (ending_)
+            for (const auto& agent : agents_)
+                for (Forwarded& stream : agent->output) stream = Forwarded();
+        ending_ = true;
+        deadline_ = Clock::now() + std::chrono::seconds(1);
+    }
+
+    static void say(const std::string& sentence) {
+        const std::string line = "atoll run: " + sentence + "\n";
+        static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
+    }
+
+    const RunOptions& options_;
+    const common::Settings& settings_;
+    common::Fd signals_;
+    std::vector<std::string> addresses_;
+    std::string secret_;
+    int port_ = 0;
+    std::unique_ptr<bootstrap::StoreServer> store_;
+    std::vector<std::unique_ptr<Agent>> agents_;
+    int status_ = 0;
+    bool is_over_ = false, ending_ = false;
+    std::string heard_;
+    Clock::time_point deadline_, heard_at_;
+};
+
+}  // namespace
+
+std::vector<HostShare> parse_hosts(const std::string& text) {
+    std::vector<HostShare> hosts;
+    for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t end = std::min(text.find(',', at), text.size());
+        const std::string part = text.substr(at, end - at);
+        const std::size_t colon = part.rfind(':');
+        HostShare share{part.substr(0, colon), 1};
+        if (colon != std::string::npos) {
+            const std::string count = part.substr(colon + 1);
+            if (count.empty() || count.size() > 5 ||
+                count.find_first_not_of("0123456789") != std::string::npos || std::atoi(count.c_str()) < 1)
+                throw UsageError("--hosts " + text + ": \"" + count +
+                                 "\" is no number of PEs; expected NAME:PES,NAME:PES such as a:4,b:4");
+            share.n_pes = std::atoi(count.c_str());
+        }
+        if (share.name.empty() || share.name[0] == '-')
+            throw UsageError("--hosts " + text + ": \"" + share.name +
+                             "\" is no host's name; expected NAME:PES,NAME:PES such as a:4,b:4");
+        hosts.push_back(share);
+        at = end + 1;
+    }
+    return hosts;
+}
+
+int run_on_hosts(const RunOptions& options) {
+    const common::Settings settings = common::read_settings();
+    rlimit descriptors{};
+    ::getrlimit(RLIMIT_NOFILE, &descriptors);
+    descriptors.rlim_cur = descriptors.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &descriptors);  // the store has a connection to every PE
+    return HostsJob(options, settings).run();
+}
+
+}  // namespace atl::cli

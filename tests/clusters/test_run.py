@@ -1,0 +1,138 @@
+"""`atoll run --hosts`: through an agent in ssh's place."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+
+import pytest
+from conftest import BUILT
+from hosts import Done, Hosts, Started
+
+MakeHosts = Callable[[int], Hosts]
+ATOLL = str(BUILT / "bin/atoll")
+
+
+def start(hosts: Hosts, *arguments: str, **environment: str) -> Started:
+    return hosts.start(0, [ATOLL, "run", *arguments], {"ATOLL_AGENT": hosts.agent(), **environment})
+
+
+def run(hosts: Hosts, *arguments: str, **environment: str) -> Done:
+    return start(hosts, *arguments, **environment).wait(60)
+
+
+def nothing_is_left(hosts: Hosts) -> bool:
+    """Soon: the guard of each host's PEs has to see that their launcher is gone."""
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        pids = [
+            subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, check=False).stdout.split()
+            for name in hosts.names
+        ]
+        if not any(pids):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.parametrize("places", ["n0:2,n1:2", "n1:1,n0:3", "n1", "n3:1,n1:2,n0:2,n2:1"])
+def test_places(make_hosts: MakeHosts, pe: str, places: str) -> None:
+    hosts = make_hosts(4)
+    done = run(hosts, "--hosts", places, pe)
+    count = sum(int(part.partition(":")[2] or 1) for part in places.split(","))
+    expected = f"ok: {count} PEs on {places.count(',') + 1} hosts by launcher over hosts"
+    assert done.status == 0 and expected in done.out and done.err == "", done.text
+
+
+def test_output_has_the_numbers_of_the_pes(make_hosts: MakeHosts) -> None:
+    hosts = make_hosts(2)
+    done = run(hosts, "--label", "--hosts", "n0:1,n1:2", "sh", "-c", 'echo "$(hostname) $MINE"; echo two >&2', MINE="")
+    assert done.status == 0, done.text
+    assert sorted(done.out.split("\n")[:-1]) == ["[0] n0 ", "[1] n1 ", "[2] n1 "], done.text
+    assert sorted(done.err.split("\n")[:-1]) == ["[0] two", "[1] two", "[2] two"], done.text
+
+
+def test_arguments_and_variables_arrive(make_hosts: MakeHosts) -> None:
+    hosts = make_hosts(2)
+    odd = "two  words; $HOME 'quoted' \"twice\" \\ *"
+    done = run(hosts, "--hosts", "n1", "--env", f"GIVEN={odd}", "sh", "-c", 'printf "%s|%s" "$1" "$GIVEN"; pwd', "-", odd)
+    assert done.status == 0 and done.out == f"{odd}|{odd}{os.getcwd()}\n", done.text
+
+
+@pytest.mark.parametrize("victim", [0, 3])
+def test_a_killed_pe_is_named(make_hosts: MakeHosts, pe: str, victim: int) -> None:
+    done = run(make_hosts(2), "--hosts", "n0:2,n1:2", pe, "die", str(victim))
+    assert done.status == 128 + signal.SIGKILL and done.seconds < 30, done.text
+    assert f"PE {victim} was killed by SIGKILL" in done.err, done.text
+    assert f"the job is over: PE {victim} (process" in done.err, done.text
+
+
+def test_global_exit_gives_its_status(make_hosts: MakeHosts, pe: str) -> None:
+    done = run(make_hosts(2), "--hosts", "n0:2,n1:2", pe, "abort", "1")
+    assert done.status == 5 and "PE 1 has had enough." in done.err, done.text
+
+
+def test_a_status_is_the_jobs(make_hosts: MakeHosts) -> None:
+    done = run(make_hosts(2), "--hosts", "n0:1,n1:1", "sh", "-c", 'test "$(hostname)" = n0 || exit 7')
+    assert done.status == 7 and "host n1 (PE 1) ended with status 7" in done.err, done.text
+
+
+def test_a_host_that_is_none(make_hosts: MakeHosts, pe: str) -> None:
+    done = run(make_hosts(2), "--hosts", "n0:2,nowhere:2", pe)
+    assert done.status == 255 and "host nowhere (PE 2-3)" in done.err and "could not reach it" in done.err, done.text
+
+
+@pytest.mark.parametrize("hosts", ["n0:0", "n0:x", ":2", "n0:2,,n1:2", "-oProxyCommand=x:2", "n0:999999"])
+def test_hosts_that_cannot_be_read(hosts: str) -> None:
+    done = subprocess.run([ATOLL, "run", "--hosts", hosts, "true"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "expected NAME:PES" in done.stderr, done.stderr
+
+
+def test_numbers_that_differ() -> None:
+    command = [ATOLL, "run", "-n", "3", "--hosts", "a:2,b:2", "true"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "those hosts have 4 PEs" in done.stderr, done.stderr
+
+
+def test_no_agent() -> None:
+    command = [ATOLL, "run", "--agent", "/nowhere/ssh", "--hosts", "a", "true"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 127 and "/nowhere/ssh cannot be started" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_reach_all(make_hosts: MakeHosts, pe: str, number: signal.Signals) -> None:
+    hosts = make_hosts(2)
+    started = start(hosts, "--hosts", "n0:2,n1:2", pe, "wait")
+    started.wait_for("started")
+    os.kill(started.process.pid, number)
+    done = started.wait(30)
+    assert done.status == 128 + number and nothing_is_left(hosts), done.text
+
+
+def test_a_launcher_that_dies(make_hosts: MakeHosts, pe: str) -> None:
+    hosts = make_hosts(2)
+    started = start(hosts, "--hosts", "n0:2,n1:2", pe, "wait")
+    started.wait_for("started")
+    os.kill(started.process.pid, signal.SIGKILL)
+    started.process.wait(10)
+    assert nothing_is_left(hosts)
+
+
+def test_a_vanished_host_is_named(make_hosts: MakeHosts, pe: str) -> None:
+    hosts = make_hosts(3)
+    started = start(hosts, "--hosts", "n0:1,n1:2,n2:1", pe, "wait")
+    started.wait_for("started")
+    hosts.cut(1)
+    done = started.wait(40)
+    assert done.status != 0 and done.status != 124 and "Host n1 (PE 1,2) does not answer" in done.err, done.text
+    assert nothing_is_left(hosts)
+
+
+def test_timeout_ends_the_job(make_hosts: MakeHosts) -> None:
+    hosts = make_hosts(2)
+    done = run(hosts, "--timeout", "1", "--hosts", "n0:1,n1:1", "sleep", "100")
+    assert done.status == 124 and nothing_is_left(hosts), done.text
