@@ -29,7 +29,7 @@ extern "C" int look(const device::Watch* watch, int operation, int team, int com
                     unsigned long long address, unsigned long long expected, unsigned long long found,
                     unsigned long long waited_ns) noexcept {
     try {
-        const device::Report report{0, operation, team, peer, compare, tag, address, expected, found};
+        const device::Report report{0, operation, team, peer, compare, tag, address, expected, found, 0};
         if (watch != nullptr && watch->look != nullptr) watch->look(*watch, report, waited_ns);
         answer_signals();
     } catch (...) {
