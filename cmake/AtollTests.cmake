@@ -51,7 +51,7 @@ foreach(_source IN LISTS _sources)
     list(APPEND _cluster_programs cluster_${_stem})
 endforeach()
 add_custom_target(cluster_programs DEPENDS ${_cluster_programs})
-
+add_custom_target(cluster_suite)   # the host tests, which run over hosts too
 file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/*_test.cpp")
 # What is compared bit for bit with src/collective/kernels.cpp.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/tests/collective/reduce_test.cpp" PROPERTIES COMPILE_OPTIONS
@@ -88,6 +88,9 @@ function(_atoll_add_job_tests folder counts configurations)
         target_link_libraries(${_target} PRIVATE atoll_test_support GTest::gtest)
         set_target_properties(${_target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}"
                                                     OUTPUT_NAME ${_stem})
+        if(folder STREQUAL "multi")
+            add_dependencies(cluster_suite ${_target})
+        endif()
         set(_limit --timeout 120)
         if(folder STREQUAL "soak")
             set(_limit)   # it runs as long as ATOLL_TEST_SOAK_SECONDS says
