@@ -154,10 +154,16 @@ constexpr Variable variables[] = {
      {},
      "auto",
      "how PEs reach each other: auto, window (shared memory; what auto takes on one host) or loopback "
-     "(reference)",
+     "(reference); where a job has several hosts, it says what goes between them",
      [](Settings& s, const Raw& raw) {
          s.transport = parse_choice(raw, {"auto", "window", "loopback"});
      }},
+    {"ATOLL_HOST_ID",
+     {},
+     "",
+     "names this PE's host: PEs with different names share no memory; or names for PEs 0, 1, ..., as in "
+     "a,a,b (begun anew where there are more PEs)",
+     [](Settings& s, const Raw& raw) { s.host_id = raw.value; }},
     {"ATOLL_COLLECTIVE",
      {},
      "",

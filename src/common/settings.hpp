@@ -22,6 +22,7 @@ struct Settings {
     bool version = false;                 ///< SHMEM_VERSION
     bool debug = false;                   ///< SHMEM_DEBUG
     std::string transport = "auto";       ///< ATOLL_TRANSPORT: auto, window, loopback
+    std::string host_id;                  ///< ATOLL_HOST_ID: a name, or a list with one for each PE
     std::string algorithms;               ///< ATOLL_COLLECTIVE: "broadcast:65536=pull,reduce=slices,…"
     std::string bootstrap = "auto";       ///< ATOLL_BOOTSTRAP: auto, single, launcher, tcp
     std::uint64_t nontemporal_bytes = never_nontemporal;  ///< ATOLL_NONTEMPORAL
