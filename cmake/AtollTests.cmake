@@ -106,6 +106,19 @@ endif()
 
 if(TARGET atoll_cli)
     _atoll_add_job_tests(multi "1;2;3;4;7" "")
+    if(ATOLL_UCX_INCLUDE)   # the same by UCX and TCP, where UCX would take shared memory
+        file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/multi/*.cpp")
+        list(FILTER _sources EXCLUDE REGEX "/device_")
+        foreach(_source IN LISTS _sources)
+            get_filename_component(_stem "${_source}" NAME_WE)
+            foreach(_n 2 4)
+                set(_test multi.${_stem}.ucx.n${_n})
+                add_test(NAME ${_test} COMMAND $<TARGET_FILE:atoll_cli> run -n ${_n} --timeout 120 $<TARGET_FILE:multi_${_stem}>)
+                set_tests_properties(${_test} PROPERTIES TIMEOUT 150 LABELS "multi;ucx" PROCESSORS 2
+                                     ENVIRONMENT "ATOLL_CHECK=all;ATOLL_TRANSPORT=ucx;UCX_TLS=tcp,self")
+            endforeach()
+        endforeach()
+    endif()
     _atoll_add_job_tests(soak "4" "soak")
     # Built wherever the toolkit is; without a driver they skip, and say why. CUDA's runtime is the test's own.
     if(TARGET atoll_cuda AND TARGET CUDA::cudart_static)

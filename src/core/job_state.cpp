@@ -178,6 +178,7 @@ bool JobState::same_executable() {
 void JobState::finalize() {
     if (ended_) throw Error(ErrorCode::not_initialized, "finalize was called on a job that has ended.");
     world_state().context().quiet();
+    if (transport_) transport_->expect_end();
     const bool alone = world_state().broken();
     if (alone)
         common::warn("PE " + std::to_string(pe_) +
@@ -195,6 +196,7 @@ void JobState::finalize() {
 
 void JobState::announce(bool finalized) noexcept {
     if (ended_.exchange(true)) return;  // the process may end while a thread is in finalize
+    if (transport_) transport_->close();
     monitor_.reset();
     segment_.board.set_state(pe_, finalized ? common::PeState::finalized : common::PeState::left);
     bootstrap_->goodbye(finalized);

@@ -2,6 +2,7 @@
 #include "bootstrap/host_segment.hpp"
 #include "common/pe_ranges.hpp"
 #include "core/job_state.hpp"
+#include "core/ucx.hpp"
 #include "transport/loopback/loopback.hpp"
 
 #include <algorithm>
@@ -48,12 +49,12 @@ int JobState::pe_of_slot(int slot) const {
 
 void JobState::make_transport() {
     const bool several = hosts_.n_domains > 1;
-    if (settings_.transport == "loopback") {
+    if (settings_.transport == "loopback")
         transport_ = make_loopback();
-        // On one host the window reaches everybody, so this only sends what could go by it through the
-        // transport's functions.
-        everything_routed_ = !several;
-    }
+    else if (settings_.transport == "ucx" || (settings_.transport == "auto" && several))
+        transport_ = make_ucx(*this);
+    // On one host the window reaches everybody, so a transport only carries what could go by it.
+    everything_routed_ = transport_ && !several;
     window_.routed = transport_ != nullptr;
     if (several) check_reached();
 }

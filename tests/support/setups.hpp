@@ -3,9 +3,11 @@
 #pragma once
 
 #include "support/pe_threads.hpp"
+#include "transport/ucx/ucx.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <initializer_list>
 #include <ostream>
 #include <random>
@@ -32,6 +34,17 @@ inline constexpr bool pes_are_processes = true;
 inline constexpr bool pes_are_processes = false;
 #endif
 
+/// Whether transports by UCX can be made here; then they go by the network, where UCX would take shared
+/// memory.
+inline bool has_ucx() {
+    ::setenv("UCX_TLS", "tcp,self", 1);
+    try {
+        return !transport::describe_ucx("").empty();
+    } catch (const Error&) {
+        return false;
+    }
+}
+
 inline std::vector<Setup> all_setups() {
     if (pes_are_processes) return {{0, "auto"}};
     std::vector<Setup> setups;
@@ -41,6 +54,10 @@ inline std::vector<Setup> all_setups() {
     for (const auto& [n, hosts] :
          {std::pair{2, "a,b"}, {4, "a,a,b,b"}, {4, "a,b,b,b"}, {4, "a,b"}, {7, "a,b,c,b,b"}})
         setups.push_back({n, "loopback", hosts});
+    if (has_ucx()) {
+        for (const int n : {2, 4}) setups.push_back({n, "ucx"});
+        setups.push_back({4, "ucx", "a,b,b,a"});
+    }
     return setups;
 }
 
