@@ -39,6 +39,19 @@ if(_support)
     target_link_libraries(atoll_test_support INTERFACE atoll_test_objects)
 endif()
 
+# Programs that scripts/clusters.sh runs on several hosts.
+file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/clusters/*.cpp")
+set(_cluster_programs)
+foreach(_source IN LISTS _sources)
+    get_filename_component(_stem "${_source}" NAME_WE)
+    add_executable(cluster_${_stem} "${_source}")
+    set_target_properties(cluster_${_stem} PROPERTIES OUTPUT_NAME ${_stem}
+                          RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/clusters")
+    target_link_libraries(cluster_${_stem} PRIVATE atoll_core atoll_flags)
+    list(APPEND _cluster_programs cluster_${_stem})
+endforeach()
+add_custom_target(cluster_programs DEPENDS ${_cluster_programs})
+
 file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/*_test.cpp")
 # What is compared bit for bit with src/collective/kernels.cpp.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/tests/collective/reduce_test.cpp" PROPERTIES COMPILE_OPTIONS

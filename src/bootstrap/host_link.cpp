@@ -1,18 +1,25 @@
 #include "bootstrap/host_link.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/random.h>
+#include <list>
+#include <mutex>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include "bootstrap/fail.hpp"
 #include "bootstrap/host_segment.hpp"
+#include "bootstrap/net_link.hpp"
 #include "bootstrap/peer_monitor.hpp"
+#include "bootstrap/rendezvous.hpp"
 #include "bootstrap/store_client.hpp"
 #include "bootstrap/store_server.hpp"
+#include "bootstrap/tcp_socket.hpp"
 #include "common/fd_passing.hpp"
+#include "common/hmac.hpp"
 
 namespace atl::bootstrap {
 namespace {
@@ -20,22 +27,55 @@ namespace {
 constexpr std::string_view id_prefix = "atoll1-";
 constexpr std::size_t half_digits = 32;
 
+/// "atoll1-" and 64 digits; where the maker can be reached from other hosts, followed by "@", its host's
+/// number,
+/// ":", the port, ":", its addresses with "," between them, and "=".
 struct Id {
     std::string name;  ///< of the abstract socket
     std::string token;
+    std::string host;
+    int port = 0;
+    std::vector<std::string> addresses;
 };
 
+std::vector<std::string> cut(const std::string& text, char at) {
+    std::vector<std::string> parts(1);
+    for (const char c : text) {
+        if (c == at)
+            parts.emplace_back();
+        else
+            parts.back() += c;
+    }
+    return parts;
+}
+
+/// False if `text` is not the part of an id that begins with "@".
+bool parse_place(const std::string& text, Id& id) {
+    if (text.size() < 2 || text.front() != '@' || text.back() != '=') return false;
+    const std::size_t first = text.find(':'), second = text.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) return false;
+    id.host = text.substr(1, first - 1);
+    id.port = std::atoi(text.substr(first + 1, second - first - 1).c_str());
+    id.addresses = cut(text.substr(second + 1, text.size() - second - 2), ',');
+    return id.port > 0 && id.port < 65536;
+}
+
 Id parse(const std::string& id) {
-    const bool right = id.size() == id_prefix.size() + 2 * half_digits && id.starts_with(id_prefix) &&
-                       id.find_first_not_of("0123456789abcdef", id_prefix.size()) == std::string::npos;
+    const std::size_t digits_end = id_prefix.size() + 2 * half_digits;
+    Id parsed;
+    const bool right = id.size() >= digits_end && id.starts_with(id_prefix) &&
+                       id.find_first_not_of("0123456789abcdef", id_prefix.size()) >= digits_end &&
+                       (id.size() == digits_end || parse_place(id.substr(digits_end), parsed));
     if (!right)
         throw Error(ErrorCode::invalid_argument,
-                    "\"" + id.substr(0, 100) +
+                    "\"" + id.substr(0, 130) +
                         "\" is not a unique id; pass what get_unique_id() returned "
                         "(" +
-                        std::string(id_prefix) + " and 64 digits), the same to all PEs.");
+                        std::string(id_prefix) + ", 64 digits and where its maker is), the same to all PEs.");
     const std::size_t middle = id_prefix.size() + half_digits;
-    return {"atoll-" + id.substr(id_prefix.size(), half_digits), id.substr(middle)};
+    parsed.name = "atoll-" + id.substr(id_prefix.size(), half_digits);
+    parsed.token = id.substr(middle, half_digits);
+    return parsed;
 }
 
 /// An abstract name: it is in no file system and gone with its socket.
@@ -95,19 +135,12 @@ common::Fd connect_to(const Id& id) {
 
 class HostLink final : public Bootstrap {
   public:
-    HostLink(const common::Settings& settings, const Id& id, int pe, int n_pes, std::string_view name)
-        : name_(name), pe_(pe), n_pes_(n_pes) {
-        StoreClient::Connect connect = [&] { return connect_to(id); };
-        if (pe == 0) {
-            auto [mine, theirs] = common::socket_pair(SOCK_STREAM);
-            server_ = std::make_unique<StoreServer>(listen_at(id), std::move(theirs),
-                                                    StoreServer::Options{n_pes, id.token, true});
-            connect = [fd = std::make_shared<common::Fd>(std::move(mine))] { return std::move(*fd); };
-        }
-        client_ =
-            std::make_unique<StoreClient>(connect, "the socket of this id",
-                                          StoreClient::Hello{pe, n_pes, id.token}, settings.init_timeout_s);
-    }
+    HostLink(Link link, std::string_view name)
+        : name_(name),
+          pe_(link.pe),
+          n_pes_(link.n_pes),
+          server_(std::move(link.server)),
+          client_(std::move(link.client)) {}
 
     std::string_view name() const override { return name_; }
     int pe() const override { return pe_; }
@@ -150,7 +183,7 @@ class HostLink final : public Bootstrap {
         // PE 0 has nobody to say it to: the others look at the board.
         if (board_ && board_.view().state(pe_) < common::PeState::finalized)
             board_.view().set_state(pe_, finalized ? common::PeState::finalized : common::PeState::left);
-        client_->goodbye();
+        client_->goodbye(finalized);
     }
     void abort(int status, const std::string& sentence) noexcept override {
         if (::getpid() != process_) return;
@@ -177,26 +210,94 @@ class HostLink final : public Bootstrap {
     std::unique_ptr<StoreClient> client_;
 };
 
+/// What get_unique_id() of this process listens with, for the PE 0 that it may become.
+struct MadeIds {
+    std::mutex mutex;
+    std::list<std::pair<std::string, common::Fd>> listeners;
+};
+MadeIds& made_ids() {
+    static MadeIds& instance = *new MadeIds;
+    return instance;
+}
+
+common::Fd take_listener(const std::string& id) {
+    MadeIds& made = made_ids();
+    const std::lock_guard lock(made.mutex);
+    const auto found = std::find_if(made.listeners.begin(), made.listeners.end(),
+                                    [&](const auto& each) { return each.first == id; });
+    if (found == made.listeners.end()) return {};
+    common::Fd fd = std::move(found->second);
+    made.listeners.erase(found);
+    return fd;
+}
+
+std::string host_number() { return common::sha256(host_identity()).substr(0, 8); }
+
+Link connect(const common::Settings& settings, const std::string& text, int pe, int n_pes) {
+    const Id id = parse(text);
+    Link link;
+    link.pe = pe;
+    link.n_pes = n_pes;
+    StoreClient::Identity identity = identity_of(settings, pe, n_pes, id.token);
+    const bool same_host = id.host.empty() || id.host == host_number();
+    StoreClient::Connect attempt = [&] { return connect_to(id); };
+    std::string place = "the socket of this id";
+    if (!same_host) {
+        attempt = connect_to_any(id.addresses, id.port);
+        place =
+            places_text(id.addresses, id.port) + " (across hosts the process that made the id must be PE 0)";
+    }
+    if (pe == 0) {
+        auto [mine, theirs] = common::socket_pair(SOCK_STREAM);
+        std::vector<StoreServer::Listener> listeners;
+        listeners.push_back({listen_at(id), true});
+        if (common::Fd net = take_listener(text)) listeners.push_back({std::move(net), false});
+        StoreServer::Options options = server_options(settings, n_pes, id.token);
+        options.secret_name = "unique id";
+        link.server = std::make_unique<StoreServer>(std::move(listeners), std::move(theirs), options);
+        attempt = [fd = std::make_shared<common::Fd>(std::move(mine))] { return std::move(*fd); };
+    }
+    link.client = std::make_unique<StoreClient>(attempt, place, identity, settings.init_timeout_s);
+    return link;
+}
+
 }  // namespace
 
-std::string make_unique_id() {
-    unsigned char random[half_digits];
-    for (std::size_t done = 0; done < sizeof random;) {
-        const ssize_t got = ::getrandom(random + done, sizeof random - done, 0);
-        if (got < 0 && errno != EINTR) throw_system("No random bytes for a unique id");
-        if (got > 0) done += static_cast<std::size_t>(got);
+std::string make_unique_id() { return std::string(id_prefix) + common::random_digits(half_digits); }
+
+std::string make_unique_id_for_hosts() {
+    std::string id = make_unique_id();
+    const common::Settings settings = common::read_settings();
+    std::vector<std::string> addresses = own_addresses(settings);
+    if (addresses.empty()) return id;
+    common::Fd listener = listen_anywhere(settings.port, "A process that makes a unique id");
+    id += "@" + host_number() + ":" + std::to_string(port_of(listener.get())) + ":";
+    constexpr std::size_t most_bytes = 127;
+    bool first = true;
+    for (const std::string& address : addresses) {
+        if (id.size() + address.size() + 1 > most_bytes) break;
+        id += (first ? "" : ",") + address;
+        first = false;
     }
-    std::string id(id_prefix);
-    for (const unsigned char byte : random) {
-        id += "0123456789abcdef"[byte >> 4];
-        id += "0123456789abcdef"[byte & 15];
-    }
+    id += "=";
+    MadeIds& made = made_ids();
+    const std::lock_guard lock(made.mutex);
+    constexpr std::size_t most_unused = 8;
+    made.listeners.emplace_back(id, std::move(listener));
+    if (made.listeners.size() > most_unused) made.listeners.pop_front();
     return id;
+}
+
+std::unique_ptr<Bootstrap> create_host_link(Link link, std::string_view name) {
+    return std::make_unique<HostLink>(std::move(link), name);
 }
 
 std::unique_ptr<Bootstrap> create_host_link(const common::Settings& settings, const std::string& id, int pe,
                                             int n_pes, std::string_view name) {
-    return std::make_unique<HostLink>(settings, parse(id), pe, n_pes, name);
+    Link link = connect(settings, id, pe, n_pes);
+    if (parse(id).host.empty()) return create_host_link(std::move(link), name);
+    if (share_a_host(link.client->allgather(host_identity()))) return create_host_link(std::move(link), name);
+    return create_net_link(settings, std::move(link), name);
 }
 
 }  // namespace atl::bootstrap

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bootstrap/host_segment.hpp"
+#include "bootstrap/tcp_socket.hpp"
 #include "common/quiet_thread.hpp"
 
 namespace atl::bootstrap {
@@ -16,17 +17,23 @@ constexpr int ignored_ms = 800;
 
 class PeerMonitor final : public Monitor {
   public:
-    PeerMonitor(int socket, const common::BoardView& board)
-        : socket_(socket), board_(board), thread_([this] { watch(); }) {}
+    /// `client` is null where all PEs share a host.
+    PeerMonitor(int socket, StoreClient* client, const common::BoardView& board)
+        : socket_(socket), client_(client), board_(board), thread_([this] { watch(); }) {}
     ~PeerMonitor() override { stop_.signal(); }
 
   private:
     void watch() {
-        // Not POLLIN: what comes on this connection is the store's.
-        pollfd ends[] = {{stop_.fd(), POLLIN, 0}, {socket_, POLLRDHUP, 0}};
-        while (::poll(ends, 2, -1) <= 0) {
+        // On one host not POLLIN: what comes on this connection is the store's.
+        const short awaited = client_ ? POLLIN | POLLRDHUP : POLLRDHUP;
+        pollfd ends[] = {{stop_.fd(), POLLIN, 0}, {socket_, awaited, 0}};
+        for (;;) {
+            if (::poll(ends, 2, -1) <= 0) continue;
+            if (ends[0].revents) return;
+            if (!client_ || !client_->read_news(error_)) break;
+            // Told that the job is over, PEs need not wait for the server to hang up.
+            if (board_.header().abort.load(std::memory_order_acquire) != 0) break;
         }
-        if (ends[0].revents) return;
         if (job_is_over()) end_process();
     }
 
@@ -36,7 +43,9 @@ class PeerMonitor final : public Monitor {
         if (board_.state(0) >= common::PeState::finalized && board_.state(0) != common::PeState::died)
             return false;
         board_.set_state(0, common::PeState::died);
-        board_.abort(0, 1, pe_text(board_, 0) + " died.");
+        board_.abort(0, 1,
+                     is_silence(error_) ? "PE 0's host does not answer: it, or the network to it, is gone."
+                                        : pe_text(board_, 0) + " died.");
         return true;
     }
 
@@ -60,6 +69,8 @@ class PeerMonitor final : public Monitor {
     }
 
     const int socket_;
+    StoreClient* const client_;
+    int error_ = 0;
     const common::BoardView board_;
     const common::Wake stop_;
     common::QuietThread thread_;  // last: it uses the others
@@ -68,7 +79,11 @@ class PeerMonitor final : public Monitor {
 }  // namespace
 
 std::unique_ptr<Monitor> create_peer_monitor(int socket, const common::BoardView& board) {
-    return std::make_unique<PeerMonitor>(socket, board);
+    return std::make_unique<PeerMonitor>(socket, nullptr, board);
+}
+
+std::unique_ptr<Monitor> create_net_monitor(StoreClient& client, const common::BoardView& board) {
+    return std::make_unique<PeerMonitor>(client.socket(), &client, board);
 }
 
 }  // namespace atl::bootstrap

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "bootstrap/monitor.hpp"
+#include "bootstrap/store_client.hpp"
 #include "common/board.hpp"
 
 namespace atl::bootstrap {
@@ -12,5 +13,8 @@ namespace atl::bootstrap {
 /// the board and throw; one that computes on is given a second to notice, then it is ended with the sentence
 /// on standard error.
 std::unique_ptr<Monitor> create_peer_monitor(int socket, const common::BoardView& board);
+/// The same across hosts: it also reads what the server tells, which the client's handler writes onto the
+/// board.
+std::unique_ptr<Monitor> create_net_monitor(StoreClient& client, const common::BoardView& board);
 
 }  // namespace atl::bootstrap

@@ -1,36 +1,79 @@
 #include "bootstrap/rendezvous.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
+#include <memory>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "bootstrap/fail.hpp"
 #include "bootstrap/host_link.hpp"
+#include "bootstrap/net_link.hpp"
+#include "bootstrap/tcp_socket.hpp"
+#include "common/fd_passing.hpp"
+#include "common/hmac.hpp"
 
 namespace atl::bootstrap {
 namespace {
 
-std::string host_key(int pe) { return "atoll/host/" + std::to_string(pe); }
-constexpr const char* verdict_key = "atoll/job";
-
-std::string boot_of(const std::string& identity) { return identity.substr(0, identity.find(' ')); }
-
-std::string difference(const std::string& host, const std::string& other, int pe) {
-    const std::string who = "PE " + std::to_string(pe) + " runs ";
-    if (boot_of(host) == boot_of(other))
-        return who +
-               "on PE 0's host but in another network namespace (another container?). Start all PEs in one "
-               "container.";
-    return who + "on another host than PE 0. This version of Atoll joins PEs of one host only.";
+/// Where PE 0 listens for the PEs of other hosts, as one value.
+std::string encode_place(int port, const std::string& secret, const std::vector<std::string>& addresses) {
+    std::string text = std::to_string(port) + " " + secret;
+    for (const std::string& address : addresses) text += " " + address;
+    return text;
 }
 
-/// On PE 0: the id, or '!' and why there is none.
-std::string judge(const JobOptions::Store& store, int n_pes, const std::string& host) {
-    // All are heard before any verdict: nobody comes to a PE 0 that has given up already.
-    std::string trouble;
-    for (int pe = 1; pe < n_pes; ++pe) {
-        const std::string other = store.get(host_key(pe));
-        if (other != host && trouble.empty()) trouble = "!" + difference(host, other, pe);
+std::vector<std::string> words(const std::string& text) {
+    std::vector<std::string> found;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(' ', at), text.size());
+        found.push_back(text.substr(at, end - at));
+        at = end + 1;
     }
-    return trouble.empty() ? make_unique_id() : trouble;
+    return found;
+}
+
+std::unique_ptr<Bootstrap> meet_across_hosts(const common::Settings& settings, const Exchange& exchange,
+                                             std::string_view name) {
+    constexpr std::size_t secret_bytes = 16;
+    Link link;
+    link.pe = exchange.pe;
+    link.n_pes = exchange.n_pes;
+    common::Fd listener;
+    std::string place;
+    if (link.pe == 0) {
+        // Trouble is told to all: nobody comes to a PE 0 that has given up already.
+        try {
+            listener = listen_anywhere(settings.port, "PE 0");
+            place = encode_place(port_of(listener.get()), common::random_digits(secret_bytes),
+                                 own_addresses(settings));
+        } catch (const Error& error) {
+            place = std::string("!") + error.what();
+        }
+    }
+    place = exchange.allgather(place)[0];
+    if (place.starts_with('!')) throw_bootstrap(place.substr(1));
+    std::vector<std::string> parts = words(place);
+    if (parts.size() < 3)
+        throw_bootstrap(
+            "PE 0's host has no network interface that is up, so PEs of other hosts cannot reach it.");
+    const int port = std::atoi(parts[0].c_str());
+    const std::string secret = parts[1];
+    const std::vector<std::string> addresses(parts.begin() + 2, parts.end());
+    StoreClient::Connect attempt = connect_to_any(addresses, port);
+    if (link.pe == 0) {
+        auto [mine, theirs] = common::socket_pair(SOCK_STREAM);
+        std::vector<StoreServer::Listener> listeners;
+        listeners.push_back({std::move(listener), false});
+        link.server = std::make_unique<StoreServer>(std::move(listeners), std::move(theirs),
+                                                    server_options(settings, link.n_pes, secret));
+        attempt = [fd = std::make_shared<common::Fd>(std::move(mine))] { return std::move(*fd); };
+    }
+    link.client = std::make_unique<StoreClient>(attempt, places_text(addresses, port),
+                                                identity_of(settings, link.pe, link.n_pes, secret),
+                                                settings.init_timeout_s);
+    return create_net_link(settings, std::move(link), name);
 }
 
 }  // namespace
@@ -43,12 +86,32 @@ std::string host_identity() {
     return boot + " " + network;
 }
 
-std::string meet(const JobOptions::Store& store, int pe, int n_pes, const std::string& host) {
-    store.put(host_key(pe), host);
-    if (pe == 0) store.put(verdict_key, judge(store, n_pes, host));
-    std::string verdict = store.get(verdict_key);
-    if (verdict.starts_with('!')) throw Error(ErrorCode::unsupported, verdict.substr(1));
-    return verdict;
+bool share_a_host(const std::vector<std::string>& identities) {
+    return std::all_of(identities.begin(), identities.end(),
+                       [&](const std::string& identity) { return identity == identities[0]; });
+}
+
+Exchange exchange_by(const JobOptions::Store& store, int pe, int n_pes) {
+    return {pe, n_pes, [store, pe, n_pes, round = 0](const std::string& value) mutable {
+                const std::string key = "atoll/" + std::to_string(round++) + "/";
+                // PE 0's goes with all the others'.
+                if (pe > 0) store.put(key + std::to_string(pe), value);
+                if (pe == 0) {
+                    std::vector<std::string> values{value};
+                    for (int other = 1; other < n_pes; ++other)
+                        values.push_back(store.get(key + std::to_string(other)));
+                    store.put(key + "all", pack(values));
+                    return values;
+                }
+                return unpack(store.get(key + "all"), n_pes);
+            }};
+}
+
+std::unique_ptr<Bootstrap> meet(const common::Settings& settings, const Exchange& exchange,
+                                std::string_view name, const std::string& identity) {
+    if (!share_a_host(exchange.allgather(identity))) return meet_across_hosts(settings, exchange, name);
+    const std::string id = exchange.allgather(exchange.pe == 0 ? make_unique_id() : "")[0];
+    return create_host_link(settings, id, exchange.pe, exchange.n_pes, name);
 }
 
 }  // namespace atl::bootstrap

@@ -1,20 +1,33 @@
-// Where PEs are connected by some store already: do they share a host, and if so, under which id do they meet
-// there?
+// Where PEs exchange small values already, by whatever started them: do they share a host, and where do they
+// meet?
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "atoll/job.hpp"
+#include "bootstrap/bootstrap.hpp"
 
 namespace atl::bootstrap {
 
 /// What differs between hosts, and between network namespaces of one host, where abstract sockets do not
 /// reach.
 std::string host_identity();
+bool share_a_host(const std::vector<std::string>& identities);
 
-/// Collective. The unique id that PE 0 made. Throws Error(unsupported) on every PE if `host` differs between
-/// two.
-std::string meet(const JobOptions::Store& store, int pe, int n_pes,
-                 const std::string& host = host_identity());
+/// How PEs that something else started exchange values.
+struct Exchange {
+    int pe = 0, n_pes = 1;
+    /// Every PE's value, by PE; collective.
+    std::function<std::vector<std::string>(const std::string& value)> allgather;
+};
+/// By a store's put and get: PE 0 reads all, the others what PE 0 has made of it.
+Exchange exchange_by(const JobOptions::Store& store, int pe, int n_pes);
+
+/// Collective, three exchanges at most: a host link where all PEs share a host, else a net link to PE 0.
+/// `identity` is the host's.
+std::unique_ptr<Bootstrap> meet(const common::Settings& settings, const Exchange& exchange,
+                                std::string_view name, const std::string& identity = host_identity());
 
 }  // namespace atl::bootstrap

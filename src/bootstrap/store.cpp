@@ -1,8 +1,7 @@
-// A job by a store that the program brings, such as torch.distributed's. It is used for two values of each
-// PE; from there on the PEs talk over their host's own connections. A store (or a prefix of its keys) serves
-// one job.
+// A job by a store that the program brings, such as torch.distributed's. It is used for a few values of each
+// PE; from there on the PEs talk over connections of their own. A store (or a prefix of its keys) serves one
+// job.
 #include "bootstrap/bootstrap.hpp"
-#include "bootstrap/host_link.hpp"
 #include "bootstrap/rendezvous.hpp"
 
 namespace atl::bootstrap {
@@ -11,7 +10,7 @@ std::unique_ptr<Bootstrap> create_store(const common::Settings& settings, const 
                                         int pe, int n_pes) {
     if (!store.put || !store.get)
         throw Error(ErrorCode::invalid_argument, "The store given to init lacks put or get; it needs both.");
-    return create_host_link(settings, meet(store, pe, n_pes), pe, n_pes, "store");
+    return meet(settings, exchange_by(store, pe, n_pes), "store");
 }
 
 }  // namespace atl::bootstrap

@@ -5,17 +5,21 @@
 #include <sys/socket.h>
 #include <thread>
 
+#include "atoll/version.hpp"
 #include "bootstrap/fail.hpp"
 #include "bootstrap/host_segment.hpp"
+#include "bootstrap/tcp_socket.hpp"
 #include "common/fd_passing.hpp"
+#include "common/hmac.hpp"
 
 namespace atl::bootstrap {
 
 /// Between attempts to connect: PEs mostly start together, but one may be late by minutes.
 constexpr auto first_pause = std::chrono::microseconds(500);
 constexpr auto longest_pause = std::chrono::microseconds(10'000);
+constexpr double stranger_patience_s = 10;
 
-StoreClient::StoreClient(const Connect& connect, const std::string& place, const Hello& hello,
+StoreClient::StoreClient(const Connect& connect, const std::string& place, const Identity& hello,
                          double timeout_s)
     : hello_(hello), timeout_s_(timeout_s) {
     const Deadline deadline(timeout_s);
@@ -23,6 +27,7 @@ StoreClient::StoreClient(const Connect& connect, const std::string& place, const
     auto pause = first_pause;
     for (;;) {
         if (common::Fd fd = connect()) {
+            notice_silence(fd.get(), hello.silence_s);
             fd_ = common::ProcessFd(std::move(fd));
             reader_ = FrameReader();
             reader_.set_limit(most_frame_bytes);
@@ -44,14 +49,18 @@ StoreClient::StoreClient(const Connect& connect, const std::string& place, const
 
 /// False if this is not (yet) our server: somebody else's listener, or one that is just closing.
 bool StoreClient::greet(const Deadline& deadline) {
-    const std::string hello = std::to_string(hello_.pe) + " " + std::to_string(hello_.n_pes) + " " +
-                              std::to_string(::getpid()) + " " + hello_.token;
-    const std::string bytes = std::string(greeting) + encode('H', hello);
-    if (common::send_with_fds(fd_.get(), bytes.data(), bytes.size(), {}) !=
-        static_cast<ssize_t>(bytes.size()))
-        return false;
+    const auto say = [&](const std::string& bytes) {
+        return common::send_with_fds(fd_.get(), bytes.data(), bytes.size(), {}) ==
+               static_cast<ssize_t>(bytes.size());
+    };
+    if (!say(std::string(greeting))) return false;
+    const Hello hello{hello_.pe,      hello_.n_pes, ::getpid(),
+                      ATOLL_VERSION,  host_name(),  common::random_digits(16),
+                      hello_.settings};
     Frame frame;
-    while (!deadline.passed()) {
+    // Who listens there but is none of ours may say nothing at all, while ours is yet to come.
+    const Deadline soon(stranger_patience_s);
+    while (!deadline.passed() && !soon.passed()) {
         const Came came = receive(frame, deadline.poll_ms(100));
         if (came == Came::end || reader_.broken()) return false;
         if (came == Came::nothing) {
@@ -59,7 +68,14 @@ bool StoreClient::greet(const Deadline& deadline) {
             continue;
         }
         if (frame.type == 'E') throw_failure(frame.body);
-        return frame.type == 'O';
+        if (frame.type == 'N') {
+            if (!say(encode('H', encode_hello(hello, hello_.secret, frame.body)))) return false;
+            continue;
+        }
+        if (frame.type != 'O') return false;
+        if (common::equal_secrets(frame.body, server_proof(hello, hello_.secret))) return true;
+        throw_bootstrap("What answers as PE 0 does not know the job's secret; PE " +
+                        std::to_string(hello_.pe) + " does not join it.");
     }
     return false;
 }
@@ -82,6 +98,10 @@ void StoreClient::send(const std::string& bytes) {
 StoreClient::Came StoreClient::receive(Frame& frame, int poll_ms) {
     for (;;) {
         if (std::optional<Frame> next = reader_.next()) {
+            if (next->type == 'D' || next->type == 'X') {
+                if (news_) news_(*next);
+                continue;
+            }
             frame = std::move(*next);
             return Came::frame;
         }
@@ -90,7 +110,10 @@ StoreClient::Came StoreClient::receive(Frame& frame, int poll_ms) {
         if (::poll(&readable, 1, poll_ms) <= 0) return Came::nothing;
         char bytes[16384];
         const ssize_t received = common::receive_with_fds(fd_.get(), bytes, sizeof bytes, passed_);
-        if (received <= 0) return Came::end;
+        if (received <= 0) {
+            error_ = received < 0 ? errno : 0;
+            return Came::end;
+        }
         reader_.append(bytes, static_cast<std::size_t>(received));
     }
 }
@@ -156,9 +179,25 @@ void StoreClient::abort(int status, const std::string& sentence) noexcept {
     }
 }
 
-void StoreClient::goodbye() noexcept {
-    const char frame[] = {0, 0, 0, 0, 'B'};
+void StoreClient::goodbye(bool finalized) noexcept {
+    const char frame[] = {1, 0, 0, 0, 'B', finalized ? 'f' : 'l'};
     common::send_with_fds(fd_.get(), frame, sizeof frame, {}, MSG_DONTWAIT);
+}
+
+void StoreClient::watches() {
+    const std::lock_guard lock(mutex_);
+    send(encode('M'));
+}
+
+bool StoreClient::read_news(int& error) {
+    const std::lock_guard lock(mutex_);
+    Frame frame;
+    for (;;) {
+        const Came came = receive(frame, 0);
+        if (came == Came::nothing) return true;
+        error = error_;
+        if (came == Came::end) return false;
+    }
 }
 
 void StoreClient::throw_failure(const std::string& body) const {
@@ -195,7 +234,8 @@ std::optional<Frame> StoreClient::ask(const std::string& request, char type) {
 void StoreClient::throw_gone(const std::string& awaited) const {
     throw_if_aborted(board_);
     throw Error(ErrorCode::pe_died,
-                "PE 0 went away while PE " + std::to_string(hello_.pe) + " was " + awaited + ".");
+                std::string(is_silence(error_) ? "PE 0's host does not answer" : "PE 0 went away") +
+                    " while PE " + std::to_string(hello_.pe) + " was " + awaited + ".");
 }
 
 }  // namespace atl::bootstrap

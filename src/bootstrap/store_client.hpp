@@ -15,17 +15,19 @@ namespace atl::bootstrap {
 
 class StoreClient {
   public:
-    struct Hello {
+    struct Identity {
         int pe = 0;
         int n_pes = 1;
-        std::string token;
+        std::string secret;
+        std::string settings;  ///< as in Hello
+        double silence_s = 4;  ///< after which a host that does not answer is gone
     };
     /// One attempt to connect: an invalid Fd means "not yet"; throws if trying again is of no use.
     using Connect = std::function<common::Fd()>;
 
     /// Connects and greets until the server welcomes this PE. `place` names it in "PE 0 does not listen at
     /// `place`".
-    StoreClient(const Connect& connect, const std::string& place, const Hello& hello, double timeout_s);
+    StoreClient(const Connect& connect, const std::string& place, const Identity& identity, double timeout_s);
 
     void put(const std::string& key, const std::string& value);
     std::string get(const std::string& key);
@@ -35,7 +37,19 @@ class StoreClient {
     std::vector<common::Fd> segment();
     void abort(int status, const std::string& sentence) noexcept;
     /// From now on closing this connection is no death.
-    void goodbye() noexcept;
+    void goodbye(bool finalized) noexcept;
+
+    /// What the server of several hosts tells at any time (types D and X) goes to `handler`, within whatever
+    /// call reads it.
+    void on_news(std::function<void(const Frame&)> handler) { news_ = std::move(handler); }
+    /// Tells the server that this PE is set up.
+    void watches();
+    /// For the one thread that waits for the socket to be readable while the program does not ask anything:
+    /// reads what has come. False at the end of the connection; `error` says by what, 0 if the other side
+    /// closed it.
+    bool read_news(int& error);
+    /// For the end of the connection, while this PE was doing `awaited`.
+    [[noreturn]] void throw_gone(const std::string& awaited) const;
 
     /// Waits notice the end of the job on this board.
     void watch_board(const common::BoardView& board) { board_ = board; }
@@ -51,15 +65,16 @@ class StoreClient {
     std::optional<Frame> ask(const std::string& request, char type);
     [[noreturn]] void throw_failure(const std::string& body) const;
     [[noreturn]] void throw_late(const std::string& awaited);
-    [[noreturn]] void throw_gone(const std::string& awaited) const;
 
-    const Hello hello_;
+    const Identity hello_;
     const double timeout_s_;
     common::ProcessFd fd_;
     FrameReader reader_;
     std::vector<common::Fd> passed_;
     common::BoardView board_;
     std::mutex mutex_;
+    std::function<void(const Frame&)> news_;
+    int error_ = 0;  // of the connection's end
 };
 
 }  // namespace atl::bootstrap

@@ -7,9 +7,12 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "atoll/version.hpp"
 #include "bootstrap/fail.hpp"
 #include "bootstrap/host_segment.hpp"
+#include "bootstrap/tcp_socket.hpp"
 #include "common/fd_passing.hpp"
+#include "common/hmac.hpp"
 #include "common/pe_ranges.hpp"
 
 namespace atl::bootstrap {
@@ -26,17 +29,27 @@ bool is_same_user(int fd) {
     socklen_t size = sizeof peer;
     return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == ::geteuid();
 }
+
+std::vector<std::pair<common::ProcessFd, bool>> owned(std::vector<StoreServer::Listener> listeners) {
+    std::vector<std::pair<common::ProcessFd, bool>> result;
+    for (StoreServer::Listener& each : listeners)
+        result.emplace_back(common::ProcessFd(std::move(each.fd)), each.same_user);
+    return result;
+}
 }  // namespace
 
-StoreServer::StoreServer(common::Fd listener, common::Fd own, Options options)
+StoreServer::StoreServer(std::vector<Listener> listeners, common::Fd own, Options options)
     : options_(std::move(options)),
-      listener_(std::move(listener)),
+      listeners_(owned(std::move(listeners))),
       fenced_(static_cast<std::size_t>(options_.n_pes)),
       collected_(static_cast<std::size_t>(options_.n_pes)),
       values_missing_(options_.n_pes),
       seen_(static_cast<std::size_t>(options_.n_pes)),
       thread_([this, fd = own.release()] {
-          peers_.emplace_back().fd = common::ProcessFd(common::Fd(fd));
+          if (fd >= 0) {
+              const std::lock_guard lock(mutex_);
+              greet(peers_.emplace_back(), common::Fd(fd));
+          }
           run();
       }) {}
 
@@ -72,6 +85,27 @@ void StoreServer::end_setup() {
     wake_.signal();
 }
 
+void StoreServer::serve_hosts() {
+    const std::lock_guard lock(mutex_);
+    hosts_ = true;
+}
+
+void StoreServer::leave(bool finalized) {
+    const std::lock_guard lock(mutex_);
+    announce_gone(0, finalized ? common::PeState::finalized : common::PeState::left);
+}
+
+void StoreServer::end_job(int pe, int status, const std::string& sentence) {
+    const std::lock_guard lock(mutex_);
+    abort_job(pe, status, sentence);
+}
+
+std::string StoreServer::called(int pe) {
+    const std::lock_guard lock(mutex_);
+    const Peer* peer = joined(pe);
+    return peer ? who(*peer) : "PE " + std::to_string(pe);
+}
+
 bool StoreServer::wait_until_alone(double seconds) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] {
@@ -85,8 +119,8 @@ void StoreServer::run() {
     std::vector<Peer*> owners;
     std::unique_lock lock(mutex_);
     while (!stopping_) {
-        if (set_up_ && listener_) {
-            listener_.close();
+        if (set_up_ && !listeners_.empty()) {
+            listeners_.clear();
             drop_strangers(true);
             board_fd_ = common::Fd();
             heap_fd_ = common::Fd();
@@ -96,8 +130,11 @@ void StoreServer::run() {
         peers_.remove_if([](const Peer& peer) { return peer.gone; });
         changed_.notify_all();
 
-        polled.assign({{wake_.fd(), POLLIN, 0}, {listener_ && has_room() ? listener_.get() : -1, POLLIN, 0}});
+        polled.assign({{wake_.fd(), POLLIN, 0}});
         owners.clear();
+        for (const auto& [listener, same_user] : listeners_)
+            polled.push_back({has_room() ? listener.get() : -1, POLLIN, 0});
+        const std::size_t first_peer = polled.size();
         for (Peer& peer : peers_) {
             polled.push_back(
                 {peer.fd.get(), static_cast<short>(peer.out.empty() ? POLLIN : POLLIN | POLLOUT), 0});
@@ -108,11 +145,11 @@ void StoreServer::run() {
         lock.lock();
         if (polled[0].revents) wake_.clear();
         for (std::size_t i = 0; i < owners.size(); ++i) {
-            const short events = polled[i + 2].revents;
+            const short events = polled[i + first_peer].revents;
             if (events & POLLOUT) flush(*owners[i]);
             if (events & ~POLLOUT) read_from(*owners[i]);
         }
-        if (polled[1].revents) accept_all();
+        if (first_peer > 1) accept_all();
         drop_strangers(false);
     }
 }
@@ -125,14 +162,17 @@ int StoreServer::poll_ms() const {
 }
 
 void StoreServer::accept_all() {
+    for (const auto& [listener, same_user] : listeners_) accept_from(listener, same_user);
+}
+
+void StoreServer::accept_from(const common::ProcessFd& listener, bool same_user) {
     rlimit limit{};
     static_cast<void>(::getrlimit(RLIMIT_NOFILE, &limit));
     while (has_room()) {
-        common::Fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        common::Fd fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         const int number = fd.get();
         if (!fd && errno != EMFILE && errno != ENFILE) return;
-        if (fd && (!options_.same_user || is_same_user(number)))
-            peers_.emplace_back().fd = common::ProcessFd(std::move(fd));
+        if (fd && (!same_user || is_same_user(number))) greet(peers_.emplace_back(), std::move(fd));
         // The lowest free number is what one gets.
         if (number >= 0 && static_cast<rlim_t>(number) + kept_free < limit.rlim_cur) continue;
         fail(ErrorCode::bootstrap, "PE 0 needs a descriptor for each of the " +
@@ -143,19 +183,39 @@ void StoreServer::accept_all() {
     }
 }
 
+void StoreServer::greet(Peer& peer, common::Fd fd) {
+    peer.address = peer_address(fd.get());
+    peer.number = common::random_digits(16);
+    notice_silence(fd.get(), options_.silence_s);
+    peer.fd = common::ProcessFd(std::move(fd));
+    peer.out.push_back({std::string(greeting), {}});
+    send(peer, 'N', peer.number);
+}
+
+/// Somebody who is none of ours, and nothing of the job's.
+void StoreServer::refuse(Peer& peer, const std::string& why) {
+    constexpr int most_lines = 8;
+    const std::string address = peer.address;
+    drop(peer);
+    if (++refused_ <= most_lines && !address.empty())
+        common::warn("a connection from " + address + " to the job's store was refused: " + why + ".");
+}
+
 void StoreServer::read_from(Peer& peer) {
     char bytes[16384];
     while (!peer.gone) {
         const ssize_t received = ::recv(peer.fd.get(), bytes, sizeof bytes, MSG_DONTWAIT);
         if (received < 0 && errno == EINTR) continue;
         if (received < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-        if (received <= 0) return lost(peer);
+        if (received <= 0) return lost(peer, received < 0 ? errno : 0);
         peer.reader.append(bytes, static_cast<std::size_t>(received));
         while (!peer.gone) {
             const std::optional<Frame> frame = peer.reader.next();
             if (!frame) break;
             handle(peer, *frame);
         }
+        if (peer.reader.broken() && peer.pe < 0)
+            return refuse(peer, "it does not speak as a PE of this release does");
         if (peer.reader.broken()) return lost(peer);
     }
 }
@@ -187,7 +247,7 @@ StoreServer::Peer* StoreServer::joined(int pe) {
 void StoreServer::handle(Peer& peer, const Frame& frame) {
     if (peer.pe < 0) {
         if (frame.type == 'H') return handle_hello(peer, frame.body);
-        return drop(peer);
+        return refuse(peer, "it said no hello");
     }
     if (!failure_.empty() && frame.type != 'B' && frame.type != 'A') return send(peer, 'E', failure_);
     switch (frame.type) {
@@ -208,6 +268,13 @@ void StoreServer::handle(Peer& peer, const Frame& frame) {
             return handle_abort(peer, frame.body);
         case 'B':
             peer.goodbye = true;
+            if (hosts_ && frame.body == "l") announce_gone(peer.pe, common::PeState::left);
+            return;
+        case 'M':
+            peer.watches = true;
+            if (std::count_if(peers_.begin(), peers_.end(), [](const Peer& p) { return p.watches; }) ==
+                options_.n_pes)
+                set_up_ = true;
             return;
         default:
             return lost(peer);
@@ -215,16 +282,28 @@ void StoreServer::handle(Peer& peer, const Frame& frame) {
 }
 
 void StoreServer::handle_hello(Peer& peer, const std::string& body) {
-    int pe = -1, n_pes = 0, pid = 0, used = 0;
-    if (std::sscanf(body.c_str(), "%d %d %d %n", &pe, &n_pes, &pid, &used) != 3 ||
-        body.substr(static_cast<std::size_t>(used)) != options_.token)
-        return drop(peer);
+    bool proven = false;
+    const std::optional<Hello> hello = decode_hello(body, options_.secret, peer.number, proven);
+    if (!hello) return refuse(peer, "its hello cannot be read");
+    if (!proven) {
+        // One of ours with another secret is to hear why; a stranger learns nothing by it.
+        send(peer, 'E',
+             std::to_string(static_cast<int>(ErrorCode::bootstrap)) + '\0' + "PE 0 refused PE " +
+                 std::to_string(hello->pe) + " of " + std::to_string(hello->n_pes) + ": its " +
+                 options_.secret_name + " is another. Give all PEs the same.");
+        return refuse(peer, "its " + options_.secret_name + " is another");
+    }
     peer.reader.set_limit(most_frame_bytes);
-    peer.out.push_back({std::string(greeting), {}});
-    peer.pid = pid;
-    const std::string who = "Process " + std::to_string(pid) + " says that it is PE " + std::to_string(pe);
+    peer.pid = hello->pid;
+    peer.host = hello->host;
+    const int pe = hello->pe, n_pes = hello->n_pes;
+    const std::string who = "Process " + std::to_string(peer.pid) + " on " + peer.host +
+                            " says that it is PE " + std::to_string(pe);
     std::string wrong;
-    if (n_pes != options_.n_pes)
+    if (hello->release != ATOLL_VERSION)
+        wrong = who + " and runs Atoll " + hello->release +
+                ", PE 0 runs " ATOLL_VERSION "; all PEs of a job must load the same version.";
+    else if (n_pes != options_.n_pes)
         wrong = who + " of " + std::to_string(n_pes) + ", PE 0 was told that there are " +
                 std::to_string(options_.n_pes) + "; give all PEs the same number of PEs.";
     else if (pe < 0 || pe >= n_pes)
@@ -234,6 +313,9 @@ void StoreServer::handle_hello(Peer& peer, const std::string& body) {
                 " already is; give every process a number of its own.";
     else if (seen_[static_cast<std::size_t>(pe)])
         wrong = who + ", which another process was before; a job's id serves once.";
+    else if (hello->settings != options_.settings)
+        wrong = "PE 0 runs with " + options_.settings + ", PE " + std::to_string(pe) + " (on " + peer.host +
+                ") with " + hello->settings + "; set these variables alike for all PEs.";
     if (!wrong.empty()) fail(ErrorCode::bootstrap, wrong);
     if (pe >= 0 && pe < options_.n_pes) seen_[static_cast<std::size_t>(pe)] = true;
     if (!failure_.empty()) {
@@ -241,7 +323,7 @@ void StoreServer::handle_hello(Peer& peer, const std::string& body) {
         return;
     }
     peer.pe = pe;
-    send(peer, 'O');
+    send(peer, 'O', server_proof(*hello, options_.secret));
 }
 
 void StoreServer::handle_put(const std::string& body) {
@@ -308,17 +390,43 @@ void StoreServer::drop_strangers(bool all) {
     }
 }
 
-void StoreServer::lost(Peer& peer) {
-    const int pe = peer.pe, pid = peer.pid;
+std::string StoreServer::who(const Peer& peer) const {
+    return "PE " + std::to_string(peer.pe) + " (process " + std::to_string(peer.pid) +
+           (hosts_ ? " on " + peer.host : "") + ")";
+}
+
+/// All PEs of a host fall silent at once, and any of them may be the first that is noticed.
+std::string StoreServer::silent(const Peer& peer) const {
+    std::vector<int> pes;
+    for (const Peer& other : peers_)
+        if (other.pe >= 0 && other.host == peer.host) pes.push_back(other.pe);
+    std::sort(pes.begin(), pes.end());
+    return "Host " + peer.host + " (PE " + common::pe_ranges(pes) +
+           ") does not answer: it, or the network to it, is gone.";
+}
+
+void StoreServer::announce_gone(int pe, common::PeState state) {
+    if (!hosts_) return;
+    for (Peer& other : peers_)
+        if (other.pe >= 0 && other.pe != pe && !other.gone)
+            send(other, 'D', std::to_string(pe) + " " + std::to_string(static_cast<int>(state)));
+}
+
+void StoreServer::lost(Peer& peer, int error) {
+    const int pe = peer.pe;
     const bool expected = pe < 0 || peer.goodbye;
+    const std::string name = who(peer), silence = is_silence(error) ? silent(peer) : "";
     drop(peer);
     if (expected || !failure_.empty()) return;
     const bool left = board_ && board_.state(pe) >= common::PeState::finalized;
     if (left) return;
-    const std::string who = "PE " + std::to_string(pe) + " (process " + std::to_string(pid) + ")";
-    if (!board_) return fail(ErrorCode::bootstrap, who + " ended while the job was being set up.");
-    board_.set_state(pe, common::PeState::died);
-    abort_job(pe, 1, who + (set_up_ ? " died." : " ended while the job was being set up."));
+    if (!board_ && !hosts_)
+        return fail(ErrorCode::bootstrap, name + " ended while the job was being set up.");
+    if (board_) board_.set_state(pe, common::PeState::died);
+    announce_gone(pe, common::PeState::died);
+    abort_job(
+        pe, 1,
+        !silence.empty() ? silence : name + (set_up_ ? " died." : " ended while the job was being set up."));
 }
 
 void StoreServer::fail(ErrorCode code, const std::string& sentence) {
@@ -329,9 +437,13 @@ void StoreServer::fail(ErrorCode code, const std::string& sentence) {
 }
 
 void StoreServer::abort_job(int pe, int status, const std::string& sentence) {
+    if (hosts_ && failure_.empty())
+        for (Peer& peer : peers_)
+            if (peer.pe >= 0 && !peer.gone)
+                send(peer, 'X', std::to_string(pe) + " " + std::to_string(status) + '\0' + sentence);
     fail(set_up_ ? ErrorCode::pe_died : ErrorCode::bootstrap, sentence);
-    if (!board_) return;
-    board_.abort(pe, status, sentence);
+    if (board_) board_.abort(pe, status, sentence);
+    if (!board_ && !hosts_) return;
     // The end of this stream is what the PEs' monitors watch for; what was sent before it is still read.
     for (Peer& peer : peers_)
         if (peer.pe >= 0 && !peer.gone) ::shutdown(peer.fd.get(), SHUT_WR);
@@ -348,7 +460,9 @@ std::string StoreServer::missing_text(int pe) const {
             late.push_back(other);
     }
     if (!absent.empty())
-        return "PE " + common::pe_ranges(absent) + " of " + std::to_string(options_.n_pes) + " did not come";
+        return "PE " + common::pe_ranges(absent) + " of " + std::to_string(options_.n_pes) + " did not come" +
+               (refused_ ? " (connections of others that were refused: " + std::to_string(refused_) + ")"
+                         : "");
     if (!late.empty()) return "PE " + common::pe_ranges(late) + " came, but does not go on";
     return "all PEs have come";
 }

@@ -25,13 +25,30 @@ class StoreServer {
   public:
     struct Options {
         int n_pes = 1;
-        std::string token;       ///< what PEs must say in their hello
-        bool same_user = false;  ///< unix sockets: the kernel tells whose the other end is
+        std::string secret;                  ///< what PEs must prove to know
+        std::string settings;                ///< those that must be alike, as text
+        double silence_s = 4;                ///< after which a host that does not answer is gone
+        std::string secret_name = "secret";  ///< what the user calls it
+    };
+    struct Listener {
+        common::Fd fd;
+        bool same_user = false;  ///< a unix socket: the kernel tells whose the other end is
     };
 
-    /// `listener` is listening; `own` is the end of a pair whose other end is PE 0's client.
-    StoreServer(common::Fd listener, common::Fd own, Options options);
+    /// `listeners` are listening; `own` is the end of a pair whose other end is PE 0's client, none where the
+    /// server is not in a PE.
+    StoreServer(std::vector<Listener> listeners, common::Fd own, Options options);
     ~StoreServer();
+
+    /// The PEs are on several hosts: they hear by frames of what a board would tell them, and the job is set
+    /// up once all of them watch.
+    void serve_hosts();
+    /// PE 0 goes, and the server with it: the others are told, as far as that takes no waiting.
+    void leave(bool finalized);
+    /// For a server outside the job: ends it for all PEs.
+    void end_job(int pe, int status, const std::string& sentence);
+    /// Where it is known, how a PE is called: "PE 3 (process 77 on n1)".
+    std::string called(int pe);
 
     /// What PEs get when they ask for the host's segment.
     void offer(const common::BoardView& board, common::Fd board_fd, common::Fd heap_fd);
@@ -53,6 +70,8 @@ class StoreServer {
         std::list<Message> out;
         int pe = -1;  // -1: a stranger
         int pid = 0;
+        std::string host, number, address;
+        bool watches = false;
         bool waits_for_segment = false;
         bool goodbye = false;
         bool gone = false;
@@ -65,6 +84,9 @@ class StoreServer {
     void run();
     int poll_ms() const;
     void accept_all();
+    void accept_from(const common::ProcessFd& listener, bool same_user);
+    void greet(Peer& peer, common::Fd fd);
+    void refuse(Peer& peer, const std::string& why);
     bool has_room() const { return peers_.size() < most_peers_; }
     void read_from(Peer& peer);
     void flush(Peer& peer);
@@ -79,7 +101,10 @@ class StoreServer {
     void serve_segment(Peer& peer);
     void drop(Peer& peer);
     void drop_strangers(bool all);
-    void lost(Peer& peer);
+    void lost(Peer& peer, int error = 0);
+    void announce_gone(int pe, common::PeState state);
+    std::string who(const Peer& peer) const;
+    std::string silent(const Peer& peer) const;
     void fail(ErrorCode code, const std::string& sentence);
     void abort_job(int pe, int status, const std::string& sentence);
     std::string missing_text(int pe) const;
@@ -89,7 +114,9 @@ class StoreServer {
     const pid_t process_ = ::getpid();
     std::mutex mutex_;
     std::condition_variable changed_;
-    common::ProcessFd listener_;
+    std::vector<std::pair<common::ProcessFd, bool>> listeners_;  // and whether of the same user only
+    bool hosts_ = false;                                         // serve_hosts()
+    int refused_ = 0;
     common::Wake wake_;
     std::atomic<bool> stopping_{false};
     bool set_up_ = false;

@@ -1,19 +1,15 @@
-// A job by torchrun's variables. PE 0 listens at MASTER_PORT only until all PEs know under which id they meet
-// on their host: no PE leaves init before the port is free for the program's own use (torch's env://).
+// A job by torchrun's variables. PE 0 listens at MASTER_PORT (or ATOLL_PORT) only until all PEs have come: no
+// PE leaves init before the port is free for the program's own use (torch's env://). Across hosts the
+// connections stay.
 #include <charconv>
-#include <cstring>
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/fail.hpp"
 #include "bootstrap/host_link.hpp"
+#include "bootstrap/net_link.hpp"
 #include "bootstrap/rendezvous.hpp"
-#include "bootstrap/store_client.hpp"
-#include "bootstrap/store_server.hpp"
+#include "bootstrap/tcp_socket.hpp"
 #include "common/fd_passing.hpp"
 #include "common/job_environment.hpp"
 
@@ -29,107 +25,65 @@ int parse_number(const std::string& text, const char* variable, int least) {
     return value;
 }
 
-struct Place {
-    std::string host, port;
-    std::string text() const { return host + ":" + port + " (MASTER_ADDR, MASTER_PORT)"; }
-};
-
-using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
-
-Addresses resolve(const Place& place) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    if (const int error = ::getaddrinfo(place.host.c_str(), place.port.c_str(), &hints, &found))
-        throw_bootstrap("MASTER_ADDR=" + place.host + " could not be resolved: " + ::gai_strerror(error) +
-                        ".");
-    return {found, &::freeaddrinfo};
-}
-
-common::Fd listen_at(const Place& place) {
-    int error = EADDRNOTAVAIL;
-    const Addresses addresses = resolve(place);
-    for (const addrinfo* a = addresses.get(); a; a = a->ai_next) {
-        common::Fd fd(::socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-        const int on = 1;
-        if (fd && ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-            ::bind(fd.get(), a->ai_addr, a->ai_addrlen) == 0 && ::listen(fd.get(), SOMAXCONN) == 0)
-            return fd;
-        error = errno;
-        // One family's address in use is not made good by listening at the other's: the PEs would find the
-        // wrong one.
-        if (error == EADDRINUSE) break;
-    }
+common::Fd listen_or_throw(const addrinfo* addresses, const Place& place, const char* port_variable) {
+    int error = 0;
+    if (common::Fd fd = listen_at(addresses, error)) return fd;
+    const std::string where = place.text() + " (MASTER_ADDR, " + port_variable + ")";
     if (error == EADDRINUSE)
-        throw_bootstrap("PE 0 (RANK=0) cannot listen at " + place.text() +
+        throw_bootstrap("PE 0 (RANK=0) cannot listen at " + where +
                         ": another program does. Where torch.distributed is initialised, "
-                        "pass its store to init; else choose another MASTER_PORT.");
-    throw_bootstrap("PE 0 (RANK=0) cannot listen at " + place.text() + ": " + common::errno_text(error) +
+                        "pass its store to init; else choose another port, by " +
+                        port_variable + " or, for Atoll alone, ATOLL_PORT.");
+    throw_bootstrap("PE 0 (RANK=0) cannot listen at " + where + ": " + common::errno_text(error) +
                     ". RANK 0 must run on the host that MASTER_ADDR names.");
 }
 
-bool connects(int fd, const addrinfo& address) {
-    if (::connect(fd, address.ai_addr, address.ai_addrlen) == 0) return true;
-    if (errno != EINPROGRESS) return false;
-    pollfd done{fd, POLLOUT, 0};
-    int error = 0;
-    socklen_t size = sizeof error;
-    constexpr int patience_ms = 1000;
-    return ::poll(&done, 1, patience_ms) > 0 && ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 &&
-           error == 0;
-}
-
-/// While nobody listens, a socket may be given MASTER_PORT as its own port and so connect to itself.
-bool is_connected_to_itself(int fd) {
-    sockaddr_storage mine{}, theirs{};
-    socklen_t mine_size = sizeof mine, theirs_size = sizeof theirs;
-    return ::getsockname(fd, reinterpret_cast<sockaddr*>(&mine), &mine_size) == 0 &&
-           ::getpeername(fd, reinterpret_cast<sockaddr*>(&theirs), &theirs_size) == 0 &&
-           mine_size == theirs_size && std::memcmp(&mine, &theirs, mine_size) == 0;
-}
-
-common::Fd connect_to(const addrinfo* addresses) {
-    for (const addrinfo* a = addresses; a; a = a->ai_next) {
-        common::Fd fd(::socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-        // So that PE 0 can listen even at the moment when this happens.
-        const int on = 1;
-        if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-            !connects(fd.get(), *a))
-            continue;
-        if (is_connected_to_itself(fd.get())) {
-            const linger at_once{1, 0};  // nothing is to linger at the port
-            ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-            continue;
-        }
-        ::fcntl(fd.get(), F_SETFL, 0);
-        return fd;
-    }
-    return {};
-}
-
-/// The id of the job, by a store that lives as long as this call.
-std::string meet_over_tcp(const Place& place, int pe, int n_pes, double timeout_s) {
-    const Addresses addresses = resolve(place);
-    StoreClient::Connect connect = [&] { return connect_to(addresses.get()); };
-    std::unique_ptr<StoreServer> server;
+/// The store at `place`, in PE 0, and this PE's connection to it.
+Link connect(const common::Settings& settings, const Place& place, const char* port_variable, int pe,
+             int n_pes) {
+    const Addresses addresses = resolve(place, "MASTER_ADDR=" + place.host);
+    StoreClient::Connect attempt = [&] { return connect_to(addresses.get()); };
+    Link link;
+    link.pe = pe;
+    link.n_pes = n_pes;
     if (pe == 0) {
         auto [mine, theirs] = common::socket_pair(SOCK_STREAM);
-        server = std::make_unique<StoreServer>(listen_at(place), std::move(theirs),
-                                               StoreServer::Options{n_pes, "tcp", false});
-        connect = [fd = std::make_shared<common::Fd>(std::move(mine))] { return std::move(*fd); };
+        StoreServer::Options options = server_options(settings, n_pes, settings.secret);
+        options.secret_name = "ATOLL_SECRET";
+        std::vector<StoreServer::Listener> listeners;
+        listeners.push_back({listen_or_throw(addresses.get(), place, port_variable), false});
+        link.server = std::make_unique<StoreServer>(std::move(listeners), std::move(theirs), options);
+        attempt = [fd = std::make_shared<common::Fd>(std::move(mine))] { return std::move(*fd); };
     }
-    StoreClient client(connect, place.text(), {pe, n_pes, "tcp"}, timeout_s);
+    link.client = std::make_unique<StoreClient>(
+        attempt, place.text() + " (MASTER_ADDR, " + port_variable + ")",
+        identity_of(settings, pe, n_pes, settings.secret), settings.init_timeout_s);
+    return link;
+}
+
+/// On one host the store lives only until all know under which id they meet there; else as long as the job.
+std::unique_ptr<Bootstrap> meet_by(const common::Settings& settings, Link link) {
     // The others close first: what lingers of a closed connection (TIME_WAIT) is then not at MASTER_PORT.
     // When the verdict is an error they must have heard it before the server goes, too.
-    const auto others_are_gone = [&](double seconds) { return !server || server->wait_until_alone(seconds); };
+    const auto others_are_gone = [&](double seconds) {
+        return !link.server || link.server->wait_until_alone(seconds);
+    };
+    constexpr std::string_view name = "tcp store";
     try {
-        std::string id =
-            meet({[&](const std::string& key, const std::string& value) { client.put(key, value); },
-                  [&](const std::string& key) { return client.get(key); }},
-                 pe, n_pes);
-        client.goodbye();
-        others_are_gone(timeout_s);
-        return id;
+        const bool one_host = share_a_host(link.client->allgather(host_identity()));
+        if (!one_host) {
+            if (settings.secret.empty() && link.pe == 0)
+                common::warn(
+                    "ATOLL_SECRET is not set, so anybody who reaches MASTER_ADDR's port while the job "
+                    "starts may join it: the network is trusted.");
+            return create_net_link(settings, std::move(link), name);
+        }
+        const std::string id = link.client->allgather(link.pe == 0 ? make_unique_id() : "")[0];
+        link.client->goodbye(true);
+        link.client.reset();
+        others_are_gone(settings.init_timeout_s);
+        link.server.reset();
+        return create_host_link(settings, id, link.pe, link.n_pes, name);
     } catch (const Error&) {
         constexpr double to_hear_it_s = 2;
         others_are_gone(to_hear_it_s);
@@ -145,22 +99,23 @@ std::unique_ptr<Bootstrap> create_tcp(const common::Settings& settings) {
         throw_bootstrap(
             "ATOLL_BOOTSTRAP=tcp needs RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun sets them; "
             "one of them is missing.");
-    if (environment.agent_store)
+    if (environment.agent_store && settings.port == 0)
         throw_bootstrap(
             "torchrun itself listens at MASTER_PORT (TORCHELASTIC_USE_AGENT_STORE=True), so Atoll cannot. "
-            "Pass torch's store to init; "
+            "Pass torch's store to init, or set ATOLL_PORT to another port for all PEs; "
             "in Python, atoll.init() does so once torch.distributed is imported and initialised.");
     const int n_pes = parse_number(environment.world_size, "WORLD_SIZE", 1);
     const int pe = parse_number(environment.rank, "RANK", 0);
     if (pe >= n_pes)
         throw_bootstrap("RANK=" + environment.rank + " is not below WORLD_SIZE=" + environment.world_size +
                         ".");
-    const int port = parse_number(environment.master_port, "MASTER_PORT", 1);
+    const char* port_variable = settings.port ? "ATOLL_PORT" : "MASTER_PORT";
+    const int port = settings.port ? settings.port : parse_number(environment.master_port, "MASTER_PORT", 1);
     if (port > 65535)
-        throw_bootstrap("MASTER_PORT=" + environment.master_port + " is not a port; ports end at 65535.");
-    const Place place{environment.master_addr, environment.master_port};
-    return create_host_link(settings, meet_over_tcp(place, pe, n_pes, settings.init_timeout_s), pe, n_pes,
-                            "tcp store");
+        throw_bootstrap(std::string(port_variable) + "=" + std::to_string(port) +
+                        " is not a port; ports end at 65535.");
+    const Place place{environment.master_addr, std::to_string(port)};
+    return meet_by(settings, connect(settings, place, port_variable, pe, n_pes));
 }
 
 }  // namespace atl::bootstrap

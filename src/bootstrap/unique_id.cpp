@@ -4,7 +4,7 @@
 
 namespace atl {
 
-std::string get_unique_id() { return bootstrap::make_unique_id(); }
+std::string get_unique_id() { return bootstrap::make_unique_id_for_hosts(); }
 
 namespace bootstrap {
 

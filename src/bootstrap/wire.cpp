@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sstream>
 
 #include "bootstrap/fail.hpp"
+#include "common/hmac.hpp"
 
 namespace atl::bootstrap {
 
@@ -15,6 +17,34 @@ std::string encode(char type, std::string_view body) {
     std::memcpy(frame.data(), &length, sizeof length);
     frame += type;
     return frame.append(body);
+}
+
+std::string encode_hello(const Hello& hello, const std::string& secret, const std::string& number) {
+    std::string body = std::to_string(hello.pe) + " " + std::to_string(hello.n_pes) + " " +
+                       std::to_string(hello.pid) + " " + hello.release + " " + hello.host + " " +
+                       hello.number + '\0' + hello.settings;
+    const std::string proof = common::hmac_sha256(secret, "client " + number + " " + body);
+    return proof + body;
+}
+
+std::optional<Hello> decode_hello(const std::string& body, const std::string& secret,
+                                  const std::string& number, bool& proven) {
+    constexpr std::size_t proof_digits = 64;
+    if (body.size() < proof_digits) return std::nullopt;
+    const std::string said = body.substr(proof_digits);
+    const auto [fields, settings] = split(said);
+    Hello hello;
+    hello.settings = settings;
+    std::istringstream words(fields);
+    if (!(words >> hello.pe >> hello.n_pes >> hello.pid >> hello.release >> hello.host >> hello.number))
+        return std::nullopt;
+    proven = common::equal_secrets(body.substr(0, proof_digits),
+                                   common::hmac_sha256(secret, "client " + number + " " + said));
+    return hello;
+}
+
+std::string server_proof(const Hello& hello, const std::string& secret) {
+    return common::hmac_sha256(secret, "server " + hello.number);
 }
 
 bool FrameReader::take_greeting() {

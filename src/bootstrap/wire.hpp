@@ -1,9 +1,10 @@
 // Frames on a stream socket: how the store's server and clients talk. Each side begins with `greeting`, so
 // that whoever else comes to the socket is told apart by its first bytes; then frames of a length, a type and
-// a body.
+// a body. Both know a secret and prove it without sending it: each makes up a number for the other's proof.
 //
 //   client → server                                  server → client
-//   'H' "PE N_PES PID TOKEN"                         'O' welcome
+//                                                    'N' the server's number, at once
+//   'H' hello (encode_hello), with its proof         'O' the server's proof: welcome
 //   'P' key NUL value
 //   'G' key                                          'V' value, once somebody has put it
 //   'F' fence                                        'F' once all PEs have fenced as often
@@ -11,9 +12,13 @@
 //   'S' segment                                      'S' with two descriptors: board, heap
 //   'W' who is missing?                              'W' a sentence
 //   'A' status NUL sentence: abort
-//   'B' goodbye: closing is no death from now on
+//   'B' goodbye, "f" finalized or "l" not: closing is no
+//       death from now on
+//   'M' the monitor watches: this PE is set up
 //                                                    'E' error code NUL sentence: setting up the job has
 //                                                    failed
+//                                                    'D' "PE STATE": a PE has gone (PeState)
+//                                                    'X' "PE STATUS" NUL sentence: the job is over
 #pragma once
 
 #include <cstdint>
@@ -28,7 +33,7 @@
 namespace atl::bootstrap {
 
 inline constexpr std::string_view greeting = "ATOLL/1\n";
-inline constexpr std::size_t most_from_strangers = 512;    ///< of a hello
+inline constexpr std::size_t most_from_strangers = 2048;   ///< of a hello
 inline constexpr std::size_t most_frame_bytes = 16 << 20;  ///< of anything
 
 struct Frame {
@@ -37,6 +42,23 @@ struct Frame {
 };
 
 std::string encode(char type, std::string_view body = {});
+
+/// What a PE says of itself.
+struct Hello {
+    int pe = 0, n_pes = 1, pid = 0;
+    std::string release;   ///< of its library
+    std::string host;      ///< that it runs on
+    std::string number;    ///< for the server's proof
+    std::string settings;  ///< those that must be alike for all PEs
+};
+
+/// With the proof for the server's `number`.
+std::string encode_hello(const Hello& hello, const std::string& secret, const std::string& number);
+/// Nothing if it was not made so; `proven` says whether it was with this secret.
+std::optional<Hello> decode_hello(const std::string& body, const std::string& secret,
+                                  const std::string& number, bool& proven);
+/// What the server answers to a hello.
+std::string server_proof(const Hello& hello, const std::string& secret);
 
 /// Takes bytes as they come and gives frames.
 class FrameReader {

@@ -66,6 +66,15 @@ int parse_spin(const Raw& raw) {
     return count;
 }
 
+int parse_port(const Raw& raw) {
+    int number = 0;
+    const char* end = raw.value.data() + raw.value.size();
+    const auto [rest, error] = std::from_chars(raw.value.data(), end, number);
+    if (error != std::errc{} || rest != end || number < 1 || number > 65535)
+        refuse(raw.variable, raw.value, "a port, from 1 to 65535");
+    return number;
+}
+
 int parse_device(const Raw& raw) {
     int number = 0;
     const char* end = raw.value.data() + raw.value.size();
@@ -193,10 +202,39 @@ constexpr Variable variables[] = {
     {"ATOLL_BOOTSTRAP",
      {},
      "auto",
-     "how PEs find each other: auto, single (a job of one), launcher or tcp",
+     "how PEs find each other: auto, single (a job of one), launcher, tcp (torchrun's variables), pmix or "
+     "pmi",
      [](Settings& s, const Raw& raw) {
-         s.bootstrap = parse_choice(raw, {"auto", "single", "launcher", "tcp"});
+         s.bootstrap = parse_choice(raw, {"auto", "single", "launcher", "tcp", "pmix", "pmi"});
      }},
+    {"ATOLL_SECRET",
+     {},
+     "not set",
+     "what PEs of several hosts prove to know when they find each other by torchrun's variables",
+     [](Settings& s, const Raw& raw) { s.secret = raw.value; }},
+    {"ATOLL_PORT",
+     {},
+     "a free one, or MASTER_PORT",
+     "the port at which PE 0 listens for the PEs of other hosts",
+     [](Settings& s, const Raw& raw) { s.port = parse_port(raw); }},
+    {"ATOLL_INTERFACE",
+     {},
+     "all",
+     "the network interface, or address, at which other hosts reach PE 0's, such as eth1",
+     [](Settings& s, const Raw& raw) { s.interface = raw.value; }},
+    {"ATOLL_PEER_TIMEOUT",
+     {},
+     "4",
+     "seconds after which a host that does not answer ends the job",
+     [](Settings& s, const Raw& raw) {
+         s.peer_timeout_s = parse_seconds(raw);
+         if (s.peer_timeout_s < 2) refuse(raw.variable, raw.value, "at least 2 seconds");
+     }},
+    {"ATOLL_AGENT",
+     {},
+     "ssh",
+     "what atoll run --hosts starts programs on other hosts with; gets the host's name and a command",
+     [](Settings& s, const Raw& raw) { s.agent = raw.value; }},
     {"ATOLL_NONTEMPORAL",
      {},
      "0",
@@ -312,13 +350,20 @@ Settings read_settings() {
     return settings;
 }
 
+std::string agreed_settings(const Settings& settings) {
+    static constexpr const char* levels[] = {"none", "args", "all"};
+    return std::string("ATOLL_CHECK=") + levels[static_cast<int>(settings.check)] +
+           " ATOLL_TRANSPORT=" + settings.transport + " ATOLL_COLLECTIVE=" + settings.algorithms +
+           (settings.host_id.empty() ? "" : " ATOLL_HOST_ID (set)");
+}
+
 std::vector<SettingRow> describe_settings() {
     std::vector<SettingRow> rows;
     for (const Variable& variable : variables) {
         SettingRow row{variable.name, variable.fallback, "default", variable.meaning};
         Raw raw;
         if (lookup(variable, raw)) {
-            row.value = raw.value;
+            row.value = variable.name == std::string_view("ATOLL_SECRET") ? "(set)" : raw.value;
             row.source = raw.variable == variable.name ? "environment" : raw.variable;
             try {
                 Settings unused;

@@ -27,7 +27,12 @@ struct Settings {
     bool ucx_thread = true;               ///< ATOLL_UCX_PROGRESS
     std::string ucx_library;              ///< ATOLL_UCX_LIBRARY; empty = looked for
     std::string algorithms;               ///< ATOLL_COLLECTIVE: "broadcast:65536=pull,reduce=slices,…"
-    std::string bootstrap = "auto";       ///< ATOLL_BOOTSTRAP: auto, single, launcher, tcp
+    std::string bootstrap = "auto";       ///< ATOLL_BOOTSTRAP: auto, single, launcher, tcp, pmix, pmi
+    std::string secret;                   ///< ATOLL_SECRET
+    int port = 0;                         ///< ATOLL_PORT; 0 = any free one, or MASTER_PORT
+    std::string interface;                ///< ATOLL_INTERFACE: an interface's name or an address; empty = all
+    double peer_timeout_s = 4;            ///< ATOLL_PEER_TIMEOUT
+    std::string agent;  ///< ATOLL_AGENT: what `atoll run --hosts` reaches hosts by; empty = ssh
     std::uint64_t nontemporal_bytes = never_nontemporal;  ///< ATOLL_NONTEMPORAL
     bool no_launcher = false;  ///< ATOLL_NO_LAUNCHER: init ignores the launcher that started the program
     bool static_data = false;  ///< the front asks for symmetric static objects (JobOptions), no variable does
@@ -49,6 +54,8 @@ struct SettingRow {
 /// warned about once, with the nearest known name (under the launcher by the launcher alone, not by every PE:
 /// so call this before ATOLL_LAUNCHED is removed from the environment).
 Settings read_settings();
+/// Those by which PEs would otherwise call different collectives, as text: alike for all PEs of a job.
+std::string agreed_settings(const Settings& settings);
 /// All documented variables in the order of `atoll info`. Throws nothing: what cannot be read says so in
 /// `value`.
 std::vector<SettingRow> describe_settings();

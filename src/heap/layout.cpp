@@ -29,14 +29,6 @@ Layout layout_for(std::size_t heap_bytes, std::size_t statics_bytes) {
     return layout;
 }
 
-/// Settings by which PEs would otherwise call different collectives.
-static std::string agreed_text(const common::Settings& settings) {
-    static constexpr const char* levels[] = {"none", "args", "all"};
-    return std::string("ATOLL_CHECK=") + levels[static_cast<int>(settings.check)] +
-           " ATOLL_TRANSPORT=" + settings.transport + " ATOLL_COLLECTIVE=" + settings.algorithms +
-           (settings.host_id.empty() ? "" : " ATOLL_HOST_ID=...");
-}
-
 static void write_layout(common::BoardHeader& header, const Layout& layout, const std::string& agreed,
                          int pe) {
     header.heap_bytes = layout.heap_bytes;
@@ -109,7 +101,7 @@ Note read_note(const std::string& text) {
 Layout agree_on_layout(const common::BoardView& board, const common::Settings& settings,
                        std::size_t statics_bytes, int pe, int n_pes) {
     const Layout mine = my_layout(settings, statics_bytes, n_pes);
-    const std::string agreed = agreed_text(settings);
+    const std::string agreed = common::agreed_settings(settings);
     common::BoardHeader& header = board.header();
     std::uint32_t nobody = 0;
     if (header.layout_state.compare_exchange_strong(nobody, 1, std::memory_order_acq_rel)) {
@@ -128,7 +120,7 @@ std::string layout_note(const common::Settings& settings, std::size_t statics_by
     const Layout mine = my_layout(settings, statics_bytes, n_pes);
     std::ostringstream text;
     text << ATOLL_VERSION << '\n'
-         << agreed_text(settings) << '\n'
+         << common::agreed_settings(settings) << '\n'
          << mine.heap_bytes << ' ' << (settings.heap_bytes != 0) << ' ' << mine.statics_bytes << '\n';
     return text.str();
 }

@@ -1,6 +1,8 @@
 // Every way of finding the other PEs: what works, and what is said when it does not.
 #include "bootstrap/bootstrap.hpp"
+#include "bootstrap/host_link.hpp"
 #include "bootstrap/rendezvous.hpp"
+#include "bootstrap/wire.hpp"
 #include "support/forked.hpp"
 
 #include <gtest/gtest.h>
@@ -173,7 +175,7 @@ TEST(UniqueId, SaysThatDescriptorsRanOut) {
 }
 
 TEST(UniqueId, TwoPe0s) {
-    const std::string id = get_unique_id();
+    const std::string id = make_unique_id();
     const auto first = create_unique_id(quick(), id, 0, 2);
     EXPECT_THROW(create_unique_id(quick(), id, 0, 2), Error);
 }
@@ -202,17 +204,29 @@ bool is_turned_away(int family, const sockaddr* address, socklen_t size, const s
             continue;
         }
         static_cast<void>(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
-        char answer = 0;
-        return ::recv(fd.get(), &answer, 1, 0) <= 0;
+        char answer[256];
+        ssize_t got = 0;
+        std::size_t all = 0;
+        // Its greeting and its number, to whoever comes; no welcome.
+        while ((got = ::recv(fd.get(), answer, sizeof answer, 0)) > 0) all += static_cast<std::size_t>(got);
+        return all < 300;
     }
 }
 
 std::vector<std::string> rubbish() {
     std::string huge_frame = "ATOLL/1\n";
     huge_frame += std::string("\xff\xff\xff\x7fH", 5);
-    std::string wrong_token = "ATOLL/1\n";
-    wrong_token += std::string("\x0d\0\0\0H", 5) + "1 2 77 secret";
-    return {"GET / HTTP/1.1\r\n\r\n", std::string(100000, '\0'), huge_frame, wrong_token, "ATOLL/1\n\x01"};
+    const std::string wrong_secret =
+        "ATOLL/1\n" +
+        encode('H', encode_hello({1, 2, 77, "0", "host", "number", ""}, "guessed", "its number"));
+    return {"GET / HTTP/1.1\r\n\r\n",
+            std::string(100000, '\0'),
+            huge_frame,
+            wrong_secret,
+            "ATOLL/1\n" + encode('H', "1 2 77"),
+            "ATOLL/1\n" + encode('P', std::string("atoll/\0x", 8)),
+            "ATOLL/1\n" + encode('X', std::string("0 1\0over", 8)),
+            "ATOLL/1\n\x01"};
 }
 
 TEST(UniqueId, StrangersAreIgnored) {
@@ -370,27 +384,89 @@ TEST(Store, ConnectsThePes) {
     for (const std::string& text : seen) EXPECT_EQ(text, "store 100 101 102 ");
 }
 
-TEST(Store, OtherHostsAreUnsupportedAndSaidSoToAll) {
-    for (const auto& [there, expected] :
-         {std::pair{"bootB net:[1]", "on another host"}, {"bootA net:[2]", "network namespace"}}) {
-        const auto hub = create_hub(3, 4096);
-        std::vector<std::thread> threads;
-        std::vector<std::string> said(3);
-        for (int pe = 0; pe < 3; ++pe)
-            threads.emplace_back([&, pe, there = there] {
-                const auto carrier = create_thread(hub, pe);
-                try {
-                    meet(store_of(*carrier), pe, 3, pe == 1 ? there : "bootA net:[1]");
-                } catch (const Error& error) {
-                    EXPECT_EQ(error.code(), ErrorCode::unsupported);
-                    said[static_cast<std::size_t>(pe)] = error.what();
-                }
-            });
-        for (std::thread& thread : threads) thread.join();
-        for (const std::string& text : said) {
-            EXPECT_NE(text.find("PE 1"), std::string::npos) << text;
-            EXPECT_NE(text.find(expected), std::string::npos) << text;
-        }
+/// Several hosts as far as finding each other goes: the PEs are told that they are on different ones.
+TEST(Store, ConnectsHostsByTcp) {
+    const std::string id = get_unique_id();
+    const auto outcomes = run_forked(3, [&](int pe) {
+        const auto carrier = create_unique_id(quick(), id, pe, 3);
+        const auto bootstrap = meet(quick(), exchange_by(store_of(*carrier), pe, 3), "store",
+                                    pe == 1 ? "bootB net:[1]" : "bootA net:[1]");
+        return std::string(bootstrap->name()) + " " + exercise(*bootstrap);
+    });
+    expect_all(outcomes, "store 100 101 102 ");
+}
+
+common::Settings with_secret(const std::string& secret, double init_timeout_s = 20) {
+    common::Settings settings = quick(init_timeout_s);
+    settings.secret = secret;
+    return settings;
+}
+
+TEST(Tcp, NamesAnotherSecret) {
+    const int port = free_port();
+    const auto outcomes = run_forked(2, [&](int pe) {
+        set_torchrun(pe, 2, port);
+        return exercise(*create_tcp(with_secret(pe == 0 ? "right" : "wrong", 1)));
+    });
+    expect_named(outcomes[0], {"PE 1 of 2 did not come", "refused"});
+    expect_named(outcomes[1], {"PE 0 refused PE 1 of 2", "ATOLL_SECRET is another"});
+}
+
+TEST(Tcp, KnowsOneSecret) {
+    const int port = free_port();
+    expect_all(run_forked(2,
+                          [&](int pe) {
+                              set_torchrun(pe, 2, port);
+                              return exercise(*create_tcp(with_secret("one for both")));
+                          }),
+               "100 101 ");
+}
+
+TEST(Tcp, NamesSettingsThatDiffer) {
+    const int port = free_port();
+    const auto outcomes = run_forked(2, [&](int pe) {
+        set_torchrun(pe, 2, port);
+        common::Settings settings = quick();
+        if (pe == 1) settings.transport = "loopback";
+        return exercise(*create_tcp(settings));
+    });
+    for (const Outcome& outcome : outcomes)
+        expect_named(outcome, {"ATOLL_TRANSPORT=auto", "ATOLL_TRANSPORT=loopback", "PE 1"});
+}
+
+TEST(Tcp, TakesAtollPort) {
+    const int taken = free_port(), port = free_port();
+    const common::Fd torchs = bind_plainly(taken);
+    ASSERT_EQ(::listen(torchs.get(), 1), 0);
+    expect_all(run_forked(2,
+                          [&](int pe) {
+                              set_torchrun(pe, 2, taken);
+                              common::Settings settings = quick();
+                              settings.port = port;
+                              return exercise(*create_tcp(settings));
+                          }),
+               "100 101 ");
+}
+
+TEST(Hello, IsReadOnlyAsItWasWritten) {
+    const Hello hello{3, 4, 77, "0.1.0", "host", "number", "A=1 B=2"};
+    const std::string body = encode_hello(hello, "secret", "challenge");
+    bool proven = false;
+    const std::optional<Hello> read = decode_hello(body, "secret", "challenge", proven);
+    ASSERT_TRUE(read && proven);
+    EXPECT_EQ(read->pe, 3);
+    EXPECT_EQ(read->settings, "A=1 B=2");
+    EXPECT_TRUE(decode_hello(body, "other", "challenge", proven) && !proven);
+    EXPECT_TRUE(decode_hello(body, "secret", "another", proven) && !proven);
+    for (std::size_t i = 0; i < body.size(); ++i) {
+        std::string spoiled = body;
+        spoiled[i] = static_cast<char>(spoiled[i] ^ 1);
+        proven = false;
+        decode_hello(spoiled, "secret", "challenge", proven);
+        EXPECT_FALSE(proven) << i;
+        proven = false;
+        decode_hello(body.substr(0, i), "secret", "challenge", proven);
+        EXPECT_FALSE(proven) << i;
     }
 }
 

@@ -1,0 +1,210 @@
+#include "bootstrap/net_link.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <thread>
+
+#include "bootstrap/fail.hpp"
+#include "bootstrap/host_segment.hpp"
+#include "bootstrap/peer_monitor.hpp"
+#include "bootstrap/rendezvous.hpp"
+#include "bootstrap/tcp_socket.hpp"
+#include "common/fd_courier.hpp"
+#include "common/text.hpp"
+
+namespace atl::bootstrap {
+namespace {
+
+/// What each PE tells all others about its host's memory.
+struct Card {
+    std::string identity;
+    common::FdCourier::Address courier;
+};
+
+std::string encode_card(const Card& card) {
+    std::string text(sizeof card.courier, '\0');
+    std::memcpy(text.data(), &card.courier, sizeof card.courier);
+    return text + card.identity;
+}
+
+Card decode_card(const std::string& text) {
+    Card card;
+    if (text.size() < sizeof card.courier)
+        throw_bootstrap("A PE's card is too short; are all PEs of one release?");
+    std::memcpy(&card.courier, text.data(), sizeof card.courier);
+    card.identity = text.substr(sizeof card.courier);
+    return card;
+}
+
+constexpr std::uint64_t board_tag = 1, heap_tag = 2;
+
+class NetLink final : public Bootstrap {
+  public:
+    NetLink(const common::Settings& settings, Link link, std::string_view name)
+        : name_(name),
+          pe_(link.pe),
+          n_pes_(link.n_pes),
+          timeout_s_(settings.init_timeout_s),
+          server_(std::move(link.server)),
+          client_(std::move(link.client)) {
+        if (server_) server_->serve_hosts();
+        client_->on_news([this](const Frame& frame) { hear(frame); });
+        // Nobody is told of what comes before the server serves hosts.
+        client_->fence();
+    }
+
+    std::string_view name() const override { return name_; }
+    int pe() const override { return pe_; }
+    int n_pes() const override { return n_pes_; }
+    void put(const std::string& key, const std::string& value) override { client_->put(key, value); }
+    std::string get(const std::string& key) override { return client_->get(key); }
+    void fence() override { client_->fence(); }
+    std::vector<std::string> allgather(const std::string& value) override {
+        return client_->allgather(value);
+    }
+
+    HostSegment host_segment() override {
+        const common::FdCourier courier;
+        const std::vector<std::string> cards =
+            client_->allgather(encode_card({host_identity(), courier.address()}));
+        HostSegment segment;
+        std::vector<common::FdCourier::Address> members;
+        for (int pe = 0; pe < n_pes_; ++pe) {
+            const Card card = decode_card(cards[static_cast<std::size_t>(pe)]);
+            if (card.identity != host_identity()) continue;
+            segment.pes.push_back(pe);
+            members.push_back(card.courier);
+        }
+        if (segment.pes[0] == pe_)
+            hand_out(courier, segment, members);
+        else
+            take_up(courier, segment);
+        board_.view().sign_in(pe_);
+        client_->watch_board(board_.view());
+        segment.board = board_.view();
+        client_->fence();
+        return segment;
+    }
+
+    std::unique_ptr<Monitor> monitor(const common::BoardView& board) override {
+        client_->watches();
+        return create_net_monitor(*client_, board);
+    }
+
+    void goodbye(bool finalized) noexcept override {
+        if (::getpid() != process_) return;
+        if (board_ && board_.view().state(pe_) < common::PeState::finalized)
+            board_.view().set_state(pe_, finalized ? common::PeState::finalized : common::PeState::left);
+        client_->goodbye(finalized);
+        try {
+            if (server_) server_->leave(finalized);
+        } catch (const std::exception&) {  // the end of the connections has to say it
+        }
+    }
+    void abort(int status, const std::string& sentence) noexcept override {
+        if (::getpid() != process_) return;
+        if (board_) board_.view().abort(pe_, status, sentence);
+        client_->abort(status, sentence);
+        // A server that is told by its own process's end could not tell the others.
+        if (server_) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+
+  private:
+    void hand_out(const common::FdCourier& courier, HostSegment& segment,
+                  const std::vector<common::FdCourier::Address>& members) {
+        common::Fd board_fd;
+        board_ = MappedBoard::create_shared(n_pes_, board_fd);
+        segment.heap_fd = make_heap_fd();
+        const Deadline deadline(timeout_s_);
+        for (std::size_t i = 1; i < members.size(); ++i) {
+            while (!courier.send(members[i], pe_, board_tag, board_fd)) pause(deadline, segment.pes[i]);
+            while (!courier.send(members[i], pe_, heap_tag, segment.heap_fd)) pause(deadline, segment.pes[i]);
+        }
+    }
+
+    void take_up(const common::FdCourier& courier, HostSegment& segment) {
+        const Deadline deadline(timeout_s_);
+        while (!board_ || !segment.heap_fd) {
+            std::optional<common::FdCourier::Parcel> parcel = courier.receive();
+            if (!parcel)
+                pause(deadline, segment.pes[0]);
+            else if (parcel->tag == heap_tag)
+                segment.heap_fd = std::move(parcel->fd);
+            else
+                board_ = MappedBoard::adopt(parcel->fd.get(), n_pes_,
+                                            "from PE " + std::to_string(segment.pes[0]) + " of this host");
+        }
+    }
+
+    void pause(const Deadline& deadline, int other) {
+        if (deadline.passed())
+            throw_bootstrap("PE " + std::to_string(pe_) + " waited " + seconds_text(timeout_s_) +
+                            " (ATOLL_INIT_TIMEOUT) for PE " + std::to_string(other) +
+                            " of the same host to share the host's memory.");
+        // What the server says meanwhile: that PE may have died.
+        int error = 0;
+        if (!client_->read_news(error)) client_->throw_gone("waiting for the host's memory");
+        deadline.answer_ctrl_c("the host's memory");
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+
+    /// Also before there is a board: then the server's failure is what ends the waits.
+    void hear(const Frame& frame) const {
+        const auto [head, sentence] = split(frame.body);
+        int pe = -1, second = 0;
+        if (!board_ || std::sscanf(head.c_str(), "%d %d", &pe, &second) != 2 || pe < -1 || pe >= n_pes_)
+            return;
+        if (frame.type == 'X') return board_.view().abort(pe, second, sentence);
+        if (pe >= 0 && second >= 0 && second <= static_cast<int>(common::PeState::died))
+            board_.view().set_state(pe, static_cast<common::PeState>(second));
+    }
+
+    const std::string_view name_;
+    const int pe_;
+    const int n_pes_;
+    const double timeout_s_;
+    const pid_t process_ = ::getpid();
+    MappedBoard board_;
+    std::unique_ptr<StoreServer> server_;  // in PE 0, where no launcher has it
+    std::unique_ptr<StoreClient> client_;
+};
+
+}  // namespace
+
+StoreClient::Identity identity_of(const common::Settings& settings, int pe, int n_pes,
+                                  const std::string& secret) {
+    return {pe, n_pes, secret, common::agreed_settings(settings), settings.peer_timeout_s};
+}
+
+StoreServer::Options server_options(const common::Settings& settings, int n_pes, const std::string& secret) {
+    StoreServer::Options options;
+    options.n_pes = n_pes;
+    options.secret = secret;
+    options.settings = common::agreed_settings(settings);
+    options.silence_s = settings.peer_timeout_s;
+    return options;
+}
+
+StoreClient::Connect connect_to_any(const std::vector<std::string>& addresses, int port) {
+    return [addresses, port, next = std::size_t{0}]() mutable -> common::Fd {
+        if (addresses.empty()) return {};
+        const Place place{addresses[next++ % addresses.size()], std::to_string(port)};
+        return connect_to(resolve(place, "PE 0's address " + place.host).get());
+    };
+}
+
+std::string places_text(const std::vector<std::string>& addresses, int port) {
+    std::string text;
+    for (const std::string& address : addresses) text += (text.empty() ? "" : ", ") + address;
+    return text + " port " + std::to_string(port);
+}
+
+std::unique_ptr<Bootstrap> create_net_link(const common::Settings& settings, Link link,
+                                           std::string_view name) {
+    return std::make_unique<NetLink>(settings, std::move(link), name);
+}
+
+}  // namespace atl::bootstrap

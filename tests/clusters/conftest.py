@@ -1,0 +1,43 @@
+"""Tests over several hosts, which are network namespaces: scripts/clusters.sh runs them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import hosts as hosts_module
+
+ROOT = Path(__file__).parents[2]
+BUILT = ROOT / "build/release"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def permitted() -> None:
+    reason = hosts_module.why_not()
+    if reason:
+        pytest.skip(reason)
+    hosts_module.sweep()
+
+
+@pytest.fixture
+def make_hosts(tmp_path: Path) -> Iterator[Callable[[int], hosts_module.Hosts]]:
+    made: list[hosts_module.Hosts] = []
+
+    def make(count: int) -> hosts_module.Hosts:
+        made.append(hosts_module.Hosts(count, tmp_path))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def pe() -> str:
+    """The program of bootstrap_pe.cpp."""
+    return str(BUILT / "clusters/bootstrap_pe")
