@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* Predefined teams beside SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED: the PEs of this host, and those that are as manieth on
- * their hosts as this PE on its. */
+/* Predefined teams beside SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED: the PEs of this host, and those that are as
+ * manieth on their hosts as this PE on its. */
 #define SHMEMX_TEAM_HOST ((shmem_team_t)3)
 #define SHMEMX_TEAM_NODE SHMEMX_TEAM_HOST
 #define SHMEMX_TEAM_RAIL ((shmem_team_t)4)

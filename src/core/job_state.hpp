@@ -86,6 +86,8 @@ class JobState {
     int machine_pes() const { return hosts_.machine_pes; }
     /// "window", or the transport's name.
     std::string_view route_to(int pe) const;
+    /// "PE 0 (host a): window to PE 1, ucx to PE 2,3".
+    std::string reaches_text() const;
     /// One line a host: its PEs, and how they are reached from here.
     std::string routes_text() const;
     /// Predefined teams (job.hpp); the same object at every call.

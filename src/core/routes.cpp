@@ -127,6 +127,18 @@ std::string_view JobState::route_to(int pe) const {
     return slot(pe) >= 0 ? "window" : transport_->name();
 }
 
+std::string JobState::reaches_text() const {
+    std::map<std::string_view, std::vector<int>> ways;
+    for (int pe = 0; pe < n_pes_; ++pe)
+        if (pe != pe_) ways[route_to(pe)].push_back(pe);
+    std::string text;
+    for (const auto& [way, pes] : ways)
+        text += (text.empty() ? "" : ", ") + std::string(way) + " to PE " + common::pe_ranges(pes);
+    return "PE " + std::to_string(pe_) + " (host " +
+           hosts_.names[static_cast<std::size_t>(hosts_.host_of[static_cast<std::size_t>(pe_)])] +
+           "): " + (text.empty() ? "alone" : text);
+}
+
 std::string JobState::routes_text() const {
     std::string text;
     for (int host = 0; host < hosts_.n_hosts(); ++host) {
