@@ -6,6 +6,14 @@ foreach(_layer IN LISTS _layers)
     file(GLOB_RECURSE _found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${_layer}/*.cpp")
     list(APPEND ATOLL_CORE_SOURCES ${_found})
 endforeach()
+# UCX is loaded at run time; its headers say how to call it.
+find_path(ATOLL_UCX_INCLUDE ucp/api/ucp.h)
+if(ATOLL_UCX_INCLUDE)
+    list(FILTER ATOLL_CORE_SOURCES EXCLUDE REGEX "/transport/ucx/absent\\.cpp$")
+else()
+    message(STATUS "Atoll: no UCX, so no other hosts (it needs the headers; on Debian: apt-get install libucx-dev)")
+    list(FILTER ATOLL_CORE_SOURCES EXCLUDE REGEX "/transport/ucx/(engine|library|owner|progress_thread|ucx|worker)\\.cpp$")
+endif()
 # Reductions give the same bits on every machine, also where the compiler would fuse multiplication and addition.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/collective/kernels.cpp" PROPERTIES COMPILE_OPTIONS
                             -ffp-contract=off)
@@ -23,6 +31,9 @@ add_library(atoll_core STATIC ${ATOLL_CORE_SOURCES})
 target_compile_features(atoll_core PUBLIC cxx_std_20)
 target_include_directories(atoll_core PUBLIC "${PROJECT_SOURCE_DIR}/include" "${ATOLL_GENERATED_INCLUDE}"
                                              "${PROJECT_SOURCE_DIR}/src")
+if(ATOLL_UCX_INCLUDE)
+    target_include_directories(atoll_core SYSTEM PRIVATE "${ATOLL_UCX_INCLUDE}")
+endif()
 target_link_libraries(atoll_core PUBLIC Threads::Threads ${CMAKE_DL_LIBS}
                                          PRIVATE $<BUILD_INTERFACE:atoll_flags>)
 

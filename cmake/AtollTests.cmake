@@ -111,6 +111,16 @@ function(_atoll_add_job_tests folder counts configurations)
     endforeach()
 endfunction()
 
+# A program at 4 PEs that pretend to be on several hosts.
+function(_atoll_add_hosts_test name program transport hosts)
+    string(REPLACE "," "" _letters "${hosts}")
+    set(_test ${name}.hosts.${transport}_${_letters})
+    add_test(NAME ${_test} COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n 4 --timeout 120
+                                   ${CMAKE_CROSSCOMPILING_EMULATOR} ${program})
+    set_tests_properties(${_test} PROPERTIES TIMEOUT 150 LABELS hosts PROCESSORS 2 ENVIRONMENT
+        "ATOLL_CHECK=all;ATOLL_TRANSPORT=${transport};ATOLL_HOST_ID=${hosts};UCX_TLS=tcp,self")
+endfunction()
+
 if(TARGET atoll AND NOT ATOLL_SANITIZE)
     add_library(atoll_cuda_simulated MODULE "${PROJECT_SOURCE_DIR}/tests/simulated/simulated.cpp"
                 "${PROJECT_SOURCE_DIR}/src/common/text.cpp")
@@ -122,6 +132,29 @@ endif()
 
 if(TARGET atoll_cli)
     _atoll_add_job_tests(multi "1;2;3;4;7" "")
+    if(ATOLL_UCX_INCLUDE)   # the same by UCX and TCP, where UCX would take shared memory
+        file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/multi/*.cpp")
+        list(FILTER _sources EXCLUDE REGEX "/device_")
+        foreach(_source IN LISTS _sources)
+            get_filename_component(_stem "${_source}" NAME_WE)
+            foreach(_n 2 4)
+                set(_test multi.${_stem}.ucx.n${_n})
+                add_test(NAME ${_test} COMMAND $<TARGET_FILE:atoll_cli> run -n ${_n} --timeout 120 $<TARGET_FILE:multi_${_stem}>)
+                set_tests_properties(${_test} PROPERTIES TIMEOUT 150 LABELS "multi;ucx" PROCESSORS 2
+                                     ENVIRONMENT "ATOLL_CHECK=all;ATOLL_TRANSPORT=ucx;UCX_TLS=tcp,self")
+            endforeach()
+        endforeach()
+    endif()
+    # And on pretended hosts, two and two in turns or one and three: by the reference transport between them, and by UCX.
+    file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/multi/*.cpp")
+    list(FILTER _sources EXCLUDE REGEX "/device_")
+    foreach(_source IN LISTS _sources)
+        get_filename_component(_stem "${_source}" NAME_WE)
+        _atoll_add_hosts_test(multi.${_stem} $<TARGET_FILE:multi_${_stem}> loopback "a,b,b,b")
+        if(ATOLL_UCX_INCLUDE)
+            _atoll_add_hosts_test(multi.${_stem} $<TARGET_FILE:multi_${_stem}> ucx "a,b")
+        endif()
+    endforeach()
     _atoll_add_job_tests(soak "4" "soak")
     # Built wherever the toolkit is; without a driver they skip, and say why. CUDA's runtime is the test's own.
     if(TARGET atoll_cuda AND TARGET CUDA::cudart_static)
@@ -201,6 +234,10 @@ if(TARGET atoll_cli AND TARGET atoll_shmem)
                 set_tests_properties(${_test} PROPERTIES PROCESSORS 2)
             endif()
         endforeach()
+        _atoll_add_hosts_test(shmem.${_stem} $<TARGET_FILE:${_target}> loopback "a,a,b,b")
+        if(ATOLL_UCX_INCLUDE)
+            _atoll_add_hosts_test(shmem.${_stem} $<TARGET_FILE:${_target}> ucx "a,b,b,b")
+        endif()
     endforeach()
     # The fuzzed program on the reference transport too, which delivers as late and as disorderly as it may.
     set(_fuzz ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n 4)

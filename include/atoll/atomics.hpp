@@ -62,34 +62,41 @@ class ATOLL_API AtomicOps : public RmaOps {
 
     // Non-blocking fetching forms: `*fetch` is valid after quiet.
     template <ExtendedAtomic T> void atomic_fetch_nbi(T* fetch, const T* src, int pe) const {
+        if (later(fetch, AtomicOp::fetch, const_cast<T*>(src), T{}, T{}, pe)) return;
         *fetch = atomic_fetch(src, pe);
     }
     template <ExtendedAtomic T>
     void atomic_swap_nbi(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+        if (later(fetch, AtomicOp::swap, dst, value, T{}, pe)) return;
         *fetch = atomic_swap(dst, value, pe);
     }
     template <StandardAtomic T>
     void atomic_compare_swap_nbi(T* fetch, T* dst, std::type_identity_t<T> expected,
                                  std::type_identity_t<T> value, int pe) const {
+        if (later(fetch, AtomicOp::compare_swap, dst, value, expected, pe)) return;
         *fetch = atomic_compare_swap(dst, expected, value, pe);
     }
     template <AddAtomic T> void atomic_fetch_inc_nbi(T* fetch, T* dst, int pe) const {
-        *fetch = atomic_fetch_inc(dst, pe);
+        atomic_fetch_add_nbi(fetch, dst, T{1}, pe);
     }
     template <AddAtomic T>
     void atomic_fetch_add_nbi(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+        if (later(fetch, AtomicOp::fetch_add, dst, value, T{}, pe)) return;
         *fetch = atomic_fetch_add(dst, value, pe);
     }
     template <BitwiseAtomic T>
     void atomic_fetch_and_nbi(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+        if (later(fetch, AtomicOp::fetch_and, dst, value, T{}, pe)) return;
         *fetch = atomic_fetch_and(dst, value, pe);
     }
     template <BitwiseAtomic T>
     void atomic_fetch_or_nbi(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+        if (later(fetch, AtomicOp::fetch_or, dst, value, T{}, pe)) return;
         *fetch = atomic_fetch_or(dst, value, pe);
     }
     template <BitwiseAtomic T>
     void atomic_fetch_xor_nbi(T* fetch, T* dst, std::type_identity_t<T> value, int pe) const {
+        if (later(fetch, AtomicOp::fetch_xor, dst, value, T{}, pe)) return;
         *fetch = atomic_fetch_xor(dst, value, pe);
     }
 
@@ -102,6 +109,16 @@ class ATOLL_API AtomicOps : public RmaOps {
     AtomicOps() = default;
 
   private:
+    /// Hands a fetching atomic to the transport, which fills `fetch` by quiet; false where it does not go
+    /// that way.
+    template <class T> bool later(T* fetch, AtomicOp op, T* dst, T value, T compare, int pe) const {
+        if (!window_.routed) [[likely]]
+            return false;
+        if (!is_in_heap(dst, sizeof(T), pe) || map_.slot(pe) >= 0) return false;
+        if (window_.check && !aligned_to(dst, sizeof(T))) throw_misaligned(dst, sizeof(T));
+        fetch_routed(*state_, op, dtype<T>, dst, to_word(value), to_word(compare), pe, fetch);
+        return true;
+    }
     template <class T, class Local>
     T apply(AtomicOp op, T* dst, T value, T compare, int pe, Local local) const {
         const int slot = route_any(dst, sizeof(T), pe);

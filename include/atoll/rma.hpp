@@ -74,10 +74,8 @@ class ATOLL_API RmaOps : public ContextBase {
             copy_blocks(window_.at(dst, slot), src, dst_stride, src_stride, block, n_blocks);
             return;
         }
-        for (std::size_t i = 0; i < n_blocks; ++i) {
-            const auto k = static_cast<std::ptrdiff_t>(i);
-            put_routed(*state_, dst + k * dst_stride, src + k * src_stride, block * sizeof(T), pe, true);
-        }
+        put_blocks_routed(*state_, dst, src, stride_bytes<T>(dst_stride), stride_bytes<T>(src_stride),
+                          block * sizeof(T), n_blocks, pe);
     }
     template <Symmetric T>
     void ibget(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t block,
@@ -89,10 +87,8 @@ class ATOLL_API RmaOps : public ContextBase {
             copy_blocks(dst, window_.at(src, slot), dst_stride, src_stride, block, n_blocks);
             return;
         }
-        for (std::size_t i = 0; i < n_blocks; ++i) {
-            const auto k = static_cast<std::ptrdiff_t>(i);
-            get_routed(*state_, dst + k * dst_stride, src + k * src_stride, block * sizeof(T), pe, true);
-        }
+        get_blocks_routed(*state_, dst, src, stride_bytes<T>(dst_stride), stride_bytes<T>(src_stride),
+                          block * sizeof(T), n_blocks, pe);
     }
 
     // ---- put with signal
@@ -175,10 +171,8 @@ class ATOLL_API RmaOps : public ContextBase {
         if (bytes != 0) {
             if (const int there = route_any(dst, bytes, pe); there >= 0) [[likely]]
                 copy_for_reader(window_.at(dst, there), src, bytes, window_.nontemporal_bytes);
-            else {
-                put_routed(*state_, dst, src, bytes, pe, true);
-                if (window_.routed) order_routed(*state_, pe, false);
-            }
+            else
+                return put_signal_routed(*state_, dst, src, bytes, signal, value, op, pe);
         }
         signal_op(slot, signal, value, op, pe);
     }
@@ -200,6 +194,9 @@ class ATOLL_API RmaOps : public ContextBase {
     [[noreturn]] static void throw_size(std::size_t dst, std::size_t src);
     void check_strides(std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride) const {
         if (window_.check && (dst_stride < 1 || src_stride < 1)) throw_stride(dst_stride, src_stride);
+    }
+    template <class T> static std::size_t stride_bytes(std::ptrdiff_t elements) noexcept {
+        return static_cast<std::size_t>(elements) * sizeof(T);
     }
     template <class T>
     static void copy_blocks(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride,

@@ -21,7 +21,11 @@ struct Settings {
     bool info = false;                    ///< ATOLL_INFO, SHMEM_INFO
     bool version = false;                 ///< SHMEM_VERSION
     bool debug = false;                   ///< SHMEM_DEBUG
-    std::string transport = "auto";       ///< ATOLL_TRANSPORT: auto, window, loopback
+    std::string transport = "auto";       ///< ATOLL_TRANSPORT: auto, window, loopback, ucx
+    std::string host_id;                  ///< ATOLL_HOST_ID: a name, or a list with one for each PE
+    bool ucx_connect_all = false;         ///< ATOLL_UCX_CONNECT
+    bool ucx_thread = true;               ///< ATOLL_UCX_PROGRESS
+    std::string ucx_library;              ///< ATOLL_UCX_LIBRARY; empty = looked for
     std::string algorithms;               ///< ATOLL_COLLECTIVE: "broadcast:65536=pull,reduce=slices,…"
     std::string bootstrap = "auto";       ///< ATOLL_BOOTSTRAP: auto, single, launcher, tcp, pmix, pmi
     std::string secret;                   ///< ATOLL_SECRET

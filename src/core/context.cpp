@@ -29,7 +29,9 @@ Context::Context(std::shared_ptr<core::ContextState> state) {
     job_ = &state->job();
     window_ = job_->window();
     map_ = state->team().map();
-    spins_ = job_->spins();
+    // What a transport must fetch does not come by looking at memory.
+    const auto* transport = job_->transport();
+    spins_ = transport && transport->polls() ? 0 : job_->spins();
     state_ = std::move(state);
 }
 
@@ -133,6 +135,49 @@ void order_routed(core::ContextState& ctx, int pe, bool quiet) {
         ctx.job().transport()->quiet(ctx.id(), world_pe);
     else
         ctx.job().transport()->fence(ctx.id(), world_pe);
+}
+
+void fetch_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
+                  std::uint64_t compare, int pe, void* result) {
+    ctx.job().transport()->fetch_atomic(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, dst), op, type,
+                                        value, compare, result);
+}
+
+void put_blocks_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t dst_stride,
+                       std::size_t src_stride, std::size_t block_bytes, std::size_t n_blocks, int pe) {
+    if (!device_of(ctx, dst))
+        return ctx.job().transport()->put_blocks(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, dst), src,
+                                                 {block_bytes, n_blocks, dst_stride, src_stride});
+    for (std::size_t i = 0; i < n_blocks; ++i)
+        put_routed(ctx, static_cast<char*>(dst) + i * dst_stride,
+                   static_cast<const char*>(src) + i * src_stride, block_bytes, pe, true);
+}
+
+void get_blocks_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t dst_stride,
+                       std::size_t src_stride, std::size_t block_bytes, std::size_t n_blocks, int pe) {
+    if (!device_of(ctx, src) && ctx.job().window().shares(src, 1))
+        return ctx.job().transport()->get_blocks(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, src), dst,
+                                                 {block_bytes, n_blocks, src_stride, dst_stride});
+    for (std::size_t i = 0; i < n_blocks; ++i)
+        get_routed(ctx, static_cast<char*>(dst) + i * dst_stride,
+                   static_cast<const char*>(src) + i * src_stride, block_bytes, pe, true);
+}
+
+void put_signal_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes,
+                       std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe) {
+    const bool here = bytes == 0 || !device_of(ctx, dst);
+    if (here && !device_of(ctx, signal)) {
+        const transport::Signal announced{offset_of(ctx, signal), value, op};
+        return ctx.job().transport()->put_signal(ctx.id(), ctx.team().world_pe(pe),
+                                                 bytes == 0 ? 0 : offset_of(ctx, dst), src, bytes, announced,
+                                                 transport::Completion::local);
+    }
+    if (bytes != 0) {
+        put_routed(ctx, dst, src, bytes, pe, true);
+        if (ctx.job().transport()) order_routed(ctx, pe, false);
+    }
+    atomic_routed(ctx, op == SignalOp::set ? AtomicOp::set : AtomicOp::add, DType::uint64, signal, value, 0,
+                  pe);
 }
 
 void progress_routed(core::JobState& job) { job.transport()->progress(); }

@@ -141,7 +141,9 @@ void SlowWait::pause() {
     check();
     publish();
     const int shift = std::min((round_ - yields) / 20, 5);
-    timespec t{0, static_cast<long>(std::min(first_sleep_ns << shift, longest_sleep_ns))};
+    const std::uint64_t sleep_ns = std::min(first_sleep_ns << shift, longest_sleep_ns);
+    if (auto* transport = job_.transport(); transport && transport->sleep(sleep_ns)) return;
+    timespec t{0, static_cast<long>(sleep_ns)};
     ::nanosleep(&t, nullptr);
 }
 

@@ -3,6 +3,7 @@
 // `fence` or `quiet`.
 #pragma once
 
+#include "atoll/anywhere.hpp"
 #include "atoll/types.hpp"
 
 #include <cstddef>
@@ -19,6 +20,22 @@ enum class Completion : std::uint8_t {
     at_quiet,  ///< source and destination belong to the transport until quiet of this context
 };
 
+/// What a put announces itself by: a word of uint64 in the same PE's memory, which is set or added to.
+struct Signal {
+    std::uint64_t offset = 0;
+    std::uint64_t value = 0;
+    SignalOp op = SignalOp::set;
+};
+
+/// Blocks of `block_bytes`, `n_blocks` of them, the next one `stride` bytes further on.
+struct Blocks {
+    std::size_t block_bytes = 0;
+    std::size_t n_blocks = 0;
+    std::size_t remote_stride = 0;
+    std::size_t local_stride = 0;
+};
+
+/// Thread-safe. What fails for good throws Error(pe_died) that names the PE.
 class Transport {
   public:
     virtual ~Transport() = default;
@@ -38,13 +55,37 @@ class Transport {
     /// return it at once; the others (set, add, bit_and, bit_or, bit_xor) may complete at quiet and return 0.
     virtual std::uint64_t atomic(ContextId context, int pe, std::uint64_t offset, AtomicOp op, DType type,
                                  std::uint64_t value, std::uint64_t compare) = 0;
+    /// A fetching atomic whose result stands in `result` (of the type's size) after quiet.
+    virtual void fetch_atomic(ContextId context, int pe, std::uint64_t offset, AtomicOp op, DType type,
+                              std::uint64_t value, std::uint64_t compare, void* result);
+    /// put (which may be of 0 bytes), then the signal: whoever sees that sees the data.
+    virtual void put_signal(ContextId context, int pe, std::uint64_t offset, const void* src,
+                            std::size_t bytes, const Signal& signal, Completion);
+    /// puts and gets of blocks, complete as Completion::local says.
+    virtual void put_blocks(ContextId context, int pe, std::uint64_t offset, const void* src, const Blocks&);
+    virtual void get_blocks(ContextId context, int pe, std::uint64_t offset, void* dst, const Blocks&);
     /// Puts and atomics of this context to `pe` (-1: each PE for itself) before it are delivered before those
     /// after it.
     virtual void fence(ContextId context, int pe) = 0;
     /// All operations of this context to `pe` (-1: all) are complete and visible to everybody.
     virtual void quiet(ContextId context, int pe) = 0;
-    /// Called by whoever waits; must be cheap when there is nothing to do.
-    virtual void progress() = 0;
+    /// Called by whoever waits; must be cheap when there is nothing to do. True if something moved.
+    virtual bool progress() = 0;
+    /// For whoever waits for what others send: returns when something may have come, after `ns` at the
+    /// latest. False: this transport cannot sleep, the caller does so as it likes.
+    virtual bool sleep(std::uint64_t ns) {
+        static_cast<void>(ns);
+        return false;
+    }
+    /// True where what others send arrives only by progress(): then a wait looks there from the start.
+    virtual bool polls() const { return false; }
+    /// Makes the connections that would be made at first use. Throws Error(bootstrap, pe_died).
+    virtual void connect_all() {}
+    /// Before the last collective: from now on a PE may go without that being its death.
+    virtual void expect_end() {}
+    /// After it (or instead of it): sends what is still to be sent, within bounded time, and serves nobody
+    /// any more. Later operations throw Error(not_initialized).
+    virtual void close() noexcept {}
 };
 
 }  // namespace atl::transport

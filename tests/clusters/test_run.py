@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from conftest import BUILT
@@ -81,7 +82,7 @@ def test_arguments_and_variables_arrive(make_hosts: MakeHosts) -> None:
         "-",
         odd,
     )
-    assert done.status == 0 and done.out == f"{odd}|{odd}{os.getcwd()}\n", done.text
+    assert done.status == 0 and done.out == f"{odd}|{odd}{Path.cwd()}\n", done.text
 
 
 @pytest.mark.parametrize("victim", [0, 3])

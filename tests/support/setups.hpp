@@ -3,13 +3,16 @@
 #pragma once
 
 #include "support/pe_threads.hpp"
+#include "transport/ucx/ucx.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <initializer_list>
 #include <ostream>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace atl::testing {
@@ -17,10 +20,12 @@ namespace atl::testing {
 struct Setup {
     int n_pes;  ///< 0: those of the current job
     const char* transport;
+    const char* hosts = "";  ///< as ATOLL_HOST_ID: those that PEs pretend to be on
 };
 
 inline void PrintTo(const Setup& setup, std::ostream* out) {
     *out << setup.n_pes << " PEs, " << setup.transport;
+    if (*setup.hosts) *out << " between hosts " << setup.hosts;
 }
 
 #ifdef ATOLL_PES_ARE_PROCESSES
@@ -29,17 +34,46 @@ inline constexpr bool pes_are_processes = true;
 inline constexpr bool pes_are_processes = false;
 #endif
 
+/// Whether transports by UCX can be made here; then they go by the network, where UCX would take shared
+/// memory.
+inline bool has_ucx() {
+    ::setenv("UCX_TLS", "tcp,self", 1);
+    try {
+        return !transport::describe_ucx("").empty();
+    } catch (const Error&) {
+        return false;
+    }
+}
+
 inline std::vector<Setup> all_setups() {
     if (pes_are_processes) return {{0, "auto"}};
     std::vector<Setup> setups;
     for (const char* transport : {"auto", "loopback"})
         for (const int n : pe_counts) setups.push_back({n, transport});
+    // One PE a host, two, one and three, in turns, and hosts of different sizes in disorder.
+    for (const auto& [n, hosts] :
+         {std::pair{2, "a,b"}, {4, "a,a,b,b"}, {4, "a,b,b,b"}, {4, "a,b"}, {7, "a,b,c,b,b"}})
+        setups.push_back({n, "loopback", hosts});
+    if (has_ucx()) {
+        for (const int n : {2, 4}) setups.push_back({n, "ucx"});
+        setups.push_back({4, "ucx", "a,b,b,a"});
+    }
+    return setups;
+}
+
+/// For what hosts cannot do together.
+inline std::vector<Setup> setups_on_one_host() {
+    std::vector<Setup> setups = all_setups();
+    std::erase_if(setups, [](const Setup& setup) { return *setup.hosts != '\0'; });
     return setups;
 }
 
 inline std::string setup_name(const ::testing::TestParamInfo<Setup>& info) {
-    return info.param.n_pes == 0 ? "Job"
-                                 : std::string(info.param.transport) + std::to_string(info.param.n_pes);
+    if (info.param.n_pes == 0) return "Job";
+    std::string name = std::string(info.param.transport) + std::to_string(info.param.n_pes);
+    for (const char* c = info.param.hosts; *c; ++c)
+        if (*c != ',') name += *c;
+    return name;
 }
 
 class WithPes : public ::testing::TestWithParam<Setup> {
@@ -52,6 +86,7 @@ class WithPes : public ::testing::TestWithParam<Setup> {
             return body(job);
         }
         options.transport = GetParam().transport;
+        options.hosts = GetParam().hosts;
         run_pes(GetParam().n_pes, body, options);
     }
     static int n_pes() { return GetParam().n_pes == 0 ? current_job().n_pes() : GetParam().n_pes; }

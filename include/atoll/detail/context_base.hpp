@@ -82,6 +82,19 @@ ATOLL_API void get_routed(core::ContextState& ctx, void* dst, const void* src, s
                           bool blocking);
 ATOLL_API std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst,
                                       std::uint64_t value, std::uint64_t compare, int pe);
+/// Data (of 0 bytes or more) by transport, then the signal on the same PE.
+ATOLL_API void put_signal_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes,
+                                 std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe);
+/// `*result`, of the type's size, is there after quiet.
+ATOLL_API void fetch_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
+                            std::uint64_t compare, int pe, void* result);
+/// Blocks of `block_bytes`, at strides of bytes.
+ATOLL_API void put_blocks_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t dst_stride,
+                                 std::size_t src_stride, std::size_t block_bytes, std::size_t n_blocks,
+                                 int pe);
+ATOLL_API void get_blocks_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t dst_stride,
+                                 std::size_t src_stride, std::size_t block_bytes, std::size_t n_blocks,
+                                 int pe);
 /// This PE's own word in the device heap, of 1 to 8 bytes, by a copy. Throws Error: not_symmetric,
 /// use_after_free.
 ATOLL_API std::uint64_t load_device_word(core::ContextState& ctx, const void* word, std::size_t bytes);

@@ -57,13 +57,14 @@ class Loopback final : public Transport {
         std::atomic_thread_fence(std::memory_order_seq_cst);
     }
 
-    void progress() override {
-        if (pending_.load(std::memory_order_relaxed) == 0) return;
+    bool progress() override {
+        if (pending_.load(std::memory_order_relaxed) == 0) return false;
         const std::shared_lock lock(mutex_);
         for (const std::unique_ptr<Queues>& queues : contexts_) {
             if (!queues) continue;
             for (Queue& queue : *queues) queue.try_deliver_all();
         }
+        return true;
     }
 
   private:

@@ -1,0 +1,25 @@
+// Variables of the environment that are other libraries'.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace atl::common {
+
+std::optional<std::string> foreign_variable(const char* name);
+
+/// Makes variables empty, as long as it lives, unless they are set.
+class EmptyUnlessSet {
+  public:
+    explicit EmptyUnlessSet(std::initializer_list<const char*> names);
+    ~EmptyUnlessSet();
+    EmptyUnlessSet(const EmptyUnlessSet&) = delete;
+    EmptyUnlessSet& operator=(const EmptyUnlessSet&) = delete;
+
+  private:
+    std::vector<const char*> emptied_;
+};
+
+}  // namespace atl::common

@@ -1,0 +1,16 @@
+// The UCX transport of a job.
+#pragma once
+
+#include "transport/transport.hpp"
+
+#include <memory>
+
+namespace atl::core {
+
+class JobState;
+
+/// For all PEs of the job, once its window is mapped. Local, but for ATOLL_UCX_CONNECT=all, which waits until
+/// all PEs have come here. Throws Error: unsupported, system, bootstrap.
+std::unique_ptr<transport::Transport> make_ucx(JobState& job);
+
+}  // namespace atl::core

@@ -1,0 +1,245 @@
+#include "transport/ucx/engine.hpp"
+
+#include "atoll/error.hpp"
+#include "common/clock.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace atl::transport::ucx {
+namespace {
+
+constexpr std::uint64_t explain_ns = 1'000'000'000;  // whoever watches PEs says it better, and is given this
+constexpr std::uint64_t drain_ns = 2'000'000'000;
+/// So many messages may be carried out before their sender hears of it, however much there is to do.
+constexpr std::uint64_t most_untold = 64;
+constexpr std::string_view magic = "atoll-ucx 1 ";
+
+}  // namespace
+
+Engine::Engine(UcxOptions options)
+    : options_(std::move(options)),
+      peers_(static_cast<std::size_t>(options_.n_pes)),
+      worker_(library(options_.library), &Engine::deliver, this) {
+    for (int pe = 0; pe < options_.n_pes; ++pe) {
+        peer(pe).engine = this;
+        peer(pe).pe = pe;
+    }
+    options_.publish(std::string(magic) + worker_.ucp().version + "\n" + worker_.address());
+}
+
+Engine::~Engine() { close(); }
+
+void Engine::connect(int pe, const std::string& value) {
+    if (is_connected(pe)) return;
+    const std::size_t end = value.find('\n');
+    const std::string expected = std::string(magic) + worker_.ucp().version;
+    if (end == std::string::npos || value.substr(0, end) != expected)
+        throw Error(ErrorCode::bootstrap, "PE " + std::to_string(pe) + " speaks \"" + value.substr(0, end) +
+                                              "\", PE " + std::to_string(options_.pe) + " \"" + expected +
+                                              "\": all PEs of a job need the same Atoll and the same UCX.");
+    Peer& to = peer(pe);
+    to.endpoint = worker_.connect(value.substr(end + 1), &Engine::lose, &to);
+    Header hello;
+    hello.kind = Kind::hello;
+    post(to, hello, worker_.address().data(), worker_.address().size());
+}
+
+void Engine::check(const Peer& peer) const {
+    if (closed_)
+        throw Error(ErrorCode::not_initialized,
+                    "The job has ended; nothing goes to PE " + std::to_string(peer.pe) + " any more.");
+    if (peer.reported) throw Error(ErrorCode::pe_died, peer.why);
+}
+
+// ---- sending
+
+void Engine::number(Peer& peer, Header& header, std::uint64_t done) {
+    header.sequence = ++peer.sent;
+    header.done = peer.told = done;
+    header.pe = static_cast<std::uint32_t>(options_.pe);
+    // What other PEs see of this one's memory must be there before they hear of it.
+    std::atomic_thread_fence(std::memory_order_release);
+}
+
+std::uint64_t Engine::send_numbered(Peer& peer, Packet& packet, std::size_t bytes) {
+    if (const char* why = worker_.send(peer.endpoint, packet, bytes)) complain(peer, why);
+    return peer.sent;
+}
+
+std::uint64_t Engine::post_filled(Peer& peer, const Header& header, Packet& packet, std::size_t bytes) {
+    packet.header = header;
+    number(peer, packet.header, peer.received);
+    return send_numbered(peer, packet, bytes);
+}
+
+std::uint64_t Engine::post(Peer& peer, const Header& header, const void* data, std::size_t bytes) {
+    Packet& packet = worker_.packet();
+    if (bytes != 0) std::memcpy(packet.data, data, bytes);
+    return post_filled(peer, header, packet, bytes);
+}
+
+std::uint64_t Engine::post_from(Peer& peer, const Header& header, const void* data, std::size_t bytes,
+                                Flight* flight) {
+    Packet& packet = worker_.packet();
+    packet.header = header;
+    number(peer, packet.header, peer.received);
+    if (const char* why = worker_.send_from(peer.endpoint, packet, data, bytes, flight)) complain(peer, why);
+    return peer.sent;
+}
+
+std::uint64_t Engine::expect(const Pending& pending) {
+    pending_.emplace(++tokens_, pending);
+    return tokens_;
+}
+
+// ---- receiving: within UCX's progress, so nothing is sent from here
+
+void Engine::deliver(void* self, const Header& header, const char* data, std::size_t bytes) {
+    static_cast<Engine*>(self)->receive(header, data, bytes);
+}
+
+/// UCX promises no order between messages, and keeps it nearly always.
+void Engine::receive(const Header& header, const char* data, std::size_t bytes) {
+    if (header.pe >= static_cast<std::uint32_t>(options_.n_pes) || closed_) return;
+    Peer& from = peer(static_cast<int>(header.pe));
+    if (header.sequence != from.received + 1) {
+        if (header.sequence <= from.received) return;
+        std::vector<char>& kept = from.early[header.sequence];
+        kept.resize(sizeof header + bytes);
+        std::memcpy(kept.data(), &header, sizeof header);
+        std::memcpy(kept.data() + sizeof header, data, bytes);
+        return;
+    }
+    carry_out(from, header, data, bytes);
+    while (!from.early.empty() && from.early.begin()->first == from.received + 1) {
+        const std::vector<char> kept = std::move(from.early.begin()->second);
+        from.early.erase(from.early.begin());
+        Header next;
+        std::memcpy(&next, kept.data(), sizeof next);
+        carry_out(from, next, kept.data() + sizeof next, kept.size() - sizeof next);
+    }
+}
+
+void Engine::carry_out(Peer& peer, const Header& header, const char* data, std::size_t bytes) {
+    try {
+        act(peer, header, data, bytes);
+    } catch (const std::exception& error) {
+        complain(peer, error.what());
+    }
+    peer.received = header.sequence;
+    peer.done = std::max(peer.done, header.done);  // after what came before it is where it belongs
+    const bool is_answer = header.kind >= Kind::value;
+    if (!is_answer && !peer.owed) {
+        peer.owed = true;
+        owed_.push_back(peer.pe);
+    }
+}
+
+// ---- answering and telling
+
+bool Engine::progress() {
+    if (closed_) return false;
+    const bool moved = worker_.progress();
+    answer_all();
+    if (!owed_.empty()) tell_all(moved ? most_untold : 1);
+    if (!lost_.empty()) look_at_lost();
+    return moved;
+}
+
+void Engine::answer_all() {
+    while (!greetings_.empty()) {
+        const auto [pe, address] = std::move(greetings_.back());
+        greetings_.pop_back();
+        Peer& from = peer(pe);
+        if (from.endpoint) continue;  // both began at once
+        try {
+            from.endpoint = worker_.connect(address, &Engine::lose, &from);
+        } catch (const Error& error) {
+            complain(from, error.what());
+        }
+    }
+    if (requests_.empty()) return;
+    for (const Header& request : requests_) {
+        Peer& from = peer(static_cast<int>(request.pe));
+        if (from.endpoint) answer(from, request);
+    }
+    requests_.clear();
+}
+
+/// Tells those that may wait how far this PE is, from `least` messages of theirs on.
+void Engine::tell_all(std::uint64_t least) {
+    std::erase_if(owed_, [&](int pe) {
+        Peer& to = peer(pe);
+        const std::uint64_t untold = to.received - to.told;
+        if (untold != 0 && untold < least) return false;
+        to.owed = false;
+        if (untold != 0 && to.endpoint && !to.failed) post(to, Header{}, nullptr, 0);
+        return true;
+    });
+}
+
+// ---- ends
+
+void Engine::lose(void* argument, ucp_ep_h, ucs_status_t status) {
+    auto& peer = *static_cast<Peer*>(argument);
+    Engine& self = *peer.engine;
+    self.complain(peer, self.worker_.ucp().status_string(status));
+}
+
+void Engine::complain(Peer& peer, const std::string& why) {
+    if (peer.failed) return;
+    peer.failed = true;
+    peer.failed_ns = common::now_ns();
+    peer.why = "PE " + std::to_string(peer.pe) + " cannot be reached any more: " + why + ".";
+    lost_.push_back(&peer);
+}
+
+void Engine::look_at_lost() {
+    const std::uint64_t now = common::now_ns();
+    std::erase_if(lost_, [&](Peer* peer) {
+        if (peer->over || ending_) return true;
+        if (now - peer->failed_ns < explain_ns) return false;
+        peer->reported = true;
+        options_.lost(peer->pe, peer->why);
+        return true;
+    });
+}
+
+bool Engine::is_settled() const {
+    return worker_.in_flight() == 0 && std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
+               return peer.failed || peer.over || peer.done >= peer.awaited;
+           });
+}
+
+void Engine::drain(std::uint64_t ns) {
+    const std::uint64_t start = common::now_ns();
+    for (int round = 0; !is_settled() && common::now_ns() - start < ns; ++round) {
+        if (progress()) round = 0;
+        if (round > 100) ::usleep(200);
+    }
+}
+
+void Engine::close() noexcept {
+    if (closed_) return;
+    ending_ = true;
+    try {
+        drain(drain_ns);
+        tell_all(1);
+        Header bye;
+        bye.kind = Kind::bye;
+        for (Peer& to : peers_)
+            if (to.endpoint && !to.failed) post(to, bye, nullptr, 0);
+        for (Peer& to : peers_) to.awaited = 0;
+        drain(drain_ns / 10);
+    } catch (const std::exception&) {
+        // Memory is short, and the job is over.
+    }
+    closed_ = true;
+    for (Peer& to : peers_)
+        if (to.endpoint) worker_.disconnect(to.endpoint);
+}
+
+}  // namespace atl::transport::ucx

@@ -1,0 +1,120 @@
+// The conversation with each PE: connections, numbers, what is owed. All members, unless said otherwise, are
+// called with `mutex()` held.
+#pragma once
+
+#include "transport/ucx/ucx.hpp"
+#include "transport/ucx/worker.hpp"
+
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace atl::transport::ucx {
+
+class Engine;
+
+struct Peer {
+    Engine* engine = nullptr;
+    int pe = -1;
+    ucp_ep_h endpoint = nullptr;
+    std::uint64_t sent = 0;      ///< number of the last message to it
+    std::uint64_t awaited = 0;   ///< the last of those that somebody may wait for
+    std::uint64_t done = 0;      ///< the last of those that it has carried out
+    std::uint64_t received = 0;  ///< number of its last message that is carried out here
+    std::uint64_t told = 0;      ///< the last of those that it has been told of
+    bool owed = false;           ///< it may wait to be told
+    bool over = false;           ///< it said goodbye
+    bool failed = false;         ///< the connection is gone
+    bool reported = false;       ///< and that is a death
+    std::uint64_t failed_ns = 0;
+    std::string why;
+    std::map<std::uint64_t, std::vector<char>> early;  ///< messages that overtook others, with their headers
+    std::vector<std::uint64_t> last;                   ///< by context: number of its last message to this PE
+};
+
+/// What one message carries at most.
+inline constexpr std::size_t chunk_bytes = std::size_t{32} << 10;
+
+/// Where the answers to a get, or to a fetching atomic, go.
+struct Pending {
+    char* dst = nullptr;
+    std::size_t left = 0;  ///< bytes that are missing
+    Blocks blocks;         ///< of dst, where block_bytes is not 0
+};
+
+class Engine {
+  public:
+    explicit Engine(UcxOptions options);
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    std::mutex& mutex() { return mutex_; }                  // without it
+    const UcxOptions& options() const { return options_; }  // without it
+    Worker& worker() { return worker_; }
+
+    Peer& peer(int pe) { return peers_[static_cast<std::size_t>(pe)]; }
+    bool is_connected(int pe) { return peer(pe).endpoint != nullptr; }
+    /// `value` is what that PE published. Throws Error(bootstrap).
+    void connect(int pe, const std::string& value);
+    /// Throws Error: pe_died, not_initialized.
+    void check(const Peer& peer) const;
+
+    /// Sends; returns the message's number. Data up to packet_data_bytes are copied.
+    std::uint64_t post(Peer& peer, const Header& header, const void* data, std::size_t bytes);
+    std::uint64_t post_from(Peer& peer, const Header& header, const void* data, std::size_t bytes,
+                            Flight* flight);
+    std::uint64_t post_filled(Peer& peer, const Header& header, Packet& packet, std::size_t bytes);
+
+    std::uint64_t expect(const Pending& pending);
+    bool is_expected(std::uint64_t token) const { return pending_.contains(token); }
+    void forget(std::uint64_t token) { pending_.erase(token); }
+
+    /// True while connections that ended wait for an explanation: look again soon.
+    bool has_lost() const { return !lost_.empty(); }
+    /// Receives, answers, and tells those that wait how far this PE is. False: there was nothing.
+    bool progress();
+    /// From now on a connection may end.
+    void expect_end() { ending_ = true; }
+    bool is_closed() const { return closed_; }
+    /// No more messages from or to anybody.
+    void close() noexcept;
+
+  private:
+    static void deliver(void* self, const Header& header, const char* data, std::size_t bytes);
+    static void lose(void* peer, ucp_ep_h endpoint, ucs_status_t status);
+    void receive(const Header& header, const char* data, std::size_t bytes);
+    void carry_out(Peer& peer, const Header& header, const char* data, std::size_t bytes);
+    void act(Peer& peer, const Header& header, const char* data, std::size_t bytes);
+    void put_blocks(const Header& header, const char* data, std::size_t bytes);
+    void take_data(const Header& header, const char* data, std::size_t bytes);
+    void take_value(const Header& header);
+    char* place(std::uint64_t offset, std::uint64_t bytes);
+    void complain(Peer& peer, const std::string& why);
+    void answer_all();
+    void answer_get(Peer& peer, const Header& request);
+    void answer_blocks(Peer& peer, const Header& request);
+    void tell_all(std::uint64_t least);
+    void look_at_lost();
+    void number(Peer& peer, Header& header, std::uint64_t done);
+    std::uint64_t send_numbered(Peer& peer, Packet& packet, std::size_t bytes);
+    void answer(Peer& peer, const Header& request);
+    bool is_settled() const;
+    void drain(std::uint64_t ns);
+
+    std::mutex mutex_;
+    UcxOptions options_;
+    std::vector<Peer> peers_;
+    Worker worker_;
+    std::unordered_map<std::uint64_t, Pending> pending_;
+    std::uint64_t tokens_ = 0;
+    std::vector<Header> requests_;  ///< to be answered once UCX has delivered what it has
+    std::vector<int> owed_;
+    std::vector<std::pair<int, std::string>> greetings_;
+    std::vector<Peer*> lost_;
+    bool ending_ = false;
+    bool closed_ = false;
+};
+
+}  // namespace atl::transport::ucx

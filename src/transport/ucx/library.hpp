@@ -1,0 +1,39 @@
+// UCX's functions, found at run time: nothing of UCX is linked, and a job on one host loads none.
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <string>
+
+namespace atl::transport::ucx {
+
+struct Library {
+    decltype(&ucp_get_version) get_version;
+    decltype(&ucp_get_version_string) get_version_string;
+    decltype(&ucp_config_read) config_read;
+    decltype(&ucp_config_modify) config_modify;
+    decltype(&ucp_config_release) config_release;
+    decltype(&ucp_init_version) init_version;
+    decltype(&ucp_cleanup) cleanup;
+    decltype(&ucp_worker_create) worker_create;
+    decltype(&ucp_worker_destroy) worker_destroy;
+    decltype(&ucp_worker_get_address) worker_get_address;
+    decltype(&ucp_worker_release_address) worker_release_address;
+    decltype(&ucp_worker_get_efd) worker_get_efd;
+    decltype(&ucp_worker_arm) worker_arm;
+    decltype(&ucp_worker_progress) worker_progress;
+    decltype(&ucp_worker_set_am_recv_handler) worker_set_am_recv_handler;
+    decltype(&ucp_ep_create) ep_create;
+    decltype(&ucp_ep_close_nbx) ep_close_nbx;
+    decltype(&ucp_am_send_nbx) am_send_nbx;
+    decltype(&ucp_request_free) request_free;
+    decltype(&ucs_status_string) status_string;
+    std::string version;
+    std::string path;
+};
+
+/// The process's one UCX: that which is loaded already (an MPI's, say), else `given` if not empty, else the
+/// system's, else that of PyPI's libucx packages. Throws Error(unsupported) saying what was tried.
+const Library& library(const std::string& given);
+
+}  // namespace atl::transport::ucx

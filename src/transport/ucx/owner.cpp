@@ -1,0 +1,150 @@
+// What the owner of memory does for others.
+#include "atoll/detail/memory_ops.hpp"
+#include "atoll/error.hpp"
+#include "transport/apply_atomic.hpp"
+#include "transport/ucx/engine.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace atl::transport::ucx {
+namespace {
+
+/// Aligned words are stored whole, wherever the message stands.
+void store(char* dst, const char* data, std::size_t bytes) {
+    if (bytes > sizeof(std::uint64_t)) {
+        std::memcpy(dst, data, bytes);
+        return;
+    }
+    std::uint64_t word = 0;
+    std::memcpy(&word, data, bytes);
+    detail::copy(dst, &word, bytes);
+}
+
+}  // namespace
+
+char* Engine::place(std::uint64_t offset, std::uint64_t bytes) {
+    if (offset <= options_.bytes && bytes <= options_.bytes - offset) return options_.base + offset;
+    throw Error(ErrorCode::not_symmetric, "it sent an operation on " + std::to_string(bytes) + " bytes at " +
+                                              std::to_string(offset) + ", outside of a slot of " +
+                                              std::to_string(options_.bytes));
+}
+
+void Engine::act(Peer& peer, const Header& header, const char* data, std::size_t bytes) {
+    switch (header.kind) {
+        case Kind::hello:
+            greetings_.emplace_back(peer.pe, std::string(data, bytes));
+            return;
+        case Kind::put:
+            return store(place(header.offset, bytes), data, bytes);
+        case Kind::put_signal:
+            if (bytes != 0) store(place(header.offset, bytes), data, bytes);
+            apply_atomic(header.op, DType::uint64, place(header.a, sizeof header.b), header.b, 0);
+            return;
+        case Kind::put_blocks:
+            return put_blocks(header, data, bytes);
+        case Kind::atomic:
+            apply_atomic(header.op, header.type, place(header.offset, size_of(header.type)), header.a,
+                         header.b);
+            return;
+        case Kind::fetch:
+            requests_.push_back(header);
+            requests_.back().a = apply_atomic(header.op, header.type,
+                                              place(header.offset, size_of(header.type)), header.a, header.b);
+            return;
+        case Kind::get:
+        case Kind::get_blocks:
+            requests_.push_back(header);
+            return;
+        case Kind::value:
+            return take_value(header);
+        case Kind::data:
+            return take_data(header, data, bytes);
+        case Kind::bye:
+            peer.over = true;
+            return;
+        case Kind::nothing:
+            return;
+    }
+}
+
+void Engine::put_blocks(const Header& header, const char* data, std::size_t bytes) {
+    for (std::uint64_t i = 0; i * header.b < bytes; ++i)
+        store(place(header.offset + i * header.a, header.b), data + i * header.b, header.b);
+}
+
+// ---- answers. Each tells that all up to its own request is carried out, and no more: later requests are not
+// answered yet.
+
+void Engine::answer(Peer& peer, const Header& request) {
+    try {
+        if (request.kind == Kind::get) return answer_get(peer, request);
+        if (request.kind == Kind::get_blocks) return answer_blocks(peer, request);
+    } catch (const Error& error) {
+        return complain(peer, error.what());
+    }
+    Packet& packet = worker_.packet();
+    packet.header = Header{.a = request.a, .token = request.token, .kind = Kind::value};
+    number(peer, packet.header, request.sequence);
+    send_numbered(peer, packet, 0);
+}
+
+void Engine::answer_get(Peer& peer, const Header& request) {
+    const char* from = place(request.offset, request.a);
+    for (std::uint64_t at = 0; at < request.a;) {
+        const std::size_t bytes = std::min<std::uint64_t>(request.a - at, chunk_bytes);
+        const bool last = at + bytes == request.a;
+        Packet& packet = worker_.packet();
+        packet.header = Header{.a = at, .token = request.token, .kind = Kind::data};
+        number(peer, packet.header, last ? request.sequence : request.sequence - 1);
+        if (bytes <= packet_data_bytes) {
+            std::memcpy(packet.data, from + at, bytes);
+            send_numbered(peer, packet, bytes);
+        } else if (const char* why = worker_.send_from(peer.endpoint, packet, from + at, bytes, nullptr)) {
+            complain(peer, why);
+        }
+        at += bytes;
+    }
+}
+
+void Engine::answer_blocks(Peer& peer, const Header& request) {
+    for (std::uint64_t at = 0; at < request.a;) {
+        Packet& packet = worker_.packet();
+        const std::uint64_t whole = packet_data_bytes / request.b * request.b;
+        const std::size_t bytes = std::min(request.a - at, whole);
+        for (std::size_t i = 0; i < bytes; i += request.b) {
+            const std::uint64_t block = (at + i) / request.b;
+            store(packet.data + i, place(request.offset + block * request.c, request.b), request.b);
+        }
+        packet.header = Header{.a = at, .token = request.token, .kind = Kind::data};
+        number(peer, packet.header, at + bytes == request.a ? request.sequence : request.sequence - 1);
+        send_numbered(peer, packet, bytes);
+        at += bytes;
+    }
+}
+
+// ---- what others answered
+
+void Engine::take_value(const Header& header) {
+    const auto found = pending_.find(header.token);
+    if (found == pending_.end()) return;  // whoever asked waits no more
+    std::memcpy(found->second.dst, &header.a, found->second.left);
+    pending_.erase(found);
+}
+
+void Engine::take_data(const Header& header, const char* data, std::size_t bytes) {
+    const auto found = pending_.find(header.token);
+    if (found == pending_.end() || bytes > found->second.left) return;
+    Pending& pending = found->second;
+    if (pending.blocks.block_bytes == 0) {
+        store(pending.dst + header.a, data, bytes);
+    } else {
+        const std::size_t block = pending.blocks.block_bytes;
+        for (std::size_t i = 0; i < bytes; i += block)
+            store(pending.dst + (header.a + i) / block * pending.blocks.local_stride, data + i, block);
+    }
+    pending.left -= bytes;
+    if (pending.left == 0) pending_.erase(found);
+}
+
+}  // namespace atl::transport::ucx

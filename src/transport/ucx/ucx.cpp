@@ -1,0 +1,359 @@
+#include "transport/ucx/ucx.hpp"
+
+#include "atoll/detail/memory_ops.hpp"
+#include "atoll/error.hpp"
+#include "transport/apply_atomic.hpp"
+#include "transport/ucx/progress_thread.hpp"
+
+#include <poll.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+namespace atl::transport {
+namespace {
+
+using namespace ucx;
+
+/// Looks before a wait of an operation turns slow, and of these such that give way to nobody.
+constexpr int looks = 150, looks_alone = 40;
+/// Messages that UCX may hold before a put waits for it.
+constexpr std::size_t most_in_flight = 1024;
+
+class Ucx final : public Transport {
+  public:
+    explicit Ucx(UcxOptions options)
+        : pe_(options.pe), n_pes_(options.n_pes), base_(options.base), wait_(options.wait) {
+        const bool with_thread = options.progress_thread;
+        engine_ = std::make_unique<Engine>(std::move(options));
+        if (with_thread) thread_ = std::make_unique<ProgressThread>(*engine_);
+        contexts_.emplace_back().emplace();
+    }
+    ~Ucx() override {
+        if (::getpid() == process_) {
+            close();
+            return;
+        }
+        // A forked child is no PE: what is its parent's stays as it is.
+        static_cast<void>(thread_.release());
+        static_cast<void>(engine_.release());
+    }
+
+    std::string_view name() const override { return "ucx"; }
+    bool reaches(int pe) const override { return pe >= 0 && pe < n_pes_; }
+
+    ContextId create_context() override {
+        const std::lock_guard lock(engine_->mutex());
+        const auto unused = std::find_if(contexts_.begin(), contexts_.end(), [](auto& c) { return !c; });
+        const auto id = static_cast<ContextId>(unused - contexts_.begin());
+        if (unused == contexts_.end()) contexts_.emplace_back();
+        contexts_[id].emplace();
+        return id;
+    }
+    void destroy_context(ContextId context) override {
+        try {
+            quiet(context, -1);
+        } catch (const Error&) {
+            // Said already, or the job is over: what is left to complete nobody can complete.
+        }
+        const std::lock_guard lock(engine_->mutex());
+        contexts_[context].reset();
+    }
+
+    void put(ContextId context, int pe, std::uint64_t offset, const void* src, std::size_t bytes,
+             Completion completion) override {
+        if (pe == pe_) return detail::copy(base_ + offset, src, bytes);
+        put_with(context, pe, Header{.offset = offset, .kind = Kind::put}, src, bytes, completion);
+    }
+    void put_signal(ContextId context, int pe, std::uint64_t offset, const void* src, std::size_t bytes,
+                    const Signal& signal, Completion completion) override {
+        if (pe == pe_) return Transport::put_signal(context, pe, offset, src, bytes, signal, completion);
+        put_with(context, pe,
+                 Header{.offset = offset,
+                        .a = signal.offset,
+                        .b = signal.value,
+                        .kind = Kind::put_signal,
+                        .op = signal.op == SignalOp::set ? AtomicOp::set : AtomicOp::add},
+                 src, bytes, completion);
+    }
+    void get(ContextId context, int pe, std::uint64_t offset, void* dst, std::size_t bytes,
+             Completion completion) override {
+        if (pe == pe_) return detail::copy(dst, base_ + offset, bytes);
+        ask(context, pe, Header{.offset = offset, .a = bytes, .kind = Kind::get},
+            {.dst = static_cast<char*>(dst), .left = bytes, .blocks = {}},
+            completion == Completion::local ? "get" : nullptr);
+    }
+
+    std::uint64_t atomic(ContextId context, int pe, std::uint64_t offset, AtomicOp op, DType type,
+                         std::uint64_t value, std::uint64_t compare) override {
+        check_atomic(op, type);
+        if (pe == pe_) return apply_atomic(op, type, base_ + offset, value, compare);
+        Header header{
+            .offset = offset, .a = value, .b = compare, .kind = Kind::fetch, .op = op, .type = type};
+        std::uint64_t before = 0;
+        if (is_fetching(op)) {
+            ask(context, pe, header, answer_to(&before, type), "atomic operation");
+        } else {
+            header.kind = Kind::atomic;
+            const auto lock = lock_connected(pe);
+            note(context, pe, engine_->post(engine_->peer(pe), header, nullptr, 0));
+        }
+        return before;
+    }
+    void fetch_atomic(ContextId context, int pe, std::uint64_t offset, AtomicOp op, DType type,
+                      std::uint64_t value, std::uint64_t compare, void* result) override {
+        check_atomic(op, type);
+        if (pe == pe_) return Transport::fetch_atomic(context, pe, offset, op, type, value, compare, result);
+        ask(context, pe,
+            Header{.offset = offset, .a = value, .b = compare, .kind = Kind::fetch, .op = op, .type = type},
+            answer_to(result, type), nullptr);
+    }
+
+    void put_blocks(ContextId context, int pe, std::uint64_t offset, const void* src,
+                    const Blocks& blocks) override;
+    void get_blocks(ContextId context, int pe, std::uint64_t offset, void* dst,
+                    const Blocks& blocks) override;
+
+    /// Messages to a PE are carried out in their order anyway.
+    void fence(ContextId, int) override {}
+    void quiet(ContextId context, int pe) override;
+
+    bool progress() override {
+        if (thread_) thread_->note();
+        const std::unique_lock lock(engine_->mutex(), std::try_to_lock);
+        return lock && engine_->progress();
+    }
+    bool sleep(std::uint64_t ns) override;
+    bool polls() const override { return true; }
+    void connect_all() override {
+        for (int step = 1; step < n_pes_; ++step)
+            lock_connected((pe_ + step) % n_pes_);  // not all to one at once
+    }
+    void expect_end() override {
+        const std::lock_guard lock(engine_->mutex());
+        engine_->expect_end();
+    }
+    void close() noexcept override {
+        if (::getpid() != process_) return;
+        const std::lock_guard lock(engine_->mutex());
+        engine_->close();
+        if (thread_) thread_->stop();
+    }
+
+  private:
+    using Lock = std::unique_lock<std::mutex>;
+    /// PEs that a context has sent to since they were last known to have carried out all.
+    using Touched = std::vector<int>;
+
+    static Pending answer_to(void* result, DType type) {
+        return {.dst = static_cast<char*>(result), .left = size_of(type), .blocks = {}};
+    }
+
+    /// With a connection to `pe`; finding its address may wait for that PE to publish it.
+    Lock lock_connected(int pe) {
+        Lock lock(engine_->mutex());
+        engine_->check(engine_->peer(pe));
+        if (!engine_->is_connected(pe)) {
+            lock.unlock();
+            const std::string address = engine_->options().find(pe);
+            lock.lock();
+            engine_->connect(pe, address);
+        }
+        return lock;
+    }
+
+    // With the lock held.
+    void note(ContextId context, int pe, std::uint64_t sequence) {
+        Peer& peer = engine_->peer(pe);
+        peer.awaited = sequence;
+        if (peer.last.size() <= context) peer.last.resize(context + 1);
+        std::uint64_t& last = peer.last[context];
+        if (last <= peer.done) touch(*contexts_[context], pe);
+        last = sequence;
+    }
+    static void touch(Touched& touched, int pe) {
+        if (std::find(touched.begin(), touched.end(), pe) == touched.end()) touched.push_back(pe);
+    }
+
+    /// `ready` is called with the lock held.
+    template <class Ready> void wait(Lock& lock, const char* operation, int pe, Ready&& ready);
+    void throttle(Lock& lock, int pe);
+    void put_with(ContextId context, int pe, const Header& header, const void* src, std::size_t bytes,
+                  Completion completion);
+    void ask(ContextId context, int pe, Header header, const Pending& pending, const char* operation);
+
+    const int pe_;
+    const int n_pes_;
+    char* const base_;
+    const std::function<void(const char*, int, const std::function<bool()>&)> wait_;
+    const pid_t process_ = ::getpid();
+    std::unique_ptr<Engine> engine_;
+    std::vector<std::optional<Touched>> contexts_;
+    std::unique_ptr<ProgressThread> thread_;
+};
+
+template <class Ready> void Ucx::wait(Lock& lock, const char* operation, int pe, Ready&& ready) {
+    const Peer& peer = engine_->peer(pe);
+    for (int idle = 0; idle < looks; ++idle) {
+        if (ready()) return;
+        engine_->check(peer);
+        if (thread_) thread_->note();
+        if (engine_->progress()) {
+            idle = 0;
+            continue;
+        }
+        lock.unlock();
+        if (idle > looks_alone) ::sched_yield();
+        lock.lock();
+    }
+    lock.unlock();
+    wait_(operation, pe, [&] {
+        const Lock inner(engine_->mutex());
+        if (ready()) return true;
+        engine_->check(peer);
+        return false;
+    });
+    lock.lock();
+}
+
+void Ucx::put_with(ContextId context, int pe, const Header& header, const void* src, std::size_t bytes,
+                   Completion completion) {
+    Lock lock = lock_connected(pe);
+    Peer& peer = engine_->peer(pe);
+    if (bytes <= packet_data_bytes) {
+        note(context, pe, engine_->post(peer, header, src, bytes));
+        return throttle(lock, pe);
+    }
+    auto flight = completion == Completion::local ? std::make_unique<Flight>() : nullptr;
+    for (std::size_t at = 0; at < bytes;) {
+        const std::size_t part = std::min(bytes - at, chunk_bytes);
+        Header next = header;
+        if (at + part < bytes) next.kind = Kind::put;  // a signal goes with the last part
+        next.offset += at;
+        note(context, pe,
+             engine_->post_from(peer, next, static_cast<const char*>(src) + at, part, flight.get()));
+        at += part;
+    }
+    if (!flight) return throttle(lock, pe);
+    try {
+        wait(lock, "put", pe, [&] { return flight->left == 0; });
+    } catch (...) {
+        if (!lock) lock.lock();
+        flight->abandoned = true;
+        if (flight->left != 0) static_cast<void>(flight.release());  // the last message deletes it
+        throw;
+    }
+}
+
+void Ucx::throttle(Lock& lock, int pe) {
+    const Worker& worker = engine_->worker();
+    if (worker.in_flight() < most_in_flight) return;
+    wait(lock, "put", pe, [&] { return worker.in_flight() < most_in_flight / 2; });
+}
+
+/// Waits for the answer if `operation` says who does; else quiet does.
+void Ucx::ask(ContextId context, int pe, Header header, const Pending& pending, const char* operation) {
+    Lock lock = lock_connected(pe);
+    const std::uint64_t token = header.token = engine_->expect(pending);
+    note(context, pe, engine_->post(engine_->peer(pe), header, nullptr, 0));
+    if (!operation) return throttle(lock, pe);
+    try {
+        wait(lock, operation, pe, [&] { return !engine_->is_expected(token); });
+    } catch (...) {
+        if (!lock) lock.lock();
+        engine_->forget(token);  // what comes late has no place any more
+        throw;
+    }
+}
+
+void Ucx::put_blocks(ContextId context, int pe, std::uint64_t offset, const void* src, const Blocks& blocks) {
+    const std::size_t block = blocks.block_bytes;
+    if (pe == pe_ || block > packet_data_bytes)
+        return Transport::put_blocks(context, pe, offset, src, blocks);
+    const std::size_t most = packet_data_bytes / block;
+    const auto* from = static_cast<const char*>(src);
+    Lock lock = lock_connected(pe);
+    for (std::size_t first = 0; first < blocks.n_blocks;) {
+        const std::size_t n = std::min(blocks.n_blocks - first, most);
+        Packet& packet = engine_->worker().packet();
+        for (std::size_t i = 0; i < n; ++i)
+            detail::copy(packet.data + i * block, from + (first + i) * blocks.local_stride, block);
+        const Header header{.offset = offset + first * blocks.remote_stride,
+                            .a = blocks.remote_stride,
+                            .b = block,
+                            .kind = Kind::put_blocks};
+        note(context, pe, engine_->post_filled(engine_->peer(pe), header, packet, n * block));
+        throttle(lock, pe);
+        first += n;
+    }
+}
+
+void Ucx::get_blocks(ContextId context, int pe, std::uint64_t offset, void* dst, const Blocks& blocks) {
+    if (pe == pe_ || blocks.block_bytes > packet_data_bytes)
+        return Transport::get_blocks(context, pe, offset, dst, blocks);
+    const std::size_t bytes = blocks.block_bytes * blocks.n_blocks;
+    ask(context, pe,
+        Header{.offset = offset,
+               .a = bytes,
+               .b = blocks.block_bytes,
+               .c = blocks.remote_stride,
+               .kind = Kind::get_blocks},
+        {.dst = static_cast<char*>(dst), .left = bytes, .blocks = blocks}, "get");
+}
+
+void Ucx::quiet(ContextId context, int pe) {
+    Lock lock(engine_->mutex());
+    const auto complete = [&](int of) {
+        Peer& peer = engine_->peer(of);
+        if (peer.last.size() <= context) return;
+        const std::uint64_t last = peer.last[context];
+        wait(lock, "quiet", of, [&] { return peer.done >= last; });
+    };
+    if (pe >= 0) return complete(pe);
+    Touched touched = std::move(*contexts_[context]);
+    contexts_[context]->clear();
+    for (std::size_t i = 0; i < touched.size(); ++i) {
+        try {
+            complete(touched[i]);
+        } catch (...) {
+            if (!lock) lock.lock();
+            for (; i < touched.size(); ++i) touch(*contexts_[context], touched[i]);
+            throw;
+        }
+    }
+}
+
+bool Ucx::sleep(std::uint64_t ns) {
+    if (thread_) thread_->enter_sleep();
+    bool armed = false;
+    {
+        const Lock lock(engine_->mutex());
+        armed = !engine_->is_closed() && !engine_->progress() && engine_->worker().arm();
+    }
+    if (armed) {
+        pollfd event{engine_->worker().event_fd(), POLLIN, 0};
+        const timespec most{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+        ::ppoll(&event, 1, &most, nullptr);
+    }
+    if (thread_) {
+        thread_->note();
+        thread_->leave_sleep();
+    }
+    return true;
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> create_ucx(UcxOptions options) {
+    return std::make_unique<Ucx>(std::move(options));
+}
+
+std::string describe_ucx(const std::string& given) {
+    const Library& ucp = library(given);
+    return "UCX " + ucp.version + " (" + ucp.path + ")";
+}
+
+}  // namespace atl::transport

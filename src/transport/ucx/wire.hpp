@@ -1,0 +1,41 @@
+// What PEs tell each other.
+#pragma once
+
+#include "atoll/types.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace atl::transport::ucx {
+
+enum class Kind : std::uint8_t {
+    hello,       ///< data: the sender's address. The first message of whoever made the connection
+    put,         ///< data to `offset`
+    put_signal,  ///< and then the word at `a` is set to, or increased by (`op`), `b`
+    put_blocks,  ///< `b` bytes each, the next one `a` bytes further on
+    atomic,      ///< `op` on the word at `offset`, operands `a` and `b`
+    fetch,       ///< the same, whose result goes back under `token`
+    get,         ///< `a` bytes from `offset`, to go back under `token`
+    get_blocks,  ///< as many bytes as `a` says, in blocks of `b`, the next one `c` bytes further on
+    value,       ///< `a` is what was fetched
+    data,        ///< of a get, from `a` on
+    nothing,     ///< only the acknowledgement that all messages carry
+    bye,         ///< the sender's job is over; that its connections end is no death
+};
+
+/// Before every message's data. All PEs of a job have one byte order.
+struct Header {
+    std::uint64_t sequence = 0;  ///< from 1, of all that this PE sent to that one
+    std::uint64_t done = 0;  ///< the last of that PE's messages to this one that is carried out and answered
+    std::uint64_t offset = 0;
+    std::uint64_t a = 0, b = 0, c = 0;
+    std::uint64_t token = 0;
+    std::uint32_t pe = 0;  ///< the sender
+    Kind kind = Kind::nothing;
+    AtomicOp op = AtomicOp::fetch;
+    DType type = DType::uint64;
+    std::uint8_t version = 1;
+};
+static_assert(sizeof(Header) == 64);
+
+}  // namespace atl::transport::ucx

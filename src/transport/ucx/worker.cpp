@@ -1,0 +1,173 @@
+#include "transport/ucx/worker.hpp"
+
+#include "atoll/error.hpp"
+#include "common/foreign_environment.hpp"
+
+#include <cstring>
+#include <filesystem>
+
+namespace atl::transport::ucx {
+namespace {
+
+// Ids of active messages: the header stands before the data, or beside them.
+constexpr unsigned whole_id = 17, parted_id = 18;
+
+std::string names_in(const char* folder) {
+    std::string names;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+        names += (names.empty() ? "" : ", ") + entry.path().filename().string();
+    return names;
+}
+
+std::string devices() {
+    const std::string rdma = names_in("/sys/class/infiniband");
+    return "Network devices here: " + names_in("/sys/class/net") + (rdma.empty() ? "" : ", " + rdma) + ".";
+}
+
+std::string wishes() {
+    std::string text;
+    for (const char* name : {"UCX_NET_DEVICES", "UCX_TLS"})
+        if (const auto value = common::foreign_variable(name))
+            text += (text.empty() ? " with " : " and ") + std::string(name) + "=" + *value;
+    return text;
+}
+
+}  // namespace
+
+Worker::Worker(const Library& ucp, Deliver deliver, void* argument)
+    : ucp_(ucp), deliver_(deliver), argument_(argument) {
+    open_context();
+    try {
+        open_worker();
+    } catch (...) {
+        if (worker_) ucp_.worker_destroy(worker_);
+        ucp_.cleanup(context_);
+        throw;
+    }
+}
+
+Worker::~Worker() {
+    ucp_.worker_destroy(worker_);
+    ucp_.cleanup(context_);
+}
+
+void Worker::open_context() {
+    ucp_config_t* config = nullptr;
+    ucs_status_t status = ucp_.config_read(nullptr, nullptr, &config);
+    if (status == UCS_OK) {
+        ucp_params_t params{};
+        params.field_mask = UCP_PARAM_FIELD_FEATURES;
+        params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+        status = ucp_.init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context_);
+        ucp_.config_release(config);
+    }
+    if (status != UCS_OK)
+        throw Error(ErrorCode::system, "UCX " + ucp_.version + wishes() +
+                                           " cannot start: " + ucp_.status_string(status) + ". " + devices());
+}
+
+void Worker::open_worker() {
+    const auto check = [&](ucs_status_t status, const char* doing) {
+        if (status != UCS_OK)
+            throw Error(ErrorCode::system, "UCX " + ucp_.version + wishes() + " failed while " + doing +
+                                               ": " + ucp_.status_string(status) + ". " + devices());
+    };
+    ucp_worker_params_t params{};
+    params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+    params.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // our own lock sees to it
+    check(ucp_.worker_create(context_, &params, &worker_), "opening its networks");
+    check(ucp_.worker_get_efd(worker_, &event_fd_), "asking for its event descriptor");
+    for (const unsigned id : {whole_id, parted_id}) {
+        ucp_am_handler_param_t handler{};
+        handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                             UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+        handler.id = id;
+        handler.flags = UCP_AM_FLAG_WHOLE_MSG;
+        handler.cb = &Worker::receive;
+        handler.arg = this;
+        check(ucp_.worker_set_am_recv_handler(worker_, &handler), "registering a message");
+    }
+    ucp_address_t* address = nullptr;
+    std::size_t bytes = 0;
+    check(ucp_.worker_get_address(worker_, &address, &bytes), "asking for its address");
+    address_.assign(reinterpret_cast<const char*>(address), bytes);
+    ucp_.worker_release_address(worker_, address);
+}
+
+ucp_ep_h Worker::connect(const std::string& address, Lose lose, void* argument) {
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                        UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    params.err_handler.cb = lose;
+    params.err_handler.arg = argument;
+    ucp_ep_h endpoint = nullptr;
+    if (const ucs_status_t status = ucp_.ep_create(worker_, &params, &endpoint); status != UCS_OK)
+        throw Error(ErrorCode::bootstrap, "UCX " + ucp_.version + wishes() +
+                                              " finds no way to the other PE's address: " +
+                                              ucp_.status_string(status) + ". " + devices());
+    return endpoint;
+}
+
+void Worker::disconnect(ucp_ep_h endpoint) {
+    ucp_request_param_t param{};
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = UCP_EP_CLOSE_FLAG_FORCE;
+    void* request = ucp_.ep_close_nbx(endpoint, &param);
+    if (request && !UCS_PTR_IS_ERR(request)) ucp_.request_free(request);
+}
+
+const char* Worker::send(ucp_ep_h endpoint, Packet& packet, std::size_t bytes) {
+    return post(endpoint, whole_id, packet, 0, &packet, sizeof(Header) + bytes);
+}
+
+const char* Worker::send_from(ucp_ep_h endpoint, Packet& packet, const void* data, std::size_t bytes,
+                              Flight* flight) {
+    packet.flight = flight;
+    if (flight) ++flight->left;
+    return post(endpoint, parted_id, packet, sizeof(Header), data, bytes);
+}
+
+const char* Worker::post(ucp_ep_h endpoint, unsigned id, Packet& packet, std::size_t header_bytes,
+                         const void* data, std::size_t bytes) {
+    ucp_request_param_t param;
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    param.flags = UCP_AM_SEND_FLAG_EAGER;  // a rendezvous would overtake, and needs more of its target
+    param.cb.send = &Worker::sent;
+    param.user_data = &packet;
+    void* request = ucp_.am_send_nbx(endpoint, id, header_bytes ? &packet.header : nullptr, header_bytes,
+                                     data, bytes, &param);
+    if (UCS_PTR_IS_PTR(request)) return nullptr;
+    packets_.give_back(packet);
+    return request ? ucp_.status_string(UCS_PTR_STATUS(request)) : nullptr;
+}
+
+void Worker::sent(void* request, ucs_status_t, void* argument) {
+    // A failure is told by the endpoint too.
+    auto& packet = *static_cast<Packet*>(argument);
+    packet.home->packets_.give_back(packet);
+    packet.home->ucp_.request_free(request);
+}
+
+ucs_status_t Worker::receive(void* self, const void* header, std::size_t header_bytes, void* data,
+                             std::size_t bytes, const ucp_am_recv_param_t* param) {
+    auto& worker = *static_cast<Worker*>(self);
+    if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) return UCS_OK;  // nobody of ours sends so
+    Header copy;
+    const char* payload = static_cast<const char*>(data);
+    if (header_bytes == sizeof(Header)) {
+        std::memcpy(&copy, header, sizeof copy);
+    } else if (header_bytes == 0 && bytes >= sizeof(Header)) {
+        std::memcpy(&copy, payload, sizeof copy);
+        payload += sizeof copy;
+        bytes -= sizeof copy;
+    } else {
+        return UCS_OK;
+    }
+    worker.deliver_(worker.argument_, copy, payload, bytes);
+    return UCS_OK;
+}
+
+}  // namespace atl::transport::ucx

@@ -1,0 +1,68 @@
+// One UCX context with one worker: what is UCX's about the transport. Not thread-safe.
+#pragma once
+
+#include "transport/ucx/library.hpp"
+#include "transport/ucx/packets.hpp"
+
+#include <string>
+
+namespace atl::transport::ucx {
+
+class Worker {
+  public:
+    /// Called within progress() for each message; must not throw.
+    using Deliver = void (*)(void* argument, const Header& header, const char* data, std::size_t bytes);
+    /// Called within UCX when a connection ends by itself.
+    using Lose = ucp_err_handler_cb_t;
+
+    /// Throws Error(system) where UCX can use no network, naming what there is.
+    Worker(const Library& ucp, Deliver deliver, void* argument);
+    ~Worker();
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    const Library& ucp() const { return ucp_; }
+    const std::string& address() const { return address_; }
+    /// Throws Error(bootstrap).
+    ucp_ep_h connect(const std::string& address, Lose lose, void* argument);
+    void disconnect(ucp_ep_h endpoint);
+
+    Packet& packet() {
+        Packet& packet = packets_.take();
+        packet.home = this;
+        return packet;
+    }
+    /// Sends `bytes` of the packet's data with its header. Null, or why it failed.
+    const char* send(ucp_ep_h endpoint, Packet& packet, std::size_t bytes);
+    /// Sends the packet's header and `bytes` at `data`, which stay as they are until `flight` (may be null)
+    /// counts down.
+    const char* send_from(ucp_ep_h endpoint, Packet& packet, const void* data, std::size_t bytes,
+                          Flight* flight);
+    /// Messages that UCX still has.
+    std::size_t in_flight() const { return packets_.taken(); }
+
+    bool progress() { return ucp_.worker_progress(worker_) != 0; }
+    /// Readable once something happens after `arm` returned true; false: something has happened already.
+    int event_fd() const { return event_fd_; }
+    bool arm() { return ucp_.worker_arm(worker_) == UCS_OK; }
+
+  private:
+    static ucs_status_t receive(void* self, const void* header, std::size_t header_bytes, void* data,
+                                std::size_t bytes, const ucp_am_recv_param_t* param);
+    static void sent(void* request, ucs_status_t status, void* packet);
+    void open_context();
+    void open_worker();
+    const char* post(ucp_ep_h endpoint, unsigned id, Packet& packet, std::size_t header_bytes,
+                     const void* data, std::size_t bytes);
+
+    const Library& ucp_;
+    const Deliver deliver_;
+    void* const argument_;
+    ucp_context_h context_ = nullptr;
+    ucp_worker_h worker_ = nullptr;
+    int event_fd_ = -1;
+    std::string address_;
+    Packets packets_;
+};
+
+}  // namespace atl::transport::ucx
