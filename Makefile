@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo demo-shmem4py test ci sanitize cross bench soak wheel stubs format setup setup-test setup-cross clean distclean help
+.PHONY: all demo demo-shmem4py test ci sanitize cross clusters bench soak wheel stubs format setup setup-test setup-cross clean distclean help
 
 all: setup ## a ready environment: .venv/bin/atoll, and `import atoll` in .venv/bin/python
 	@scripts/install.sh
@@ -17,7 +17,7 @@ demo-shmem4py: all ## a program of shmem4py's by `from atoll import shmem`, then
 test: setup setup-test ## release build, C++ and Python tests, layout, formatters and linters; one closing line
 	@scripts/test.sh
 
-ci: ## test, sanitize and cross, with one closing line
+ci: ## test, clusters, sanitize and cross, with one closing line
 	@scripts/ci.sh
 
 sanitize: setup setup-test ## the C++ tests under ASan + UBSan, then TSan
@@ -25,6 +25,9 @@ sanitize: setup setup-test ## the C++ tests under ASan + UBSan, then TSan
 
 cross: setup-cross ## cross-compile for aarch64, run the C++ tests under qemu-user
 	@scripts/cross.sh
+
+clusters: setup setup-test ## jobs over several hosts (network namespaces; needs root): Slurm, PRRTE, MPI, torchrun, ssh
+	@scripts/clusters.sh
 
 bench: setup ## Atoll against its peers (Open MPI, shmem4py) in one run: a table of ratios, and JSON in bench/results
 	@scripts/bench.sh

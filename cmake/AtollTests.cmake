@@ -51,7 +51,7 @@ foreach(_source IN LISTS _sources)
     list(APPEND _cluster_programs cluster_${_stem})
 endforeach()
 add_custom_target(cluster_programs DEPENDS ${_cluster_programs})
-
+add_custom_target(cluster_suite)   # the host tests, which run over hosts too
 file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/*_test.cpp")
 # What is compared bit for bit with src/collective/kernels.cpp.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/tests/collective/reduce_test.cpp" PROPERTIES COMPILE_OPTIONS
@@ -88,6 +88,9 @@ function(_atoll_add_job_tests folder counts configurations)
         target_link_libraries(${_target} PRIVATE atoll_test_support GTest::gtest)
         set_target_properties(${_target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}"
                                                     OUTPUT_NAME ${_stem})
+        if(folder STREQUAL "multi")
+            add_dependencies(cluster_suite ${_target})
+        endif()
         set(_limit --timeout 120)
         if(folder STREQUAL "soak")
             set(_limit)   # it runs as long as ATOLL_TEST_SOAK_SECONDS says
@@ -106,6 +109,16 @@ function(_atoll_add_job_tests folder counts configurations)
             endif()
         endforeach()
     endforeach()
+endfunction()
+
+# A program at 4 PEs that pretend to be on several hosts.
+function(_atoll_add_hosts_test name program transport hosts)
+    string(REPLACE "," "" _letters "${hosts}")
+    set(_test ${name}.hosts.${transport}_${_letters})
+    add_test(NAME ${_test} COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n 4 --timeout 120
+                                   ${CMAKE_CROSSCOMPILING_EMULATOR} ${program})
+    set_tests_properties(${_test} PROPERTIES TIMEOUT 150 LABELS hosts PROCESSORS 2 ENVIRONMENT
+        "ATOLL_CHECK=all;ATOLL_TRANSPORT=${transport};ATOLL_HOST_ID=${hosts};UCX_TLS=tcp,self")
 endfunction()
 
 if(TARGET atoll AND NOT ATOLL_SANITIZE)
@@ -132,6 +145,16 @@ if(TARGET atoll_cli)
             endforeach()
         endforeach()
     endif()
+    # And on pretended hosts, two and two in turns or one and three: by the reference transport between them, and by UCX.
+    file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/multi/*.cpp")
+    list(FILTER _sources EXCLUDE REGEX "/device_")
+    foreach(_source IN LISTS _sources)
+        get_filename_component(_stem "${_source}" NAME_WE)
+        _atoll_add_hosts_test(multi.${_stem} $<TARGET_FILE:multi_${_stem}> loopback "a,b,b,b")
+        if(ATOLL_UCX_INCLUDE)
+            _atoll_add_hosts_test(multi.${_stem} $<TARGET_FILE:multi_${_stem}> ucx "a,b")
+        endif()
+    endforeach()
     _atoll_add_job_tests(soak "4" "soak")
     # Built wherever the toolkit is; without a driver they skip, and say why. CUDA's runtime is the test's own.
     if(TARGET atoll_cuda AND TARGET CUDA::cudart_static)
@@ -211,6 +234,10 @@ if(TARGET atoll_cli AND TARGET atoll_shmem)
                 set_tests_properties(${_test} PROPERTIES PROCESSORS 2)
             endif()
         endforeach()
+        _atoll_add_hosts_test(shmem.${_stem} $<TARGET_FILE:${_target}> loopback "a,a,b,b")
+        if(ATOLL_UCX_INCLUDE)
+            _atoll_add_hosts_test(shmem.${_stem} $<TARGET_FILE:${_target}> ucx "a,b,b,b")
+        endif()
     endforeach()
     # The fuzzed program on the reference transport too, which delivers as late and as disorderly as it may.
     set(_fuzz ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n 4)

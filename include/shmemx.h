@@ -8,6 +8,12 @@
 extern "C" {
 #endif
 
+/* Predefined teams beside SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED: the PEs of this host, and those that are as
+ * manieth on their hosts as this PE on its. */
+#define SHMEMX_TEAM_HOST ((shmem_team_t)3)
+#define SHMEMX_TEAM_NODE SHMEMX_TEAM_HOST
+#define SHMEMX_TEAM_RAIL ((shmem_team_t)4)
+
 /* Atomic addition to float and double (the specification has fetch, set and swap of them). */
 void shmemx_float_atomic_add(float* dest, float value, int pe);
 void shmemx_double_atomic_add(double* dest, double value, int pe);

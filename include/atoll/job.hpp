@@ -78,8 +78,13 @@ class ATOLL_API Job {
     int my_pe() const;
     int n_pes() const;
     const Team& world() const;
-    /// All PEs that load and store each other's memory; on one host the same PEs as world.
+    /// All PEs that load and store each other's memory; on one host the world team itself.
     const Team& shared() const;
+    /// All PEs of this host: the same, but where a part of the host shares no memory (containers).
+    const Team& host() const;
+    /// The PEs that are as manieth on their hosts as this PE on its: one a host, where hosts are alike.
+    /// Predefined teams cannot be destroyed.
+    const Team& rail() const;
     /// The default context: all PEs, thread-safe.
     const Context& context() const;
     Context create_context(const ContextOptions& options = {}) const {

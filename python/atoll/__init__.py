@@ -27,7 +27,7 @@ Signals      put_signal put_signal_nbi signal_set signal_add signal_fetch signal
              signal_consume. On arrays of a GPU these and all others take stream=.
 Waits        wait_until test, for many words with _all _any _some, and _vector for a value each.
 Order        fence (puts to one PE) quiet pe_quiet (completed), barrier_all barrier, sync_all sync.
-Groups       Team, WORLD, SHARED; split with WORLD.split(color). Context: operations that complete by themselves.
+Groups       Team, WORLD, SHARED, HOST, RAIL; split with WORLD.split(color). Context: operations that complete by themselves.
 Collectives  broadcast collect fcollect gather scatter alltoall alltoalls bcast_object gather_object;
              sum_ prod_ min_ max_ and_ or_ xor_reduce, reduce (any operator, one root), reduce_scatter,
              sum_inscan sum_exscan.
@@ -87,8 +87,8 @@ if _os.environ.get("ATOLL_NVTX", "0").lower() in ("1", "yes", "true", "on"):
 # Also what help(atoll) shows.
 __all__ = [  # noqa: RUF022
     "AND", "Block", "BootstrapError", "CollectiveMismatch", "Compare", "Context", "DeviceArray", "DtypeMismatch", "EQ", "Error",
-    "GE", "GT", "InvalidArgument", "KernelError", "LE", "LT", "LaunchError", "Lock", "MAX", "MIN", "Mailbox", "NE",
-    "NotInitialized", "NotSymmetric", "OR", "OutOfMemory", "PROD", "PeDied", "PeError", "ReduceOp", "SHARED",
+    "GE", "GT", "HOST", "InvalidArgument", "KernelError", "LE", "LT", "LaunchError", "Lock", "MAX", "MIN", "Mailbox", "NE",
+    "NotInitialized", "NotSymmetric", "OR", "OutOfMemory", "PROD", "PeDied", "PeError", "RAIL", "ReduceOp", "SHARED",
     "SIGNAL_ADD", "SIGNAL_SET", "SUM", "SettingsError", "ShapeMismatch", "SignalOp", "SystemFailure", "Team",
     "Timeout", "Unsupported", "UseAfterFree", "WORLD", "XOR", "abort", "add_at", "addr_accessible", "alltoall",
     "alltoalls", "and_reduce", "array", "atomic_add", "atomic_and", "atomic_compare_swap",

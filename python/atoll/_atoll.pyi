@@ -191,9 +191,10 @@ class Team:
     """
     An ordered set of PEs; collectives take it as team=, and one-sided operations number their PEs in it.
 
-    atoll.WORLD holds all PEs, atoll.SHARED all that load and store each other's memory. Others are made by
-    split, split_strided and split_2d, which are collective over the team they are called on. In a `with`
-    statement a team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.
+    atoll.WORLD holds all PEs, atoll.SHARED all that load and store each other's memory, atoll.HOST all of this
+    host, atoll.RAIL those that are as manieth on their hosts as this PE on its. Others are made by split,
+    split_strided and split_2d, which are collective over the team they are called on. In a `with` statement a
+    team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.
     """
 
     def my_pe(self) -> int:
@@ -268,6 +269,10 @@ class Team:
 WORLD: Team = ...
 
 SHARED: Team = ...
+
+HOST: Team = ...
+
+RAIL: Team = ...
 
 class Context:
     """

@@ -48,17 +48,17 @@ def init(
     put: Callable[[str, bytes], None] | None = None
     get: Callable[[str], bytes] | None = None
     if not _atoll.is_initialized():
+        found = None
+        if comm is None and uid is None and pe is None and n_pes is None and _atoll._may_take_store():
+            comm = _mpi_world()
+            found = _torch_store() if comm is None else None
         if comm is not None:
             if uid is not None:
                 raise _atoll.InvalidArgument("init() takes uid= or comm=, not both.")
             pe, n_pes = comm.Get_rank(), comm.Get_size()
             uid = comm.bcast(_atoll.get_unique_id() if pe == 0 else None, root=0)
-        elif uid is None and pe is None and n_pes is None and _atoll._may_take_store():
-            if (world := _mpi_world()) is not None:
-                return init(comm=world)
-            found = _torch_store()
-            if found is not None:
-                pe, n_pes, put, get = found
+        elif found is not None:
+            pe, n_pes, put, get = found
     global _launched
     invited = _atoll._launched()
     try:
@@ -68,6 +68,7 @@ def init(
         # The invitation has been used: what this process starts with a copy of os.environ is no part of the job.
         if not _atoll._launched():
             os.environ.pop("ATOLL_LAUNCHED", None)
+            os.environ.pop("ATOLL_JOIN", None)
     _watch()
 
 

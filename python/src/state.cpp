@@ -26,6 +26,8 @@ const Team& live(const PyTeam& team, const char* function) {
     Job& job = current(function);
     if (team.which == PyTeam::Which::world) return job.world();
     if (team.which == PyTeam::Which::shared) return job.shared();
+    if (team.which == PyTeam::Which::host) return job.host();
+    if (team.which == PyTeam::Which::rail) return job.rail();
     if (!team.team)
         fail(ErrorCode::use_after_free,
              "%s() was given a team that was destroyed; make it anew or use atoll.WORLD.", function);

@@ -8,9 +8,9 @@
 
 namespace atl::python {
 
-/// atoll.Team. `which` names the two teams that exist before init; they are looked up at each use.
+/// atoll.Team. `which` names the teams that exist before init; they are looked up at each use.
 struct PyTeam {
-    enum class Which { made, world, shared } which = Which::made;
+    enum class Which { made, world, shared, host, rail } which = Which::made;
     Team team;
     std::uint64_t epoch = 0;  ///< the job that made it
 };

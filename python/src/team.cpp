@@ -13,7 +13,8 @@ nb::object made(Team team) { return nb::steal(wrap(std::move(team))); }
 
 void destroy(PyTeam& team) {
     if (team.which != PyTeam::Which::made)
-        fail(ErrorCode::invalid_argument, "Team.destroy(): WORLD and SHARED last as long as the job.");
+        fail(ErrorCode::invalid_argument,
+             "Team.destroy(): WORLD, SHARED, HOST and RAIL last as long as the job.");
     Team held = live(team, "Team.destroy");
     held.destroy();
     team.team = Team();
@@ -27,8 +28,9 @@ bool equal(const PyTeam& a, nb::handle other) {
 }
 
 std::string repr(const PyTeam& team) {
-    if (team.which != PyTeam::Which::made)
-        return team.which == PyTeam::Which::world ? "atoll.WORLD" : "atoll.SHARED";
+    static constexpr const char* predefined[] = {"", "atoll.WORLD", "atoll.SHARED", "atoll.HOST",
+                                                 "atoll.RAIL"};
+    if (team.which != PyTeam::Which::made) return predefined[static_cast<int>(team.which)];
     if (!team.team || team.epoch != g.epoch || g.job == nullptr) return "<atoll.Team, destroyed>";
     return "<atoll.Team, PE " + std::to_string(team.team.my_pe()) + " of " +
            std::to_string(team.team.n_pes()) + ">";
@@ -58,9 +60,10 @@ void register_team(nb::module_& module) {
         module, "Team",
         R"(An ordered set of PEs; collectives take it as team=, and one-sided operations number their PEs in it.
 
-atoll.WORLD holds all PEs, atoll.SHARED all that load and store each other's memory. Others are made by
-split, split_strided and split_2d, which are collective over the team they are called on. In a `with`
-statement a team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.)");
+atoll.WORLD holds all PEs, atoll.SHARED all that load and store each other's memory, atoll.HOST all of this
+host, atoll.RAIL those that are as manieth on their hosts as this PE on its. Others are made by split,
+split_strided and split_2d, which are collective over the team they are called on. In a `with` statement a
+team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.)");
     team.def(
         "my_pe", [](const PyTeam& t) { return of(t, "Team.my_pe").my_pe(); },
         "Return the number of this PE within the team. Local.");
@@ -134,6 +137,8 @@ statement a team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.)")
     module.attr("WORLD") = nb::cast(new PyTeam{PyTeam::Which::world, {}, 0}, nb::rv_policy::take_ownership);
     g.world_object = nb::object(module.attr("WORLD")).release().ptr();
     module.attr("SHARED") = nb::cast(new PyTeam{PyTeam::Which::shared, {}, 0}, nb::rv_policy::take_ownership);
+    module.attr("HOST") = nb::cast(new PyTeam{PyTeam::Which::host, {}, 0}, nb::rv_policy::take_ownership);
+    module.attr("RAIL") = nb::cast(new PyTeam{PyTeam::Which::rail, {}, 0}, nb::rv_policy::take_ownership);
 }
 
 }  // namespace atl::python

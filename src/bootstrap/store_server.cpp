@@ -100,14 +100,9 @@ void StoreServer::end_job(int pe, int status, const std::string& sentence) {
     abort_job(pe, status, sentence);
 }
 
-std::string StoreServer::failure() {
+StoreServer::Failure StoreServer::failure() {
     const std::lock_guard lock(mutex_);
-    return split(failure_).second;
-}
-
-int StoreServer::failure_status() {
-    const std::lock_guard lock(mutex_);
-    return failure_status_;
+    return {failure_pe_, failure_status_, split(failure_).second};
 }
 
 bool StoreServer::wait_until_alone(double seconds) {
@@ -438,8 +433,9 @@ void StoreServer::lost(Peer& peer, int error) {
         !silence.empty() ? silence : name + (set_up_ ? " died." : " ended while the job was being set up."));
 }
 
-void StoreServer::fail(ErrorCode code, const std::string& sentence, int status) {
+void StoreServer::fail(ErrorCode code, const std::string& sentence, int status, int pe) {
     if (!failure_.empty()) return;
+    failure_pe_ = pe;
     failure_ = std::to_string(static_cast<int>(code)) + '\0' + sentence;
     failure_status_ = status;
     for (Peer& peer : peers_)
@@ -451,7 +447,7 @@ void StoreServer::abort_job(int pe, int status, const std::string& sentence) {
         for (Peer& peer : peers_)
             if (peer.pe >= 0 && !peer.gone)
                 send(peer, 'X', std::to_string(pe) + " " + std::to_string(status) + '\0' + sentence);
-    fail(set_up_ ? ErrorCode::pe_died : ErrorCode::bootstrap, sentence, status);
+    fail(set_up_ ? ErrorCode::pe_died : ErrorCode::bootstrap, sentence, status, pe);
     if (board_) board_.abort(pe, status, sentence);
     if (!board_ && !hosts_) return;
     // The end of this stream is what the PEs' monitors watch for; what was sent before it is still read.

@@ -47,9 +47,13 @@ class StoreServer {
     void leave(bool finalized);
     /// For a server outside the job: ends it for all PEs.
     void end_job(int pe, int status, const std::string& sentence);
-    /// Why the job is over, and with what status; empty and 0 while it is not.
-    std::string failure();
-    int failure_status();
+    /// Why the job is over; an empty sentence while it is not.
+    struct Failure {
+        int pe = -1;
+        int status = 0;
+        std::string sentence;
+    };
+    Failure failure();
 
     /// What PEs get when they ask for the host's segment.
     void offer(const common::BoardView& board, common::Fd board_fd, common::Fd heap_fd);
@@ -106,7 +110,7 @@ class StoreServer {
     void announce_gone(int pe, common::PeState state);
     std::string who(const Peer& peer) const;
     std::string silent(const Peer& peer) const;
-    void fail(ErrorCode code, const std::string& sentence, int status = 1);
+    void fail(ErrorCode code, const std::string& sentence, int status = 1, int pe = -1);
     void abort_job(int pe, int status, const std::string& sentence);
     std::string missing_text(int pe) const;
     Peer* joined(int pe);
@@ -133,7 +137,7 @@ class StoreServer {
     common::BoardView board_;
     common::Fd board_fd_, heap_fd_;
     std::size_t most_peers_ = SIZE_MAX;  // connections at once, once they have
-    int failure_status_ = 0;
+    int failure_status_ = 0, failure_pe_ = -1;
     int settings_pe_ = 0;         // whose settings the others' are compared with
     std::string failure_;         // body of the 'E' frame that everybody gets
     common::QuietThread thread_;  // last: it uses all the others

@@ -26,6 +26,8 @@ class UsageError : public std::runtime_error {
 
 /// The commands: `arguments` are those after the command's name; the result is the process's status.
 int run_command(const Arguments& arguments);
+/// Within a job.
+int info_of_job();
 int info_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);
 

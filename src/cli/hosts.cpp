@@ -108,7 +108,9 @@ struct Agent {
     common::Fd orders;  ///< its standard input
     Forwarded output[2];
     bool ended = false;
+    int status = 0;  ///< as a shell has it, once ended
 
+    bool has(int pe) const { return pe >= first_pe && pe < first_pe + host.n_pes; }
     std::string text() const {
         const std::string pes =
             host.n_pes == 1 ? std::to_string(first_pe)
@@ -134,10 +136,10 @@ class HostsJob {
             start(host, first);
             first += host.n_pes;
         }
-        while (!all_ended()) {
+        while (!all_ended() || (first_failed_ && !is_over_)) {
             look();
             reap();
-            hear_store();
+            judge();
             if (Clock::now() >= deadline_) end_agents();
         }
         store_->end_setup();  // nobody is still on the way to it
@@ -298,39 +300,41 @@ class HostsJob {
     void on_end(Agent& agent, int wait_status) {
         agent.ended = true;
         agent.orders = common::Fd();
-        const int status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-        if (status == 0) return;
-        // What follows from the end of the job needs no telling.
-        if (status_ == 0) {
-            constexpr int unreachable = 255;  // ssh's own
-            // A PE that ends the job says with what status; what others end with follows from it.
-            status_ = std::max(status, 1);
-            if (const int told = store_->failure_status(); told > 1) status_ = told;
-            const std::string sentence =
-                agent.text() + " ended with status " + std::to_string(status) +
-                (status == unreachable ? ": the agent could not reach it, or could not start atoll there"
-                                       : "");
-            say(sentence);
-            store_->end_job(agent.first_pe, status, "The PEs of " + sentence + ".");
-        }
+        agent.status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+        if (agent.status != 0 && !first_failed_) first_failed_ = &agent;
+    }
+
+    /// The job's status is that of the host whose PE failed first. Which that was the store knows, a little
+    /// later: another host, whose PEs ended because of it, may be the first whose agent ends.
+    void judge() {
+        const bootstrap::StoreServer::Failure failure = store_->failure();
+        if (!first_failed_ && failure.sentence.empty()) return;
+        if (trouble_since_ == Clock::time_point()) trouble_since_ = Clock::now();
+        if (is_over_) return;
+        const auto found = std::find_if(agents_.begin(), agents_.end(),
+                                        [&](const auto& agent) { return agent->has(failure.pe); });
+        const Agent* guilty = found != agents_.end() ? found->get() : first_failed_;
+        constexpr std::chrono::milliseconds for_the_store(200), for_its_status(1000);
+        const auto patience = found == agents_.end() ? for_the_store : for_its_status;
+        const bool known = found != agents_.end() && guilty->ended;
+        if (!known && Clock::now() < trouble_since_ + patience) return;
+        if (status_ == 0) conclude(guilty, failure);
         over();
     }
 
-    /// The store notices the death of a connection: a host that does not answer has no status to tell.
-    void hear_store() {
-        const std::string failure = store_->failure();
-        if (failure.empty() || is_over_) return;
-        if (failure != heard_) {
-            heard_ = failure;
-            heard_at_ = Clock::now();
-        }
-        constexpr auto for_its_status = std::chrono::seconds(1);
-        if (Clock::now() < heard_at_ + for_its_status) return;
-        if (status_ == 0 && store_->failure_status() != 0) {
-            status_ = store_->failure_status();
-            say(failure);
-        }
-        over();
+    void conclude(const Agent* guilty, const bootstrap::StoreServer::Failure& failure) {
+        constexpr int unreachable = 255;  // ssh's own
+        const int ended_with = guilty && guilty->ended ? guilty->status : 0;
+        // A PE that ends the job for all says with what status (1: it was lost, and its host knows more).
+        status_ = failure.status > 1 || ended_with == 0 ? failure.status : ended_with;
+        if (status_ == 0) return;  // global_exit(0)
+        if (ended_with == 0) return say(failure.sentence);
+        const std::string sentence =
+            guilty->text() + " ended with status " + std::to_string(ended_with) +
+            (ended_with == unreachable ? ": the agent could not reach it, or could not start atoll there"
+                                       : "");
+        say(sentence);
+        store_->end_job(guilty->first_pe, ended_with, "The PEs of " + sentence + ".");
     }
 
     void over() {
@@ -370,8 +374,8 @@ class HostsJob {
     std::vector<std::unique_ptr<Agent>> agents_;
     int status_ = 0;
     bool is_over_ = false, ending_ = false;
-    std::string heard_;
-    Clock::time_point deadline_, heard_at_;
+    const Agent* first_failed_ = nullptr;
+    Clock::time_point deadline_, trouble_since_;
 };
 
 }  // namespace

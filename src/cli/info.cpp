@@ -11,11 +11,13 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "atoll/error.hpp"
 #include "atoll/version.hpp"
 #include "cli/cli.hpp"
 #include "cli/options.hpp"
 #include "common/board.hpp"
 #include "common/settings.hpp"
+#include "transport/ucx/ucx.hpp"
 
 #ifndef ATOLL_BUILD_TYPE
 #define ATOLL_BUILD_TYPE ""
@@ -76,9 +78,20 @@ Json describe_machine(int n_pes) {
     return machine;
 }
 
+std::string describe_ucx() {
+    try {
+        return transport::describe_ucx(common::read_settings().ucx_library);
+    } catch (const Error& error) {
+        return error.what();
+    }
+}
+
+bool has_ucx() { return describe_ucx().starts_with("UCX "); }
+
 Json describe_transports() {
     return {
         {{"name", "window"}, {"reaches", "PEs of this host, by loads and stores"}, {"usable", true}},
+        {{"name", "ucx"}, {"reaches", "PEs of other hosts: " + describe_ucx()}, {"usable", has_ucx()}},
         {{"name", "loopback"}, {"reaches", "PEs of this host, as a reference for tests"}, {"usable", true}},
     };
 }
@@ -169,10 +182,12 @@ void print(const Json& info) {
 
 int info_command(const Arguments& arguments) {
     std::string count;
-    bool as_json = false;
+    bool as_json = false, of_job = false;
     CLI::App app("Shows version, build, settings, and what this machine offers.", "atoll info");
     app.add_option("-n,--np", count, "number of PEs that the default heap size is shown for")->type_name("N");
     app.add_flag("--json", as_json, "as JSON");
+    app.add_flag("--job", of_job,
+                 "who reaches whom by what, as a job's program: atoll run -n 4 atoll info --job");
     try {
         Arguments reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them last first
         app.parse(reversed);
@@ -182,6 +197,7 @@ int info_command(const Arguments& arguments) {
     } catch (const CLI::ParseError& error) {
         throw UsageError(error.what());
     }
+    if (of_job) return info_of_job();
     const int n_pes = count.empty() ? common::usable_cpus() : parse_pe_count(count);
     const Json info = {{"version", ATOLL_VERSION},
                        {"build", describe_build()},

@@ -18,6 +18,10 @@ void alltoall_line(State& state, char* dst, const void* src, std::size_t block) 
                    state.team().exchanged(i) + static_cast<std::size_t>(state.my_pe()) * block, block);
 }
 
+Reads my_blocks(const State& state) {
+    return {.block = static_cast<std::size_t>(state.my_pe()), .alike = false};
+}
+
 /// Runs `take(i, range of my block of member i)` for all members, the neighbour first.
 template <class Take> void read_my_block(State& state, Sources& sources, Take take) {
     sources.run([&] {
@@ -30,7 +34,8 @@ template <class Take> void read_my_block(State& state, Sources& sources, Take ta
 
 void alltoall_read(State& state, char* dst, const void* src, std::size_t block, bool staged) {
     const auto n = static_cast<std::size_t>(state.n_pes());
-    Sources sources(state, "alltoall", {.data = src, .blocks = n, .block_bytes = block, .staged = staged});
+    Sources sources(state, "alltoall", {.data = src, .blocks = n, .block_bytes = block, .staged = staged},
+                    my_blocks(state));
     read_my_block(state, sources, [&](int i, const char* from, std::size_t bytes) {
         copy_bytes(dst + static_cast<std::size_t>(i) * block + sources.lo(), from, bytes);
     });
@@ -77,7 +82,8 @@ void Team::alltoalls_bytes(void* dst, const void* src, std::ptrdiff_t dst_stride
                      .block_bytes = block,
                      .staged = true,
                      .element_bytes = element_bytes,
-                     .stride = src_stride});
+                     .stride = src_stride},
+                    my_blocks(state));
     read_my_block(state, sources, [&](int i, const char* from, std::size_t bytes) {
         char* to = static_cast<char*>(dst) +
                    static_cast<std::ptrdiff_t>(static_cast<std::size_t>(i) * block) * dst_stride;

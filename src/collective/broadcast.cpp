@@ -25,7 +25,8 @@ void broadcast_line(State& state, void* dst, const void* src, std::size_t bytes,
 void broadcast_read(State& state, void* dst, const void* src, std::size_t bytes, int root, bool staged) {
     const bool is_root = state.my_pe() == root;
     Sources sources(state, "broadcast",
-                    {.data = src, .block_bytes = bytes, .contributes = is_root, .staged = staged});
+                    {.data = src, .block_bytes = bytes, .contributes = is_root, .staged = staged},
+                    {.first = root, .count = 1, .most = 1});
     sources.run([&] {
         if (!is_root)
             copy_bytes(static_cast<char*>(dst) + sources.lo(), sources.at(root, 0), sources.length(root));

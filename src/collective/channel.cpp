@@ -1,5 +1,6 @@
 #include "collective/channel.hpp"
 
+#include "collective/far_channel.hpp"
 #include "common/futex.hpp"
 #include "common/text.hpp"
 
@@ -45,6 +46,10 @@ void Messages::release() noexcept {
 void Messages::open(int pe) {
     core::JobState& job = team_.job();
     const std::lock_guard lock(mutex_);
+    if (team_.spread()) {  // the letter will say where it is
+        sender(pe).channel = static_cast<Channel*>(job.arena_allocate(Channel::total_bytes(ring_)));
+        return;
+    }
     if (!outbox_) {
         outbox_ =
             static_cast<Entry*>(job.arena_allocate(sizeof(Entry) * static_cast<std::size_t>(team_.n_pes())));
@@ -59,16 +64,23 @@ bool Messages::find(int pe) {
     core::JobState& job = team_.job();
     const std::uint64_t table = team_.member(pe).outbox.load(std::memory_order_acquire);
     if (table == 0) return false;
-    const int slot = team_.world_pe(pe);
-    auto* entries = static_cast<Entry*>(job.arena_address(slot, table - 1));
+    const int owner = team_.world_pe(pe);
+    auto* entries = static_cast<Entry*>(job.arena_address(owner, table - 1));
     const std::uint64_t channel = entries[team_.my_pe()].load(std::memory_order_acquire);
     if (channel == 0) return false;
-    receiver(pe).channel = static_cast<Channel*>(job.arena_address(slot, channel - 1));
+    receiver(pe).channel = static_cast<Channel*>(job.arena_address(owner, channel - 1));
     return true;
 }
 
 Transfer::Transfer(Messages& messages, void* data, std::size_t bytes, int pe, bool is_send)
     : messages_(&messages), data_(static_cast<char*>(data)), bytes_(bytes), pe_(pe), is_send_(is_send) {
+    check_usable();
+    const core::Spread* spread = messages.team().spread();
+    if (!spread) return;
+    far_ = !spread->is_local(pe);
+    if (far_) return;
+    messages_ = &Messages::of(spread->local());
+    pe_ = spread->local_index(pe);
     check_usable();
 }
 
@@ -109,7 +121,10 @@ Transfer::Progress Transfer::send() {
         cell.message_bytes = bytes_;
         if (length != 0) std::memcpy(cell.data, data_ + moved_, length);
         cell.number.store(++end.cells, std::memory_order_release);
-        ring_doorbell(messages_->team(), pe_);
+        if (far_)
+            post_letter(messages_->team(), pe_, end.channel, end.cells);
+        else
+            ring_doorbell(messages_->team(), pe_);
         begun_ = true;
         moved_ += length;
         progress = Progress::moved;
@@ -119,20 +134,38 @@ Transfer::Progress Transfer::send() {
     return Progress::done;
 }
 
-Transfer::Progress Transfer::receive() {
+const Cell* Transfer::next_cell() {
     Endpoint& end = endpoint();
-    if (!end.channel && !messages_->find(pe_)) return Progress::stuck;
-    const std::uint32_t ring = messages_->ring();
+    if (far_) {
+        core::TeamState& team = messages_->team();
+        if (static_cast<std::int32_t>(read_letter(team, pe_) - end.cells) <= 0) return nullptr;
+        if (!end.fetched) end.fetched = std::make_unique<Cell>();
+        fetch_cell(team, pe_, end.cells % messages_->ring(), *end.fetched);
+        return end.fetched.get();
+    }
+    if (!end.channel && !messages_->find(pe_)) return nullptr;
+    const Cell& cell = end.channel->cell(end.cells % messages_->ring());
+    return cell.number.load(std::memory_order_acquire) == end.cells + 1 ? &cell : nullptr;
+}
+
+void Transfer::give_back() {
+    Endpoint& end = endpoint();
+    ++end.cells;
+    if (far_) return return_cells(messages_->team(), pe_, end.cells);
+    end.channel->taken.store(end.cells, std::memory_order_release);
+    ring_doorbell(messages_->team(), pe_);
+}
+
+Transfer::Progress Transfer::receive() {
     auto progress = Progress::stuck;
     for (;;) {
-        Cell& cell = end.channel->cell(end.cells % ring);
-        if (cell.number.load(std::memory_order_acquire) != end.cells + 1) return progress;
-        const std::size_t length = cell.length;
-        message_bytes_ = cell.message_bytes;
+        const Cell* cell = next_cell();
+        if (!cell) return progress;
+        const std::size_t length = cell->length;
+        message_bytes_ = cell->message_bytes;
         // A message of another size is taken all the same, so that the next one can be.
-        if (message_bytes_ == bytes_ && length != 0) std::memcpy(data_ + moved_, cell.data, length);
-        end.channel->taken.store(++end.cells, std::memory_order_release);
-        ring_doorbell(messages_->team(), pe_);
+        if (message_bytes_ == bytes_ && length != 0) std::memcpy(data_ + moved_, cell->data, length);
+        give_back();
         begun_ = true;
         moved_ += length;
         progress = Progress::moved;

@@ -36,10 +36,11 @@ struct Channel {
 /// One direction between this PE and another, as this PE sees it.
 struct Endpoint {
     Channel* channel = nullptr;
-    std::uint32_t cells = 0;    ///< sent or received on it, ever
-    std::uint32_t taken = 0;    ///< sender: as last looked at
-    bool broken = false;        ///< an operation ended by an error halfway through a message
-    std::uint64_t blocked = 0;  ///< the sweep of a group in which an earlier message could not end
+    std::uint32_t cells = 0;        ///< sent or received on it, ever
+    std::uint32_t taken = 0;        ///< sender: as last looked at
+    bool broken = false;            ///< an operation ended by an error halfway through a message
+    std::uint64_t blocked = 0;      ///< the sweep of a group in which an earlier message could not end
+    std::unique_ptr<Cell> fetched;  ///< receiver, of a sender on another host: room for a cell
 };
 
 /// All channels of this PE in one team.
@@ -91,9 +92,13 @@ class Transfer {
   private:
     Progress send();
     Progress receive();
+    /// The next cell to receive, null if it is not there yet; and when it was read.
+    const Cell* next_cell();
+    void give_back();
     void check_usable() const;
 
     Messages* messages_;
+    bool far_ = false;  ///< the other shares no memory with this PE
     char* data_;
     std::size_t bytes_;
     int pe_;

@@ -73,6 +73,7 @@ std::size_t Team::collect_bytes(void* dst, std::size_t dst_bytes, const void* sr
     // Who has no room takes part to the end all the same: the others need it.
     const bool fits = offsets.back() <= dst_bytes;
     do {
+        sources.fetch();
         for (int k = 1; k <= state.n_pes() && fits; ++k) {
             const int i = (state.my_pe() + k) % state.n_pes();
             copy_bytes(static_cast<char*>(dst) + offsets[static_cast<std::size_t>(i)] + sources.lo(),

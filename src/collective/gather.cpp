@@ -17,7 +17,8 @@ void gather_line(State& state, char* dst, const void* src, std::size_t bytes, in
 }
 
 void gather_read(State& state, char* dst, const void* src, std::size_t bytes, int root, bool staged) {
-    Sources sources(state, "gather", {.data = src, .block_bytes = bytes, .staged = staged});
+    Sources sources(state, "gather", {.data = src, .block_bytes = bytes, .staged = staged},
+                    {.count = state.my_pe() == root ? -1 : 0, .alike = false});
     sources.run([&] {
         for (int i = 0; i < state.n_pes() && state.my_pe() == root; ++i)
             copy_bytes(dst + static_cast<std::size_t>(i) * bytes + sources.lo(), sources.at(i, 0),
@@ -40,7 +41,8 @@ void scatter_read(State& state, char* dst, const void* src, std::size_t bytes, i
                      .blocks = static_cast<std::size_t>(state.n_pes()),
                      .block_bytes = bytes,
                      .contributes = is_root,
-                     .staged = staged});
+                     .staged = staged},
+                    {.first = root, .count = is_root ? 0 : 1, .block = me, .alike = false, .most = 1});
     sources.run([&] {
         if (!is_root) copy_bytes(dst + sources.lo(), sources.at(root, me), sources.length(root));
     });

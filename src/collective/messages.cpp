@@ -17,7 +17,8 @@ using Progress = Transfer::Progress;
 template <class Advance>
 void drive(core::TeamState& team, const detail::WaitReason& reason, Advance&& advance) {
     core::JobState& job = team.job();
-    detail::Flag& bell = team.member(team.my_pe()).doorbell.flag;
+    core::TeamState& near = team.spread() ? team.spread()->local() : team;
+    detail::Flag& bell = near.member(near.my_pe()).doorbell.flag;
     for (;;) {
         for (int i = 0, spins = job.spins(); i <= spins;) {
             const Progress progress = advance();

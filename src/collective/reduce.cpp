@@ -37,7 +37,8 @@ void reduce_line(State& state, const Reduction& r) {
 
 /// Who wants the result folds everybody's staged source.
 void reduce_staged(State& state, const Reduction& r) {
-    Sources sources(state, r.operation, {.data = r.src, .block_bytes = r.bytes, .staged = true});
+    Sources sources(state, r.operation, {.data = r.src, .block_bytes = r.bytes, .staged = true},
+                    {.count = r.wanted_by(state.my_pe()) ? -1 : 0, .alike = r.root < 0});
     sources.run([&] {
         if (r.wanted_by(state.my_pe()))
             fold_to(
@@ -54,10 +55,9 @@ void reduce_slices(State& state, const Reduction& r) {
         for (; lo < hi; lo += fold_block) {
             const std::size_t bytes = std::min(fold_block, hi - lo);
             fold_block_to(
-                r.kernel, state.n_pes(), [&](int i) { return slices.source(i); }, lo, bytes, block.bytes,
+                r.kernel, state.n_pes(), [&](int i) { return slices.source(i, lo); }, 0, bytes, block.bytes,
                 block);
-            for (int i = 0; i < state.n_pes(); ++i)
-                if (r.wanted_by(i)) std::memcpy(slices.target(i) + lo, block.bytes, bytes);
+            slices.write(lo, block.bytes, bytes);
         }
     });
 }

@@ -30,7 +30,8 @@ void reduce_scatter_read(State& state, void* dst, const void* src, std::size_t b
     // In place: the others must not read what this PE is about to overwrite.
     staged |= dst < begin + n * block && begin < static_cast<char*>(dst) + block;
     Sources sources(state, "reduce_scatter",
-                    {.data = src, .blocks = n, .block_bytes = block, .staged = staged});
+                    {.data = src, .blocks = n, .block_bytes = block, .staged = staged},
+                    {.block = me, .alike = false});
     sources.run([&] {
         fold_to(
             kernel, state.n_pes(), [&](int i) { return sources.at(i, me); }, sources.length(0),

@@ -55,9 +55,9 @@ void scan_block(State& state, const Scan& s, Slices& slices, std::size_t at, std
     std::memset(now->bytes, 0, bytes);
     for (int i = 0; i < state.n_pes(); ++i) {
         if (i == 0)
-            std::memcpy(then->bytes, slices.source(0) + at, bytes);
+            std::memcpy(then->bytes, slices.source(0, at), bytes);
         else
-            s.kernel(then->bytes, now->bytes, slices.source(i) + at, bytes);
+            s.kernel(then->bytes, now->bytes, slices.source(i, at), bytes);
         std::memcpy(slices.target(i) + at, s.inclusive ? then->bytes : now->bytes, bytes);
         std::swap(now, then);
     }

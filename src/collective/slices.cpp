@@ -7,7 +7,8 @@
 namespace atl::collective {
 
 Slices::Slices(State& state, const char* operation, const SliceArguments& mine)
-    : state_(state), operation_(operation), mine_(mine) {
+    : state_(state), operation_(operation), mine_(mine), fetch_(state, operation) {
+    my_line_.wants_result = mine.wants_result;
     const bool src_reachable = state.reachable(mine.src, mine.bytes);
     const bool dst_reachable = !mine.wants_result || state.reachable(mine.dst, mine.bytes);
     char* staging = src_reachable && dst_reachable ? nullptr : state.staging();
@@ -58,13 +59,87 @@ bool Slices::next_piece() {
     return true;
 }
 
-Slices::Range Slices::my_slice() const {
+Slices::Range Slices::slice_of(int member) const {
     // Whole cache lines, so that no two PEs write to one.
     const auto n = static_cast<std::size_t>(state_.n_pes());
-    const auto me = static_cast<std::size_t>(state_.my_pe());
+    const auto me = static_cast<std::size_t>(member);
     const std::size_t lines = (piece_bytes() + core::line_bytes - 1) / core::line_bytes;
     const std::size_t each = (lines + n - 1) / n * core::line_bytes;
     return {std::min(me * each, piece_bytes()), std::min((me + 1) * each, piece_bytes())};
+}
+
+void Slices::write(std::size_t at, const char* data, std::size_t bytes) {
+    for (int i = 0; i < state_.n_pes(); ++i)
+        if (!state_.is_far(i) && line(i).wants_result) std::memcpy(target(i) + at, data, bytes);
+    if (state_.spread()) std::memcpy(out_.data() + (at - fetched_lo_), data, bytes);
+}
+
+std::size_t Slices::fetch_far(std::size_t lo, std::size_t hi) {
+    const std::size_t each = fetched_bytes / static_cast<std::size_t>(state_.n_pes());
+    const std::size_t most = std::max(each / core::line_bytes, std::size_t{1}) * core::line_bytes;
+    const std::size_t bytes = std::min(hi - lo, most);
+    fetched_lo_ = lo;
+    pieces_.clear();
+    for (int i = 0; i < state_.n_pes(); ++i)
+        if (state_.is_far(i)) pieces_.push_back({i, source_place(i) + lo, bytes});
+    fetch_.for_me(pieces_);
+    out_.resize(bytes);
+    return bytes;
+}
+
+const char* Slices::fetched(int member) const {
+    const auto piece = std::lower_bound(pieces_.begin(), pieces_.end(), member,
+                                        [](const FarPiece& p, int m) { return p.member < m; });
+    return fetch_.at(static_cast<std::size_t>(piece - pieces_.begin()));
+}
+
+/// Who on a part's host is sent what `writer` has made: one of those that want it, by turns; -1: nobody.
+int Slices::receiver(int part, int writer) const {
+    const core::Parts& parts = state_.spread()->parts();
+    const auto wants = [&](int i) {
+        return parts.part_of[static_cast<std::size_t>(i)] == part && line(i).wants_result != 0;
+    };
+    int n = 0;
+    for (int i = 0; i < state_.n_pes(); ++i) n += wants(i);
+    if (n == 0) return -1;
+    int turn = writer % n;
+    for (int i = 0;; ++i)
+        if (wants(i) && turn-- == 0) return i;
+}
+
+void Slices::send_far(std::size_t lo, std::size_t hi) {
+    const core::Spread& spread = *state_.spread();
+    for (int part = 0; part < spread.parts().count(); ++part) {
+        if (part == spread.parts().mine) continue;
+        const int to = receiver(part, state_.my_pe());
+        if (to >= 0)
+            spread.put(to, target_place(to) + lo, out_.data(), hi - lo, transport::Completion::at_quiet);
+    }
+    spread.complete();
+}
+
+/// What came from other hosts went to one member of each host; the others copy it from there.
+void Slices::pass_on() {
+    if (!mine_.wants_result) return;
+    for (int writer = 0; writer < state_.n_pes(); ++writer) {
+        if (!state_.is_far(writer)) continue;
+        const int got = receiver(state_.spread()->parts().mine, writer);
+        const auto [lo, hi] = slice_of(writer);
+        if (got != state_.my_pe() && lo < hi)
+            std::memcpy(target(state_.my_pe()) + lo, target(got) + lo, hi - lo);
+    }
+}
+
+void Slices::meet_after_piece() {
+    state_.team().sync(operation_);
+    if (state_.spread()) [[unlikely]]
+        pass_on();
+}
+
+/// What others still copy from this PE's target must stay until they have done so.
+void Slices::leave() {
+    if (state_.spread()) [[unlikely]]
+        state_.spread()->local().sync(operation_);
 }
 
 }  // namespace atl::collective

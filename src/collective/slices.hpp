@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "collective/fetch.hpp"
 #include "collective/state.hpp"
 
 namespace atl::collective {
@@ -26,25 +27,35 @@ class Slices {
     template <class Body> void run(Body&& body) {
         meet();
         do {
-            const auto [lo, hi] = my_slice();
-            if (lo < hi) body(lo, hi);
-            state_.team().sync(operation_);
+            for (auto [lo, hi] = my_slice(); lo < hi;) {
+                const std::size_t end = std::min(hi, lo + fetch(lo, hi));
+                body(lo, end);
+                send(lo, end);
+                lo = end;
+            }
+            meet_after_piece();
             copy_out();
         } while (next_piece());
+        leave();
     }
 
-    const char* source(int member) const {
-        return state_.at(member, line(member).src) + (line(member).staged & src_staged ? 0 : piece_lo_);
+    /// A member's source from `at` on, within the range of the body that asks.
+    const char* source(int member, std::size_t at) const {
+        if (state_.is_far(member)) [[unlikely]]
+            return fetched(member) + (at - fetched_lo_);
+        return state_.at(member, source_place(member)) + at;
     }
-    char* target(int member) const {
-        return state_.at(member, line(member).dst) + (line(member).staged & dst_staged ? 0 : piece_lo_);
-    }
+    /// Not of members on other hosts.
+    char* target(int member) const { return state_.at(member, target_place(member)); }
+    /// The same for all members that want a result.
+    void write(std::size_t at, const char* data, std::size_t bytes);
 
   private:
     enum : std::uint32_t { src_staged = 1, dst_staged = 2, no_room = 4 };
     struct Line {
         std::uint64_t src, dst;
         std::uint32_t staged;
+        std::uint32_t wants_result;
     };
     struct Range {
         std::size_t lo, hi;
@@ -52,12 +63,34 @@ class Slices {
     const Line& line(int member) const {
         return *reinterpret_cast<const Line*>(state_.team().exchanged(member));
     }
+    std::uint64_t source_place(int member) const {
+        return line(member).src + (line(member).staged & src_staged ? 0 : piece_lo_);
+    }
+    std::uint64_t target_place(int member) const {
+        return line(member).dst + (line(member).staged & dst_staged ? 0 : piece_lo_);
+    }
+    /// Brings other hosts' sources here, from `lo` on; returns how much of them.
+    std::size_t fetch(std::size_t lo, std::size_t hi) {
+        return state_.spread() ? fetch_far(lo, hi) : hi - lo;
+    }
+    std::size_t fetch_far(std::size_t lo, std::size_t hi);
+    const char* fetched(int member) const;
+    void send(std::size_t lo, std::size_t hi) {
+        if (state_.spread()) [[unlikely]]
+            send_far(lo, hi);
+    }
+    void send_far(std::size_t lo, std::size_t hi);
+    void meet_after_piece();
+    void pass_on();
+    void leave();
+    int receiver(int part, int writer) const;
+    Range slice_of(int member) const;
     void meet();
     void copy_in();
     void copy_out();
     bool next_piece();
     std::size_t piece_bytes() const { return std::min(piece_, mine_.bytes - piece_lo_); }
-    Range my_slice() const;
+    Range my_slice() const { return slice_of(state_.my_pe()); }
 
     State& state_;
     const char* operation_;
@@ -65,6 +98,11 @@ class Slices {
     Line my_line_{};
     std::size_t piece_ = half_bytes;
     std::size_t piece_lo_ = 0;
+    // Between hosts:
+    Fetch fetch_;
+    std::vector<FarPiece> pieces_;
+    std::size_t fetched_lo_ = 0;
+    std::vector<char> out_;  ///< results that go to other hosts
 };
 
 }  // namespace atl::collective

@@ -50,10 +50,21 @@ void scatter_strided(char* block, const char* src, std::size_t element_bytes, st
                  });
 }
 
-Sources::Sources(State& state, const char* operation, const Source& mine, std::uint64_t extra)
-    : state_(state), operation_(operation), mine_(mine), piece_(staged_piece(mine.blocks)) {
+Sources::Sources(State& state, const char* operation, const Source& mine, const Reads& reads)
+    : state_(state),
+      operation_(operation),
+      mine_(mine),
+      reads_(reads),
+      fetch_(state, operation),
+      piece_(staged_piece(mine.blocks)) {
     my_line_.block_bytes = mine.block_bytes;
-    my_line_.extra = extra;
+    if (reads_.count < 0) reads_.count = state.n_pes() - reads_.first;
+    if (state.spread()) {
+        const int members = reads_.most < 0 ? state.n_pes() : reads_.most;
+        const std::size_t each = fetched_bytes / static_cast<std::size_t>(members);
+        most_ = std::max(each / core::line_bytes, std::size_t{1}) * core::line_bytes;
+        piece_ = std::min(piece_, most_);
+    }
     if (!mine.contributes || mine.block_bytes == 0) {
         my_line_.kind = Kind::none;
     } else if (!mine.staged && state.reachable(mine.data, mine.blocks * mine.block_bytes)) {
@@ -101,7 +112,23 @@ void Sources::meet() {
         in_place_ |= theirs.kind == Kind::in_place;
         if (theirs.kind != Kind::none) end_ = std::max(end_, static_cast<std::size_t>(theirs.block_bytes));
     }
-    if (!staged) piece_ = end_;
+    if (!staged) piece_ = std::min(end_, most_);
+}
+
+void Sources::fetch_far() {
+    pieces_.clear();
+    for (int i = reads_.first; i < reads_.first + reads_.count; ++i)
+        if (state_.is_far(i)) pieces_.push_back({i, place(i, reads_.block), length(i)});
+    if (reads_.alike)
+        fetch_.for_all_here(pieces_);
+    else
+        fetch_.for_me(pieces_);
+}
+
+const char* Sources::fetched(int member) const {
+    const auto piece = std::lower_bound(pieces_.begin(), pieces_.end(), member,
+                                        [](const FarPiece& p, int m) { return p.member < m; });
+    return fetch_.at(static_cast<std::size_t>(piece - pieces_.begin()));
 }
 
 bool Sources::next_piece() {

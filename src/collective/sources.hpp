@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "collective/fetch.hpp"
 #include "collective/state.hpp"
 
 namespace atl::collective {
@@ -21,23 +22,38 @@ struct Source {
     std::ptrdiff_t stride = 1;
 };
 
+/// What `body` reads: block `block` of members [first, first + count). Only where members are on several
+/// hosts does anybody look at it.
+struct Reads {
+    int first = 0;
+    int count = -1;  ///< -1: all from `first` on
+    std::size_t block = 0;
+    bool alike = true;  ///< all members of the team read the same
+    int most = -1;      ///< the largest `count` of any member; -1: all
+};
+
 /// Use: construct, `run(body)` once. While `body` runs, `at(i, k)` is range [lo, lo + length(i)) of block k
 /// of member i. If nothing was staged all is one piece.
 class Sources {
   public:
-    /// `extra` is told to the others.
-    Sources(State& state, const char* operation, const Source& mine, std::uint64_t extra = 0);
+    Sources(State& state, const char* operation, const Source& mine, const Reads& reads = {});
 
     /// Meets, runs `body` for every piece, and returns when this PE's source may be reused.
     template <class Body> void run(Body&& body) {
         meet();
-        do body();
-        while (next_piece());
+        do {
+            fetch();
+            body();
+        } while (next_piece());
         finish();
     }
 
     /// The parts of `run`, for those that look at what others passed before they read.
     void meet();
+    void fetch() {
+        if (state_.spread()) [[unlikely]]
+            fetch_far();
+    }
     bool next_piece();
     void finish();
 
@@ -47,31 +63,40 @@ class Sources {
         return bytes <= lo_ ? 0 : std::min(bytes - lo_, piece_);
     }
     const char* at(int member, std::size_t block) const {
-        const Line& theirs = line(member);
-        if (theirs.kind == Kind::in_place)
-            return state_.at(member, theirs.offset) + block * theirs.block_bytes + lo_;
-        return state_.at(member, theirs.offset) + ((theirs.half + turn_) & 1) * half_bytes + block * piece_;
+        if (state_.is_far(member)) [[unlikely]]
+            return fetched(member);
+        return state_.at(member, place(member, block));
     }
     std::size_t block_bytes(int member) const { return line(member).block_bytes; }
-    std::uint64_t extra(int member) const { return line(member).extra; }
 
   private:
     enum class Kind : std::uint32_t { none, in_place, staged, no_room };
     struct Line {
         std::uint64_t offset;
         std::uint64_t block_bytes;
-        std::uint64_t extra;
         Kind kind;
         std::uint32_t half;
     };
     const Line& line(int member) const {
         return *reinterpret_cast<const Line*>(state_.team().exchanged(member));
     }
+    /// Where the piece of a member's block stands in its slot.
+    std::uint64_t place(int member, std::size_t block) const {
+        const Line& theirs = line(member);
+        if (theirs.kind == Kind::in_place) return theirs.offset + block * theirs.block_bytes + lo_;
+        return theirs.offset + ((theirs.half + turn_) & 1) * half_bytes + block * piece_;
+    }
     void copy_in();
+    void fetch_far();
+    const char* fetched(int member) const;
 
     State& state_;
     const char* operation_;
     Source mine_;
+    Reads reads_;
+    std::size_t most_ = SIZE_MAX;  ///< of a block, that is fetched from other hosts at once
+    Fetch fetch_;
+    std::vector<FarPiece> pieces_;
     Line my_line_{};
     std::size_t piece_;  ///< of every block
     std::size_t lo_ = 0;

@@ -2,6 +2,8 @@
 
 #include "atoll/error.hpp"
 
+#include <cstring>
+
 namespace atl::collective {
 
 State& State::of(core::TeamState& team) {
@@ -15,11 +17,34 @@ State& State::of(core::TeamState& team) {
 State::State(core::TeamState& team)
     : team_(team),
       job_(team.job()),
-      choices_(Wishes(team.job().settings().algorithms), {team.crowded(), team.n_pes()}) {}
+      choices_(Wishes(team.job().settings().algorithms),
+               {team.crowded(), team.n_pes(), team.spread() != nullptr}) {}
 
 void State::release() noexcept {
     if (staging_) job_.arena_free(staging_);
     staging_ = nullptr;
+    if (fetched_owned_) job_.arena_free(fetched_);
+    fetched_ = nullptr;
+}
+
+char* State::fetched() {
+    if (fetched_asked_) return fetched_;
+    fetched_asked_ = true;
+    core::TeamState& near = spread()->local();
+    std::uint64_t place = 0;
+    if (near.my_pe() == 0) {
+        try {
+            fetched_ = static_cast<char*>(job_.arena_allocate(2 * fetched_bytes));
+            fetched_owned_ = true;
+            place = job_.arena_offset(fetched_) + 1;
+        } catch (const Error&) {
+            place = 0;
+        }
+    }
+    near.exchange("a collective", &place, sizeof place);
+    std::memcpy(&place, near.exchanged(0), sizeof place);
+    fetched_ = place == 0 ? nullptr : static_cast<char*>(job_.arena_address(near.world_pe(0), place - 1));
+    return fetched_;
 }
 
 char* State::staging() noexcept {

@@ -16,6 +16,8 @@ namespace atl::collective {
 /// when its owner has met all members once more: by then they have finished reading it. So what is staged
 /// needs no meeting at the end of a collective.
 inline constexpr std::size_t half_bytes = 256 * 1024;
+/// What a PE fetches at once from other hosts, at most.
+inline constexpr std::size_t fetched_bytes = 1024 * 1024;
 
 class State final : public core::TeamAttachment {
   public:
@@ -43,13 +45,20 @@ class State final : public core::TeamAttachment {
     bool reachable(const void* p, std::size_t bytes) const { return job_.window().shares(p, bytes); }
     /// Where `p`, which others can reach, stands in this PE's slot.
     std::uint64_t offset_of(const void* p) const { return job_.window().offset_of(p); }
-    /// What stands at `offset` of a member's slot.
+    /// Null where all members share memory.
+    core::Spread* spread() const { return team_.spread(); }
+    bool is_far(int member) const { return spread() && !spread()->is_local(member); }
+    /// What stands at `offset` of the slot of a member that is not far.
     char* at(int member, std::uint64_t offset) const {
         return static_cast<char*>(job_.arena_address(team_.world_pe(member), offset));
     }
 
     /// This PE's staging memory, null when there is no room for it in the arena.
     char* staging() noexcept;
+    /// Memory in which the members of this PE's host that share it bring together what they fetched of
+    /// others: two halves of `fetched_bytes`. Collective among these; null for all where there is no room.
+    char* fetched();
+    int next_fetch() { return fetch_half_ ^= 1; }
     /// The half that the next use takes: 0 or 1.
     int next_half() { return half_ ^= 1; }
 
@@ -59,6 +68,9 @@ class State final : public core::TeamAttachment {
     Choices choices_;
     char* staging_ = nullptr;
     int half_ = 0;
+    char* fetched_ = nullptr;
+    bool fetched_asked_ = false, fetched_owned_ = false;
+    int fetch_half_ = 0;
 };
 
 }  // namespace atl::collective

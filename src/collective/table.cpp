@@ -19,16 +19,18 @@ constexpr const char* algorithm_names[] = {"line", "staged", "pull", "both", "pu
 
 constexpr std::size_t never = SIZE_MAX;
 
-/// One line of the table: from which size on, where every PE has a core and where PEs are more than cores.
+/// One line of the table: from which size on, where every PE has a core, where PEs are more than cores, and
+/// where they are on several hosts.
 struct Entry {
     Collective collective;
     Algorithm algorithm;
     std::size_t from_with_cores;
     std::size_t from_crowded;
+    std::size_t from_spread;
     bool times_pes = false;  ///< the sizes are of all PEs' data together: what each would have to fold
 
     std::size_t from(const TeamShape& team) const {
-        const std::size_t bytes = team.crowded ? from_crowded : from_with_cores;
+        const std::size_t bytes = team.spread ? from_spread : team.crowded ? from_crowded : from_with_cores;
         return times_pes && bytes != never ? bytes / static_cast<std::size_t>(team.n_pes) : bytes;
     }
 };
@@ -37,45 +39,45 @@ constexpr std::size_t KiB = 1024;
 
 // Measured in docs/collectives.md. Of the lines whose size is reached, the last one counts.
 constexpr Entry table[] = {
-    {Collective::broadcast, line, 0, 0},
-    {Collective::broadcast, staged, 0, 0},
-    {Collective::broadcast, pull, 2 * KiB, 16 * KiB},
-    {Collective::broadcast, both, 64 * KiB, never},
+    {Collective::broadcast, line, 0, 0, 0},
+    {Collective::broadcast, staged, 0, 0, 0},
+    {Collective::broadcast, pull, 2 * KiB, 16 * KiB, 64 * KiB},
+    {Collective::broadcast, both, 64 * KiB, never, never},
 
-    {Collective::fcollect, line, 0, 0},
-    {Collective::fcollect, staged, 0, 0},
-    {Collective::fcollect, pull, 2 * KiB, 16 * KiB},
+    {Collective::fcollect, line, 0, 0, 0},
+    {Collective::fcollect, staged, 0, 0, 0},
+    {Collective::fcollect, pull, 2 * KiB, 16 * KiB, 64 * KiB},
 
-    {Collective::collect, staged, 0, 0},
-    {Collective::collect, pull, 2 * KiB, 16 * KiB},
+    {Collective::collect, staged, 0, 0, 0},
+    {Collective::collect, pull, 2 * KiB, 16 * KiB, 64 * KiB},
 
-    {Collective::alltoall, line, 0, 0},
-    {Collective::alltoall, staged, 0, 0},
-    {Collective::alltoall, pull, 2 * KiB, 16 * KiB},
+    {Collective::alltoall, line, 0, 0, 0},
+    {Collective::alltoall, staged, 0, 0, 0},
+    {Collective::alltoall, pull, 2 * KiB, 16 * KiB, 64 * KiB},
 
-    {Collective::gather, line, 0, 0},
-    {Collective::gather, staged, 0, 0},
-    {Collective::gather, pull, 2 * KiB, 16 * KiB},
+    {Collective::gather, line, 0, 0, 0},
+    {Collective::gather, staged, 0, 0, 0},
+    {Collective::gather, pull, 2 * KiB, 16 * KiB, 64 * KiB},
 
-    {Collective::scatter, line, 0, 0},
-    {Collective::scatter, staged, 0, 0},
-    {Collective::scatter, pull, 2 * KiB, 16 * KiB},
+    {Collective::scatter, line, 0, 0, 0},
+    {Collective::scatter, staged, 0, 0, 0},
+    {Collective::scatter, pull, 2 * KiB, 16 * KiB, 64 * KiB},
 
-    {Collective::reduce, line, 0, 0},
-    {Collective::reduce, staged, 0, 0},
-    {Collective::reduce, slices, 4 * KiB, 16 * KiB, true},
+    {Collective::reduce, line, 0, 0, 0},
+    {Collective::reduce, staged, 0, 0, 0},
+    {Collective::reduce, slices, 4 * KiB, 16 * KiB, 64 * KiB, true},
 
-    {Collective::reduce_to, line, 0, 0},
-    {Collective::reduce_to, staged, 0, 0},
-    {Collective::reduce_to, slices, 4 * KiB, 16 * KiB, true},
+    {Collective::reduce_to, line, 0, 0, 0},
+    {Collective::reduce_to, staged, 0, 0, 0},
+    {Collective::reduce_to, slices, 4 * KiB, 16 * KiB, 64 * KiB, true},
 
-    {Collective::reduce_scatter, line, 0, 0},
-    {Collective::reduce_scatter, staged, 0, 0},
-    {Collective::reduce_scatter, pull, 2 * KiB, 16 * KiB},
+    {Collective::reduce_scatter, line, 0, 0, 0},
+    {Collective::reduce_scatter, staged, 0, 0, 0},
+    {Collective::reduce_scatter, pull, 2 * KiB, 16 * KiB, 64 * KiB},
 
-    {Collective::scan, line, 0, 0},
-    {Collective::scan, staged, 0, 0},
-    {Collective::scan, slices, 4 * KiB, 16 * KiB, true},
+    {Collective::scan, line, 0, 0, 0},
+    {Collective::scan, staged, 0, 0, 0},
+    {Collective::scan, slices, 4 * KiB, 16 * KiB, never, true},
 };
 
 bool has(Collective collective, Algorithm algorithm) {
@@ -142,6 +144,14 @@ Wishes::Wishes(const std::string& text) {
 
 namespace {
 
+/// Wishes for what cannot be, between hosts, are passed over.
+bool goes(Collective collective, Algorithm algorithm, const TeamShape& team) {
+    return std::any_of(std::begin(table), std::end(table), [&](const Entry& entry) {
+        return entry.collective == collective && entry.algorithm == algorithm &&
+               (!team.spread || entry.from_spread != never);
+    });
+}
+
 /// The last row whose size is reached, then the last wish; of rows that begin at one size the first, so that
 /// `line` goes before `staged` where it can.
 Algorithm choose_at(std::size_t bytes, Collective collective, const Wishes& wishes, bool fits_line,
@@ -155,7 +165,7 @@ Algorithm choose_at(std::size_t bytes, Collective collective, const Wishes& wish
     Algorithm algorithm = chosen->algorithm;
     for (const Wishes::Wish& wish : wishes.all())
         if (wish.collective == collective && bytes >= wish.from_bytes &&
-            (wish.algorithm != line || fits_line))
+            (wish.algorithm != line || fits_line) && goes(collective, wish.algorithm, team))
             algorithm = wish.algorithm;
     return algorithm;
 }

@@ -57,6 +57,7 @@ class Wishes {
 struct TeamShape {
     bool crowded;  ///< more PEs than cores
     int n_pes;
+    bool spread = false;  ///< over several hosts
 };
 
 /// The choices for a team: the table and the wishes, resolved so that choosing is a comparison or two.

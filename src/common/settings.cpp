@@ -162,11 +162,18 @@ constexpr Variable variables[] = {
     {"ATOLL_TRANSPORT",
      {},
      "auto",
-     "how PEs reach each other: auto, window (shared memory; what auto takes on one host), ucx or loopback "
-     "(reference)",
+     "how PEs reach each other: auto, window (shared memory; what auto takes on one host), ucx (what auto "
+     "takes "
+     "between hosts) or loopback (reference); where a job has several hosts, it says what goes between them",
      [](Settings& s, const Raw& raw) {
          s.transport = parse_choice(raw, {"auto", "window", "loopback", "ucx"});
      }},
+    {"ATOLL_HOST_ID",
+     {},
+     "",
+     "names this PE's host: PEs with different names share no memory; or names for PEs 0, 1, ..., as in "
+     "a,a,b (begun anew where there are more PEs)",
+     [](Settings& s, const Raw& raw) { s.host_id = raw.value; }},
     {"ATOLL_UCX_CONNECT",
      {},
      "lazy",
@@ -347,7 +354,8 @@ Settings read_settings() {
 std::string agreed_settings(const Settings& settings) {
     static constexpr const char* levels[] = {"none", "args", "all"};
     return std::string("ATOLL_CHECK=") + levels[static_cast<int>(settings.check)] +
-           " ATOLL_TRANSPORT=" + settings.transport + " ATOLL_COLLECTIVE=" + settings.algorithms;
+           " ATOLL_TRANSPORT=" + settings.transport + " ATOLL_COLLECTIVE=" + settings.algorithms +
+           (settings.host_id.empty() ? "" : " ATOLL_HOST_ID (set)");
 }
 
 std::vector<SettingRow> describe_settings() {

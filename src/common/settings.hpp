@@ -22,6 +22,7 @@ struct Settings {
     bool version = false;                 ///< SHMEM_VERSION
     bool debug = false;                   ///< SHMEM_DEBUG
     std::string transport = "auto";       ///< ATOLL_TRANSPORT: auto, window, loopback, ucx
+    std::string host_id;                  ///< ATOLL_HOST_ID: a name, or a list with one for each PE
     bool ucx_connect_all = false;         ///< ATOLL_UCX_CONNECT
     bool ucx_thread = true;               ///< ATOLL_UCX_PROGRESS
     std::string ucx_library;              ///< ATOLL_UCX_LIBRARY; empty = looked for

@@ -32,7 +32,9 @@ std::uint64_t JobState::arena_offset(const void* address) const {
     return static_cast<std::uint64_t>(static_cast<const char*>(address) - window_.mine);
 }
 
-void* JobState::arena_address(int slot, std::uint64_t offset) const { return mapping_->slot(slot) + offset; }
+void* JobState::arena_address(int pe, std::uint64_t offset) const {
+    return mapping_->slot(host_slot(pe)) + offset;
+}
 
 void JobState::retire_control(ControlBlock* block, int n_pes) {
     std::lock_guard lock(arena_mutex_);

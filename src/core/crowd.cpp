@@ -57,7 +57,7 @@ int less_crowded_core(const cpu_set_t& allowed, std::span<const std::uint16_t> m
 
 /// Three on one core and one on the other take three turns where two would do, and the system lets that be
 /// for a fifth of a second and more: this thread moves, and may then go where it might before.
-void spread(ControlBlock& control, int n_pes, PlaceLine& mine) {
+void move_away(ControlBlock& control, int n_pes, PlaceLine& mine) {
     if (!moves.may_move()) return;
     std::array<std::uint16_t, CPU_SETSIZE> members{};
     for (int i = 0; i < n_pes; ++i) {
@@ -119,7 +119,7 @@ void TeamState::meet_in_groups(const char* operation, std::uint32_t epoch, const
     const auto cores = static_cast<std::uint32_t>(job_.usable_cpus());
     if (before == 0 && number_ == 0 && members > (static_cast<std::uint32_t>(n_pes()) + cores - 1) / cores &&
         control_->groups.moved.load(std::memory_order_relaxed) == 0) [[unlikely]]
-        spread(*control_, n_pes(), me.place);
+        move_away(*control_, n_pes(), me.place);
     if (give_turns(crowd.release, epoch)) return;
     wait_flag(operation, crowd.release, epoch, -1, crowd.missing);
 }

@@ -15,6 +15,8 @@ namespace atl::core {
 
 void TeamState::exchange(const char* operation, const void* mine, std::size_t bytes) {
     check_alive();
+    if (spread_) [[unlikely]]
+        return exchange_spread(operation, mine, bytes);
     const std::uint32_t epoch = ++exchange_epoch_;
     const bool in_pair = !crowded_ && n_pes() == 2 && bytes <= pair_bytes;
     const bool packed =
@@ -35,6 +37,16 @@ void TeamState::exchange(const char* operation, const void* mine, std::size_t by
         broken_ = true;  // others may have read this PE's line already
         throw;
     }
+}
+
+void TeamState::exchange_spread(const char* operation, const void* mine, std::size_t bytes) {
+    try {
+        spread_->exchange(operation, mine, bytes);
+    } catch (...) {
+        broken_ = true;
+        throw;
+    }
+    exchanged_ = {spread_->rows(), exchange_bytes};
 }
 
 /// A pair has two kinds of flags, by size, and one count of epochs. What was not used for 2^31 exchanges

@@ -53,7 +53,9 @@ void Job::finalize() {
 int Job::my_pe() const { return state().pe(); }
 int Job::n_pes() const { return state().n_pes(); }
 const Team& Job::world() const { return state().world(); }
-const Team& Job::shared() const { return state().world(); }
+const Team& Job::shared() const { return state().shared(); }
+const Team& Job::host() const { return state().host_team(); }
+const Team& Job::rail() const { return state().rail(); }
 const Context& Job::context() const { return state().world_state().context(); }
 
 Allocation Job::allocate(std::size_t bytes, std::size_t align, const AllocationHints& hints) {

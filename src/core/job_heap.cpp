@@ -72,6 +72,11 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
 }
 
 DeviceMemory& JobState::open_device() {
+    if (hosts_.n_domains > 1)
+        throw Error(ErrorCode::unsupported,
+                    "This job has PEs on " + std::to_string(hosts_.n_hosts()) +
+                        " hosts, and device heaps do not reach from one host to another yet; allocate host "
+                        "memory, or run the job on one host.");
     if (!device_) {
         auto device = std::make_unique<DeviceMemory>(
             *this,

@@ -5,8 +5,6 @@
 #include "collective/table.hpp"
 #include "common/clock.hpp"
 #include "common/log.hpp"
-#include "core/ucx.hpp"
-#include "transport/loopback/loopback.hpp"
 
 #include <unistd.h>
 
@@ -54,9 +52,13 @@ JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common
 void JobState::announce_start() const {
     if (settings_.version || settings_.info) common::say("Atoll " ATOLL_VERSION ", OpenSHMEM 1.6");
     if (!settings_.info) return;
-    common::say("job of " + std::to_string(n_pes_) + (n_pes_ == 1 ? " PE" : " PEs") + ", started by " +
-                std::string(bootstrap_->name()) + ", heap limit " + std::to_string(window_.heap_bytes) +
-                " bytes a PE, transport " + std::string(transport_ ? transport_->name() : "window"));
+    common::say(
+        "job of " + std::to_string(n_pes_) + (n_pes_ == 1 ? " PE" : " PEs") + ", started by " +
+        std::string(bootstrap_->name()) + ", heap limit " + std::to_string(window_.heap_bytes) +
+        " bytes a PE, " +
+        (hosts_.n_domains > 1 ? std::to_string(hosts_.n_hosts()) + " hosts, between them " : "transport ") +
+        std::string(transport_ ? transport_->name() : "window"));
+    if (hosts_.n_domains > 1) common::say(routes_text());
     for (common::SettingRow row : common::describe_settings()) {
         if (row.name == "ATOLL_CHECK" && !settings_.check_given &&
             settings_.check == common::CheckLevel::none) {
@@ -70,8 +72,9 @@ void JobState::announce_start() const {
 void JobState::join() {
     // What cannot be read is said now, not at the first collective.
     [[maybe_unused]] const collective::Wishes readable{settings_.algorithms};
+    find_hosts();
     usable_cpus_ = segment_.board.header().usable_cpus;
-    const bool has_cores = n_pes_ <= usable_cpus_;
+    const bool has_cores = machine_pes() <= usable_cpus_;
     spins_ = settings_.spin >= 0 ? settings_.spin : (has_cores ? spins_with_cores : spins_without);
     pauses_of_a_line_ = pauses_in(line_trip_ns);
     map_window();
@@ -81,6 +84,7 @@ void JobState::join() {
     if (settings_.static_data) share_statics();
     monitor_ = bootstrap_->monitor(segment_.board);
     world_state().sync("init");
+    if (hosts_.n_domains > 1) make_predefined_teams();
 }
 
 JobState::~JobState() {
@@ -100,53 +104,43 @@ void JobState::leave() noexcept {
 }
 
 void JobState::map_window() {
-    if (settings_.static_data && !segment_.heap_memory) static_data_ = heap::find_static_data();
-    const heap::Layout layout =
-        heap::agree_on_layout(segment_.board, settings_, static_data_.bytes(), pe_, n_pes_);
+    place_slots();
+    const auto n_slots = static_cast<int>(hosts_.members.size());
     if (segment_.heap_memory)
-        mapping_ = std::make_shared<heap::Mapping>(segment_.heap_memory, layout, n_pes_);
+        mapping_ = std::make_shared<heap::Mapping>(segment_.heap_memory, layout_, n_pes_);
     else
-        mapping_ = std::make_shared<heap::Mapping>(segment_.heap_fd, layout, n_pes_, pe_);
-    window_.mine = mapping_->slot(pe_);
-    window_.heap_bytes = layout.heap_bytes;
-    window_.stride_log2 = layout.stride_log2;
-    window_.my_slot = pe_;
-    window_.n_slots = n_pes_;
+        mapping_ = std::make_shared<heap::Mapping>(
+            segment_.heap_fd, layout_, static_cast<int>(segment_.pes.size()), file_slots_, host_slot(pe_));
+    window_.mine = mapping_->slot(host_slot(pe_));
+    window_.heap_bytes = layout_.heap_bytes;
+    window_.stride_log2 = layout_.stride_log2;
+    window_.my_slot = host_slot(pe_);
+    window_.n_slots = segment_.heap_memory ? n_pes_ : n_slots;
     window_.nontemporal_bytes = settings_.nontemporal_bytes;
     window_.statics.image = static_data_.image;
     window_.statics.image_bytes = static_data_.image_end - static_data_.image;
     window_.check = settings_.check != common::CheckLevel::none;
-    heap_ = std::make_unique<heap::Allocator>(layout.heap_bytes);
-    arena_ = std::make_unique<heap::Allocator>(layout.arena_bytes());
-}
-
-void JobState::make_transport() {
-    // The window reaches everybody here, so these only send what could go by it through the transport's
-    // functions.
-    if (settings_.transport == "ucx")
-        transport_ = make_ucx(*this);
-    else if (settings_.transport == "loopback")
-        transport_ =
-            transport::create_loopback(n_pes_, [mapping = mapping_](int pe) { return mapping->slot(pe); });
-    else
-        return;
-    routed_ = true;
-    window_.routed = true;
+    heap_ = std::make_unique<heap::Allocator>(layout_.heap_bytes);
+    arena_ = std::make_unique<heap::Allocator>(layout_.arena_bytes());
 }
 
 void JobState::make_world() {
     std::vector<int> everybody(static_cast<std::size_t>(n_pes_));
     std::iota(everybody.begin(), everybody.end(), 0);
     // The first blocks of arenas: every PE knows where without being told, and new memory is zero. Every
-    // arena begins with the control blocks of device functions, PE 0's goes on with the world team's.
+    // arena begins with the control blocks of device functions; of the first PE of each domain it goes on
+    // with the world team's.
     arena_->allocate(device::control_area_bytes, heap::Allocator::granule);
-    auto* control = reinterpret_cast<ControlBlock*>(mapping_->slot(0) + mapping_->layout().arena_offset() +
-                                                    device::control_area_bytes);
-    if (pe_ == 0) arena_->allocate(ControlBlock::bytes(n_pes_), heap::Allocator::granule);
+    const std::uint64_t place = layout_.arena_offset() + device::control_area_bytes;
+    const Parts parts(*this, everybody, pe_);
+    TeamMemory memory;
+    memory.control = static_cast<ControlBlock*>(arena_address(hosts_.members.front(), place));
+    if (parts.count() > 1) memory.places.assign(parts.first.size(), place);
+    if (parts.leads(pe_)) arena_->allocate(TeamMemory::bytes(parts), heap::Allocator::granule);
     host_watch_ = std::make_unique<device::Watch>();
     host_watch_->look = look_from_host;
     host_watch_->job = this;
-    world_ = Team(std::make_shared<TeamState>(*this, 0, std::move(everybody), pe_, control, false));
+    world_ = Team(std::make_shared<TeamState>(*this, 0, std::move(everybody), pe_, memory));
     world_state().set_kernel_place(0);
 }
 
@@ -160,12 +154,11 @@ void JobState::share_statics() {
         statics.data = static_data_.begin();
         statics.data_bytes = static_data_.bytes();
         if (n_pes_ > 1) {  // a PE alone finds them where they are
-            const heap::Layout& layout = mapping_->layout();
             const std::size_t place =
-                static_cast<std::size_t>(pe_) * layout.stride() + layout.statics_offset();
+                static_cast<std::size_t>(file_slot_of(pe_)) * layout_.stride() + layout_.statics_offset();
             heap::share_static_data(static_data_, segment_.heap_fd.get(), place);
             statics.shift =
-                reinterpret_cast<std::uintptr_t>(window_.mine) + layout.statics_offset() - statics.data;
+                reinterpret_cast<std::uintptr_t>(window_.mine) + layout_.statics_offset() - statics.data;
         }
     }
     world_state().renew_context();
@@ -193,6 +186,7 @@ void JobState::finalize() {
     else {
         world_state().agree_to("finalize");
         world_state().sync("finalize");
+        if (world_state().spread()) world_state().spread()->complete();  // others wait for what it sent
     }
     opened_device_.store(nullptr, std::memory_order_release);
     device_.reset();

@@ -5,6 +5,7 @@
 #include "atoll/detail/window.hpp"
 #include "atoll/job.hpp"
 #include "bootstrap/bootstrap.hpp"
+#include "bootstrap/hosts.hpp"
 #include "common/settings.hpp"
 #include "core/device_memory.hpp"
 #include "core/kernel_control.hpp"
@@ -68,9 +69,31 @@ class JobState {
     const std::shared_ptr<transport::Transport>& shared_transport() const { return transport_; }
     const Team& world() const { return world_; }
     TeamState& world_state() const { return world_.state(); }
+    // ---- who reaches whom (routes.cpp)
+    // -----------------------------------------------------------------------------------------------------------
+    const bootstrap::Hosts& hosts() const { return hosts_; }
+    /// PEs of one domain load and store each other's memory.
+    int domain_of(int pe) const { return hosts_.domain_of[static_cast<std::size_t>(pe)]; }
+    /// Where a world PE's memory stands in the window; -1 for PEs of other domains.
+    int host_slot(int pe) const { return slots_[static_cast<std::size_t>(pe)]; }
     /// Slot of a world PE for operations: -1 where the transport carries them.
-    int slot(int pe) const { return routed_ && pe != pe_ ? -1 : pe; }
-    bool routed() const { return routed_; }
+    int slot(int pe) const { return everything_routed_ && pe != pe_ ? -1 : host_slot(pe); }
+    /// Some operations go by the transport.
+    bool routed() const { return window_.routed; }
+    /// The PE whose slot it is.
+    int pe_of_slot(int slot) const;
+    /// PEs that run on this machine.
+    int machine_pes() const { return hosts_.machine_pes; }
+    /// "window", or the transport's name.
+    std::string_view route_to(int pe) const;
+    /// "PE 0 (host a): window to PE 1, ucx to PE 2,3".
+    std::string reaches_text() const;
+    /// One line a host: its PEs, and how they are reached from here.
+    std::string routes_text() const;
+    /// Predefined teams (job.hpp); the same object at every call.
+    const Team& shared() const { return shared_ ? shared_ : world_; }
+    const Team& host_team() const { return host_ ? host_ : world_; }
+    const Team& rail();
 
     // ---- heap (job_heap.cpp): collective over the world
     // ---------------------------------------------------------------
@@ -97,7 +120,7 @@ class JobState {
     void arena_free(void* block) noexcept;
     /// An address in this PE's arena as seen by others: offset in the slot, and back.
     std::uint64_t arena_offset(const void* address) const;
-    void* arena_address(int slot, std::uint64_t offset) const;
+    void* arena_address(int pe, std::uint64_t offset) const;
     /// Control blocks of destroyed teams are freed by their owner when it next makes one.
     void retire_control(ControlBlock* block, int n_pes);
     void sweep_control();
@@ -109,8 +132,14 @@ class JobState {
 
   private:
     void join();
+    void find_hosts();
+    void place_slots();
     void map_window();
+    int file_slot_of(int pe) const;
     void make_transport();
+    std::unique_ptr<transport::Transport> make_loopback() const;
+    void check_reached() const;
+    void make_predefined_teams();
     void make_world();
     void share_statics();
     bool same_executable();
@@ -132,13 +161,17 @@ class JobState {
     int usable_cpus_ = 1;
     int spins_ = 0;
     int pauses_of_a_line_ = 1;
-    bool routed_ = false;
+    bool everything_routed_ = false;  ///< a transport was forced where the window would do
     std::atomic<bool> ended_{false};
     std::atomic<bool> over_{false};
     std::atomic<int> waiting_{0};
     int process_;                       ///< a forked child must not speak for this PE
     std::atomic<int> team_numbers_{0};  // threads may split different teams at once
     bootstrap::HostSegment segment_;
+    bootstrap::Hosts hosts_;
+    std::vector<int> slots_;       ///< by PE, see host_slot
+    std::vector<int> file_slots_;  ///< by slot of the window: which of heap_fd's it is
+    heap::Layout layout_;
     std::shared_ptr<heap::Mapping> mapping_;
     heap::StaticData static_data_;
     detail::Window window_;
@@ -163,7 +196,8 @@ class JobState {
     KernelPlaces kernel_places_;
     std::unique_ptr<device::Watch> host_watch_;
 
-    Team world_;
+    Team world_, shared_, host_, rail_;
+    std::mutex rail_mutex_;
     std::unique_ptr<bootstrap::Monitor> monitor_;  // last: it stops before anything that it looks at goes
 };
 

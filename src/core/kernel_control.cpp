@@ -116,18 +116,22 @@ device::Control* kernel_control(TeamState& team, Memory memory) {
 
 device::Team kernel_team(TeamState& team, Memory memory) {
     const JobState& job = team.job();
-    if (job.routed())
-        throw Error(ErrorCode::unsupported,
-                    "Kernels and streams reach PEs by the window only; this job sends through a transport "
-                    "(ATOLL_TRANSPORT).");
+    for (int i = 0; i < team.n_pes(); ++i)
+        if (job.slot(team.world_pe(i)) < 0)
+            throw Error(ErrorCode::unsupported, "Kernels and streams reach PEs by the window only; in " +
+                                                    team.name() + " PE " + std::to_string(team.world_pe(i)) +
+                                                    " is reached by " +
+                                                    std::string(job.route_to(team.world_pe(i))) +
+                                                    " (another host, or ATOLL_TRANSPORT).");
     if (memory == Memory::device && !job.device())
         throw Error(ErrorCode::not_initialized,
                     "There is no device heap yet; allocate memory on the GPU first (Memory::device).");
     const detail::TeamMap map = team.map();
     device::Control* control = kernel_control(team, memory);
     device::Team value{map.my_pe, map.n_pes, nullptr,  0,
-                       job.pe(),  map.first, map.step, map.table ? control->slots_of : nullptr,
+                       0,         map.first, map.step, map.table ? control->slots_of : nullptr,
                        control};
+    value.my_slot = memory == Memory::host ? job.host_slot(job.pe()) : job.pe();
     if (memory == Memory::host) {
         value.window = job.mapping()->slot(0);
         value.stride = static_cast<long long>(job.mapping()->layout().stride());

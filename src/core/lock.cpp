@@ -10,11 +10,13 @@
 // `held`, too, which whoever hands the lock to it cannot confuse, since it finds a PE that waits otherwise;
 // that one takes it out of the queue.
 //
-// Words are loaded and stored by window addresses also where a transport is forced: all accesses are the
-// library's own, so they cannot race with routed ones, and PEs of one host reach each other's words always.
+// Words of PEs that share memory are loaded and stored by window addresses also where a transport is forced:
+// all accesses are the library's own, so they cannot race with routed ones. Those of other hosts go by the
+// transport, whose atomics are atomic with loads and stores on the word's own host.
 #include "atoll/lock.hpp"
 
 #include "common/futex.hpp"
+#include "core/far_word.hpp"
 #include "core/job_state.hpp"
 
 #include <algorithm>
@@ -46,8 +48,8 @@ class LockQueue {
     void leave();
 
   private:
-    LockWords& words(int pe) const { return *window_.at(mine_, pe); }
-    LockWords& home() const { return words(home_); }
+    core::FarWord node(int pe) const { return {job_, pe, offset_ + offsetof(LockWords, node)}; }
+    core::FarWord tail() const { return {job_, home_, offset_ + offsetof(LockWords, tail)}; }
     std::uint32_t my_mark() const { return static_cast<std::uint32_t>(job_.pe()) + 1; }
 
     void claim_node(double timeout_s);
@@ -107,13 +109,13 @@ void LockQueue::claim_node(double timeout_s) {
 void LockQueue::enter(double timeout_s) {
     claim_node(timeout_s);
     set_abandoned(false);
-    const std::uint32_t last = home().tail.exchange(my_mark(), std::memory_order_acq_rel);
+    const std::uint32_t last = tail().exchange(my_mark());
     if (last == 0) {
         mine_->node.fetch_add(held - waiting, std::memory_order_acq_rel);
         return;
     }
     const int previous = static_cast<int>(last) - 1;
-    words(previous).node.fetch_or(my_mark(), std::memory_order_acq_rel);
+    node(previous).fetch_or(my_mark());
     await_grant(previous, timeout_s);
 }
 
@@ -154,11 +156,11 @@ void LockQueue::sleep(detail::SlowWait& slow) {
 }
 
 bool LockQueue::try_enter() {
-    if (home().tail.load(std::memory_order_acquire) != 0) return false;
+    if (tail().load() != 0) return false;
     std::uint32_t idle = 0;
     if (!mine_->node.compare_exchange_strong(idle, held, std::memory_order_acq_rel)) return false;
     std::uint32_t nobody = 0;
-    if (home().tail.compare_exchange_strong(nobody, my_mark(), std::memory_order_acq_rel)) {
+    if (tail().compare_exchange(nobody, my_mark())) {
         set_abandoned(false);
         return true;
     }
@@ -184,8 +186,8 @@ void LockQueue::leave() {
 /// Empties the queue if `pe`, which leaves it, is the last in it.
 bool LockQueue::free_if_last(int pe) {
     std::uint32_t last = static_cast<std::uint32_t>(pe) + 1;
-    if (!home().tail.compare_exchange_strong(last, 0, std::memory_order_acq_rel)) return false;
-    words(pe).node.store(0, std::memory_order_release);  // nobody can link to it any more
+    if (!tail().compare_exchange(last, 0)) return false;
+    node(pe).store(0);  // nobody can link to it any more
     return true;
 }
 
@@ -194,27 +196,27 @@ int LockQueue::await_next(int pe) {
     std::uint32_t next = 0;
     auto why = reason();
     why.to_its_end = true;  // half way out of the queue: the lock would be lost
-    detail::wait(job_, job_.spins(), why, -1,
-                 [&] { return (next = words(pe).node.load(std::memory_order_acquire) & next_bits) != 0; });
+    detail::wait(job_, job_.spins(), why, -1, [&] { return (next = node(pe).load() & next_bits) != 0; });
     return static_cast<int>(next) - 1;
 }
 
 /// Makes `pe` the holder, or, if it no longer waits, whoever comes behind it.
 void LockQueue::hand_to(int pe) {
     for (;;) {
-        std::atomic<std::uint32_t>& theirs = words(pe).node;
-        std::uint32_t node = theirs.load(std::memory_order_acquire);
-        while ((node & state_bits) != held)
-            if (theirs.compare_exchange_weak(node, held | (node & next_bits), std::memory_order_acq_rel)) {
-                if ((node & state_bits) == sleeping) common::futex_wake_all(theirs);
+        const core::FarWord theirs = node(pe);
+        std::uint32_t place = theirs.load();
+        while ((place & state_bits) != held)
+            if (theirs.compare_exchange(place, held | (place & next_bits))) {
+                // Sleepers of other hosts look again by themselves.
+                if ((place & state_bits) == sleeping && theirs.here()) common::futex_wake_all(*theirs.here());
                 return;
             }
-        int next = static_cast<int>(node & next_bits) - 1;
+        int next = static_cast<int>(place & next_bits) - 1;
         if (next < 0) {
             if (free_if_last(pe)) return;
             next = await_next(pe);
         }
-        theirs.store(0, std::memory_order_release);
+        theirs.store(0);
         pe = next;
     }
 }
@@ -233,7 +235,14 @@ detail::WaitReason LockQueue::reason() const {
 /// has ended.
 int LockQueue::missing(const void* argument, int* pes, int most) {
     const auto& queue = *static_cast<const LockQueue*>(argument);
-    const auto node_of = [&](int pe) { return queue.words(pe).node.load(std::memory_order_acquire); };
+    // On other hosts only of few PEs: each is a question and an answer, and nothing but a report needs it.
+    constexpr int most_asked = 64;
+    const auto node_of = [&](int pe) {
+        const core::FarWord node = queue.node(pe);
+        const bool asked = node.here() || (queue.job_.n_pes() <= most_asked &&
+                                           queue.job_.board().state(pe) == common::PeState::running);
+        return asked ? node.load() : 0;
+    };
     int count = 0;
     const auto add = [&](int pe) {
         if (pe != queue.job_.pe() && count < most && std::find(pes, pes + count, pe) == pes + count)

@@ -61,14 +61,15 @@ struct Mailbox::State {
     /// What this PE knows of one other: touched by one poster and one reader, each in its own line.
     struct alignas(line) Pair {
         PairBlock* here = nullptr;   ///< this PE's block for the other
-        PairBlock* there = nullptr;  ///< the other's block for this PE
+        PairBlock* there = nullptr;  ///< the other's block for this PE; null if it shares no memory with this
+        std::uint64_t place = 0;     ///< of the same in the other's slot
+        std::vector<std::uint64_t> outgoing;  ///< a message on its way to a PE of another host
         int world_pe = 0;
         std::uint64_t posted = 0;
         std::uint32_t credits = 0;  ///< as last looked at
         alignas(line) std::uint64_t read = 0;
     };
     std::vector<Pair> pairs;
-
     void allocate(Job& owner);
     void make_pairs();
     Pair& with(int pe);
@@ -77,11 +78,12 @@ struct Mailbox::State {
     }
     detail::WaitReason reason(const char* operation, const Pair& pair) const;
     template <class Ready>
-    void wait(const detail::WaitReason& why, double timeout_s, LonelyWord& mark,
+    void wait(const detail::WaitReason& why, double timeout_s, LonelyWord* mark,
               std::atomic<std::uint32_t>& word, Ready ready);
 
     void post(Pair& pair, const void* src, std::size_t bytes, double timeout_s);
-    void write(Word* words, std::uint64_t number, const void* src, std::size_t bytes) const;
+    std::size_t write(Word* words, std::uint64_t number, const void* src, std::size_t bytes) const;
+    void send(Pair& pair, std::uint64_t number, const void* src, std::size_t bytes);
     bool has_room(Pair& pair) const;
     std::size_t take(Pair& pair, void* dst, std::size_t room, double timeout_s);
     static bool read(Word* words, std::uint32_t flag, char* dst, std::size_t bytes, std::size_t& done);
@@ -140,8 +142,11 @@ void Mailbox::State::make_pairs() {
         pair.world_pe = members.world_pe(static_cast<int>(i));
         pair.here = reinterpret_cast<PairBlock*>(memory + i * pair_bytes);
         char* mine_there = memory + static_cast<std::size_t>(members.my_pe()) * pair_bytes;
-        // Always by the window, also where a transport is forced: both ends of these words are the library's.
-        pair.there = reinterpret_cast<PairBlock*>(job_state->window().at(mine_there, pair.world_pe));
+        // By the window wherever memory is shared, also where a transport is forced: both ends of these words
+        // are the library's.
+        pair.place = job_state->window().offset_of(mine_there);
+        if (job_state->host_slot(pair.world_pe) >= 0)
+            pair.there = static_cast<PairBlock*>(job_state->arena_address(pair.world_pe, pair.place));
     }
 }
 
@@ -164,9 +169,10 @@ detail::WaitReason Mailbox::State::reason(const char* operation, const Pair& pai
     return why;
 }
 
-/// Spins, yields, then sleeps on `word` with `mark` set where the other PE looks.
+/// Spins, yields, then sleeps on `word` with `mark` set where the other PE looks; without one, which a PE of
+/// another host would have to be told of each time, sleeps are short.
 template <class Ready>
-void Mailbox::State::wait(const detail::WaitReason& why, double timeout_s, LonelyWord& mark,
+void Mailbox::State::wait(const detail::WaitReason& why, double timeout_s, LonelyWord* mark,
                           std::atomic<std::uint32_t>& word, Ready ready) {
     for (int i = 0, spins = job_state->spins(); i < spins; ++i) {
         if (ready()) return;
@@ -175,10 +181,10 @@ void Mailbox::State::wait(const detail::WaitReason& why, double timeout_s, Lonel
     detail::SlowWait slow(*job_state, why, timeout_s);
     while (!ready()) {
         if (!slow.must_sleep()) continue;
-        mark.value.store(1, std::memory_order_seq_cst);
+        if (mark) mark->value.store(1, std::memory_order_seq_cst);
         const std::uint32_t seen = word.load(std::memory_order_seq_cst);
         if (!ready()) slow.sleep_on(word, seen);
-        mark.value.store(0, std::memory_order_relaxed);
+        if (mark) mark->value.store(0, std::memory_order_relaxed);
     }
 }
 
@@ -191,7 +197,9 @@ bool Mailbox::State::has_room(Pair& pair) const {
     return static_cast<std::uint32_t>(pair.posted) - pair.credits < slots;
 }
 
-void Mailbox::State::write(Word* words, std::uint64_t number, const void* src, std::size_t bytes) const {
+/// Returns how many words it wrote.
+std::size_t Mailbox::State::write(Word* words, std::uint64_t number, const void* src,
+                                  std::size_t bytes) const {
     const auto flag = static_cast<std::uint32_t>(number);
     const auto* from = static_cast<const char*>(src);
     std::size_t i = 1;
@@ -209,15 +217,35 @@ void Mailbox::State::write(Word* words, std::uint64_t number, const void* src, s
         for (; i < slot_words; ++i) words[i].store(word_of(flag, 0), std::memory_order_relaxed);
     // Last, as the reader looks at it first; no order is needed for its sake.
     words[0].store(word_of(flag, static_cast<std::uint32_t>(bytes)), std::memory_order_release);
+    return i;
+}
+
+/// To a PE of another host: the word that is looked at first goes last.
+void Mailbox::State::send(Pair& pair, std::uint64_t number, const void* src, std::size_t bytes) {
+    transport::Transport& transport = *job_state->transport();
+    pair.outgoing.resize(slot_words);
+    auto* words = reinterpret_cast<Word*>(pair.outgoing.data());
+    const std::size_t n = write(words, number, src, bytes);
+    const auto at = static_cast<std::uint64_t>(reinterpret_cast<char*>(slot(*pair.here, number)) -
+                                               reinterpret_cast<char*>(pair.here)) +
+                    pair.place;
+    if (n > 1) {
+        transport.put(0, pair.world_pe, at + sizeof(Word), words + 1, (n - 1) * sizeof(Word),
+                      transport::Completion::local);
+        transport.fence(0, pair.world_pe);
+    }
+    transport.put(0, pair.world_pe, at, words, sizeof(Word), transport::Completion::local);
+    transport.progress();
 }
 
 void Mailbox::State::post(Pair& pair, const void* src, std::size_t bytes, double timeout_s) {
     if (!has_room(pair)) {
         const auto why = reason("mailbox post", pair);
-        wait(why, timeout_s, pair.there->poster_sleeps, pair.here->credits.value,
+        wait(why, timeout_s, pair.there ? &pair.there->poster_sleeps : nullptr, pair.here->credits.value,
              [&] { return has_room(pair); });
     }
     const std::uint64_t number = first_number + pair.posted++;
+    if (!pair.there) return send(pair, number, src, bytes);
     Word* words = slot(*pair.there, number);
     write(words, number, src, bytes);
     if (pair.here->reader_sleeps.value.load(std::memory_order_seq_cst) != 0)
@@ -245,9 +273,10 @@ std::size_t Mailbox::State::take(Pair& pair, void* dst, std::size_t room, double
     Word* words = slot(*pair.here, number);
     const auto begun = [&] { return flag_of(words[0].load(std::memory_order_acquire)) == flag; };
     if (!begun()) {
-        if (timeout_s == 0) return none;
+        if (!pair.there) job_state->transport()->progress();
+        if (timeout_s == 0 && !begun()) return none;
         const auto why = reason("mailbox receive", pair);
-        wait(why, timeout_s, pair.there->reader_sleeps, flag_half(words[0]), begun);
+        wait(why, timeout_s, pair.there ? &pair.there->reader_sleeps : nullptr, flag_half(words[0]), begun);
     }
     const auto bytes = static_cast<std::uint32_t>(words[0].load(std::memory_order_acquire));
     if (bytes > room)
@@ -262,7 +291,16 @@ std::size_t Mailbox::State::take(Pair& pair, void* dst, std::size_t room, double
                      [&] { return read(words, flag, static_cast<char*>(dst), bytes, done); });
     }
     // Release: the poster must not overwrite words that are still to be read.
-    pair.there->credits.value.store(static_cast<std::uint32_t>(++pair.read), std::memory_order_release);
+    const auto credit = static_cast<std::uint32_t>(++pair.read);
+    if (!pair.there) {
+        transport::Transport& transport = *job_state->transport();
+        transport.fence(0, pair.world_pe);  // not before the last one
+        transport.put(0, pair.world_pe, pair.place + offsetof(PairBlock, credits), &credit, sizeof credit,
+                      transport::Completion::local);
+        transport.progress();
+        return bytes;
+    }
+    pair.there->credits.value.store(credit, std::memory_order_release);
     if (pair.here->poster_sleeps.value.load(std::memory_order_seq_cst) != 0)
         common::futex_wake_all(pair.there->credits.value);
     return bytes;

@@ -38,7 +38,9 @@ void TeamState::sync(const char* operation) {
     ++sync_epoch_;
     if (n_pes() == 1) return;
     try {
-        if (crowded_)
+        if (spread_) [[unlikely]]
+            spread_->sync(operation);
+        else if (crowded_)
             meet_in_groups(operation, sync_epoch_,
                            {&GroupLine::at_sync, &GroupsLine::at_sync, control_->release.flag,
                             [](MemberBlock& m, std::uint32_t) -> detail::Flag& { return m.arrived.flag; },

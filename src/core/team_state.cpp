@@ -8,23 +8,26 @@
 
 namespace atl::core {
 
-TeamState::TeamState(JobState& job, int number, std::vector<int> members, int my_pe, ControlBlock* control,
-                     bool owns_control)
+TeamState::TeamState(JobState& job, int number, std::vector<int> members, int my_pe, const TeamMemory& memory)
     : job_(job),
       number_(number),
       members_(std::move(members)),
       my_pe_(my_pe),
-      control_(control),
-      owns_control_(owns_control) {
+      control_(memory.control),
+      owns_control_(memory.owned) {
     checks_all_ = job.settings().check == common::CheckLevel::all;
-    crowded_ = job.n_pes() > job.usable_cpus() || n_pes() > 1 << max_rounds;
-    first_ = members_[0];
-    step_ = n_pes() > 1 ? members_[1] - members_[0] : 1;
-    bool regular = !job.routed();
-    for (int i = 0; i < n_pes() && regular; ++i) regular = world_pe(i) == first_ + i * step_;
-    if (!regular)
-        for (const int pe : members_) slots_.push_back(job.slot(pe));
+    crowded_ = job.machine_pes() > job.usable_cpus() || n_pes() > 1 << max_rounds;
+    for (const int pe : members_) slots_.push_back(job.slot(pe));
+    first_ = slots_[0];
+    step_ = n_pes() > 1 ? slots_[1] - slots_[0] : 1;
+    bool regular = first_ >= 0;
+    for (int i = 0; i < n_pes() && regular; ++i)
+        regular = slots_[static_cast<std::size_t>(i)] >= 0 &&
+                  slots_[static_cast<std::size_t>(i)] == first_ + i * step_;
+    if (regular) slots_.clear();
     renew_context();
+    if (!memory.places.empty())
+        spread_ = std::make_unique<Spread>(*this, Parts(job, members_, my_pe), memory);
 }
 
 void TeamState::renew_context() {
@@ -62,19 +65,26 @@ void TeamState::check_alive() const {
 
 void TeamState::destroy() {
     check_alive();
-    if (number_ == 0)
-        throw Error(ErrorCode::invalid_argument, "The world team cannot be destroyed; it ends with the job.");
+    if (number_ == 0 || predefined_)
+        throw Error(ErrorCode::invalid_argument,
+                    (number_ == 0 ? "The world team" : "A predefined team") +
+                        std::string(" cannot be destroyed; it ends with the job."));
     context_.quiet();
     sync("team_destroy");
     destroyed_ = true;
     release_kernel_control(*this);
+    release_attachments();
+    if (spread_) spread_->local().release_attachments();
+    // The owner may free the block only once all members have read their last flag in it.
+    control_->left.flag.value.fetch_add(1, std::memory_order_acq_rel);
+    if (owns_control_) job_.retire_control(control_, spread_ ? spread_->local().n_pes() : n_pes());
+}
+
+void TeamState::release_attachments() {
     for (std::unique_ptr<TeamAttachment>* kept : {&collective_state, &device_lane, &messages}) {
         if (*kept) (*kept)->release();
         kept->reset();
     }
-    // The owner may free the block only once all members have read their last flag in it.
-    control_->left.flag.value.fetch_add(1, std::memory_order_acq_rel);
-    if (owns_control_) job_.retire_control(control_, n_pes());
 }
 
 namespace {
@@ -124,15 +134,19 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     parent.exchange("team_split", &wish, sizeof wish);
     const std::vector<int> members = color < 0 ? std::vector<int>{} : members_of(parent, color);
     const std::uint64_t places = common_places(parent, members);
-    const bool leads = !members.empty() && members[0] == parent.my_pe();
+    std::vector<int> world_members;
+    for (const int i : members) world_members.push_back(parent.world_pe(i));
+    const int my_pe =
+        static_cast<int>(std::find(members.begin(), members.end(), parent.my_pe()) - members.begin());
+    const Parts parts = members.empty() ? Parts() : Parts(job, world_members, my_pe);
+    const bool leads = !members.empty() && parts.leads(my_pe);
     // Everybody meets once more, so that all agree on whether every new team has its memory.
     ControlBlock* control = nullptr;
     NewControl mine{1};
     if (leads) {
         job.sweep_control();
         try {
-            control = static_cast<ControlBlock*>(
-                job.arena_allocate(ControlBlock::bytes(static_cast<int>(members.size()))));
+            control = static_cast<ControlBlock*>(job.arena_allocate(TeamMemory::bytes(parts)));
             mine.offset = job.arena_offset(control);
         } catch (const Error&) {
             mine.offset = 0;
@@ -150,17 +164,19 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
                         "or raise ATOLL_HEAP_SIZE.");
     }
     if (members.empty()) return nullptr;
-    if (!leads) {
+    TeamMemory memory{control, leads, {}};
+    for (const int first : parts.first) {
         NewControl theirs;
-        std::memcpy(&theirs, parent.exchanged(members[0]), sizeof theirs);
-        control = static_cast<ControlBlock*>(job.arena_address(parent.world_pe(members[0]), theirs.offset));
+        std::memcpy(&theirs, parent.exchanged(members[static_cast<std::size_t>(first)]), sizeof theirs);
+        memory.places.push_back(theirs.offset);
     }
-    std::vector<int> world_members;
-    for (const int i : members) world_members.push_back(parent.world_pe(i));
-    const int my_pe =
-        static_cast<int>(std::find(members.begin(), members.end(), parent.my_pe()) - members.begin());
-    auto team = std::make_shared<TeamState>(job, job.next_team_number(), std::move(world_members), my_pe,
-                                            control, leads);
+    if (!leads)
+        memory.control = static_cast<ControlBlock*>(
+            job.arena_address(world_members[static_cast<std::size_t>(parts.local[0])],
+                              memory.places[static_cast<std::size_t>(parts.mine)]));
+    if (parts.count() == 1) memory.places.clear();
+    auto team =
+        std::make_shared<TeamState>(job, job.next_team_number(), std::move(world_members), my_pe, memory);
     team->set_kernel_place(offer.take(places));
     return team;
 }

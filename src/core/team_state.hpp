@@ -4,6 +4,7 @@
 #include "atoll/context.hpp"
 #include "atoll/detail/window.hpp"
 #include "core/control.hpp"
+#include "core/spread.hpp"
 
 #include <atomic>
 #include <cstring>
@@ -43,9 +44,8 @@ struct TeamAttachment {
 
 class TeamState {
   public:
-    /// Members as world PEs. `control` stands in the arena of the first member.
-    TeamState(JobState& job, int number, std::vector<int> members, int my_pe, ControlBlock* control,
-              bool owns_control);
+    /// Members as world PEs. They meet as soon as the first of them do, so `memory` is ready.
+    TeamState(JobState& job, int number, std::vector<int> members, int my_pe, const TeamMemory& memory);
     ~TeamState();
     TeamState(const TeamState&) = delete;
     TeamState& operator=(const TeamState&) = delete;
@@ -64,6 +64,9 @@ class TeamState {
     ControlBlock& control() { return *control_; }
     MemberBlock& member(int i) { return control_->member(i); }
     bool crowded() const { return crowded_; }  ///< more members than cores: sleep rather than spin
+    /// Null where all members share memory. Where not, `control` and `member` are not to be used but by way
+    /// of `spread()->local()`.
+    Spread* spread() const { return spread_.get(); }
 
     /// Of its control block for kernels, alike on all members; -1: none was free.
     int kernel_place() const { return kernel_place_; }
@@ -79,7 +82,10 @@ class TeamState {
     /// Throws Error(use_after_free) once destroyed. Collective: last use of the control block.
     void check_alive() const;
     void destroy();
+    void release_attachments();
     bool destroyed() const { return destroyed_; }
+    /// It is one that the job made: it lasts as long.
+    void set_predefined() { predefined_ = true; }
     bool broken() const { return broken_; }
 
     // ---- meeting (sync.cpp, exchange.cpp)
@@ -123,6 +129,7 @@ class TeamState {
     };
     Passed passed_in_lines() { return {member(0).exchange[exchange_epoch_ & 1].data, sizeof(MemberBlock)}; }
     Passed passed_in_pair() { return {pair_->half[0].data, sizeof(PairHalf)}; }
+    void exchange_spread(const char* operation, const void* mine, std::size_t bytes);
     void renew_flags(std::uint32_t epoch);
     void meet(const char* operation, std::uint32_t epoch);
     void wait_slowly(const char* operation, detail::Flag& flag, std::uint32_t value, int peer,
@@ -157,11 +164,13 @@ class TeamState {
     int my_pe_;
     ControlBlock* control_;
     bool owns_control_;
+    std::unique_ptr<Spread> spread_;
     int kernel_place_ = -1;
     std::atomic<bool> ready_for_kernels_[2] = {};
     bool crowded_ = false;
     bool checks_all_ = false;  ///< ATOLL_CHECK is `all`
     bool destroyed_ = false;
+    bool predefined_ = false;
     bool broken_ = false;           ///< a meeting ended by an error: the members no longer count alike
     PairLine* pair_ = nullptr;      ///< of the current exchange, if it goes by the line of two
     Passed exchanged_{};            ///< by the current exchange, once met

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstdio>
 #include <cstring>
+#include <sstream>
 
 namespace atl::heap {
 
@@ -51,10 +52,55 @@ static void await_layout(common::BoardHeader& header, double timeout_s) {
     }
 }
 
+namespace {
+
+/// What two PEs of a job must have alike.
+struct Terms {
+    std::string release, agreed;
+    std::size_t heap_bytes = 0;
+    bool heap_given = false;  ///< by a variable; else it is the default of a PE's machine
+};
+
+void compare(const Terms& first, int first_pe, const Terms& mine, int pe) {
+    const std::string one = "PE " + std::to_string(first_pe), other = "PE " + std::to_string(pe);
+    if (first.release != mine.release)
+        throw Error(ErrorCode::bootstrap, one + " runs Atoll " + first.release + ", " + other + " runs " +
+                                              mine.release +
+                                              "; all PEs of a job must load the same version.");
+    if (first.agreed != mine.agreed)
+        throw Error(ErrorCode::settings, one + " runs with " + first.agreed + ", " + other + " with " +
+                                             mine.agreed + "; set these variables alike for all PEs.");
+    if (first.heap_bytes != mine.heap_bytes && mine.heap_given)
+        throw Error(ErrorCode::settings,
+                    "The symmetric heap is " + common::bytes_text(first.heap_bytes) + " on " + one + " and " +
+                        common::bytes_text(mine.heap_bytes) + " on " + other +
+                        "; set ATOLL_HEAP_SIZE (or SHMEM_SYMMETRIC_SIZE) alike for all PEs.");
+}
+
+Layout my_layout(const common::Settings& settings, std::size_t statics_bytes, int n_pes) {
+    return layout_for(settings.heap_bytes ? settings.heap_bytes : common::default_heap_bytes(n_pes),
+                      statics_bytes);
+}
+
+struct Note {
+    Terms terms;
+    std::size_t statics_bytes = 0;
+};
+
+Note read_note(const std::string& text) {
+    std::istringstream lines(text);
+    Note note;
+    std::getline(lines, note.terms.release);
+    std::getline(lines, note.terms.agreed);
+    lines >> note.terms.heap_bytes >> note.terms.heap_given >> note.statics_bytes;
+    return note;
+}
+
+}  // namespace
+
 Layout agree_on_layout(const common::BoardView& board, const common::Settings& settings,
                        std::size_t statics_bytes, int pe, int n_pes) {
-    const std::size_t wanted = settings.heap_bytes ? settings.heap_bytes : common::default_heap_bytes(n_pes);
-    const Layout mine = layout_for(wanted, statics_bytes);
+    const Layout mine = my_layout(settings, statics_bytes, n_pes);
     const std::string agreed = common::agreed_settings(settings);
     common::BoardHeader& header = board.header();
     std::uint32_t nobody = 0;
@@ -63,23 +109,26 @@ Layout agree_on_layout(const common::BoardView& board, const common::Settings& s
         return mine;
     }
     await_layout(header, settings.init_timeout_s);
-    if (std::strncmp(header.release, ATOLL_VERSION, sizeof header.release - 1) != 0)
-        throw Error(ErrorCode::bootstrap, "PE " + std::to_string(header.layout_pe) + " runs Atoll " +
-                                              header.release + ", PE " + std::to_string(pe) +
-                                              " runs " ATOLL_VERSION
-                                              "; all PEs of a job must load the same version.");
-    if (agreed.compare(0, sizeof header.agreed - 1, header.agreed) != 0)
-        throw Error(ErrorCode::settings, "PE " + std::to_string(header.layout_pe) + " runs with " +
-                                             header.agreed + ", PE " + std::to_string(pe) + " with " +
-                                             agreed + "; set these variables alike for all PEs.");
-    if (header.heap_bytes != mine.heap_bytes && settings.heap_bytes)
-        throw Error(ErrorCode::settings,
-                    "The symmetric heap is " + common::bytes_text(header.heap_bytes) + " on PE " +
-                        std::to_string(header.layout_pe) + " and " + common::bytes_text(mine.heap_bytes) +
-                        " on PE " + std::to_string(pe) +
-                        "; set ATOLL_HEAP_SIZE (or SHMEM_SYMMETRIC_SIZE) alike for all PEs.");
+    const std::string fitting = agreed.substr(0, sizeof header.agreed - 1);
+    compare({header.release, header.agreed, header.heap_bytes, true}, header.layout_pe,
+            {ATOLL_VERSION, fitting, mine.heap_bytes, settings.heap_bytes != 0}, pe);
     // Other executables have other statics, which are then not symmetric; the slots are alike all the same.
     return layout_for(header.heap_bytes, header.statics_bytes);
+}
+
+std::string layout_note(const common::Settings& settings, std::size_t statics_bytes, int n_pes) {
+    const Layout mine = my_layout(settings, statics_bytes, n_pes);
+    std::ostringstream text;
+    text << ATOLL_VERSION << '\n'
+         << common::agreed_settings(settings) << '\n'
+         << mine.heap_bytes << ' ' << (settings.heap_bytes != 0) << ' ' << mine.statics_bytes << '\n';
+    return text.str();
+}
+
+Layout agree_on_layout(const std::vector<std::string>& notes, int pe) {
+    const Note first = read_note(notes[0]);
+    compare(first.terms, 0, read_note(notes[static_cast<std::size_t>(pe)]).terms, pe);
+    return layout_for(first.terms.heap_bytes, first.statics_bytes);
 }
 
 }  // namespace atl::heap

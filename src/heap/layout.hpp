@@ -5,6 +5,8 @@
 #include "common/settings.hpp"
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 namespace atl::heap {
 
@@ -28,5 +30,10 @@ Layout layout_for(std::size_t heap_bytes, std::size_t statics_bytes = 0);
 /// Throws Error(settings) naming both PEs when limits differ.
 Layout agree_on_layout(const common::BoardView& board, const common::Settings& settings,
                        std::size_t statics_bytes, int pe, int n_pes);
+
+/// The same where PEs have no common board: what each tells the others (`layout_note`), and the comparison
+/// with PE 0's. Throws as above, on every PE that differs.
+std::string layout_note(const common::Settings& settings, std::size_t statics_bytes, int n_pes);
+Layout agree_on_layout(const std::vector<std::string>& notes, int pe);
 
 }  // namespace atl::heap

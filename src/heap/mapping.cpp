@@ -14,6 +14,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstdint>
+#include <numeric>
 
 namespace atl::heap {
 
@@ -37,26 +38,42 @@ static void size_file(int fd, std::size_t bytes) {
                                            ".");
 }
 
+static std::vector<int> first_slots(int n) {
+    std::vector<int> slots(static_cast<std::size_t>(n));
+    std::iota(slots.begin(), slots.end(), 0);
+    return slots;
+}
+
 Mapping::Mapping(const common::Fd& heap_fd, const Layout& layout, int n_slots, int my_slot)
-    : bytes_(layout.stride() * static_cast<std::size_t>(n_slots)), owned_(true), layout_(layout) {
-    size_file(heap_fd.get(), bytes_);
+    : Mapping(heap_fd, layout, n_slots, first_slots(n_slots), my_slot) {}
+
+Mapping::Mapping(const common::Fd& heap_fd, const Layout& layout, int n_in_file,
+                 const std::vector<int>& which, int my_slot)
+    : bytes_(layout.stride() * which.size()), owned_(true), layout_(layout) {
+    size_file(heap_fd.get(), layout.stride() * static_cast<std::size_t>(n_in_file));
     char* reserved = common::reserve_aligned(bytes_, std::min(layout.stride(), common::window_alignment));
-    void* p = MAP_FAILED;
-    if (reserved) {
-        p = ::mmap(reserved, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
-                   heap_fd.get(), 0);
-        if (p == MAP_FAILED) ::munmap(reserved, bytes_);
+    bool mapped = reserved != nullptr;
+    // Neighbours in the file with one call: one host's whole window is one mapping.
+    for (std::size_t i = 0, next; i < which.size() && mapped; i = next) {
+        for (next = i + 1; next < which.size() && which[next] == which[next - 1] + 1;) ++next;
+        mapped =
+            ::mmap(reserved + i * layout.stride(), (next - i) * layout.stride(), PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_NORESERVE | MAP_FIXED, heap_fd.get(),
+                   static_cast<off_t>(static_cast<std::size_t>(which[i]) * layout.stride())) != MAP_FAILED;
     }
-    if (p == MAP_FAILED)
+    if (!mapped) {
+        const int error = errno;
+        if (reserved) ::munmap(reserved, bytes_);
         throw Error(ErrorCode::out_of_memory,
-                    "The window of " + std::to_string(n_slots) + " slots of " +
+                    "The window of " + std::to_string(which.size()) + " slots of " +
                         common::bytes_text(layout.stride()) +
-                        " cannot be mapped: " + common::errno_text(errno) +
+                        " cannot be mapped: " + common::errno_text(error) +
                         "; lower ATOLL_HEAP_SIZE or lift the address space limit (ulimit -v).");
-    base_ = static_cast<char*>(p);
+    }
+    base_ = reserved;
     // A core dump of one PE should hold its own memory only.
     ::madvise(base_, static_cast<std::size_t>(my_slot) * layout.stride(), MADV_DONTDUMP);
-    ::madvise(slot(my_slot + 1), static_cast<std::size_t>(n_slots - my_slot - 1) * layout.stride(),
+    ::madvise(slot(my_slot + 1), (which.size() - static_cast<std::size_t>(my_slot) - 1) * layout.stride(),
               MADV_DONTDUMP);
 }
 

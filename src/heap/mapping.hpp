@@ -5,6 +5,7 @@
 #include "heap/layout.hpp"
 
 #include <memory>
+#include <vector>
 
 namespace atl::heap {
 
@@ -13,6 +14,9 @@ class Mapping {
   public:
     /// Sizes the memfd if nobody has yet and maps all slots. Throws Error(system, out_of_memory).
     Mapping(const common::Fd& heap_fd, const Layout& layout, int n_slots, int my_slot);
+    /// The same for some of the slots that the memfd has: slot i is the one that stands there at `which[i]`.
+    Mapping(const common::Fd& heap_fd, const Layout& layout, int n_in_file, const std::vector<int>& which,
+            int my_slot);
     /// For PEs that are threads: somebody else's mapping, not unmapped here.
     Mapping(char* base, const Layout& layout, int n_slots);
     ~Mapping();

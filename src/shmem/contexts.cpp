@@ -50,14 +50,13 @@ int team_create_ctx(shmem_team_t team, long options, shmem_ctx_t* ctx) {
     guarded(call, [&] { check_options(options); });
     return status(call, [&] {
         TeamObject& owner = team_object(team);
-        const bool predefined = team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED;
         auto object = std::make_unique<ContextObject>();
         object->team = team;
         object->context = owner.team.create_context({(options & SHMEM_CTX_PRIVATE) != 0,
                                                      (options & SHMEM_CTX_SERIALIZED) != 0,
                                                      (options & SHMEM_CTX_NOSTORE) != 0});
         const std::lock_guard lock(mutex);
-        check_room(owner, predefined);
+        check_room(owner, is_predefined(team));
         auto* handle = reinterpret_cast<shmem_ctx_t>(object.get());
         owner.contexts.insert(handle);
         static_cast<void>(object.release());

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "atoll/job.hpp"
-#include "shmem.h"
+#include "shmemx.h"
 
 namespace atl::shmem {
 
@@ -37,9 +37,17 @@ struct Front {
     Job* job = nullptr;
     TeamObject* world = nullptr;
     TeamObject* shared = nullptr;
+    TeamObject* host = nullptr;
+    TeamObject* rail = nullptr;
     bool debug = false;  ///< SHMEM_DEBUG: say what is otherwise only a status
 };
 extern Front front;
+
+/// One that the program did not make.
+inline bool is_predefined(shmem_team_t team) {
+    return team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED || team == SHMEMX_TEAM_HOST ||
+           team == SHMEMX_TEAM_RAIL;
+}
 
 /// ATOLL_CHECK is `args` or `all`.
 inline bool is_checked() { return front.context && front.context->window().check; }

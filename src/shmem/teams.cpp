@@ -36,6 +36,8 @@ int contexts_of(const shmem_team_config_t* config, long mask) {
 void open_teams() {
     front.world = new TeamObject{front.job->world(), 0, {}};
     front.shared = new TeamObject{front.job->shared(), 0, {}};
+    front.host = new TeamObject{front.job->host(), 0, {}};
+    front.rail = new TeamObject{front.job->rail(), 0, {}};
 }
 
 void close_teams() {
@@ -45,12 +47,12 @@ void close_teams() {
         teams.swap(handles.teams);
         handles.destroyed.clear();
     }
-    teams.insert({front.world, front.shared});
+    teams.insert({front.world, front.shared, front.host, front.rail});
     for (TeamObject* team : teams) {
         destroy_contexts(*team);
         delete team;
     }
-    front.world = front.shared = nullptr;
+    front.world = front.shared = front.host = front.rail = nullptr;
 }
 
 TeamObject& find_team(shmem_team_t team) {
@@ -59,6 +61,8 @@ TeamObject& find_team(shmem_team_t team) {
     if (!front.job) fail_no_context({"OpenSHMEM", SHMEM_CTX_DEFAULT});
     if (team == SHMEM_TEAM_WORLD) return *front.world;
     if (team == SHMEM_TEAM_SHARED) return *front.shared;
+    if (team == SHMEMX_TEAM_HOST) return *front.host;
+    if (team == SHMEMX_TEAM_RAIL) return *front.rail;
     return *reinterpret_cast<TeamObject*>(team);
 }
 
@@ -118,7 +122,7 @@ void team_destroy(shmem_team_t team) {
     if (team == SHMEM_TEAM_INVALID) return;
     guarded({"shmem_team_destroy", SHMEM_CTX_INVALID}, [&] {
         TeamObject& object = team_object(team);
-        if (team != SHMEM_TEAM_WORLD && team != SHMEM_TEAM_SHARED) destroy_contexts(object);
+        if (!is_predefined(team)) destroy_contexts(object);
         object.team.destroy();
         object.team = Team();
         const std::lock_guard lock(handles.mutex);

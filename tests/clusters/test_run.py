@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from conftest import BUILT
@@ -29,7 +30,9 @@ def nothing_is_left(hosts: Hosts) -> bool:
     end = time.monotonic() + 5
     while time.monotonic() < end:
         pids = [
-            subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, check=False).stdout.split()
+            subprocess.run(
+                ["ip", "netns", "pids", name], capture_output=True, text=True, check=False
+            ).stdout.split()
             for name in hosts.names
         ]
         if not any(pids):
@@ -49,7 +52,16 @@ def test_places(make_hosts: MakeHosts, pe: str, places: str) -> None:
 
 def test_output_has_the_numbers_of_the_pes(make_hosts: MakeHosts) -> None:
     hosts = make_hosts(2)
-    done = run(hosts, "--label", "--hosts", "n0:1,n1:2", "sh", "-c", 'echo "$(hostname) $MINE"; echo two >&2', MINE="")
+    done = run(
+        hosts,
+        "--label",
+        "--hosts",
+        "n0:1,n1:2",
+        "sh",
+        "-c",
+        'echo "$(hostname) $MINE"; echo two >&2',
+        MINE="",
+    )
     assert done.status == 0, done.text
     assert sorted(done.out.split("\n")[:-1]) == ["[0] n0 ", "[1] n1 ", "[2] n1 "], done.text
     assert sorted(done.err.split("\n")[:-1]) == ["[0] two", "[1] two", "[2] two"], done.text
@@ -58,8 +70,19 @@ def test_output_has_the_numbers_of_the_pes(make_hosts: MakeHosts) -> None:
 def test_arguments_and_variables_arrive(make_hosts: MakeHosts) -> None:
     hosts = make_hosts(2)
     odd = "two  words; $HOME 'quoted' \"twice\" \\ *"
-    done = run(hosts, "--hosts", "n1", "--env", f"GIVEN={odd}", "sh", "-c", 'printf "%s|%s" "$1" "$GIVEN"; pwd', "-", odd)
-    assert done.status == 0 and done.out == f"{odd}|{odd}{os.getcwd()}\n", done.text
+    done = run(
+        hosts,
+        "--hosts",
+        "n1",
+        "--env",
+        f"GIVEN={odd}",
+        "sh",
+        "-c",
+        'printf "%s|%s" "$1" "$GIVEN"; pwd',
+        "-",
+        odd,
+    )
+    assert done.status == 0 and done.out == f"{odd}|{odd}{Path.cwd()}\n", done.text
 
 
 @pytest.mark.parametrize("victim", [0, 3])
@@ -82,12 +105,16 @@ def test_a_status_is_the_jobs(make_hosts: MakeHosts) -> None:
 
 def test_a_host_that_is_none(make_hosts: MakeHosts, pe: str) -> None:
     done = run(make_hosts(2), "--hosts", "n0:2,nowhere:2", pe)
-    assert done.status == 255 and "host nowhere (PE 2-3)" in done.err and "could not reach it" in done.err, done.text
+    assert done.status == 255 and "host nowhere (PE 2-3)" in done.err and "could not reach it" in done.err, (
+        done.text
+    )
 
 
 @pytest.mark.parametrize("hosts", ["n0:0", "n0:x", ":2", "n0:2,,n1:2", "-oProxyCommand=x:2", "n0:999999"])
 def test_hosts_that_cannot_be_read(hosts: str) -> None:
-    done = subprocess.run([ATOLL, "run", "--hosts", hosts, "true"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [ATOLL, "run", "--hosts", hosts, "true"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2 and "expected NAME:PES" in done.stderr, done.stderr
 
 
@@ -128,7 +155,9 @@ def test_a_vanished_host_is_named(make_hosts: MakeHosts, pe: str) -> None:
     started.wait_for("started")
     hosts.cut(1)
     done = started.wait(40)
-    assert done.status != 0 and done.status != 124 and "Host n1 (PE 1,2) does not answer" in done.err, done.text
+    assert done.status != 0 and done.status != 124 and "Host n1 (PE 1,2) does not answer" in done.err, (
+        done.text
+    )
     assert nothing_is_left(hosts)
 
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "support/pe_threads.hpp"
+#include "support/setups.hpp"
 
 namespace atl::testing {
 
@@ -149,9 +149,14 @@ inline std::vector<NamedTeam> some_teams(Job& job) {
 inline void run_everywhere(const std::string& algorithms, const std::function<void(Job&)>& body,
                            std::size_t heap_bytes = std::size_t{64} << 20,
                            common::CheckLevel check = common::CheckLevel::args) {
-    for (const int n : pe_counts) {
-        SCOPED_TRACE("PEs " + std::to_string(n) + ", algorithms " + algorithms);
+    std::vector<Setup> setups;
+    for (const Setup& setup : all_setups())
+        if (setup.transport == std::string("auto") || *setup.hosts) setups.push_back(setup);
+    for (const auto& [n, transport, hosts] : setups) {
+        SCOPED_TRACE("PEs " + std::to_string(n) + ", hosts \"" + hosts + "\", algorithms " + algorithms);
         ThreadJobOptions options;
+        options.transport = transport;
+        options.hosts = hosts;
         options.heap_bytes = heap_bytes;
         options.check = check;
         options.algorithms = algorithms;

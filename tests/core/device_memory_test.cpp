@@ -258,7 +258,7 @@ TEST_P(DeviceMemoryOfFakes, OnePeThatCannotFillOrCopyStopsAll) {
     });
 }
 
-INSTANTIATE_TEST_SUITE_P(Setups, DeviceMemoryOfFakes, ::testing::ValuesIn(all_setups()), setup_name);
+INSTANTIATE_TEST_SUITE_P(Setups, DeviceMemoryOfFakes, ::testing::ValuesIn(setups_on_one_host()), setup_name);
 
 }  // namespace
 }  // namespace atl::testing

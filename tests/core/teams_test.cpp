@@ -27,12 +27,11 @@ void expect_team(const Job& job, const Team& team, const std::vector<int>& membe
     team.sync();
 }
 
-TEST_P(Teams, WorldAndShared) {
+TEST_P(Teams, World) {
     run([](Job& job) {
         const Team& world = job.world();
         EXPECT_EQ(world.my_pe(), job.my_pe());
         EXPECT_EQ(world.n_pes(), job.n_pes());
-        EXPECT_EQ(job.shared().n_pes(), job.n_pes());
         EXPECT_EQ(world.translate_pe(job.n_pes(), world), -1);
         EXPECT_EQ(world.translate_pe(-1, world), -1);
         EXPECT_EQ(world.translate_pe(0, Team()), -1);
@@ -40,6 +39,53 @@ TEST_P(Teams, WorldAndShared) {
         expect_error(ErrorCode::pe, {}, [&] { world.world_pe(job.n_pes()); });
         Team handle = world;
         expect_error(ErrorCode::invalid_argument, {"world team"}, [&] { handle.destroy(); });
+    });
+}
+
+/// The name of a PE's host, by the names that PEs were given in turn.
+char host_of(const char* hosts, int pe) {
+    const std::string names(hosts);
+    return names.empty() ? 'a' : names[2 * (static_cast<std::size_t>(pe) % (names.size() / 2 + 1))];
+}
+
+TEST_P(Teams, PredefinedTeamsFollowHosts) {
+    const char* given = pes_are_processes ? std::getenv("ATOLL_HOST_ID") : GetParam().hosts;
+    const char* hosts = given ? given : "";
+    run([hosts](Job& job) {
+        std::vector<int> host, rail;
+        const auto index = [&](int pe) {
+            int before = 0;
+            for (int i = 0; i < pe; ++i) before += host_of(hosts, i) == host_of(hosts, pe);
+            return before;
+        };
+        for (int pe = 0; pe < job.n_pes(); ++pe) {
+            if (host_of(hosts, pe) == host_of(hosts, job.my_pe())) host.push_back(pe);
+            if (index(pe) == index(job.my_pe())) rail.push_back(pe);
+        }
+        const auto members = [](const Team& team) {
+            std::vector<int> pes;
+            for (int i = 0; i < team.n_pes(); ++i) pes.push_back(team.world_pe(i));
+            return pes;
+        };
+        EXPECT_EQ(members(job.shared()), host);
+        EXPECT_EQ(members(job.host()), host);
+        EXPECT_EQ(members(job.rail()), rail);
+        SymmetricArray<int> word(job, 1);
+        for (int pe = 0; pe < job.n_pes(); ++pe) {
+            const bool here = std::find(host.begin(), host.end(), pe) != host.end();
+            if (!here) {
+                EXPECT_EQ(job.context().ptr(word.data(), pe), nullptr);
+            }
+        }
+        for (const Team& team : {job.shared(), job.host(), job.rail()}) {
+            std::int64_t sum = 0, expected = 0;
+            const std::int64_t mine = job.my_pe();
+            for (const int pe : members(team)) expected += pe;
+            team.sum_reduce(std::span(&sum, 1), std::span(&mine, 1));
+            EXPECT_EQ(sum, expected);
+            Team handle = team;
+            expect_error(ErrorCode::invalid_argument, {"cannot be destroyed"}, [&] { handle.destroy(); });
+        }
     });
 }
 

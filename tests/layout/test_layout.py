@@ -258,12 +258,12 @@ def test_python_requirements_agree() -> None:
 
 def test_the_page_of_collectives_is_the_table_of_the_code() -> None:
     code = (ROOT / "src/collective/table.cpp").read_text()
-    rows = re.findall(r"\{Collective::(\w+), (\w+), ([^,]+), ([^,}]+)(, true)?\}", code)
-    sized = {row[:4] for row in rows if row[2:4] != ("0", "0")}
+    rows = re.findall(r"\{Collective::(\w+), (\w+), ([^,]+), ([^,]+), ([^,}]+)(, true)?\}", code)
+    sized = {row[:5] for row in rows if row[2:5] != ("0", "0", "0")}
     page = re.findall(
-        r"^\| `(\w+)` \| `(\w+)` \| (.+?) \| (.+?) \|", (ROOT / "docs/collectives.md").read_text(), re.M
+        r"^\| `(\w+)` \| `(\w+)` \| (.+?) \| (.+?) \| (.+?) \|", (ROOT / "docs/collectives.md").read_text(), re.M
     )
-    assert {(c, a, x.replace("KiB", "* KiB"), y.replace("KiB", "* KiB")) for c, a, x, y in page} == sized
+    assert {(c, a, *(size.replace("KiB", "* KiB") for size in sizes)) for c, a, *sizes in page} == sized
 
 
 def test_the_table_of_kernels_in_python_is_in_step() -> None:

@@ -124,11 +124,15 @@ static void atomics_of_all_contexts(shmem_ctx_t ctx) {
     static unsigned long word;
     shmem_ctx_t shared;
     CHECK(shmem_team_create_ctx(SHMEM_TEAM_SHARED, SHMEM_CTX_NOSTORE, &shared) == 0);
+    const int first = shmem_team_translate_pe(SHMEM_TEAM_WORLD, 0, SHMEM_TEAM_SHARED);
     word = 0;
     shmem_barrier_all();
     for (int i = 0; i < 500; ++i) {
         shmem_ulong_atomic_add(&word, 1, 0);
-        shmem_ctx_ulong_atomic_fetch_add(shared, &word, 1, 0);
+        if (first >= 0)
+            shmem_ctx_ulong_atomic_fetch_add(shared, &word, 1, first);
+        else
+            shmem_ulong_atomic_add(&word, 1, 0);
         shmem_ctx_ulong_atomic_inc(ctx, &word, 0);
     }
     shmem_quiet();

@@ -64,7 +64,7 @@ static void where_it_can_be_reached(void) {
     *word = shmem_my_pe();
     shmem_barrier_all();
     long* there = shmem_ptr(word, next);
-    CHECK(there != NULL && *there == next);
+    CHECK(there ? *there == next : getenv("ATOLL_HOST_ID") != NULL); /* none on another host */
     CHECK(shmem_ptr(word, shmem_my_pe()) == word);
     CHECK(shmem_team_ptr(SHMEM_TEAM_WORLD, word, next) == there);
     CHECK(shmem_team_ptr(SHMEM_TEAM_INVALID, word, next) == NULL);

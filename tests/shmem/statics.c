@@ -43,7 +43,9 @@ static void operations(void) {
     shmem_barrier_all();
     shmem_getmem(&sparse[200u << 20], &sum, sizeof sum, next);
     CHECK(memcmp(&sparse[200u << 20], &sum, sizeof sum) == 0);
-    CHECK(shmem_ptr(&valued, me) == &valued && *(long*)shmem_ptr(&valued, next) == valued);
+    const long* there = shmem_ptr(&valued, next);
+    CHECK(shmem_ptr(&valued, me) == &valued);
+    CHECK(there ? *there == valued : getenv("ATOLL_HOST_ID") != NULL); /* none on another host */
     CHECK(shmem_addr_accessible(&valued, next) == 1);
     shmem_free(heap);
 }

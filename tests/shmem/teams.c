@@ -1,6 +1,8 @@
 /* Teams: who is in them, what their numbers are, and what a wrong one gives. */
 #include "check.h"
 
+#include <shmemx.h>
+
 static int me, n;
 
 static void check_members(shmem_team_t team, int start, int stride, int size) {
@@ -104,7 +106,15 @@ int main(void) {
     shmem_init();
     me = shmem_my_pe();
     n = shmem_n_pes();
-    CHECK(shmem_team_n_pes(SHMEM_TEAM_SHARED) == n && shmem_team_my_pe(SHMEM_TEAM_WORLD) == me);
+    CHECK(shmem_team_my_pe(SHMEM_TEAM_WORLD) == me);
+    const int shared = shmem_team_n_pes(SHMEM_TEAM_SHARED);
+    CHECK(getenv("ATOLL_HOST_ID") ? shared < n : shared == n);
+    CHECK(shmem_team_n_pes(SHMEMX_TEAM_HOST) == shared && SHMEMX_TEAM_NODE == SHMEMX_TEAM_HOST);
+    CHECK(shmem_team_n_pes(SHMEMX_TEAM_RAIL) >= 1 &&
+          shmem_team_translate_pe(SHMEMX_TEAM_RAIL, shmem_team_my_pe(SHMEMX_TEAM_RAIL), SHMEM_TEAM_WORLD) ==
+              me);
+    if (!getenv("ATOLL_HOST_ID")) CHECK(shmem_team_n_pes(SHMEMX_TEAM_RAIL) == 1);
+    CHECK(shmem_team_sync(SHMEMX_TEAM_RAIL) == 0 && shmem_team_sync(SHMEMX_TEAM_HOST) == 0);
     strided(0, 1, n);
     strided(n - 1, -1, n);
     strided(n - 1, 0, 1);

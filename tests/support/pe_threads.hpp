@@ -19,6 +19,7 @@ struct ThreadJobOptions {
     std::size_t heap_bytes = std::size_t{16} << 20;
     common::CheckLevel check = common::CheckLevel::all;
     std::string transport = "auto";
+    std::string hosts;  ///< as ATOLL_HOST_ID
     double wait_timeout_s = 60;
     std::string algorithms;  ///< as ATOLL_COLLECTIVE
     bool finalize = true;
@@ -31,6 +32,7 @@ inline void run_pes(int n, const std::function<void(Job&)>& body, const ThreadJo
     settings.heap_bytes = options.heap_bytes;
     settings.check = options.check;
     settings.transport = options.transport;
+    settings.host_id = options.hosts;
     settings.wait_timeout_s = options.wait_timeout_s;
     settings.algorithms = options.algorithms;
     const auto layout = heap::layout_for(options.heap_bytes);

@@ -12,6 +12,7 @@
 #include <ostream>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace atl::testing {
@@ -19,10 +20,12 @@ namespace atl::testing {
 struct Setup {
     int n_pes;  ///< 0: those of the current job
     const char* transport;
+    const char* hosts = "";  ///< as ATOLL_HOST_ID: those that PEs pretend to be on
 };
 
 inline void PrintTo(const Setup& setup, std::ostream* out) {
     *out << setup.n_pes << " PEs, " << setup.transport;
+    if (*setup.hosts) *out << " between hosts " << setup.hosts;
 }
 
 #ifdef ATOLL_PES_ARE_PROCESSES
@@ -47,14 +50,30 @@ inline std::vector<Setup> all_setups() {
     std::vector<Setup> setups;
     for (const char* transport : {"auto", "loopback"})
         for (const int n : pe_counts) setups.push_back({n, transport});
-    if (has_ucx())
+    // One PE a host, two, one and three, in turns, and hosts of different sizes in disorder.
+    for (const auto& [n, hosts] :
+         {std::pair{2, "a,b"}, {4, "a,a,b,b"}, {4, "a,b,b,b"}, {4, "a,b"}, {7, "a,b,c,b,b"}})
+        setups.push_back({n, "loopback", hosts});
+    if (has_ucx()) {
         for (const int n : {2, 4}) setups.push_back({n, "ucx"});
+        setups.push_back({4, "ucx", "a,b,b,a"});
+    }
+    return setups;
+}
+
+/// For what hosts cannot do together.
+inline std::vector<Setup> setups_on_one_host() {
+    std::vector<Setup> setups = all_setups();
+    std::erase_if(setups, [](const Setup& setup) { return *setup.hosts != '\0'; });
     return setups;
 }
 
 inline std::string setup_name(const ::testing::TestParamInfo<Setup>& info) {
-    return info.param.n_pes == 0 ? "Job"
-                                 : std::string(info.param.transport) + std::to_string(info.param.n_pes);
+    if (info.param.n_pes == 0) return "Job";
+    std::string name = std::string(info.param.transport) + std::to_string(info.param.n_pes);
+    for (const char* c = info.param.hosts; *c; ++c)
+        if (*c != ',') name += *c;
+    return name;
 }
 
 class WithPes : public ::testing::TestWithParam<Setup> {
@@ -67,6 +86,7 @@ class WithPes : public ::testing::TestWithParam<Setup> {
             return body(job);
         }
         options.transport = GetParam().transport;
+        options.hosts = GetParam().hosts;
         run_pes(GetParam().n_pes, body, options);
     }
     static int n_pes() { return GetParam().n_pes == 0 ? current_job().n_pes() : GetParam().n_pes; }

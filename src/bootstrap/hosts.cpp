@@ -1,0 +1,109 @@
+#include "bootstrap/hosts.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <numeric>
+
+#include "bootstrap/fail.hpp"
+
+namespace atl::bootstrap {
+
+namespace {
+
+/// Alike for all processes of one running kernel, and of no other.
+std::string machine() {
+    std::ifstream file("/proc/sys/kernel/random/boot_id");
+    std::string id;
+    std::getline(file, id);
+    return id;
+}
+
+std::string host_name() {
+    char name[256] = {};
+    if (::gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "host";
+    return name;
+}
+
+/// What a PE tells: lines, the last of them all that follows.
+enum Line : std::size_t { host_line, domain_line, machine_line, name_line, note_line };
+
+std::string told_by(int pe, const common::Settings& settings, const std::vector<int>& sharing,
+                    const std::string& note) {
+    const std::string id = host_id_of(settings.host_id, pe);
+    const std::string boot = machine();
+    const std::string name = host_name();
+    const std::string first = std::to_string(sharing.empty() ? pe : sharing.front());
+    // Containers of one machine have names of their own.
+    return boot + " " + name + " " + id + "\n" + first + " " + id + "\n" + boot + "\n" +
+           (id.empty() ? name : id) + "\n" + note;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::size_t at = 0;
+    while (lines.size() < note_line) {
+        const std::size_t end = text.find('\n', at);
+        if (end == std::string::npos)
+            throw_bootstrap(
+                "What another PE told of its host cannot be read; do all PEs run one release of Atoll?");
+        lines.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    lines.push_back(text.substr(at));
+    return lines;
+}
+
+}  // namespace
+
+Hosts Hosts::one(int n_pes) {
+    Hosts hosts;
+    hosts.host_of.assign(static_cast<std::size_t>(n_pes), 0);
+    hosts.domain_of = hosts.host_of;
+    hosts.names = {host_name()};
+    hosts.members.resize(static_cast<std::size_t>(n_pes));
+    std::iota(hosts.members.begin(), hosts.members.end(), 0);
+    hosts.machine_pes = n_pes;
+    return hosts;
+}
+
+std::string host_id_of(const std::string& setting, int pe) {
+    if (setting.find('\n') != std::string::npos)
+        throw Error(ErrorCode::settings, "ATOLL_HOST_ID holds a line break; give a name without.");
+    std::vector<std::string> names;
+    for (std::size_t at = 0; at <= setting.size();) {
+        const std::size_t end = std::min(setting.find(',', at), setting.size());
+        names.push_back(setting.substr(at, end - at));
+        at = end + 1;
+    }
+    return names[static_cast<std::size_t>(pe) % names.size()];
+}
+
+Hosts find_hosts(Bootstrap& bootstrap, const common::Settings& settings, const std::vector<int>& sharing,
+                 const std::string& note, std::vector<std::string>& notes) {
+    Hosts hosts;
+    std::map<std::string, int> host_numbers, domain_numbers;
+    std::vector<std::string> machines;
+    notes.clear();
+    for (const std::string& text : bootstrap.allgather(told_by(bootstrap.pe(), settings, sharing, note))) {
+        std::vector<std::string> lines = lines_of(text);
+        const auto [host, is_new] = host_numbers.try_emplace(lines[host_line], hosts.n_hosts());
+        if (is_new) hosts.names.push_back(lines[name_line]);
+        hosts.host_of.push_back(host->second);
+        hosts.domain_of.push_back(
+            domain_numbers.try_emplace(lines[domain_line], static_cast<int>(domain_numbers.size()))
+                .first->second);
+        machines.push_back(std::move(lines[machine_line]));
+        notes.push_back(std::move(lines[note_line]));
+    }
+    hosts.n_domains = static_cast<int>(domain_numbers.size());
+    const auto me = static_cast<std::size_t>(bootstrap.pe());
+    for (std::size_t pe = 0; pe < hosts.domain_of.size(); ++pe)
+        if (hosts.domain_of[pe] == hosts.domain_of[me]) hosts.members.push_back(static_cast<int>(pe));
+    hosts.machine_pes = static_cast<int>(std::count(machines.begin(), machines.end(), machines[me]));
+    return hosts;
+}
+
+}  // namespace atl::bootstrap

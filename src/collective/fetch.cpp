@@ -1,0 +1,59 @@
+#include "collective/fetch.hpp"
+
+#include <algorithm>
+
+namespace atl::collective {
+
+namespace {
+
+/// A smaller share is not worth a member's message.
+constexpr std::size_t least_share = 8 * 1024;
+
+std::size_t line_up(std::size_t bytes) {
+    return (bytes + core::line_bytes - 1) / core::line_bytes * core::line_bytes;
+}
+
+}  // namespace
+
+std::size_t Fetch::place(const std::vector<FarPiece>& pieces) {
+    starts_.clear();
+    std::size_t end = 0;
+    for (const FarPiece& piece : pieces) {
+        starts_.push_back(end);
+        end += line_up(piece.bytes);
+    }
+    return end;
+}
+
+/// Of `piece`, which is to stand at `to`, what is in [lo, hi).
+void Fetch::get(const FarPiece& piece, std::size_t lo, std::size_t hi, char* to) const {
+    hi = std::min(hi, piece.bytes);
+    if (lo < hi) state_.spread()->get(piece.member, piece.offset + lo, to + lo, hi - lo);
+}
+
+void Fetch::for_me(const std::vector<FarPiece>& pieces) {
+    own_.resize(place(pieces));
+    base_ = own_.data();
+    for (std::size_t i = 0; i < pieces.size(); ++i) get(pieces[i], 0, SIZE_MAX, own_.data() + starts_[i]);
+    if (!pieces.empty()) state_.spread()->complete();
+}
+
+void Fetch::for_all_here(const std::vector<FarPiece>& pieces) {
+    core::TeamState& near = state_.spread()->local();
+    char* common = near.n_pes() > 1 ? state_.fetched() : nullptr;
+    const std::size_t total = place(pieces);
+    if (!common || total > fetched_bytes) return for_me(pieces);
+    char* to = common + static_cast<std::size_t>(state_.next_fetch()) * fetched_bytes;
+    base_ = to;
+    const std::size_t share = line_up(std::max(total / static_cast<std::size_t>(near.n_pes()), least_share));
+    const std::size_t lo = share * static_cast<std::size_t>(near.my_pe());
+    for (std::size_t i = 0; i < pieces.size() && lo < total; ++i) {
+        const std::size_t start = starts_[i];
+        if (start + line_up(pieces[i].bytes) <= lo || start >= lo + share) continue;
+        get(pieces[i], lo > start ? lo - start : 0, lo + share - start, to + start);
+    }
+    if (lo < total) state_.spread()->complete();
+    near.sync(operation_);
+}
+
+}  // namespace atl::collective

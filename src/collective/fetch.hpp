@@ -1,0 +1,41 @@
+// Pieces of members that share no memory with this PE, brought here by the transport.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "collective/state.hpp"
+
+namespace atl::collective {
+
+struct FarPiece {
+    int member;
+    std::uint64_t offset;  ///< in its slot
+    std::size_t bytes;
+};
+
+/// Use: `for_me` or `for_all_here`; then `at(i)` is piece i until the next call.
+class Fetch {
+  public:
+    Fetch(State& state, const char* operation) : state_(state), operation_(operation) {}
+
+    /// For this PE alone.
+    void for_me(const std::vector<FarPiece>& pieces);
+    /// For all members of this PE's host, which pass the same: each fetches a share, and each byte comes to a
+    /// host once. They meet.
+    void for_all_here(const std::vector<FarPiece>& pieces);
+    const char* at(std::size_t i) const { return base_ + starts_[i]; }
+
+  private:
+    std::size_t place(const std::vector<FarPiece>& pieces);
+    void get(const FarPiece& piece, std::size_t lo, std::size_t hi, char* to) const;
+
+    State& state_;
+    const char* operation_;
+    std::vector<std::size_t> starts_;
+    std::vector<char> own_;
+    const char* base_ = nullptr;
+};
+
+}  // namespace atl::collective

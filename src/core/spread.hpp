@@ -1,0 +1,149 @@
+// A team whose members do not all share memory: the parts it falls into, one for each domain, and how these
+// meet. Within a part the members meet by its control block, between parts their first members do, by
+// transport.
+#pragma once
+
+#include "core/control.hpp"
+#include "transport/transport.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace atl::core {
+
+class JobState;
+class TeamState;
+
+/// How the members of a team, in order, fall into domains. Parts count by their first members.
+struct Parts {
+    std::vector<int> part_of;   ///< by member
+    std::vector<int> first;     ///< by part: its first member
+    std::vector<int> size;      ///< by part
+    std::vector<int> index_of;  ///< by member: its place within its part
+    int mine = 0;               ///< this PE's part
+    std::vector<int> local;     ///< members of it
+
+    Parts() = default;
+    Parts(const JobState& job, const std::vector<int>& world_pes, int my_pe);
+    int count() const { return static_cast<int>(first.size()); }
+    bool leads(int my_pe) const { return first[static_cast<std::size_t>(mine)] == my_pe; }
+};
+
+/// Where a team's words stand: what its members pass to TeamState.
+struct TeamMemory {
+    ControlBlock* control = nullptr;  ///< of this PE's part, in the arena of its first member
+    bool owned = false;               ///< by this PE
+    /// By part: where that block stands in its owner's slot. Empty where the team has one part.
+    std::vector<std::uint64_t> places;
+
+    /// What the first member of this PE's part allocates.
+    static std::size_t bytes(const Parts& parts);
+};
+
+/// Behind the control block of a part: what other parts put.
+struct SpreadBlock {
+    static constexpr int most_rounds = 24;
+    static constexpr std::size_t most_inbox_bytes = std::size_t{4} << 20;
+
+    SyncLine round[most_rounds];
+    // Rows of exchanges, two times one a member, part by part; then inboxes, one a member of the part, with a
+    // letter for each member of the team.
+
+    /// "Cells are ready", told by a sender of messages to a receiver in another part: see
+    /// src/collective/far_channel.hpp.
+    struct Letter {
+        std::uint64_t channel;  ///< where it stands in the sender's slot, plus one
+        std::atomic<std::uint32_t> cells;
+        std::uint32_t spare;
+    };
+
+    static std::size_t rows_bytes(std::size_t n_pes) { return n_pes * exchange_bytes; }
+    static std::size_t row_at(std::size_t n_pes, int parity, std::size_t row) {
+        return sizeof(SpreadBlock) + static_cast<std::size_t>(parity) * rows_bytes(n_pes) +
+               row * exchange_bytes;
+    }
+    static std::size_t letter_at(std::size_t n_pes, int reader_index, int writer) {
+        return line_up(sizeof(SpreadBlock) + 2 * rows_bytes(n_pes)) +
+               (static_cast<std::size_t>(reader_index) * n_pes + static_cast<std::size_t>(writer)) *
+                   sizeof(Letter);
+    }
+    static bool has_inboxes(std::size_t n_pes, std::size_t part_size) {
+        return part_size * n_pes * sizeof(Letter) <= most_inbox_bytes;
+    }
+    static std::size_t bytes(std::size_t n_pes, std::size_t part_size) {
+        return line_up(sizeof(SpreadBlock) + 2 * rows_bytes(n_pes)) +
+               (has_inboxes(n_pes, part_size) ? part_size * n_pes * sizeof(Letter) : 0);
+    }
+    static std::size_t line_up(std::size_t bytes) {
+        return (bytes + line_bytes - 1) / line_bytes * line_bytes;
+    }
+};
+
+class Spread {
+  public:
+    Spread(TeamState& team, Parts parts, const TeamMemory& memory);
+    ~Spread();
+    Spread(const Spread&) = delete;
+    Spread& operator=(const Spread&) = delete;
+
+    const Parts& parts() const { return parts_; }
+    /// The members of this PE's part, as a team whose members all share memory.
+    TeamState& local() const { return *local_; }
+    bool is_local(int member) const {
+        return parts_.part_of[static_cast<std::size_t>(member)] == parts_.mine;
+    }
+    int local_index(int member) const { return parts_.index_of[static_cast<std::size_t>(member)]; }
+
+    /// As TeamState::sync and exchange; what member i passed is at `rows() + i * exchange_bytes`.
+    void sync(const char* operation);
+    void exchange(const char* operation, const void* mine, std::size_t bytes);
+    unsigned char* rows() const { return rows_; }
+
+    // ---- the transport, by a context of the team's own
+    transport::Transport& transport() const { return *transport_; }
+    /// Starts reading what stands at `offset` of a member's slot; done at `complete`.
+    void get(int member, std::uint64_t offset, void* dst, std::size_t bytes) const;
+    void put(int member, std::uint64_t offset, const void* src, std::size_t bytes,
+             transport::Completion completion = transport::Completion::local) const;
+    /// What was put to a member before is there before what is put after.
+    void order(int member) const;
+    void complete() const;
+    // ---- letters between members of different parts
+    /// Where `reader` looks for `writer`'s letter, in the slot of the first member of its part.
+    std::uint64_t letter_place(int reader, int writer) const;
+    /// The same for this PE as the reader.
+    SpreadBlock::Letter& my_letter(int writer) const;
+    int first_of_part(int member) const {
+        return parts_.first[static_cast<std::size_t>(parts_.part_of[static_cast<std::size_t>(member)])];
+    }
+    /// False where there would be too many.
+    bool has_inbox(int member) const;
+
+  private:
+    void meet_parts(const char* operation, bool carries);
+    void send_rows(int to, int from, int count);
+    void await_round(const char* operation, int round, int from);
+    std::uint64_t block_place(int part) const;
+    std::size_t row_at(std::size_t row) const {
+        return SpreadBlock::row_at(parts_.part_of.size(), parity_, row);
+    }
+    char* row_of(std::size_t member) const;
+
+    TeamState& team_;
+    JobState& job_;
+    Parts parts_;
+    std::vector<std::uint64_t> places_;
+    std::vector<std::size_t> first_row_;  ///< by part, and behind the last
+    bool in_order_ = true;                ///< rows stand as members do
+    char* block_;                         ///< SpreadBlock of my part
+    std::uint32_t epoch_ = 0;             ///< meetings of any kind
+    int parity_ = 0;                      ///< of exchanges
+    std::shared_ptr<transport::Transport> transport_;
+    transport::ContextId context_ = 0;
+    std::vector<unsigned char> sorted_;
+    unsigned char* rows_ = nullptr;
+    std::unique_ptr<TeamState> local_;
+};
+
+}  // namespace atl::core

