@@ -109,7 +109,7 @@ measure() { timeout 150 "$built/bin/atoll" run -n 2 --timeout 120 "$built/bench/
 # NVSHMEM in the same run, where its package is and nvcc can link it. Without multicast, as NCCL below: a program that
 # uses it can put the host's GPUs out of service.
 peers() {
-    bench/gpu/peers/build.sh /tmp >"$out/peers.log" 2>&1 && NVSHMEM_DISABLE_NVLS=1 timeout 100 /tmp/nvshmem 2>>"$out/peers.log"
+    bench/gpu/peers/build.sh /tmp nvshmem >"$out/peers.log" 2>&1 && NVSHMEM_DISABLE_NVLS=1 timeout 100 /tmp/nvshmem 2>>"$out/peers.log"
     return 0
 }
 # Torch's symmetric memory, where torch is; never by multicast.

@@ -1,4 +1,4 @@
-"""Tokens to their experts and back, as in a mixture of experts: atoll run -n 2 experts.py [cpu|cuda] [tokens] [features].
+"""Tokens to their experts and back, as in a mixture of experts: atoll run -n 2 experts.py [cpu|cuda] [tokens] [features] [picture.png].
 
 Written with Numba. How many tokens a PE will get is known to no host: senders count up a word on the expert's PE and get the
 number of a row there, so that the rows are filled without gaps.
@@ -14,8 +14,10 @@ try:
 except ImportError as error:
     sys.exit(f"experts.py: {error}")
 
-where = sys.argv[1] if len(sys.argv) > 1 else "cpu"
-tokens, features = (int(word) for word in (sys.argv[2:4] or (300, 16)))
+words = [word for word in sys.argv[1:] if not word.endswith(".png")]
+picture = next((word for word in sys.argv[1:] if word.endswith(".png")), None)
+where = words[0] if words else "cpu"
+tokens, features = (int(word) for word in (words[1:3] or (300, 16)))
 
 
 @dev.kernel
@@ -33,6 +35,29 @@ def exchange(team, x, expert, inbox, origin, arrived, out):
         source = origin[row]
         dev.put(team, out[source % tokens], inbox[row], source // tokens)
     dev.barrier(team, scope=dev.GRID)
+
+
+def draw(file, sent):
+    """sent[pe, expert]: how many tokens."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(5, 3.2), layout="constrained")
+    shown = ax.imshow(sent, cmap="Blues", vmin=0)
+    for (pe, expert), count in np.ndenumerate(sent):
+        ax.text(expert, pe, str(count), ha="center", va="center")
+    ax.set(
+        xticks=range(len(sent)),
+        yticks=range(len(sent)),
+        xlabel="to the expert of PE",
+        ylabel="from PE",
+        title="Tokens",
+    )
+    figure.colorbar(shown, ax=ax)
+    figure.savefig(file, dpi=90)
+    print(f"picture: {file}")
 
 
 atoll.init()
@@ -63,6 +88,9 @@ assert np.array_equal(found, (expert_host[:, None] + 1).astype(np.float32) * x_h
 count = int(arrived[0] if where == "cpu" else arrived.numpy()[0])
 counts = atoll.fcollect(count)
 assert counts.sum() == n * tokens
+sent = atoll.gather(np.bincount(expert_host, minlength=n), 0)
+if me == 0 and picture:
+    draw(picture, sent)
 if me == 0:
     print(
         f"{where}, {n} PEs: {n * tokens} tokens went to their experts and back; the PEs got {counts.tolist()}"

@@ -83,5 +83,31 @@ for mode in (None, "eager", "inductor"):
     atoll.barrier_all()
     check(f"compile: {mode}", found, 2.0 * sum(4 * pe + 3 for pe in range(n)))
     atoll.barrier_all()
+
+
+# ---- every operator in one program: nothing of it is left to Python
+def everything(x, y, total, words, all_of, others, part):
+    at.put(y, x, right)
+    at.barrier(y)
+    at.get(total, y, right)
+    at.put_signal(y, total, words, 1, "add", right)
+    at.signal_consume(words, 1)
+    at.reduce(total, y, "max")
+    at.broadcast(y, total, 0)
+    at.fcollect(all_of, y)
+    at.alltoall(others, all_of)
+    at.reduce_scatter(part, others, "sum")
+    at.sum_reduce(total, total)
+    return total + part
+
+
+all_of = atoll.zeros((n, 1024), "float32", device="cuda", xp=torch)
+others = atoll.zeros_like(all_of)
+part = atoll.zeros(1024, "float32", device="cuda", xp=torch)
+torch._dynamo.reset()
+explained = torch._dynamo.explain(everything)(x, y, total, words, all_of, others, part)
+assert explained.graph_break_count == 0, explained
+passed.append(f"compile: {explained.graph_count} graph, {explained.graph_break_count} breaks")
+torch.cuda.synchronize()
 print("PE", me, "passed", len(passed), passed)
 atoll.finalize()

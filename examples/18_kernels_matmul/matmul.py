@@ -1,0 +1,309 @@
+"""Matrix products with the communication inside, in Triton: atoll run -n 2 matmul.py [size] [times] [picture.png]. GPUs, PyTorch, Triton.
+
+Two layers of a network that is split over GPUs. all-reduce: each PE multiplies its part of the inner dimension, and all sums
+are wanted everywhere. all-gather: each PE has some rows of the first matrix, and all rows are wanted. In both kernels a tile
+travels as soon as it is there, while others are multiplied. With `times`, beside PyTorch's two calls, one after the other.
+"""
+
+import json
+import os
+import sys
+
+import atoll
+
+try:
+    import atoll.triton as dev
+    import torch
+    import triton
+    import triton.language as tl
+except ImportError as error:
+    sys.exit(f"matmul.py: {error}")
+if not torch.cuda.is_available():
+    sys.exit("matmul.py needs a GPU: Triton compiles for nothing else here")
+
+
+@triton.jit
+def tile_of(number, m_tiles, n_tiles, GROUP: tl.constexpr):
+    """Row and column of a tile, so that tiles that are made together share what they read."""
+    in_group = GROUP * n_tiles
+    first = number // in_group * GROUP
+    tall = tl.minimum(m_tiles - first, GROUP)
+    return first + number % in_group % tall, number % in_group // tall
+
+
+@triton.jit
+def multiply(a, b, row, column, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """One tile of a @ b, in float32. a is (M, K), b is (K, N), both contiguous; tiles divide them."""
+    m = row * BM + tl.arange(0, BM).to(tl.int64)
+    n = column * BN + tl.arange(0, BN).to(tl.int64)
+    k = tl.arange(0, BK)
+    total = tl.zeros((BM, BN), tl.float32)
+    left = a + m[:, None] * K + k[None, :]
+    right = b + k[:, None] * N + n[None, :]
+    for _ in range(0, K, BK):
+        total = tl.dot(tl.load(left), tl.load(right), total)
+        left += BK
+        right += BK * N
+    return total
+
+
+@dev.kernel
+def matmul_all_reduce(
+    team, a, b, c, parts, arrived, done, step, M, N, K,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
+):  # fmt: skip
+    """c = the sum of all PEs' a @ b. Tile t is summed by PE t % n_pes, to whom the others send theirs (parts, arrived)."""
+    n_tiles, tiles = N // BN, (M // BM) * (N // BN)
+    each = tl.cdiv(tiles, team.n_pes)  # tiles that a PE sums
+    at = tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :]
+    for j in range(tl.program_id(0), each * team.n_pes, tl.num_programs(0)):
+        owner = (team.my_pe + 1 + j // each) % team.n_pes  # first what other PEs wait for, this PE's own last
+        i = j % each
+        tile = i * team.n_pes + owner
+        if tile < tiles:
+            row, column = tile_of(tile, M // BM, n_tiles, GROUP)
+            total = multiply(a, b, row, column, M, N, K, BM, BN, BK)
+            if owner != team.my_pe:
+                place = parts + (team.my_pe * each + i).to(tl.int64) * (BM * BN)
+                tl.store(dev.ptr(team, place, owner) + at, total.to(c.dtype.element_ty))
+                dev.signal_add(team, arrived + i, 1, owner)
+            else:
+                dev.signal_wait_until(team, arrived + i, dev.GE, step * (team.n_pes - 1))
+                for turn in range(1, team.n_pes):
+                    other = (team.my_pe + turn) % team.n_pes
+                    place = parts + (other * each + i).to(tl.int64) * (BM * BN)
+                    total += dev.g(team, place + at, team.my_pe).to(tl.float32)
+                m = row * BM + tl.arange(0, BM).to(tl.int64)
+                n = column * BN + tl.arange(0, BN).to(tl.int64)
+                for pe in range(team.n_pes):
+                    there = dev.ptr(team, c, pe) + m[:, None] * N + n[None, :]
+                    tl.store(there, total.to(c.dtype.element_ty))
+    # Everybody's sums are here, and everybody has taken what was sent, before this kernel ends.
+    for pe in range(team.n_pes):
+        dev.signal_add(team, done + tl.program_id(0), 1, pe)
+    dev.signal_wait_until(team, done + tl.program_id(0), dev.GE, step * team.n_pes)
+
+
+@dev.kernel
+def all_gather_matmul(
+    team, shard, b, whole, c, arrived, next_tile, done, step, senders, rows, N, K,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
+):  # fmt: skip
+    """c = whole @ b, where whole is all PEs' `shard` (rows, K), one below the other. The first programs send this PE's rows."""
+    bands, n_tiles = rows // BM, N // BN
+    program = tl.program_id(0)
+    if program < senders:
+        for band in range(
+            program, bands, senders
+        ):  # BM rows at a time, in the order in which they are wanted
+            start = (band * BM).to(tl.int64) * K
+            for turn in range(1, team.n_pes):
+                pe = (team.my_pe - turn + team.n_pes) % team.n_pes
+                mine = whole + (team.my_pe * rows).to(tl.int64) * K + start
+                dev.put_nbi(team, mine, shard + start, BM * K, pe, 16384)
+                dev.signal_set(team, arrived + team.my_pe * bands + band, step, pe)
+    tiles = bands * n_tiles * team.n_pes
+    number = tl.atomic_add(next_tile, 1)
+    while number < tiles:  # own rows first, then those of the PEs behind this one
+        owner = (team.my_pe + number // (bands * n_tiles)) % team.n_pes
+        row, column = tile_of(number % (bands * n_tiles), bands, n_tiles, GROUP)
+        source = shard
+        if owner != team.my_pe:
+            dev.signal_wait_until(team, arrived + owner * bands + row, dev.GE, step)
+            source = whole + (owner * rows).to(tl.int64) * K
+        total = multiply(source, b, row, column, rows, N, K, BM, BN, BK)
+        m = owner * rows + row * BM + tl.arange(0, BM).to(tl.int64)
+        n = column * BN + tl.arange(0, BN).to(tl.int64)
+        tl.store(c + m[:, None] * N + n[None, :], total.to(c.dtype.element_ty))
+        number = tl.atomic_add(next_tile, 1)
+    # What was sent is read by now on all PEs, so that the next call may send again.
+    for pe in range(team.n_pes):
+        dev.signal_add(team, done + program, 1, pe)
+    dev.signal_wait_until(team, done + program, dev.GE, step * team.n_pes)
+
+
+TILE = {"BM": 128, "BN": 256, "BK": 64, "GROUP": 8, "num_warps": 8, "num_stages": 3}
+SENDERS = 16
+
+
+def zeros(*shape, dtype=torch.bfloat16):
+    return atoll.zeros(shape, dtype, device="cuda", xp=torch)
+
+
+class Reduced:
+    """all-reduce(a @ b), M x N x K with K shared out over the PEs."""
+
+    def __init__(self, size):
+        self.a = torch.randn(size, size // n, device="cuda").to(torch.bfloat16)
+        self.b = (torch.randn(size // n, size, device="cuda") / size**0.5).to(torch.bfloat16)
+        self.c = zeros(size, size)
+        self.programs = torch.cuda.get_device_properties().multi_processor_count
+        tiles = (size // TILE["BM"]) * (size // TILE["BN"])
+        self.parts = zeros(n * -(-tiles // n), TILE["BM"] * TILE["BN"])
+        self.arrived, self.done = zeros(tiles, dtype=torch.int64), zeros(self.programs, dtype=torch.int64)
+        self.step, self.size = 0, size
+
+    def ours(self):
+        self.step += 1
+        arguments = team, self.a, self.b, self.c, self.parts, self.arrived, self.done, self.step
+        matmul_all_reduce[(self.programs,)](*arguments, self.size, self.size, self.size // n, **TILE)
+        return self.c
+
+    def theirs(self):
+        c = self.a @ self.b
+        torch.distributed.all_reduce(c)
+        return c
+
+    def expected(self):
+        sums = atoll.zeros((self.size, self.size), "float32", device="cuda", xp=torch)
+        sums.copy_(self.a.float() @ self.b.float())
+        atoll.sum_reduce(sums, sums)
+        return sums
+
+    symmetric = "c", "parts", "arrived", "done"
+
+
+class Gathered:
+    """all-gather(a) @ b, M x N x K with M shared out over the PEs, and N as well, as such layers have it."""
+
+    def __init__(self, size):
+        self.shard = torch.randn(size // n, size, device="cuda").to(torch.bfloat16)
+        self.b = (torch.randn(size, size // n, device="cuda") / size**0.5).to(torch.bfloat16)
+        self.whole = zeros(size, size)
+        self.c = torch.empty(size, size // n, device="cuda", dtype=torch.bfloat16)
+        self.programs = torch.cuda.get_device_properties().multi_processor_count
+        self.arrived = zeros(size // TILE["BM"], dtype=torch.int64)
+        self.done = zeros(self.programs, dtype=torch.int64)
+        self.next_tile = torch.zeros(1, device="cuda", dtype=torch.int32)
+        self.step, self.size = 0, size
+        self.gathered = torch.empty_like(self.whole)
+
+    def ours(self):
+        self.step += 1
+        self.next_tile.zero_()
+        arguments = (
+            team,
+            self.shard,
+            self.b,
+            self.whole,
+            self.c,
+            self.arrived,
+            self.next_tile,
+            self.done,
+            self.step,
+        )
+        sizes = self.size // n, self.size // n, self.size
+        all_gather_matmul[(self.programs,)](*arguments, SENDERS, *sizes, **TILE)
+        return self.c
+
+    def theirs(self):
+        torch.distributed.all_gather_into_tensor(self.gathered, self.shard)
+        return self.gathered @ self.b
+
+    def expected(self):
+        rows = zeros(self.size // n, self.size)
+        everything = zeros(self.size, self.size)
+        rows.copy_(self.shard)
+        atoll.fcollect(everything, rows)
+        return everything.float() @ self.b.float()
+
+    symmetric = "whole", "arrived", "done"
+
+
+def is_right(layer):
+    for _ in range(3):  # that one call leaves all as the next one needs it
+        found = layer.ours()
+    expected = layer.expected()
+    error = ((found.float() - expected).norm() / expected.norm()).item()
+    assert error < 1e-2, f"{type(layer).__name__}, {layer.size}: error {error}"
+    return error
+
+
+def median_us(call, repeats=30):
+    spans = []
+    for i in range(repeats + 5):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        if i % 5 == 0:
+            torch.cuda.synchronize()
+            atoll.barrier_all()
+        begin.record()
+        call()
+        end.record()
+        spans.append((begin, end))
+    torch.cuda.synchronize()
+    mine = sorted(1e3 * begin.elapsed_time(end) for begin, end in spans[5:])[repeats // 2]
+    return float(atoll.max_reduce(mine))
+
+
+def draw(file, rows, n):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, sides = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
+    for ax, name in zip(sides, ("matmul + all-reduce", "all-gather + matmul"), strict=True):
+        for side, label in (("torch", "PyTorch and NCCL, two calls"), ("atoll", "one Triton kernel")):
+            chosen = [row for row in rows if row["op"] == name and row["side"] == side]
+            ax.loglog(
+                [row["size"] for row in chosen],
+                [row["median_us"] for row in chosen],
+                "o-",
+                base=2,
+                label=label,
+            )
+        ax.set(title=f"{name}, {n} GPUs", xlabel="M = N = K, bfloat16", ylabel="µs")
+        ax.grid(alpha=0.3)
+        ax.legend()
+    figure.savefig(file, dpi=90)
+    print(f"picture: {file}")
+
+
+words = [word for word in sys.argv[1:] if not word.endswith(".png")]
+picture = next((word for word in sys.argv[1:] if word.endswith(".png")), None)
+atoll.init()
+me, n = atoll.my_pe(), atoll.n_pes()
+torch.cuda.set_device(atoll.zeros(1, device="cuda").device)
+torch.manual_seed(me)
+team = atoll.WORLD.device()
+sizes = [int(word) for word in words if word.isdigit()] or [512 * n]
+timed = "times" in words
+if timed:
+    os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+    os.environ.setdefault("MASTER_PORT", "29533")
+    os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
+    torch.distributed.init_process_group("nccl", rank=me, world_size=n)
+rows = []
+for size in sizes:
+    for name, kind in (("matmul + all-reduce", Reduced), ("all-gather + matmul", Gathered)):
+        layer = kind(size)
+        error = is_right(layer)
+        if timed:
+            for side, call in (("torch", layer.theirs), ("atoll", layer.ours)):
+                us = median_us(call)
+                rows.append(
+                    {
+                        "side": side,
+                        "op": name,
+                        "size": size,
+                        "bytes": 2 * size * size,
+                        "pes": n,
+                        "median_us": round(us, 2),
+                    }
+                )
+        if me == 0:
+            print(f"{n} PEs: {name}, {size}: right to {error:.1e} of the norm")
+        torch.cuda.synchronize()
+        atoll.barrier_all()
+        for array in layer.symmetric:
+            atoll.free(getattr(layer, array))
+        del layer
+if me == 0:
+    for row in rows:
+        print(json.dumps(row))
+    if picture and rows:
+        draw(picture, rows, n)
+torch.cuda.synchronize()
+if timed:
+    torch.distributed.destroy_process_group()
+atoll.finalize()

@@ -1,0 +1,79 @@
+"""What a program hears when the GPU stops a kernel: kernel_error.py [atoll|torch|wrong_pe]. One PE's; the others go on."""
+
+import os
+import sys
+
+os.environ.setdefault("ATOLL_WAIT_TIMEOUT", "1")
+
+import atoll
+import numpy as np
+
+mode = sys.argv[1] if len(sys.argv) > 1 else "atoll"
+atoll.init()
+me, n = atoll.my_pe(), atoll.n_pes()
+flag = atoll.zeros(1, np.int64, device="cuda")
+host = atoll.zeros(1, np.int64)
+atoll.check_kernels()
+
+
+def heard(call, *words):
+    try:
+        call()
+    except atoll.KernelError as error:
+        for word in ("context is lost", *words):
+            assert word in str(error), (word, str(error))
+        print("PE", me, "heard:", error)
+        return
+    raise AssertionError("no KernelError")
+
+
+atoll.barrier_all()
+if me == n - 1:
+    if mode == "wrong_pe":
+        import atoll.cupy
+        import cupy
+
+        cupy.cuda.Device(flag.device).use()
+        code = """
+        #include <atoll/device/device.hpp>
+        extern "C" __global__ void wrong(atl::device::Team team, long long* x) { atl::device::p(team, x, 1ll, 99); }
+        """
+        kernel = atoll.cupy.RawKernel(code, "wrong")  # kept: CuPy cannot unload it any more, and would say so
+        atoll.cupy.launch(kernel, 1, 1, atoll.WORLD, flag)
+        heard(lambda: atoll.check_kernels(stream=0), "p for team PE 99", "PEs 0 to")
+    else:
+        import atoll.triton as dev
+        import torch
+        import triton  # noqa: F401
+
+        torch.cuda.set_device(flag.device)
+
+        @dev.kernel
+        def late(team, flag):
+            dev.signal_wait_until(team, flag, dev.GE, 5, 42)
+
+        late[(1,)](atoll.WORLD.device(), flag.torch())
+        waited = "signal_wait_until at 0x", "found 0, waiting for >= 5", "tag 42"
+        if mode == "atoll":
+            heard(lambda: atoll.check_kernels(stream="current"), *waited)
+        else:
+            try:
+                torch.cuda.synchronize()
+            except RuntimeError as error:
+                print("PyTorch says:", str(error).splitlines()[0])
+            else:
+                raise AssertionError("PyTorch noticed nothing")
+        heard(atoll.check_kernels, *waited)
+        heard(lambda: atoll.put(flag, flag, me, stream=0), *waited)
+        heard(lambda: flag.numpy(), *waited)
+    atoll.put(host, 7, 0)  # memory of the host works on
+    if me != 0:
+        atoll.wait_until(host, "==", 8, timeout=60)
+if me == 0:  # has no time of its own but this: the limit of 1 s is everybody's
+    atoll.wait_until(host, "==", 7, timeout=60)
+    for pe in range(1, n):
+        atoll.put(host, 8, pe)
+    atoll.quiet()
+else:
+    atoll.wait_until(host, "==", 8, timeout=60)
+print("PE", me, "passed", mode, flush=True)
