@@ -77,6 +77,24 @@ void run_collective(const Team& team, Collective which, Element type, Together s
             return launch<double>(team, which, scope, dst, src, count, root, result);
         case Element::half:
             return launch<__half>(team, which, scope, dst, src, count, root, result);
+#ifdef ATOLL_TEST_ALL_TYPES
+        case Element::bfloat16:
+            return launch<__nv_bfloat16>(team, which, scope, dst, src, count, root, result);
+        case Element::int8:
+            return launch<signed char>(team, which, scope, dst, src, count, root, result);
+        case Element::int16:
+            return launch<short>(team, which, scope, dst, src, count, root, result);
+        case Element::uint16:
+            return launch<unsigned short>(team, which, scope, dst, src, count, root, result);
+        case Element::uint32:
+            return launch<unsigned>(team, which, scope, dst, src, count, root, result);
+        case Element::int64:
+            return launch<long long>(team, which, scope, dst, src, count, root, result);
+        case Element::uint64:
+            return launch<unsigned long long>(team, which, scope, dst, src, count, root, result);
+#endif
+        default:
+            throw std::runtime_error("built without ATOLL_TEST_ALL_TYPES");
     }
 }
 
