@@ -192,7 +192,7 @@ void measure_start(atl::Job& job) {
 }  // namespace
 
 /// `strided`: these alone.
-int main(int count, char** words) {
+int main(int count, char**) {
     atl::Job& job = atl::init();
     measure_start(job);
     Buffers b{static_cast<char*>(job.malloc(2 * most, atl::Memory::device)), nullptr, nullptr,

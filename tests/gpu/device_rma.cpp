@@ -168,6 +168,7 @@ TEST_F(DeviceForms, StridedFromAndToEveryMemory) {
             check_cuda(cudaMemcpy(seen.data(), x, 2 * n * 8, cudaMemcpyDefault));
             EXPECT_TRUE(seen == expected) << "put of blocks of " << block;
             check_cuda(cudaMemset(on_gpu, 0, 3 * n * 8));
+            check_cuda(cudaDeviceSynchronize());
             std::fill(ordinary.begin(), ordinary.end(), 0u);
             context_.ibget(local, x, near, far, block, count, right_of(job_));
             std::vector<std::uint64_t> back(3 * n);
