@@ -172,6 +172,10 @@ if(TARGET atoll_cli)
             # A library of its own: the flags of our sources are not nvcc's.
             file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/gpu/*.cu")
             add_library(gpu_kernels STATIC ${_sources})
+            option(ATOLL_TEST_ALL_TYPES "Tests of kernels for all types, not only those that stand for others" OFF)
+            if(ATOLL_TEST_ALL_TYPES)
+                target_compile_definitions(gpu_kernels PUBLIC ATOLL_TEST_ALL_TYPES)
+            endif()
             target_include_directories(gpu_kernels PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests")
             # Its own main(): it ends by what it is started for, see scripts/gpu_test.sh.
             add_executable(gpu_kernel_ends "${PROJECT_SOURCE_DIR}/tests/gpu/ends/kernel_ends.cu")
@@ -191,6 +195,15 @@ if(TARGET atoll_cli)
             endforeach()
         endforeach()
     endif()
+endif()
+
+# What scripts/gpu_test.sh builds where GPUs are.
+if(TARGET atoll_cli AND TARGET gpu_kernel_ends AND TARGET multi_device_absent)
+    add_custom_target(gpu_programs DEPENDS atoll atoll_cli gpu_kernel_ends multi_device_absent)
+    get_property(_targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
+    list(FILTER _targets INCLUDE REGEX "^(gpu_|examples_gpu_|bench_gpu_)")
+    list(REMOVE_ITEM _targets gpu_programs)
+    add_dependencies(gpu_programs ${_targets})
 endif()
 
 # Programs as users write them: they know shmem.h and link libatoll_shmem.so.

@@ -1,11 +1,18 @@
 #!/usr/bin/env bash
-# The GPU part on a machine with GPUs: tests, then measurements. It builds nothing there, so that such a machine needs no
-# GoogleTest or CLI11: build here, and carry scripts/, build/release/bin/atoll, build/release/lib, build/release/gpu,
-# build/release/examples/gpu and build/release/bench, and bench/gpu/peers. Results go to $OUT (build/results/gpu): tests.log, gpu.json.
+# The GPU part on a machine with GPUs, from a bare checkout: builds, tests on all GPUs there are, measures.
+#   gpu_test.sh [--no-build] [tests] [soak] [bench]   all three if none is named
+# It needs nvcc, CMake, ninja and g++; GoogleTest, CLI11 and nlohmann-json may stand in the folder deps/ (a prefix, as
+# scripts/gpu_carry.sh makes it). With --no-build it takes build/release as it is, or what `gpu_carry.sh --built` carried of
+# it. Results go to $OUT (build/results/gpu): tests.log, soak.json, gpu.json. ATOLL_TEST_SOAK_SECONDS: 20 by default.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=${OUT:-build/results/gpu}
 built=build/release
+build=yes what=
+for word in "$@"; do
+    if [ "$word" = --no-build ]; then build=no; else what="$what $word"; fi
+done
+what=${what:-tests soak bench}
 mkdir -p "$out"
 log=$out/tests.log
 : >"$log"
@@ -30,6 +37,16 @@ try() {
     fi
 }
 
+# Everything in C++ that uses GPUs, with all types, for the GPUs here.
+build_here() {
+    local capability
+    capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .) || return 1
+    cmake --preset release -DATOLL_PYTHON=OFF -DATOLL_WERROR=OFF -DATOLL_CUDA=ON -DATOLL_TEST_ALL_TYPES=ON -DCMAKE_PREFIX_PATH="$PWD/deps" \
+        -DCMAKE_CUDA_COMPILER="$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)" \
+        -DATOLL_CUDA_ARCHITECTURES="$capability" -DCMAKE_CUDA_ARCHITECTURES="$capability" &&
+        cmake --build "$built" -j "$(nproc)" --target gpu_programs
+}
+
 # Each PE sees one GPU, another than its neighbour: how schedulers bind processes.
 own_gpu='pe=$(cut -d: -f2 <<<"$ATOLL_LAUNCHED"); exec env CUDA_VISIBLE_DEVICES=$((pe % GPUS)) "$@"'
 
@@ -44,67 +61,123 @@ as_torchrun() {
     return "$status"
 }
 
-GPUS=$(nvidia-smi -L | wc -l)
-export GPUS ATOLL_CHECK=all LD_LIBRARY_PATH="$PWD/$built/lib"
-nvidia-smi -L | sed 's/ (UUID.*//'
-nvidia-smi topo -p2p r >>"$log" 2>&1
-for program in "$built"/gpu/*; do
-    [ -f "$program" ] || continue
-    name=${program##*/}
-    for n in 1 2 4; do
-        try "$name, $n PEs" timeout 150 "$built/bin/atoll" run -n "$n" --timeout 120 "$program"
-    done
-    try "$name, 2 PEs, each sees its own GPU" \
-        timeout 150 "$built/bin/atoll" run -n 2 --timeout 120 bash -c "$own_gpu" - "$program"
-done
-try "device_rma, 2 PEs as torchrun starts them" as_torchrun "$built/gpu/device_rma"
-try "device_rma, 3 PEs on one GPU" env ATOLL_DEVICE=0 timeout 150 "$built/bin/atoll" run -n 3 --timeout 120 \
-    "$built/gpu/device_rma"
-try "device_rma, 2 PEs, nothing checked" env ATOLL_CHECK=none timeout 150 "$built/bin/atoll" run -n 2 --timeout 120 \
-    "$built/gpu/device_rma"
-try "device_rma, 2 PEs, transport loopback" env ATOLL_TRANSPORT=loopback timeout 150 "$built/bin/atoll" run -n 2 \
-    --timeout 120 "$built/gpu/device_rma"
-try "messages between kernels, a million rounds a way" env ATOLL_TEST_LITMUS_ROUNDS=1000000 ATOLL_CHECK=none timeout 150 \
-    "$built/bin/atoll" run -n 2 --timeout 120 "$built/gpu/word_kernels" --gtest_filter='*Overtake*'
+# job N COMMAND...: as a job of N PEs.
+job() { timeout 150 "$built/bin/atoll" run -n "$1" --timeout 120 "${@:2}"; }
 
 # ends STATUS WORDS ENVIRONMENT... MODE: the job ends by itself, soon, with that status, and says so.
 ends() {
     local status=0 wanted=$1 words=$2 mode=${*: -1} said
     shift 2
-    said=$(env "${@:1:$#-1}" timeout 30 "$built/bin/atoll" run -n 2 --timeout 25 "$built/gpu/ends/kernel_ends" "$mode" 2>&1) ||
+    said=$(env "${@:1:$#-1}" timeout 60 "$built/bin/atoll" run -n 2 --timeout 50 "$built/gpu/ends/kernel_ends" "$mode" 2>&1) ||
         status=$?
     printf '%s\nstatus %d\n' "$said" "$status"
     [ "$status" -eq "$wanted" ] && grep -q "$words" <<<"$said"
 }
-try "a kernel that waits too long says for what" ends 1 'signal_wait_until.*found 0.*>= 5.*tag 42' ATOLL_WAIT_TIMEOUT=1 waits
-try "so do thousands that wait, by one report" ends 1 'signal_wait_until.*found 0.*>= 5.*tag 42' ATOLL_WAIT_TIMEOUT=1 crowd
-try "a PE that is none is refused by name" ends 1 'in put for team PE 2; the team has PEs 0 to 1' ATOLL_INFO=0 wrong
-try "a killed PE ends the job while a kernel spins" ends 137 'PE 1' ATOLL_INFO=0 dies
-try "so does a PE that ends with a status" ends 3 'PE 1' ATOLL_INFO=0 leaves
-try "a PE that leaves ends the wait for it" ends 1 'PE 1 left the job without finalize.*signal_wait_until' ATOLL_INFO=0 goes
-try "so for a stream's collective" ends 1 'PE 1 left the job without finalize.*a collective' ATOLL_INFO=0 goes-from-stream
-try "a message of another size is said" ends 1 'another size.*found 8.*== 4' ATOLL_INFO=0 messages
-if [ -x "$(command -v compute-sanitizer)" ]; then
-    # Not the bulk copies: of one that crosses from chunk to chunk of the heap, memcheck says that it leaves its allocation.
-    for program in device_rma:DeviceForms.* device_kernels:DeviceKernels.Elements* word_kernels:*Atomic*:*Strided* \
-        collective_kernels:*Parts* move_kernels:TileKernels.* move_kernels:*Whole*; do
-        try "${program%%:*} under memcheck, 2 PEs" timeout 150 "$built/bin/atoll" run -n 2 --timeout 120 compute-sanitizer \
-            --tool memcheck --error-exitcode 9 "$built/gpu/${program%%:*}" "--gtest_filter=${program#*:}"
-    done
-fi
-try "device_absent, 2 PEs" timeout 60 "$built/bin/atoll" run -n 2 --timeout 50 "$built/multi/device_absent"
 
-for program in "$built"/examples/gpu/*; do
-    for n in 1 2 4; do
-        try "example ${program##*/}, $n PEs" timeout 100 "$built/bin/atoll" run -n "$n" --timeout 90 "$program"
-    done
-done
+# As `dies`; and how long after the kill the job was over, with all that it had of GPUs' memory.
+memory_used() { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits | awk '{ sum += $1 } END { print sum }'; }
+dies() {
+    local before said killed ms
+    before=$(memory_used)
+    said=$(ends 137 'PE 1' ATOLL_INFO=0 dies) || { printf '%s\n' "$said"; return 1; }
+    ms=$(date +%s%N)
+    killed=$(sed -n 's/.*killed at //p' <<<"$said")
+    ms=$(((ms - killed) / 1000000))
+    printf '%s\nover %d ms after the kill; %d MiB of the GPUs were in use before, %d are\n' "$said" "$ms" "$before" "$(memory_used)"
+    printf '{"side": "atoll", "op": "a PE is killed while kernels spin, until the job is over", "bytes": 0, "median_us": %d000}\n' \
+        "$ms" >"$out/ends.rows"
+    [ "$ms" -le 2000 ] && [ "$(memory_used)" -le "$before" ]
+}
 
-unset ATOLL_CHECK
+# Each wait, in vain: eight jobs at once.
+waits_end() {
+    local names name status=0
+    names=$("$built/gpu/ends/kernel_ends" names)
+    export -f ends ends_in_vain
+    export built
+    xargs -P 8 -I{} bash -c 'ends_in_vain {}' <<<"$names" >"$out/waits" 2>&1 || status=1
+    cat "$out/waits"
+    rm -f "$out/waits"
+    return "$status"
+}
+ends_in_vain() {
+    local words bound=1
+    case $1 in
+        signal_*) words=signal_wait_until ;;
+        bounded) words='signal_wait_until.*tag 7.*Give this wait more time' bound=0 ;;
+        sync* | barrier | large_reduce | tile_*) words=sync ;;
+        wait_until* | stream_wait* | stream_signal*) words=wait_until ;;
+        grid_sync) words='sync of a grid' ;;
+        receive | stream_send | stream_recv) words=receive ;;
+        post) words=post ;;
+        *) words='a collective' ;;
+    esac
+    local said status=0
+    said=$(ends 1 "timed out in a kernel, in $words" ATOLL_WAIT_TIMEOUT=$bound "$1") || status=1
+    printf '%s: %s\n%s\n' "$1" "$([ $status = 0 ] && echo ends || echo "DOES NOT END AS IT SHOULD")" "$said"
+    return "$status"
+}
+
+no_such_gpu() {
+    local said
+    said=$(ATOLL_DEVICE=99 job 2 "$built/gpu/device_rma" 2>&1) && return 1
+    printf '%s\n' "$said"
+    grep -q "ATOLL_DEVICE=99, but this process sees $GPUS GPU" <<<"$said"
+}
+
+test_all() {
+    local program name n counts
+    counts=$(printf '%s\n' 1 2 4 "$GPUS" | sort -nu)
+    for program in "$built"/gpu/*; do
+        [ -f "$program" ] || continue
+        name=${program##*/}
+        [ "$name" != soak ] || continue
+        for n in $counts; do try "$name, $n PEs" job "$n" "$program"; done
+        try "$name, 2 PEs, each sees its own GPU" job 2 bash -c "$own_gpu" - "$program"
+    done
+    try "device_rma, 2 PEs as torchrun starts them" as_torchrun "$built/gpu/device_rma"
+    try "device_rma, 3 PEs on one GPU" env ATOLL_DEVICE=0 timeout 150 "$built/bin/atoll" run -n 3 --timeout 120 \
+        "$built/gpu/device_rma"
+    try "device_rma, 2 PEs, nothing checked" env ATOLL_CHECK=none timeout 150 "$built/bin/atoll" run -n 2 --timeout 120 \
+        "$built/gpu/device_rma"
+    try "device_rma, 2 PEs, transport loopback" env ATOLL_TRANSPORT=loopback timeout 150 "$built/bin/atoll" run -n 2 \
+        --timeout 120 "$built/gpu/device_rma"
+    try "messages between kernels, millions of rounds" env ATOLL_TEST_LITMUS_ROUNDS=1000000 ATOLL_CHECK=none timeout 150 \
+        "$built/bin/atoll" run -n 2 --timeout 120 "$built/gpu/word_kernels" --gtest_filter='*Overtake*:*News*'
+    try "a GPU that is not there is named" no_such_gpu
+
+    try "a kernel that waits too long says for what" ends 1 'signal_wait_until.*found 0.*>= 5.*tag 42' ATOLL_WAIT_TIMEOUT=1 waits
+    try "so do thousands that wait, by one report" ends 1 'signal_wait_until.*found 0.*>= 5.*tag 42' ATOLL_WAIT_TIMEOUT=1 crowd
+    try "each wait of kernels and streams is bounded" waits_end
+    try "a PE that is none is refused by name" ends 1 'in put for team PE 2; the team has PEs 0 to 1' ATOLL_INFO=0 wrong
+    try "a killed PE ends the job while a kernel spins" dies
+    try "so does a PE that ends with a status" ends 3 'PE 1' ATOLL_INFO=0 leaves
+    try "a PE that leaves ends the wait for it" ends 1 'PE 1 left the job without finalize.*signal_wait_until' ATOLL_INFO=0 goes
+    try "so for a stream's collective" ends 1 'PE 1 left the job without finalize.*a collective' ATOLL_INFO=0 goes-from-stream
+    try "a message of another size is said" ends 1 'another size.*found 8.*== 4' ATOLL_INFO=0 messages
+    if [ -x "$(command -v compute-sanitizer)" ]; then
+        # Not the bulk copies: of one that crosses from chunk to chunk of the heap, memcheck says that it leaves its allocation.
+        for program in device_rma:DeviceForms.* device_kernels:DeviceKernels.Elements* word_kernels:*Atomic*:*Strided* \
+            collective_kernels:*Parts* move_kernels:TileKernels.* move_kernels:*Whole* stream_collectives:*NumbersBegin*; do
+            try "${program%%:*} under memcheck, 2 PEs" job 2 compute-sanitizer --tool memcheck --error-exitcode 9 \
+                "$built/gpu/${program%%:*}" "--gtest_filter=${program#*:}"
+        done
+    fi
+    try "device_absent, 2 PEs" job 2 "$built/multi/device_absent"
+    for program in "$built"/examples/gpu/*; do
+        for n in $counts; do try "example ${program##*/}, $n PEs" job "$n" "$program"; done
+    done
+}
+
 # Random operations: ATOLL_TEST_SOAK_SECONDS=400 once, before a release.
-soak_seconds=${ATOLL_TEST_SOAK_SECONDS:-20}
-try "random operations, 2 PEs, $soak_seconds s" env ATOLL_TEST_SOAK_SECONDS="$soak_seconds" timeout $((soak_seconds + 60)) \
-    "$built/bin/atoll" run -n 2 "$built/gpu/soak"
+soak() {
+    local seconds=${ATOLL_TEST_SOAK_SECONDS:-20} before=$failed
+    try "random operations, 2 PEs, $seconds s" env ATOLL_TEST_SOAK_SECONDS="$seconds" timeout $((seconds + 60)) \
+        "$built/bin/atoll" run -n 2 "$built/gpu/soak"
+    printf '{"date": "%s", "seconds": %d, "rounds": %d, "gpus": %d, "failed": %d}\n' "$(date -I)" "$seconds" \
+        "$(sed -n 's/.* \([0-9]*\) rounds in .*/\1/p;s/^\([0-9]*\) rounds in .*/\1/p' "$log" | tail -n 1)" "$GPUS" $((failed - before)) >"$out/soak.json"
+}
+
 measure() { timeout 150 "$built/bin/atoll" run -n 2 --timeout 120 "$built/bench/$1" "${@:2}"; }
 # NVSHMEM in the same run, where its package is and nvcc can link it. Without multicast, as NCCL below: a program that
 # uses it can put the host's GPUs out of service.
@@ -123,10 +196,8 @@ torch_peer() {
     done
     wait "${pids[@]}" || true
 }
-LIBNCCL=${LIBNCCL:-$(find / -name libnccl.so.2 -path '*nccl*' 2>/dev/null | head -n 1)}
-export LIBNCCL NCCL_NVLS_ENABLE=0
-if { measure gpu_put && measure gpu_flag && measure gpu_team && measure gpu_stream &&
-    measure ../examples/gpu/jacobi times && peers && torch_peer; } >"$out/rows" 2>"$out/bench.err"; then
+# The rows of all measurements, and where they come from.
+write_json() {
     python3 - "$out" "$("$built/bin/atoll" --version)" "$passed" "$failed" "$skipped" <<'PYTHON'
 import datetime, json, os, platform, subprocess, sys
 out = sys.argv[1]
@@ -148,11 +219,34 @@ for row in rows:
     print(f"{row['side']:6} {row['op']:38} {row['bytes']:>10} B {row['median_us']:>12.3f} us "
           f"{row.get('gb_per_s', 0):>8.1f} GB/s")
 PYTHON
-else
-    failed=$((failed + 1))
-    echo "FAILED  bench"
-    tail -n 20 "$out/bench.err"
+}
+bench() {
+    LIBNCCL=${LIBNCCL:-$(find / -name libnccl.so.2 -path '*nccl*' 2>/dev/null | head -n 1)}
+    export LIBNCCL NCCL_NVLS_ENABLE=0
+    if { measure gpu_put && measure gpu_flag && measure gpu_team && measure gpu_stream &&
+        measure ../examples/gpu/jacobi times && peers && torch_peer; } >"$out/rows" 2>"$out/bench.err"; then
+        [ ! -f "$out/ends.rows" ] || cat "$out/ends.rows" >>"$out/rows"
+        write_json
+    else
+        failed=$((failed + 1))
+        echo "FAILED  bench"
+        tail -n 20 "$out/bench.err"
+    fi
+    rm -f "$out/rows" "$out/bench.err"
+}
+
+GPUS=$(nvidia-smi -L | wc -l)
+export GPUS
+nvidia-smi -L | sed 's/ (UUID.*//'
+nvidia-smi topo -p2p r >>"$log" 2>&1
+if [ "$build" = yes ]; then
+    try "build" build_here
+    [ "$failed" -eq 0 ] || exit 1
 fi
-rm -f "$out/rows" "$out/bench.err"
+export LD_LIBRARY_PATH="$PWD/$built/lib"
+case $what in *tests*) ATOLL_CHECK=all && export ATOLL_CHECK && test_all && unset ATOLL_CHECK ;; esac
+case $what in *soak*) soak ;; esac
+case $what in *bench*) bench ;; esac
+rm -f "$out/ends.rows"
 echo "$passed passed, $failed failed, $skipped skipped in part"
 [ "$failed" -eq 0 ]

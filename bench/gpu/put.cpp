@@ -93,6 +93,40 @@ void measure_cuda(const atl::Job& job, Buffers& b, std::size_t bytes, void* othe
     check(cudaStreamDestroy(stream));
 }
 
+/// `bytes` in blocks of `block`, every third of the target's; CUDA's own form of it beside.
+void measure_strided(const atl::Job& job, Buffers& b, std::size_t block, std::size_t count) {
+    const atl::Context& context = job.context();
+    const int peer = job.n_pes() - 1;
+    const std::size_t bytes = block * count;
+    const auto n = static_cast<std::ptrdiff_t>(block / 8);
+    auto* to = reinterpret_cast<std::uint64_t*>(b.symmetric);
+    const std::string of = " of blocks of " + std::to_string(block);
+    const auto put = [&](const char* from_where, const void* from) {
+        row("atoll", ("strided put, " + (from_where + of)).c_str(), bytes, job.n_pes(), [&, from] {
+            context.ibput(to, static_cast<const std::uint64_t*>(from), 3 * n, n, block / 8, count, peer);
+        });
+    };
+    put("device heap", b.symmetric + most);
+    put("pinned host", b.pinned);
+    put("ordinary host", b.ordinary.data());
+    row("atoll", ("strided get, ordinary host" + of).c_str(), bytes, job.n_pes(), [&] {
+        context.ibget(reinterpret_cast<std::uint64_t*>(b.ordinary.data()), to, n, 3 * n, block / 8, count,
+                      peer);
+    });
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    void* slot = context.ptr(b.symmetric, peer);
+    for (const void* from : {static_cast<const void*>(b.cuda), static_cast<const void*>(b.pinned)})
+        row("cuda",
+            ((from == b.cuda ? "cudaMemcpy2DAsync, device" : "cudaMemcpy2DAsync, pinned") + of).c_str(),
+            bytes, job.n_pes(), [&] {
+                check(
+                    cudaMemcpy2DAsync(slot, 3 * block, from, block, block, count, cudaMemcpyDefault, stream));
+                check(cudaStreamSynchronize(stream));
+            });
+    check(cudaStreamDestroy(stream));
+}
+
 /// Other ways to bring one word from the host into a peer's slot.
 void measure_words(const atl::Job& job, char* symmetric) {
     using WriteValue = int (*)(cudaStream_t, unsigned long long address, std::uint64_t value, unsigned flags);
@@ -135,32 +169,50 @@ void* on_another_gpu(int mine, int& theirs) {
     return memory;
 }
 
+/// What a job takes of time and of the GPU's memory before its first byte, beyond the GPU's context.
+void measure_start(atl::Job& job) {
+    int gpus = 0;
+    check(cudaGetDeviceCount(&gpus));
+    check(cudaSetDevice(job.my_pe() % gpus));
+    const double context_s = seconds([] { check(cudaFree(nullptr)); }, 1);
+    std::size_t before = 0, after = 0, all = 0;
+    check(cudaMemGetInfo(&before, &all));
+    job.world().barrier();
+    const double heap_s = seconds([&] { job.free(job.malloc(1, atl::Memory::device)); }, 1);
+    check(cudaMemGetInfo(&after, &all));
+    if (job.my_pe() == 0)
+        std::printf(
+            "{\"side\": \"cuda\", \"op\": \"context\", \"bytes\": 0, \"pes\": %d, \"median_us\": %.1f}\n"
+            "{\"side\": \"atoll\", \"op\": \"first allocation, context there\", \"bytes\": %zu, \"pes\": %d, "
+            "\"median_us\": %.1f}\n",
+            job.n_pes(), context_s * 1e6, before - after, job.n_pes(), heap_s * 1e6);
+    job.world().barrier();
+}
+
 }  // namespace
 
-int main() {
+/// `strided`: these alone.
+int main(int count, char**) {
     atl::Job& job = atl::init();
-    const auto start = std::chrono::steady_clock::now();
+    measure_start(job);
     Buffers b{static_cast<char*>(job.malloc(2 * most, atl::Memory::device)), nullptr, nullptr,
               std::vector<char>(most, 1)};
-    const double heap_ms =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     const int mine = job.device_heap_use().number;
     check(cudaSetDevice(mine));
     check(cudaMalloc(&b.cuda, most));
     check(cudaMallocHost(&b.pinned, most));
     job.world().barrier();
     if (job.my_pe() == 0) {
-        std::printf(
-            "{\"side\": \"atoll\", \"op\": \"first allocation, context included\", \"bytes\": %zu, "
-            "\"pes\": %d, \"median_us\": %.1f}\n",
-            2 * most, job.n_pes(), heap_ms * 1e3);
         int theirs = mine;
         void* other = on_another_gpu(mine, theirs);
         for (const std::size_t bytes : sizes) {
+            if (count > 1) break;
             measure_atoll(job, b, bytes);
             measure_cuda(job, b, bytes, other, mine, theirs);
         }
-        measure_words(job, b.symmetric);
+        if (count == 1) measure_words(job, b.symmetric);
+        measure_strided(job, b, 8, 10000);
+        measure_strided(job, b, 1024, 10000);
     }
     job.world().barrier();
     atl::finalize();

@@ -84,6 +84,7 @@ void find_functions(Driver& d) {
     find(d.stream_context, "cuStreamGetCtx", 9020);
     find(d.current_context, "cuCtxGetCurrent", 4000);
     find(d.pointer_attribute, "cuPointerGetAttribute", 4000);
+    find(d.pointer_attributes, "cuPointerGetAttributes", 7000);
     find(d.is_capturing, "cuStreamIsCapturing", 10000);
     find(d.retain, "cuMemRetainAllocationHandle", 11000);
     find(d.properties, "cuMemGetAllocationPropertiesFromHandle", 10020);

@@ -48,6 +48,7 @@ struct Driver {
     PFN_cuStreamGetCtx_v9020 stream_context;
     PFN_cuCtxGetCurrent_v4000 current_context;
     PFN_cuPointerGetAttribute_v4000 pointer_attribute;
+    PFN_cuPointerGetAttributes_v7000 pointer_attributes;
     PFN_cuStreamIsCapturing_v10000 is_capturing;
     PFN_cuMemRetainAllocationHandle_v11000 retain;
     PFN_cuMemGetAllocationPropertiesFromHandle_v10020 properties;

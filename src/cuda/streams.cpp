@@ -24,12 +24,13 @@ bool Heap::in_window(const void* address) const noexcept {
 bool Heap::reaches(const void* address) const {
     if (in_window(address)) return true;
     const auto at = reinterpret_cast<CUdeviceptr>(address);
-    CUmemorytype type{};
-    if (driver_.pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) != CUDA_SUCCESS) return false;
+    // Together, for then an address that the driver does not know is no error, which tools would report.
+    unsigned type = 0;
     int owner = device_;
-    if (type == CU_MEMORYTYPE_DEVICE)
-        driver_.pointer_attribute(&owner, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at);
-    if (owner != device_)
+    CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void* found[] = {&type, &owner};
+    if (driver_.pointer_attributes(2, wanted, found, at) != CUDA_SUCCESS || type == 0) return false;
+    if (type == CU_MEMORYTYPE_DEVICE && owner != device_)
         throw Error(ErrorCode::invalid_argument,
                     "The memory at " + common::address_text(address) + " is of GPU " + std::to_string(owner) +
                         ", this PE's device heap is on GPU " + std::to_string(device_) + " (" + facts_.name +

@@ -218,6 +218,9 @@ TEST_P(DeviceWords, NewsReachAThirdPeWithTheirData) {
         constexpr std::size_t n = 5;
         const device::Team team = job.world().device(Memory::host);
         for (const News how : {News::passed_on, News::own_data, News::after_quiet}) {
+#ifdef __SANITIZE_THREAD__
+            if (how == News::after_quiet) continue;  // a bare fence, which TSan does not see
+#endif
             SymmetricArray<Word> data(job, n), words(job, 3);
             const ThirdParty t{data.data(), words.data(), n, 300};
             std::atomic<int> wrong{0};

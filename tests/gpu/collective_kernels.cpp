@@ -3,6 +3,7 @@
 #include "gpu/support.hpp"
 #include "support/multi_main.hpp"
 
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 namespace atl::testing {
@@ -13,6 +14,14 @@ template <> struct Of<unsigned char> { static constexpr Element type = Element::
 template <> struct Of<int> { static constexpr Element type = Element::int32; };
 template <> struct Of<double> { static constexpr Element type = Element::float64; };
 template <> struct Of<__half> { static constexpr Element type = Element::half; };
+template <> struct Of<float> { static constexpr Element type = Element::float32; };
+template <> struct Of<__nv_bfloat16> { static constexpr Element type = Element::bfloat16; };
+template <> struct Of<signed char> { static constexpr Element type = Element::int8; };
+template <> struct Of<short> { static constexpr Element type = Element::int16; };
+template <> struct Of<unsigned short> { static constexpr Element type = Element::uint16; };
+template <> struct Of<unsigned> { static constexpr Element type = Element::uint32; };
+template <> struct Of<long long> { static constexpr Element type = Element::int64; };
+template <> struct Of<unsigned long long> { static constexpr Element type = Element::uint64; };
 
 /// Small enough for sums of a few to be exact in every type.
 template <class T> T value_of(int pe, std::size_t i) {
@@ -112,6 +121,16 @@ TEST_F(CollectiveKernels, EveryScopeTypeAndSize) {
             every_collective<int>(team, scope, n);
             every_collective<double>(team, scope, n);
             every_collective<__half>(team, scope, n);
+#ifdef ATOLL_TEST_ALL_TYPES
+            every_collective<float>(team, scope, n);
+            every_collective<__nv_bfloat16>(team, scope, n);
+            every_collective<signed char>(team, scope, n);
+            every_collective<short>(team, scope, n);
+            every_collective<unsigned short>(team, scope, n);
+            every_collective<unsigned>(team, scope, n);
+            every_collective<long long>(team, scope, n);
+            every_collective<unsigned long long>(team, scope, n);
+#endif
         }
 }
 

@@ -1,82 +1,46 @@
 #include "gpu/collectives.hpp"
 
-#include "atoll/device/device.hpp"
 #include "atoll/device/half.hpp"
-#include "atoll/device/launch.hpp"
 
 #include <stdexcept>
 
 namespace atl::testing {
 
-namespace {
-
-using device::Team;
-
-template <class Scope> struct Make {
-    static __device__ Scope scope(const Team&) { return {}; }
-};
-template <> struct Make<device::Grid> {
-    static __device__ device::Grid scope(const Team& team) { return device::Grid(team); }
-};
-
-template <class Scope, class T>
-__global__ void collective_kernel(Team team, Collective which, T* dst, const T* src, std::uint64_t count,
-                                  int root, std::uint64_t* result) {
-    const Scope scope = Make<Scope>::scope(team);
-    switch (which) {
-        case Collective::broadcast:
-            return device::broadcast(team, dst, src, count, root, scope);
-        case Collective::fcollect:
-            return device::fcollect(team, dst, src, count, scope);
-        case Collective::alltoall:
-            return device::alltoall(team, dst, src, count, scope);
-        case Collective::collect:
-            *result = device::collect(team, dst, src, count, scope);
-            return;
-        case Collective::sum:
-            return device::reduce(team, dst, src, count, device::Sum{}, scope);
-        case Collective::max:
-            return device::reduce(team, dst, src, count, device::Max{}, scope);
-        case Collective::sum_scatter:
-            return device::reduce_scatter(team, dst, src, count, device::Sum{}, scope);
-    }
-}
-
-void check(cudaError_t result) {
-    if (result != cudaSuccess) throw std::runtime_error(cudaGetErrorString(result));
-}
-
 template <class T>
-void launch(const Team& team, Collective which, Together scope, void* to, const void* from,
-            std::uint64_t count, int root, std::uint64_t* result) {
-    T* dst = static_cast<T*>(to);
-    const T* src = static_cast<const T*>(from);
-    if (scope == Together::warp)
-        collective_kernel<device::Warp, T><<<1, 32>>>(team, which, dst, src, count, root, result);
-    else if (scope == Together::block)
-        collective_kernel<device::Block, T><<<1, 320>>>(team, which, dst, src, count, root, result);
-    else
-        check(device::cooperative_launch(collective_kernel<device::Grid, T>, dim3(5), dim3(192), 0, nullptr,
-                                         team, which, dst, src, count, root, result));
-    check(cudaGetLastError());
-    check(cudaDeviceSynchronize());
-}
+void launch_collective(const device::Team& team, Collective which, Together scope, void* to, const void* from,
+                       std::uint64_t count, int root, std::uint64_t* result);
 
-}  // namespace
-
-void run_collective(const Team& team, Collective which, Element type, Together scope, void* dst,
+void run_collective(const device::Team& team, Collective which, Element type, Together scope, void* dst,
                     const void* src, std::uint64_t count, int root, std::uint64_t* result) {
     switch (type) {
         case Element::byte:
-            return launch<unsigned char>(team, which, scope, dst, src, count, root, result);
+            return launch_collective<unsigned char>(team, which, scope, dst, src, count, root, result);
         case Element::int32:
-            return launch<int>(team, which, scope, dst, src, count, root, result);
+            return launch_collective<int>(team, which, scope, dst, src, count, root, result);
         case Element::float32:
-            return launch<float>(team, which, scope, dst, src, count, root, result);
+            return launch_collective<float>(team, which, scope, dst, src, count, root, result);
         case Element::float64:
-            return launch<double>(team, which, scope, dst, src, count, root, result);
+            return launch_collective<double>(team, which, scope, dst, src, count, root, result);
         case Element::half:
-            return launch<__half>(team, which, scope, dst, src, count, root, result);
+            return launch_collective<__half>(team, which, scope, dst, src, count, root, result);
+#ifdef ATOLL_TEST_ALL_TYPES
+        case Element::bfloat16:
+            return launch_collective<__nv_bfloat16>(team, which, scope, dst, src, count, root, result);
+        case Element::int8:
+            return launch_collective<signed char>(team, which, scope, dst, src, count, root, result);
+        case Element::int16:
+            return launch_collective<short>(team, which, scope, dst, src, count, root, result);
+        case Element::uint16:
+            return launch_collective<unsigned short>(team, which, scope, dst, src, count, root, result);
+        case Element::uint32:
+            return launch_collective<unsigned>(team, which, scope, dst, src, count, root, result);
+        case Element::int64:
+            return launch_collective<long long>(team, which, scope, dst, src, count, root, result);
+        case Element::uint64:
+            return launch_collective<unsigned long long>(team, which, scope, dst, src, count, root, result);
+#endif
+        default:
+            throw std::runtime_error("built without ATOLL_TEST_ALL_TYPES");
     }
 }
 

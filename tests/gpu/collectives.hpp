@@ -6,7 +6,21 @@
 namespace atl::testing {
 
 enum class Collective { broadcast, fcollect, alltoall, collect, sum, max, sum_scatter };
-enum class Element { byte, int32, float32, float64, half };
+/// Those from bfloat16 on with ATOLL_TEST_ALL_TYPES only: they take nvcc longer than the others together.
+enum class Element {
+    byte,
+    int32,
+    float32,
+    float64,
+    half,
+    bfloat16,
+    int8,
+    int16,
+    uint16,
+    uint32,
+    int64,
+    uint64
+};
 
 /// `scope` is warp, block or grid. `result` gets what collect returns.
 void run_collective(const device::Team& team, Collective which, Element type, Together scope, void* dst,

@@ -2,6 +2,8 @@
 #include "gpu/support.hpp"
 #include "support/multi_main.hpp"
 
+#include <numeric>
+
 namespace atl::testing {
 namespace {
 
@@ -129,6 +131,59 @@ TEST_F(DeviceForms, NonBlockingAndStrided) {
     EXPECT_EQ(got, mine);
     EXPECT_EQ(block, mine);
     job_.world().barrier();
+    job_.free(x);
+}
+
+/// From and to each kind of memory, more than what is pinned at once too.
+TEST_F(DeviceForms, StridedFromAndToEveryMemory) {
+    constexpr std::size_t n = 200000;
+    auto* x = static_cast<std::uint64_t*>(job_.calloc(2 * n, 8, Memory::device));
+    std::uint64_t* on_gpu = nullptr;
+    check_cuda(cudaMalloc(&on_gpu, 3 * n * 8));
+    std::uint64_t* pinned = nullptr;
+    check_cuda(cudaMallocHost(&pinned, 3 * n * 8));
+    auto* in_heap = static_cast<std::uint64_t*>(job_.malloc(3 * n * 8));
+    std::vector<std::uint64_t> ordinary(3 * n), expected(2 * n), seen(2 * n);
+    for (std::uint64_t* local : {on_gpu, pinned, in_heap, ordinary.data()})
+        for (const std::size_t block : {1u, 2u, 100000u}) {
+            std::vector<std::uint64_t> mine(3 * n);
+            std::iota(mine.begin(), mine.end(), 1000000u * static_cast<unsigned>(job_.my_pe()) + block);
+            check_cuda(cudaMemcpy(local, mine.data(), 3 * n * 8, cudaMemcpyDefault));
+            check_cuda(cudaMemset(x, 0, 2 * n * 8));
+            check_cuda(cudaDeviceSynchronize());
+            job_.world().barrier();
+            const std::size_t count = block == 1 ? n : block == 2 ? n / 2 : 2;
+            const auto far = static_cast<std::ptrdiff_t>(block == 1   ? 2
+                                                         : block == 2 ? 3
+                                                                      : 150000),
+                       near = static_cast<std::ptrdiff_t>(block == 1 ? 3 : block);
+            context_.ibput(x, local, far, near, block, count, right_of(job_));
+            job_.world().barrier();
+            std::fill(expected.begin(), expected.end(), 0u);
+            for (std::size_t i = 0; i < count; ++i)
+                for (std::size_t k = 0; k < block; ++k)
+                    expected[i * static_cast<std::size_t>(far) + k] =
+                        i * static_cast<std::size_t>(near) + k +
+                        1000000u * static_cast<unsigned>(left_of(job_)) + block;
+            check_cuda(cudaMemcpy(seen.data(), x, 2 * n * 8, cudaMemcpyDefault));
+            EXPECT_TRUE(seen == expected) << "put of blocks of " << block;
+            check_cuda(cudaMemset(on_gpu, 0, 3 * n * 8));
+            check_cuda(cudaDeviceSynchronize());
+            std::fill(ordinary.begin(), ordinary.end(), 0u);
+            context_.ibget(local, x, near, far, block, count, right_of(job_));
+            std::vector<std::uint64_t> back(3 * n);
+            check_cuda(cudaMemcpy(back.data(), local, 3 * n * 8, cudaMemcpyDefault));
+            bool right = true;
+            for (std::size_t i = 0; i < count; ++i)
+                for (std::size_t k = 0; k < block; ++k)
+                    right = right && back[i * static_cast<std::size_t>(near) + k] ==
+                                         mine[i * static_cast<std::size_t>(near) + k];
+            EXPECT_TRUE(right) << "get of blocks of " << block;
+            job_.world().barrier();
+        }
+    job_.free(in_heap);
+    check_cuda(cudaFreeHost(pinned));
+    check_cuda(cudaFree(on_gpu));
     job_.free(x);
 }
 

@@ -190,6 +190,18 @@ TEST_F(HostBlocking, AveragesAndScaledSums) {
                 team_on_stream().premul_sum_reduce(std::span(y, n), std::span<const T>(x, n), factor / 2);
                 finish();
                 EXPECT_TRUE(same(values(y, n), all_of<T>(n, 1))) << "scaled, stream, " << n;
+                const auto part = n / static_cast<std::size_t>(job_.n_pes());
+                const std::span<const T> blocks(x, part * static_cast<std::size_t>(job_.n_pes()));
+                job_.world().reduce_scatter(std::span(y, part), blocks, ReduceOp::avg);
+                EXPECT_TRUE(same(values(y, part), all_of<T>(part, 2))) << "mean of parts, host, " << n;
+                set(y, all_of<T>(n, 7));
+                team_on_stream().reduce_scatter(std::span(y, part), blocks, ReduceOp::avg);
+                finish();
+                EXPECT_TRUE(same(values(y, part), all_of<T>(part, 2))) << "mean of parts, stream, " << n;
+                team_on_stream().premul_sum_reduce_scatter(std::span(y, part), blocks, factor / 2);
+                finish();
+                EXPECT_TRUE(same(values(y, part), all_of<T>(part, 1))) << "scaled parts, stream, " << n;
+                EXPECT_TRUE(same(values(y + part, n - part), all_of<T>(n - part, part == n ? 0 : 7)));
             }
             job_.world().barrier();
             job_.free(y);

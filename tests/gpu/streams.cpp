@@ -188,6 +188,68 @@ TEST_F(Streams, ACapturedRingIsReplayedAThousandTimes) {
     job_.free(data);
 }
 
+/// Which GPU is current is the program's business, and stays so.
+TEST_F(Streams, AnotherGpuMayBeCurrent) {
+    int gpus = 0;
+    check_cuda(cudaGetDeviceCount(&gpus));
+    const int mine = job_.device_heap_use().number, other = (mine + 1) % gpus;
+    auto* x = zeros<std::uint64_t>(4);
+    job_.world().barrier();
+    check_cuda(cudaSetDevice(other));
+    const std::uint64_t value = 7;
+    context_.put(x, &value, 1, right_of(job_));
+    context_.atomic_add(x + 1, std::uint64_t{2}, right_of(job_));
+    on_stream().p(x + 2, std::uint64_t{3}, right_of(job_));
+    job_.world().barrier();
+    auto* sums = zeros<std::uint64_t>(8);
+    job_.world().sum_reduce(std::span(sums, 2), std::span<const std::uint64_t>(x, 2));
+    team_on_stream().sum_reduce(std::span(sums + 4, 2), std::span<const std::uint64_t>(x, 2));
+    on_stream().synchronize();
+    int current = -1;
+    check_cuda(cudaGetDevice(&current));
+    EXPECT_EQ(current, other);
+    check_cuda(cudaSetDevice(mine));
+    EXPECT_EQ(values(x, 3), (std::vector<std::uint64_t>{7, 2, 3}));
+    const auto n = static_cast<std::uint64_t>(job_.n_pes());
+    EXPECT_EQ(values(sums, 2), (std::vector<std::uint64_t>{7 * n, 2 * n}));
+    EXPECT_EQ(values(sums + 4, 2), (std::vector<std::uint64_t>{7 * n, 2 * n}));
+    job_.world().barrier();
+    job_.free(sums);
+    job_.free(x);
+}
+
+/// What waits for the GPU, writes to it by itself or allocates has no place in a graph; the error says so,
+/// and the next capture is as good as any.
+TEST_F(Streams, WhatCannotBeCapturedSaysSo) {
+    auto* x = zeros<std::uint64_t>(4);
+    Team again = job_.world().split(0);
+    const auto refused = [&](const char* what, const std::function<void()>& call) {
+        check_cuda(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal));
+        std::string said;
+        try {
+            call();
+        } catch (const Error& error) {
+            said = error.what();
+            EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << said;
+        }
+        EXPECT_NE(said.find("captured"), std::string::npos) << what << ": " << said;
+        cudaGraph_t graph = nullptr;
+        cudaStreamEndCapture(stream_, &graph);  // an error where the call ended the capture
+        static_cast<void>(cudaGetLastError());
+        if (graph) check_cuda(cudaGraphDestroy(graph));
+    };
+    refused("synchronize", [&] { on_stream().synchronize(); });
+    refused("a team's first use", [&] { StreamTeam(again, {stream_}).sync(); });
+    Graph graph(stream_, [&] { on_stream().p(x, std::uint64_t{5}, job_.my_pe()); });
+    graph.launch();
+    StreamTeam(again, {stream_}).sync();
+    finish();
+    EXPECT_EQ(values(x, 1)[0], 5u);
+    job_.world().barrier();
+    again.destroy();
+    job_.free(x);
+}
+
 TEST_F(Streams, WrongCallsAreRefusedAndTheRestWorks) {
     auto* x = zeros<std::uint64_t>(8);
     auto* host = static_cast<std::uint64_t*>(job_.malloc(64));

@@ -79,6 +79,25 @@ TEST_F(WordKernels, StridedFormsAndWaits) {
     for (int* block : {words, local, x}) job_.free(block);
 }
 
+/// With fewer GPUs than three, blocks of one kernel are the first and the third; of PEs that share a GPU the
+/// rounds are few, since their kernels take turns.
+TEST_F(WordKernels, NewsReachAThirdPeWithTheirData) {
+    const char* wished = std::getenv("ATOLL_TEST_LITMUS_ROUNDS");
+    const auto many = wished ? std::strtoull(wished, nullptr, 10) : 20000ull;
+    const auto rounds = shares_gpus(job_) ? 10ull : many;
+    for (const News how : {News::passed_on, News::own_data, News::after_quiet})
+        for (const Together scope : {Together::warp, Together::block}) {
+            const std::size_t n = scope == Together::warp ? 3 : 128;
+            const ThirdParty parts{zeros<unsigned long long>(n), zeros<unsigned long long>(3), n, rounds};
+            job_.world().barrier();
+            pass_news(team_, how, scope, parts, errors_);
+            EXPECT_EQ(context_.g(errors_, job_.my_pe()), 0) << "how: " << static_cast<int>(how);
+            job_.world().barrier();
+            job_.free(parts.words);
+            job_.free(parts.data);
+        }
+}
+
 /// ATOLL_TEST_LITMUS_ROUNDS: millions on purpose.
 TEST_F(WordKernels, MessagesNeverOvertakeTheirData) {
     if (shares_gpus(job_)) GTEST_SKIP() << "PEs that share a GPU would take turns at every message";

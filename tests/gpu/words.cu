@@ -139,6 +139,12 @@ template <class Scope> __global__ void litmus_kernel(Team team, Passing how, Lit
     if (wrong) atomicAdd(errors, wrong);
 }
 
+template <class Scope> __global__ void news_kernel(Team team, News how, ThirdParty parts, int* errors) {
+    __shared__ ThirdParty::Word mine[512];
+    const int wrong = play(team, how, static_cast<Role>(blockIdx.x), parts, mine, Scope{});
+    if (wrong) atomicAdd(errors, wrong);
+}
+
 void finish() {
     cudaError_t result = cudaGetLastError();
     if (result == cudaSuccess) result = cudaDeviceSynchronize();
@@ -161,6 +167,13 @@ void strided(const Team& team, int* x, int* local, int* errors) {
 }
 void waits(const Team& team, int* x, int* errors) {
     waits_kernel<<<1, 96>>>(team, x, errors);
+    finish();
+}
+void pass_news(const Team& team, News how, Together scope, const ThirdParty& parts, int* errors) {
+    if (scope == Together::warp)
+        news_kernel<device::Warp><<<3, 32>>>(team, how, parts, errors);
+    else
+        news_kernel<device::Block><<<3, 128>>>(team, how, parts, errors);
     finish();
 }
 void pass_messages(const Team& team, Passing how, Together scope, const Litmus& litmus, int* errors) {

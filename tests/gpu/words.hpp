@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/kernels.hpp"
+#include "support/third_party.hpp"
 
 namespace atl::testing {
 
@@ -26,6 +27,8 @@ struct Litmus {
     int n;
     std::uint64_t rounds;
 };
+/// One block a part, all three at once.
+void pass_news(const device::Team& team, News how, Together scope, const ThirdParty& parts, int* errors);
 void pass_messages(const device::Team& team, Passing how, Together scope, const Litmus& litmus, int* errors);
 
 }  // namespace atl::testing

@@ -74,14 +74,16 @@ template <bool Scaled, class Body> __device__ void with_fold(const GroupCall& ca
 __device__ bool renews(unsigned epoch) { return (epoch & 0x3fffffffu) < 2; }
 
 /// At a time when no PE writes words of that parity: their senders wait for this block's next meeting.
-__device__ __noinline__ void renew(const GroupCall& call, unsigned parity, unsigned epoch) {
-    const GroupMemory memory{call.team.n_pes, call.words_bytes};
+/// Values, not the call: whose address is taken would stand in local memory, for all other code too.
+__device__ __noinline__ void renew(char* words, const GroupMemory memory, unsigned parity, unsigned epoch) {
     if (blockIdx.x >= memory.exchange_blocks()) return;
     __syncthreads();  // all have read
-    for (int from = 0; from < call.team.n_pes; ++from)
+    for (int from = 0; from < memory.n_pes; ++from)
         for (unsigned i = threadIdx.x; i < GroupMemory::exchange_threads; i += blockDim.x)
-            post(call.memory + memory.words_at(parity, from, blockIdx.x) + i * 2ull * sizeof(Unit), Unit{},
-                 epoch);
+            post(words + memory.words_at(parity, from, blockIdx.x) + i * 2ull * sizeof(Unit), Unit{}, epoch);
+}
+__device__ void renew(const GroupCall& call, unsigned parity, unsigned epoch) {
+    renew(call.memory, GroupMemory{call.team.n_pes, call.words_bytes}, parity, epoch);
 }
 
 /// A thread's 16 bytes of a small message.

@@ -1,18 +1,15 @@
 // How a job ends while kernels wait. `waits`: for a signal that nobody sends, until ATOLL_WAIT_TIMEOUT;
 // `crowd`: the same by thousands of threads, of which one reports; `wrong`: no wait, but a PE that is none;
 // `dies`: PE 1 is killed while PE 0's kernel spins; `leaves`: it ends with status 3; `goes`: with
-// status 0, `goes-from-stream`: while the other's stream waits; `messages`: a message is of another size. The
-// launcher's status and words are the test.
-#include "atoll/atoll.hpp"
-#include "atoll/device/device.hpp"
-#include "atoll/stream.hpp"
-
-#include <cuda_runtime.h>
-
+// status 0, `goes-from-stream`: while the other's stream waits; `messages`: a message is of another size; or
+// one of the waits in waits.cuh, whose names `names` prints. The launcher's status and words are the test.
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <unistd.h>
+
+#include "waits.cuh"
 
 namespace {
 
@@ -28,6 +25,15 @@ __global__ void wrong_kernel(atl::device::Team team, unsigned long long* x) {
     atl::device::put(team, x, x, 1, team.n_pes, atl::device::Block{});
 }
 
+/// Says when, by the clock of `date +%s%N`.
+void die() {
+    timespec t{};
+    ::clock_gettime(CLOCK_REALTIME, &t);
+    std::printf("killed at %lld\n", t.tv_sec * 1000000000ll + t.tv_nsec);
+    std::fflush(stdout);
+    ::raise(SIGKILL);
+}
+
 void wrong_sizes(atl::Job& job, unsigned long long* x) {
     const atl::StreamTeam team(job.world(), {cudaStreamPerThread});
     if (job.my_pe() == 0)
@@ -39,6 +45,10 @@ void wrong_sizes(atl::Job& job, unsigned long long* x) {
 }  // namespace
 
 int main(int, char** arguments) {
+    if (std::strcmp(arguments[1], "names") == 0) {
+        ends::print_names();
+        return 0;
+    }
     atl::Job& job = atl::init();
     auto* signal =
         static_cast<unsigned long long*>(job.calloc(1, sizeof(unsigned long long), atl::Memory::device));
@@ -48,10 +58,12 @@ int main(int, char** arguments) {
     const auto mode = [&](const char* name) { return std::strcmp(arguments[1], name) == 0; };
     if (job.my_pe() == 1 && (mode("dies") || mode("leaves") || mode("goes") || mode("goes-from-stream"))) {
         ::usleep(300000);  // the other one's kernel spins by now, most likely
-        if (mode("dies")) ::raise(SIGKILL);
+        if (mode("dies")) die();
         ::_exit(mode("leaves") ? 3 : 0);
     }
-    if (mode("goes-from-stream"))
+    if (ends::wait_in_vain(job, arguments[1]))
+        ;
+    else if (mode("goes-from-stream"))
         atl::StreamTeam(job.world(), {cudaStreamPerThread}).sync();
     else if (mode("messages"))
         wrong_sizes(job, signal);
@@ -67,6 +79,10 @@ int main(int, char** arguments) {
     std::printf("PE %d: %s\n", job.my_pe(), cudaGetErrorString(result));
     std::fflush(stdout);
     if (result != cudaSuccess) return 5;
-    job.world().barrier();  // where the other PEs are when the job ends
+    try {
+        job.world().barrier();  // where the other PEs are when the job ends
+    } catch (const atl::Error&) {
+        ::sleep(30);  // this wait is as long as the kernel's, which ends the job and says why
+    }
     return 0;
 }

@@ -1,0 +1,10 @@
+#include "gpu/collectives.cuh"
+
+namespace atl::testing {
+
+template void launch_collective<unsigned char>(const Team&, Collective, Together, void*, const void*,
+                                               std::uint64_t, int, std::uint64_t*);
+template void launch_collective<int>(const Team&, Collective, Together, void*, const void*, std::uint64_t,
+                                     int, std::uint64_t*);
+
+}  // namespace atl::testing

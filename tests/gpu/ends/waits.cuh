@@ -1,0 +1,185 @@
+// Every wait that kernels and streams have, in vain: PE 0 makes one, by name, and PE 1 none.
+#pragma once
+
+#include "atoll/atoll.hpp"
+#include "atoll/device/device.hpp"
+#include "atoll/stream.hpp"
+
+#include <cuda_runtime.h>
+
+#include <cstring>
+#include <string>
+
+namespace ends {
+
+namespace device = atl::device;
+using Word = unsigned long long;
+
+constexpr const char* kernel_waits[] = {
+    "signal_wait_until",
+    "signal_consume",
+    "wait_until",
+    "wait_until_all",
+    "wait_until_any",
+    "wait_until_some",
+    "wait_until_all_vector",
+    "wait_until_any_vector",
+    "wait_until_some_vector",
+    "sync",
+    "barrier",
+    "sync_relaxed",
+    "receive",
+    "post",
+    "grid_sync",
+    "broadcast",
+    "fcollect",
+    "collect",
+    "alltoall",
+    "reduce",
+    "reduce_scatter",
+    "large_reduce",
+    "tile_reduce",
+    "tile_allgather",
+    "bounded",
+};
+constexpr const char* stream_waits[] = {
+    "stream_wait_until", "stream_signal_wait_until", "stream_signal_consume", "stream_sync",
+    "stream_reduce",     "stream_large_reduce",      "stream_broadcast",      "stream_send",
+    "stream_recv",
+};
+
+template <class Scope>
+__device__ void wait_in_vain(const device::Team& team, int which, Word* x, device::Mailbox box, Scope scope) {
+    using device::Compare;
+    Word* to = x + 4096;
+    constexpr unsigned long long large = 2048;
+    const auto tile = device::make_tile(to, 2, 2, 2), tiles = device::make_tile(to, 4, 2, 2);
+    const auto source = device::make_tile(x, 2, 2, 2);
+    const device::Sum sum;
+    switch (which) {
+        case 0:
+            return device::signal_wait_until(team, x, Compare::ge, 5, scope);
+        case 1:
+            return device::signal_consume(team, x, 5, scope);
+        case 2:
+            return device::wait_until(team, x, Compare::ge, Word{5}, scope);
+        case 3:
+            return device::wait_until_all(team, x, 4, nullptr, Compare::ge, Word{5}, scope);
+        case 4:
+            static_cast<void>(device::wait_until_any(team, x, 4, nullptr, Compare::ge, Word{5}, scope));
+            return;
+        case 5:
+            static_cast<void>(device::wait_until_some(team, x, 4, to, nullptr, Compare::ge, Word{5}, scope));
+            return;
+        case 6:
+            return device::wait_until_all_vector(team, x, 4, nullptr, Compare::gt, x + 8, scope);
+        case 7:
+            static_cast<void>(device::wait_until_any_vector(team, x, 4, nullptr, Compare::gt, x + 8, scope));
+            return;
+        case 8:
+            static_cast<void>(
+                device::wait_until_some_vector(team, x, 4, to, nullptr, Compare::gt, x + 8, scope));
+            return;
+        case 9:
+            return device::sync(team, scope);
+        case 10:
+            return device::barrier(team, scope);
+        case 11:
+            return device::sync(team, scope, device::Order::relaxed);
+        case 12:
+            return device::receive(team, box, x, 1, 1, scope);
+        case 13:
+            for (unsigned i = 0; i <= device::Mailbox::depth; ++i) device::post(team, box, x, 1, 1, scope);
+            return;
+        case 15:
+            return device::broadcast(team, to, x, 1, 1, scope);
+        case 16:
+            return device::fcollect(team, to, x, 1, scope);
+        case 17:
+            static_cast<void>(device::collect(team, to, x, 1, scope));
+            return;
+        case 18:
+            return device::alltoall(team, to, x, 1, scope);
+        case 19:
+            return device::reduce(team, to, x, 1, sum, scope);
+        case 20:
+            return device::reduce_scatter(team, to, x, 1, sum, scope);
+        case 21:
+            return device::reduce(team, to, x, large, sum, scope);
+        case 22:
+            return device::tile_reduce(team, tile, source, sum, scope);
+        case 23:
+            return device::tile_allgather(team, tiles, source, scope);
+        case 24:
+            return device::signal_wait_until(team, x, Compare::ge, 5, scope, 7, 300000000);
+        default:
+            return;
+    }
+}
+
+__global__ void wait_kernel(device::Team team, int which, Word* x, device::Mailbox box) {
+    if (which == 14) {  // one block of two meets
+        if (blockIdx.x == 0) device::Grid(team).sync();
+    } else if (which % 2 == 0) {
+        wait_in_vain(team, which, x, box, device::Block{});
+    } else {
+        wait_in_vain(team, which, x, box, device::Warp{});
+    }
+}
+
+inline void wait_on_stream(atl::Job& job, int which, std::uint64_t* x, cudaStream_t handle) {
+    const atl::StreamContext stream(job.context(), {handle});
+    const atl::StreamTeam team(job.world(), {handle});
+    constexpr std::size_t large = 200000;
+    using In = std::span<const std::uint64_t>;
+    switch (which) {
+        case 0:
+            return stream.wait_until(x, atl::Compare::ge, std::uint64_t{5});
+        case 1:
+            return stream.signal_wait_until(x, atl::Compare::ge, 5);
+        case 2:
+            return stream.signal_consume(x, 5);
+        case 3:
+            return team.sync();
+        case 4:
+            return team.sum_reduce(std::span(x + large, 1), In(x, 1));
+        case 5:
+            return team.sum_reduce(std::span(x + large, large), In(x, large));
+        case 6:
+            return team.broadcast(std::span(x + large, 1), In(), 1);
+        case 7:
+            return team.send_bytes(x, 8, 1);
+        default:
+            return team.recv_bytes(x, 8, 1);
+    }
+}
+
+template <std::size_t N> int index_of(const char* name, const char* const (&names)[N]) {
+    for (std::size_t i = 0; i < N; ++i)
+        if (std::strcmp(name, names[i]) == 0) return static_cast<int>(i);
+    return -1;
+}
+
+/// False if it is none of them. Collective.
+inline bool wait_in_vain(atl::Job& job, const char* name) {
+    const int kernel = index_of(name, kernel_waits), stream = index_of(name, stream_waits);
+    if (kernel < 0 && stream < 0) return false;
+    auto* x = static_cast<std::uint64_t*>(job.calloc(500000, sizeof(Word), atl::Memory::device));
+    auto* block =
+        static_cast<char*>(job.calloc(1, device::mailbox_bytes(job.n_pes(), 8), atl::Memory::device));
+    const device::Team team = job.world().device(atl::Memory::device);
+    job.world().barrier();
+    if (job.my_pe() != 0) return true;
+    if (kernel >= 0)
+        wait_kernel<<<kernel == 14 ? 2 : 1, 32>>>(team, kernel, reinterpret_cast<Word*>(x), {block, 8});
+    else
+        wait_on_stream(job, stream, x, cudaStreamPerThread);
+    return true;
+}
+
+inline void print_names() {
+    for (const char* name : kernel_waits) std::printf("%s\n", name);
+    for (const char* name : stream_waits) std::printf("%s\n", name);
+}
+
+}  // namespace ends
