@@ -58,8 +58,8 @@ heap::GroupCall group_call(TeamState& team, const DeviceMemory& device, const Gr
 
 namespace {
 
-/// On a stream the host meets nobody, so each member finds the others' arrays by its own; the root's source of
-/// broadcast and scatter is told within the kernel.
+/// On a stream the host meets nobody, so each member finds the others' arrays by its own; the root's source
+/// of broadcast and scatter is told within the kernel.
 void start(const Team& team, Stream stream, const char* operation, const core::GroupArguments& arguments) {
     core::TeamState& state = team.state();
     const core::JobState& job = state.job();
