@@ -128,8 +128,11 @@ SlowWait::~SlowWait() {
 }
 
 bool SlowWait::yielded() {
-    // Others' operations that this PE carries out meanwhile will be followed by more.
-    if (auto* transport = job_.transport(); transport && transport->progress()) round_ = 0;
+    if (auto* transport = job_.transport(); transport && transport->progress()) {
+        round_ = 0;  // what others ask of this PE will be followed by more
+        if ((++moves_ & 63) == 0) check();
+        return true;
+    }
     if (round_++ >= yields) return false;
     // The abort word is looked at here too: a job that ends should not wait for the first sleep.
     if ((round_ & 15) == 0) check();

@@ -83,6 +83,7 @@ class ATOLL_API SlowWait {
     std::uint64_t last_poll_ns_ = 0;
     int round_ = 0;
     int sleeps_ = 0;
+    unsigned moves_ = 0;  ///< how often the transport had something to do
     bool published_ = false;
     bool saw_gone_ = false;
     void* hook_state_ = nullptr;

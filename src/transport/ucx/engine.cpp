@@ -96,7 +96,7 @@ std::uint64_t Engine::expect(const Pending& pending) {
     return tokens_;
 }
 
-// ---- receiving: within UCX's progress, so nothing is sent from here
+// ---- receiving: within UCX's progress
 
 void Engine::deliver(void* self, const Header& header, const char* data, std::size_t bytes) {
     static_cast<Engine*>(self)->receive(header, data, bytes);

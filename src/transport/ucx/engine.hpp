@@ -101,6 +101,7 @@ class Engine {
     void look_at_lost();
     void number(Peer& peer, Header& header, std::uint64_t done);
     std::uint64_t send_numbered(Peer& peer, Packet& packet, std::size_t bytes);
+    void take_request(Peer& peer, const Header& request, std::uint64_t bytes);
     void answer(Peer& peer, const Header& request);
     bool is_settled() const;
     void end_connections() noexcept;

@@ -47,15 +47,15 @@ void Engine::act(Peer& peer, const Header& header, const char* data, std::size_t
             apply_atomic(header.op, header.type, place(header.offset, size_of(header.type)), header.a,
                          header.b);
             return;
-        case Kind::fetch:
-            requests_.push_back(header);
-            requests_.back().a = apply_atomic(header.op, header.type,
-                                              place(header.offset, size_of(header.type)), header.a, header.b);
-            return;
+        case Kind::fetch: {
+            Header request = header;
+            request.a = apply_atomic(header.op, header.type, place(header.offset, size_of(header.type)),
+                                     header.a, header.b);
+            return take_request(peer, request, 0);
+        }
         case Kind::get:
         case Kind::get_blocks:
-            requests_.push_back(header);
-            return;
+            return take_request(peer, header, header.a);
         case Kind::value:
             return take_value(header);
         case Kind::data:
@@ -75,6 +75,12 @@ void Engine::put_blocks(const Header& header, const char* data, std::size_t byte
 
 // ---- answers. Each tells that all up to its own request is carried out, and no more: later requests are not
 // answered yet.
+
+/// Short answers go at once, which saves a turn of UCX's; but none before an earlier request's.
+void Engine::take_request(Peer& peer, const Header& request, std::uint64_t bytes) {
+    if (peer.endpoint && requests_.empty() && bytes <= packet_data_bytes) return answer(peer, request);
+    requests_.push_back(request);
+}
 
 void Engine::answer(Peer& peer, const Header& request) {
     try {

@@ -20,7 +20,7 @@ using namespace ucx;
 
 /// Looks before a wait of an operation turns slow, and of these such that give way to nobody: the PE that is
 /// to answer may need this core.
-constexpr int looks = 150, looks_alone = 2;
+constexpr int looks = 150, looks_alone = 1;
 /// Messages that UCX may hold before a put waits for it.
 constexpr std::size_t most_in_flight = 1024;
 

@@ -1,0 +1,214 @@
+"""Atoll and Open MPI's OSHMEM between two hosts, by TCP and the same UCX, in one run: each host a network namespace.
+
+Needs root (for the namespaces), Debian's openmpi-bin and `bench/peers/build.sh c`. Both sides run bench/peers/network.c in
+turn. Written down are medians and tenth percentiles of batches: where other programs run, the latter say what the
+code costs.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from machine import first_line, machine, output
+
+ROOT = Path(__file__).resolve().parents[1]
+PEER = ROOT / "build" / "peers" / "network"
+# At most so much of the peer's time, and at least so much of its bandwidth (the inverse, as times are compared).
+AIMS = {
+    "put_quiet": 0.8,
+    "get": 0.9,
+    "fetch_add": 0.9,
+    "signal_one_way": 0.7,
+    "barrier": 1.0,
+    "put_bytes": 1 / 1.2,
+    "get_bytes": 1 / 1.2,
+}
+OPEN_MPI = [
+    "mpirun",
+    "--allow-run-as-root",
+    "--oversubscribe",
+    "--bind-to",
+    "none",
+    "--mca",
+    "btl_tcp_if_include",
+    "eth0",
+    "--mca",
+    "oob_tcp_if_include",
+    "eth0",
+    "--mca",
+    "opal_common_ucx_tls",
+    "any",
+    "--mca",
+    "opal_common_ucx_devices",
+    "any",
+    "--mca",
+    "osc",
+    "^rdma",
+    "--mca",
+    "opal_common_ucx_opal_mem_hooks",
+    "0",
+    "-x",
+    "UCX_TLS",
+    "-n",
+    "2",
+]
+AGENT = """#!/bin/bash
+while [[ $1 == -* ]]; do shift; done
+host=$1; shift
+exec ip netns exec {prefix}${{host#n}} unshare -u sh -c "hostname $host; $*"
+"""
+PE = """#!/bin/bash
+pe=$(echo "$ATOLL_LAUNCHED" | cut -d: -f2)
+exec ip netns exec {prefix}$pe unshare -u sh -c 'hostname n'$pe'; exec "$@"' sh "$@"
+"""
+
+
+def ip(*arguments: str) -> None:
+    """One command of iproute2."""
+    subprocess.run(["ip", *arguments], check=True)
+
+
+@contextmanager
+def hosts(prefix: str, n: int) -> Iterator[None]:
+    """Namespaces PREFIX0, PREFIX1, ... with addresses 10.79.0.1, ... on a bridge of their own."""
+    switch = f"{prefix}s"
+    made = [switch]
+    try:
+        ip("netns", "add", switch)
+        ip("-n", switch, "link", "add", "bridge0", "type", "bridge")
+        ip("-n", switch, "link", "set", "bridge0", "up")
+        for i in range(n):
+            host = f"{prefix}{i}"
+            ip("netns", "add", host)
+            made.append(host)
+            ip("link", "add", "eth0", "netns", host, "type", "veth", "peer", "name", f"p{i}", "netns", switch)
+            ip("-n", switch, "link", "set", f"p{i}", "master", "bridge0", "up")
+            ip("-n", host, "addr", "add", f"10.79.0.{i + 1}/24", "dev", "eth0")
+            ip("-n", host, "link", "set", "eth0", "up")
+            ip("-n", host, "link", "set", "lo", "up")
+        yield
+    finally:
+        for name in made:
+            subprocess.run(["ip", "netns", "del", name], check=False)
+
+
+def run(
+    command: list[str], environment: dict[str, str], names: list[str], quick: bool
+) -> list[dict[str, Any]]:
+    """The rows of one run; none, and a line on standard error, where it failed."""
+    with tempfile.NamedTemporaryFile("r", suffix=".json") as rows:
+        options = ["--json", rows.name, *(["--quick"] if quick else []), *names]
+        done = subprocess.run(
+            [*command, *options],
+            env={**os.environ, "UCX_TLS": "tcp,self", **environment},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        if done.returncode != 0:
+            print(f"failed ({done.returncode}): {' '.join(command)}\n{done.stderr[-2000:]}", file=sys.stderr)
+        return [json.loads(line) for line in rows]
+
+
+def value(rows: list[dict[str, Any]], side: str, op: tuple[str, int], statistic: str) -> float | None:
+    """Median over rounds, in microseconds."""
+    found = [row[statistic] for row in rows if row["side"] == side and (row["op"], row["bytes"]) == op]
+    return median(found) / 1000 if found else None
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    prefix = f"ab{os.getpid() % 100000}"
+    atoll = options.build / "bin" / "atoll"
+    settings = {"ATOLL_TRANSPORT": "ucx"}
+    by_hosts = "ATOLL_HOST_ID" in output(atoll, "info")
+    if by_hosts:  # else both share a window, by which meetings go
+        settings["ATOLL_HOST_ID"] = "n0,n1"
+    where = machine()
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as folder, hosts(prefix, 2):
+        scripts = {name: Path(folder) / name for name in ("agent", "pe")}
+        for name, text in (("agent", AGENT), ("pe", PE)):
+            scripts[name].write_text(text.format(prefix=prefix))
+            scripts[name].chmod(0o755)
+        ours = [str(atoll), "run", "-n", "2", str(scripts["pe"]), str(options.build / "bench" / "network")]
+        mpirun = [*OPEN_MPI, "--mca", "plm_rsh_agent", str(scripts["agent"]), "--host", "n0,n1", str(PEER)]
+        theirs = [
+            "ip",
+            "netns",
+            "exec",
+            f"{prefix}0",
+            "unshare",
+            "-u",
+            "sh",
+            "-c",
+            'hostname n0; exec "$@"',
+            "sh",
+        ]
+        for number in range(1 if options.quick else options.rounds):
+            for side, command, environment in (
+                ("atoll", ours, settings),
+                ("atoll without thread", ours, {**settings, "ATOLL_UCX_PROGRESS": "none"}),
+                ("openmpi", [*theirs, *mpirun], {}),
+            ):
+                for row in run(command, environment, options.names, options.quick):
+                    if by_hosts or side == "openmpi" or row["op"] != "barrier":
+                        rows.append({**row, "side": side, "round": number})
+    where["load_after"] = os.getloadavg()[0]
+
+    table = []
+    print(
+        f"{'':22} {'bytes':>8} {'Atoll':>9} {'no thread':>9} {'Open MPI':>9} µs   ratio (of tenth percentiles)   aim"
+    )
+    for op in dict.fromkeys((row["op"], row["bytes"]) for row in rows):
+        line: dict[str, Any] = {"op": op[0], "bytes": op[1], "aim": AIMS.get(op[0])}
+        for statistic in ("median", "p10"):
+            for side in ("atoll", "atoll without thread", "openmpi"):
+                line[f"{side} {statistic} us"] = value(rows, side, op, statistic)
+            mine, peer = line[f"atoll {statistic} us"], line[f"openmpi {statistic} us"]
+            line[f"ratio {statistic}"] = mine / peer if mine and peer else None
+        table.append(line)
+        cells = [line[f"{side} median us"] for side in ("atoll", "atoll without thread", "openmpi")]
+        ratios = [line[f"ratio {statistic}"] for statistic in ("median", "p10")]
+        print(
+            f"{op[0]:22} {op[1]:8} "
+            + " ".join(f"{cell:9.2f}" if cell else f"{'-':>9}" for cell in cells)
+            + "      "
+            + " ".join(f"{ratio:6.2f}" if ratio else f"{'-':>6}" for ratio in ratios)
+            + (f"    {line['aim']:.2f}" if line["aim"] else "")
+        )
+    if options.output:
+        result = {
+            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            "machine": where,
+            "ucx": first_line(output("ucx_info", "-v"))
+            or "libucx0 " + output("dpkg-query", "-Wf${Version}", "libucx0"),
+            "openmpi": first_line(output("mpirun", "--version")),
+            "what": "2 PEs in 2 network namespaces, veth and a bridge, TCP; UCX_TLS=tcp,self on both sides",
+            "barriers": "by the transport" if by_hosts else "Atoll's go by shared memory here: not measured",
+            "table": table,
+            "rows": rows,
+        }
+        options.output.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+        print(f"written: {options.output}")
+
+
+if __name__ == "__main__":
+    main()
