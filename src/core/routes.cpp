@@ -21,8 +21,9 @@ void JobState::find_hosts() {
         return;
     }
     std::vector<std::string> notes;
-    hosts_ = bootstrap::find_hosts(*bootstrap_, settings_, segment_.pes,
-                                   heap::layout_note(settings_, static_data_.bytes(), n_pes_), notes);
+    hosts_ = bootstrap::find_hosts(
+        *bootstrap_, settings_, segment_.pes,
+        heap::layout_note(settings_, static_data_.bytes(), static_cast<int>(segment_.pes.size())), notes);
     if (!one_board) layout_ = heap::agree_on_layout(notes, pe_);
 }
 
@@ -145,8 +146,8 @@ std::string JobState::routes_text() const {
         std::vector<int> pes;
         for (int pe = 0; pe < n_pes_; ++pe)
             if (hosts_.host_of[static_cast<std::size_t>(pe)] == host) pes.push_back(pe);
-        text += (host == 0 ? "  host " : "\n  host ") + hosts_.names[static_cast<std::size_t>(host)] +
-                ": PE " + common::pe_ranges(pes) + " by ";
+        text += (host == 0 ? "  host " : "; host ") + hosts_.names[static_cast<std::size_t>(host)] + ": PE " +
+                common::pe_ranges(pes) + " by ";
         std::vector<std::string_view> ways;
         for (const int pe : pes)
             if (const auto way = route_to(pe);

@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstring>
@@ -126,8 +127,12 @@ std::string layout_note(const common::Settings& settings, std::size_t statics_by
 }
 
 Layout agree_on_layout(const std::vector<std::string>& notes, int pe) {
-    const Note first = read_note(notes[0]);
+    Note first = read_note(notes[0]);
     compare(first.terms, 0, read_note(notes[static_cast<std::size_t>(pe)]).terms, pe);
+    // Of defaults the least: hosts differ in memory, and in how many PEs share it.
+    if (!first.terms.heap_given)
+        for (const std::string& note : notes)
+            first.terms.heap_bytes = std::min(first.terms.heap_bytes, read_note(note).terms.heap_bytes);
     return layout_for(first.terms.heap_bytes, first.statics_bytes);
 }
 

@@ -145,7 +145,7 @@ def test_info(atoll):
     assert all(row["meaning"] for row in settings.values())
     assert "ATOLL_LAUNCHED" not in settings
     assert shown["machine"]["usable_cpus"] >= 1
-    assert {transport["name"] for transport in shown["transports"]} == {"window", "loopback"}
+    assert {transport["name"] for transport in shown["transports"]} == {"window", "ucx", "loopback"}
 
 
 def test_info_shows_a_wrong_setting_instead_of_failing(atoll):

@@ -204,9 +204,9 @@ TEST_P(Rma, BadAddressesAreNamed) {
         expect_error(ErrorCode::not_symmetric, {}, [&] { context.put(x.data(), y, SIZE_MAX / 4 + 2, pe); });
         expect_error(ErrorCode::not_symmetric, {}, [&] { context.iput(x.data(), y, huge_stride, 1, 9, pe); });
         expect_error(ErrorCode::not_symmetric, {}, [&] { context.put<int>(nullptr, y, 1, pe); });
-        if (pe != job.my_pe()) {
-            int* theirs = context.window().at(x.data(), pe);
-            expect_error(ErrorCode::not_symmetric, {"PE " + std::to_string(pe) + "'s memory"},
+        if (const int neighbour = right_in_window(job); neighbour != job.my_pe()) {
+            int* theirs = context.window().at(x.data(), job.state().host_slot(neighbour));
+            expect_error(ErrorCode::not_symmetric, {"PE " + std::to_string(neighbour) + "'s memory"},
                          [&] { context.put(theirs, y, 10, pe); });
         }
         expect_error(ErrorCode::shape_mismatch, {"4", "10"}, [&] { context.put(x.subspan(0, 4), y, pe); });

@@ -256,9 +256,8 @@ TEST_P(Waits, OnlyOwnWordsAreWaitedFor) {
         expect_error(ErrorCode::not_symmetric, {}, [&] {
             c.wait_until_all(x.data(), job.heap_use().limit_bytes, nullptr, Compare::eq, 0);
         });
-        if (job.n_pes() > 1) {
-            const int pe = right_of(job);
-            int* theirs = c.window().at(x.data(), pe);
+        if (const int pe = right_in_window(job); pe != job.my_pe()) {
+            int* theirs = c.window().at(x.data(), job.state().host_slot(pe));
             const std::string name = "PE " + std::to_string(pe) + "'s memory";
             expect_error(ErrorCode::not_symmetric, {name}, [&] { c.wait_until(theirs, Compare::eq, 0); });
             expect_error(ErrorCode::not_symmetric, {name},

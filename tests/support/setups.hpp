@@ -95,6 +95,12 @@ class WithPes : public ::testing::TestWithParam<Setup> {
 inline int right_of(const Job& job) { return (job.my_pe() + 1) % job.n_pes(); }
 inline int left_of(const Job& job) { return (job.my_pe() + job.n_pes() - 1) % job.n_pes(); }
 
+/// The next one of those that share memory with this PE.
+inline int right_in_window(const Job& job) {
+    const Team& near = job.shared();
+    return near.world_pe((near.my_pe() + 1) % near.n_pes());
+}
+
 /// `call` throws Error(code), and its sentence holds all `parts`.
 template <class Call>
 void expect_error(ErrorCode code, std::initializer_list<std::string> parts, Call&& call) {

@@ -186,6 +186,9 @@ def check_teams() -> None:
     with row, column:
         equal(atoll.sum_reduce(np.array([1]), team=row), np.array([row.n_pes()]))
     assert atoll.WORLD == atoll.SHARED or n > 1
+    for team in (atoll.SHARED, atoll.HOST, atoll.RAIL):
+        assert team.world_pe(team.my_pe()) == me
+        equal(atoll.sum_reduce(np.array([1]), team=team), np.array([team.n_pes()]))
     assert atoll.WORLD.split(-1) is None
     for _ in range(100):
         with atoll.WORLD.split(0) as team:  # type: ignore[union-attr]
