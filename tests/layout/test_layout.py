@@ -129,6 +129,8 @@ def test_the_environment_is_read_in_one_place() -> None:
 def test_every_public_header_compiles_alone(tmp_path: Path) -> None:
     generated = ROOT / "build" / "release" / "generated" / "include"
     headers = [file for file in tracked(".hpp") if file.is_relative_to(ROOT / "include")]
+    # It is for programs that have MPI; its only other header is one of these.
+    headers = [file for file in headers if file.name != "mpi.hpp"]
 
     def compile_alone(header: Path) -> str:
         # Included twice, so that a missing guard is found too.
@@ -261,7 +263,9 @@ def test_the_page_of_collectives_is_the_table_of_the_code() -> None:
     rows = re.findall(r"\{Collective::(\w+), (\w+), ([^,]+), ([^,]+), ([^,}]+)(, true)?\}", code)
     sized = {row[:5] for row in rows if row[2:5] != ("0", "0", "0")}
     page = re.findall(
-        r"^\| `(\w+)` \| `(\w+)` \| (.+?) \| (.+?) \| (.+?) \|", (ROOT / "docs/collectives.md").read_text(), re.M
+        r"^\| `(\w+)` \| `(\w+)` \| (.+?) \| (.+?) \| (.+?) \|",
+        (ROOT / "docs/collectives.md").read_text(),
+        re.M,
     )
     assert {(c, a, *(size.replace("KiB", "* KiB") for size in sizes)) for c, a, *sizes in page} == sized
 
