@@ -43,14 +43,12 @@ def wait_word(
 ) -> Any:
     """Until the word holds, with acquire. Returns what it is then."""
     since = i64(0)
-    while True:
-        for looks in range(p.looks_between()):
-            found = p.load_acquire(kind, address)
-            if compare(found, cmp, value):
-                return found
-            p.rest(looks)
-        wanted, seen = p.to_bits(kind, value), p.to_bits(kind, p.load_relaxed(kind, address))
+    found = p.look(kind, address, cmp, value)
+    while not compare(found, cmp, value):
+        wanted, seen = p.to_bits(kind, value), p.to_bits(kind, found)
         since = p.look_around(control, operation, number_of(cmp), peer, tag, address, wanted, seen, since)
+        found = p.look(kind, address, cmp, value)
+    return found
 
 
 @helper
@@ -67,25 +65,16 @@ def wait_relaxed(control: Any, address: Any, value: Any, peer: Any) -> Any:
 
 
 @helper
+def wait_pair(control: Any, address: Any, flag: Any, operation: Any, peer: Any) -> Any:
+    """The eight bytes of data in two flagged words, once both carry `flag`, which is within 32 bits."""
+    since = i64(0)
+    data, here = p.look_pair(address, flag)
+    while here == 0:
+        since = p.look_around(control, operation, -1, peer, 0, address, flag, 0, since)
+        data, here = p.look_pair(address, flag)
+    return data
+
+
+@helper
 def flag_of(word: Any) -> Any:
     return (word >> 32) & 0xFFFFFFFF
-
-
-@helper
-def wait_pair(control: Any, address: Any, flag: Any, operation: Any, peer: Any) -> Any:
-    """The eight bytes of data in two flagged words, once both carry `flag`."""
-    since = i64(0)
-    while True:
-        for looks in range(p.looks_between()):
-            first, second = p.load_pair(address)
-            if flag_of(first) == flag and flag_of(second) == flag:
-                return (first & 0xFFFFFFFF) | (second << 32)
-            p.rest(looks)
-        since = p.look_around(control, operation, -1, peer, 0, address, flag, flag_of(first), since)
-
-
-@helper
-def store_flagged(address: Any, data: Any, flag: Any) -> Any:
-    """`flag` is within 32 bits."""
-    high = flag << 32
-    return p.store_pair(address, high | (data & 0xFFFFFFFF), high | ((data >> 32) & 0xFFFFFFFF))
