@@ -124,73 +124,45 @@ def look_around() -> str:
     }}"""
 
 
-def check_pe(operation: int | str) -> str:
-    """Trap if a PE is not of the team and checks are on: $0 pe (r), $1 n_pes (r), $2 control (l). No result.
+def check_pe(operation: int | str, pe: str = "$0", n_pes: str = "$1", control: str = "$2") -> str:
+    """Trap if a PE is not of the team and checks are on. No result; operands pe (r), n_pes (r), control (l).
 
     `operation`: its number, or the operand that has it (r).
     """
     report = _report(
-        operation=str(operation), team="n", peer="$0", compare=str(AT["wrong_pe"]), tag="0", address="0",
+        operation=str(operation), team="n", peer=pe, compare=str(AT["wrong_pe"]), tag="0", address="0",
         expected="s", found="0",
     )  # fmt: skip
     return f"""{{ {_REGISTERS}
-    setp.lt.u32 p, $0, $1;
+    setp.lt.u32 p, {pe}, {n_pes};
     @p bra DONE;
-    setp.eq.u64 p, $2, 0;
+    setp.eq.u64 p, {control}, 0;
     @p bra DONE;
-    ld.relaxed.sys.global.u64 w, [$2+{AT["watch"]}];
+    ld.relaxed.sys.global.u64 w, [{control}+{AT["watch"]}];
     setp.eq.u64 p, w, 0;
     @p bra DONE;
-    ld.relaxed.sys.global.u32 x, [$2+{AT["checks"]}];
+    ld.relaxed.sys.global.u32 x, [{control}+{AT["checks"]}];
     setp.eq.u32 p, x, 0;
     @p bra DONE;
-    ld.relaxed.sys.global.u32 n, [$2+{AT["team"]}];
-    cvt.s64.s32 s, $1;
+    ld.relaxed.sys.global.u32 n, [{control}+{AT["team"]}];
+    cvt.s64.s32 s, {n_pes};
     mov.u32 y, 2;
     {report}
     DONE:
     }}"""
 
 
-def look(compare: str, form: str) -> str:
-    """Until a word holds, LOOKS times at most: $0 = what it is, with acquire. $1 its address (l), $2 the value.
-
-    `compare` eq, ne, gt, ge, lt or le; `form` s32, u32, s64 or u64. $0 needs an early clobber (=&r, =&l).
-    """
-    return f"""{{ .reg .pred p, q; .reg .u32 n;
-    mov.u32 n, {LOOKS};
-    LOOK:
-    ld.acquire.sys.global.{form} $0, [$1];
-    setp.{compare}.{form} p, $0, $2;
-    @p bra SEEN;
-    sub.u32 n, n, 1;
-    setp.ne.u32 q, n, 0;
-    @q bra LOOK;
-    SEEN:
-    }}"""
-
-
-def look_pair() -> str:
-    """Until both of two flagged words carry a flag, LOOKS times at most: $0 (=&l) their data, $1 (=&r) 1 if they do.
-
-    $2 address (l), $3 flag (r).
-    """
-    return f"""{{ .reg .pred p, q; .reg .u32 n, d0, d1, f0, f1; .reg .u64 w0, w1;
-    mov.u32 n, {LOOKS};
-    LOOK:
-    ld.relaxed.sys.global.v2.u64 {{w0, w1}}, [$2];
-    mov.b64 {{d0, f0}}, w0;
-    mov.b64 {{d1, f1}}, w1;
+def load_flagged() -> str:
+    """The data of two flagged words, $0 (l), and $1 (r) = 1 if both carry a flag. $2 address (l), $3 flag (r)."""
+    return """{ .reg .pred p; .reg .u32 d0, d1, f0, f1; .reg .u64 w0, w1;
+    ld.relaxed.sys.global.v2.u64 {w0, w1}, [$2];
+    mov.b64 {d0, f0}, w0;
+    mov.b64 {d1, f1}, w1;
     setp.eq.u32 p, f0, $3;
     setp.eq.and.u32 p, f1, $3, p;
-    @p bra SEEN;
-    sub.u32 n, n, 1;
-    setp.ne.u32 q, n, 0;
-    @q bra LOOK;
-    SEEN:
-    mov.b64 $0, {{d0, d1}};
+    mov.b64 $0, {d0, d1};
     selp.u32 $1, 1, 0, p;
-    }}"""
+    }"""
 
 
 def store_flagged() -> str:

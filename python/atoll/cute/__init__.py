@@ -34,8 +34,29 @@ from ._collectives import (
     sync,
 )
 from ._core import (
-    ACQUIRE_RELEASE, ADD, AND, BLOCK, EQ, GE, GRID, GT, LE, LT, MAX, MIN, NE, OR, PROD, RELAXED, SET, SUM, THREAD, WARP, XOR,
-    Team, team,
+    ACQUIRE_RELEASE,
+    ADD,
+    AND,
+    BLOCK,
+    EQ,
+    GE,
+    GRID,
+    GT,
+    LE,
+    LT,
+    MAX,
+    MIN,
+    NE,
+    OR,
+    PROD,
+    RELAXED,
+    SET,
+    SUM,
+    THREAD,
+    WARP,
+    XOR,
+    Team,
+    team,
 )  # fmt: skip
 from ._messages import Mailbox, mailbox, mailbox_bytes, post, receive, try_receive
 from ._moves import (

@@ -8,16 +8,56 @@ from __future__ import annotations
 
 import cutlass
 import cutlass.cute as cute
-from cutlass import Float32, Float64, Int32, Int64
+from cutlass import Int32, Int64
 
 from .._ptx import AT
 from ._core import (
-    ACQUIRE_RELEASE, AND, FLOATS, FORMS, GE, MAX, MIN, OR, PROD, RELAXED, RELEASE, SUM, SYSTEM, THREAD, WORDS, XOR, Order,
-    ReduceOp, Scope, Team, address, asm, at_peer, check_pe, copy_bytes, from_bits, load, look_around, meet_threads, one_of,
-    rank_of, same, size_in_bytes, size_of, store, to_bits, words_at,
+    ACQUIRE_RELEASE,
+    AND,
+    FLOATS,
+    FORMS,
+    GE,
+    MIN,
+    OR,
+    PROD,
+    RELAXED,
+    RELEASE,
+    SUM,
+    SYSTEM,
+    THREAD,
+    WORDS,
+    XOR,
+    Order,
+    ReduceOp,
+    Scope,
+    Team,
+    address,
+    asm,
+    at_peer,
+    check_pe,
+    copy_bytes,
+    from_bits,
+    load,
+    look_around,
+    meet_threads,
+    one_of,
+    rank_of,
+    same,
+    size_in_bytes,
+    size_of,
+    store,
+    to_bits,
 )  # fmt: skip
 from ._messages import (
-    dense, end_exchange, load_part, most_bytes, next_epoch, pairs_of, part, send, store_part,
+    dense,
+    end_exchange,
+    load_part,
+    most_bytes,
+    next_epoch,
+    pairs_of,
+    part,
+    send,
+    store_part,
 )  # fmt: skip
 from ._waits import wait_word
 
@@ -37,26 +77,44 @@ def wait_relaxed(team: Team, at: Int64, value: Int64, peer: Int32):
         found = load(Int64, at, SYSTEM)
 
 
+def tell(at, epoch, order: Order) -> None:
+    store(Int64, at, epoch, SYSTEM if order is RELAXED else RELEASE)
+
+
+def wait_for(team, pe, epoch, order: Order) -> None:
+    at = team.control + ARRIVED + Int64(pe) * 8
+    if order is RELAXED:
+        wait_relaxed(team, at, epoch, pe)
+    else:
+        wait_word(team, Int64, at, GE, epoch, "sync", pe, Int32(0))
+
+
 @cute.jit
 def meet_members(team: Team, scope: cutlass.Constexpr, order: cutlass.Constexpr):
     epoch = load(Int64, team.control + SYNC_EPOCH) + 1
-    meet_threads(team, scope)
     rank, step = Int32(rank_of(scope)), Int32(size_of(scope))
     mine = team.control + ARRIVED + Int64(team.my_pe) * 8
-    pe = rank
-    while pe < team.n_pes:
-        if pe != team.my_pe:
-            store(Int64, at_peer(team, mine, pe), epoch, SYSTEM if order is RELAXED else RELEASE)
-        pe += step
-    pe = rank
-    while pe < team.n_pes:
-        if pe != team.my_pe:
-            word = team.control + ARRIVED + Int64(pe) * 8
-            if cutlass.const_expr(order is RELAXED):
-                wait_relaxed(team, word, epoch, pe)
-            else:
-                wait_word(team, Int64, word, GE, epoch, "sync", pe, Int32(0))
-        pe += step
+    if step >= team.n_pes:  # a thread for each member: its branch is entered once
+        other = (rank < team.n_pes) & (rank != team.my_pe)
+        there = mine
+        if other:
+            there = at_peer(team, mine, rank)
+        meet_threads(team, scope)
+        if other:
+            tell(there, epoch, order)
+            wait_for(team, rank, epoch, order)
+    else:
+        meet_threads(team, scope)
+        pe = rank
+        while pe < team.n_pes:
+            if pe != team.my_pe:
+                tell(at_peer(team, mine, pe), epoch, order)
+            pe += step
+        pe = rank
+        while pe < team.n_pes:
+            if pe != team.my_pe:
+                wait_for(team, pe, epoch, order)
+            pe += step
     meet_threads(team, scope)
     store(Int64, team.control + SYNC_EPOCH, epoch)  # by every thread, so that each reads its own
 
@@ -75,13 +133,22 @@ def barrier(team, scope: Scope = THREAD):
 
 
 @cute.jit
-def copy_own(to: Int64, source: Int64, nbytes: Int64, aligned: cutlass.Constexpr, least: cutlass.Constexpr, scope: cutlass.Constexpr):
+def copy_own(
+    to: Int64,
+    source: Int64,
+    nbytes: Int64,
+    aligned: cutlass.Constexpr,
+    least: cutlass.Constexpr,
+    scope: cutlass.Constexpr,
+):
     if to != source:
         copy_bytes(to, source, nbytes, aligned, least, scope)
 
 
 @cute.jit
-def put_to_all(team: Team, to: Int64, source: Int64, nbytes: Int64, least: cutlass.Constexpr, scope: cutlass.Constexpr):
+def put_to_all(
+    team: Team, to: Int64, source: Int64, nbytes: Int64, least: cutlass.Constexpr, scope: cutlass.Constexpr
+):
     """The next member first, so that not all store to one at once."""
     for k in cutlass.range(1, team.n_pes, unroll=1):
         copy_bytes(at_peer(team, to, (team.my_pe + k) % team.n_pes), source, nbytes, 1, least, scope)
@@ -89,7 +156,15 @@ def put_to_all(team: Team, to: Int64, source: Int64, nbytes: Int64, least: cutla
 
 
 @cute.jit
-def _broadcast(team: Team, to: Int64, source: Int64, nbytes: Int64, root: Int32, least: cutlass.Constexpr, scope: cutlass.Constexpr):
+def _broadcast(
+    team: Team,
+    to: Int64,
+    source: Int64,
+    nbytes: Int64,
+    root: Int32,
+    least: cutlass.Constexpr,
+    scope: cutlass.Constexpr,
+):
     if nbytes > most_bytes(team):
         meet_members(team, scope, ACQUIRE_RELEASE)
         if team.my_pe == root:
@@ -130,7 +205,9 @@ def take(team: Team, epoch: Int32, nbytes: Int64, to: Int64, block: Int64, scope
 
 
 @cute.jit
-def gather(team: Team, to: Int64, source: Int64, nbytes: Int64, least: cutlass.Constexpr, scope: cutlass.Constexpr):
+def gather(
+    team: Team, to: Int64, source: Int64, nbytes: Int64, least: cutlass.Constexpr, scope: cutlass.Constexpr
+):
     own = to + Int64(team.my_pe) * nbytes
     if nbytes > most_bytes(team):
         meet_members(team, scope, ACQUIRE_RELEASE)
@@ -145,7 +222,15 @@ def gather(team: Team, to: Int64, source: Int64, nbytes: Int64, least: cutlass.C
 
 
 @cute.jit
-def _collect(team: Team, to: Int64, source: Int64, count: Int64, item: cutlass.Constexpr, least: cutlass.Constexpr, scope: cutlass.Constexpr):
+def _collect(
+    team: Team,
+    to: Int64,
+    source: Int64,
+    count: Int64,
+    item: cutlass.Constexpr,
+    least: cutlass.Constexpr,
+    scope: cutlass.Constexpr,
+):
     counts = team.control + COUNTS
     mine = counts + Int64(team.my_pe) * 8  # every member's own entry is where its message comes from
     if rank_of(scope) == 0:
@@ -165,7 +250,9 @@ def _collect(team: Team, to: Int64, source: Int64, count: Int64, item: cutlass.C
 
 
 @cute.jit
-def _alltoall(team: Team, to: Int64, source: Int64, nbytes: Int64, least: cutlass.Constexpr, scope: cutlass.Constexpr):
+def _alltoall(
+    team: Team, to: Int64, source: Int64, nbytes: Int64, least: cutlass.Constexpr, scope: cutlass.Constexpr
+):
     mine = Int64(team.my_pe) * nbytes
     if nbytes > most_bytes(team):
         meet_members(team, scope, ACQUIRE_RELEASE)
@@ -238,7 +325,16 @@ def combine(kind, op: ReduceOp, a, b):
 
 
 @cute.jit
-def fold_received(team: Team, kind: cutlass.Constexpr, op: cutlass.Constexpr, epoch: Int32, to: Int64, own: Int64, nbytes: Int64, scope: cutlass.Constexpr):
+def fold_received(
+    team: Team,
+    kind: cutlass.Constexpr,
+    op: cutlass.Constexpr,
+    epoch: Int32,
+    to: Int64,
+    own: Int64,
+    nbytes: Int64,
+    scope: cutlass.Constexpr,
+):
     """to = the fold over the members, in PE order, of what each sent me; `own` is my part."""
     bits = kind.width
     pairs = Int32(pairs_of(nbytes))
@@ -275,7 +371,15 @@ def fold_pulled(team: Team, kind: cutlass.Constexpr, op: cutlass.Constexpr, sour
 
 
 @cute.jit
-def _reduce(team: Team, kind: cutlass.Constexpr, op: cutlass.Constexpr, to: Int64, source: Int64, count: Int64, scope: cutlass.Constexpr):
+def _reduce(
+    team: Team,
+    kind: cutlass.Constexpr,
+    op: cutlass.Constexpr,
+    to: Int64,
+    source: Int64,
+    count: Int64,
+    scope: cutlass.Constexpr,
+):
     item = kind.width // 8
     nbytes = count * item
     if nbytes <= most_bytes(team):
@@ -299,7 +403,15 @@ def _reduce(team: Team, kind: cutlass.Constexpr, op: cutlass.Constexpr, to: Int6
 
 
 @cute.jit
-def _reduce_scatter(team: Team, kind: cutlass.Constexpr, op: cutlass.Constexpr, to: Int64, source: Int64, count: Int64, scope: cutlass.Constexpr):
+def _reduce_scatter(
+    team: Team,
+    kind: cutlass.Constexpr,
+    op: cutlass.Constexpr,
+    to: Int64,
+    source: Int64,
+    count: Int64,
+    scope: cutlass.Constexpr,
+):
     item = kind.width // 8
     nbytes = count * item
     mine = source + Int64(team.my_pe) * nbytes

@@ -9,9 +9,22 @@ from typing import NamedTuple
 try:
     import cutlass
     import cutlass.cute as cute
-    from cutlass import BFloat16, Float16, Float32, Float64, Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64
+    from cutlass import (
+        BFloat16,
+        Float16,
+        Float32,
+        Float64,
+        Int8,
+        Int16,
+        Int32,
+        Int64,
+        Uint8,
+        Uint16,
+        Uint32,
+        Uint64,
+    )
     from cutlass._mlir import ir
-    from cutlass._mlir.dialects import llvm
+    from cutlass._mlir.dialects import func, llvm
     from cutlass.cutlass_dsl import dsl_user_op
 except ImportError as missing:
     raise ImportError(
@@ -89,9 +102,13 @@ def team(value: _atoll.Team | DeviceTeam) -> Team:
     if isinstance(value, _atoll.Team):
         value = value.device("device")
     if not isinstance(value, DeviceTeam):
-        raise TypeError(f"atoll.cute.team: {value!r} is no team; pass an atoll.Team or what its device() returned")
+        raise TypeError(
+            f"atoll.cute.team: {value!r} is no team; pass an atoll.Team or what its device() returned"
+        )
     wide = ("window", "stride", "table", "control")
-    return Team(*(Int64(v) if name in wide else Int32(v) for name, v in zip(value._fields, value, strict=True)))
+    return Team(
+        *(Int64(v) if name in wide else Int32(v) for name, v in zip(value._fields, value, strict=True))
+    )
 
 
 # ---- types: PTX's name, and the letter of its registers
@@ -118,7 +135,9 @@ def kind_of(name: str, which: str, x):
         return x.element_type
     if isinstance(x, cute.Pointer):
         return x.value_type
-    raise TypeError(f"atoll.cute.{name}: {which} is {type(x).__name__}; it must be a cute.Tensor or a cute.Pointer")
+    raise TypeError(
+        f"atoll.cute.{name}: {which} is {type(x).__name__}; it must be a cute.Tensor or a cute.Pointer"
+    )
 
 
 def word(name: str, which: str, x, allowed=WORDS + FLOATS):
@@ -143,9 +162,11 @@ def same(name: str, dst, src):
 
 def number(name: str, which: str, value, kind):
     """A value as the type of the word that it is for; a float for an integer is refused."""
-    floating = isinstance(value, float) or isinstance(value, (Float16, BFloat16, Float32, Float64))
+    floating = isinstance(value, (float, Float16, BFloat16, Float32, Float64))
     if floating and kind not in FLOATS:
-        raise TypeError(f"atoll.cute.{name}: {which} is {type(value).__name__}; the word is of {kind.__name__}")
+        raise TypeError(
+            f"atoll.cute.{name}: {which} is {type(value).__name__}; the word is of {kind.__name__}"
+        )
     return kind(value)
 
 
@@ -170,6 +191,30 @@ def asm(text: str, constraints: str, results, arguments, *, loc=None, ip=None):
     return None if results is None else results(found)
 
 
+def apart(name: str, text: str, constraints: str, result, arguments):
+    """The same by a function that is called: what runs seldom, if ever, out of the way of what runs often."""
+    module = ir.InsertionPoint.current.block.owner
+    while module.name not in ("gpu.module", "builtin.module"):
+        module = module.parent
+    values = [value.ir_value() for value in arguments]
+    results = [] if result is None else [result.mlir_type]
+    if name not in ir.SymbolTable(module.operation):
+        unknown = ir.Location.unknown()
+        with ir.InsertionPoint(module.regions[0].blocks[0]):
+            function = func.FuncOp(name, ([value.type for value in values], results), loc=unknown)
+        function.sym_visibility = ir.StringAttr.get("private")
+        function.no_inline = True
+        block = function.add_entry_block()
+        with ir.InsertionPoint(block):
+            found = llvm.inline_asm(
+                results[0] if results else None, list(block.arguments), text, constraints + ",~{memory}",
+                has_side_effects=True, asm_dialect=0, loc=unknown,
+            )  # fmt: skip
+            func.ReturnOp([found] if results else [], loc=unknown)
+    found = func.call(results, name, values, no_inline=True)
+    return None if result is None else result(found)
+
+
 def load(kind, at, order: str = ""):
     """order: '', '.relaxed.sys.global', '.acquire.sys.global'."""
     form, letter = FORMS[kind]
@@ -184,20 +229,16 @@ def store(kind, at, value, order: str = "") -> None:
 SYSTEM, ACQUIRE, RELEASE = ".relaxed.sys.global", ".acquire.sys.global", ".release.sys.global"
 
 
-def bits_form(kind) -> tuple[str, str, type]:
-    return ("b64", "l", Int64) if kind.width == 64 else ("b32", "r", Int32)
-
-
 def to_bits(kind, value):
     """The value's bits in an Int64, with zeros above."""
-    form, letter = FORMS[kind]
+    _, letter = FORMS[kind]
     if kind.width == 64:
         return asm("mov.b64 $0, $1;", f"=l,{letter}", Int64, [value])
     return asm("{ .reg .b32 b; mov.b32 b, $1; cvt.u64.u32 $0, b; }", f"=l,{letter}", Int64, [value])
 
 
 def from_bits(kind, bits):
-    form, letter = FORMS[kind]
+    _, letter = FORMS[kind]
     if kind.width == 64:
         return asm("mov.b64 $0, $1;", f"={letter},l", kind, [bits])
     return asm("{ .reg .b32 b; cvt.u32.u64 b, $1; mov.b32 $0, b; }", f"={letter},l", kind, [bits])
@@ -219,12 +260,12 @@ def update(kind, operation: str, at, value, order: str = "relaxed"):
 
 
 def add_release(kind, at, value) -> None:
-    form, letter = FORMS[kind]
+    _, letter = FORMS[kind]
     asm(f"red.release.sys.global.add.u{kind.width} [$0], $1;", f"l,{letter}", None, [at, value])
 
 
 def compare_swap(kind, at, condition, value):
-    form, letter = FORMS[kind]
+    _, letter = FORMS[kind]
     b = f"b{kind.width}"
     text = f"{{ .reg .{b} c, v; mov.{b} c, $2; mov.{b} v, $3; atom.relaxed.sys.global.cas.{b} c, [$1], c, v; mov.{b} $0, c; }}"
     return asm(text, f"={letter},l,{letter},{letter}", kind, [at, condition, value])
@@ -242,9 +283,16 @@ def address(x):
     pointer = x.iterator if isinstance(x, cute.Tensor) else x
     space = pointer.memspace
     if space == cute.AddressSpace.smem:
-        return asm("{ .reg .b64 s; cvt.u64.u32 s, $1; cvta.shared.u64 $0, s; }", "=l,r", Int64, [Int32(pointer.toint())])
+        return asm(
+            "{ .reg .b64 s; cvt.u64.u32 s, $1; cvta.shared.u64 $0, s; }",
+            "=l,r",
+            Int64,
+            [Int32(pointer.toint())],
+        )
     if space not in (cute.AddressSpace.gmem, cute.AddressSpace.generic):
-        raise TypeError(f"atoll.cute: a tensor in {space} has no address; copy it to shared or global memory first")
+        raise TypeError(
+            f"atoll.cute: a tensor in {space} has no address; copy it to shared or global memory first"
+        )
     return Int64(pointer.toint())
 
 
@@ -267,9 +315,16 @@ def at_peer(team: Team, at: Int64, pe: Int32):
     return at + Int64(slot_of(team, pe) - team.my_slot) * team.stride
 
 
+@cute.jit
+def refuse_pe(team: Team, name: cutlass.Constexpr, pe: Int32):
+    if (pe < 0) | (pe >= team.n_pes):
+        words = [pe, team.n_pes, team.control, Int32(AT[f"check {name}"])]
+        apart("atoll_refuse_pe", _ptx.check_pe("$3"), "r,r,l,r", None, words)
+
+
 def check_pe(team: Team, name: str, pe) -> None:
     """One comparison where the number is right."""
-    asm(_ptx.check_pe(AT[f"check {name}"]), "r,r,l", None, [Int32(pe), team.n_pes, team.control])
+    refuse_pe(team, name, Int32(pe))
 
 
 def peer_for(team: Team, name: str, at, pe):
@@ -341,12 +396,15 @@ def meet_grid(team: Team):
             looks += 1
             if looks == _ptx.LOOKS:
                 looks = Int32(0)
-                since = look_around(team, AT["grid_sync"], -1, Int32(-1), Int32(0), at, Int64(0), Int64(0), since)
+                since = look_around(
+                    team, AT["grid_sync"], -1, Int32(-1), Int32(0), at, Int64(0), Int64(0), since
+                )
     cute.arch.sync_threads()
 
 
 def look_around(team, operation: int, compare: int, peer, tag, at, expected, found, since):
-    return asm(
+    return apart(
+        "atoll_look_around",
         _ptx.look_around(),
         "=l,l,r,r,r,r,l,l,l,l",
         Int64,
@@ -390,11 +448,18 @@ def copy_units(to: Int64, source: Int64, n: Int64, unit: cutlass.Constexpr, rank
 
 
 @cute.jit
-def copy_bytes(to: Int64, source: Int64, nbytes: Int64, aligned: cutlass.Constexpr, least: cutlass.Constexpr, scope: cutlass.Constexpr):
+def copy_bytes(
+    to: Int64,
+    source: Int64,
+    nbytes: Int64,
+    aligned: cutlass.Constexpr,
+    least: cutlass.Constexpr,
+    scope: cutlass.Constexpr,
+):
     """In units as large as both addresses allow; `aligned` and `least`: bytes of which the addresses are known multiples,
     and of which nbytes is one, too."""
     rank, size = Int64(rank_of(scope)), Int64(size_of(scope))
-    if cutlass.const_expr(aligned >= 16):
+    if cutlass.const_expr(aligned >= 16):  # noqa: SIM114 (decided when it is compiled, the latter in the kernel)
         copy_units(to, source, nbytes >> 4, 16, rank, size)
         rest = nbytes & ~15
         copy_units(to + rest, source + rest, (nbytes & 15) // least, least, rank, size)

@@ -12,13 +12,32 @@ from cutlass import Int32, Int64
 from .. import _ptx
 from .._ptx import AT
 from ._core import (
-    GE, SYSTEM, THREAD, Scope, Team, address, asm, at_peer, check_pe, is_dense, load, meet_threads, one_of, rank_of, same,
-    share, size_in_bytes, size_of, store,
+    GE,
+    SYSTEM,
+    THREAD,
+    Scope,
+    Team,
+    address,
+    asm,
+    at_peer,
+    check_pe,
+    is_dense,
+    load,
+    meet_threads,
+    one_of,
+    rank_of,
+    same,
+    share,
+    size_in_bytes,
+    size_of,
+    store,
 )  # fmt: skip
 from ._waits import wait_pair, wait_word
 
 DEPTH, ENTRY = AT["mailbox_depth"], AT["post_bytes"]
-POSTED, SEEN_TAKEN, RECEIVED, TAKEN = (AT[f"post_{name}"] for name in ("posted", "seen_taken", "received", "taken"))
+POSTED, SEEN_TAKEN, RECEIVED, TAKEN = (
+    AT[f"post_{name}"] for name in ("posted", "seen_taken", "received", "taken")
+)
 
 
 class Mailbox(NamedTuple):
@@ -68,7 +87,9 @@ def box_slot(team: Team, box: Mailbox, sender: Int32, number: Int64):
 
 
 @cute.jit
-def send_flagged(to: Int64, source: Int64, nbytes: Int64, pairs: Int32, flag: Int32, scope: cutlass.Constexpr):
+def send_flagged(
+    to: Int64, source: Int64, nbytes: Int64, pairs: Int32, flag: Int32, scope: cutlass.Constexpr
+):
     """Two parts of a thread are on their way at once. Threads that have no part of a short message do as the last that
     has, up to the end of its warp, so that warps do not diverge."""
     rank, step = Int32(rank_of(scope)), Int32(size_of(scope))
@@ -90,7 +111,9 @@ def send_flagged(to: Int64, source: Int64, nbytes: Int64, pairs: Int32, flag: In
 
 
 @cute.jit
-def receive_flagged(team: Team, come: Int64, to: Int64, nbytes: Int64, flag: Int32, pe: Int32, scope: cutlass.Constexpr):
+def receive_flagged(
+    team: Team, come: Int64, to: Int64, nbytes: Int64, flag: Int32, pe: Int32, scope: cutlass.Constexpr
+):
     rank, step = Int32(rank_of(scope)), Int32(size_of(scope))
     pairs = Int32(pairs_of(nbytes))
     if pairs <= step:
@@ -114,7 +137,9 @@ def _post(team: Team, box: Mailbox, source: Int64, nbytes: Int64, pe: Int32, sco
     if number > taken + DEPTH:
         taken = wait_word(team, Int64, mine + TAKEN, GE, number - DEPTH, "post", pe, Int32(0))
     pairs = Int32(pairs_of(nbytes))
-    if ((number & 0x3FFFFFFF) < DEPTH) & (number >= DEPTH):  # words that short messages leave get a new flag in time
+    if ((number & 0x3FFFFFFF) < DEPTH) & (
+        number >= DEPTH
+    ):  # words that short messages leave get a new flag in time
         pairs = Int32(pairs_of(box.room))
     to = at_peer(team, box_slot(team, box, team.my_pe, number), pe)
     send_flagged(to, source, nbytes, pairs, Int32(number & 0xFFFFFFFF), scope)
@@ -151,7 +176,9 @@ def _here(team: Team, box: Mailbox, pe: Int32, scope: cutlass.Constexpr):
 
 
 @cute.jit
-def _receive_if(team: Team, box: Mailbox, to: Int64, nbytes: Int64, pe: Int32, here: Int32, scope: cutlass.Constexpr):
+def _receive_if(
+    team: Team, box: Mailbox, to: Int64, nbytes: Int64, pe: Int32, here: Int32, scope: cutlass.Constexpr
+):
     if here != 0:
         _receive(team, box, to, nbytes, pe, scope)
 
@@ -159,7 +186,9 @@ def _receive_if(team: Team, box: Mailbox, to: Int64, nbytes: Int64, pe: Int32, h
 def dense(name: str, which: str, x) -> None:
     same(name, x, x)
     if not is_dense(x):
-        raise TypeError(f"atoll.cute.{name}: {which} is not known to be contiguous ({x.layout}); copy it first")
+        raise TypeError(
+            f"atoll.cute.{name}: {which} is not known to be contiguous ({x.layout}); copy it first"
+        )
 
 
 def post(team, box, src, pe, scope: Scope = THREAD):
@@ -232,4 +261,3 @@ def send(team: Team, epoch: Int32, nbytes: Int64, source: Int64, block: Int64, s
 def part(team, epoch, pe, i):
     """Bytes 8 * i … of the message from `pe`, once they have come."""
     return wait_pair(team, slot_from(team, epoch, pe) + Int64(i) * 16, epoch, "collective", pe)
-

@@ -8,9 +8,38 @@ import cutlass.cute as cute
 from cutlass import Int32, Int64
 
 from ._core import (
-    BLOCK, FLOATS, GRID, SET, SYSTEM, THREAD, WORDS, Scope, SignalOp, Team, add_release, address, at_peer, check_pe, compare_swap,
-    copy_tensor, full_fence, kind_of, load, meet_threads, moved, number, one_of, peer_for, rank_of, same, size_of,
-    slot_of, store, update, word, words_at,
+    BLOCK,
+    FLOATS,
+    GRID,
+    SET,
+    SYSTEM,
+    THREAD,
+    WORDS,
+    Scope,
+    SignalOp,
+    Team,
+    add_release,
+    address,
+    at_peer,
+    check_pe,
+    compare_swap,
+    copy_tensor,
+    full_fence,
+    kind_of,
+    load,
+    meet_threads,
+    moved,
+    number,
+    one_of,
+    peer_for,
+    rank_of,
+    same,
+    size_of,
+    slot_of,
+    store,
+    update,
+    word,
+    words_at,
 )  # fmt: skip
 
 # ---- who, where
@@ -108,7 +137,14 @@ def get_nbi(team, dst, src, pe, scope: Scope = THREAD):
 
 
 @cute.jit
-def copy_strided(dst: cute.Tensor, src: cute.Tensor, dst_stride: Int64, src_stride: Int64, count: Int64, scope: cutlass.Constexpr):
+def copy_strided(
+    dst: cute.Tensor,
+    src: cute.Tensor,
+    dst_stride: Int64,
+    src_stride: Int64,
+    count: Int64,
+    scope: cutlass.Constexpr,
+):
     to, source = dst.iterator, src.iterator
     i = Int64(rank_of(scope))
     while i < count:
@@ -180,7 +216,9 @@ def g(team, src, pe):
 
 def _fetching(name: str, operation: str, team, dst, value, pe, allowed=WORDS):
     kind = word(name, "dst", dst, allowed)
-    return update(kind, operation, peer_for(team, "atomic", address(dst), pe), number(name, "value", value, kind))
+    return update(
+        kind, operation, peer_for(team, "atomic", address(dst), pe), number(name, "value", value, kind)
+    )
 
 
 def atomic_fetch(team, src, pe):
@@ -281,7 +319,15 @@ def signal_fetch(team, signal):
 
 
 @cute.jit
-def _announce(team: Team, kind: cutlass.Constexpr, at: Int64, value, setting: cutlass.Constexpr, pe: Int32, scope: cutlass.Constexpr):
+def _announce(
+    team: Team,
+    kind: cutlass.Constexpr,
+    at: Int64,
+    value,
+    setting: cutlass.Constexpr,
+    pe: Int32,
+    scope: cutlass.Constexpr,
+):
     if rank_of(scope) == 0:
         there = at_peer(team, at, pe)
         if cutlass.const_expr(setting):

@@ -14,8 +14,30 @@ from cutlass import Int32, Int64
 from .. import _ptx
 from .._ptx import AT
 from ._core import (
-    ACQUIRE, EQ, FORMS, GE, GT, LE, LT, NE, SYSTEM, THREAD, WORDS, Compare, Scope, Team, address, asm, load, look_around,
-    meet_threads, number, one_of, rank_of, share, size_of, to_bits, update, word,
+    ACQUIRE,
+    EQ,
+    GE,
+    GT,
+    LT,
+    NE,
+    SYSTEM,
+    THREAD,
+    WORDS,
+    Compare,
+    Scope,
+    Team,
+    address,
+    asm,
+    load,
+    look_around,
+    meet_threads,
+    number,
+    one_of,
+    rank_of,
+    share,
+    to_bits,
+    update,
+    word,
 )  # fmt: skip
 
 
@@ -31,37 +53,68 @@ def holds(found, cmp: Compare, value):
     return found < value if cmp is LT else found <= value
 
 
-def looks(kind, at, cmp: Compare, value):
-    form, letter = FORMS[kind]
-    return asm(_ptx.look(cmp.name.lower(), form), f"=&{letter},l,{letter}", kind, [at, value])
-
-
 @cute.jit
-def wait_word(team: Team, kind: cutlass.Constexpr, at: Int64, cmp: cutlass.Constexpr, value, operation: cutlass.Constexpr, peer: Int32, tag: Int32):
+def wait_word(
+    team: Team,
+    kind: cutlass.Constexpr,
+    at: Int64,
+    cmp: cutlass.Constexpr,
+    value,
+    operation: cutlass.Constexpr,
+    peer: Int32,
+    tag: Int32,
+):
     """Until the word holds, with acquire; what it is then."""
-    since = Int64(0)
-    found = looks(kind, at, cmp, value)
+    since, looks = Int64(0), Int32(0)
+    found = load(kind, at, ACQUIRE)
     while not holds(found, cmp, value):
-        since = look_around(
-            team, AT[operation], cmp.value, peer, tag, at, to_bits(kind, value), to_bits(kind, found), since
-        )
-        found = looks(kind, at, cmp, value)
+        looks += 1
+        if looks == _ptx.LOOKS:
+            looks = Int32(0)
+            since = look_around(
+                team,
+                AT[operation],
+                cmp.value,
+                peer,
+                tag,
+                at,
+                to_bits(kind, value),
+                to_bits(kind, found),
+                since,
+            )
+        found = load(kind, at, ACQUIRE)
     return found
+
+
+def load_flagged(at, flag):
+    return asm(_ptx.load_flagged(), "=l,=r,l,r", (Int64, Int32), [at, flag])
 
 
 @cute.jit
 def wait_pair(team: Team, at: Int64, flag: Int32, operation: cutlass.Constexpr, peer: Int32):
     """The eight bytes of data in two flagged words, once both carry `flag`."""
-    since = Int64(0)
-    data, here = asm(_ptx.look_pair(), "=&l,=&r,l,r", (Int64, Int32), [at, flag])
+    since, looks = Int64(0), Int32(0)
+    data, here = load_flagged(at, flag)
     while here == 0:
-        since = look_around(team, AT[operation], -1, peer, Int32(0), at, Int64(flag), Int64(0), since)
-        data, here = asm(_ptx.look_pair(), "=&l,=&r,l,r", (Int64, Int32), [at, flag])
+        looks += 1
+        if looks == _ptx.LOOKS:
+            looks = Int32(0)
+            since = look_around(team, AT[operation], -1, peer, Int32(0), at, Int64(flag), Int64(0), since)
+        data, here = load_flagged(at, flag)
     return data
 
 
 @cute.jit
-def _wait(team: Team, kind: cutlass.Constexpr, at: Int64, cmp: cutlass.Constexpr, value, operation: cutlass.Constexpr, tag: Int32, scope: cutlass.Constexpr):
+def _wait(
+    team: Team,
+    kind: cutlass.Constexpr,
+    at: Int64,
+    cmp: cutlass.Constexpr,
+    value,
+    operation: cutlass.Constexpr,
+    tag: Int32,
+    scope: cutlass.Constexpr,
+):
     if rank_of(scope) == 0:
         wait_word(team, kind, at, cmp, value, operation, Int32(-1), tag)
 
@@ -103,11 +156,12 @@ def signal_consume(team, signal, n, scope: Scope = THREAD, tag=0):
 
 
 @cute.jit
-def _test(team: Team, kind: cutlass.Constexpr, at: Int64, cmp: cutlass.Constexpr, value, scope: cutlass.Constexpr):
+def _test(
+    team: Team, kind: cutlass.Constexpr, at: Int64, cmp: cutlass.Constexpr, value, scope: cutlass.Constexpr
+):
     hold = Int32(0)
     if rank_of(scope) == 0:
-        if holds(load(kind, at, ACQUIRE), cmp, value):
-            hold = Int32(1)
+        hold = Int32(holds(load(kind, at, ACQUIRE), cmp, value))
     return hold
 
 
@@ -148,7 +202,18 @@ def _count(kind: cutlass.Constexpr, ivars: cute.Tensor, status, cmp: cutlass.Con
 
 
 @cute.jit
-def _until(team: Team, kind: cutlass.Constexpr, ivars: cute.Tensor, status, cmp: cutlass.Constexpr, values, indices, wait: cutlass.Constexpr, tag: Int32, scope: cutlass.Constexpr):
+def _until(
+    team: Team,
+    kind: cutlass.Constexpr,
+    ivars: cute.Tensor,
+    status,
+    cmp: cutlass.Constexpr,
+    values,
+    indices,
+    wait: cutlass.Constexpr,
+    tag: Int32,
+    scope: cutlass.Constexpr,
+):
     """By rank 0: until one holds, or all (wait: 'any', 'all', '' not at all); what _count gives."""
     first, found, left = Int32(-1), Int32(0), Int32(0)
     if rank_of(scope) == 0:
@@ -161,14 +226,23 @@ def _until(team: Team, kind: cutlass.Constexpr, ivars: cute.Tensor, status, cmp:
                     looked = Int32(0)
                     at = address(ivars)
                     since = look_around(
-                        team, AT["wait_until"], cmp.value, Int32(-1), tag, at, to_bits(kind, _value_at(kind, values, 0)),
-                        to_bits(kind, load(kind, at, SYSTEM)), since,
+                        team,
+                        AT["wait_until"],
+                        cmp.value,
+                        Int32(-1),
+                        tag,
+                        at,
+                        to_bits(kind, _value_at(kind, values, 0)),
+                        to_bits(kind, load(kind, at, SYSTEM)),
+                        since,
                     )
                 first, found, left = _count(kind, ivars, status, cmp, values, indices)
     return first, found, left
 
 
-def _many(name: str, team, ivars, status, cmp, values, wait: str, tag, scope, indices=None, vector: bool = False):
+def _many(
+    name: str, team, ivars, status, cmp, values, wait: str, tag, scope, indices=None, vector: bool = False
+):
     kind = word(name, "ivars", ivars, WORDS)
     one_of(Compare, name, cmp)
     one_of(Scope, name, scope)
@@ -211,7 +285,9 @@ def wait_until_some(team, ivars, indices, status, cmp, value, scope: Scope = THR
 
 def wait_until_some_vector(team, ivars, indices, status, cmp, values, scope: Scope = THREAD, tag=0):
     """wait_until_some, each word its own value."""
-    return _many("wait_until_some_vector", team, ivars, status, cmp, values, "any", tag, scope, indices, vector=True)
+    return _many(
+        "wait_until_some_vector", team, ivars, status, cmp, values, "any", tag, scope, indices, vector=True
+    )
 
 
 def test_all(team, ivars, status, cmp, value, scope: Scope = THREAD):

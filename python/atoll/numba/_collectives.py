@@ -80,12 +80,16 @@ def meet_members(team: Any, scope: Any, relaxed: Any) -> Any:
             wait_for(control, rank, epoch, relaxed)
     else:
         prim.meet(control, scope)
-        for pe in range(rank, team.n_pes, step):
+        pe = rank
+        while pe < team.n_pes:
             if pe != team.my_pe:
                 tell(at_peer(team, mine, pe), epoch, relaxed)
-        for pe in range(rank, team.n_pes, step):
+            pe += step
+        pe = rank
+        while pe < team.n_pes:
             if pe != team.my_pe:
                 wait_for(control, pe, epoch, relaxed)
+            pe += step
     prim.meet(control, scope)
     prim.store(i64, control + SYNC_EPOCH, epoch)  # by every thread, so that each reads its own
 

@@ -13,7 +13,7 @@ from .. import _atoll
 from . import _primitives as p
 from ._layout import AT
 from ._targets import HOST, Target, emit, implement
-from ._waiting import compare, flag_of
+from ._waiting import flag_of
 
 I64 = ir.IntType(64)
 i64, u8 = types.int64, types.uint8
@@ -192,30 +192,14 @@ def _(to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
     return i64(i64, i64, i64, scope), build
 
 
-@does(p.look)
-def _(kind: Any, address: Any, cmp: Any, value: Any) -> Any:
-    def look(kind, address, cmp, value):
-        for looks in range(p.looks_between()):
-            found = p.load_acquire(kind, address)
-            if compare(found, cmp, value):
-                return found
-            p.rest(looks)
-        return found
-
-    return look
-
-
-@does(p.look_pair)
+@does(p.load_flagged)
 def _(address: Any, flag: Any) -> Any:
-    def look_pair(address, flag):
-        for looks in range(p.looks_between()):
-            first, second = p.load_pair(address)
-            if flag_of(first) == flag and flag_of(second) == flag:
-                return (first & 0xFFFFFFFF) | (second << 32), i64(1)
-            p.rest(looks)
-        return i64(0), i64(0)
+    def load_flagged(address, flag):
+        first, second = p.load_pair(address)
+        here = i64(1) if flag_of(first) == flag and flag_of(second) == flag else i64(0)
+        return (first & 0xFFFFFFFF) | (second << 32), here
 
-    return look_pair
+    return load_flagged
 
 
 @does(p.store_flagged)
@@ -358,7 +342,9 @@ def _(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any:
         if (pe < 0 or pe >= n_pes) and control != 0 and p.load(types.int32, control + CHECKS) != 0:
             watch, team = p.load(i64, control + WATCH), p.load(types.int32, control + TEAM)
             if look(watch, operation, team, WRONG_PE, pe, 0, 0, n_pes, 0, 0) != 0:
-                raise RuntimeError("a kernel named a PE that the team has not; atoll.numba.raise_ended() says which")
+                raise RuntimeError(
+                    "a kernel named a PE that the team has not; atoll.numba.raise_ended() says which"
+                )
         return 0
 
     return check_pe

@@ -43,6 +43,20 @@ def asm(builder: Any, text: str, constraints: str, result: Any, values: list[Any
     return builder.call(ir.InlineAsm(kind, text, clobber, side_effect=True), values)
 
 
+def apart(builder: Any, name: str, text: str, constraints: str, result: Any, values: list[Any]) -> Any:
+    """The same by a function that is called: what runs seldom, if ever, out of the way of what runs often."""
+    function = builder.module.globals.get(name)
+    if function is None:
+        kind = ir.FunctionType(result, [value.type for value in values])
+        function = ir.Function(builder.module, kind, name)
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        inside = ir.IRBuilder(function.append_basic_block())
+        found = asm(inside, text, constraints, result, list(function.args))
+        inside.ret_void() if isinstance(result, ir.VoidType) else inside.ret(found)
+    return builder.call(function, values)
+
+
 def letter(kind: Any) -> str:
     return "l" if kind.bitwidth == 64 else "r"
 
@@ -377,7 +391,7 @@ def _(to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
 def _(*_: Any) -> Any:
     def build(context: Any, builder: Any, values: Any) -> Any:
         words = [values[0], *(builder.trunc(value, I32) for value in values[1:5]), *values[5:]]
-        return asm(builder, _ptx.look_around(), "=l,l,r,r,r,r,l,l,l,l", I64, words)
+        return apart(builder, "atoll_look_around", _ptx.look_around(), "=l,l,r,r,r,r,l,l,l,l", I64, words)
 
     return i64(*[i64] * 9), build
 
@@ -389,7 +403,8 @@ def refuse_pe(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any: ...
 def _(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any:
     def build(context: Any, builder: Any, values: Any) -> Any:
         short = [builder.trunc(values[k], I32) for k in (3, 1, 2)]
-        asm(builder, _ptx.check_pe("$3"), "r,r,l,r", ir.VoidType(), [short[0], short[1], values[0], short[2]])
+        words = [short[0], short[1], values[0], short[2]]
+        apart(builder, "atoll_refuse_pe", _ptx.check_pe("$3"), "r,r,l,r", ir.VoidType(), words)
         return nothing(context)
 
     return i64(*[i64] * 4), build
@@ -405,22 +420,13 @@ def _(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any:
     return check_pe
 
 
-@emits(p.look)
-def _(kind: Any, address: Any, cmp: Any, value: Any) -> Any:
-    to, name = kind.dtype, constant(cmp).name.lower()
-    form, how = f"{'s' if to.signed else 'u'}{to.bitwidth}", letter(to)
-
-    def build(context: Any, builder: Any, values: Any) -> Any:
-        return asm(builder, _ptx.look(name, form), f"=&{how},l,{how}", bits_type(to), [values[1], values[3]])
-
-    return to(kind, i64, cmp, to), build
-
-
-@emits(p.look_pair)
+@emits(p.load_flagged)
 def _(address: Any, flag: Any) -> Any:
     def build(context: Any, builder: Any, values: Any) -> Any:
         flag = builder.trunc(values[1], I32)
-        found = asm(builder, _ptx.look_pair(), "=&l,=&r,l,r", ir.LiteralStructType([I64, I32]), [values[0], flag])
+        found = asm(
+            builder, _ptx.load_flagged(), "=l,=r,l,r", ir.LiteralStructType([I64, I32]), [values[0], flag]
+        )
         data, here = builder.extract_value(found, 0), builder.zext(builder.extract_value(found, 1), I64)
         return context.make_tuple(builder, types.UniTuple(i64, 2), [data, here])
 

@@ -39,16 +39,12 @@ def to_bits(kind: Any, value: Any) -> Any:
 def from_bits(kind: Any, bits: Any) -> Any: ...
 
 
-def look(kind: Any, address: Any, cmp: Any, value: Any) -> Any:
-    """Look at a word, with acquire, until it holds, but not for long. Returns what it was last."""
-
-
 def load_pair(address: Any) -> Any:
     """Two words of 8 bytes, each whole."""
 
 
-def look_pair(address: Any, flag: Any) -> Any:
-    """Look at two flagged words until both carry the flag, but not for long. Returns their data, and 1 if they do."""
+def load_flagged(address: Any, flag: Any) -> Any:
+    """The data of two flagged words, and 1 if both carry the flag."""
 
 
 def store_flagged(address: Any, data: Any, flag: Any) -> Any:
@@ -64,6 +60,8 @@ def store_part(to: Any, nbytes: Any, i: Any, data: Any) -> Any: ...
 
 def check_pe(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any:
     """With checks on, a PE that the team has not ends the kernel."""
+
+
 def full_fence() -> Any: ...
 
 

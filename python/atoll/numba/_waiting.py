@@ -43,12 +43,14 @@ def wait_word(
 ) -> Any:
     """Until the word holds, with acquire. Returns what it is then."""
     since = i64(0)
-    found = p.look(kind, address, cmp, value)
-    while not compare(found, cmp, value):
-        wanted, seen = p.to_bits(kind, value), p.to_bits(kind, found)
+    while True:
+        for looks in range(p.looks_between()):
+            found = p.load_acquire(kind, address)
+            if compare(found, cmp, value):
+                return found
+            p.rest(looks)
+        wanted, seen = p.to_bits(kind, value), p.to_bits(kind, p.load_relaxed(kind, address))
         since = p.look_around(control, operation, number_of(cmp), peer, tag, address, wanted, seen, since)
-        found = p.look(kind, address, cmp, value)
-    return found
 
 
 @helper
@@ -68,11 +70,13 @@ def wait_relaxed(control: Any, address: Any, value: Any, peer: Any) -> Any:
 def wait_pair(control: Any, address: Any, flag: Any, operation: Any, peer: Any) -> Any:
     """The eight bytes of data in two flagged words, once both carry `flag`, which is within 32 bits."""
     since = i64(0)
-    data, here = p.look_pair(address, flag)
-    while here == 0:
+    while True:
+        for looks in range(p.looks_between()):
+            data, here = p.load_flagged(address, flag)
+            if here != 0:
+                return data
+            p.rest(looks)
         since = p.look_around(control, operation, -1, peer, 0, address, flag, 0, since)
-        data, here = p.look_pair(address, flag)
-    return data
 
 
 @helper

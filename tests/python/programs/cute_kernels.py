@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
 import atoll
-
-PTX = "ptx" in sys.argv
-if PTX:
-    os.environ.setdefault("CUTE_DSL_ARCH", "sm_90a")
 import atoll.cute as dev
 import cutlass
 import cutlass.cute as cute
@@ -20,6 +15,7 @@ from checks import equal, raises, run
 from cutlass import Float32, Int32, Int64, Uint32
 from cutlass.cute.runtime import make_fake_compact_tensor
 
+PTX = "ptx" in sys.argv  # with CUTE_DSL_ARCH set
 if PTX:
     me, n, team = 0, 2, dev.team(DeviceTeam(0, 2, 0, 1 << 40, 0, 0, 1, 0, 0))
     compiled = 0
@@ -173,7 +169,14 @@ def tiles(team: dev.Team, values):
     right = (team.my_pe + 1) % team.n_pes
     tile = (8, 16)
     dev.put_signal(
-        team, cute.local_tile(y, tile, (1, 2)), cute.local_tile(x, tile, (0, 1)), flags, 1, dev.SET, right, scope=dev.BLOCK
+        team,
+        cute.local_tile(y, tile, (1, 2)),
+        cute.local_tile(x, tile, (0, 1)),
+        flags,
+        1,
+        dev.SET,
+        right,
+        scope=dev.BLOCK,
     )
     dev.signal_wait_until(team, flags, dev.EQ, 1, scope=dev.BLOCK)
     staged = cute.make_tensor(cute.arch.alloc_smem(Float32, 64, 16), cute.make_layout(64))
@@ -187,7 +190,11 @@ def tiles(team: dev.Team, values):
 
 
 def check_tiles() -> None:
-    x, y, flags = new((16, 64), np.float32, np.arange(1024).reshape(16, 64) + me), new((16, 64), np.float32), new(2, np.int64)
+    x, y, flags = (
+        new((16, 64), np.float32, np.arange(1024).reshape(16, 64) + me),
+        new((16, 64), np.float32),
+        new(2, np.int64),
+    )
     start(tiles, x, y, flags)
     wanted = np.zeros((16, 64), np.float32)
     wanted[8:16, 32:48] = (np.arange(1024).reshape(16, 64) + left)[0:8, 16:32]
@@ -264,8 +271,12 @@ def signals(team: dev.Team, values):
     x, src, flags, out = values
     right = (team.my_pe + 1) % team.n_pes
     for step in cutlass.range(1, 21, unroll=1):
-        dev.put_signal(team, x[step % 2, None], src[step % 2, None], flags, step, dev.SET, right, scope=dev.BLOCK)
-        dev.put_signal_nbi(team, x[2, None], src[0, None], flags.iterator + 1, 2, dev.ADD, right, scope=dev.BLOCK)
+        dev.put_signal(
+            team, x[step % 2, None], src[step % 2, None], flags, step, dev.SET, right, scope=dev.BLOCK
+        )
+        dev.put_signal_nbi(
+            team, x[2, None], src[0, None], flags.iterator + 1, 2, dev.ADD, right, scope=dev.BLOCK
+        )
         dev.signal_wait_until(team, flags, dev.GE, step, scope=dev.BLOCK, tag=3)
         dev.signal_consume(team, flags.iterator + 1, 2, scope=dev.BLOCK)
         i = dev.rank(dev.BLOCK)
@@ -415,7 +426,9 @@ def check_collectives() -> None:
             same(uneven_dst[: sum(counts)], np.concatenate([values(pe)[: counts[pe]] for pe in range(n)]))
             same(out, [sum(counts)])
             same(all_dst[1], np.concatenate([blocks(pe)[me * size : (me + 1) * size] for pe in range(n)]))
-            for row, found in enumerate([everyone.sum(0), everyone.min(0), everyone.max(0), everyone.prod(0)], 1):
+            for row, found in enumerate(
+                [everyone.sum(0), everyone.min(0), everyone.max(0), everyone.prod(0)], 1
+            ):
                 same(dst[row], found)
             same(dst[5], np.stack([blocks(pe)[me * size : (me + 1) * size] for pe in range(n)]).sum(0))
 
@@ -434,7 +447,9 @@ def check_bits_over_the_grid() -> None:
         everyone = np.stack([np.arange(size) * 3 + (1 << pe) for pe in range(n)])
         src, dst = new(size, np.int32, everyone[me]), new((3, size), np.int32)
         start(bits, src, dst, grid=4)
-        same(dst, np.stack([op.reduce(everyone, 0) for op in (np.bitwise_and, np.bitwise_or, np.bitwise_xor)]))
+        same(
+            dst, np.stack([op.reduce(everyone, 0) for op in (np.bitwise_and, np.bitwise_or, np.bitwise_xor)])
+        )
 
 
 # ---- what is refused
@@ -461,7 +476,13 @@ def check_wrong_types_are_refused_when_compiled() -> None:
     refused(lambda team, x, flags, small: dev.put(team, x, x, 0, 3), "dev.BLOCK", x, flags, small)
     refused(lambda team, x, flags, small: dev.signal_set(team, x, 1, 0), "Float32", x, flags, small)
     refused(lambda team, x, flags, small: dev.reduce(team, x, x, dev.XOR), "XOR", x, flags, small)
-    refused(lambda team, x, flags, small: dev.put_signal(team, x, x, flags, 1, dev.SUM, 0), "dev.SET", x, flags, small)
+    refused(
+        lambda team, x, flags, small: dev.put_signal(team, x, x, flags, 1, dev.SUM, 0),
+        "dev.SET",
+        x,
+        flags,
+        small,
+    )
     refused(lambda team, x, flags, small: dev.get(team, x, 5, 0), "must be a cute.Tensor", x, flags, small)
     raises(TypeError, lambda: dev.team(3), "no team")
 
