@@ -100,11 +100,9 @@ def with_cupy() -> None:
         for nbytes, threads in SIZES.items():
             n = nbytes // 4
             measure(
-                "cuda c++",
-                "put_signal, block",
-                nbytes,
-                lambda e: call("puts_", threads, to, n, at, e, rounds),
-            )  # noqa: B023
+                "cuda c++", "put_signal, block", nbytes,
+                lambda e: call("puts_", threads, to, n, at, e, rounds),  # noqa: B023
+            )  # fmt: skip
             measure(
                 "cuda c++", "post and receive, block", nbytes,
                 lambda e: call("messages", threads, *boxes, to, n, rounds),  # noqa: B023

@@ -23,6 +23,7 @@ atoll/device/*.hpp; all is inline PTX, so nothing is linked. docs/kernels.md is 
 # mypy: ignore-errors
 from __future__ import annotations
 
+from . import _installed as _installed  # first: it says what is missing
 from ._collectives import (
     alltoall,
     barrier,

@@ -6,30 +6,21 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
-try:
-    import cutlass
-    import cutlass.cute as cute
-    from cutlass import (
-        BFloat16,
-        Float16,
-        Float32,
-        Float64,
-        Int8,
-        Int16,
-        Int32,
-        Int64,
-        Uint8,
-        Uint16,
-        Uint32,
-        Uint64,
-    )
-    from cutlass._mlir import ir
-    from cutlass._mlir.dialects import func, llvm
-    from cutlass.cutlass_dsl import dsl_user_op
-except ImportError as missing:
-    raise ImportError(
-        "atoll.cute needs NVIDIA's CuTe DSL 4.8: pip install 'nvidia-cutlass-dsl[cu13]>=4.8'"
-    ) from missing
+import cutlass
+import cutlass.cute as cute
+from cutlass import (
+    BFloat16,
+    Float16,
+    Float32,
+    Float64,
+    Int32,
+    Int64,
+    Uint32,
+    Uint64,
+)
+from cutlass._mlir import ir
+from cutlass._mlir.dialects import func, llvm
+from cutlass.cutlass_dsl import dsl_user_op
 
 from .. import _atoll, _ptx
 from .._device import DeviceTeam
@@ -118,7 +109,6 @@ FORMS = {
     Float32: ("f32", "f"), Float64: ("f64", "d"),
 }  # fmt: skip
 WORDS, FLOATS = (Int32, Int64, Uint32, Uint64), (Float32, Float64)
-SMALL = (Int8, Uint8, Int16, Uint16, Float16, BFloat16)
 
 
 def one_of(kind, name: str, given):
