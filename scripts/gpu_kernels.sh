@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Kernels in Python on a machine with GPUs: tests, examples, and speed beside CUDA C++. The module for the Python there is
 # made by gpu_python.sh; bring what that needs, and build/release/bench/gpu_flag and gpu_team.
-#   gpu_kernels.sh [tests] [examples] [bench]     all if none is named; results go to $OUT (build/results/gpu-kernels)
+# CuTe DSL, where it is installed, by `cute`: its tests, and its rows of the benchmark with those of CUDA C++.
+#   gpu_kernels.sh [tests] [examples] [bench] [cute]     the first three if none is named; results go to $OUT
+#                                                        (build/results/gpu-kernels)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export OUT=${OUT:-build/results/gpu-kernels} STAGE=${STAGE:-/tmp/atoll-python}
@@ -33,6 +35,25 @@ try() {
     fi
 }
 
+# ends LANGUAGE...: kernels that wait for what never comes, and that name a PE that the team has not.
+ends() {
+    local mode kind said words
+    for mode in "$@"; do
+        for kind in "" -pe; do
+            words='signal_wait_until.*found 0.*>= 5.*tag 42'
+            [ -n "$kind" ] && words='in put for team PE 7; the team has PEs 0 to 1'
+            said=$(ATOLL_WAIT_TIMEOUT=1 timeout 40 build/release/bin/atoll run -n 2 --timeout 35 \
+                python3 tests/python/programs/kernel_ends.py "$mode$kind" 2>&1) && failed=$((failed + 1))
+            if grep -q "$words" <<<"$said"; then
+                echo "ok             how a kernel ends is said, $mode$kind"
+            else
+                failed=$((failed + 1))
+                printf 'FAILED         how a kernel ends, %s\n%s\n' "$mode$kind" "$(tail -n 12 <<<"$said" | cut -c1-400)"
+            fi
+        done
+    done
+}
+
 chmod +x build/release/bin/* build/release/bench/* 2>/dev/null
 if [[ $what == *tests* ]]; then
     export ATOLL_CHECK=all
@@ -40,29 +61,27 @@ if [[ $what == *tests* ]]; then
     try "triton" 90 python3 tests/python/programs/triton_kernels.py
     try "numba" 120 python3 tests/python/programs/numba_kernels.py cuda
     try "numba, kept kernels" 60 python3 tests/python/programs/numba_kernels.py cuda
+    try "graphs and torch.compile" 120 python3 tests/python_gpu/kernel_graphs.py
     unset ATOLL_CHECK
-    for mode in cuda triton; do
-        said=$(ATOLL_WAIT_TIMEOUT=1 timeout 40 build/release/bin/atoll run -n 2 --timeout 35 \
-            python3 tests/python/programs/kernel_ends.py "$mode" 2>&1) && failed=$((failed + 1))
-        if grep -q 'signal_wait_until.*found 0.*>= 5.*tag 42' <<<"$said"; then
-            echo "ok             a kernel that waits too long says for what, $mode"
-        else
-            failed=$((failed + 1))
-            printf 'FAILED         a kernel that waits too long, %s\n%s\n' "$mode" "$(tail -n 12 <<<"$said" | cut -c1-400)"
-        fi
-    done
+    ends cuda triton
+fi
+if [[ $what == *cute* ]]; then
+    ATOLL_CHECK=all try "CuTe DSL" 150 python3 tests/python/programs/cute_kernels.py
+    ends cute
 fi
 if [[ $what == *examples* ]]; then
     for program in examples/*kernels*/*.py; do
         try "$(basename "$program")" 60 python3 "$program" cuda
     done
 fi
-if [[ $what == *bench* ]]; then
+if [[ $what == *bench* || $what == *cute* ]]; then
     rows=$OUT/kernels-rows.json
     : >"$rows"
     run() { timeout 100 build/release/bin/atoll run -n 2 --timeout 95 "$@" 2>>"$OUT/kernels.log" | sed -n 's/^[^{]*{/{/p' >>"$rows"; }
     for program in build/release/bench/gpu_flag build/release/bench/gpu_team; do [ -x "$program" ] && run "$program"; done
-    for language in numba triton cupy; do run python3 bench/gpu/kernels.py "$language"; done
+    languages="cute"
+    [[ $what == *bench* ]] && languages="numba triton cupy"
+    for language in $languages; do run python3 bench/gpu/kernels.py "$language"; done
     cut -c1-170 "$rows"
 fi
 echo "$failed failed"

@@ -15,6 +15,7 @@ PAGE = ROOT / "docs/kernels.md"
 BEGIN, END = "<!-- coverage: scripts/kernel_coverage.py -->", "<!-- end of coverage -->"
 
 WAITS = [f"{what}{how}{vector}" for what in ("wait_until", "test") for how in ("_all", "_any", "_some") for vector in ("", "_vector")]  # fmt: skip
+TILES = ["tile_put", "tile_get", "tile_reduce", "tile_allgather"]
 GROUPS = {
     "who": ["my_pe", "n_pes", "translate_pe"],
     "addresses": ["ptr", "peer"],
@@ -24,6 +25,8 @@ GROUPS = {
     "atomics": ["fetch", "set", "swap", "compare_swap", "fetch_add", "add", "fetch_inc", "inc", "fetch_and", "and", "fetch_or", "or", "fetch_xor", "xor"],
     "order": ["fence", "quiet", "flush"],
     "waits": ["wait_until", "test", *WAITS],
+    "tiles": TILES,
+    "bulk copies": ["async_put"],
     "collectives": ["sync", "barrier", "broadcast", "fcollect", "collect", "alltoall", "reduce", "reduce_scatter"],
 }  # fmt: skip
 GROUPS["atomics"] = [f"atomic_{name}" for name in GROUPS["atomics"]]
@@ -32,11 +35,21 @@ GROUPS["atomics"] = [f"atomic_{name}" for name in GROUPS["atomics"]]
 HOLES = {
     "Triton": {
         **dict.fromkeys(WAITS, "a loop over the words with `signal_wait_until`, or `test`"),
-        "translate_pe": "on the host: `Team.translate_pe`",
-        "try_receive": "a program does one thing after another; `receive` waits",
-        "collect": "counts on the host: put at an offset that `sum_exscan` gives",
-        "reduce": "written in a few lines over `g`: [all-reduce](../examples/13_kernels_allreduce)",
-        "reduce_scatter": "written in a few lines over `g`: [all-reduce](../examples/13_kernels_allreduce)",
+        "async_put": "a program's data are in registers, and Triton's own stores stage them",
+    },
+    "Numba": {
+        **dict.fromkeys(TILES, "not yet; `put` takes contiguous slices, so a tile goes row by row"),
+        "async_put": "not yet",
+    },
+    "CuTe DSL": {
+        **dict.fromkeys(
+            ("tile_put", "tile_get"),
+            "`put` and `get` take tensors of any layout, so tiles, and of shared memory",
+        ),
+        **dict.fromkeys(
+            ("tile_reduce", "tile_allgather"), "not yet; `reduce` and `fcollect` take contiguous tensors"
+        ),
+        "async_put": "CuTe's own bulk copies take a tensor that `peer` gave",
     },
 }
 
@@ -53,6 +66,7 @@ def names() -> dict[str, set[str]]:
         "CuPy, CUDA C++": set(re.findall(r"ATOLL_ANYWHERE [\w:<> ]*?[ *]+(\w+)\(const Team", headers)),
         "Numba": numba,
         "Triton": functions(ROOT / "python/atoll/triton.py"),
+        "CuTe DSL": {name for file in (ROOT / "python/atoll/cute").glob("*.py") for name in functions(file)},
     }  # fmt: skip
 
 
@@ -65,6 +79,7 @@ def tests() -> dict[str, str]:
         "CuPy, CUDA C++": "".join(file.read_text() for file in headers),
         "Numba": (programs / "numba_kernels.py").read_text(),
         "Triton": (programs / "triton_kernels.py").read_text(),
+        "CuTe DSL": (programs / "cute_kernels.py").read_text(),
     }
 
 

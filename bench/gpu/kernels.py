@@ -1,8 +1,8 @@
 """Inside one kernel a PE, two PEs, from Python: a flag, put_signal and mailbox messages one way, and sync, written in
-Numba, Triton and CuPy (CUDA C++ by NVRTC). bench/gpu/flag.cu and team.cu are the same in CUDA C++ by nvcc. PE 0 prints; one
+Numba, Triton, CuTe DSL and CuPy (CUDA C++ by NVRTC). bench/gpu/flag.cu and team.cu are the same in CUDA C++ by nvcc. PE 0 prints; one
 line of JSON a row.
 
-    atoll run -n 2 python bench/gpu/kernels.py [numba] [triton] [cupy]      all if none is named
+    atoll run -n 2 python bench/gpu/kernels.py [numba] [triton] [cupy] [cute]      the first three if none is named
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ handle = stream.cuda_stream
 words = atoll.zeros(64, np.int64, device="cuda")
 block = atoll.zeros((2, 65536 // 4), np.int32, device="cuda")
 dst, src = block[0], block[1]
+floats = atoll.zeros((2, 16384), np.float32, device="cuda")
+REDUCED = (2, 512, 16384)
 epoch = 1
 
 
@@ -113,6 +115,18 @@ def with_numba() -> None:
             "numba", "post and receive, block", nbytes, 2,
             lambda e: dev.launch(messages, 1, threads, handle)(team, box, to, source, ROUNDS),  # noqa: B023
         )  # fmt: skip
+
+    @dev.kernel
+    def reduces(team, dst, src, rounds):
+        for _ in range(rounds):
+            dev.reduce(team, dst, src, dev.SUM, scope=dev.BLOCK)
+
+    for count in REDUCED:
+        to, source, threads = floats[0, :count], floats[1, :count], 256 if count < 1024 else 1024
+        measure(
+            "numba", "reduce float, block", 4 * count, 1,
+            lambda e: dev.launch(reduces, 1, threads, handle)(team, to, source, ROUNDS),  # noqa: B023
+        )  # fmt: skip
     # No array says that this is for a GPU.
     start = dev.kernel(syncs.function).device
     from numba import cuda
@@ -160,6 +174,11 @@ def with_triton() -> None:
         for _ in range(rounds):
             dev.sync(team)
 
+    @dev.kernel
+    def reduces(team, dst, src, rounds, N: tl.constexpr, BLOCK: tl.constexpr):
+        for _ in range(rounds):
+            dev.reduce(team, dst, src, N, dev.SUM, BLOCK)
+
     team = atoll.WORLD.device("device")
     box = atoll.zeros(dev.mailbox_bytes(2, 65536), np.uint8, device="cuda", xp=torch)
     flag, to, source = words[1:2].torch(), dst.torch(), src.torch()
@@ -177,6 +196,12 @@ def with_triton() -> None:
                 lambda e: messages[(1,)](team, box, to, source, ROUNDS, N=n, BLOCK=most, num_warps=warps),  # noqa: B023
             )  # fmt: skip
         measure("triton", "sync, block", 0, 1, lambda e: syncs[(1,)](team, ROUNDS, num_warps=2))
+        to, source = floats[0].torch(), floats[1].torch()
+        for count in REDUCED:
+            measure(
+                "triton", "reduce float, block", 4 * count, 1,
+                lambda e: reduces[(1,)](team, to, source, ROUNDS, N=count, BLOCK=min(max(count, 32), 4096), num_warps=8 if count < 1024 else 32),  # noqa: B023
+            )  # fmt: skip
 
 
 CODE = r"""
@@ -210,6 +235,9 @@ extern "C" __global__ void messages(dev::Team team, dev::Mailbox box, int* dst, 
 extern "C" __global__ void syncs(dev::Team team, int rounds) {
     for (int i = 0; i < rounds; ++i) dev::sync(team, dev::Block{});
 }
+extern "C" __global__ void reduces(dev::Team team, float* dst, const float* src, long long n, int rounds) {
+    for (int i = 0; i < rounds; ++i) dev::reduce(team, dst, src, n, dev::Sum{}, dev::Block{});
+}
 """
 
 
@@ -219,7 +247,7 @@ def with_cupy() -> None:
 
     cupy.cuda.Device(gpu).use()
     module = dev.RawModule(CODE)
-    kernels = {name: module.get_function(name) for name in ("flags", "puts", "messages", "syncs")}
+    kernels = {name: module.get_function(name) for name in ("flags", "puts", "messages", "syncs", "reduces")}
     team, rounds = dev.team(atoll.WORLD), np.int32(ROUNDS)
     flag, to, source = words[2:3].cupy(), dst.cupy(), src.cupy()
     memory = atoll.zeros(dev.mailbox_bytes(2, 65536), np.uint8, device="cuda")
@@ -238,8 +266,105 @@ def with_cupy() -> None:
                 lambda e: call("messages", threads, box, to, source, n, rounds),  # noqa: B023
             )  # fmt: skip
         measure("cupy", "sync, block", 0, 1, lambda e: call("syncs", 32, rounds))
+        to, source = floats[0].cupy(), floats[1].cupy()
+        for count in REDUCED:
+            threads = 256 if count < 1024 else 1024
+            measure(
+                "cupy", "reduce float, block", 4 * count, 1,
+                lambda e: call("reduces", threads, to, source, count, rounds),  # noqa: B023
+            )  # fmt: skip
+
+
+def with_cute() -> None:
+    global CUstream, Int32, Int64, cute, cutlass, dev  # annotations are looked up there
+    import atoll.cute as dev
+    import cutlass
+    import cutlass.cute as cute
+    from cuda.bindings.driver import CUstream
+    from cutlass import Int32, Int64
+
+    @cute.kernel
+    def flags(team: dev.Team, flag: cute.Tensor, first: Int64, rounds: Int32):
+        peer = 1 - team.my_pe
+        i = first
+        while i < first + rounds:
+            if team.my_pe == 0:
+                dev.p(team, flag, i, peer)
+            dev.signal_wait_until(team, flag, dev.GE, i)
+            if team.my_pe == 1:
+                dev.p(team, flag, i, peer)
+            i += 1
+
+    @cute.kernel
+    def puts(
+        team: dev.Team, dst: cute.Tensor, src: cute.Tensor, flag: cute.Tensor, first: Int64, rounds: Int32
+    ):
+        peer = 1 - team.my_pe
+        i = first
+        while i < first + rounds:
+            if team.my_pe == 0:
+                dev.put_signal(team, dst, src, flag, i, dev.SET, peer, scope=dev.BLOCK)
+            dev.signal_wait_until(team, flag, dev.GE, i, scope=dev.BLOCK)
+            if team.my_pe == 1:
+                dev.put_signal(team, dst, src, flag, i, dev.SET, peer, scope=dev.BLOCK)
+            i += 1
+
+    @cute.kernel
+    def messages(team: dev.Team, box: dev.Mailbox, dst: cute.Tensor, src: cute.Tensor, rounds: Int32):
+        peer = 1 - team.my_pe
+        for _ in cutlass.range(rounds, unroll=1):
+            if team.my_pe == 0:
+                dev.post(team, box, src, peer, scope=dev.BLOCK)
+            dev.receive(team, box, dst, peer, scope=dev.BLOCK)
+            if team.my_pe == 1:
+                dev.post(team, box, src, peer, scope=dev.BLOCK)
+
+    @cute.kernel
+    def syncs(team: dev.Team, rounds: Int32):
+        for _ in cutlass.range(rounds, unroll=1):
+            dev.sync(team, scope=dev.BLOCK)
+
+    @cute.kernel
+    def reduces(team: dev.Team, dst: cute.Tensor, src: cute.Tensor, rounds: Int32):
+        for _ in cutlass.range(rounds, unroll=1):
+            dev.reduce(team, dst, src, dev.SUM, scope=dev.BLOCK)
+
+    @cute.jit
+    def go(kernel: cutlass.Constexpr, threads: cutlass.Constexpr, stream: CUstream, team: dev.Team, values):
+        kernel(team, *values).launch(grid=[1, 1, 1], block=[threads, 1, 1], stream=stream)
+
+    team, on = dev.team(atoll.WORLD), CUstream(handle)
+    memory = atoll.zeros(dev.mailbox_bytes(2, 65536), np.uint8, device="cuda", xp=torch)
+    box, flag = dev.mailbox(memory, 65536), dev.tensor(words[3:4].torch())
+
+    def run(
+        operation: str,
+        nbytes: int,
+        calls: int,
+        kernel: object,
+        threads: int,
+        values: tuple[object, ...],
+        numbered: bool,
+    ) -> None:
+        rest = (Int64(1), Int32(ROUNDS)) if numbered else (Int32(ROUNDS),)
+        made = cute.compile(go, kernel, threads, on, team, (*values, *rest))
+
+        def launch(e: int) -> None:
+            made(on, team, (*values, Int64(e), Int32(ROUNDS)) if numbered else (*values, Int32(ROUNDS)))
+
+        measure("cute", operation, nbytes, calls, launch)
+
+    run("flag one way", 8, 2, flags, 1, (flag,), True)
+    for nbytes, threads in SIZES.items():
+        to, source = (dev.tensor(x[: nbytes // 4].torch(), 16) for x in (dst, src))
+        run("put_signal, block", nbytes, 2, puts, threads, (to, source, flag), True)
+        run("post and receive, block", nbytes, 2, messages, threads, (box, to, source), False)
+    run("sync, block", 0, 1, syncs, 32, (), False)
+    for count in REDUCED:
+        to, source = (dev.tensor(x[:count].torch(), 16) for x in (floats[0], floats[1]))
+        run("reduce float, block", 4 * count, 1, reduces, 256 if count < 1024 else 1024, (to, source), False)
 
 
 for name in wanted:
-    {"numba": with_numba, "triton": with_triton, "cupy": with_cupy}[name]()
+    {"cute": with_cute, "numba": with_numba, "triton": with_triton, "cupy": with_cupy}[name]()
 atoll.finalize()

@@ -24,7 +24,10 @@ try:
 except ImportError as missing:
     raise ImportError("atoll.triton needs Triton: pip install triton (PyTorch brings it)") from missing
 
-from ._atoll import _kernel_layout
+import os
+
+from . import _ptx
+from ._ptx import AT as _AT
 
 
 def kernel(function):
@@ -32,21 +35,9 @@ def kernel(function):
     return triton.jit(function, do_not_specialize=["team"])
 
 
-_AT = _kernel_layout()
-_WATCH = tl.constexpr(_AT["watch"])
-_BOUND = tl.constexpr(_AT["bound_ns"])
 _SYNC_EPOCH = tl.constexpr(_AT["sync_epoch"])
 _ARRIVED = tl.constexpr(_AT["arrived"])
-_TEAM = tl.constexpr(_AT["team"])
-_REPORT = tl.constexpr(_AT["report"])
-_R_OPERATION = tl.constexpr(_AT["report_operation"])
-_R_TEAM = tl.constexpr(_AT["report_team"])
-_R_PEER = tl.constexpr(_AT["report_peer"])
-_R_COMPARE = tl.constexpr(_AT["report_compare"])
-_R_TAG = tl.constexpr(_AT["report_tag"])
-_R_ADDRESS = tl.constexpr(_AT["report_address"])
-_R_EXPECTED = tl.constexpr(_AT["report_expected"])
-_R_FOUND = tl.constexpr(_AT["report_found"])
+_COUNTS = tl.constexpr(_AT["counts"])
 _SIGNAL_WAIT = tl.constexpr(_AT["signal_wait_until"])
 _SYNC = tl.constexpr(_AT["sync"])
 _RECEIVE = tl.constexpr(_AT["receive"])
@@ -58,9 +49,25 @@ _SEEN_TAKEN = tl.constexpr(_AT["post_seen_taken"])
 _RECEIVED = tl.constexpr(_AT["post_received"])
 _TAKEN = tl.constexpr(_AT["post_taken"])
 
-# atl::Compare, atl::SignalOp
+# Of _ptx, with a result, which inline PTX must have here.
+_LOOK_AROUND = tl.constexpr(_ptx.look_around())
+_INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
+
+
+def _checks(name):
+    return tl.constexpr(_ptx.check_pe(_AT[f"check {name}"], "$1", "$2", "$3") + " mov.u32 $0, 0;")
+
+
+_PEER, _P, _G, _PUT, _GET = (_checks(name) for name in ("peer", "p", "g", "put", "get"))
+_IPUT, _IGET, _ATOMIC, _PUT_SIGNAL = (_checks(name) for name in ("iput", "iget", "atomic", "put_signal"))
+_SIGNAL_SET, _SIGNAL_ADD, _ROOT = (_checks(name) for name in ("signal_set", "signal_add", "root"))
+_POST_TO, _RECEIVE_FROM = _checks("post"), _checks("receive")
+_TILE_PUT, _TILE_GET = _checks("tile_put"), _checks("tile_get")
+
+# atl::Compare, atl::SignalOp, atl::ReduceOp
 EQ, NE, GT, GE, LT, LE = (tl.constexpr(value) for value in range(6))
 SET, ADD = tl.constexpr(0), tl.constexpr(1)
+SUM, PROD, MIN, MAX, AND, OR, XOR = (tl.constexpr(value) for value in range(7))
 MOST_PES = tl.constexpr(64)
 
 
@@ -69,20 +76,53 @@ MOST_PES = tl.constexpr(64)
 
 @triton.jit
 def _slot(team, pe):
-    slot = (team.first + pe * team.step).to(tl.int64)
+    slot = team.first + pe * team.step + tl.full((), 0, tl.int64)  # numbers that are 1 are constants here
     if team.table != 0:
         slot = tl.load(team.table.to(tl.int64).to(tl.pointer_type(tl.int32)) + pe).to(tl.int64)
     return slot
 
 
 @triton.jit
-def ptr(team, x, pe):
-    """The pointer (or block of pointers) to PE `pe`'s copy of what stands at the symmetric `x`. pe: a number or a block."""
+def _at(team, x, pe):
     # As an offset of elements, of which it is said that it is a multiple of 16 (slots are 1 TiB apart, on hosts no less than
     # 64 KiB): so Triton moves as many bytes at a time as x's own alignment allows.
     size: tl.constexpr = tl.constexpr(max(x.dtype.scalar.element_ty.primitive_bitwidth // 8, 1))
     distance = (_slot(team, pe) - team.my_slot) * (team.stride // size)
     return x + tl.multiple_of(distance, 16)
+
+
+@triton.jit
+def _check_pe(team, pe, text: tl.constexpr):
+    """With checks on, a PE that the team has not is reported, and the kernel traps."""
+    if not _INTERPRETED:
+        which = (pe + tl.full((), 0, tl.int32)).to(tl.int32)
+        tl.inline_asm_elementwise(
+            text, "=r,r,r,l", [which, team.n_pes, team.control], tl.int32, is_pure=False, pack=1
+        )
+
+
+@triton.jit
+def _peer_for(team, x, pe, text: tl.constexpr):
+    _check_pe(team, pe, text)
+    return _at(team, x, pe)
+
+
+@triton.jit
+def ptr(team, x, pe):
+    """The pointer (or block of pointers) to PE `pe`'s copy of what stands at the symmetric `x`. pe: a number or a block."""
+    return _peer_for(team, x, pe, _PEER)
+
+
+@triton.jit
+def translate_pe(team, pe, to):
+    """The number that PE `pe` of `team` has in the team `to`; -1: none. Teams of one job and memory."""
+    members = tl.arange(0, MOST_PES)
+    inside = members < to.n_pes
+    same = inside & (
+        _slot(to, tl.where(inside, members, 0)) == _slot(team, tl.minimum(tl.maximum(pe, 0), team.n_pes - 1))
+    )
+    found = tl.max(tl.where(same, members, -1), 0)
+    return tl.where((pe >= 0) & (pe < team.n_pes), found, -1)
 
 
 @triton.jit
@@ -108,51 +148,22 @@ def _word(address):
     return address.to(tl.int64).to(tl.pointer_type(tl.int64))
 
 
-@triton.jit
-def _short(address):
-    return address.to(tl.int64).to(tl.pointer_type(tl.int32))
-
-
 # ---- how waits end
-
-
-@triton.jit
-def _now():
-    return tl.inline_asm_elementwise("mov.u64 $0, %globaltimer;", "=l", [], tl.int64, is_pure=False, pack=1)
-
-
-@triton.jit
-def _trap():
-    tl.inline_asm_elementwise("trap; mov.u32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1)
 
 
 @triton.jit
 def _look_around(team, operation, compare, peer, tag, address, expected, found, since):
     """Whether what else there is ends the wait; traps then. Returns since when it looks."""
-    watch = tl.load(_word(team.control + _WATCH), volatile=True)
-    if watch != 0:
-        if tl.load(_short(watch), volatile=True) != 0:
-            _trap()
-        time = _now()
-        if since == 0:
-            since = time
-        bound = tl.load(_word(team.control + _BOUND), volatile=True)
-        if (bound != 0) & (time - since > bound):
-            report = watch + _REPORT
-            if tl.atomic_cas(_short(report), 0, 1, sem="relaxed", scope="sys") == 0:
-                tl.store(_short(report + _R_OPERATION), operation)
-                tl.store(_short(report + _R_TEAM), tl.load(_short(team.control + _TEAM)))
-                tl.store(_short(report + _R_PEER), peer)
-                tl.store(_short(report + _R_COMPARE), compare)
-                tl.store(_short(report + _R_TAG), tag)
-                tl.store(_word(report + _R_ADDRESS), address)
-                tl.store(_word(report + _R_EXPECTED), expected)
-                tl.store(_word(report + _R_FOUND), found)
-                tl.debug_barrier()
-                tl.atomic_xchg(_short(report), 2, sem="release", scope="sys")
-                tl.debug_barrier()
-            _trap()
-    return since
+    zero = tl.full((), 0, tl.int32)
+    return tl.inline_asm_elementwise(
+        _LOOK_AROUND,
+        "=l,l,r,r,r,r,l,l,l,l",
+        [
+            team.control, operation + zero, compare + zero, peer + zero, tag + zero, address, expected.to(tl.int64),
+            found.to(tl.int64), since,
+        ],
+        tl.int64, is_pure=False, pack=1,
+    )  # fmt: skip
 
 
 # ---- order
@@ -184,19 +195,19 @@ def flush(team):
 @triton.jit
 def p(team, dst, value, pe):
     """One element, or a block of pointers and values: stored on PE `pe`, in no order."""
-    tl.store(ptr(team, dst, pe), value)
+    tl.store(_peer_for(team, dst, pe, _P), value)
 
 
 @triton.jit
 def g(team, src, pe):
     """One element, or a block of pointers: loaded from PE `pe`, past the caches of this GPU."""
-    return tl.load(ptr(team, src, pe), volatile=True)
+    return tl.load(_peer_for(team, src, pe, _G), volatile=True)
 
 
 @triton.jit
 def put_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
     """put, but only quiet or flush makes src free for all of the program. BLOCK elements go at a time."""
-    to = ptr(team, dst, pe)
+    to = _peer_for(team, dst, pe, _PUT)
     for begin in range(0, n, BLOCK):
         at = begin + tl.arange(0, BLOCK)
         tl.store(to + at, tl.load(src + at, mask=at < n), mask=at < n)
@@ -212,7 +223,7 @@ def put(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
 @triton.jit
 def get_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
     """get, but only quiet makes dst hold the data for all of the program."""
-    come = ptr(team, src, pe)
+    come = _peer_for(team, src, pe, _GET)
     for begin in range(0, n, BLOCK):
         at = begin + tl.arange(0, BLOCK)
         tl.store(dst + at, tl.load(come + at, mask=at < n, volatile=True), mask=at < n)
@@ -228,7 +239,7 @@ def get(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
 @triton.jit
 def iput(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 1024):
     """Element i from src + i * src_stride to dst + i * dst_stride of PE `pe`."""
-    to = ptr(team, dst, pe)
+    to = _peer_for(team, dst, pe, _IPUT)
     for begin in range(0, n, BLOCK):
         at = (begin + tl.arange(0, BLOCK)).to(tl.int64)
         tl.store(to + at * dst_stride, tl.load(src + at * src_stride, mask=at < n), mask=at < n)
@@ -238,7 +249,7 @@ def iput(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 10
 @triton.jit
 def iget(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 1024):
     """Element i from src + i * src_stride of PE `pe` to dst + i * dst_stride."""
-    come = ptr(team, src, pe)
+    come = _peer_for(team, src, pe, _IGET)
     for begin in range(0, n, BLOCK):
         at = (begin + tl.arange(0, BLOCK)).to(tl.int64)
         tl.store(
@@ -254,14 +265,14 @@ def iget(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 10
 def signal_set(team, signal, value, pe):
     """signal of PE `pe` = value, after all that the program wrote and saw."""
     tl.debug_barrier()
-    tl.atomic_xchg(ptr(team, signal, pe), value, sem="release", scope="sys")
+    tl.atomic_xchg(_peer_for(team, signal, pe, _SIGNAL_SET), value, sem="release", scope="sys")
 
 
 @triton.jit
 def signal_add(team, signal, value, pe):
     """signal of PE `pe` += value, after all that the program wrote and saw."""
     tl.debug_barrier()
-    tl.atomic_add(ptr(team, signal, pe), value, sem="release", scope="sys")
+    tl.atomic_add(_peer_for(team, signal, pe, _SIGNAL_ADD), value, sem="release", scope="sys")
 
 
 @triton.jit
@@ -355,19 +366,19 @@ def signal_consume(team, signal, n, tag=0):
 @triton.jit
 def atomic_fetch(team, src, pe):
     """src of PE `pe`."""
-    return g(team, src, pe)
+    return tl.load(_peer_for(team, src, pe, _ATOMIC), volatile=True)
 
 
 @triton.jit
 def atomic_set(team, dst, value, pe):
     """dst of PE `pe` = value."""
-    tl.atomic_xchg(ptr(team, dst, pe), value, sem="relaxed", scope="sys")
+    tl.atomic_xchg(_peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @triton.jit
 def atomic_swap(team, dst, value, pe):
     """dst of PE `pe` = value; what was there."""
-    return tl.atomic_xchg(ptr(team, dst, pe), value, sem="relaxed", scope="sys")
+    return tl.atomic_xchg(_peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @triton.jit
@@ -375,67 +386,67 @@ def atomic_compare_swap(team, dst, condition, value, pe):
     """dst of PE `pe` = value if it was `condition`; what was there. Integers."""
     kind: tl.constexpr = dst.dtype.scalar.element_ty
     old, new = tl.cast(condition, kind), tl.cast(value, kind)
-    return tl.atomic_cas(ptr(team, dst, pe), old, new, sem="relaxed", scope="sys")
+    return tl.atomic_cas(_peer_for(team, dst, pe, _ATOMIC), old, new, sem="relaxed", scope="sys")
 
 
 @triton.jit
 def atomic_fetch_add(team, dst, value, pe):
     """dst of PE `pe` += value, float16, bfloat16, float32 and float64 too; what was there."""
-    return tl.atomic_add(ptr(team, dst, pe), value, sem="relaxed", scope="sys")
+    return tl.atomic_add(_peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @triton.jit
 def atomic_add(team, dst, value, pe):
     """dst of PE `pe` += value."""
-    tl.atomic_add(ptr(team, dst, pe), value, sem="relaxed", scope="sys")
+    tl.atomic_add(_peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @triton.jit
 def atomic_fetch_inc(team, dst, pe):
     """dst of PE `pe` += 1; what was there."""
-    return tl.atomic_add(ptr(team, dst, pe), 1, sem="relaxed", scope="sys")
+    return tl.atomic_add(_peer_for(team, dst, pe, _ATOMIC), 1, sem="relaxed", scope="sys")
 
 
 @triton.jit
 def atomic_inc(team, dst, pe):
     """dst of PE `pe` += 1."""
-    tl.atomic_add(ptr(team, dst, pe), 1, sem="relaxed", scope="sys")
+    tl.atomic_add(_peer_for(team, dst, pe, _ATOMIC), 1, sem="relaxed", scope="sys")
 
 
 @triton.jit
 def atomic_fetch_and(team, dst, value, pe):
     """dst of PE `pe` &= value; what was there."""
-    return tl.atomic_and(ptr(team, dst, pe), value, sem="relaxed", scope="sys")
+    return tl.atomic_and(_peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @triton.jit
 def atomic_and(team, dst, value, pe):
     """dst of PE `pe` &= value."""
-    tl.atomic_and(ptr(team, dst, pe), value, sem="relaxed", scope="sys")
+    tl.atomic_and(_peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @triton.jit
 def atomic_fetch_or(team, dst, value, pe):
     """dst of PE `pe` |= value; what was there."""
-    return tl.atomic_or(ptr(team, dst, pe), value, sem="relaxed", scope="sys")
+    return tl.atomic_or(_peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @triton.jit
 def atomic_or(team, dst, value, pe):
     """dst of PE `pe` |= value."""
-    tl.atomic_or(ptr(team, dst, pe), value, sem="relaxed", scope="sys")
+    tl.atomic_or(_peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @triton.jit
 def atomic_fetch_xor(team, dst, value, pe):
     """dst of PE `pe` ^= value; what was there."""
-    return tl.atomic_xor(ptr(team, dst, pe), value, sem="relaxed", scope="sys")
+    return tl.atomic_xor(_peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @triton.jit
 def atomic_xor(team, dst, value, pe):
     """dst of PE `pe` ^= value."""
-    tl.atomic_xor(ptr(team, dst, pe), value, sem="relaxed", scope="sys")
+    tl.atomic_xor(_peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 # ---- meeting
@@ -452,7 +463,7 @@ def sync(team):
     members = tl.arange(0, MOST_PES)
     others = (members < team.n_pes) & (members != team.my_pe)
     tl.debug_barrier()
-    words = ptr(team, arrived + team.my_pe + members * 0, tl.where(others, members, team.my_pe))
+    words = _at(team, arrived + team.my_pe + members * 0, tl.where(others, members, team.my_pe))
     tl.atomic_xchg(words, epoch + tl.zeros_like(members), mask=others, sem="release", scope="sys")
     late = 1
     looks = 0
@@ -483,6 +494,7 @@ def barrier(team):
 @triton.jit
 def broadcast(team, dst, src, n, root, BLOCK: tl.constexpr = 1024):
     """n elements of dst of every member = src of `root`; dst is symmetric."""
+    _check_pe(team, root, _ROOT)
     sync(team)
     if team.my_pe == root:
         for k in range(team.n_pes):
@@ -509,6 +521,147 @@ def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024):
     sync(team)
 
 
+@triton.jit
+def collect(team, dst, src, n, BLOCK: tl.constexpr = 1024):
+    """fcollect with an n that differs between members. Returns how many elements arrived (int64)."""
+    counts = _word(team.control + _COUNTS)
+    members = tl.arange(0, MOST_PES)
+    inside = members < team.n_pes
+    sync(team)
+    to = _at(team, counts + team.my_pe + members * 0, tl.where(inside, members, team.my_pe))
+    tl.store(to, n + tl.zeros_like(members).to(tl.int64), mask=inside)
+    sync(team)
+    all_counts = tl.load(counts + members, mask=inside, other=0, volatile=True)
+    before = tl.sum(tl.where(members < team.my_pe, all_counts, 0), 0)
+    for k in range(team.n_pes):
+        put_nbi(team, dst + before, src, n, (team.my_pe + k) % team.n_pes, BLOCK)
+    sync(team)
+    return tl.sum(all_counts, 0)
+
+
+@triton.jit
+def _combine(a, b, op: tl.constexpr):
+    """a op b; a NaN is passed on."""
+    if op == SUM:
+        result = a + b
+    elif op == PROD:
+        result = a * b
+    elif op == MIN:
+        result = tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)
+    elif op == MAX:
+        result = tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
+    elif op == AND:
+        result = a & b
+    elif op == OR:
+        result = a | b
+    else:
+        result = a ^ b
+    return result
+
+
+@triton.jit
+def _fold(team, src, mask, op: tl.constexpr):
+    """What stands at a block of pointers, over the members in PE order; 16-bit floats in float32."""
+    kind: tl.constexpr = src.dtype.element_ty
+    wide: tl.constexpr = tl.float32 if kind == tl.float16 or kind == tl.bfloat16 else kind
+    so_far = tl.load(_at(team, src, 0), mask=mask, volatile=True).to(wide)
+    for pe in range(1, team.n_pes):
+        so_far = _combine(so_far, tl.load(_at(team, src, pe), mask=mask, volatile=True).to(wide), op)
+    return so_far.to(kind)
+
+
+@triton.jit
+def reduce(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024):
+    """dst = src of member 0 op src of member 1 op …, n elements (SUM PROD MIN MAX AND OR XOR); dst may be src.
+
+    Both are symmetric. Each member folds its part, in PE order, and stores it at all: the same bits everywhere.
+    """
+    sync(team)
+    part = tl.cdiv(n, team.n_pes)
+    first = team.my_pe * part
+    last = tl.minimum(first + part, n)
+    for begin in range(first, last, BLOCK):
+        at = begin + tl.arange(0, BLOCK)
+        value = _fold(team, src + at, at < last, op)
+        for k in range(1, team.n_pes + 1):
+            tl.store(_at(team, dst + at, (team.my_pe + k) % team.n_pes), value, mask=at < last)
+    sync(team)
+
+
+@triton.jit
+def reduce_scatter(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024):
+    """dst = block my_pe of the reduction of the symmetric src, which has n_pes blocks of n elements, apart from dst."""
+    sync(team)
+    for begin in range(0, n, BLOCK):
+        at = begin + tl.arange(0, BLOCK)
+        tl.store(dst + at, _fold(team, src + team.my_pe * n + at, at < n, op), mask=at < n)
+    sync(team)
+
+
+# ---- tiles: rows * cols elements, row r from x + r * pitch; ROWS and COLS of them go at a time
+
+
+@triton.jit
+def _copy_tile(dst, src, dst_pitch, src_pitch, rows, cols, ROWS: tl.constexpr, COLS: tl.constexpr):
+    for top in range(0, rows, ROWS):
+        r = (top + tl.arange(0, ROWS)).to(tl.int64)[:, None]
+        for begin in range(0, cols, COLS):
+            c = begin + tl.arange(0, COLS)[None, :]
+            inside = (r < rows) & (c < cols)
+            tl.store(
+                dst + r * dst_pitch + c,
+                tl.load(src + r * src_pitch + c, mask=inside, volatile=True),
+                mask=inside,
+            )
+
+
+@triton.jit
+def tile_put(
+    team, dst, src, dst_pitch, src_pitch, rows, cols, pe, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64
+):
+    """A tile of src to a tile of dst on PE `pe`; ordered and complete as a put."""
+    _copy_tile(_peer_for(team, dst, pe, _TILE_PUT), src, dst_pitch, src_pitch, rows, cols, ROWS, COLS)
+    tl.debug_barrier()
+
+
+@triton.jit
+def tile_get(
+    team, dst, src, dst_pitch, src_pitch, rows, cols, pe, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64
+):
+    """A tile of src on PE `pe` to a tile of dst, which may be read afterwards."""
+    _copy_tile(dst, _peer_for(team, src, pe, _TILE_GET), dst_pitch, src_pitch, rows, cols, ROWS, COLS)
+    tl.debug_barrier()
+
+
+@triton.jit
+def tile_reduce(
+    team, dst, src, dst_pitch, src_pitch, rows, cols, op: tl.constexpr, COLS: tl.constexpr = 1024
+):
+    """A tile of dst of every member = those of src, folded in PE order. Both are symmetric; dst may be src."""
+    sync(team)
+    for row in range(team.my_pe, rows, team.n_pes):
+        to, come = dst + row.to(tl.int64) * dst_pitch, src + row.to(tl.int64) * src_pitch
+        for begin in range(0, cols, COLS):
+            at = begin + tl.arange(0, COLS)
+            value = _fold(team, come + at, at < cols, op)
+            for k in range(1, team.n_pes + 1):
+                tl.store(_at(team, to + at, (team.my_pe + k) % team.n_pes), value, mask=at < cols)
+    sync(team)
+
+
+@triton.jit
+def tile_allgather(
+    team, dst, src, dst_pitch, src_pitch, rows, cols, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64
+):
+    """Rows pe * rows … of dst of every member = the tile src of member pe. dst is symmetric."""
+    sync(team)
+    mine = dst + (team.my_pe + tl.full((), 0, tl.int64)) * rows * dst_pitch
+    for k in range(team.n_pes):
+        to = _at(team, mine, (team.my_pe + k) % team.n_pes)
+        _copy_tile(to, src, dst_pitch, src_pitch, rows, cols, ROWS, COLS)
+    sync(team)
+
+
 # ---- mailboxes: elements of 4 bytes; `block` points to mailbox_bytes() zeros, `room` is a number of bytes
 
 
@@ -526,13 +679,14 @@ def _box_slot(team, block, room, sender, number):
 @triton.jit
 def post(team, block, room, src, n, pe, BLOCK: tl.constexpr = 1024):
     """Send n elements of 4 bytes to PE `pe` through the mailbox; waits only while 8 messages are on their way."""
+    _check_pe(team, pe, _POST_TO)
     mine = block.to(tl.int64) + pe * _ENTRY
     number = tl.load(_word(mine + _POSTED), volatile=True) + 1
     taken = tl.load(_word(mine + _SEEN_TAKEN), volatile=True)
     if number > taken + _DEPTH:
         _wait(team, _word(mine + _TAKEN), GE, number - _DEPTH, _POST, pe, 0)
         tl.store(_word(mine + _SEEN_TAKEN), number - _DEPTH)
-    to = ptr(team, _box_slot(team, block, room, team.my_pe, number), pe)
+    to = _at(team, _box_slot(team, block, room, team.my_pe, number), pe)
     flag = (number & 0xFFFFFFFF) << 32
     fresh = ((number & 0x3FFFFFFF) < _DEPTH) & (number >= _DEPTH)
     words = tl.where(fresh, (room + 7) // 8 * 2, (n + 1) // 2 * 2)
@@ -555,6 +709,7 @@ def _missing(words, mask, flag):
 @triton.jit
 def receive(team, block, room, dst, n, pe, BLOCK: tl.constexpr = 1024):
     """The next message of PE `pe`, n elements of 4 bytes, to dst."""
+    _check_pe(team, pe, _RECEIVE_FROM)
     mine = block.to(tl.int64) + pe * _ENTRY
     number = tl.load(_word(mine + _RECEIVED), volatile=True) + 1
     come = _box_slot(team, block, room, pe, number)
@@ -575,7 +730,19 @@ def receive(team, block, room, dst, n, pe, BLOCK: tl.constexpr = 1024):
         )
     tl.debug_barrier()
     if number % (_DEPTH // 2) == 0:
-        tell = ptr(team, _word(block.to(tl.int64) + team.my_pe * _ENTRY + _TAKEN), pe)
+        tell = _at(team, _word(block.to(tl.int64) + team.my_pe * _ENTRY + _TAKEN), pe)
         tl.atomic_xchg(tell, number, sem="relaxed", scope="sys")
     tl.store(_word(mine + _RECEIVED), number)
     tl.debug_barrier()
+
+
+@triton.jit
+def try_receive(team, block, room, dst, n, pe, BLOCK: tl.constexpr = 1024):
+    """receive if the message has begun to come, and 1; else 0 at once."""
+    _check_pe(team, pe, _RECEIVE_FROM)
+    number = tl.load(_word(block.to(tl.int64) + pe * _ENTRY + _RECEIVED), volatile=True) + 1
+    word = tl.load(_box_slot(team, block, room, pe, number), volatile=True)
+    here = (((word >> 32) & 0xFFFFFFFF) == (number & 0xFFFFFFFF)).to(tl.int32)
+    if here != 0:
+        receive(team, block, room, dst, n, pe, BLOCK)
+    return here

@@ -46,6 +46,8 @@ nb::dict layout() {
     at["team"] = offsetof(Control, team);
     at["bound_ns"] = offsetof(Control, bound_ns);
     at["watch"] = offsetof(Control, watch);
+    at["slots_of"] = offsetof(Control, slots_of);
+    at["checks"] = offsetof(Control, checks);
     at["sync_epoch"] = offsetof(Control, sync_epoch);
     at["exchange_epoch"] = offsetof(Control, exchange_epoch);
     at["grid_arrived"] = offsetof(Control, grid_arrived);
@@ -55,6 +57,8 @@ nb::dict layout() {
     at["slots"] = offsetof(Control, slots);
     at["slot_area_pairs"] = device::slot_area_pairs;
     at["abort"] = offsetof(Watch, abort);
+    at["gone"] = offsetof(Watch, gone);
+    at["gone_slots"] = offsetof(Watch, gone_slots);
     at["report"] = offsetof(Watch, report);
     at["report_operation"] = offsetof(Report, operation);
     at["report_team"] = offsetof(Report, team);
@@ -87,6 +91,24 @@ nb::dict layout() {
     operation("receive", device::Operation::receive);
     operation("post", device::Operation::post);
     operation("grid_sync", device::Operation::grid_sync);
+    // Told of where they are given a PE that the team has not; kernels in Python call them by these names.
+    at["wrong_pe"] = device::wrong_pe;
+    operation("check peer", device::Operation::peer);
+    operation("check p", device::Operation::p);
+    operation("check g", device::Operation::g);
+    operation("check put", device::Operation::put);
+    operation("check get", device::Operation::get);
+    operation("check iput", device::Operation::iput);
+    operation("check iget", device::Operation::iget);
+    operation("check atomic", device::Operation::atomic);
+    operation("check signal_set", device::Operation::signal_set);
+    operation("check signal_add", device::Operation::signal_add);
+    operation("check put_signal", device::Operation::put_signal);
+    operation("check post", device::Operation::post);
+    operation("check receive", device::Operation::receive);
+    operation("check tile_put", device::Operation::tile_put);
+    operation("check tile_get", device::Operation::tile_get);
+    operation("check root", device::Operation::root);
     return at;
 }
 

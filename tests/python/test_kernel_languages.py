@@ -59,4 +59,31 @@ def test_triton_kernels_compile() -> None:
         [sys.executable, str(PROGRAMS / "triton_ptx.py")],
         env=environment(), capture_output=True, text=True, timeout=HANG_GUARD, check=False,
     )  # fmt: skip
-    assert (done.returncode, done.stdout) == (0, "5 kernels\n"), done.stdout + done.stderr
+    assert (done.returncode, done.stdout) == (0, "7 kernels\n"), done.stdout + done.stderr
+
+
+def test_cute_kernels_compile() -> None:
+    if importlib.util.find_spec("cutlass") is None:
+        pytest.skip("CuTe DSL is not installed (pip install 'nvidia-cutlass-dsl[cu13]')")
+    done = subprocess.run(
+        [sys.executable, str(PROGRAMS / "cute_kernels.py"), "ptx"],
+        env=environment(CUTE_DSL_ARCH="sm_90a"), capture_output=True, text=True, timeout=HANG_GUARD, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "24 kernels\n"), done.stdout + done.stderr
+
+
+def test_a_missing_library_is_named_with_its_installation() -> None:
+    for module, words in (
+        ("cute", "pip install -U 'nvidia-cutlass-dsl[cu13]"),
+        ("triton", "pip install triton"),
+    ):
+        code = f"import sys; sys.modules['cutlass'] = sys.modules['triton'] = None; import atoll.{module}"
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=HANG_GUARD,
+            check=False,
+        )
+        assert done.returncode != 0 and words in done.stderr, done.stderr

@@ -29,6 +29,29 @@ def test_a_wait_that_never_ends_is_an_exception(job: Job, cache: Path) -> None:
     assert done.stdout.count("timed out as it should") == 2
 
 
+def test_kept_kernels_are_of_one_atoll(job: Job, cache: Path) -> None:
+    """A kernel is compiled once, and anew after Atoll was updated."""
+    code = """
+        import atoll.numba as dev, atoll.numba._launch as launch
+        atoll.init()
+        if len(sys.argv) > 1: launch.fingerprint = lambda: sys.argv[1]
+        @dev.kernel(cache=True)
+        def one(team, x):
+            dev.p(team, x, 1, 0)
+        dev.launch(one, 1, 1)(atoll.WORLD, atoll.zeros(1))
+        print("compiled", sum(one.host.stats.cache_misses.values()))
+        """
+    said = [
+        job(code, 1, *more, NUMBA_CACHE_DIR=str(cache)).stdout for more in ((), (), ("new",), ("new",), ())
+    ]
+    assert [text.split()[-1] for text in said] == ["1", "0", "1", "0", "0"]
+
+
+def test_a_pe_that_the_team_has_not_is_an_exception(job: Job) -> None:
+    done = job("kernel_ends.py", 2, "host-pe")
+    assert done.stdout.count("refused as it should") == 2
+
+
 def test_a_pe_that_dies_ends_the_wait_of_another(job: Job) -> None:
     done = job(
         """

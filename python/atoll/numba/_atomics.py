@@ -6,8 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 from . import _primitives as prim
+from ._layout import AT
 from ._targets import FLOATS, WORDS, number, vocabulary, word
-from ._who import at_peer
+from ._who import peer_for
+
+ATOMIC, P, G = AT["check atomic"], AT["check p"], AT["check g"]
 
 
 def _checked(name: str, dst: Any, value: Any, kinds: tuple[Any, ...]) -> Any:
@@ -17,29 +20,30 @@ def _checked(name: str, dst: Any, value: Any, kinds: tuple[Any, ...]) -> Any:
 
 
 def _stored(name: str, dst: Any, value: Any) -> Any:
+    operation = P if name == "p" else ATOMIC
     kind = _checked(name, dst, value, WORDS + FLOATS)
 
     def impl(team: Any, dst: Any, value: Any, pe: Any) -> None:
-        prim.store_relaxed(kind, at_peer(team, prim.address(dst), pe), value)
+        prim.store_relaxed(kind, peer_for(team, operation, prim.address(dst), pe), value)
 
     return impl
 
 
 def _loaded(name: str, src: Any) -> Any:
-    kind = word(name, "src", src)
-    return lambda team, src, pe: prim.load_relaxed(kind, at_peer(team, prim.address(src), pe))
+    kind, operation = word(name, "src", src), G if name == "g" else ATOMIC
+    return lambda team, src, pe: prim.load_relaxed(kind, peer_for(team, operation, prim.address(src), pe))
 
 
 def _fetching(name: str, update: Any, dst: Any, value: Any, kinds: tuple[Any, ...] = WORDS + FLOATS) -> Any:
     kind = _checked(name, dst, value, kinds)
-    return lambda team, dst, value, pe: update(kind, at_peer(team, prim.address(dst), pe), value)
+    return lambda team, dst, value, pe: update(kind, peer_for(team, ATOMIC, prim.address(dst), pe), value)
 
 
 def _updating(name: str, update: Any, dst: Any, value: Any, kinds: tuple[Any, ...] = WORDS + FLOATS) -> Any:
     kind = _checked(name, dst, value, kinds)
 
     def impl(team: Any, dst: Any, value: Any, pe: Any) -> None:
-        update(kind, at_peer(team, prim.address(dst), pe), value)
+        update(kind, peer_for(team, ATOMIC, prim.address(dst), pe), value)
 
     return impl
 
@@ -81,7 +85,7 @@ def atomic_compare_swap(team: Any, dst: Any, condition: Any, value: Any, pe: Any
     number("atomic_compare_swap", "condition", condition, kind)
     number("atomic_compare_swap", "value", value, kind)
     return lambda team, dst, condition, value, pe: prim.compare_swap(
-        kind, at_peer(team, prim.address(dst), pe), condition, value
+        kind, peer_for(team, ATOMIC, prim.address(dst), pe), condition, value
     )
 
 
@@ -101,7 +105,7 @@ def atomic_add(team: Any, dst: Any, value: Any, pe: Any) -> Any:
 def atomic_fetch_inc(team: Any, dst: Any, pe: Any) -> Any:
     """dst[0] of PE `pe` += 1; return what was there. Integers."""
     kind = word("atomic_fetch_inc", "dst", dst, WORDS)
-    return lambda team, dst, pe: prim.fetch_add(kind, at_peer(team, prim.address(dst), pe), 1)
+    return lambda team, dst, pe: prim.fetch_add(kind, peer_for(team, ATOMIC, prim.address(dst), pe), 1)
 
 
 @vocabulary
@@ -110,7 +114,7 @@ def atomic_inc(team: Any, dst: Any, pe: Any) -> Any:
     kind = word("atomic_inc", "dst", dst, WORDS)
 
     def impl(team: Any, dst: Any, pe: Any) -> None:
-        prim.fetch_add(kind, at_peer(team, prim.address(dst), pe), 1)
+        prim.fetch_add(kind, peer_for(team, ATOMIC, prim.address(dst), pe), 1)
 
     return impl
 

@@ -14,14 +14,12 @@ from . import _primitives as prim
 from ._layout import AT
 from ._messages import (
     end_exchange,
-    load_part,
     most_bytes,
     next_epoch,
     next_first,
     pairs_of,
     part,
     send,
-    store_part,
 )
 from ._rma import item
 from ._targets import (
@@ -47,32 +45,51 @@ from ._who import at_peer
 
 i64 = types.int64
 SYNC_EPOCH, ARRIVED, COUNTS = AT["sync_epoch"], AT["arrived"], AT["counts"]
+ROOT = AT["check root"]
+
+
+@helper
+def tell(address: Any, epoch: Any, relaxed: Any) -> Any:
+    if relaxed:
+        prim.store_relaxed(i64, address, epoch)
+    else:
+        prim.store_release(i64, address, epoch)
+
+
+@helper
+def wait_for(control: Any, pe: Any, epoch: Any, relaxed: Any) -> Any:
+    word = control + ARRIVED + 8 * pe
+    if relaxed:
+        wait_relaxed(control, word, epoch, pe)
+    else:
+        wait_word(i64, control, word, GE, epoch, SYNC, pe, 0)
 
 
 @helper
 def meet_members(team: Any, scope: Any, relaxed: Any) -> Any:
     control = team.control
     epoch = prim.load(i64, control + SYNC_EPOCH) + 1
-    prim.meet(control, scope)
     rank, step = prim.rank(scope), prim.size(scope)
     mine = control + ARRIVED + 8 * team.my_pe
-    pe = rank
-    while pe < team.n_pes:
-        if pe != team.my_pe:
-            if relaxed:
-                prim.store_relaxed(i64, at_peer(team, mine, pe), epoch)
-            else:
-                prim.store_release(i64, at_peer(team, mine, pe), epoch)
-        pe += step
-    pe = rank
-    while pe < team.n_pes:
-        if pe != team.my_pe:
-            word = control + ARRIVED + 8 * pe
-            if relaxed:
-                wait_relaxed(control, word, epoch, pe)
-            else:
-                wait_word(i64, control, word, GE, epoch, SYNC, pe, 0)
-        pe += step
+    if step >= team.n_pes:  # a thread for each member: its branch is entered once
+        others = rank < team.n_pes and rank != team.my_pe
+        there = at_peer(team, mine, rank) if others else mine
+        prim.meet(control, scope)
+        if others:
+            tell(there, epoch, relaxed)
+            wait_for(control, rank, epoch, relaxed)
+    else:
+        prim.meet(control, scope)
+        pe = rank
+        while pe < team.n_pes:
+            if pe != team.my_pe:
+                tell(at_peer(team, mine, pe), epoch, relaxed)
+            pe += step
+        pe = rank
+        while pe < team.n_pes:
+            if pe != team.my_pe:
+                wait_for(control, pe, epoch, relaxed)
+            pe += step
     prim.meet(control, scope)
     prim.store(i64, control + SYNC_EPOCH, epoch)  # by every thread, so that each reads its own
 
@@ -112,7 +129,7 @@ def take(team: Any, epoch: Any, nbytes: Any, to: Any, block: Any, scope: Any) ->
         if pe != team.my_pe:
             i = i_first
             while i < pairs:
-                store_part(to + pe * block, nbytes, i, part(team, epoch, pe, i))
+                prim.store_part(to + pe * block, nbytes, i, part(team, epoch, pe, i))
                 i += size
         i_first = next_first(i_first, pairs, size)
 
@@ -137,6 +154,7 @@ def broadcast(team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD) -> 
     each, which = item(same("broadcast", dst, src)), scope_of("broadcast", scope)
 
     def impl(team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD) -> None:
+        prim.check_pe(team.control, team.n_pes, ROOT, root)
         nbytes = src.size * each
         to, source = prim.address(dst), prim.address(src)
         if nbytes > most_bytes(team):
@@ -156,7 +174,7 @@ def broadcast(team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD) -> 
                     while i < (pairs if pe == root else 1):
                         data = part(team, epoch, pe, i)
                         if pe == root:
-                            store_part(to, nbytes, i, data)
+                            prim.store_part(to, nbytes, i, data)
                         i += size
                 i_first = next_first(i_first, pairs, size)
             if team.my_pe == root:
@@ -288,11 +306,11 @@ def fold_received(
         for k in range(8 // each):
             so_far = kind(0)
             for pe in range(team.n_pes):
-                data = load_part(own, nbytes, i) if pe == team.my_pe else part(team, epoch, pe, i)
+                data = prim.load_part(own, nbytes, i) if pe == team.my_pe else part(team, epoch, pe, i)
                 value = prim.from_bits(kind, data >> (k * bits))
                 so_far = value if pe == 0 else combine(op, so_far, value)
             folded |= prim.to_bits(kind, so_far) << (k * bits)
-        store_part(to, nbytes, i, folded)
+        prim.store_part(to, nbytes, i, folded)
         i += prim.size(scope)
 
 

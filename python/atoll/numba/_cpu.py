@@ -13,9 +13,10 @@ from .. import _atoll
 from . import _primitives as p
 from ._layout import AT
 from ._targets import HOST, Target, emit, implement
+from ._waiting import flag_of
 
 I64 = ir.IntType(64)
-i64, void = types.int64, types.void
+i64, u8 = types.int64, types.uint8
 
 # What compiled code calls by name; a name serves cached code too.
 llvmlite.binding.add_symbol("atoll_kernel_look", _atoll._kernel_look())
@@ -60,7 +61,7 @@ def _(array: Any) -> Any:
     return i64(array), build
 
 
-def loads(stub: Any, order: str | None) -> None:
+def loads(stub: Any, order: str) -> None:
     @emits(stub)
     def _(kind: Any, address: Any) -> Any:
         to = kind.dtype
@@ -68,24 +69,19 @@ def loads(stub: Any, order: str | None) -> None:
         def build(context: Any, builder: Any, values: Any) -> Any:
             at = pointer(builder, values[1], bits_type(to))
             size = to.bitwidth // 8
-            found = builder.load_atomic(at, order, size) if order else builder.load(at)
-            return as_value(builder, to, found)
+            return as_value(builder, to, builder.load_atomic(at, order, size))
 
         return to(kind, i64), build
 
 
-def stores(stub: Any, order: str | None) -> None:
+def stores(stub: Any, order: str) -> None:
     @emits(stub)
     def _(kind: Any, address: Any, value: Any) -> Any:
         to = kind.dtype
 
         def build(context: Any, builder: Any, values: Any) -> Any:
             at = pointer(builder, values[1], bits_type(to))
-            bits = as_bits(builder, to, values[2])
-            if order:
-                builder.store_atomic(bits, at, order, to.bitwidth // 8)
-            else:
-                builder.store(bits, at)
+            builder.store_atomic(as_bits(builder, to, values[2]), at, order, to.bitwidth // 8)
             return nothing(context)
 
         return i64(kind, i64, to), build
@@ -93,10 +89,12 @@ def stores(stub: Any, order: str | None) -> None:
 
 loads(p.load_acquire, "acquire")
 loads(p.load_relaxed, "monotonic")
-loads(p.load, None)
+# Not plain ones: LLVM writes the sum that an address is as an offset from one of its parts, and where that part turns out to
+# be 0 when a caller is compiled, it takes a plain access for one through a null pointer, and throws it away.
+loads(p.load, "monotonic")
 stores(p.store_release, "release")
 stores(p.store_relaxed, "monotonic")
-stores(p.store, None)
+stores(p.store, "monotonic")
 
 
 def updates(stub: Any, operation: str, order: str = "monotonic") -> None:
@@ -174,17 +172,6 @@ def _(address: Any) -> Any:
     return types.UniTuple(i64, 2)(i64), build
 
 
-@emits(p.store_pair)
-def _(address: Any, first: Any, second: Any) -> Any:
-    def build(context: Any, builder: Any, values: Any) -> Any:
-        after = builder.add(values[0], ir.Constant(I64, 8))
-        for at, value in ((values[0], values[1]), (after, values[2])):
-            builder.store_atomic(value, pointer(builder, at, I64), "monotonic", 8)
-        return nothing(context)
-
-    return i64(i64, i64, i64), build
-
-
 @emits(p.full_fence)
 def _() -> Any:
     def build(context: Any, builder: Any, values: Any) -> Any:
@@ -205,6 +192,57 @@ def _(to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
     return i64(i64, i64, i64, scope), build
 
 
+@does(p.load_flagged)
+def _(address: Any, flag: Any) -> Any:
+    def load_flagged(address, flag):
+        first, second = p.load_pair(address)
+        here = i64(1) if flag_of(first) == flag and flag_of(second) == flag else i64(0)
+        return (first & 0xFFFFFFFF) | (second << 32), here
+
+    return load_flagged
+
+
+@does(p.store_flagged)
+def _(address: Any, data: Any, flag: Any) -> Any:
+    def store_flagged(address, data, flag):
+        p.store_relaxed(i64, address, flag << 32 | data & 0xFFFFFFFF)
+        p.store_relaxed(i64, address + 8, flag << 32 | data >> 32 & 0xFFFFFFFF)
+        return 0
+
+    return store_flagged
+
+
+@does(p.load_part)
+def _(source: Any, nbytes: Any, i: Any) -> Any:
+    def load_part(source, nbytes, i):
+        at = source + 8 * i
+        if 8 * i + 8 <= nbytes and at & 7 == 0:
+            return p.load(i64, at)
+        data = i64(0)
+        for k in range(8):
+            if 8 * i + k < nbytes:
+                data |= i64(p.load(u8, at + k)) << (8 * k)
+        return data
+
+    return load_part
+
+
+@does(p.store_part)
+def _(to: Any, nbytes: Any, i: Any, data: Any) -> Any:
+    def store_part(to, nbytes, i, data):
+        at = to + 8 * i
+        if 8 * i + 8 <= nbytes and at & 7 == 0:
+            p.store(i64, at, data)
+        else:
+            for k in range(8):
+                if 8 * i + k < nbytes:
+                    p.store(u8, at + k, u8((data >> (8 * k)) & 255))
+        return 0
+
+    return store_part
+
+
+does(p.load_taken)(lambda address: lambda address: p.load_acquire(i64, address))
 does(p.tell_taken)(lambda address, number: lambda address, number: p.store_release(i64, address, number))
 
 
@@ -293,6 +331,23 @@ def _(control: Any, operation: Any, compare: Any, peer: Any, tag: Any, address: 
         return time if since == 0 else since
 
     return look_around
+
+
+WRONG_PE, CHECKS, WATCH, TEAM = AT["wrong_pe"], AT["checks"], AT["watch"], AT["team"]
+
+
+@does(p.check_pe)
+def _(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any:
+    def check_pe(control, n_pes, operation, pe):
+        if (pe < 0 or pe >= n_pes) and control != 0 and p.load(types.int32, control + CHECKS) != 0:
+            watch, team = p.load(i64, control + WATCH), p.load(types.int32, control + TEAM)
+            if look(watch, operation, team, WRONG_PE, pe, 0, 0, n_pes, 0, 0) != 0:
+                raise RuntimeError(
+                    "a kernel named a PE that the team has not; atoll.numba.raise_ended() says which"
+                )
+        return 0
+
+    return check_pe
 
 
 assert ctypes.sizeof(ctypes.c_long) == 8, "clock_gettime's numbers"

@@ -8,6 +8,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
+from .. import _ptx
 from . import _primitives as p
 from ._cpu import I64, as_bits, as_value, bit_forms, bits_type, nothing
 from ._layout import AT
@@ -40,6 +41,20 @@ def asm(builder: Any, text: str, constraints: str, result: Any, values: list[Any
     kind = ir.FunctionType(result, [value.type for value in values])
     clobber = constraints + (",~{memory}" if constraints else "~{memory}")
     return builder.call(ir.InlineAsm(kind, text, clobber, side_effect=True), values)
+
+
+def apart(builder: Any, name: str, text: str, constraints: str, result: Any, values: list[Any]) -> Any:
+    """The same by a function that is called: what runs seldom, if ever, out of the way of what runs often."""
+    function = builder.module.globals.get(name)
+    if function is None:
+        kind = ir.FunctionType(result, [value.type for value in values])
+        function = ir.Function(builder.module, kind, name)
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        inside = ir.IRBuilder(function.append_basic_block())
+        found = asm(inside, text, constraints, result, list(function.args))
+        inside.ret_void() if isinstance(result, ir.VoidType) else inside.ret(found)
+    return builder.call(function, values)
 
 
 def letter(kind: Any) -> str:
@@ -173,11 +188,6 @@ def statement(text: str, constraints: str, *kinds: Any) -> Any:
     return i64(*kinds), build
 
 
-emits(p.store_pair)(
-    lambda address, first, second: statement(
-        "st.relaxed.sys.global.v2.u64 [$0], {$1, $2};", "l,l,l", i64, i64, i64
-    )
-)
 emits(p.full_fence)(lambda: statement("fence.sc.sys;", ""))
 does(p.rest)(lambda looks: lambda looks: 0)
 does(p.looks_between)(lambda: lambda: 1024)
@@ -243,14 +253,10 @@ def value(text: str, constraints: str, result: Any, *kinds: Any) -> Any:
 
 def add_in_gpu(address: Any, value: Any) -> Any: ...
 def load_in_gpu(address: Any) -> Any: ...
-def trap() -> Any: ...
-def now() -> Any: ...
 
 
 emits(add_in_gpu)(lambda *_: value("atom.add.acq_rel.gpu.global.u32 $0, [$1], $2;", "=r,l,r", u32, i64, u32))
 emits(load_in_gpu)(lambda *_: value("ld.acquire.gpu.global.u32 $0, [$1];", "=r,l", u32, i64))
-emits(trap)(lambda: statement("trap;", ""))
-emits(now)(lambda: value("mov.u64 $0, %globaltimer;", "=l", i64))
 
 GRID_ARRIVED, GRID_WORD, GRID_SYNC = AT["grid_arrived"], AT["grid_word"], AT["grid_sync"]
 HALF = 0x80000000
@@ -325,26 +331,15 @@ def _(control: Any, scope: Any, value: Any) -> Any:
 
 # ---- copies: many loads before their stores, since a link's latency is long
 
-IN_FLIGHT = 4
+IN_FLIGHT = _ptx.BULK
 
 
 def unit_copy(unit: int, count: int) -> Any:
     """`count` units of that many bytes, `step` bytes from one to the next: f(to, source, step)."""
-    form, registers = {
-        16: ("v2.b64", "{{a{0}, b{0}}}"), 8: ("b64", "a{0}"), 4: ("b32", "a{0}"), 1: ("u8", "a{0}"),
-    }[unit]  # fmt: skip
-    kind = {16: "b64", 8: "b64", 4: "b32", 1: "b16"}[unit]
-    text = f"{{ .reg .{kind} a<{count}>, b<{count}>; .reg .b64 f<{count}>, t<{count}>; mov.b64 f0, $1; mov.b64 t0, $0; "
-    for k in range(1, count):
-        text += f"add.s64 f{k}, f{k - 1}, $2; add.s64 t{k}, t{k - 1}, $2; "
-    for k in range(count):
-        text += f"ld.{form} {registers.format(k)}, [f{k}]; "
-    for k in range(count):
-        text += f"st.{form} [t{k}], {registers.format(k)}; "
 
     def copied(to: Any, source: Any, step: Any) -> Any: ...
 
-    emits(copied)(lambda *_: statement(text + "}", "l,l,l", i64, i64, i64))
+    emits(copied)(lambda *_: statement(_ptx.copy(unit, count), "l,l,l", i64, i64, i64))
     return copied
 
 
@@ -392,50 +387,69 @@ def _(to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
 # ---- how waits end
 
 
-@compiled
-def report_and_trap(watch, control, operation, compare, peer, tag, address, expected, found):
-    report = watch + AT_REPORT
-    if p.compare_swap(u32, report, np.uint32(0), np.uint32(1)) == 0:
-        p.store_relaxed(u32, report + AT_OPERATION, np.uint32(operation))
-        p.store_relaxed(u32, report + AT_TEAM, np.uint32(p.load_relaxed(u32, control + AT_TEAM_NUMBER)))
-        p.store_relaxed(u32, report + AT_PEER, np.uint32(peer))
-        p.store_relaxed(u32, report + AT_COMPARE, np.uint32(compare))
-        p.store_relaxed(u32, report + AT_TAG, np.uint32(tag))
-        p.store_relaxed(i64, report + AT_ADDRESS, address)
-        p.store_relaxed(i64, report + AT_EXPECTED, expected)
-        p.store_relaxed(i64, report + AT_FOUND, found)
-        p.full_fence()
-        p.store_relaxed(u32, report, np.uint32(2))
-        p.full_fence()
-    trap()
-    return 0
+@emits(p.look_around)
+def _(*_: Any) -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        words = [values[0], *(builder.trunc(value, I32) for value in values[1:5]), *values[5:]]
+        return apart(builder, "atoll_look_around", _ptx.look_around(), "=l,l,r,r,r,r,l,l,l,l", I64, words)
+
+    return i64(*[i64] * 9), build
 
 
-AT_REPORT, AT_ABORT, AT_WATCH, AT_BOUND = AT["report"], AT["abort"], AT["watch"], AT["bound_ns"]
-AT_OPERATION, AT_TEAM, AT_PEER = AT["report_operation"], AT["report_team"], AT["report_peer"]
-AT_COMPARE, AT_TAG, AT_ADDRESS = AT["report_compare"], AT["report_tag"], AT["report_address"]
-AT_EXPECTED, AT_FOUND, AT_TEAM_NUMBER = AT["report_expected"], AT["report_found"], AT["team"]
+def refuse_pe(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any: ...
 
 
-@does(p.look_around)
-def _(control: Any, operation: Any, compare: Any, peer: Any, tag: Any, address: Any, expected: Any, found: Any, since: Any) -> Any:  # fmt: skip
-    def look_around(control, operation, compare, peer, tag, address, expected, found, since):
-        if control == 0:
-            return np.int64(0)
-        watch = p.load_relaxed(i64, control + AT_WATCH)
-        if watch == 0:
-            return np.int64(0)
-        if p.load_relaxed(u32, watch + AT_ABORT) != 0:
-            trap()
-        time = now()
-        if since == 0:
-            return time
-        bound = p.load_relaxed(i64, control + AT_BOUND)
-        if bound != 0 and time - since > bound:
-            report_and_trap(watch, control, operation, compare, peer, tag, address, expected, found)
-        return since
+@emits(refuse_pe)
+def _(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        short = [builder.trunc(values[k], I32) for k in (3, 1, 2)]
+        words = [short[0], short[1], values[0], short[2]]
+        apart(builder, "atoll_refuse_pe", _ptx.check_pe("$3"), "r,r,l,r", ir.VoidType(), words)
+        return nothing(context)
 
-    return look_around
+    return i64(*[i64] * 4), build
 
 
+@does(p.check_pe)
+def _(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any:
+    def check_pe(control, n_pes, operation, pe):
+        if pe < 0 or pe >= n_pes:
+            refuse_pe(control, n_pes, operation, max(-1, min(pe, 0x7FFFFFFF)))
+        return 0
+
+    return check_pe
+
+
+@emits(p.load_flagged)
+def _(address: Any, flag: Any) -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        flag = builder.trunc(values[1], I32)
+        found = asm(
+            builder, _ptx.load_flagged(), "=l,=r,l,r", ir.LiteralStructType([I64, I32]), [values[0], flag]
+        )
+        data, here = builder.extract_value(found, 0), builder.zext(builder.extract_value(found, 1), I64)
+        return context.make_tuple(builder, types.UniTuple(i64, 2), [data, here])
+
+    return types.UniTuple(i64, 2)(i64, i64), build
+
+
+@emits(p.store_flagged)
+def _(address: Any, data: Any, flag: Any) -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        flag = builder.trunc(values[2], I32)
+        asm(builder, _ptx.store_flagged(), "l,l,r", ir.VoidType(), [values[0], values[1], flag])
+        return nothing(context)
+
+    return i64(i64, i64, i64), build
+
+
+@emits(p.load_part)
+def _(*_: Any) -> Any:
+    return i64(i64, i64, i64), lambda context, builder, values: asm(
+        builder, _ptx.load_part(), "=&l,l,l,l", I64, list(values)
+    )
+
+
+emits(p.store_part)(lambda *_: statement(_ptx.store_part(), "l,l,l,l", i64, i64, i64, i64))
+does(p.load_taken)(lambda address: lambda address: p.load_relaxed(i64, address))
 does(p.tell_taken)(lambda address, number: lambda address, number: p.store_relaxed(i64, address, number))

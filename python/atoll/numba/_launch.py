@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
+import importlib.util
+import pathlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -51,6 +54,23 @@ def raise_ended() -> None:
     _atoll._kernel_ended()
 
 
+@functools.cache
+def fingerprint() -> str:
+    """Of what kernels are compiled from: a kept kernel is of one Atoll, and of one way to lay out its memory."""
+    here = pathlib.Path(__file__).parent
+    text = b"".join(file.read_bytes() for file in [*sorted(here.glob("*.py")), here.parent / "_ptx.py"])
+    return hashlib.sha256(text + repr(sorted(AT.items())).encode()).hexdigest()
+
+
+def of_this_atoll(dispatcher: Any) -> Any:
+    """The dispatcher, which finds no kernels in its cache that another Atoll left."""
+    cache = dispatcher._cache
+    if hasattr(cache, "_index_key"):
+        key = cache._index_key
+        cache._index_key = lambda *arguments: (*key(*arguments), fingerprint())
+    return dispatcher
+
+
 def on_device(argument: Any) -> bool:
     """Whether an argument is an array that GPUs use."""
     if isinstance(argument, tuple) and not isinstance(argument, DeviceTeam):
@@ -71,15 +91,21 @@ class Kernel:
 
     @functools.cached_property
     def host(self) -> Any:
-        return numba.njit(nogil=True, **self.options)(self.function)
+        return of_this_atoll(numba.njit(nogil=True, **self.options)(self.function))
 
     @functools.cached_property
     def device(self) -> Any:
         if numba_cuda is None:
+            mlir = importlib.util.find_spec("numba_cuda_mlir") is not None
             raise ImportError(
                 "kernels on GPUs need numba-cuda, which is not installed: pip install 'numba-cuda[cu13]'"
+                + (
+                    "; numba-cuda-mlir, which is, has types of its own and cannot compile them"
+                    if mlir
+                    else ""
+                )
             )
-        return numba_cuda.jit(**self.options)(self.function)
+        return of_this_atoll(numba_cuda.jit(**self.options)(self.function))
 
     def __call__(self, *arguments: Any) -> Any:
         raise TypeError(f"{self.__name__} is a kernel: dev.launch({self.__name__}, grid, block)(...)")

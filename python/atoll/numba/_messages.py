@@ -11,7 +11,7 @@ from . import _primitives as prim
 from ._layout import AT
 from ._rma import item
 from ._targets import GE, THREAD, array, helper, scope_of, vocabulary
-from ._waiting import COLLECTIVE, POST, RECEIVE, flag_of, store_flagged, wait_pair, wait_word
+from ._waiting import COLLECTIVE, POST, RECEIVE, flag_of, wait_pair, wait_word
 from ._who import at_peer
 
 i64, u8, u32 = types.int64, types.uint8, types.uint32
@@ -25,30 +25,6 @@ RECEIVED, TAKEN = AT["post_received"], AT["post_taken"]
 @helper
 def pairs_of(nbytes: Any) -> Any:
     return 1 if nbytes == 0 else (nbytes + 7) >> 3
-
-
-@helper
-def load_part(source: Any, nbytes: Any, i: Any) -> Any:
-    """Bytes 8 * i … of an array of any alignment; what lies past its end is 0."""
-    at = source + 8 * i
-    if 8 * i + 8 <= nbytes and at & 7 == 0:
-        return prim.load(i64, at)
-    data = i64(0)
-    for k in range(8):
-        if 8 * i + k < nbytes:
-            data |= i64(prim.load(u8, at + k)) << (8 * k)
-    return data
-
-
-@helper
-def store_part(to: Any, nbytes: Any, i: Any, data: Any) -> Any:
-    at = to + 8 * i
-    if 8 * i + 8 <= nbytes and at & 7 == 0:
-        prim.store(i64, at, data)
-    else:
-        for k in range(8):
-            if 8 * i + k < nbytes:
-                prim.store(u8, at + k, u8((data >> (8 * k)) & 255))
 
 
 # ---- the exchange: every member sends every other a message
@@ -97,8 +73,8 @@ def send(team: Any, epoch: Any, nbytes: Any, source: Any, block: Any, scope: Any
         if pe != team.my_pe:
             i = i_first
             while i < pairs:
-                data = load_part(source + pe * block, nbytes, i) if nbytes != 0 else i64(0)
-                store_flagged(at_peer(team, mine, pe) + 16 * i, data, epoch)
+                data = prim.load_part(source + pe * block, nbytes, i) if nbytes != 0 else i64(0)
+                prim.store_flagged(at_peer(team, mine, pe) + 16 * i, data, epoch)
                 i += size
         i_first = next_first(i_first, pairs, size)
 
@@ -125,6 +101,45 @@ def box_slot(team: Any, block: Any, room: Any, sender: Any, number: Any) -> Any:
 
 
 @helper
+def send_flagged(to: Any, source: Any, nbytes: Any, pairs: Any, flag: Any, scope: Any) -> Any:
+    """Two parts of a thread are on their way at once. Threads that have no part of a short message do as the last that
+    has, up to the end of its warp, so that warps do not diverge."""
+    rank, step = prim.rank(scope), prim.size(scope)
+    if pairs <= step:
+        if rank < (pairs + 31) & ~31:
+            i = min(rank, pairs - 1)
+            data = prim.load_part(source, nbytes, i)
+            if rank < pairs:
+                prim.store_flagged(to + 16 * i, data, flag)
+    else:
+        i = rank
+        while i < pairs:
+            second = min(i + step, pairs - 1)
+            data, more = prim.load_part(source, nbytes, i), prim.load_part(source, nbytes, second)
+            prim.store_flagged(to + 16 * i, data, flag)
+            if i + step < pairs:
+                prim.store_flagged(to + 16 * second, more, flag)
+            i += 2 * step
+
+
+@helper
+def receive_flagged(team: Any, come: Any, to: Any, nbytes: Any, flag: Any, pe: Any, scope: Any) -> Any:
+    rank, step = prim.rank(scope), prim.size(scope)
+    pairs = pairs_of(nbytes)
+    if pairs <= step:
+        if rank < (pairs + 31) & ~31:
+            i = min(rank, pairs - 1)
+            data = wait_pair(team.control, come + 16 * i, flag, RECEIVE, pe)
+            if rank < pairs:
+                prim.store_part(to, nbytes, i, data)
+    else:
+        i = rank
+        while i < pairs:
+            prim.store_part(to, nbytes, i, wait_pair(team.control, come + 16 * i, flag, RECEIVE, pe))
+            i += step
+
+
+@helper
 def post_bytes(team: Any, block: Any, room: Any, source: Any, nbytes: Any, pe: Any, scope: Any) -> Any:
     mine = entry(team, block, pe)
     number = prim.load(i64, mine + POSTED) + 1
@@ -134,10 +149,9 @@ def post_bytes(team: Any, block: Any, room: Any, source: Any, nbytes: Any, pe: A
     refresh = (number & 0x3FFFFFFF) < DEPTH and number >= DEPTH
     pairs = pairs_of(room) if refresh else pairs_of(nbytes)
     to = at_peer(team, box_slot(team, block, room, team.my_pe, number), pe)
-    i = prim.rank(scope)
-    while i < pairs:
-        store_flagged(to + 16 * i, load_part(source, nbytes, i), number & 0xFFFFFFFF)
-        i += prim.size(scope)
+    send_flagged(to, source, nbytes, pairs, number & 0xFFFFFFFF, scope)
+    if number & (DEPTH // 2 - 1) == 0:  # looked at by the next message, which so does not wait for this load
+        taken = prim.load_taken(mine + TAKEN)
     prim.meet(team.control, scope)
     prim.store(i64, mine + POSTED, number)  # by every thread, so that each reads its own
     prim.store(i64, mine + SEEN_TAKEN, taken)
@@ -147,13 +161,7 @@ def post_bytes(team: Any, block: Any, room: Any, source: Any, nbytes: Any, pe: A
 def receive_bytes(team: Any, block: Any, room: Any, to: Any, nbytes: Any, pe: Any, scope: Any) -> Any:
     mine = entry(team, block, pe)
     number = prim.load(i64, mine + RECEIVED) + 1
-    source = box_slot(team, block, room, pe, number)
-    end = pairs_of(nbytes)
-    i = prim.rank(scope)
-    while i < end:
-        data = wait_pair(team.control, source + 16 * i, number & 0xFFFFFFFF, RECEIVE, pe)
-        store_part(to, nbytes, i, data)
-        i += prim.size(scope)
+    receive_flagged(team, box_slot(team, block, room, pe, number), to, nbytes, number & 0xFFFFFFFF, pe, scope)
     prim.meet(team.control, scope)
     if number & (DEPTH // 2 - 1) == 0 and prim.rank(scope) == 0:
         # All have read: on a GPU a load whose value was looked at is over.
@@ -171,6 +179,7 @@ def post(team: Any, box: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
     each, which = item(array("post", "src", src)), scope_of("post", scope)
 
     def impl(team: Any, box: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
+        prim.check_pe(team.control, team.n_pes, POST, pe)
         post_bytes(team, prim.address(box.block), box.room, prim.address(src), src.size * each, pe, which)
 
     return impl
@@ -182,6 +191,7 @@ def receive(team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD) -> Any:
     each, which = item(array("receive", "dst", dst)), scope_of("receive", scope)
 
     def impl(team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD) -> None:
+        prim.check_pe(team.control, team.n_pes, RECEIVE, pe)
         receive_bytes(team, prim.address(box.block), box.room, prim.address(dst), dst.size * each, pe, which)
 
     return impl
@@ -193,6 +203,7 @@ def try_receive(team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD) -> 
     each, which = item(array("try_receive", "dst", dst)), scope_of("try_receive", scope)
 
     def impl(team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD) -> Any:
+        prim.check_pe(team.control, team.n_pes, RECEIVE, pe)
         block = prim.address(box.block)
         here = i64(0)
         if prim.rank(which) == 0:

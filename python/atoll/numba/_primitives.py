@@ -43,7 +43,25 @@ def load_pair(address: Any) -> Any:
     """Two words of 8 bytes, each whole."""
 
 
-def store_pair(address: Any, first: Any, second: Any) -> Any: ...
+def load_flagged(address: Any, flag: Any) -> Any:
+    """The data of two flagged words, and 1 if both carry the flag."""
+
+
+def store_flagged(address: Any, data: Any, flag: Any) -> Any:
+    """Eight bytes of data in two flagged words."""
+
+
+def load_part(source: Any, nbytes: Any, i: Any) -> Any:
+    """Bytes 8 * i … of an array of any alignment; what lies past its end is 0."""
+
+
+def store_part(to: Any, nbytes: Any, i: Any, data: Any) -> Any: ...
+
+
+def check_pe(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any:
+    """With checks on, a PE that the team has not ends the kernel."""
+
+
 def full_fence() -> Any: ...
 
 
@@ -85,3 +103,7 @@ def threads() -> Any: ...
 
 def tell_taken(address: Any, number: Any) -> Any:
     """A mailbox's slots up to that number are free: behind loads whose values were looked at."""
+
+
+def load_taken(address: Any) -> Any:
+    """How many slots of a mailbox are free, as far as the receiver told: before what is stored in them then."""

@@ -1,5 +1,5 @@
 """Put and get, signals, and what orders them (atoll/device/rma.hpp, signals.hpp). Arrays are contiguous; the smaller
-of the two sizes is moved. Nothing is checked but types."""
+of the two sizes is moved. Of the arguments types are checked, and PEs' numbers where ATOLL_CHECK is not none."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from typing import Any
 from numba.core.errors import TypingError
 
 from . import _primitives as prim
+from ._layout import AT
 from ._targets import GE, SET, THREAD, WORDS, array, number, one_of, same, scope_of, vocabulary, word
 from ._waiting import SIGNAL_WAIT, wait_word
-from ._who import at_peer
+from ._who import at_peer, peer_for
+
+PUT, GET, IPUT, IGET = AT["check put"], AT["check get"], AT["check iput"], AT["check iget"]
+SET_SIGNAL, ADD_SIGNAL, PUT_SIGNAL = AT["check signal_set"], AT["check signal_add"], AT["check put_signal"]
 
 
 def item(kind: Any) -> int:
@@ -33,7 +37,7 @@ def put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
 
     def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
         nbytes = min(dst.size, src.size) * each
-        prim.copy(at_peer(team, prim.address(dst), pe), prim.address(src), nbytes, which)
+        prim.copy(peer_for(team, PUT, prim.address(dst), pe), prim.address(src), nbytes, which)
         prim.meet(team.control, which)
 
     return impl
@@ -46,7 +50,7 @@ def get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
 
     def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
         nbytes = min(dst.size, src.size) * each
-        prim.copy(prim.address(dst), at_peer(team, prim.address(src), pe), nbytes, which)
+        prim.copy(prim.address(dst), peer_for(team, GET, prim.address(src), pe), nbytes, which)
         prim.meet(team.control, which)
 
     return impl
@@ -59,7 +63,7 @@ def put_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
 
     def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
         nbytes = min(dst.size, src.size) * each
-        prim.copy(at_peer(team, prim.address(dst), pe), prim.address(src), nbytes, which)
+        prim.copy(peer_for(team, PUT, prim.address(dst), pe), prim.address(src), nbytes, which)
 
     return impl
 
@@ -71,7 +75,7 @@ def get_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
 
     def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
         nbytes = min(dst.size, src.size) * each
-        prim.copy(prim.address(dst), at_peer(team, prim.address(src), pe), nbytes, which)
+        prim.copy(prim.address(dst), peer_for(team, GET, prim.address(src), pe), nbytes, which)
 
     return impl
 
@@ -103,7 +107,7 @@ def iput(
         pe: Any,
         scope: Any = THREAD,
     ) -> None:
-        to, source = at_peer(team, prim.address(dst), pe), prim.address(src)
+        to, source = peer_for(team, IPUT, prim.address(dst), pe), prim.address(src)
         i = prim.rank(which)
         while i < count:
             prim.store(kind, to + i * dst_stride * each, prim.load(kind, source + i * src_stride * each))
@@ -131,7 +135,7 @@ def iget(
         pe: Any,
         scope: Any = THREAD,
     ) -> None:
-        to, source = prim.address(dst), at_peer(team, prim.address(src), pe)
+        to, source = prim.address(dst), peer_for(team, IGET, prim.address(src), pe)
         i = prim.rank(which)
         while i < count:
             prim.store(kind, to + i * dst_stride * each, prim.load(kind, source + i * src_stride * each))
@@ -189,7 +193,7 @@ def signal_set(team: Any, signal: Any, value: Any, pe: Any) -> Any:
     number("signal_set", "value", value, kind)
 
     def impl(team: Any, signal: Any, value: Any, pe: Any) -> None:
-        prim.store_release(kind, at_peer(team, prim.address(signal), pe), value)
+        prim.store_release(kind, peer_for(team, SET_SIGNAL, prim.address(signal), pe), value)
 
     return impl
 
@@ -201,7 +205,7 @@ def signal_add(team: Any, signal: Any, value: Any, pe: Any) -> Any:
     number("signal_add", "value", value, kind)
 
     def impl(team: Any, signal: Any, value: Any, pe: Any) -> None:
-        prim.add_release(kind, at_peer(team, prim.address(signal), pe), value)
+        prim.add_release(kind, peer_for(team, ADD_SIGNAL, prim.address(signal), pe), value)
 
     return impl
 
@@ -223,7 +227,7 @@ def _put_signal(name: str, dst: Any, src: Any, signal: Any, value: Any, op: Any,
         team: Any, dst: Any, src: Any, signal: Any, value: Any, op: Any, pe: Any, scope: Any = THREAD
     ) -> None:
         nbytes = min(dst.size, src.size) * each
-        prim.copy(at_peer(team, prim.address(dst), pe), prim.address(src), nbytes, which)
+        prim.copy(peer_for(team, PUT_SIGNAL, prim.address(dst), pe), prim.address(src), nbytes, which)
         prim.meet(team.control, which)
         if prim.rank(which) == 0:
             if setting:

@@ -67,25 +67,18 @@ def wait_relaxed(control: Any, address: Any, value: Any, peer: Any) -> Any:
 
 
 @helper
-def flag_of(word: Any) -> Any:
-    return (word >> 32) & 0xFFFFFFFF
-
-
-@helper
 def wait_pair(control: Any, address: Any, flag: Any, operation: Any, peer: Any) -> Any:
-    """The eight bytes of data in two flagged words, once both carry `flag`."""
+    """The eight bytes of data in two flagged words, once both carry `flag`, which is within 32 bits."""
     since = i64(0)
     while True:
         for looks in range(p.looks_between()):
-            first, second = p.load_pair(address)
-            if flag_of(first) == flag and flag_of(second) == flag:
-                return (first & 0xFFFFFFFF) | (second << 32)
+            data, here = p.load_flagged(address, flag)
+            if here != 0:
+                return data
             p.rest(looks)
-        since = p.look_around(control, operation, -1, peer, 0, address, flag, flag_of(first), since)
+        since = p.look_around(control, operation, -1, peer, 0, address, flag, 0, since)
 
 
 @helper
-def store_flagged(address: Any, data: Any, flag: Any) -> Any:
-    """`flag` is within 32 bits."""
-    high = flag << 32
-    return p.store_pair(address, high | (data & 0xFFFFFFFF), high | ((data >> 32) & 0xFFFFFFFF))
+def flag_of(word: Any) -> Any:
+    return (word >> 32) & 0xFFFFFFFF

@@ -9,11 +9,13 @@ from numba.core import types
 
 from .._device import DeviceTeam
 from . import _primitives as p
+from ._layout import AT
 from ._targets import BLOCK, GRID, TARGETS, array, emit, helper, scope_of, vocabulary
 
 i32, i64 = types.int32, types.int64
 I64 = ir.IntType(64)
 TEAM = DeviceTeam._fields
+CHECK_PEER = AT["check peer"]
 
 
 @helper
@@ -26,6 +28,13 @@ def slot_of(team: Any, pe: Any) -> Any:
 @helper
 def at_peer(team: Any, address: Any, pe: Any) -> Any:
     return address + (slot_of(team, pe) - team.my_slot) * team.stride
+
+
+@helper
+def peer_for(team: Any, operation: Any, address: Any, pe: Any) -> Any:
+    """at_peer, for a PE that a program named."""
+    p.check_pe(team.control, team.n_pes, operation, pe)
+    return at_peer(team, address, pe)
 
 
 @helper
@@ -61,7 +70,7 @@ def translate_pe(team: Any, pe: Any, to: Any) -> Any:
 def ptr(team: Any, x: Any, pe: Any) -> Any:
     """Return the address (int64) of PE `pe`'s copy of the symmetric array `x`."""
     array("ptr", "x", x, contiguous=False)
-    return lambda team, x, pe: at_peer(team, p.address(x), pe)
+    return lambda team, x, pe: peer_for(team, CHECK_PEER, p.address(x), pe)
 
 
 def peer(team: Any, x: Any, pe: Any) -> Any:

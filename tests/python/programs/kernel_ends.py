@@ -1,4 +1,5 @@
-"""A kernel waits for what never comes: host (the exception is caught here), cuda (Numba) or triton (the job ends)."""
+"""A kernel waits for what never comes: host (the exception is caught here), cuda (Numba), triton or cute (the job ends).
+With -pe: it names a PE that the team has not."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import sys
 import atoll
 import numpy as np
 
-mode = sys.argv[1]
+mode, _, wrong_pe = sys.argv[1].partition("-")
 atoll.init()
 if mode == "triton":
     import atoll.triton as dev
@@ -19,7 +20,36 @@ if mode == "triton":
     def late(team, flag):
         dev.signal_wait_until(team, flag, dev.GE, 5, 42)
 
-    late[(1,)](atoll.WORLD.device("device"), atoll.zeros(1, np.int64, device="cuda", xp=torch))
+    @dev.kernel
+    def beyond(team, flag):
+        dev.put(team, flag, flag, 1, 7)
+
+    (beyond if wrong_pe else late)[(1,)](
+        atoll.WORLD.device("device"), atoll.zeros(1, np.int64, device="cuda", xp=torch)
+    )
+    torch.cuda.synchronize()
+elif mode == "cute":
+    import atoll.cute as dev
+    import cutlass.cute as cute
+    import torch
+
+    torch.cuda.set_device(atoll.zeros(1, device="cuda").device)
+
+    @cute.kernel
+    def late(team: dev.Team, flag: cute.Tensor):
+        dev.signal_wait_until(team, flag, dev.GE, 5, tag=42)
+
+    @cute.kernel
+    def beyond(team: dev.Team, flag: cute.Tensor):
+        dev.put(team, flag, flag, 7)
+
+    kernel = beyond if wrong_pe else late
+
+    @cute.jit
+    def run(team: dev.Team, flag: cute.Tensor):
+        kernel(team, flag).launch(grid=[1, 1, 1], block=[1, 1, 1])
+
+    run(dev.team(atoll.WORLD), dev.tensor(atoll.zeros(1, np.int64, device="cuda", xp=torch)))
     torch.cuda.synchronize()
 else:
     import atoll.numba as dev
@@ -28,9 +58,16 @@ else:
     def late(team, flag):
         dev.signal_wait_until(team, flag, dev.GE, 5, tag=42)
 
+    @dev.kernel
+    def beyond(team, flag):
+        dev.put(team, flag, flag, 7)
+
     flag = atoll.zeros(1, np.int64, device="cpu" if mode == "host" else "cuda")
     try:
-        dev.launch(late, 1, 1)(atoll.WORLD, flag)
+        dev.launch(beyond if wrong_pe else late, 1, 1)(atoll.WORLD, flag)
+    except atoll.InvalidArgument as error:
+        assert "in put for team PE 7; the team has PEs 0 to 1" in str(error), error
+        print("refused as it should")
     except atoll.Timeout as error:
         assert "found 0, waiting for >= 5" in str(error) and "tag 42" in str(error), error
         print("timed out as it should")

@@ -149,6 +149,13 @@ def collectives(team, src, all_src, dst, all_dst, N: tl.constexpr):
     dev.broadcast(team, dst, src, N, team.n_pes - 1)
     dev.fcollect(team, all_dst, src, N)
     dev.alltoall(team, all_dst + N * team.n_pes, all_src, N)
+    dev.reduce(team, dst + N, src, N, dev.SUM)
+    dev.reduce(team, dst + 2 * N, src, N, dev.MIN)
+    dev.reduce(team, dst + 3 * N, src, N, dev.MAX)
+    dev.reduce(team, dst + 4 * N, src, N, dev.PROD)
+    dev.reduce_scatter(team, dst + 5 * N, all_src, N, dev.SUM)
+    arrived = dev.collect(team, all_dst + 2 * N * team.n_pes, src, N - team.my_pe % 2)
+    tl.store(all_dst + 3 * N * team.n_pes, arrived.to(tl.float32))
 
 
 def check_collectives() -> None:
@@ -156,14 +163,65 @@ def check_collectives() -> None:
         values = lambda pe, size=size: (np.arange(size) + 7 * pe).astype(np.float32)  # noqa: E731
         blocks = lambda pe: np.concatenate([values(pe + 3 * k) for k in range(n)])  # noqa: B023, E731
         src, all_src = new(size, np.float32, values(me)), new(n * size, np.float32, blocks(me))
-        dst, all_dst = new(size, np.float32), new((2, n * size), np.float32)
+        dst, all_dst = new((6, size), np.float32), new(3 * n * size + 1, np.float32)
         start(collectives, src, all_src, dst, all_dst, N=size)
-        equal(dst.cpu().numpy(), values(n - 1))
-        equal(all_dst.cpu().numpy()[0], np.concatenate([values(pe) for pe in range(n)]))
+        everyone, found = np.stack([values(pe) for pe in range(n)]), dst.cpu().numpy()
+        equal(found[0], values(n - 1))
+        equal(found[1], everyone.sum(0))
+        equal(found[2], everyone.min(0))
+        equal(found[3], everyone.max(0))
+        equal(found[4], everyone.prod(0))
+        equal(found[5], np.stack([blocks(pe)[me * size : (me + 1) * size] for pe in range(n)]).sum(0))
+        arrived = np.concatenate([values(pe)[: size - pe % 2] for pe in range(n)])
+        equal(all_dst.cpu().numpy()[2 * n * size :][: len(arrived)], arrived)
+        assert all_dst[-1].item() == len(arrived)
+        equal(all_dst.cpu().numpy()[: n * size], np.concatenate([values(pe) for pe in range(n)]))
         equal(
-            all_dst.cpu().numpy()[1],
+            all_dst.cpu().numpy()[n * size : 2 * n * size],
             np.concatenate([blocks(pe)[me * size : (me + 1) * size] for pe in range(n)]),
         )
+
+
+@dev.kernel
+def bits(team, src, dst, N: tl.constexpr):
+    dev.reduce(team, dst, src, N, dev.AND)
+    dev.reduce(team, dst + N, src, N, dev.OR)
+    dev.reduce(team, dst + 2 * N, src, N, dev.XOR)
+
+
+def check_bits() -> None:
+    everyone = np.stack([np.arange(300) * 3 + (1 << pe) for pe in range(n)]).astype(np.int32)
+    src, dst = new(300, np.int32, everyone[me]), new((3, 300), np.int32)
+    start(bits, src, dst, N=300)
+    equal(
+        dst.cpu().numpy(),
+        np.stack([op.reduce(everyone, 0) for op in (np.bitwise_and, np.bitwise_or, np.bitwise_xor)]),
+    )
+
+
+@dev.kernel
+def tiles(team, x, y, N: tl.constexpr):
+    """Tiles of 10 x 20 of matrices that are 64 wide."""
+    right = (team.my_pe + 1) % team.n_pes
+    dev.tile_put(team, y + 64 + 2, x + 3, 64, 64, 10, 20, right)
+    dev.barrier(team)
+    dev.tile_get(team, y + 32, y + 64 + 2, 64, 64, 10, 20, right)
+    dev.tile_reduce(team, y + 16 * 64, x, 64, 64, 10, 20, dev.SUM)
+    dev.tile_allgather(team, y + 32 * 64, x, 64, 64, 10, 20)
+    tl.store(y + 31 * 64, dev.translate_pe(team, right, team).to(tl.float32))
+    tl.store(y + 31 * 64 + 1, dev.translate_pe(team, team.n_pes, team).to(tl.float32))
+
+
+def check_tiles() -> None:
+    values = lambda pe: (np.arange(1024).reshape(16, 64) + 5 * pe).astype(np.float32)  # noqa: E731
+    x, y = new((16, 64), np.float32, values(me)), new((32 + 10 * n, 64), np.float32)
+    start(tiles, x, y, N=1)
+    found = y.cpu().numpy()
+    equal(found[1:11, 2:22], values(left)[:10, 3:23])
+    equal(found[:10, 32:52], values(me)[:10, 3:23])
+    equal(found[16:26, :20], sum(values(pe)[:10, :20] for pe in range(n)))
+    equal(found[32:, :20], np.concatenate([values(pe)[:10, :20] for pe in range(n)]))
+    equal(found[31, :2], np.array([right, -1], np.float32))
 
 
 @dev.kernel
@@ -180,6 +238,14 @@ def messages(team, box, room, src, dst, wrong, N: tl.constexpr):
         bad = tl.sum(((got != 1000 * left + k + at) & (at < N)).to(tl.int32), 0)
         if bad != 0:
             tl.store(wrong, bad)
+    none = dev.try_receive(team, box, room, dst, N, left)
+    if none != 0:
+        tl.store(wrong, -1)
+    dev.sync(team)
+    dev.post(team, box, room, src, N, right)
+    here = 0
+    while here == 0:
+        here = dev.try_receive(team, box, room, dst, N, left)
 
 
 def check_mailboxes() -> None:

@@ -19,6 +19,8 @@ ARGUMENTS = {
     "signals": {"x": "*fp32", "src": "*fp32", "flags": "*i64", "out": "*fp32", "N": "constexpr"},
     "atomics": {"x": "*i64", "floats": "*fp32", "out": "*i64"},
     "collectives": {**dict.fromkeys(("src", "all_src", "dst", "all_dst"), "*fp32"), "N": "constexpr"},
+    "bits": {"src": "*i32", "dst": "*i32", "N": "constexpr"},
+    "tiles": {"x": "*fp32", "y": "*fp32", "N": "constexpr"},
     "messages": {
         "box": "*u8",
         "room": "i32",

@@ -1,0 +1,256 @@
+"""PTX that kernels in Numba, Triton and CuTe DSL have in common: text of inline assembly, in LLVM's way ($0 is the result).
+
+Each is one block with its own labels and registers, so that it can stand many times in a kernel.
+"""
+
+from __future__ import annotations
+
+from ._atoll import _kernel_layout
+
+AT = _kernel_layout()
+LOOKS = 1024
+"""Looks at a word between two looks at what else there is."""
+BULK = 4
+"""Loads on their way before their stores: a link's latency is long."""
+
+# Of Report, besides its state: where, which size.
+_FIELDS = [("operation", 32), ("team", 32), ("peer", 32), ("compare", 32), ("tag", 32), ("address", 64), ("expected", 64), ("found", 64)]  # fmt: skip
+
+
+def _report(**values: str) -> str:
+    """The first thread of the PE's kernels says what happened, then the kernel traps. w: the Watch, y: the state then.
+
+    A trap ends all threads of the PE's kernels, so one that has begun to report is let finish.
+    """
+    report = AT["report"]
+    stores = [
+        f"st.relaxed.sys.global.u{bits} [w+{report + AT[f'report_{name}']}], {values[name]};"
+        for name, bits in _FIELDS
+    ]
+    return f"""
+    atom.relaxed.sys.global.cas.b32 x, [w+{report}], 0, 1;
+    setp.ne.u32 p, x, 0;
+    @p bra TRAP;
+    {" ".join(stores)}
+    fence.sc.sys;
+    st.relaxed.sys.global.u32 [w+{report}], y;
+    fence.sc.sys;
+    TRAP:
+    mov.u64 t, %globaltimer;
+    FINISH:
+    ld.relaxed.sys.global.u32 x, [w+{report}];
+    mov.u64 a, %globaltimer;
+    sub.s64 a, a, t;
+    setp.ne.u32 p, x, 1;
+    setp.gt.u64 q, a, 1000000000;
+    or.pred p, p, q;
+    @!p bra FINISH;
+    trap;"""
+
+
+_REGISTERS = ".reg .pred p, q; .reg .b64 w, s, t, a; .reg .b32 x, y, n;"
+
+
+def look_around() -> str:
+    """What else may end a wait, as look_around of atoll/device/wait.hpp: $0 (l) = since when it looks.
+
+    $1 control (l), $2 operation (r), $3 compare (r), $4 peer (r), $5 tag (r), $6 address (l), $7 expected (l),
+    $8 found (l), $9 since (l).
+    """
+    at = AT
+    report = _report(
+        operation="$2", team="n", peer="$4", compare="$3", tag="$5", address="$6", expected="$7", found="$8"
+    )
+    return f"""{{ {_REGISTERS}
+    mov.b64 s, 0;
+    setp.eq.u64 p, $1, 0;
+    @p bra DONE;
+    ld.relaxed.sys.global.u64 w, [$1+{at["watch"]}];
+    setp.eq.u64 p, w, 0;
+    @p bra DONE;
+    ld.relaxed.sys.global.u32 x, [w+{at["abort"]}];
+    setp.ne.u32 p, x, 0;
+    @p bra TRAP;
+    mov.b64 s, $9;
+    mov.u64 t, %globaltimer;
+    ld.relaxed.sys.global.u32 x, [w+{at["gone"]}];
+    setp.eq.u32 p, x, 0;
+    @p bra PRESENT;
+    setp.lt.s32 p, $4, 0;
+    @p bra ANYBODY;
+    mul.wide.s32 a, $4, 4;
+    add.s64 a, a, $1;
+    ld.relaxed.sys.global.u32 y, [a+{at["slots_of"]}];
+    setp.ge.u32 p, y, 1024;
+    @p bra PRESENT;
+    shr.u32 x, y, 5;
+    mul.wide.u32 a, x, 4;
+    add.s64 a, a, w;
+    ld.relaxed.sys.global.u32 x, [a+{at["gone_slots"]}];
+    and.b32 y, y, 31;
+    shr.u32 x, x, y;
+    and.b32 x, x, 1;
+    setp.eq.u32 p, x, 0;
+    @p bra PRESENT;
+    bra GONE;
+    ANYBODY:
+    setp.ne.u32 p, x, 2;
+    @p bra PRESENT;
+    GONE:
+    setp.lt.s64 p, s, 0;
+    mov.u32 y, 3;
+    @p bra SAY;
+    setp.eq.u64 p, s, 0;
+    selp.b64 s, t, s, p;
+    or.b64 s, s, 0x8000000000000000;
+    bra DONE;
+    PRESENT:
+    setp.eq.u64 p, s, 0;
+    selp.b64 s, t, s, p;
+    @p bra DONE;
+    ld.relaxed.sys.global.u64 a, [$1+{at["bound_ns"]}];
+    setp.eq.u64 p, a, 0;
+    @p bra DONE;
+    and.b64 s, s, 0x7fffffffffffffff;
+    sub.s64 t, t, s;
+    setp.le.u64 p, t, a;
+    @p bra DONE;
+    mov.u32 y, 2;
+    SAY:
+    ld.relaxed.sys.global.u32 n, [$1+{at["team"]}];
+    {report}
+    DONE:
+    mov.b64 $0, s;
+    }}"""
+
+
+def check_pe(operation: int | str, pe: str = "$0", n_pes: str = "$1", control: str = "$2") -> str:
+    """Trap if a PE is not of the team and checks are on. No result; operands pe (r), n_pes (r), control (l).
+
+    `operation`: its number, or the operand that has it (r).
+    """
+    report = _report(
+        operation=str(operation), team="n", peer=pe, compare=str(AT["wrong_pe"]), tag="0", address="0",
+        expected="s", found="0",
+    )  # fmt: skip
+    return f"""{{ {_REGISTERS}
+    setp.lt.u32 p, {pe}, {n_pes};
+    @p bra DONE;
+    setp.eq.u64 p, {control}, 0;
+    @p bra DONE;
+    ld.relaxed.sys.global.u64 w, [{control}+{AT["watch"]}];
+    setp.eq.u64 p, w, 0;
+    @p bra DONE;
+    ld.relaxed.sys.global.u32 x, [{control}+{AT["checks"]}];
+    setp.eq.u32 p, x, 0;
+    @p bra DONE;
+    ld.relaxed.sys.global.u32 n, [{control}+{AT["team"]}];
+    cvt.s64.s32 s, {n_pes};
+    mov.u32 y, 2;
+    {report}
+    DONE:
+    }}"""
+
+
+def load_flagged() -> str:
+    """The data of two flagged words, $0 (l), and $1 (r) = 1 if both carry a flag. $2 address (l), $3 flag (r)."""
+    return """{ .reg .pred p; .reg .u32 d0, d1, f0, f1; .reg .u64 w0, w1;
+    ld.relaxed.sys.global.v2.u64 {w0, w1}, [$2];
+    mov.b64 {d0, f0}, w0;
+    mov.b64 {d1, f1}, w1;
+    setp.eq.u32 p, f0, $3;
+    setp.eq.and.u32 p, f1, $3, p;
+    mov.b64 $0, {d0, d1};
+    selp.u32 $1, 1, 0, p;
+    }"""
+
+
+def store_flagged() -> str:
+    """Eight bytes of data in two flagged words: $0 address (l), $1 data (l), $2 flag (r)."""
+    return """{ .reg .u32 d0, d1; .reg .u64 w0, w1;
+    mov.b64 {d0, d1}, $1;
+    mov.b64 w0, {d0, $2};
+    mov.b64 w1, {d1, $2};
+    st.relaxed.sys.global.v2.u64 [$0], {w0, w1};
+    }"""
+
+
+def share_in_block() -> str:
+    """$0 (r) = what the thread of rank 0 has in $1 (r); $2 (r) is each thread's rank. All threads of the block."""
+    return """{ .shared .align 4 .b32 word; .reg .pred p;
+    setp.eq.u32 p, $2, 0;
+    @p st.shared.b32 [word], $1;
+    bar.sync 0;
+    ld.shared.b32 $0, [word];
+    bar.sync 0;
+    }"""
+
+
+def load_part() -> str:
+    """Bytes 8 * $3 … of $2 bytes at $1 (all l), whatever its alignment; what lies past the end is 0. $0 (=&l)."""
+    return """{ .reg .pred p; .reg .b64 a, r, t; .reg .b32 k;
+    shl.b64 t, $3, 3;
+    add.s64 a, $1, t;
+    sub.s64 r, $2, t;
+    and.b64 t, a, 7;
+    setp.eq.s64 p, t, 0;
+    setp.ge.and.s64 p, r, 8, p;
+    @p ld.b64 $0, [a];
+    @p bra DONE;
+    mov.b64 $0, 0;
+    mov.b32 k, 0;
+    NEXT:
+    setp.le.s64 p, r, 0;
+    @p bra DONE;
+    ld.u8 t, [a];
+    shl.b64 t, t, k;
+    or.b64 $0, $0, t;
+    add.s64 a, a, 1;
+    sub.s64 r, r, 1;
+    add.u32 k, k, 8;
+    setp.lt.u32 p, k, 64;
+    @p bra NEXT;
+    DONE:
+    }"""
+
+
+def store_part() -> str:
+    """The other way: $0 to, $1 how many bytes there, $2 which part, $3 its data (all l). No result."""
+    return """{ .reg .pred p; .reg .b64 a, r, t; .reg .b32 k;
+    shl.b64 t, $2, 3;
+    add.s64 a, $0, t;
+    sub.s64 r, $1, t;
+    and.b64 t, a, 7;
+    setp.eq.s64 p, t, 0;
+    setp.ge.and.s64 p, r, 8, p;
+    @p st.b64 [a], $3;
+    @p bra DONE;
+    mov.b32 k, 0;
+    NEXT:
+    setp.le.s64 p, r, 0;
+    @p bra DONE;
+    shr.u64 t, $3, k;
+    st.u8 [a], t;
+    add.s64 a, a, 1;
+    sub.s64 r, r, 1;
+    add.u32 k, k, 8;
+    setp.lt.u32 p, k, 64;
+    @p bra NEXT;
+    DONE:
+    }"""
+
+
+def copy(unit: int, count: int) -> str:
+    """`count` units of that many bytes, $2 bytes from one to the next, from $1 to $0 (all l)."""
+    form, registers = {
+        16: ("v2.b64", "{{a{0}, b{0}}}"), 8: ("b64", "a{0}"), 4: ("b32", "a{0}"), 2: ("u16", "a{0}"), 1: ("u8", "a{0}"),
+    }[unit]  # fmt: skip
+    kind = {16: "b64", 8: "b64", 4: "b32", 2: "b16", 1: "b16"}[unit]
+    text = f"{{ .reg .{kind} a<{count}>, b<{count}>; .reg .b64 f<{count}>, t<{count}>; mov.b64 f0, $1; mov.b64 t0, $0; "
+    for k in range(1, count):
+        text += f"add.s64 f{k}, f{k - 1}, $2; add.s64 t{k}, t{k - 1}, $2; "
+    for k in range(count):
+        text += f"ld.{form} {registers.format(k)}, [f{k}]; "
+    for k in range(count):
+        text += f"st.{form} [t{k}], {registers.format(k)}; "
+    return text + "}"

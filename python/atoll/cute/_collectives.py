@@ -1,0 +1,452 @@
+"""Meetings and collectives (atoll/device/sync.hpp, collectives.hpp). All members call with one scope each, in the same order,
+with the same sizes, roots and operators; one at a time for a team. On return dst holds the result for all threads of the
+scope. Small ones go through the team's own slots, and take any tensors; others need dst symmetric, reductions src too.
+Tensors are contiguous. Reductions are evaluated in PE order: the same bits on all members and in all runs."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import cutlass
+import cutlass.cute as cute
+from cutlass import Int32, Int64
+
+from .._ptx import AT
+from ._core import (
+    ACQUIRE_RELEASE,
+    AND,
+    FLOATS,
+    FORMS,
+    GE,
+    MIN,
+    OR,
+    PROD,
+    RELAXED,
+    RELEASE,
+    SUM,
+    SYSTEM,
+    THREAD,
+    WORDS,
+    XOR,
+    Order,
+    ReduceOp,
+    Scope,
+    Team,
+    address,
+    asm,
+    at_peer,
+    check_pe,
+    copy_bytes,
+    from_bits,
+    load,
+    look_around,
+    meet_threads,
+    one_of,
+    rank_of,
+    same,
+    size_in_bytes,
+    size_of,
+    store,
+    to_bits,
+)  # fmt: skip
+from ._messages import (
+    dense,
+    end_exchange,
+    load_part,
+    most_bytes,
+    next_epoch,
+    pairs_of,
+    part,
+    send,
+    store_part,
+)  # fmt: skip
+from ._waits import wait_word
+
+SYNC_EPOCH, ARRIVED, COUNTS = AT["sync_epoch"], AT["arrived"], AT["counts"]
+
+
+@cute.jit
+def wait_relaxed(team: Team, at: Int64, value: Int64, peer: Int32):
+    """Until the word is at least `value`, in no order."""
+    since, looks = Int64(0), Int32(0)
+    found = load(Int64, at, SYSTEM)
+    while found < value:
+        looks += 1
+        if looks == 1024:
+            looks = Int32(0)
+            since = look_around(team, AT["sync"], GE.value, peer, Int32(0), at, value, found, since)
+        found = load(Int64, at, SYSTEM)
+
+
+def tell(at, epoch, order: Order) -> None:
+    store(Int64, at, epoch, SYSTEM if order is RELAXED else RELEASE)
+
+
+def wait_for(team, pe, epoch, order: Order) -> None:
+    at = team.control + ARRIVED + Int64(pe) * 8
+    if order is RELAXED:
+        wait_relaxed(team, at, epoch, pe)
+    else:
+        wait_word(team, Int64, at, GE, epoch, "sync", pe, Int32(0))
+
+
+@cute.jit
+def meet_members(team: Team, scope: cutlass.Constexpr, order: cutlass.Constexpr):
+    epoch = load(Int64, team.control + SYNC_EPOCH) + 1
+    rank, step = Int32(rank_of(scope)), Int32(size_of(scope))
+    mine = team.control + ARRIVED + Int64(team.my_pe) * 8
+    if step >= team.n_pes:  # a thread for each member: its branch is entered once
+        other = (rank < team.n_pes) & (rank != team.my_pe)
+        there = mine
+        if other:
+            there = at_peer(team, mine, rank)
+        meet_threads(team, scope)
+        if other:
+            tell(there, epoch, order)
+            wait_for(team, rank, epoch, order)
+    else:
+        meet_threads(team, scope)
+        pe = rank
+        while pe < team.n_pes:
+            if pe != team.my_pe:
+                tell(at_peer(team, mine, pe), epoch, order)
+            pe += step
+        pe = rank
+        while pe < team.n_pes:
+            if pe != team.my_pe:
+                wait_for(team, pe, epoch, order)
+            pe += step
+    meet_threads(team, scope)
+    store(Int64, team.control + SYNC_EPOCH, epoch)  # by every thread, so that each reads its own
+
+
+def sync(team, scope: Scope = THREAD, order: Order = ACQUIRE_RELEASE):
+    """All members have arrived; what each scope wrote and saw before is visible to every scope after it.
+
+    order=RELAXED is an extension: all have arrived, and no data are ordered by that.
+    """
+    meet_members(team, one_of(Scope, "sync", scope), one_of(Order, "sync", order))
+
+
+def barrier(team, scope: Scope = THREAD):
+    """quiet, then sync: here what orders the one completes the other."""
+    meet_members(team, one_of(Scope, "barrier", scope), ACQUIRE_RELEASE)
+
+
+@cute.jit
+def copy_own(
+    to: Int64,
+    source: Int64,
+    nbytes: Int64,
+    aligned: cutlass.Constexpr,
+    least: cutlass.Constexpr,
+    scope: cutlass.Constexpr,
+):
+    if to != source:
+        copy_bytes(to, source, nbytes, aligned, least, scope)
+
+
+@cute.jit
+def put_to_all(
+    team: Team, to: Int64, source: Int64, nbytes: Int64, least: cutlass.Constexpr, scope: cutlass.Constexpr
+):
+    """The next member first, so that not all store to one at once."""
+    for k in cutlass.range(1, team.n_pes, unroll=1):
+        copy_bytes(at_peer(team, to, (team.my_pe + k) % team.n_pes), source, nbytes, 1, least, scope)
+    copy_own(to, source, nbytes, 1, least, scope)
+
+
+@cute.jit
+def _broadcast(
+    team: Team,
+    to: Int64,
+    source: Int64,
+    nbytes: Int64,
+    root: Int32,
+    least: cutlass.Constexpr,
+    scope: cutlass.Constexpr,
+):
+    if nbytes > most_bytes(team):
+        meet_members(team, scope, ACQUIRE_RELEASE)
+        if team.my_pe == root:
+            put_to_all(team, to, source, nbytes, least, scope)
+        meet_members(team, scope, ACQUIRE_RELEASE)
+    else:
+        epoch = next_epoch(team)
+        sent = Int64(0)
+        if team.my_pe == root:
+            sent = nbytes
+        send(team, epoch, sent, source, Int64(0), scope)
+        pairs = Int32(pairs_of(nbytes))
+        k = Int32(rank_of(scope))
+        while k < pairs * team.n_pes:
+            pe = k // pairs
+            i = k - pe * pairs
+            if (pe != team.my_pe) & ((pe == root) | (i == 0)):
+                data = part(team, epoch, pe, i)
+                if pe == root:
+                    store_part(to, nbytes, i, data)
+            k += Int32(size_of(scope))
+        if team.my_pe == root:
+            copy_own(to, source, nbytes, 1, least, scope)
+        end_exchange(team, epoch, scope)
+
+
+@cute.jit
+def take(team: Team, epoch: Int32, nbytes: Int64, to: Int64, block: Int64, scope: cutlass.Constexpr):
+    """The message of each other member to `to + pe * block`."""
+    pairs = Int32(pairs_of(nbytes))
+    k = Int32(rank_of(scope))
+    while k < pairs * team.n_pes:
+        pe = k // pairs
+        i = k - pe * pairs
+        if pe != team.my_pe:
+            store_part(to + Int64(pe) * block, nbytes, i, part(team, epoch, pe, i))
+        k += Int32(size_of(scope))
+
+
+@cute.jit
+def gather(
+    team: Team, to: Int64, source: Int64, nbytes: Int64, least: cutlass.Constexpr, scope: cutlass.Constexpr
+):
+    own = to + Int64(team.my_pe) * nbytes
+    if nbytes > most_bytes(team):
+        meet_members(team, scope, ACQUIRE_RELEASE)
+        put_to_all(team, own, source, nbytes, least, scope)
+        meet_members(team, scope, ACQUIRE_RELEASE)
+    else:
+        epoch = next_epoch(team)
+        send(team, epoch, nbytes, source, Int64(0), scope)
+        take(team, epoch, nbytes, to, nbytes, scope)
+        copy_own(own, source, nbytes, 1, least, scope)
+        end_exchange(team, epoch, scope)
+
+
+@cute.jit
+def _collect(
+    team: Team,
+    to: Int64,
+    source: Int64,
+    count: Int64,
+    item: cutlass.Constexpr,
+    least: cutlass.Constexpr,
+    scope: cutlass.Constexpr,
+):
+    counts = team.control + COUNTS
+    mine = counts + Int64(team.my_pe) * 8  # every member's own entry is where its message comes from
+    if rank_of(scope) == 0:
+        store(Int64, mine, count, SYSTEM)
+    meet_threads(team, scope)
+    gather(team, counts, mine, Int64(8), 8, scope)
+    before, arrived = Int64(0), Int64(0)
+    for pe in cutlass.range(team.n_pes, unroll=1):
+        one = load(Int64, counts + Int64(pe) * 8, SYSTEM)
+        if pe < team.my_pe:
+            before += one
+        arrived += one
+    meet_members(team, scope, ACQUIRE_RELEASE)
+    put_to_all(team, to + before * item, source, count * item, least, scope)
+    meet_members(team, scope, ACQUIRE_RELEASE)
+    return arrived
+
+
+@cute.jit
+def _alltoall(
+    team: Team, to: Int64, source: Int64, nbytes: Int64, least: cutlass.Constexpr, scope: cutlass.Constexpr
+):
+    mine = Int64(team.my_pe) * nbytes
+    if nbytes > most_bytes(team):
+        meet_members(team, scope, ACQUIRE_RELEASE)
+        for k in cutlass.range(team.n_pes, unroll=1):
+            pe = (team.my_pe + k) % team.n_pes
+            copy_bytes(at_peer(team, to + mine, pe), source + Int64(pe) * nbytes, nbytes, 1, least, scope)
+        meet_members(team, scope, ACQUIRE_RELEASE)
+    else:
+        epoch = next_epoch(team)
+        send(team, epoch, nbytes, source, nbytes, scope)
+        take(team, epoch, nbytes, to, nbytes, scope)
+        copy_own(to + mine, source + mine, nbytes, 1, least, scope)
+        end_exchange(team, epoch, scope)
+
+
+def _both(name: str, dst, src, scope):
+    """Of both tensors: their address, the size of src in bytes, the unit that its size is a multiple of."""
+    kind = same(name, dst, src)
+    dense(name, "dst", dst)
+    dense(name, "src", src)
+    one_of(Scope, name, scope)
+    item = kind.width // 8
+    return address(dst), address(src), size_in_bytes(src), item, min(item & -item, 8)
+
+
+def broadcast(team, dst, src, root, scope: Scope = THREAD):
+    """dst of every member, the root too, = src of `root`; as many elements as src has."""
+    to, source, nbytes, _, least = _both("broadcast", dst, src, scope)
+    check_pe(team, "root", root)
+    _broadcast(team, to, source, nbytes, Int32(root), least, scope)
+
+
+def fcollect(team, dst, src, scope: Scope = THREAD):
+    """dst = src of member 0, 1, …"""
+    to, source, nbytes, _, least = _both("fcollect", dst, src, scope)
+    gather(team, to, source, nbytes, least, scope)
+
+
+def collect(team, dst, src, count, scope: Scope = THREAD):
+    """fcollect with counts that differ between members: the first `count` elements of src; dst is symmetric. How many
+    elements arrived (Int64)."""
+    to, source, _, item, least = _both("collect", dst, src, scope)
+    return _collect(team, to, source, Int64(count), item, least, scope)
+
+
+def alltoall(team, dst, src, scope: Scope = THREAD):
+    """Block j of my src becomes block my_pe of member j's dst; a block is an n_pes-th of src."""
+    to, source, nbytes, item, least = _both("alltoall", dst, src, scope)
+    _alltoall(team, to, source, nbytes // item // team.n_pes * item, least, scope)
+
+
+# ---- reductions
+
+
+def combine(kind, op: ReduceOp, a, b):
+    """a op b; integers wrap, and a NaN is passed on."""
+    form, letter = FORMS[kind]
+    floating = kind in FLOATS
+    text = {
+        SUM: f"add.{form} $0, $1, $2;",
+        PROD: f"mul.{form} $0, $1, $2;" if floating else f"mul.lo.{form} $0, $1, $2;",
+        AND: f"and.b{kind.width} $0, $1, $2;",
+        OR: f"or.b{kind.width} $0, $1, $2;",
+        XOR: f"xor.b{kind.width} $0, $1, $2;",
+    }.get(op)
+    if text is None:
+        nan = f"setp.nan.or.{form} p, $2, $2, p; " if floating else ""
+        text = f"{{ .reg .pred p; setp.{'lt' if op is MIN else 'gt'}.{form} p, $2, $1; {nan}selp.{form} $0, $2, $1, p; }}"
+    return asm(text, f"={letter},{letter},{letter}", kind, [a, b])
+
+
+@cute.jit
+def fold_received(
+    team: Team,
+    kind: cutlass.Constexpr,
+    op: cutlass.Constexpr,
+    epoch: Int32,
+    to: Int64,
+    own: Int64,
+    nbytes: Int64,
+    scope: cutlass.Constexpr,
+):
+    """to = the fold over the members, in PE order, of what each sent me; `own` is my part."""
+    bits = kind.width
+    pairs = Int32(pairs_of(nbytes))
+    i = Int32(rank_of(scope))
+    while i < pairs:
+        low, high = kind(0), kind(0)
+        for pe in cutlass.range(team.n_pes, unroll=1):
+            data = Int64(0)
+            if pe == team.my_pe:
+                data = load_part(own, nbytes, i)
+            else:
+                data = part(team, epoch, pe, i)
+            first, second = from_bits(kind, data), from_bits(kind, data >> (bits & 63))
+            if pe == 0:
+                low, high = first, second
+            else:
+                low = combine(kind, op, low, first)
+                if cutlass.const_expr(bits == 32):
+                    high = combine(kind, op, high, second)
+        folded = to_bits(kind, low)
+        if cutlass.const_expr(bits == 32):
+            folded = folded | (to_bits(kind, high) << 32)
+        store_part(to, nbytes, i, folded)
+        i += Int32(size_of(scope))
+
+
+@cute.jit
+def fold_pulled(team: Team, kind: cutlass.Constexpr, op: cutlass.Constexpr, source: Int64):
+    """One element, at `source` of every member."""
+    so_far = load(kind, at_peer(team, source, Int32(0)))
+    for pe in cutlass.range(1, team.n_pes, unroll=1):
+        so_far = combine(kind, op, so_far, load(kind, at_peer(team, source, Int32(pe))))
+    return so_far
+
+
+@cute.jit
+def _reduce(
+    team: Team,
+    kind: cutlass.Constexpr,
+    op: cutlass.Constexpr,
+    to: Int64,
+    source: Int64,
+    count: Int64,
+    scope: cutlass.Constexpr,
+):
+    item = kind.width // 8
+    nbytes = count * item
+    if nbytes <= most_bytes(team):
+        epoch = next_epoch(team)
+        send(team, epoch, nbytes, source, Int64(0), scope)
+        meet_threads(team, scope)  # dst may be src, which all threads have sent now
+        fold_received(team, kind, op, epoch, to, source, nbytes, scope)
+        end_exchange(team, epoch, scope)
+    else:
+        meet_members(team, scope, ACQUIRE_RELEASE)
+        each = (count + team.n_pes - 1) // team.n_pes
+        begin = cutlass.min(Int64(team.my_pe) * each, count)
+        end = cutlass.min(begin + each, count)
+        i = begin + Int64(rank_of(scope))
+        while i < end:
+            value = fold_pulled(team, kind, op, source + i * item)
+            for k in cutlass.range(1, team.n_pes + 1, unroll=1):
+                store(kind, at_peer(team, to, (team.my_pe + k) % team.n_pes) + i * item, value)
+            i += Int64(size_of(scope))
+        meet_members(team, scope, ACQUIRE_RELEASE)
+
+
+@cute.jit
+def _reduce_scatter(
+    team: Team,
+    kind: cutlass.Constexpr,
+    op: cutlass.Constexpr,
+    to: Int64,
+    source: Int64,
+    count: Int64,
+    scope: cutlass.Constexpr,
+):
+    item = kind.width // 8
+    nbytes = count * item
+    mine = source + Int64(team.my_pe) * nbytes
+    if nbytes <= most_bytes(team):
+        epoch = next_epoch(team)
+        send(team, epoch, nbytes, source, nbytes, scope)
+        fold_received(team, kind, op, epoch, to, mine, nbytes, scope)
+        end_exchange(team, epoch, scope)
+    else:
+        meet_members(team, scope, ACQUIRE_RELEASE)
+        i = Int64(rank_of(scope))
+        while i < count:
+            store(kind, to + i * item, fold_pulled(team, kind, op, mine + i * item))
+            i += Int64(size_of(scope))
+        meet_members(team, scope, ACQUIRE_RELEASE)
+
+
+def _reduction(name: str, dst, src, op, scope):
+    kind = same(name, dst, src)
+    one_of(ReduceOp, name, op)
+    allowed = WORDS if op in (AND, OR, XOR) else WORDS + FLOATS
+    if kind not in allowed:
+        listed = ", ".join(one.__name__ for one in allowed)
+        raise TypeError(f"atoll.cute.{name}: {op.name} of {kind.__name__}; it takes {listed}")
+    _both(name, dst, src, scope)
+    return kind
+
+
+def reduce(team, dst, src, op, scope: Scope = THREAD):
+    """dst = src of member 0 op src of member 1 op …, element by element (SUM …); dst may be src."""
+    kind = _reduction("reduce", dst, src, op, scope)
+    _reduce(team, kind, op, address(dst), address(src), Int64(cute.size(src)), scope)
+
+
+def reduce_scatter(team, dst, src, op, scope: Scope = THREAD):
+    """dst = block my_pe of the reduction of src, which has n_pes blocks of dst's size, apart from dst."""
+    kind = _reduction("reduce_scatter", dst, src, op, scope)
+    _reduce_scatter(team, kind, op, address(dst), address(src), Int64(cute.size(dst)), scope)

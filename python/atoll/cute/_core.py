@@ -1,0 +1,498 @@
+"""What the vocabulary is written over: teams, constants, PTX, addresses, and who does an operation together."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+import cutlass
+import cutlass.cute as cute
+from cutlass import (
+    BFloat16,
+    Float16,
+    Float32,
+    Float64,
+    Int32,
+    Int64,
+    Uint32,
+    Uint64,
+)
+from cutlass._mlir import ir
+from cutlass._mlir.dialects import func, llvm
+from cutlass.cutlass_dsl import dsl_user_op
+
+from .. import _atoll, _ptx
+from .._device import DeviceTeam
+from .._ptx import AT
+
+
+class Scope(enum.Enum):
+    """Which threads do it together, all of them calling alike."""
+
+    THREAD = 0
+    WARP = 1
+    BLOCK = 2
+    GRID = 3
+
+
+class Compare(enum.Enum):
+    """In the order of atl::Compare."""
+
+    EQ = 0
+    NE = 1
+    GT = 2
+    GE = 3
+    LT = 4
+    LE = 5
+
+
+class SignalOp(enum.Enum):
+    SET = 0
+    ADD = 1
+
+
+class ReduceOp(enum.Enum):
+    SUM = 0
+    PROD = 1
+    MIN = 2
+    MAX = 3
+    AND = 4
+    OR = 5
+    XOR = 6
+
+
+class Order(enum.Enum):
+    ACQUIRE_RELEASE = 0
+    RELAXED = 1
+
+
+THREAD, WARP, BLOCK, GRID = Scope
+EQ, NE, GT, GE, LT, LE = Compare
+SET, ADD = SignalOp
+SUM, PROD, MIN, MAX, AND, OR, XOR = ReduceOp
+ACQUIRE_RELEASE, RELAXED = Order
+
+
+class Team(NamedTuple):
+    """A team as kernels take it, by value: the fields of atl::device::Team. Annotate kernels' arguments with it."""
+
+    my_pe: Int32
+    n_pes: Int32
+    window: Int64
+    stride: Int64
+    my_slot: Int32
+    first: Int32
+    step: Int32
+    table: Int64
+    control: Int64
+
+
+def team(value: _atoll.Team | DeviceTeam) -> Team:
+    """Return a team as kernels take it: a bare DeviceTeam's addresses would be cut to 32 bits. On the host."""
+    if isinstance(value, _atoll.Team):
+        value = value.device("device")
+    if not isinstance(value, DeviceTeam):
+        raise TypeError(
+            f"atoll.cute.team: {value!r} is no team; pass an atoll.Team or what its device() returned"
+        )
+    wide = ("window", "stride", "table", "control")
+    return Team(
+        *(Int64(v) if name in wide else Int32(v) for name, v in zip(value._fields, value, strict=True))
+    )
+
+
+# ---- types: PTX's name, and the letter of its registers
+
+FORMS = {
+    Int32: ("s32", "r"), Uint32: ("u32", "r"), Int64: ("s64", "l"), Uint64: ("u64", "l"),
+    Float32: ("f32", "f"), Float64: ("f64", "d"),
+}  # fmt: skip
+WORDS, FLOATS = (Int32, Int64, Uint32, Uint64), (Float32, Float64)
+
+
+def one_of(kind, name: str, given):
+    """The constant that an argument is; a TypeError lists what it may be."""
+    if not isinstance(given, kind):
+        allowed = ", ".join(f"dev.{one.name}" for one in kind)
+        raise TypeError(f"atoll.cute.{name}: {given!r} is given; it must be one of {allowed}")
+    return given
+
+
+def kind_of(name: str, which: str, x):
+    """The element type of a tensor or pointer."""
+    if isinstance(x, cute.Tensor):
+        return x.element_type
+    if isinstance(x, cute.Pointer):
+        return x.value_type
+    raise TypeError(
+        f"atoll.cute.{name}: {which} is {type(x).__name__}; it must be a cute.Tensor or a cute.Pointer"
+    )
+
+
+def word(name: str, which: str, x, allowed=WORDS + FLOATS):
+    kind = kind_of(name, which, x)
+    if kind not in allowed:
+        listed = ", ".join(one.__name__ for one in allowed)
+        raise TypeError(f"atoll.cute.{name}: {which} is of {kind.__name__}; it must be of {listed}")
+    return kind
+
+
+def same(name: str, dst, src):
+    """The element type that both tensors have."""
+    for which, x in (("dst", dst), ("src", src)):
+        if not isinstance(x, cute.Tensor):
+            raise TypeError(f"atoll.cute.{name}: {which} is {type(x).__name__}; it must be a cute.Tensor")
+    if dst.element_type is not src.element_type:
+        raise TypeError(
+            f"atoll.cute.{name}: dst is of {dst.element_type.__name__}, src of {src.element_type.__name__}; they must be alike"
+        )
+    return dst.element_type
+
+
+def number(name: str, which: str, value, kind):
+    """A value as the type of the word that it is for; a float for an integer is refused."""
+    floating = isinstance(value, (float, Float16, BFloat16, Float32, Float64))
+    if floating and kind not in FLOATS:
+        raise TypeError(
+            f"atoll.cute.{name}: {which} is {type(value).__name__}; the word is of {kind.__name__}"
+        )
+    return kind(value)
+
+
+# ---- PTX
+
+
+@dsl_user_op
+def asm(text: str, constraints: str, results, arguments, *, loc=None, ip=None):
+    """Inline PTX, volatile; nothing in memory moves across it. `results`: a type, a tuple of them, or None."""
+    operands = [value.ir_value(loc=loc, ip=ip) for value in arguments]
+    clobber = constraints + (",~{memory}" if constraints else "~{memory}")
+    several = isinstance(results, tuple)
+    kind = None if results is None else results.mlir_type if not several else llvm.StructType.get_literal([one.mlir_type for one in results])  # fmt: skip
+    found = llvm.inline_asm(
+        kind, operands, text, clobber, has_side_effects=True, asm_dialect=0, loc=loc, ip=ip
+    )
+    if several:
+        return tuple(
+            one(llvm.extractvalue(one.mlir_type, found, ir.DenseI64ArrayAttr.get([k]), loc=loc, ip=ip))
+            for k, one in enumerate(results)
+        )
+    return None if results is None else results(found)
+
+
+def apart(name: str, text: str, constraints: str, result, arguments):
+    """The same by a function that is called: what runs seldom, if ever, out of the way of what runs often."""
+    module = ir.InsertionPoint.current.block.owner
+    while module.name not in ("gpu.module", "builtin.module"):
+        module = module.parent
+    values = [value.ir_value() for value in arguments]
+    results = [] if result is None else [result.mlir_type]
+    if name not in ir.SymbolTable(module.operation):
+        unknown = ir.Location.unknown()
+        with ir.InsertionPoint(module.regions[0].blocks[0]):
+            function = func.FuncOp(name, ([value.type for value in values], results), loc=unknown)
+        function.sym_visibility = ir.StringAttr.get("private")
+        function.no_inline = True
+        block = function.add_entry_block()
+        with ir.InsertionPoint(block):
+            found = llvm.inline_asm(
+                results[0] if results else None, list(block.arguments), text, constraints + ",~{memory}",
+                has_side_effects=True, asm_dialect=0, loc=unknown,
+            )  # fmt: skip
+            func.ReturnOp([found] if results else [], loc=unknown)
+    found = func.call(results, name, values, no_inline=True)
+    return None if result is None else result(found)
+
+
+def load(kind, at, order: str = ""):
+    """order: '', '.relaxed.sys.global', '.acquire.sys.global'."""
+    form, letter = FORMS[kind]
+    return asm(f"ld{order}.{form} $0, [$1];", f"={letter},l", kind, [at])
+
+
+def store(kind, at, value, order: str = "") -> None:
+    form, letter = FORMS[kind]
+    asm(f"st{order}.{form} [$0], $1;", f"l,{letter}", None, [at, value])
+
+
+SYSTEM, ACQUIRE, RELEASE = ".relaxed.sys.global", ".acquire.sys.global", ".release.sys.global"
+
+
+def to_bits(kind, value):
+    """The value's bits in an Int64, with zeros above."""
+    _, letter = FORMS[kind]
+    if kind.width == 64:
+        return asm("mov.b64 $0, $1;", f"=l,{letter}", Int64, [value])
+    return asm("{ .reg .b32 b; mov.b32 b, $1; cvt.u64.u32 $0, b; }", f"=l,{letter}", Int64, [value])
+
+
+def from_bits(kind, bits):
+    _, letter = FORMS[kind]
+    if kind.width == 64:
+        return asm("mov.b64 $0, $1;", f"={letter},l", kind, [bits])
+    return asm("{ .reg .b32 b; cvt.u32.u64 b, $1; mov.b32 $0, b; }", f"={letter},l", kind, [bits])
+
+
+def update(kind, operation: str, at, value, order: str = "relaxed"):
+    """An atomic that fetches: add, exch, and, or, xor."""
+    form, letter = FORMS[kind]
+    if operation == "add" and kind in FLOATS:
+        text = f"atom.{order}.sys.global.add.{form} $0, [$1], $2;"
+    elif operation == "add":
+        text = f"atom.{order}.sys.global.add.u{kind.width} $0, [$1], $2;"
+    elif kind in FLOATS:  # exch
+        b = f"b{kind.width}"
+        text = f"{{ .reg .{b} b; mov.{b} b, $2; atom.{order}.sys.global.{operation}.{b} b, [$1], b; mov.{b} $0, b; }}"
+    else:
+        text = f"atom.{order}.sys.global.{operation}.b{kind.width} $0, [$1], $2;"
+    return asm(text, f"={letter},l,{letter}", kind, [at, value])
+
+
+def add_release(kind, at, value) -> None:
+    _, letter = FORMS[kind]
+    asm(f"red.release.sys.global.add.u{kind.width} [$0], $1;", f"l,{letter}", None, [at, value])
+
+
+def compare_swap(kind, at, condition, value):
+    _, letter = FORMS[kind]
+    b = f"b{kind.width}"
+    text = f"{{ .reg .{b} c, v; mov.{b} c, $2; mov.{b} v, $3; atom.relaxed.sys.global.cas.{b} c, [$1], c, v; mov.{b} $0, c; }}"
+    return asm(text, f"={letter},l,{letter},{letter}", kind, [at, condition, value])
+
+
+def full_fence() -> None:
+    asm("fence.sc.sys;", "", None, [])
+
+
+# ---- addresses
+
+
+def address(x):
+    """Of the first element, as a generic address (Int64)."""
+    pointer = x.iterator if isinstance(x, cute.Tensor) else x
+    space = pointer.memspace
+    if space == cute.AddressSpace.smem:
+        return asm(
+            "{ .reg .b64 s; cvt.u64.u32 s, $1; cvta.shared.u64 $0, s; }",
+            "=l,r",
+            Int64,
+            [Int32(pointer.toint())],
+        )
+    if space not in (cute.AddressSpace.gmem, cute.AddressSpace.generic):
+        raise TypeError(
+            f"atoll.cute: a tensor in {space} has no address; copy it to shared or global memory first"
+        )
+    return Int64(pointer.toint())
+
+
+def words_at(x) -> int:
+    """What the address of x is known to be a multiple of, in bytes."""
+    pointer = x.iterator if isinstance(x, cute.Tensor) else x
+    return int(getattr(pointer, "alignment", 1) or 1)
+
+
+@cute.jit
+def slot_of(team: Team, pe: Int32):
+    slot = Int32(team.first + pe * team.step)
+    if team.table != 0:
+        slot = load(Int32, team.table + Int64(pe) * 4)
+    return slot
+
+
+@cute.jit
+def at_peer(team: Team, at: Int64, pe: Int32):
+    return at + Int64(slot_of(team, pe) - team.my_slot) * team.stride
+
+
+@cute.jit
+def refuse_pe(team: Team, name: cutlass.Constexpr, pe: Int32):
+    if (pe < 0) | (pe >= team.n_pes):
+        words = [pe, team.n_pes, team.control, Int32(AT[f"check {name}"])]
+        apart("atoll_refuse_pe", _ptx.check_pe("$3"), "r,r,l,r", None, words)
+
+
+def check_pe(team: Team, name: str, pe) -> None:
+    """One comparison where the number is right."""
+    refuse_pe(team, name, Int32(pe))
+
+
+def peer_for(team: Team, name: str, at, pe):
+    check_pe(team, name, pe)
+    return at_peer(team, at, Int32(pe))
+
+
+# ---- the threads of a scope
+
+
+def rank_of(scope: Scope):
+    if scope is THREAD:
+        return Int32(0)
+    if scope is WARP:
+        return cute.arch.lane_idx()
+    (x, y, z), (dx, dy, _) = cute.arch.thread_idx(), cute.arch.block_dim()
+    in_block = x + dx * (y + dy * z)
+    return in_block if scope is BLOCK else block_number() * size_of(BLOCK) + in_block
+
+
+def size_of(scope: Scope):
+    if scope is THREAD:
+        return Int32(1)
+    if scope is WARP:
+        return Int32(32)
+    x, y, z = cute.arch.block_dim()
+    return x * y * z if scope is BLOCK else blocks() * (x * y * z)
+
+
+def blocks():
+    x, y, z = cute.arch.grid_dim()
+    return x * y * z
+
+
+def block_number():
+    (x, y, z), (gx, gy, _) = cute.arch.block_idx(), cute.arch.grid_dim()
+    return x + gx * (y + gy * z)
+
+
+def meet_threads(team: Team, scope: Scope) -> None:
+    """The barrier of this PE's threads in the scope."""
+    if scope is WARP:
+        cute.arch.sync_warp()
+    elif scope is BLOCK:
+        cute.arch.sync_threads()
+    elif scope is GRID:
+        meet_grid(team)
+
+
+HALF = -0x80000000
+
+
+@cute.jit
+def meet_grid(team: Team):
+    """Every meeting adds 2^31 in all, whatever the number of blocks: the top bit turns when all have come."""
+    cute.arch.sync_threads()
+    if rank_of(BLOCK) == 0:
+        at = team.control + AT["grid_arrived"]
+        mine = Int32(1)
+        if block_number() == 0:
+            mine = Int32(HALF) - (blocks() - 1)
+        before = asm("atom.add.acq_rel.gpu.global.u32 $0, [$1], $2;", "=r,l,r", Int32, [at, mine])
+        since = Int64(0)
+        looks = Int32(0)
+        turned = Int32(0)
+        while turned == 0:
+            now = asm("ld.acquire.gpu.global.u32 $0, [$1];", "=r,l", Int32, [at])
+            turned = (now ^ before) & Int32(HALF)
+            looks += 1
+            if looks == _ptx.LOOKS:
+                looks = Int32(0)
+                since = look_around(
+                    team, AT["grid_sync"], -1, Int32(-1), Int32(0), at, Int64(0), Int64(0), since
+                )
+    cute.arch.sync_threads()
+
+
+def look_around(team, operation: int, compare: int, peer, tag, at, expected, found, since):
+    return apart(
+        "atoll_look_around",
+        _ptx.look_around(),
+        "=l,l,r,r,r,r,l,l,l,l",
+        Int64,
+        [team.control, Int32(operation), Int32(compare), peer, tag, at, expected, found, since],
+    )
+
+
+@cute.jit
+def share_over_grid(team: Team, value: Int32):
+    at = team.control + AT["grid_word"]
+    if rank_of(GRID) == 0:
+        store(Int32, at, value, SYSTEM)
+    meet_grid(team)
+    said = load(Int32, at, SYSTEM)
+    meet_grid(team)
+    return said
+
+
+def share(team: Team, scope: Scope, value):
+    """The Int32 that rank 0 has, for all threads of the scope."""
+    if scope is WARP:
+        return asm("shfl.sync.idx.b32 $0, $1, 0, 31, 0xffffffff;", "=r,r", Int32, [value])
+    if scope is BLOCK:
+        return asm(_ptx.share_in_block(), "=r,r,r", Int32, [value, rank_of(BLOCK)])
+    return share_over_grid(team, value) if scope is GRID else value
+
+
+# ---- copies
+
+
+@cute.jit
+def copy_units(to: Int64, source: Int64, n: Int64, unit: cutlass.Constexpr, rank: Int64, size: Int64):
+    i = rank
+    step = size * unit
+    while i + size * (_ptx.BULK - 1) < n:
+        asm(_ptx.copy(unit, _ptx.BULK), "l,l,l", None, [to + i * unit, source + i * unit, step])
+        i += size * _ptx.BULK
+    while i < n:
+        asm(_ptx.copy(unit, 1), "l,l,l", None, [to + i * unit, source + i * unit, step])
+        i += size
+
+
+@cute.jit
+def copy_bytes(
+    to: Int64,
+    source: Int64,
+    nbytes: Int64,
+    aligned: cutlass.Constexpr,
+    least: cutlass.Constexpr,
+    scope: cutlass.Constexpr,
+):
+    """In units as large as both addresses allow; `aligned` and `least`: bytes of which the addresses are known multiples,
+    and of which nbytes is one, too."""
+    rank, size = Int64(rank_of(scope)), Int64(size_of(scope))
+    if cutlass.const_expr(aligned >= 16):  # noqa: SIM114 (decided when it is compiled, the latter in the kernel)
+        copy_units(to, source, nbytes >> 4, 16, rank, size)
+        rest = nbytes & ~15
+        copy_units(to + rest, source + rest, (nbytes & 15) // least, least, rank, size)
+    elif (to | source) & 15 == 0:
+        copy_units(to, source, nbytes >> 4, 16, rank, size)
+        rest = nbytes & ~15
+        copy_units(to + rest, source + rest, (nbytes & 15) // least, least, rank, size)
+    else:
+        copy_units(to, source, nbytes // least, least, rank, size)
+
+
+def is_dense(x) -> bool:
+    """Whether it is known that x's elements stand one behind the other."""
+    layout = cute.coalesce(x.layout)
+    stride = layout.stride
+    return stride in (1, (1,)) or (cute.is_static(layout) and cute.size(layout) == 1)
+
+
+@cute.jit
+def copy_elements(dst: cute.Tensor, src: cute.Tensor, scope: cutlass.Constexpr):
+    i = Int32(rank_of(scope))
+    n = Int32(cute.size(src))
+    while i < n:
+        dst[i] = src[i]
+        i += size_of(scope)
+
+
+def moved(x, at):
+    """x's layout at another address, in global memory."""
+    pointer = cute.make_ptr(x.element_type, at, cute.AddressSpace.gmem, assumed_align=words_at(x))
+    return cute.make_tensor(pointer, x.layout)
+
+
+def size_in_bytes(x):
+    return Int64(cute.size(x)) * (x.element_type.width // 8)
+
+
+def copy_tensor(dst, src, to, source, scope: Scope) -> None:
+    """src, which stands at `source`, to dst, which stands at `to`: as many elements as src has."""
+    if is_dense(dst) and is_dense(src):
+        item = src.element_type.width // 8
+        aligned = min(words_at(dst), words_at(src))
+        least = min(item & -item, 8)
+        copy_bytes(to, source, size_in_bytes(src), aligned, least, scope)
+    else:
+        copy_elements(moved(dst, to), moved(src, source), scope)

@@ -1,0 +1,357 @@
+"""Who there is, put and get, what orders them, and atomics (atoll/device/rma.hpp, atomics.hpp)."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import cutlass
+import cutlass.cute as cute
+from cutlass import Int32, Int64
+
+from ._core import (
+    BLOCK,
+    FLOATS,
+    GRID,
+    SET,
+    SYSTEM,
+    THREAD,
+    WORDS,
+    Scope,
+    SignalOp,
+    Team,
+    add_release,
+    address,
+    at_peer,
+    check_pe,
+    compare_swap,
+    copy_tensor,
+    full_fence,
+    kind_of,
+    load,
+    meet_threads,
+    moved,
+    number,
+    one_of,
+    peer_for,
+    rank_of,
+    same,
+    size_of,
+    slot_of,
+    store,
+    update,
+    word,
+    words_at,
+)  # fmt: skip
+
+# ---- who, where
+
+
+def my_pe(team):
+    """This PE's number in the team."""
+    return team.my_pe
+
+
+def n_pes(team):
+    """The number of PEs of the team."""
+    return team.n_pes
+
+
+@cute.jit
+def translate_pe(team: Team, pe: Int32, to: Team):
+    """The number that PE `pe` of `team` has in the team `to`; -1: none. Teams of one job and memory."""
+    found = Int32(-1)
+    if (pe >= 0) & (pe < team.n_pes):
+        slot = slot_of(team, pe)
+        for i in cutlass.range(to.n_pes):
+            if slot_of(to, i) == slot:
+                found = Int32(i)
+    return found
+
+
+def ptr(team, x, pe):
+    """PE `pe`'s copy of the symmetric tensor or pointer `x`, as a cute.Pointer."""
+    kind = kind_of("ptr", "x", x)
+    at = peer_for(team, "peer", address(x), pe)
+    return cute.make_ptr(kind, at, cute.AddressSpace.gmem, assumed_align=words_at(x))
+
+
+def peer(team, x, pe):
+    """PE `pe`'s copy of the symmetric tensor `x`, of the same layout: loads and stores are remote, in no order."""
+    same("peer", x, x)
+    return moved(x, peer_for(team, "peer", address(x), pe))
+
+
+def rank(scope: Scope = GRID):
+    """The number of this thread within the scope."""
+    return rank_of(one_of(Scope, "rank", scope))
+
+
+def size(scope: Scope = GRID):
+    """How many threads the scope has."""
+    return size_of(one_of(Scope, "size", scope))
+
+
+def meet(team, scope: Scope = BLOCK):
+    """The barrier of this PE's threads in the scope. Over the grid all blocks must be resident (cooperative=True of
+    the kernel's launch), and one kernel at a time uses the team so."""
+    meet_threads(team, one_of(Scope, "meet", scope))
+
+
+# ---- put, get
+
+
+def _put(name: str, team, dst, src, pe, scope) -> None:
+    same(name, dst, src)
+    to = peer_for(team, "put", address(dst), pe)
+    copy_tensor(dst, src, to, address(src), one_of(Scope, name, scope))
+
+
+def _get(name: str, team, dst, src, pe, scope) -> None:
+    same(name, dst, src)
+    source = peer_for(team, "get", address(src), pe)
+    copy_tensor(dst, src, address(dst), source, one_of(Scope, name, scope))
+
+
+def put(team, dst, src, pe, scope: Scope = THREAD):
+    """dst of PE `pe` = src: as many elements as src has, one after the other in both layouts, so tiles, too.
+
+    src may be written again by any thread of the scope afterwards; it may stand in shared memory.
+    """
+    _put("put", team, dst, src, pe, scope)
+    meet_threads(team, scope)
+
+
+def get(team, dst, src, pe, scope: Scope = THREAD):
+    """dst = src of PE `pe`. Every thread of the scope may read dst afterwards."""
+    _get("get", team, dst, src, pe, scope)
+    meet_threads(team, scope)
+
+
+def put_nbi(team, dst, src, pe, scope: Scope = THREAD):
+    """put, but only quiet makes src free for all threads of the scope."""
+    _put("put_nbi", team, dst, src, pe, scope)
+
+
+def get_nbi(team, dst, src, pe, scope: Scope = THREAD):
+    """get, but only quiet makes dst hold the data for all threads of the scope."""
+    _get("get_nbi", team, dst, src, pe, scope)
+
+
+@cute.jit
+def copy_strided(
+    dst: cute.Tensor,
+    src: cute.Tensor,
+    dst_stride: Int64,
+    src_stride: Int64,
+    count: Int64,
+    scope: cutlass.Constexpr,
+):
+    to, source = dst.iterator, src.iterator
+    i = Int64(rank_of(scope))
+    while i < count:
+        (to + i * dst_stride).store((source + i * src_stride).load())
+        i += Int64(size_of(scope))
+
+
+def _strided(name: str, dst, src):
+    kind = same(name, dst, src)
+    if kind.width not in (8, 16, 32, 64):
+        raise TypeError(f"atoll.cute.{name}: elements of {kind.width} bits; of 8, 16, 32 or 64")
+
+
+def iput(team, dst, src, dst_stride, src_stride, count, pe, scope: Scope = THREAD):
+    """Element i from src + i * src_stride to dst + i * dst_stride of PE `pe`; strides count elements from the first."""
+    _strided("iput", dst, src)
+    there = moved(dst, peer_for(team, "iput", address(dst), pe))
+    copy_strided(there, src, Int64(dst_stride), Int64(src_stride), Int64(count), one_of(Scope, "iput", scope))
+    meet_threads(team, scope)
+
+
+def iget(team, dst, src, dst_stride, src_stride, count, pe, scope: Scope = THREAD):
+    """Element i from src + i * src_stride of PE `pe` to dst + i * dst_stride."""
+    _strided("iget", dst, src)
+    there = moved(src, peer_for(team, "iget", address(src), pe))
+    copy_strided(dst, there, Int64(dst_stride), Int64(src_stride), Int64(count), one_of(Scope, "iget", scope))
+    meet_threads(team, scope)
+
+
+# ---- order
+
+
+@cute.jit
+def _fence(scope: cutlass.Constexpr):
+    if rank_of(scope) == 0:
+        full_fence()
+
+
+def quiet(team, scope: Scope = THREAD):
+    """The scope's puts and atomics before it, and what it saw, are visible to every PE before what it does after it."""
+    meet_threads(team, one_of(Scope, "quiet", scope))
+    _fence(scope)
+    meet_threads(team, scope)
+
+
+def fence(team, scope: Scope = THREAD):
+    """The same for each PE by itself."""
+    quiet(team, scope)
+
+
+def flush(team, scope: Scope = THREAD):
+    """Sources of the scope's earlier puts may be written again; nothing is said of their targets."""
+    meet_threads(team, one_of(Scope, "flush", scope))
+
+
+# ---- words: the first element of a tensor, or what a pointer points to; complete when the result is used, or by quiet
+
+
+def p(team, dst, value, pe):
+    """Store `value` in dst of PE `pe`. dst: Int32, Int64, Uint32, Uint64, Float32, Float64."""
+    kind = word("p", "dst", dst)
+    store(kind, peer_for(team, "p", address(dst), pe), number("p", "value", value, kind), SYSTEM)
+
+
+def g(team, src, pe):
+    """src of PE `pe`, past the caches of this GPU."""
+    return load(word("g", "src", src), peer_for(team, "g", address(src), pe), SYSTEM)
+
+
+def _fetching(name: str, operation: str, team, dst, value, pe, allowed=WORDS):
+    kind = word(name, "dst", dst, allowed)
+    return update(
+        kind, operation, peer_for(team, "atomic", address(dst), pe), number(name, "value", value, kind)
+    )
+
+
+def atomic_fetch(team, src, pe):
+    """src of PE `pe`."""
+    return load(word("atomic_fetch", "src", src), peer_for(team, "atomic", address(src), pe), SYSTEM)
+
+
+def atomic_set(team, dst, value, pe):
+    """dst of PE `pe` = value."""
+    kind = word("atomic_set", "dst", dst)
+    at = peer_for(team, "atomic", address(dst), pe)
+    store(kind, at, number("atomic_set", "value", value, kind), SYSTEM)
+
+
+def atomic_swap(team, dst, value, pe):
+    """dst of PE `pe` = value; what was there."""
+    return _fetching("atomic_swap", "exch", team, dst, value, pe, WORDS + FLOATS)
+
+
+def atomic_compare_swap(team, dst, condition, value, pe):
+    """dst of PE `pe` = value if its bits are those of `condition`; what was there."""
+    name = "atomic_compare_swap"
+    kind = word(name, "dst", dst)
+    old, new = number(name, "condition", condition, kind), number(name, "value", value, kind)
+    return compare_swap(kind, peer_for(team, "atomic", address(dst), pe), old, new)
+
+
+def atomic_fetch_add(team, dst, value, pe):
+    """dst of PE `pe` += value, Float32 and Float64 too; what was there."""
+    return _fetching("atomic_fetch_add", "add", team, dst, value, pe, WORDS + FLOATS)
+
+
+def atomic_add(team, dst, value, pe):
+    """dst of PE `pe` += value."""
+    _fetching("atomic_add", "add", team, dst, value, pe, WORDS + FLOATS)
+
+
+def atomic_fetch_inc(team, dst, pe):
+    """dst of PE `pe` += 1; what was there."""
+    return _fetching("atomic_fetch_inc", "add", team, dst, 1, pe)
+
+
+def atomic_inc(team, dst, pe):
+    """dst of PE `pe` += 1."""
+    _fetching("atomic_inc", "add", team, dst, 1, pe)
+
+
+def atomic_fetch_and(team, dst, value, pe):
+    """dst of PE `pe` &= value; what was there."""
+    return _fetching("atomic_fetch_and", "and", team, dst, value, pe)
+
+
+def atomic_and(team, dst, value, pe):
+    """dst of PE `pe` &= value."""
+    _fetching("atomic_and", "and", team, dst, value, pe)
+
+
+def atomic_fetch_or(team, dst, value, pe):
+    """dst of PE `pe` |= value; what was there."""
+    return _fetching("atomic_fetch_or", "or", team, dst, value, pe)
+
+
+def atomic_or(team, dst, value, pe):
+    """dst of PE `pe` |= value."""
+    _fetching("atomic_or", "or", team, dst, value, pe)
+
+
+def atomic_fetch_xor(team, dst, value, pe):
+    """dst of PE `pe` ^= value; what was there."""
+    return _fetching("atomic_fetch_xor", "xor", team, dst, value, pe)
+
+
+def atomic_xor(team, dst, value, pe):
+    """dst of PE `pe` ^= value."""
+    _fetching("atomic_xor", "xor", team, dst, value, pe)
+
+
+# ---- signals: words that are written after the data that they announce
+
+
+def signal_set(team, signal, value, pe):
+    """signal of PE `pe` = value, after all that the thread wrote and saw."""
+    kind = word("signal_set", "signal", signal, WORDS)
+    at = peer_for(team, "signal_set", address(signal), pe)
+    store(kind, at, number("signal_set", "value", value, kind), ".release.sys.global")
+
+
+def signal_add(team, signal, value, pe):
+    """signal of PE `pe` += value, after all that the thread wrote and saw."""
+    kind = word("signal_add", "signal", signal, WORDS)
+    at = peer_for(team, "signal_add", address(signal), pe)
+    add_release(kind, at, number("signal_add", "value", value, kind))
+
+
+def signal_fetch(team, signal):
+    """This PE's signal, with acquire."""
+    return load(word("signal_fetch", "signal", signal, WORDS), address(signal), ".acquire.sys.global")
+
+
+@cute.jit
+def _announce(
+    team: Team,
+    kind: cutlass.Constexpr,
+    at: Int64,
+    value,
+    setting: cutlass.Constexpr,
+    pe: Int32,
+    scope: cutlass.Constexpr,
+):
+    if rank_of(scope) == 0:
+        there = at_peer(team, at, pe)
+        if cutlass.const_expr(setting):
+            store(kind, there, value, ".release.sys.global")
+        else:
+            add_release(kind, there, value)
+
+
+def _put_signal(name: str, team, dst, src, signal, value, op, pe, scope) -> None:
+    same(name, dst, src)
+    kind = word(name, "signal", signal, WORDS)
+    setting = one_of(SignalOp, name, op) is SET
+    one_of(Scope, name, scope)
+    check_pe(team, "put_signal", pe)
+    copy_tensor(dst, src, at_peer(team, address(dst), Int32(pe)), address(src), scope)
+    meet_threads(team, scope)
+    _announce(team, kind, address(signal), number(name, "value", value, kind), setting, Int32(pe), scope)
+
+
+def put_signal(team, dst, src, signal, value, op, pe, scope: Scope = THREAD):
+    """put, then signal of PE `pe` is set (SET) or added to (ADD): who sees it by signal_wait_until sees the data."""
+    _put_signal("put_signal", team, dst, src, signal, value, op, pe, scope)
+
+
+def put_signal_nbi(team, dst, src, signal, value, op, pe, scope: Scope = THREAD):
+    """The same here: a store has left its source when it is made."""
+    _put_signal("put_signal_nbi", team, dst, src, signal, value, op, pe, scope)

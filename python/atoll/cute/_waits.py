@@ -1,0 +1,320 @@
+"""Waiting for and testing this PE's own words, with acquire for all threads of the scope (atoll/device/waits.hpp).
+
+`status` is None or a tensor of integers: words whose entry is not 0 are left out. The _vector forms compare word i with
+values[i]. -1 is no index: nothing holds, or all words are left out.
+"""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import cutlass
+import cutlass.cute as cute
+from cutlass import Int32, Int64
+
+from .. import _ptx
+from .._ptx import AT
+from ._core import (
+    ACQUIRE,
+    EQ,
+    GE,
+    GT,
+    LT,
+    NE,
+    SYSTEM,
+    THREAD,
+    WORDS,
+    Compare,
+    Scope,
+    Team,
+    address,
+    asm,
+    load,
+    look_around,
+    meet_threads,
+    number,
+    one_of,
+    rank_of,
+    share,
+    to_bits,
+    update,
+    word,
+)  # fmt: skip
+
+
+def holds(found, cmp: Compare, value):
+    if cmp is EQ:
+        return found == value
+    if cmp is NE:
+        return found != value
+    if cmp is GT:
+        return found > value
+    if cmp is GE:
+        return found >= value
+    return found < value if cmp is LT else found <= value
+
+
+@cute.jit
+def wait_word(
+    team: Team,
+    kind: cutlass.Constexpr,
+    at: Int64,
+    cmp: cutlass.Constexpr,
+    value,
+    operation: cutlass.Constexpr,
+    peer: Int32,
+    tag: Int32,
+):
+    """Until the word holds, with acquire; what it is then."""
+    since, looks = Int64(0), Int32(0)
+    found = load(kind, at, ACQUIRE)
+    while not holds(found, cmp, value):
+        looks += 1
+        if looks == _ptx.LOOKS:
+            looks = Int32(0)
+            since = look_around(
+                team,
+                AT[operation],
+                cmp.value,
+                peer,
+                tag,
+                at,
+                to_bits(kind, value),
+                to_bits(kind, found),
+                since,
+            )
+        found = load(kind, at, ACQUIRE)
+    return found
+
+
+def load_flagged(at, flag):
+    return asm(_ptx.load_flagged(), "=l,=r,l,r", (Int64, Int32), [at, flag])
+
+
+@cute.jit
+def wait_pair(team: Team, at: Int64, flag: Int32, operation: cutlass.Constexpr, peer: Int32):
+    """The eight bytes of data in two flagged words, once both carry `flag`."""
+    since, looks = Int64(0), Int32(0)
+    data, here = load_flagged(at, flag)
+    while here == 0:
+        looks += 1
+        if looks == _ptx.LOOKS:
+            looks = Int32(0)
+            since = look_around(team, AT[operation], -1, peer, Int32(0), at, Int64(flag), Int64(0), since)
+        data, here = load_flagged(at, flag)
+    return data
+
+
+@cute.jit
+def _wait(
+    team: Team,
+    kind: cutlass.Constexpr,
+    at: Int64,
+    cmp: cutlass.Constexpr,
+    value,
+    operation: cutlass.Constexpr,
+    tag: Int32,
+    scope: cutlass.Constexpr,
+):
+    if rank_of(scope) == 0:
+        wait_word(team, kind, at, cmp, value, operation, Int32(-1), tag)
+
+
+def _wait_one(name: str, team, ivar, cmp, value, scope, tag) -> None:
+    kind = word(name, "signal" if "signal" in name else "ivar", ivar, WORDS)
+    one_of(Compare, name, cmp)
+    value = number(name, "value", value, kind)
+    _wait(team, kind, address(ivar), cmp, value, name, Int32(tag), one_of(Scope, name, scope))
+    meet_threads(team, scope)
+
+
+def signal_wait_until(team, signal, cmp, value, scope: Scope = THREAD, tag=0):
+    """Wait until this PE's signal cmp value (EQ NE GT GE LT LE), with acquire for all threads of the scope.
+
+    `tag` is said should it wait longer than ATOLL_WAIT_TIMEOUT.
+    """
+    _wait_one("signal_wait_until", team, signal, cmp, value, scope, tag)
+
+
+def wait_until(team, ivar, cmp, value, scope: Scope = THREAD, tag=0):
+    """The same for any word."""
+    _wait_one("wait_until", team, ivar, cmp, value, scope, tag)
+
+
+@cute.jit
+def _consume(team: Team, kind: cutlass.Constexpr, at: Int64, n, tag: Int32, scope: cutlass.Constexpr):
+    if rank_of(scope) == 0:
+        wait_word(team, kind, at, GE, n, "signal_wait_until", Int32(-1), tag)
+        update(kind, "add", at, kind(0) - n)
+
+
+def signal_consume(team, signal, n, scope: Scope = THREAD, tag=0):
+    """Wait until this PE's signal is at least n, with acquire, then take n away: what is replayed finds it as before."""
+    name = "signal_consume"
+    kind = word(name, "signal", signal, WORDS)
+    _consume(team, kind, address(signal), number(name, "n", n, kind), Int32(tag), one_of(Scope, name, scope))
+    meet_threads(team, scope)
+
+
+@cute.jit
+def _test(
+    team: Team, kind: cutlass.Constexpr, at: Int64, cmp: cutlass.Constexpr, value, scope: cutlass.Constexpr
+):
+    hold = Int32(0)
+    if rank_of(scope) == 0:
+        hold = Int32(holds(load(kind, at, ACQUIRE), cmp, value))
+    return hold
+
+
+def test(team, ivar, cmp, value, scope: Scope = THREAD):
+    """Whether this PE's word cmp value, with acquire."""
+    kind = word("test", "ivar", ivar, WORDS)
+    one_of(Compare, "test", cmp)
+    value = number("test", "value", value, kind)
+    return share(team, scope, _test(team, kind, address(ivar), cmp, value, one_of(Scope, "test", scope))) != 0
+
+
+# ---- many words: those of a tensor, one behind the other
+
+
+def _value_at(kind, values, i):
+    return kind(values[i]) if isinstance(values, cute.Tensor) else values
+
+
+def _counts(status, i):
+    return Int32(0) if status is None else Int32(status[i])
+
+
+@cute.jit
+def _count(kind: cutlass.Constexpr, ivars: cute.Tensor, status, cmp: cutlass.Constexpr, values, indices):
+    """Which hold: the first one, how many, how many are not left out; their numbers in `indices`."""
+    first, found, left = Int32(-1), Int32(0), Int32(0)
+    at = address(ivars)
+    for i in cutlass.range(cute.size(ivars), unroll=1):
+        if _counts(status, i) == 0:
+            left += 1
+            if holds(load(kind, at + Int64(i) * (kind.width // 8), ACQUIRE), cmp, _value_at(kind, values, i)):
+                if cutlass.const_expr(indices is not None):
+                    indices[found] = indices.element_type(i)
+                if first < 0:
+                    first = Int32(i)
+                found += 1
+    return first, found, left
+
+
+@cute.jit
+def _until(
+    team: Team,
+    kind: cutlass.Constexpr,
+    ivars: cute.Tensor,
+    status,
+    cmp: cutlass.Constexpr,
+    values,
+    indices,
+    wait: cutlass.Constexpr,
+    tag: Int32,
+    scope: cutlass.Constexpr,
+):
+    """By rank 0: until one holds, or all (wait: 'any', 'all', '' not at all); what _count gives."""
+    first, found, left = Int32(-1), Int32(0), Int32(0)
+    if rank_of(scope) == 0:
+        first, found, left = _count(kind, ivars, status, cmp, values, indices)
+        if cutlass.const_expr(wait != ""):
+            since, looked = Int64(0), Int32(0)
+            while (left != 0) & ((found == 0) if wait == "any" else (found < left)):
+                looked += 1
+                if looked == _ptx.LOOKS:
+                    looked = Int32(0)
+                    at = address(ivars)
+                    since = look_around(
+                        team,
+                        AT["wait_until"],
+                        cmp.value,
+                        Int32(-1),
+                        tag,
+                        at,
+                        to_bits(kind, _value_at(kind, values, 0)),
+                        to_bits(kind, load(kind, at, SYSTEM)),
+                        since,
+                    )
+                first, found, left = _count(kind, ivars, status, cmp, values, indices)
+    return first, found, left
+
+
+def _many(
+    name: str, team, ivars, status, cmp, values, wait: str, tag, scope, indices=None, vector: bool = False
+):
+    kind = word(name, "ivars", ivars, WORDS)
+    one_of(Compare, name, cmp)
+    one_of(Scope, name, scope)
+    if vector != isinstance(values, cute.Tensor):
+        raise TypeError(f"atoll.cute.{name}: {'values is no cute.Tensor' if vector else 'value is a tensor'}")
+    if not vector:
+        values = number(name, "value", values, kind)
+    first, found, left = _until(team, kind, ivars, status, cmp, values, indices, wait, Int32(tag), scope)
+    if indices is not None:
+        return share(team, scope, found)
+    if "any" in name:
+        return share(team, scope, first)
+    return share(team, scope, Int32(found == left)) != 0
+
+
+def wait_until_all(team, ivars, status, cmp, value, scope: Scope = THREAD, tag=0):
+    """Wait until all words hold."""
+    _many("wait_until_all", team, ivars, status, cmp, value, "all", tag, scope)
+
+
+def wait_until_all_vector(team, ivars, status, cmp, values, scope: Scope = THREAD, tag=0):
+    """Wait until all words hold, each its own value."""
+    _many("wait_until_all_vector", team, ivars, status, cmp, values, "all", tag, scope, vector=True)
+
+
+def wait_until_any(team, ivars, status, cmp, value, scope: Scope = THREAD, tag=0):
+    """Wait until a word holds; the lowest index that does."""
+    return _many("wait_until_any", team, ivars, status, cmp, value, "any", tag, scope)
+
+
+def wait_until_any_vector(team, ivars, status, cmp, values, scope: Scope = THREAD, tag=0):
+    """Wait until a word holds, each its own value; the lowest index that does."""
+    return _many("wait_until_any_vector", team, ivars, status, cmp, values, "any", tag, scope, vector=True)
+
+
+def wait_until_some(team, ivars, indices, status, cmp, value, scope: Scope = THREAD, tag=0):
+    """Wait until a word holds; how many do, with their numbers in `indices`, which rank 0 of the scope writes."""
+    return _many("wait_until_some", team, ivars, status, cmp, value, "any", tag, scope, indices)
+
+
+def wait_until_some_vector(team, ivars, indices, status, cmp, values, scope: Scope = THREAD, tag=0):
+    """wait_until_some, each word its own value."""
+    return _many(
+        "wait_until_some_vector", team, ivars, status, cmp, values, "any", tag, scope, indices, vector=True
+    )
+
+
+def test_all(team, ivars, status, cmp, value, scope: Scope = THREAD):
+    """Whether all words hold."""
+    return _many("test_all", team, ivars, status, cmp, value, "", 0, scope)
+
+
+def test_all_vector(team, ivars, status, cmp, values, scope: Scope = THREAD):
+    """Whether all words hold, each its own value."""
+    return _many("test_all_vector", team, ivars, status, cmp, values, "", 0, scope, vector=True)
+
+
+def test_any(team, ivars, status, cmp, value, scope: Scope = THREAD):
+    """The lowest index that holds, else -1."""
+    return _many("test_any", team, ivars, status, cmp, value, "", 0, scope)
+
+
+def test_any_vector(team, ivars, status, cmp, values, scope: Scope = THREAD):
+    """The lowest index that holds, each word its own value, else -1."""
+    return _many("test_any_vector", team, ivars, status, cmp, values, "", 0, scope, vector=True)
+
+
+def test_some(team, ivars, indices, status, cmp, value, scope: Scope = THREAD):
+    """How many words hold, with their numbers in `indices`."""
+    return _many("test_some", team, ivars, status, cmp, value, "", 0, scope, indices)
+
+
+def test_some_vector(team, ivars, indices, status, cmp, values, scope: Scope = THREAD):
+    """How many words hold, each its own value."""
+    return _many("test_some_vector", team, ivars, status, cmp, values, "", 0, scope, indices, vector=True)

@@ -1,0 +1,496 @@
+"""Every function of atoll.cute: on real GPUs (needs CuTe DSL and PyTorch), or, with the argument `ptx`, only compiled."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import atoll
+import atoll.cute as dev
+import cutlass
+import cutlass.cute as cute
+import numpy as np
+from atoll._device import DeviceTeam
+from checks import equal, raises, run
+from cutlass import Float32, Int32, Int64, Uint32
+from cutlass.cute.runtime import make_fake_compact_tensor
+
+PTX = "ptx" in sys.argv  # with CUTE_DSL_ARCH set
+if PTX:
+    me, n, team = 0, 2, dev.team(DeviceTeam(0, 2, 0, 1 << 40, 0, 0, 1, 0, 0))
+    compiled = 0
+else:
+    import torch
+
+    atoll.init()
+    me, n = atoll.my_pe(), atoll.n_pes()
+    torch.cuda.set_device(atoll.zeros(1, device="cuda").device)
+    team = dev.team(atoll.WORLD)
+right, left = (me + 1) % n, (me - 1) % n
+NAMES = {np.int32: Int32, np.int64: Int64, np.uint32: Uint32, np.float32: Float32, np.float64: cutlass.Float64, np.uint8: cutlass.Uint8}  # fmt: skip
+
+
+def new(shape: Any, dtype: Any, values: Any = None) -> Any:
+    shape = (shape,) if isinstance(shape, int) else shape
+    if PTX:
+        return make_fake_compact_tensor(NAMES[dtype], shape, stride_order=tuple(reversed(range(len(shape)))))
+    x = atoll.zeros(shape, dtype, device="cuda", xp=torch)
+    if values is not None:
+        x.copy_(torch.as_tensor(np.ascontiguousarray(np.broadcast_to(values, x.shape)).astype(dtype)))
+    torch.cuda.synchronize()
+    atoll.barrier_all()
+    return x
+
+
+@cute.jit
+def go(kernel: cutlass.Constexpr, team: dev.Team, values, grid: cutlass.Constexpr, block: cutlass.Constexpr):
+    kernel(team, values).launch(grid=[grid, 1, 1], block=[block, 1, 1], cooperative=grid > 1)
+
+
+def start(kernel: Any, *arguments: Any, grid: int = 1, block: int = 64) -> None:
+    """On all PEs, and done on all of them."""
+    if PTX:
+        global compiled
+        cute.compile(go, kernel, team, arguments, grid, block)
+        compiled += 1
+        return
+    values = tuple(dev.tensor(x) if isinstance(x, torch.Tensor) else x for x in arguments)
+    go(kernel, team, values, grid, block)
+    torch.cuda.synchronize()
+    atoll.barrier_all()
+
+
+def same(found: Any, wanted: Any) -> None:
+    if not PTX:
+        equal(found.cpu().numpy(), np.asarray(wanted, found.cpu().numpy().dtype))
+
+
+# ---- who, where
+
+
+@cute.kernel
+def who(team: dev.Team, values):
+    x, out = values
+    right = (team.my_pe + 1) % team.n_pes
+    there = dev.peer(team, x, right)
+    i = dev.rank(dev.GRID)
+    while i < cute.size(x):
+        there[i] = team.my_pe * 1000 + i
+        i += dev.size(dev.GRID)
+    if dev.rank(dev.GRID) == 0:
+        out[0] = Int64(dev.my_pe(team))
+        out[1] = Int64(dev.n_pes(team))
+        out[2] = Int64(dev.translate_pe(team, team.my_pe, team))
+        out[3] = Int64(dev.translate_pe(team, team.n_pes, team))
+        cute.make_tensor(dev.ptr(team, out.iterator + 4, team.my_pe), cute.make_layout(1))[0] = Int64(5)
+        out[5] = Int64(dev.size(dev.THREAD))
+    dev.meet(team, dev.BLOCK)
+
+
+def check_who() -> None:
+    x, out = new(300, np.int32), new(6, np.int64)
+    start(who, x, out)
+    same(x, left * 1000 + np.arange(300))
+    same(out, [me, n, me, -1, 5, 1])
+
+
+@cute.kernel
+def of_split(team: dev.Team, values):
+    (x,) = values
+    if dev.rank(dev.BLOCK) == 0:
+        dev.p(team, x, team.my_pe + 10 * team.n_pes, (team.my_pe + 1) % team.n_pes)
+
+
+def check_teams_of_any_order() -> None:
+    """Reversed: the team's table is used."""
+    global team
+    x = new(1, np.int64)
+    if PTX:
+        return start(of_split, x)
+    other = atoll.WORLD.split(0, key=-me)
+    assert other is not None
+    team = dev.team(other)
+    start(of_split, x)
+    same(x, [(other.my_pe() - 1) % n + 10 * n])
+    team = dev.team(atoll.WORLD)
+    atoll.barrier_all()
+    other.destroy()
+    return None
+
+
+# ---- put, get
+
+
+@cute.kernel
+def moves(team: dev.Team, values):
+    a, b, c, src, one, out = values
+    right = (team.my_pe + 1) % team.n_pes
+    dev.put(team, a, src, right, scope=dev.BLOCK)
+    dev.put_nbi(team, b, src, right, scope=dev.BLOCK)
+    dev.quiet(team, scope=dev.BLOCK)
+    dev.iput(team, c, src, 3, 2, 10, right, scope=dev.BLOCK)
+    if dev.rank(dev.BLOCK) == 0:
+        dev.p(team, one, 2.5, right)
+    dev.fence(team, scope=dev.BLOCK)
+    dev.flush(team, scope=dev.BLOCK)
+    dev.barrier(team, scope=dev.BLOCK)
+    dev.get(team, out[0, None], src, right, scope=dev.BLOCK)
+    dev.get_nbi(team, out[1, None], src, right, scope=dev.BLOCK)
+    dev.quiet(team, scope=dev.BLOCK)
+    dev.iget(team, out[2, None], src, 2, 3, 10, right, scope=dev.BLOCK)
+    if dev.rank(dev.BLOCK) == 0:
+        out[3, 0] = out.element_type(dev.g(team, one, right))
+    dev.sync(team, scope=dev.BLOCK)
+
+
+def check_moves() -> None:
+    for dtype in (np.float64, np.float32, np.uint8):
+        size = 1003
+        mine = np.arange(size) + 3 * me
+        of_left, of_right = ((np.arange(size) + 3 * pe).astype(dtype) for pe in (left, right))
+        a, b, c, src = (new(size, dtype, mine if k == 3 else None) for k in range(4))
+        out, one = new((4, size), dtype), new(1, np.float64)
+        start(moves, a, b, c, src, one, out)
+        if PTX:
+            continue
+        same(a, of_left)
+        same(b, of_left)
+        same(c[:30:3], of_left[:20:2])
+        same(out[0], of_right)
+        same(out[1], of_right)
+        same(out[2, :20:2], of_right[:30:3])
+        assert out[3, 0].item() == dtype(2.5) and one.item() == 2.5
+
+
+@cute.kernel
+def tiles(team: dev.Team, values):
+    """A tile of a matrix to another place of the neighbour's; a tile of shared memory; announced by signals."""
+    x, y, flags = values
+    right = (team.my_pe + 1) % team.n_pes
+    tile = (8, 16)
+    dev.put_signal(
+        team,
+        cute.local_tile(y, tile, (1, 2)),
+        cute.local_tile(x, tile, (0, 1)),
+        flags,
+        1,
+        dev.SET,
+        right,
+        scope=dev.BLOCK,
+    )
+    dev.signal_wait_until(team, flags, dev.EQ, 1, scope=dev.BLOCK)
+    staged = cute.make_tensor(cute.arch.alloc_smem(Float32, 64, 16), cute.make_layout(64))
+    i = dev.rank(dev.BLOCK)
+    if i < 64:
+        staged[i] = Float32(100 * team.my_pe + i)
+    dev.meet(team, dev.BLOCK)
+    row = cute.make_tensor(y.iterator, cute.make_layout(64))
+    dev.put_signal(team, row, staged, flags.iterator + 1, 1, dev.ADD, right, scope=dev.BLOCK)
+    dev.signal_wait_until(team, flags.iterator + 1, dev.EQ, 1, scope=dev.BLOCK)
+
+
+def check_tiles() -> None:
+    x, y, flags = (
+        new((16, 64), np.float32, np.arange(1024).reshape(16, 64) + me),
+        new((16, 64), np.float32),
+        new(2, np.int64),
+    )
+    start(tiles, x, y, flags)
+    wanted = np.zeros((16, 64), np.float32)
+    wanted[8:16, 32:48] = (np.arange(1024).reshape(16, 64) + left)[0:8, 16:32]
+    wanted[0] = 100 * left + np.arange(64)
+    same(y, wanted)
+
+
+# ---- atomics
+
+
+@cute.kernel
+def integers(team: dev.Team, values):
+    x, out = values
+    right = (team.my_pe + 1) % team.n_pes
+    at = x.iterator
+    for pe in cutlass.range(team.n_pes, unroll=1):
+        dev.atomic_add(team, at, 2, pe)
+        dev.atomic_inc(team, at + 1, pe)
+        dev.atomic_or(team, at + 2, Int32(1) << team.my_pe, pe)
+        dev.atomic_xor(team, at + 3, Int32(1) << team.my_pe, pe)
+        dev.atomic_and(team, at + 4, -1 - (Int32(1) << team.my_pe), pe)
+        dev.atomic_fetch_add(team, at + 5, 1, pe)
+        dev.atomic_fetch_inc(team, at + 5, pe)
+    dev.sync(team)
+    out[0] = dev.atomic_fetch(team, at + 5, right)
+    dev.atomic_set(team, at + 6, 7, right)
+    out[1] = dev.atomic_swap(team, at + 7, 9, right)
+    out[2] = dev.atomic_swap(team, at + 7, 10, right)
+    out[3] = dev.atomic_compare_swap(team, at + 7, 10, 11, right)
+    out[4] = dev.atomic_compare_swap(team, at + 7, 10, 12, right)
+    out[5] = dev.atomic_fetch_or(team, at + 8, 6, right)
+    out[6] = dev.atomic_fetch_and(team, at + 8, 3, right)
+    out[7] = dev.atomic_fetch_xor(team, at + 8, 1, right)
+    dev.sync(team)
+
+
+def check_integers() -> None:
+    ones = (1 << n) - 1
+    for dtype in (np.int32, np.int64):
+        x, out = new(9, dtype, [0, 0, 0, 0, 0x7FFFFFFF, 0, 0, 0, 0]), new(8, dtype)
+        start(integers, x, out, block=1)
+        same(x, [2 * n, n, ones, ones, 0x7FFFFFFF & ~ones, 2 * n, 7, 11, 3])
+        same(out, [2 * n, 0, 9, 10, 11, 0, 6, 2])
+
+
+@cute.kernel
+def floats(team: dev.Team, values):
+    x, out = values
+    for pe in cutlass.range(team.n_pes, unroll=1):
+        dev.atomic_add(team, x, 0.5, pe)
+        dev.atomic_fetch_add(team, x, 1.0, pe)
+    dev.sync(team)
+    right = (team.my_pe + 1) % team.n_pes
+    out[0] = dev.atomic_fetch(team, x, right)
+    dev.atomic_set(team, x.iterator + 1, 3.5, right)
+    out[1] = dev.atomic_swap(team, x.iterator + 1, 4.5, right)
+    out[2] = dev.atomic_compare_swap(team, x.iterator + 1, 4.5, 5.5, right)
+    dev.sync(team)
+
+
+def check_floats() -> None:
+    for dtype in (np.float32, np.float64):
+        x, out = new(2, dtype), new(3, dtype)
+        start(floats, x, out, block=1)
+        same(x, [1.5 * n, 5.5])
+        same(out, [1.5 * n, 3.5, 4.5])
+
+
+# ---- signals
+
+
+@cute.kernel
+def signals(team: dev.Team, values):
+    x, src, flags, out = values
+    right = (team.my_pe + 1) % team.n_pes
+    for step in cutlass.range(1, 21, unroll=1):
+        dev.put_signal(
+            team, x[step % 2, None], src[step % 2, None], flags, step, dev.SET, right, scope=dev.BLOCK
+        )
+        dev.put_signal_nbi(
+            team, x[2, None], src[0, None], flags.iterator + 1, 2, dev.ADD, right, scope=dev.BLOCK
+        )
+        dev.signal_wait_until(team, flags, dev.GE, step, scope=dev.BLOCK, tag=3)
+        dev.signal_consume(team, flags.iterator + 1, 2, scope=dev.BLOCK)
+        i = dev.rank(dev.BLOCK)
+        while i < cute.size(out):
+            out[i] = out[i] + x[step % 2, i] + x[2, i]
+            i += dev.size(dev.BLOCK)
+        dev.sync(team, scope=dev.BLOCK)
+    if dev.rank(dev.BLOCK) == 0:
+        dev.signal_set(team, flags.iterator + 2, 41, right)
+        dev.signal_wait_until(team, flags.iterator + 2, dev.EQ, 41)
+        dev.signal_add(team, flags.iterator + 3, dev.signal_fetch(team, flags.iterator + 2) + 1, right)
+        dev.signal_wait_until(team, flags.iterator + 3, dev.NE, 0)
+
+
+def check_signals() -> None:
+    x, out = new((3, 500), np.float64), new(500, np.float64)
+    src = new((2, 500), np.float64, np.stack([np.arange(500) + me, np.full(500, me)]))
+    flags = new(4, np.int64)
+    start(signals, x, src, flags, out)
+    base = np.arange(500.0) + left
+    same(out, 10 * (base + base) + 10 * (left + base))
+    same(flags, [20, 0, 41, 42])
+
+
+# ---- waits
+
+
+@cute.kernel
+def waits(team: dev.Team, arguments):
+    words, status, values, indices, out = arguments
+    dev.sync(team, scope=dev.BLOCK)
+    none = dev.test(team, words, dev.NE, 0, scope=dev.BLOCK)
+    where = dev.test_any(team, words, None, dev.GT, 0, scope=dev.BLOCK)
+    dev.sync(team, scope=dev.BLOCK)
+    if dev.rank(dev.BLOCK) == 0:
+        out[0] = Int64(none)
+        out[1] = Int64(where)
+        right = (team.my_pe + 1) % team.n_pes
+        for i in cutlass.range(cute.size(words), unroll=1):
+            dev.p(team, words.iterator + i, i + 1, right)
+        dev.wait_until(team, words, dev.EQ, 1)
+        dev.wait_until_all(team, words, None, dev.GE, 1, tag=5)
+        dev.wait_until_all_vector(team, words, status, dev.EQ, values)
+        out[2] = Int64(dev.wait_until_any(team, words, status, dev.GE, 2))
+        out[3] = Int64(dev.wait_until_any_vector(team, words, status, dev.EQ, values))
+        out[4] = Int64(dev.wait_until_some(team, words, indices, None, dev.LE, 3))
+        out[5] = indices[0] + 10 * indices[1] + 100 * indices[2]
+        out[6] = Int64(dev.wait_until_some_vector(team, words, indices, status, dev.EQ, values))
+        out[7] = indices[0]
+        out[8] = Int64(dev.test_all(team, words, None, dev.LT, 100))
+        out[9] = Int64(dev.test_all_vector(team, words, None, dev.EQ, values))
+        out[10] = Int64(dev.test_any(team, words, status, dev.GT, 0))
+        out[11] = Int64(dev.test_any_vector(team, words, status, dev.NE, values))
+        out[12] = Int64(dev.test_some(team, words, indices, status, dev.GT, 0))
+        out[13] = Int64(dev.test_some_vector(team, words, indices, None, dev.EQ, values))
+    dev.sync(team, scope=dev.BLOCK)
+
+
+def check_waits() -> None:
+    words, indices, out = new(5, np.int32), new(5, np.int64), new(14, np.int64)
+    status, values = new(5, np.int32, [1, 0, 0, 0, 0]), new(5, np.int32, [99, 2, 3, 4, 5])
+    start(waits, words, status, values, indices, out)
+    same(out, [0, -1, 1, 1, 3, 210, 4, 1, 1, 0, 1, -1, 4, 4])
+
+
+# ---- mailboxes
+
+
+@cute.kernel
+def messages(team: dev.Team, values):
+    box, src, dst, out = values
+    right, left = (team.my_pe + 1) % team.n_pes, (team.my_pe + team.n_pes - 1) % team.n_pes
+    first, step = dev.rank(dev.BLOCK), dev.size(dev.BLOCK)
+    for k in cutlass.range(50, unroll=1):
+        i = first
+        while i < cute.size(src):
+            src[i] = 1000 * team.my_pe + k + i
+            i += step
+        dev.meet(team, dev.BLOCK)
+        dev.post(team, box, src, right, scope=dev.BLOCK)
+        dev.receive(team, box, dst, left, scope=dev.BLOCK)
+        i = first
+        while i < cute.size(dst):
+            if dst[i] != 1000 * left + k + i:
+                out[0] = Int64(1)
+            i += step
+        dev.meet(team, dev.BLOCK)
+    none = dev.try_receive(team, box, dst, left, scope=dev.BLOCK)
+    dev.sync(team, scope=dev.BLOCK)
+    dev.post(team, box, src, right, scope=dev.BLOCK)
+    here = Int32(0)
+    while here == 0:
+        here = Int32(dev.try_receive(team, box, dst, left, scope=dev.BLOCK))
+    if (dev.rank(dev.BLOCK) == 0) & none:
+        out[0] = Int64(2)
+
+
+def check_mailboxes() -> None:
+    for size in (1, 2, 40, 777):
+        room = 4 * size
+        memory = None if PTX else new(dev.mailbox_bytes(n, room), np.uint8)
+        box = dev.Mailbox(Int64(0), Int64(room)) if PTX else dev.mailbox(memory, room)
+        src, dst, out = new(size, np.int32), new(size, np.int32), new(1, np.int64)
+        start(messages, box, src, dst, out)
+        same(out, [0])
+        same(dst, 1000 * left + 49 + np.arange(size))
+
+
+# ---- collectives
+
+
+@cute.kernel
+def collectives(team: dev.Team, values):
+    src, dst, all_src, all_dst, uneven, uneven_dst, out = values
+    dev.broadcast(team, dst[0, None], src, team.n_pes - 1, scope=dev.BLOCK)
+    dev.fcollect(team, all_dst[0, None], src, scope=dev.BLOCK)
+    count = cute.size(src) - team.my_pe % 2
+    if count == 0:
+        count = Int32(1)
+    arrived = dev.collect(team, uneven_dst, uneven, count, scope=dev.BLOCK)
+    dev.alltoall(team, all_dst[1, None], all_src, scope=dev.BLOCK)
+    dev.reduce(team, dst[1, None], src, dev.SUM, scope=dev.BLOCK)
+    dev.reduce(team, dst[2, None], src, dev.MIN, scope=dev.BLOCK)
+    dev.reduce(team, dst[3, None], src, dev.MAX, scope=dev.BLOCK)
+    dev.reduce(team, dst[4, None], src, dev.PROD, scope=dev.BLOCK)
+    dev.reduce_scatter(team, dst[5, None], all_src, dev.SUM, scope=dev.BLOCK)
+    dev.sync(team, scope=dev.BLOCK, order=dev.RELAXED)
+    if dev.rank(dev.BLOCK) == 0:
+        out[0] = arrived
+
+
+def check_collectives() -> None:
+    for dtype in (np.float32, np.int64):
+        for size in (1, 5, 3000):
+            values = lambda pe, size=size: (np.arange(size) % 7 + pe + 1).astype(dtype)  # noqa: B023, E731
+            blocks = lambda pe: np.concatenate([values(pe + 3 * k) for k in range(n)])  # noqa: B023, E731
+            src, dst = new(size, dtype, values(me)), new((6, size), dtype)
+            all_src, all_dst = new(n * size, dtype, blocks(me)), new((2, n * size), dtype)
+            uneven, uneven_dst, out = new(size, dtype, values(me)), new(n * size, dtype), new(1, np.int64)
+            start(collectives, src, dst, all_src, all_dst, uneven, uneven_dst, out)
+            if PTX:
+                continue
+            everyone = np.stack([values(pe) for pe in range(n)])
+            same(dst[0], values(n - 1))
+            same(all_dst[0], everyone.reshape(-1))
+            counts = [size - pe % 2 or 1 for pe in range(n)]
+            same(uneven_dst[: sum(counts)], np.concatenate([values(pe)[: counts[pe]] for pe in range(n)]))
+            same(out, [sum(counts)])
+            same(all_dst[1], np.concatenate([blocks(pe)[me * size : (me + 1) * size] for pe in range(n)]))
+            for row, found in enumerate(
+                [everyone.sum(0), everyone.min(0), everyone.max(0), everyone.prod(0)], 1
+            ):
+                same(dst[row], found)
+            same(dst[5], np.stack([blocks(pe)[me * size : (me + 1) * size] for pe in range(n)]).sum(0))
+
+
+@cute.kernel
+def bits(team: dev.Team, values):
+    src, dst = values
+    dev.reduce(team, dst[0, None], src, dev.AND, scope=dev.GRID)
+    dev.reduce(team, dst[1, None], src, dev.OR, scope=dev.GRID)
+    dev.reduce(team, dst[2, None], src, dev.XOR, scope=dev.GRID)
+    dev.sync(team, scope=dev.GRID)
+
+
+def check_bits_over_the_grid() -> None:
+    for size in (3, 3000):
+        everyone = np.stack([np.arange(size) * 3 + (1 << pe) for pe in range(n)])
+        src, dst = new(size, np.int32, everyone[me]), new((3, size), np.int32)
+        start(bits, src, dst, grid=4)
+        same(
+            dst, np.stack([op.reduce(everyone, 0) for op in (np.bitwise_and, np.bitwise_or, np.bitwise_xor)])
+        )
+
+
+# ---- what is refused
+
+
+def refused(function: Any, words: str, *arguments: Any) -> None:
+    @cute.kernel
+    def kernel(team: dev.Team, values):
+        function(team, *values)
+
+    try:
+        start(kernel, *arguments)
+    except Exception as error:
+        assert "atoll.cute." in str(error) and words in str(error), (words, str(error))
+    else:
+        raise AssertionError(f"nothing was raised; expected {words}")
+
+
+def check_wrong_types_are_refused_when_compiled() -> None:
+    x, flags, small = new(4, np.float32), new(4, np.int64), new(4, np.uint8)
+    refused(lambda team, x, flags, small: dev.p(team, small, 1, 0), "Uint8", x, flags, small)
+    refused(lambda team, x, flags, small: dev.p(team, flags, 1.5, 0), "Int64", x, flags, small)
+    refused(lambda team, x, flags, small: dev.put(team, x, flags, 0), "must be alike", x, flags, small)
+    refused(lambda team, x, flags, small: dev.put(team, x, x, 0, 3), "dev.BLOCK", x, flags, small)
+    refused(lambda team, x, flags, small: dev.signal_set(team, x, 1, 0), "Float32", x, flags, small)
+    refused(lambda team, x, flags, small: dev.reduce(team, x, x, dev.XOR), "XOR", x, flags, small)
+    refused(
+        lambda team, x, flags, small: dev.put_signal(team, x, x, flags, 1, dev.SUM, 0),
+        "dev.SET",
+        x,
+        flags,
+        small,
+    )
+    refused(lambda team, x, flags, small: dev.get(team, x, 5, 0), "must be a cute.Tensor", x, flags, small)
+    raises(TypeError, lambda: dev.team(3), "no team")
+
+
+if PTX:
+    for name, check in list(globals().items()):
+        if name.startswith("check_"):
+            check()
+    print(compiled, "kernels")
+else:
+    run(globals())
