@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo demo-shmem4py test ci sanitize cross clusters bench soak wheel stubs format setup setup-test setup-cross clean distclean help
+.PHONY: all demo demo-shmem4py test ci sanitize cross clusters bench soak wheel stubs format setup setup-network setup-test setup-cross clean distclean help
 
 all: setup ## a ready environment: .venv/bin/atoll, and `import atoll` in .venv/bin/python
 	@scripts/install.sh
@@ -35,7 +35,7 @@ bench: setup ## Atoll against its peers (Open MPI, shmem4py) in one run: a table
 soak: setup setup-test ## what runs long on purpose (ATOLL_TEST_SOAK_SECONDS, 600 by default)
 	@scripts/soak.sh
 
-wheel: setup ## a wheel in dist/, with kernels for all GPUs (build/release has those of the tests' only)
+wheel: setup setup-network ## a wheel in dist/, with kernels for all GPUs (build/release has those of the tests' only)
 	@rm -f dist/*.whl
 	@.venv/bin/python -m pip wheel -q --no-build-isolation --no-deps -Cbuild-dir=build/wheel \
 	    -Ccmake.define.ATOLL_TESTS=OFF -Ccmake.define.ATOLL_BENCH=OFF -w dist .
@@ -51,6 +51,9 @@ format: setup ## clang-format and ruff over everything
 setup:
 	@scripts/setup.sh build
 	@scripts/setup.sh venv
+
+setup-network:
+	@scripts/setup.sh network
 
 setup-test:
 	@scripts/setup.sh test

@@ -7,7 +7,9 @@ foreach(_layer IN LISTS _layers)
     list(APPEND ATOLL_CORE_SOURCES ${_found})
 endforeach()
 # UCX is loaded at run time; its headers say how to call it.
-find_path(ATOLL_UCX_INCLUDE ucp/api/ucp.h)
+if(NOT CMAKE_CROSSCOMPILING)  # another machine's headers would bring the build's own along
+    find_path(ATOLL_UCX_INCLUDE ucp/api/ucp.h)
+endif()
 if(ATOLL_UCX_INCLUDE)
     list(FILTER ATOLL_CORE_SOURCES EXCLUDE REGEX "/transport/ucx/absent\\.cpp$")
 else()

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing and says so; does nothing, quickly, where all is there.
 #   setup.sh build   what building the library, the launcher and the Python module needs
+#   setup.sh network what building for several hosts needs
 #   setup.sh test    what `make test` needs beyond that
 #   setup.sh cross   what `make cross` needs beyond that
 #   setup.sh bench   the peers that `make bench` compares with: Open MPI's OpenSHMEM, shmem4py
@@ -8,7 +9,9 @@
 source "$(dirname "$0")/lib.sh"
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev python3 python3-venv python3-dev)
-test_packages=(libgtest-dev googletest clang-tidy pkg-config git)
+# UCX is loaded at run time by jobs of several hosts; its headers are needed to build for them.
+network_packages=(libucx-dev)
+test_packages=("${network_packages[@]}" libgtest-dev googletest clang-tidy pkg-config git)
 bench_packages=(openmpi-bin libopenmpi-dev python3-dev python3-venv)
 cross_packages=(g++-aarch64-linux-gnu qemu-user googletest libcli11-dev nlohmann-json3-dev)
 
@@ -77,8 +80,9 @@ peers() {
 case "${1:-}" in
     build) need "${build_packages[@]}" ;;
     test) need "${test_packages[@]}" ;;
+    network) need "${network_packages[@]}" ;;
     cross) need "${cross_packages[@]}" ;;
     bench) peers ;;
     venv) venv ;;
-    *) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
