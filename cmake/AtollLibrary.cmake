@@ -6,8 +6,9 @@ foreach(_layer IN LISTS _layers)
     file(GLOB_RECURSE _found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${_layer}/*.cpp")
     list(APPEND ATOLL_CORE_SOURCES ${_found})
 endforeach()
-# UCX is loaded at run time; its headers say how to call it.
-if(NOT CMAKE_CROSSCOMPILING)  # another machine's headers would bring the build's own along
+# UCX is loaded at run time; its headers say how to call it. Not for another machine, whose headers are not these; nor under
+# sanitizers: LeakSanitizer crashes in processes with UCX's threads, and ThreadSanitizer does not see UCX's own locks.
+if(NOT CMAKE_CROSSCOMPILING AND NOT ATOLL_SANITIZE)
     find_path(ATOLL_UCX_INCLUDE ucp/api/ucp.h)
 endif()
 if(ATOLL_UCX_INCLUDE)

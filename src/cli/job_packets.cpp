@@ -125,6 +125,7 @@ void Job::rejoin(int pe) {
     pes_[static_cast<std::size_t>(pe)].rejoins = true;
     if (!std::all_of(pes_.begin(), pes_.end(), [](const Pe& other) { return other.rejoins; }))
         return check_never_rejoined();
+    store_.forget();
     heap_fd_ = common::Fd(memfd_create("atoll-heap", MFD_CLOEXEC));
     const int passed = heap_fd_.get();
     for (Pe& other : pes_) {

@@ -240,7 +240,7 @@ int LockQueue::missing(const void* argument, int* pes, int most) {
     const auto node_of = [&](int pe) {
         const core::FarWord node = queue.node(pe);
         const bool asked = node.here() || (queue.job_.n_pes() <= most_asked &&
-                                           queue.job_.board().state(pe) == common::PeState::running);
+                                           queue.job_.board().state(pe) < common::PeState::finalized);
         return asked ? node.load() : 0;
     };
     int count = 0;
@@ -258,7 +258,7 @@ int LockQueue::missing(const void* argument, int* pes, int most) {
         if ((node_of(pe) & state_bits) == held && !linked[static_cast<std::size_t>(pe) + 1]) add(pe);
     if (queue.previous_ >= 0) add(queue.previous_);
     for (int pe = 0; pe < n; ++pe)
-        if (node_of(pe) != 0 && queue.job_.board().state(pe) != common::PeState::running) add(pe);
+        if (node_of(pe) != 0 && queue.job_.board().state(pe) >= common::PeState::finalized) add(pe);
     return count;
 }
 

@@ -64,8 +64,7 @@ static void where_it_can_be_reached(void) {
     *word = shmem_my_pe();
     shmem_barrier_all();
     long* there = shmem_ptr(word, next);
-    CHECK(there ? *there == next
-                : shmem_team_translate_pe(SHMEM_TEAM_WORLD, next, SHMEM_TEAM_SHARED) == -1);
+    CHECK(there ? *there == next : shmem_team_translate_pe(SHMEM_TEAM_WORLD, next, SHMEM_TEAM_SHARED) == -1);
     CHECK(shmem_ptr(word, shmem_my_pe()) == word);
     CHECK(shmem_team_ptr(SHMEM_TEAM_WORLD, word, next) == there);
     CHECK(shmem_team_ptr(SHMEM_TEAM_INVALID, word, next) == NULL);

@@ -113,7 +113,7 @@ TEST_F(UcxShows, DataAndSignalAreOneCallOfAnySize) {
         from(0).put_signal(context, 1, data, source.data(), bytes, {signal, ++expected, SignalOp::set},
                            Completion::local);
         wait(1, [&] { return found<std::uint64_t>(1, signal) == expected; });
-        EXPECT_EQ(std::memcmp(world_.heap(1) + data, source.data(), bytes), 0) << bytes;
+        EXPECT_TRUE(std::equal(source.begin(), source.end(), world_.heap(1) + data)) << bytes;
         from(0).put_signal(context, 1, data, source.data(), bytes, {signal, 1, SignalOp::add},
                            Completion::local);
         ++expected;
