@@ -14,7 +14,7 @@ endif()
 if(ATOLL_UCX_INCLUDE)
     list(FILTER ATOLL_CORE_SOURCES EXCLUDE REGEX "/transport/ucx/absent\\.cpp$")
 else()
-    message(STATUS "Atoll: no UCX, so no other hosts (it needs the headers; on Debian: apt-get install libucx-dev)")
+    message(STATUS "Atoll: built without UCX, so for one host (UCX needs its headers, on Debian libucx-dev; sanitizers and cross builds go without)")
     list(FILTER ATOLL_CORE_SOURCES EXCLUDE REGEX "/transport/ucx/(engine|library|owner|progress_thread|ucx|worker)\\.cpp$")
 endif()
 # Reductions give the same bits on every machine, also where the compiler would fuse multiplication and addition.
