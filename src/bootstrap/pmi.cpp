@@ -102,7 +102,7 @@ class Client {
                 throw_system("PMI_FD, by which the launcher is asked, cannot be written");
             if (sent > 0) done += static_cast<std::size_t>(sent);
         }
-        const std::string answer = receive();
+        std::string answer = receive();
         if (!answer.starts_with("cmd=" + expected))
             throw_bootstrap(
                 "PMI answered \"" + answer + "\" to \"" + request +
@@ -114,7 +114,7 @@ class Client {
         const Deadline deadline(timeout_s_);
         for (;;) {
             if (const std::size_t end = buffer_.find('\n'); end != std::string::npos) {
-                const std::string line = buffer_.substr(0, end);
+                std::string line = buffer_.substr(0, end);
                 buffer_.erase(0, end + 1);
                 return line;
             }

@@ -51,7 +51,7 @@ std::string numeric(const sockaddr* address, socklen_t size, bool with_port) {
     if (::getnameinfo(address, size, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) !=
         0)
         return {};
-    const std::string text = host;
+    std::string text = host;
     if (!with_port) return text;
     return (text.find(':') == std::string::npos ? text : "[" + text + "]") + ":" + port;
 }

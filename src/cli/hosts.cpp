@@ -378,6 +378,11 @@ class HostsJob {
     Clock::time_point deadline_, trouble_since_;
 };
 
+std::string no_count(const std::string& hosts, const std::string& count) {
+    return "--hosts " + hosts + ": \"" + count +
+           "\" is no number of PEs; expected NAME:PES,NAME:PES such as a:4,b:4";
+}
+
 }  // namespace
 
 std::vector<HostShare> parse_hosts(const std::string& text) {
@@ -391,8 +396,7 @@ std::vector<HostShare> parse_hosts(const std::string& text) {
             const std::string count = part.substr(colon + 1);
             if (count.empty() || count.size() > 5 ||
                 count.find_first_not_of("0123456789") != std::string::npos || std::atoi(count.c_str()) < 1)
-                throw UsageError("--hosts " + text + ": \"" + count +
-                                 "\" is no number of PEs; expected NAME:PES,NAME:PES such as a:4,b:4");
+                throw UsageError(no_count(text, count));
             share.n_pes = std::atoi(count.c_str());
         }
         if (share.name.empty() || share.name[0] == '-')

@@ -141,7 +141,8 @@ void Spread::meet_parts(const char* operation, bool carries) {
 
 void Spread::send_rows(int to, int from, int count) {
     const std::size_t lo = first_row_[static_cast<std::size_t>(from)];
-    const std::size_t rows = first_row_[static_cast<std::size_t>(from + count)] - lo;
+    const std::size_t rows =
+        first_row_[static_cast<std::size_t>(from) + static_cast<std::size_t>(count)] - lo;
     put(parts_.first[static_cast<std::size_t>(to)], block_place(to) + row_at(lo), block_ + row_at(lo),
         rows * exchange_bytes);
 }

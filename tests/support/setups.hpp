@@ -50,8 +50,10 @@ inline std::vector<Setup> all_setups() {
     std::vector<Setup> setups;
     for (const char* transport : {"auto", "loopback"})
         for (const int n : pe_counts) setups.push_back({n, transport});
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
-    setups.push_back({4, "loopback", "a,b,b,b"});  // these builds take ten times as long
+#if defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
+    // Pretended hosts have not been run by these yet, which take ten times as long.
+#elif defined(__SANITIZE_ADDRESS__)
+    setups.push_back({4, "loopback", "a,b,b,b"});
 #else
     // One PE a host, two, one and three, in turns, and hosts of different sizes in disorder.
     for (const auto& [n, hosts] :

@@ -34,6 +34,10 @@ std::string wishes() {
     return text;
 }
 
+std::string no_device(const std::string& asked, const std::string& name) {
+    return "UCX_NET_DEVICES=" + asked + ": there is no " + name + ". " + devices();
+}
+
 /// UCX goes on without a device that it is told to use and does not find, until there is no way to anybody.
 void check_devices() {
     const std::string asked = common::foreign_variable("UCX_NET_DEVICES").value_or("all");
@@ -44,9 +48,7 @@ void check_devices() {
         bool exists = name.empty();
         for (const char* folder : {"/sys/class/net/", "/sys/class/infiniband/"})
             exists = exists || std::filesystem::exists(folder + name);
-        if (!exists)
-            throw Error(ErrorCode::system,
-                        "UCX_NET_DEVICES=" + asked + ": there is no " + name + ". " + devices());
+        if (!exists) throw Error(ErrorCode::system, no_device(asked, name));
     }
 }
 
