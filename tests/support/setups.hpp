@@ -51,7 +51,7 @@ inline std::vector<Setup> all_setups() {
     for (const char* transport : {"auto", "loopback"})
         for (const int n : pe_counts) setups.push_back({n, transport});
 #if defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
-    // Pretended hosts have not been run by these yet, which take ten times as long.
+            // Pretended hosts have not been run by these yet, which take ten times as long.
 #elif defined(__SANITIZE_ADDRESS__)
     setups.push_back({4, "loopback", "a,b,b,b"});
 #else
