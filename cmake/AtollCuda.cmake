@@ -73,7 +73,7 @@ target_include_directories(atoll_cuda PRIVATE "${PROJECT_SOURCE_DIR}/include" "$
 target_include_directories(atoll_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(atoll_cuda PRIVATE ${CMAKE_DL_LIBS} atoll_flags)
 if(NOT ATOLL_SANITIZE)   # their run-time library is the program's
-    target_link_options(atoll_cuda PRIVATE -Wl,--no-undefined)
+    target_link_options(atoll_cuda PRIVATE -Wl,--no-undefined ${ATOLL_KEEP_INSIDE})
 endif()
 # The kernels of users are theirs (include/atoll/device); our tests' and benchmarks' are CMake's. nvcc knows no sanitizers.
 if((ATOLL_TESTS OR ATOLL_BENCH) AND NOT ATOLL_SANITIZE)

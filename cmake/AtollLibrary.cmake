@@ -48,7 +48,7 @@ target_compile_features(atoll INTERFACE cxx_std_20)
 target_include_directories(atoll INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                            $<BUILD_INTERFACE:${ATOLL_GENERATED_INCLUDE}>)
 target_link_libraries(atoll PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
-target_link_options(atoll PRIVATE -Wl,--no-undefined)
+target_link_options(atoll PRIVATE -Wl,--no-undefined ${ATOLL_KEEP_INSIDE})
 
 # The launcher holds the static core, so that it is one file that runs wherever it is copied.
 if(ATOLL_CLI_SOURCES)

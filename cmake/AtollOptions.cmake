@@ -65,3 +65,7 @@ if(ATOLL_SANITIZE)
     add_compile_options(${_flags})
     add_link_options(${_flags})
 endif()
+
+# Where a toolchain links the C++ library statically, its symbols stay inside of ours: exported, they took the place of
+# those in the libstdc++.so that torch uses, whose streams then freed a locale that the other one had made.
+set(ATOLL_KEEP_INSIDE -Wl,--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a)

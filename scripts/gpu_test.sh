@@ -178,19 +178,21 @@ soak() {
         "$(sed -n 's/.* \([0-9]*\) rounds in .*/\1/p;s/^\([0-9]*\) rounds in .*/\1/p' "$log" | tail -n 1)" "$GPUS" $((failed - before)) >"$out/soak.json"
 }
 
-measure() { timeout 150 "$built/bin/atoll" run -n 2 --timeout 120 "$built/bench/$1" "${@:2}"; }
+# measure PES PROGRAM ARGUMENT...
+measure() { timeout 150 "$built/bin/atoll" run -n "$1" --timeout 120 "$built/bench/$2" "${@:3}"; }
 # NVSHMEM in the same run, where its package is and nvcc can link it. Without multicast, as NCCL below: a program that
 # uses it can put the host's GPUs out of service.
 peers() {
-    bench/gpu/peers/build.sh /tmp nvshmem >"$out/peers.log" 2>&1 && NVSHMEM_DISABLE_NVLS=1 timeout 100 /tmp/nvshmem 2>>"$out/peers.log"
-    return 0
+    bench/gpu/peers/build.sh /tmp nvshmem >"$out/peers.log" 2>&1 || return 0
+    local pes
+    for pes in "$@"; do NVSHMEM_DISABLE_NVLS=1 timeout 100 /tmp/nvshmem "$pes" 2>>"$out/peers.log" || true; done
 }
 # Torch's symmetric memory, where torch is; never by multicast.
 torch_peer() {
     python3 -c 'import torch' 2>>"$out/peers.log" || return 0
     local rank pids=()
-    for rank in 0 1; do
-        RANK=$rank LOCAL_RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29512 TORCH_SYMM_MEM_DISABLE_MULTICAST=1 \
+    for ((rank = 0; rank < $1; rank++)); do
+        RANK=$rank LOCAL_RANK=$rank WORLD_SIZE=$1 MASTER_ADDR=127.0.0.1 MASTER_PORT=29512 TORCH_SYMM_MEM_DISABLE_MULTICAST=1 \
             timeout 100 python3 bench/gpu/peers/torch_symmetric.py 2>>"$out/peers.log" &
         pids+=($!)
     done
@@ -216,15 +218,26 @@ with open(f"{out}/gpu.json", "w") as file:
     json.dump(facts, file, indent=1)
     file.write("\n")
 for row in rows:
-    print(f"{row['side']:6} {row['op']:38} {row['bytes']:>10} B {row['median_us']:>12.3f} us "
+    print(f"{row['side']:6} {row.get('pes', 2)} PEs  {row['op']:38} {row['bytes']:>10} B {row['median_us']:>12.3f} us "
           f"{row.get('gb_per_s', 0):>8.1f} GB/s")
 PYTHON
+}
+measure_all() {
+    local pes
+    measure 2 gpu_put && measure 2 gpu_flag || return 1
+    for pes in "$@"; do
+        measure "$pes" gpu_team && measure "$pes" gpu_stream && measure "$pes" ../examples/gpu/jacobi times || return 1
+    done
+    peers "$@"
+    for pes in "$@"; do torch_peer "$pes"; done
 }
 bench() {
     LIBNCCL=${LIBNCCL:-$(find / -name libnccl.so.2 -path '*nccl*' 2>/dev/null | head -n 1)}
     export LIBNCCL NCCL_NVLS_ENABLE=0
-    if { measure gpu_put && measure gpu_flag && measure gpu_team && measure gpu_stream &&
-        measure ../examples/gpu/jacobi times && peers && torch_peer; } >"$out/rows" 2>"$out/bench.err"; then
+    # What more than a pair takes part in also on all GPUs.
+    local counts=2
+    [ "$GPUS" -le 2 ] || counts="2 $GPUS"
+    if measure_all $counts >"$out/rows" 2>"$out/bench.err"; then
         [ ! -f "$out/ends.rows" ] || cat "$out/ends.rows" >>"$out/rows"
         write_json
     else

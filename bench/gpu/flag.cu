@@ -1,5 +1,5 @@
-// Inside one kernel a PE, two PEs: a flag one way, and put_signal one way, against bare stores and loads
-// between the same addresses in the same run. PE 0 prints; one line of JSON a row.
+// Inside one kernel a PE, between two PEs: a flag one way, and put_signal one way, against bare stores and
+// loads between the same addresses in the same run. PE 0 prints; one line of JSON a row.
 #include "harness.cuh"
 
 #include "atoll/device/device.hpp"
@@ -109,7 +109,7 @@ __global__ void gets(Team team, char* dst, const char* src, std::size_t bytes) {
 
 void measure(Bench& b) {
     const atl::Context& context = b.job.context();
-    const int peer = 1 - b.team.my_pe, first = b.team.my_pe == 0;
+    const int peer = b.team.my_pe == 0 ? 1 : 0, first = b.team.my_pe == 0;
     Word* theirs = context.ptr(b.flag(), peer);
     b.one_way("bare", "flag one way", 8, [&](cudaStream_t s, Word from, int rounds) {
         bare_flags<<<1, 1, 0, s>>>(b.flag(), theirs, first, from, rounds);

@@ -1,5 +1,5 @@
-// What the measurements of kernels share: two PEs, a symmetric block, a timer, one line of JSON a row by PE
-// 0.
+// What the measurements of kernels share: a symmetric block, a timer, one line of JSON a row by PE 0. What
+// goes one way goes between PEs 0 and 1; all others wait meanwhile.
 #pragma once
 
 #include "atoll/atoll.hpp"
@@ -46,14 +46,15 @@ class Timer {
     cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
-inline void report(const char* side, const char* operation, std::size_t bytes, std::vector<double> us) {
+inline void report(const char* side, const char* operation, std::size_t bytes, int n_pes,
+                   std::vector<double> us) {
     std::sort(us.begin(), us.end());
     const double median = us[us.size() / 2];
     std::printf(
-        "{\"side\": \"%s\", \"op\": \"%s\", \"bytes\": %zu, \"pes\": 2, \"median_us\": %.4f, \"p10_us\": "
+        "{\"side\": \"%s\", \"op\": \"%s\", \"bytes\": %zu, \"pes\": %d, \"median_us\": %.4f, \"p10_us\": "
         "%.4f, "
         "\"p90_us\": %.4f, \"gb_per_s\": %.2f}\n",
-        side, operation, bytes, median, us[us.size() / 10], us[us.size() - 1 - us.size() / 10],
+        side, operation, bytes, n_pes, median, us[us.size() / 10], us[us.size() - 1 - us.size() / 10],
         static_cast<double>(bytes) / median * 1e-3);
     std::fflush(stdout);
 }
@@ -66,20 +67,22 @@ struct Bench {
     Word epoch = 1;
 
     char* target() const { return block + most; }
+    bool paired() const { return job.my_pe() < 2; }
     Word* flag() const { return reinterpret_cast<Word*>(block); }
 
-    /// Both PEs run `rounds` of a ping-pong; one way is half of a round.
+    /// PEs 0 and 1 run `rounds` of a ping-pong; one way is half of a round.
     template <class Launch>
     void one_way(const char* side, const char* operation, std::size_t bytes, Launch launch) {
         std::vector<double> us;
         constexpr int rounds = 2000;
         for (int i = 0; i < batches + 2; ++i) {
             job.world().barrier();
-            const double total = timer.us([&](cudaStream_t stream) { launch(stream, epoch, rounds); });
+            const double total =
+                paired() ? timer.us([&](cudaStream_t stream) { launch(stream, epoch, rounds); }) : 0;
             epoch += rounds;
             if (i >= 2) us.push_back(total / rounds / 2);  // the first ones warm the clock
         }
-        if (job.my_pe() == 0) report(side, operation, bytes, us);
+        if (job.my_pe() == 0) report(side, operation, bytes, job.n_pes(), us);
     }
     template <class Launch> void bandwidth(const char* operation, std::size_t bytes, Launch launch) {
         std::vector<double> us;
@@ -89,7 +92,7 @@ struct Bench {
                 const double total = timer.us(launch);
                 if (i >= 2) us.push_back(total);
             }
-            report("atoll", operation, bytes, us);
+            report("atoll", operation, bytes, job.n_pes(), us);
         }
         job.world().barrier();
     }
@@ -98,8 +101,8 @@ struct Bench {
 /// main() of such a program.
 inline int run(void (*measure)(Bench&)) {
     atl::Job& job = atl::init();
-    if (job.n_pes() != 2) {
-        std::fprintf(stderr, "two PEs, please\n");
+    if (job.n_pes() < 2) {
+        std::fprintf(stderr, "two PEs or more, please\n");
         return 1;
     }
     auto* block = static_cast<char*>(job.calloc(1, most + (std::size_t{130} << 20), atl::Memory::device));

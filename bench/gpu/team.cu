@@ -1,5 +1,6 @@
-// Inside one kernel a PE, two PEs: mailboxes one way, sync and barrier, an atomic that fetches, and the small
-// collectives; bare flags between the same addresses are in flag.cu. PE 0 prints; one line of JSON a row.
+// Inside one kernel a PE: mailboxes one way between two PEs, sync and barrier, an atomic that fetches, and
+// the small collectives; bare flags between the same addresses are in flag.cu. PE 0 prints; one line of JSON
+// a row.
 #include "harness.cuh"
 
 #include "atoll/device/device.hpp"
@@ -48,7 +49,7 @@ __global__ void syncs(Team team, device::Order order, int rounds) {
 __global__ void barriers(Team team, Word* data, int rounds) {
     device::Meeting<device::Block> meeting(team);
     for (int i = 0; i < rounds; ++i) {
-        device::p(team, data + device::Block{}.rank(), static_cast<Word>(i), 1 - team.my_pe);
+        device::p(team, data + device::Block{}.rank(), static_cast<Word>(i), (team.my_pe + 1) % team.n_pes);
         meeting.sync();
     }
     meeting.close();
@@ -70,22 +71,24 @@ __global__ void reduces(Team team, float* dst, const float* src, std::size_t cou
     for (int i = 0; i < rounds; ++i) device::reduce(team, dst, src, count, device::Sum{}, device::Block{});
 }
 
-/// `calls` of what one round of `launch` does: 2 where one way is half of a round.
+/// `calls` of what one round of `launch` does: 2 where one way is half of a round, which then two PEs do.
 template <class Launch>
 void each(Bench& b, const char* operation, std::size_t bytes, int calls, Launch launch) {
     std::vector<double> us;
     constexpr int rounds = 2000;
     for (int i = 0; i < bench::batches + 2; ++i) {
         b.job.world().barrier();
-        const double total = b.timer.us([&](cudaStream_t stream) { launch(stream, rounds); });
+        const bool takes_part = calls == 1 || b.paired();
+        const double total =
+            takes_part ? b.timer.us([&](cudaStream_t stream) { launch(stream, rounds); }) : 0;
         if (i >= 2) us.push_back(total / rounds / calls);
     }
-    if (b.job.my_pe() == 0) bench::report("atoll", operation, bytes, us);
+    if (b.job.my_pe() == 0) bench::report("atoll", operation, bytes, b.job.n_pes(), us);
 }
 
 void measure_mailboxes(Bench& b) {
     constexpr std::size_t room = 16384;
-    const std::size_t needed = device::mailbox_bytes(2, room);
+    const std::size_t needed = device::mailbox_bytes(b.job.n_pes(), room);
     const device::Mailbox box{static_cast<char*>(b.job.calloc(1, needed, atl::Memory::device)), room};
     char* to = b.target();
     const char* from = b.target() + bench::most;

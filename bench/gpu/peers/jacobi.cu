@@ -3,31 +3,18 @@
 // the first; one persistent kernel with put-signal and a grid's sync. Compared with the CPU first. Two
 // processes, two GPUs; built by build.sh, run with NVSHMEM_DISABLE_NVLS=1. PE 0 prints one line of JSON a
 // row.
+#include "nvshmem_job.cuh"
+
 #include <cooperative_groups.h>
-#include <cuda_runtime.h>
-#include <nvshmem.h>
-#include <nvshmemx.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <string>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include <vector>
 
 namespace {
 
-using Word = std::uint64_t;
+using peers::check;
+using peers::Word;
 constexpr int n_pes = 2, in_graph = 20, most = 8192;
-
-void check(cudaError_t result) {
-    if (result == cudaSuccess) return;
-    std::fprintf(stderr, "%s\n", cudaGetErrorString(result));
-    std::exit(1);
-}
 
 /// Rows 1 … rows are this PE's, 0 and rows + 1 its neighbours', who are one and the same: PEs are a ring.
 struct Grid {
@@ -110,9 +97,6 @@ class Solver {
         b_ = static_cast<float*>(nvshmem_calloc(cells, sizeof(float)));
         signals_ = static_cast<Word*>(nvshmem_calloc(2, sizeof(Word)));
         check(cudaMalloc(&base_, sizeof(Word)));
-        check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-        check(cudaEventCreate(&begin_));
-        check(cudaEventCreate(&end_));
     }
     /// As at the start; without `cells` only the counters are.
     void reset(int columns, int rows, bool cells = true) {
@@ -142,27 +126,27 @@ class Solver {
             return timed([&] {
                        check(static_cast<cudaError_t>(
                            nvshmemx_collective_launch(reinterpret_cast<const void*>(persistent), blocks,
-                                                      threads, arguments, 0, stream_)));
+                                                      threads, arguments, 0, timer_.stream())));
                    }) /
                    steps;
         }
         cudaGraph_t graph = nullptr;
         cudaGraphExec_t replay = nullptr;
-        check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+        check(cudaStreamBeginCapture(timer_.stream(), cudaStreamCaptureModeThreadLocal));
         for (int i = 0; i < in_graph; ++i) {
             float *from = i % 2 ? b_ : a_, *to = i % 2 ? a_ : b_;
             if (form == 0) {
-                with_barrier<<<blocks, threads, 0, stream_>>>(grid_, from, to);
-                nvshmemx_barrier_all_on_stream(stream_);
+                with_barrier<<<blocks, threads, 0, timer_.stream()>>>(grid_, from, to);
+                nvshmemx_barrier_all_on_stream(timer_.stream());
             } else {
-                with_signals<<<blocks, threads, 0, stream_>>>(grid_, from, to, signals_, base_, i);
+                with_signals<<<blocks, threads, 0, timer_.stream()>>>(grid_, from, to, signals_, base_, i);
             }
         }
-        if (form == 1) advance<<<1, 1, 0, stream_>>>(base_);
-        check(cudaStreamEndCapture(stream_, &graph));
+        if (form == 1) advance<<<1, 1, 0, timer_.stream()>>>(base_);
+        check(cudaStreamEndCapture(timer_.stream(), &graph));
         check(cudaGraphInstantiate(&replay, graph, 0));
         const double us = timed([&] {
-            for (int i = 0; i < steps; i += in_graph) check(cudaGraphLaunch(replay, stream_));
+            for (int i = 0; i < steps; i += in_graph) check(cudaGraphLaunch(replay, timer_.stream()));
         });
         check(cudaGraphExecDestroy(replay));
         check(cudaGraphDestroy(graph));
@@ -191,21 +175,15 @@ class Solver {
   private:
     template <class Launch> double timed(Launch launch) {
         nvshmem_barrier_all();
-        check(cudaEventRecord(begin_, stream_));
-        launch();
-        check(cudaEventRecord(end_, stream_));
-        check(cudaStreamSynchronize(stream_));
-        float ms = 0;
-        check(cudaEventElapsedTime(&ms, begin_, end_));
+        const double us = timer_.us(launch);
         nvshmem_barrier_all();
-        return ms * 1e3;
+        return us;
     }
     int me_;
     Grid grid_{};
     float *a_, *b_;
     Word *signals_, *base_;
-    cudaStream_t stream_;
-    cudaEvent_t begin_, end_;
+    peers::Timer timer_;
 };
 
 constexpr const char* forms[] = {"a kernel a step, barrier", "a kernel a step, put_signal",
@@ -251,28 +229,6 @@ bool measure(int me) {
 }  // namespace
 
 int main() {
-    struct Shared {
-        nvshmemx_uniqueid_t id;
-        volatile int ready;
-    };
     setenv("NVSHMEM_SYMMETRIC_SIZE", "1G", 0);
-    auto* shared = static_cast<Shared*>(
-        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-    const pid_t child = fork();
-    const int me = child == 0 ? 1 : 0;
-    check(cudaSetDevice(me));
-    if (me == 0) {
-        shared->id = NVSHMEMX_UNIQUEID_INITIALIZER;
-        nvshmemx_get_uniqueid(&shared->id);
-        shared->ready = 1;
-    }
-    while (!shared->ready) usleep(1000);
-    nvshmemx_init_attr_t attributes = NVSHMEMX_INIT_ATTR_INITIALIZER;
-    nvshmemx_set_attr_uniqueid_args(me, n_pes, &shared->id, &attributes);
-    nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attributes);
-    const bool right = measure(me);
-    nvshmem_finalize();
-    int status = 0;
-    if (me == 0) waitpid(child, &status, 0);
-    return right && status == 0 ? 0 : 1;
+    return peers::run(n_pes, [](int me, int) { return measure(me); });
 }

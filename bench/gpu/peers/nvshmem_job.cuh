@@ -1,0 +1,88 @@
+// What the NVSHMEM programs share: one process a GPU, joined by a unique id; a timer of a stream.
+#pragma once
+
+#include <cuda_runtime.h>
+#include <nvshmem.h>
+#include <nvshmemx.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace peers {
+
+using Word = std::uint64_t;
+
+inline void check(cudaError_t result) {
+    if (result == cudaSuccess) return;
+    std::fprintf(stderr, "%s\n", cudaGetErrorString(result));
+    std::exit(1);
+}
+
+class Timer {
+  public:
+    Timer() {
+        check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+        check(cudaEventCreate(&begin_));
+        check(cudaEventCreate(&end_));
+    }
+    cudaStream_t stream() const { return stream_; }
+    template <class Launch> double us(Launch&& launch) {
+        check(cudaEventRecord(begin_, stream_));
+        launch();
+        check(cudaGetLastError());
+        check(cudaEventRecord(end_, stream_));
+        check(cudaStreamSynchronize(stream_));
+        float ms = 0;
+        check(cudaEventElapsedTime(&ms, begin_, end_));
+        return ms * 1e3;
+    }
+
+  private:
+    cudaStream_t stream_ = nullptr;
+    cudaEvent_t begin_ = nullptr, end_ = nullptr;
+};
+
+/// main() of such a program: `body(me, n)` in `n` processes, process i with GPU i, between init and finalize.
+/// 0 if all of them said true.
+template <class Body> int run(int n, Body body) {
+    struct Shared {
+        nvshmemx_uniqueid_t id;
+        volatile int ready;
+    };
+    auto* shared = static_cast<Shared*>(
+        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    std::vector<pid_t> children;
+    int me = 0;
+    for (int i = 1; i < n && me == 0; ++i) {
+        const pid_t child = fork();
+        if (child == 0)
+            me = i;
+        else
+            children.push_back(child);
+    }
+    check(cudaSetDevice(me));
+    if (me == 0) {
+        shared->id = NVSHMEMX_UNIQUEID_INITIALIZER;
+        nvshmemx_get_uniqueid(&shared->id);
+        shared->ready = 1;
+    }
+    while (!shared->ready) usleep(1000);
+    nvshmemx_init_attr_t attributes = NVSHMEMX_INIT_ATTR_INITIALIZER;
+    nvshmemx_set_attr_uniqueid_args(me, n, &shared->id, &attributes);
+    nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attributes);
+    bool right = body(me, n);
+    nvshmem_finalize();
+    if (me != 0) return right ? 0 : 1;
+    for (const pid_t child : children) {
+        int status = 0;
+        waitpid(child, &status, 0);
+        right = right && status == 0;
+    }
+    return right ? 0 : 1;
+}
+
+}  // namespace peers
