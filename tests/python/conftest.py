@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from jobs import HANG_GUARD, PROGRAMS, Done, Job, environment, launcher, write_program
+from simulated import make_package
 
 
 @pytest.fixture
@@ -34,3 +35,9 @@ def job(tmp_path: Path) -> Job:
         return done
 
     return run
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """For PYTHONPATH: Atoll with the simulated GPU."""
+    return str(make_package(tmp_path_factory.mktemp("package")))

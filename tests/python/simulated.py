@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+import pytest
 from jobs import ROOT
 
 # The editable package's finder stands before all of sys.path; here the copy is meant.
@@ -17,6 +18,11 @@ sys.meta_path[:] = [finder for finder in sys.meta_path if "Scikit" not in type(f
 
 def plugin() -> Path:
     return ROOT / "build/release/simulated/libatoll_cuda.so"
+
+
+needs_plugin = pytest.mark.skipif(
+    not plugin().exists(), reason="no simulated GPU: build the target atoll_cuda_simulated"
+)
 
 
 def make_package(folder: Path) -> Path:

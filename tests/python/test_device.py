@@ -4,21 +4,11 @@ made of memory of the host in its place."""
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from jobs import ROOT, Job, environment
-from simulated import make_package, plugin
-
-needs_plugin = pytest.mark.skipif(
-    not plugin().exists(), reason="no simulated GPU: build the target atoll_cuda_simulated"
-)
-
-
-@pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(make_package(tmp_path_factory.mktemp("package")))
+from jobs import ROOT, Job, python
+from simulated import needs_plugin
 
 
 @needs_plugin
@@ -33,17 +23,6 @@ def test_everything_that_takes_arrays_of_a_gpu(job: Job, package: str, n: int) -
 def test_errors_name_what_was_passed(job: Job, package: str, n: int) -> None:
     done = job("device_errors.py", n, PYTHONPATH=package)
     assert done.stdout.count("done") == n
-
-
-def python(code: str, **changes: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env=environment(**changes),
-        timeout=100,
-        check=False,
-    )
 
 
 def test_without_a_gpu_device_memory_says_so_and_the_rest_works() -> None:

@@ -8,16 +8,7 @@ import atoll
 import pytest
 from atoll import _atoll
 from jobs import Job
-from simulated import make_package, plugin
-
-needs_plugin = pytest.mark.skipif(
-    not plugin().exists(), reason="no simulated GPU: build the target atoll_cuda_simulated"
-)
-
-
-@pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(make_package(tmp_path_factory.mktemp("package")))
+from simulated import needs_plugin
 
 
 @needs_plugin

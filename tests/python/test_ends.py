@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from jobs import HANG_GUARD, Done, Job, environment, launcher, write_program
+from jobs import HANG_GUARD, Done, Job, environment, launcher, python, write_program
 
 
 def run_without_launcher(folder: Path, code: str, n: int) -> list[Done]:
@@ -176,14 +176,7 @@ y = atoll.zeros(4)
 atoll.put(y, x.copy(), 0)
 assert y.sum() == 4
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=HANG_GUARD,
-        check=False,
-    )
+    done = python(code)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
 
@@ -233,10 +226,7 @@ assert got.sum() == 3
 atoll.finalize()
 """
     for program in (code, again):
-        done = subprocess.run(
-            [sys.executable, "-c", program], env=environment(), capture_output=True, text=True,
-            timeout=HANG_GUARD, check=False,
-        )  # fmt: skip
+        done = python(program)
         assert done.returncode == 0 and done.stderr == "", done.stderr
 
 
@@ -462,7 +452,5 @@ except ImportError as error:
     print("refused:", error)
 ''')
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False
-    )
+    done = python(code)
     assert "refused:" in done.stdout and "interpreter" in done.stdout, done.stdout + done.stderr

@@ -11,7 +11,7 @@ from pathlib import Path
 import atoll.cupy
 import pytest
 from atoll import _atoll
-from jobs import HANG_GUARD, PROGRAMS, environment
+from jobs import HANG_GUARD, PROGRAMS, environment, python
 
 
 def test_structures_are_those_of_the_headers() -> None:
@@ -78,12 +78,5 @@ def test_a_missing_library_is_named_with_its_installation() -> None:
         ("triton", "pip install triton"),
     ):
         code = f"import sys; sys.modules['cutlass'] = sys.modules['triton'] = None; import atoll.{module}"
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            env=environment(),
-            capture_output=True,
-            text=True,
-            timeout=HANG_GUARD,
-            check=False,
-        )
+        done = python(code)
         assert done.returncode != 0 and words in done.stderr, done.stderr

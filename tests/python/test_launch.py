@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 
 import atoll
 import numpy as np
 import pytest
-from jobs import environment
+from jobs import python
 
 pytestmark = pytest.mark.usefixtures("quiet_environment")
 
@@ -123,7 +122,5 @@ def where():
 if __name__ == "__main__":
     print(atoll.launch(where, 2))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False
-    )
+    done = python(code)
     assert done.stdout == "[('__main__', 0), ('__main__', 1)]\n", done.stderr

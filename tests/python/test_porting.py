@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from jobs import HANG_GUARD, ROOT, Job, environment
-from simulated import make_package, plugin
+from simulated import needs_plugin
 
 PROGRAMS = dict(
     re.findall(
@@ -22,11 +22,11 @@ def test_all_programs_of_the_page_are_run_here() -> None:
     assert sorted(PROGRAMS) == ["calls.py", "kernels.py", "quick_start.py", "unique_id.py"]
 
 
-@pytest.mark.skipif(not plugin().exists(), reason="no simulated GPU: build the target atoll_cuda_simulated")
+@needs_plugin
 @pytest.mark.parametrize("n", [2, 4])
 @pytest.mark.parametrize("name", ["quick_start.py", "calls.py"])
-def test_on_a_simulated_gpu(job: Job, name: str, n: int, tmp_path: Path) -> None:
-    job(PROGRAMS[name], n, PYTHONPATH=str(make_package(tmp_path / "package")))
+def test_on_a_simulated_gpu(job: Job, package: str, name: str, n: int) -> None:
+    job(PROGRAMS[name], n, PYTHONPATH=package)
 
 
 @pytest.mark.parametrize("n", [1, 2, 4])

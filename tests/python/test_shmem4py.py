@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from jobs import HANG_GUARD, HERE, ROOT, Job, environment, launcher
+from jobs import HANG_GUARD, HERE, ROOT, Job, environment, launcher, python
 
 DESCRIBE = HERE / "shmem4py_names.py"
 IMPORTS = "from atoll import shmem\n"
@@ -41,9 +41,7 @@ def test_every_name_is_documented() -> None:
         "        for member, what in [(name, value), *members]:\n"
         "            if member[0] != '_' and callable(what) and not inspect.getdoc(what): print(name, member)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
-    )
+    done = python(code)
     assert done.stdout == ""
 
 
@@ -147,20 +145,11 @@ def test_in_launched_functions() -> None:
         "    return int(x[0])\n"
         "if __name__ == '__main__': print(atoll.launch(total, 3))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=HANG_GUARD,
-        check=False,
-    )
+    done = python(code)
     assert done.stdout == "[3, 3, 3]\n", done.stderr
 
 
 def test_without_a_launcher() -> None:
     code = IMPORTS + "print(shmem.my_pe(), shmem.n_pes())"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
-    )
+    done = python(code)
     assert done.stdout.split() == ["0", "1"] and done.stderr == "" and "ATOLL_LAUNCHED" not in os.environ

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from jobs import HANG_GUARD, Job, environment, write_program
+from jobs import HANG_GUARD, Job, environment, python, write_program
 
 # A stand-in for an initialised torch.distributed. Its store refuses a key that was written before, as PEs of an earlier
 # job left it there.
@@ -34,9 +34,7 @@ import atoll
 
 
 def run_alone(code: str, **changes: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment(**changes), capture_output=True, text=True, check=False
-    )
+    done = python(code, **changes)
     assert done.returncode == 0, done.stderr
 
 
@@ -99,12 +97,7 @@ def test_each_job_has_keys_of_its_own_in_a_store_of_torch() -> None:
 def test_each_attempt_of_an_agent_has_keys_of_its_own() -> None:
     code = TORCH + "import os\nos.environ['TORCHELASTIC_RESTART_COUNT'] = '1'; atoll.init(); print(*values)"
     first, second = code.replace("= '1'", "= '0'"), code
-    keys = [
-        subprocess.run(
-            [sys.executable, "-c", program], env=environment(), capture_output=True, text=True, check=True
-        ).stdout.split()
-        for program in (first, second)
-    ]
+    keys = [python(program).stdout.split() for program in (first, second)]
     assert keys[0] and not set(keys[0]) & set(keys[1])
 
 
@@ -154,7 +147,5 @@ atoll.init(comm=Comm())
 assert atoll.n_pes() == 1
 atoll.finalize()
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False
-    )
+    done = python(code)
     assert done.returncode == 0, done.stderr

@@ -35,6 +35,34 @@ def sample(shape: int | tuple[int, ...], dtype: Any, seed: int) -> np.ndarray[An
     return np.frombuffer(rng.bytes(count), kind).reshape(shape).copy()
 
 
+class CollectiveInputs:
+    """What each PE gives to the collectives in kernels: `values`, `blocks` (one of them a PE), and `counts` of the
+    values that PEs give to collect."""
+
+    def __init__(self, me: int, n: int, size: int, dtype: Any) -> None:
+        self.me, self.n, self.size, self.dtype = me, n, size, np.dtype(dtype)
+        self.counts = [size - pe % 2 or 1 for pe in range(n)]
+
+    def values(self, pe: int) -> np.ndarray[Any, Any]:
+        return (np.arange(self.size) % 7 + pe + 1).astype(self.dtype)
+
+    def blocks(self, pe: int) -> np.ndarray[Any, Any]:
+        return np.concatenate([self.values(pe + 3 * k) for k in range(self.n)])
+
+    def check(self, dst: Any, all_dst: Any, uneven_dst: Any, total: int) -> None:
+        """Rows of `dst`: broadcast from the last PE, sum, min, max, prod, reduce_scatter; of `all_dst`: fcollect,
+        alltoall. `uneven_dst` and `total`: what collect gave."""
+        everyone = np.stack([self.values(pe) for pe in range(self.n)])
+        mine = slice(self.me * self.size, (self.me + 1) * self.size)
+        for_me = np.stack([self.blocks(pe)[mine] for pe in range(self.n)])
+        reduced = [everyone.sum(0), everyone.min(0), everyone.max(0), everyone.prod(0), for_me.sum(0)]
+        equal(dst, np.stack([self.values(self.n - 1), *reduced]).astype(self.dtype))
+        equal(all_dst, np.stack([everyone.reshape(-1), for_me.reshape(-1)]))
+        parts = [self.values(pe)[: self.counts[pe]] for pe in range(self.n)]
+        equal(uneven_dst[: sum(self.counts)], np.concatenate(parts))
+        assert total == sum(self.counts), f"{total} in all, expected {sum(self.counts)}"
+
+
 def equal(found: Any, wanted: Any) -> None:
     found, wanted = np.asarray(found), np.asarray(wanted)
     assert found.shape == wanted.shape, f"shape {found.shape}, expected {wanted.shape}"

@@ -11,7 +11,7 @@ import cutlass
 import cutlass.cute as cute
 import numpy as np
 from atoll._device import DeviceTeam
-from checks import equal, raises, run
+from checks import CollectiveInputs, equal, raises, run
 from cutlass import Float32, Int32, Int64, Uint32
 from cutlass.cute.runtime import make_fake_compact_tensor
 
@@ -411,26 +411,17 @@ def collectives(team: dev.Team, values):
 def check_collectives() -> None:
     for dtype in (np.float32, np.int64):
         for size in (1, 5, 3000):
-            values = lambda pe, size=size: (np.arange(size) % 7 + pe + 1).astype(dtype)  # noqa: B023, E731
-            blocks = lambda pe: np.concatenate([values(pe + 3 * k) for k in range(n)])  # noqa: B023, E731
-            src, dst = new(size, dtype, values(me)), new((6, size), dtype)
-            all_src, all_dst = new(n * size, dtype, blocks(me)), new((2, n * size), dtype)
-            uneven, uneven_dst, out = new(size, dtype, values(me)), new(n * size, dtype), new(1, np.int64)
+            given = CollectiveInputs(me, n, size, dtype)
+            src, dst = new(size, dtype, given.values(me)), new((6, size), dtype)
+            all_src, all_dst = new(n * size, dtype, given.blocks(me)), new((2, n * size), dtype)
+            uneven, uneven_dst, out = (
+                new(size, dtype, given.values(me)),
+                new(n * size, dtype),
+                new(1, np.int64),
+            )
             start(collectives, src, dst, all_src, all_dst, uneven, uneven_dst, out)
-            if PTX:
-                continue
-            everyone = np.stack([values(pe) for pe in range(n)])
-            same(dst[0], values(n - 1))
-            same(all_dst[0], everyone.reshape(-1))
-            counts = [size - pe % 2 or 1 for pe in range(n)]
-            same(uneven_dst[: sum(counts)], np.concatenate([values(pe)[: counts[pe]] for pe in range(n)]))
-            same(out, [sum(counts)])
-            same(all_dst[1], np.concatenate([blocks(pe)[me * size : (me + 1) * size] for pe in range(n)]))
-            for row, found in enumerate(
-                [everyone.sum(0), everyone.min(0), everyone.max(0), everyone.prod(0)], 1
-            ):
-                same(dst[row], found)
-            same(dst[5], np.stack([blocks(pe)[me * size : (me + 1) * size] for pe in range(n)]).sum(0))
+            if not PTX:
+                given.check(*(x.cpu().numpy() for x in (dst, all_dst, uneven_dst)), out.cpu().numpy()[0])
 
 
 @cute.kernel

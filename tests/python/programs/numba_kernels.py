@@ -9,7 +9,7 @@ from typing import Any
 import atoll
 import atoll.numba as dev
 import numpy as np
-from checks import equal, raises, run
+from checks import CollectiveInputs, equal, raises, run
 
 CUDA = "cuda" in sys.argv
 SCOPE = dev.BLOCK
@@ -327,31 +327,16 @@ def collectives(team, src, dst, all_src, all_dst, uneven, uneven_dst, out):
 def check_collectives() -> None:
     for dtype in (np.float32, np.int64):
         for size in (1, 5, 3000):
-            values = lambda pe, size=size: (np.arange(size) % 7 + pe + 1).astype(dtype)  # noqa: B023, E731
-            blocks = lambda pe: np.concatenate([values(pe + 3 * k) for k in range(n)])  # noqa: B023, E731
-            src, dst = new(size, dtype, values(me)), new((6, size), dtype)
-            all_src, all_dst = new(n * size, dtype, blocks(me)), new((2, n * size), dtype)
-            uneven, uneven_dst = new(size, dtype, values(me)), new(n * size, dtype)
-            out = new(1, np.int64)
-            start(collectives, src, dst, all_src, all_dst, uneven[: size - me % 2 or 1], uneven_dst, out)
-            everyone = np.stack([values(pe) for pe in range(n)])
-            got, both = read(dst), read(all_dst)
-            equal(got[0], values(n - 1))
-            equal(both[0], everyone.reshape(-1))
-            counts = [size - pe % 2 or 1 for pe in range(n)]
-            equal(
-                read(uneven_dst)[: sum(counts)], np.concatenate([values(pe)[: counts[pe]] for pe in range(n)])
+            given = CollectiveInputs(me, n, size, dtype)
+            src, dst = new(size, dtype, given.values(me)), new((6, size), dtype)
+            all_src, all_dst = new(n * size, dtype, given.blocks(me)), new((2, n * size), dtype)
+            uneven, uneven_dst, out = (
+                new(size, dtype, given.values(me)),
+                new(n * size, dtype),
+                new(1, np.int64),
             )
-            assert read(out)[0] == sum(counts)
-            equal(both[1], np.concatenate([blocks(pe)[me * size : (me + 1) * size] for pe in range(n)]))
-            equal(got[1], everyone.sum(0, dtype=dtype))
-            equal(got[2], everyone.min(0))
-            equal(got[3], everyone.max(0))
-            equal(got[4], everyone.prod(0, dtype=dtype))
-            equal(
-                got[5],
-                np.stack([blocks(pe)[me * size : (me + 1) * size] for pe in range(n)]).sum(0, dtype=dtype),
-            )
+            start(collectives, src, dst, all_src, all_dst, uneven[: given.counts[me]], uneven_dst, out)
+            given.check(read(dst), read(all_dst), read(uneven_dst), read(out)[0])
 
 
 @kernel
