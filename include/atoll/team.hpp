@@ -157,6 +157,12 @@ class ATOLL_API Team {
     void reduce_scatter(Dst&& dst, detail::SourceFor<Dst> src, ReduceOp op) const {
         reduce_scatter_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op);
     }
+    /// As premul_sum_reduce. Of arrays in host memory it makes a scaled copy of src.
+    template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
+    void premul_sum_reduce_scatter(Dst&& dst, detail::SourceFor<Dst> src, double factor) const {
+        reduce_scatter_scaled_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>,
+                                     ReduceOp::sum, factor);
+    }
     /// dst = sum over PEs 0 … my_pe.
     template <detail::Array Dst, SumReducible T = detail::ElementOf<Dst>>
     void sum_inscan(Dst&& dst, detail::SourceFor<Dst> src) const {
@@ -202,6 +208,8 @@ class ATOLL_API Team {
                           ReduceOp op, int root) const;
     void reduce_scatter_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,
                                DType type, ReduceOp op) const;
+    void reduce_scatter_scaled_erased(void* dst, std::size_t dst_count, const void* src,
+                                      std::size_t src_count, DType type, ReduceOp op, double factor) const;
     void scan_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op,
                      bool inclusive) const;
     void send_bytes(const void* src, std::size_t bytes, int pe) const;

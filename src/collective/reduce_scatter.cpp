@@ -5,6 +5,8 @@
 #include "collective/on_device.hpp"
 #include "collective/sources.hpp"
 
+#include <vector>
+
 namespace atl {
 
 namespace collective {
@@ -44,6 +46,11 @@ void reduce_scatter_read(State& state, void* dst, const void* src, std::size_t b
 
 void Team::reduce_scatter_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,
                                  DType type, ReduceOp op) const {
+    reduce_scatter_scaled_erased(dst, dst_count, src, src_count, type, op, 1);
+}
+
+void Team::reduce_scatter_scaled_erased(void* dst, std::size_t dst_count, const void* src,
+                                        std::size_t src_count, DType type, ReduceOp op, double factor) const {
     using namespace collective;
     State& state = State::of(this->state());
     const std::size_t block = dst_count * size_of(type);
@@ -57,8 +64,15 @@ void Team::reduce_scatter_erased(void* dst, std::size_t dst_count, const void* s
                                  .src = src,
                                  .bytes = block,
                                  .type = type,
-                                 .op = op});
-    const Kernel kernel = kernel_for(type, folded_as(type, op));
+                                 .op = op,
+                                 .scale = factor});
+    const Kernel kernel = kernel_for(type, folded_as(type, op, factor));
+    std::vector<std::byte> scaled;
+    if (factor != 1) {
+        scaled.resize(src_count * size_of(type));
+        multiply(scaled.data(), src, src_count, type, factor);
+        src = scaled.data();
+    }
     const Algorithm algorithm = state.choose(Collective::reduce_scatter, block, times(block, state.n_pes()));
     if (algorithm == Algorithm::line)
         reduce_scatter_line(state, dst, src, block, kernel);

@@ -172,6 +172,14 @@ template <class T> void averages(Job& job) {
                 sum += (static_cast<T>(i % 17) + static_cast<T>(pe)) * static_cast<T>(0.5);
             ASSERT_EQ(dst[i], sum) << i;
         }
+        job.world().premul_sum_reduce_scatter(std::span(dst.data(), count), std::span<const T>(src), 0.5);
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::size_t at = static_cast<std::size_t>(job.my_pe()) * count + i;
+            T sum = 0;
+            for (std::size_t pe = 0; pe < n; ++pe)
+                sum += (static_cast<T>(at % 17) + static_cast<T>(pe)) * static_cast<T>(0.5);
+            ASSERT_EQ(dst[i], sum) << i;
+        }
         job.world().barrier();
     }
 }

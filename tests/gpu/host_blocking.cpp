@@ -194,6 +194,8 @@ TEST_F(HostBlocking, AveragesAndScaledSums) {
                 const std::span<const T> blocks(x, part * static_cast<std::size_t>(job_.n_pes()));
                 job_.world().reduce_scatter(std::span(y, part), blocks, ReduceOp::avg);
                 EXPECT_TRUE(same(values(y, part), all_of<T>(part, 2))) << "mean of parts, host, " << n;
+                job_.world().premul_sum_reduce_scatter(std::span(y, part), blocks, factor);
+                EXPECT_TRUE(same(values(y, part), all_of<T>(part, 2))) << "scaled parts, host, " << n;
                 set(y, all_of<T>(n, 7));
                 team_on_stream().reduce_scatter(std::span(y, part), blocks, ReduceOp::avg);
                 finish();
