@@ -29,10 +29,10 @@ Waits        wait_until test, for many words with _all _any _some, and _vector f
 Order        fence (puts to one PE) quiet pe_quiet (completed), barrier_all barrier, sync_all sync.
 Groups       Team, WORLD, SHARED, HOST, RAIL; split with WORLD.split(color). Context: operations that complete by themselves.
 Collectives  broadcast collect fcollect gather scatter alltoall alltoalls bcast_object gather_object;
-             sum_ prod_ min_ max_ and_ or_ xor_reduce, reduce (any operator, one root), reduce_scatter,
-             sum_inscan sum_exscan.
+             sum_ prod_ min_ max_ avg_ and_ or_ xor_reduce, reduce (any operator, one root), reduce_scatter,
+             premul_sum_reduce premul_sum_reduce_scatter, sum_inscan sum_exscan.
 Locks        Lock. C++: include_dir (headers). PyTorch: the module atoll.torch. Kernels: check_kernels.
-Values       Compare (EQ NE GT GE LT LE), ReduceOp (SUM PROD MIN MAX AND OR XOR), SignalOp (SIGNAL_SET SIGNAL_ADD).
+Values       Compare (EQ NE GT GE LT LE), ReduceOp (SUM PROD MIN MAX AVG AND OR XOR), SignalOp (SIGNAL_SET SIGNAL_ADD).
 Errors       Error and its kinds: NotInitialized PeError NotSymmetric ShapeMismatch DtypeMismatch UseAfterFree
              CollectiveMismatch Timeout PeDied OutOfMemory Unsupported InvalidArgument SettingsError
              BootstrapError SystemFailure KernelError.
@@ -86,7 +86,7 @@ if _os.environ.get("ATOLL_NVTX", "0").lower() in ("1", "yes", "true", "on"):
 
 # Also what help(atoll) shows.
 __all__ = [  # noqa: RUF022
-    "AND", "Block", "BootstrapError", "CollectiveMismatch", "Compare", "Context", "DeviceArray", "DtypeMismatch", "EQ", "Error",
+    "AND", "AVG", "Block", "BootstrapError", "CollectiveMismatch", "Compare", "Context", "DeviceArray", "DtypeMismatch", "EQ", "Error",
     "GE", "GT", "HOST", "InvalidArgument", "KernelError", "LE", "LT", "LaunchError", "Lock", "MAX", "MIN", "Mailbox", "NE",
     "NotInitialized", "NotSymmetric", "OR", "OutOfMemory", "PROD", "PeDied", "PeError", "RAIL", "ReduceOp", "SHARED",
     "SIGNAL_ADD", "SIGNAL_SET", "SUM", "SettingsError", "ShapeMismatch", "SignalOp", "SystemFailure", "Team",
@@ -95,11 +95,11 @@ __all__ = [  # noqa: RUF022
     "atomic_compare_swap_nbi", "atomic_fetch", "atomic_fetch_add", "atomic_fetch_add_nbi", "atomic_fetch_and",
     "atomic_fetch_and_nbi", "atomic_fetch_inc", "atomic_fetch_inc_nbi", "atomic_fetch_nbi", "atomic_fetch_or",
     "atomic_fetch_or_nbi", "atomic_fetch_xor", "atomic_fetch_xor_nbi", "atomic_inc", "atomic_or", "atomic_set",
-    "atomic_swap", "atomic_swap_nbi", "atomic_xor", "barrier", "barrier_all", "bcast_object", "broadcast", "check_kernels",
+    "atomic_swap", "atomic_swap_nbi", "atomic_xor", "avg_reduce", "barrier", "barrier_all", "bcast_object", "broadcast", "check_kernels",
     "collect", "empty", "empty_like", "fcollect", "fence", "finalize", "free", "full", "full_like", "g", "gather",
     "gather_object", "get", "get_nbi", "get_unique_id", "global_exit", "global_view", "group", "ibget", "ibput",
     "iget", "include_dir", "info", "init", "iput", "is_initialized", "is_symmetric", "launch", "max_reduce", "min_reduce", "my_pe",
-    "n_pes", "ones", "ones_like", "or_reduce", "p", "pe_accessible", "pe_quiet", "peer", "prod_reduce", "put",
+    "n_pes", "ones", "ones_like", "or_reduce", "p", "pe_accessible", "pe_quiet", "peer", "premul_sum_reduce", "premul_sum_reduce_scatter", "prod_reduce", "put",
     "put_at", "put_nbi", "put_signal", "put_signal_nbi", "quiet", "rc", "recv", "reduce", "reduce_scatter", "register",
     "scatter", "send", "signal", "signal_add", "signal_consume", "signal_fetch", "signal_set", "signal_wait_until", "sum_exscan",
     "sum_inscan", "sum_reduce", "sync", "sync_all", "take", "test", "test_all", "test_all_vector", "test_any",

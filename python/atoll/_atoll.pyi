@@ -156,6 +156,8 @@ class ReduceOp(enum.Enum):
 
     MAX = 3
 
+    AVG = 7
+
     AND = 4
 
     OR = 5
@@ -169,6 +171,8 @@ PROD: Final = ReduceOp.PROD
 MIN: Final = ReduceOp.MIN
 
 MAX: Final = ReduceOp.MAX
+
+AVG: Final = ReduceOp.AVG
 
 AND: Final = ReduceOp.AND
 
@@ -1842,6 +1846,78 @@ def max_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 def max_reduce(src: Value, *, team: Team | None = None) -> Any: ...
 
 @overload
+def avg_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
+    """
+    Mean over PEs, on every PE: the sum, divided by their number. An extension.
+
+    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
+    one number as a number.
+
+    src:  an array of float32, float64 or long double (on a GPU float16 and bfloat16, too); any strides,
+          symmetric (faster) or not; equal shape and dtype on all PEs.
+    dst:  like src; it may be src itself.
+    team: the PEs that take part; None: all.
+    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
+
+    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
+    same bits. On return dst is complete here and src may be changed; completes no puts.
+
+    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
+    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
+    Source: OpenSHMEM 1.6, section 9.11 (reductions).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    """
+
+@overload
+def avg_reduce(src: Array, *, team: Team | None = None) -> Array: ...
+
+@overload
+def avg_reduce(src: Value, *, team: Team | None = None) -> Any: ...
+
+def premul_sum_reduce(dst: AnyArray, src: AnyArray, factor: float, *, team: Team | None = None, stream: Stream = None) -> None:
+    """
+    Sum over PEs of factor, the same on all of them, times each element. An extension.
+
+    With (dst, src) the result is written into dst; with (src) it is returned as a new ordinary array, for
+    one number as a number.
+
+    src:  an array of float32, float64 or long double (on a GPU float16 and bfloat16, too); any strides,
+          symmetric (faster) or not; equal shape and dtype on all PEs.
+    dst:  like src; it may be src itself.
+    team: the PEs that take part; None: all.
+    Arrays of a GPU are symmetric and contiguous, both; float16 and bfloat16 are added up in float.
+
+    Collective over the team. Element by element, in PE order, so that all PEs and all runs get the
+    same bits. On return dst is complete here and src may be changed; completes no puts.
+
+    Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
+    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
+    Source: OpenSHMEM 1.6, section 9.11 (reductions).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    """
+
+def premul_sum_reduce_scatter(dst: AnyArray, src: AnyArray, factor: float, *, team: Team | None = None, stream: Stream = None) -> None:
+    """
+    Sum over PEs of factor times each element, each PE getting its own block of the result. An extension.
+
+    dst gets block my_pe; src has n_pes times its elements. Else as for premul_sum_reduce; of arrays in host memory
+    it makes a scaled copy of src.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    """
+
+@overload
 def and_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise (bool: logical) and over PEs, on every PE.
@@ -1947,7 +2023,7 @@ def reduce(dst: AnyArray, src: AnyArray, op: ReduceName, root: int | None = None
 
     reduce(dst, src, op, root=None) writes into dst; reduce(src, op, root=None) returns a new ordinary array.
 
-    op:   "sum", "prod", "min", "max", "and", "or", "xor", or atoll.SUM and so on.
+    op:   "sum", "prod", "min", "max", "avg", "and", "or", "xor", or atoll.SUM and so on.
     root: the PE that gets the result; elsewhere dst is left alone and None is returned. None: every PE.
     Else as for sum_reduce. Raises also InvalidArgument (op) and PeError (root); ATOLL_CHECK=all compares
     op and root, too.
@@ -1975,7 +2051,7 @@ def reduce_scatter(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team
     reduce_scatter(dst, src, op) writes block my_pe into dst, and src has n_pes times dst's elements;
     reduce_scatter(src, op) takes src of shape (n_pes, ...) and returns row my_pe of the reduction.
 
-    op: "sum" (default), "prod", "min", "max", "and", "or", "xor". Else as for sum_reduce.
+    op: "sum" (default), "prod", "min", "max", "avg", "and", "or", "xor". Else as for sum_reduce.
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or

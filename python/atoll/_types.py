@@ -39,5 +39,7 @@ Shape: TypeAlias = int | Sequence[int]
 Order: TypeAlias = Literal["C", "F"]
 Hint: TypeAlias = Literal["atomics", "signal"]
 CompareName: TypeAlias = Union[Literal["==", "!=", ">", ">=", "<", "<="], "_atoll.Compare"]
-ReduceName: TypeAlias = Union[Literal["sum", "prod", "min", "max", "and", "or", "xor"], "_atoll.ReduceOp"]
+ReduceName: TypeAlias = Union[
+    Literal["sum", "prod", "min", "max", "avg", "and", "or", "xor"], "_atoll.ReduceOp"
+]
 SignalName: TypeAlias = Union[Literal["set", "add"], "_atoll.SignalOp"]

@@ -57,12 +57,13 @@ Choice<6> comparisons{"cmp",
                           {"LT", static_cast<int>(Compare::lt), {"<", "lt"}, {}},
                           {"LE", static_cast<int>(Compare::le), {"<=", "le"}, {}},
                       }};
-Choice<7> reductions{"op",
+Choice<8> reductions{"op",
                      {
                          {"SUM", static_cast<int>(ReduceOp::sum), {"sum", "+"}, {}},
                          {"PROD", static_cast<int>(ReduceOp::prod), {"prod", "*"}, {}},
                          {"MIN", static_cast<int>(ReduceOp::min), {"min"}, {}},
                          {"MAX", static_cast<int>(ReduceOp::max), {"max"}, {}},
+                         {"AVG", static_cast<int>(ReduceOp::avg), {"avg", "mean"}, {}},
                          {"AND", static_cast<int>(ReduceOp::bit_and), {"and", "&"}, {}},
                          {"OR", static_cast<int>(ReduceOp::bit_or), {"or", "|"}, {}},
                          {"XOR", static_cast<int>(ReduceOp::bit_xor), {"xor", "^"}, {}},
@@ -100,7 +101,8 @@ void register_enums(nb::module_& module) {
     reduce.value("SUM", ReduceOp::sum)
         .value("PROD", ReduceOp::prod)
         .value("MIN", ReduceOp::min)
-        .value("MAX", ReduceOp::max);
+        .value("MAX", ReduceOp::max)
+        .value("AVG", ReduceOp::avg);
     reduce.value("AND", ReduceOp::bit_and)
         .value("OR", ReduceOp::bit_or)
         .value("XOR", ReduceOp::bit_xor)

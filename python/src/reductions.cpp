@@ -10,12 +10,14 @@ namespace {
 
 template <ReduceOp O> Spec reduce_spec;
 template <bool Inclusive> Spec scan_spec;
-Spec any_spec, scatter_spec;
+Spec any_spec, scatter_spec, scaled_spec, scaled_scatter_spec;
 
 [[noreturn, gnu::cold]] void fail_type(const Spec& spec, PyArrayObject* array, const char* takes) {
     fail(ErrorCode::dtype_mismatch, "%s(): src has dtype %S; this takes %s.", spec.name,
          reinterpret_cast<PyObject*>(PyArray_DESCR(array)), takes);
 }
+
+constexpr const char* averaged_types = "float32, float64 and long double; on a GPU float16 and bfloat16, too";
 
 /// The element type, if the operator has a meaning for it.
 DType type_for(const Spec& spec, PyArrayObject* array, ReduceOp op) {
@@ -30,6 +32,9 @@ DType type_for(const Spec& spec, PyArrayObject* array, ReduceOp op) {
     } else if (op == ReduceOp::min || op == ReduceOp::max) {
         if (!row.known || kind == 'b' || kind == 'c') [[unlikely]]
             fail_type(spec, array, "integers, float32, float64 and long double (for bool: and, or, xor)");
+    } else if (op == ReduceOp::avg) {
+        if (!row.known || kind != 'f') [[unlikely]]
+            fail_type(spec, array, averaged_types);
     } else if (!row.known || kind == 'f' || kind == 'c') [[unlikely]] {
         fail_type(spec, array, "integers and bool");
     }
@@ -65,7 +70,7 @@ template <class Call> PyObject* elementwise(const Spec& spec, Pair pair, ReduceO
 
 /// A reduction where a GPU is concerned.
 PyObject* reduce_on_device(const Spec& spec, const Team& team, const Pair& pair, ReduceOp op,
-                           PyObject* stream, const Adopted& adopted) {
+                           PyObject* stream, const Adopted& adopted, double factor = 1) {
     pair.check_on_device(spec, adopted, stream);
     check_pair(spec, pair);
     const DType type = type_for(spec, pair.src, op);
@@ -73,10 +78,10 @@ PyObject* reduce_on_device(const Spec& spec, const Team& team, const Pair& pair,
     TargetStage dst(spec, "dst", pair.dst);
     if (given(stream)) {
         stream_team(team, stream_of(spec, stream, adopted))
-            .reduce_erased(dst.data(), dst.size(), src.data(), src.size(), type, op);
+            .reduce_scaled_erased(dst.data(), dst.size(), src.data(), src.size(), type, op, factor);
     } else {
         ReleaseGil released(src.bytes() >= release_gil_bytes);
-        team.reduce_erased(dst.data(), src.data(), src.size(), type, op);
+        team.reduce_scaled_erased(dst.data(), src.data(), src.size(), type, op, factor);
     }
     return none();
 }
@@ -89,6 +94,28 @@ template <ReduceOp O> PyObject* reduce_body(const Arguments<4>& a) {
     return elementwise(spec, pair_of(spec, a[0], a[1]), O,
                        [&](char* dst, const char* src, std::size_t n, DType type) {
                            team.reduce_erased(dst, src, n, type, O);
+                       });
+}
+
+double factor_of(const Spec& spec, PyObject* value) {
+    if (!PyFloat_Check(value) && !PyLong_Check(value))
+        fail(ErrorCode::invalid_argument, "%s(): factor is %R; pass a number.", spec.name, value);
+    const double factor = PyFloat_AsDouble(value);
+    if (factor == -1 && PyErr_Occurred()) throw nb::python_error();
+    return factor;
+}
+
+PyObject* scaled_body(const Arguments<5>& a) {
+    const Team& team = team_of(scaled_spec, a[3]);
+    const double factor = factor_of(scaled_spec, a[2]);
+    Pair pair = pair_of(scaled_spec, a[0], a[1]);
+    // Only its check of the type: a factor is for what has an average.
+    type_for(scaled_spec, pair.src, ReduceOp::avg);
+    if (is_device_call(a.adopted, a[4])) [[unlikely]]
+        return reduce_on_device(scaled_spec, team, pair, ReduceOp::sum, a[4], a.adopted, factor);
+    return elementwise(scaled_spec, std::move(pair), ReduceOp::sum,
+                       [&](char* dst, const char* src, std::size_t n, DType type) {
+                           team.reduce_scaled_erased(dst, src, n, type, ReduceOp::sum, factor);
                        });
 }
 
@@ -162,36 +189,46 @@ PyObject* any_body(const Arguments<6>& a) {
                        });
 }
 
-PyObject* scatter_body(const Arguments<5>& a) {
-    const Team& team = team_of(scatter_spec, a[3]);
-    const Operands o(a[0], a[1], a[2], nullptr);
-    const ReduceOp op = given(o.op) ? reduce_op_of(scatter_spec, o.op) : ReduceOp::sum;
-    Pair pair = pair_of(scatter_spec, o.first, o.second);
-    pair.check_on_device(scatter_spec, a.adopted, a[4]);
-    const DType type = type_for(scatter_spec, pair.src, op);
+PyObject* scatter(const Spec& spec, const Arguments<5>& a, Pair pair, ReduceOp op, double factor) {
+    const Team& team = team_of(spec, a[3]);
+    pair.check_on_device(spec, a.adopted, a[4]);
+    const DType type = type_for(spec, pair.src, op);
     const npy_intp n = team.n_pes();
     Ref made;
     if (pair.dst == nullptr) {
         if (PyArray_NDIM(pair.src) == 0 || PyArray_DIMS(pair.src)[0] != n)
             fail(ErrorCode::shape_mismatch,
-                 "reduce_scatter(): the first axis of src must have length n_pes = %zd, a block for "
+                 "%s(): the first axis of src must have length n_pes = %zd, a block for "
                  "each PE; use src.reshape(%zd, -1), or pass dst.",
-                 n, n);
+                 spec.name, n, n);
         made = new_array(pair.src, PyArray_NDIM(pair.src) - 1, PyArray_DIMS(pair.src) + 1);
         pair.dst = made.array();
     }
-    if (!same_dtype(pair.dst, pair.src)) fail_dtypes(scatter_spec, "dst", pair.dst, "src", pair.src);
-    const SourceStage src(scatter_spec, "src", pair.src);
-    TargetStage dst(scatter_spec, "dst", pair.dst);
+    if (!same_dtype(pair.dst, pair.src)) fail_dtypes(spec, "dst", pair.dst, "src", pair.src);
+    const SourceStage src(spec, "src", pair.src);
+    TargetStage dst(spec, "dst", pair.dst);
     if (src.size() != dst.size() * static_cast<std::size_t>(n))
         fail(ErrorCode::shape_mismatch,
-             "reduce_scatter(): src has %zu elements, but n_pes = %zd blocks of dst's %zu are %zu.",
+             "%s(): src has %zu elements, but n_pes = %zd blocks of dst's %zu are %zu.", spec.name,
              src.size(), n, dst.size(), dst.size() * static_cast<std::size_t>(n));
-    on_team(scatter_spec, team, a[4], a.adopted, src.bytes(), [&](const auto& on) {
-        on.reduce_scatter_erased(dst.data(), dst.size(), src.data(), src.size(), type, op);
+    on_team(spec, team, a[4], a.adopted, src.bytes(), [&](const auto& on) {
+        on.reduce_scatter_scaled_erased(dst.data(), dst.size(), src.data(), src.size(), type, op, factor);
     });
     dst.finish();
     return pair.result(std::move(made));
+}
+
+PyObject* scatter_body(const Arguments<5>& a) {
+    const Operands o(a[0], a[1], a[2], nullptr);
+    const ReduceOp op = given(o.op) ? reduce_op_of(scatter_spec, o.op) : ReduceOp::sum;
+    return scatter(scatter_spec, a, pair_of(scatter_spec, o.first, o.second), op, 1);
+}
+
+PyObject* scaled_scatter_body(const Arguments<5>& a) {
+    const double factor = factor_of(scaled_scatter_spec, a[2]);
+    Pair pair = pair_of(scaled_scatter_spec, a[0], a[1]);
+    type_for(scaled_scatter_spec, pair.src, ReduceOp::avg);
+    return scatter(scaled_scatter_spec, a, std::move(pair), ReduceOp::sum, factor);
 }
 
 #define ATOLL_SCAN_SIGNATURE                                                                        \
@@ -205,6 +242,10 @@ PyObject* scatter_body(const Arguments<5>& a) {
     "(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None\n"        \
     "(src: Array, *, team: Team | None = None) -> Array\n"                                                \
     "(src: Value, *, team: Team | None = None) -> Any"
+
+#define ATOLL_SCALED_SIGNATURE                                                                           \
+    "(dst: AnyArray, src: AnyArray, factor: float, *, team: Team | None = None, stream: Stream = None) " \
+    "-> None"
 
 #define ATOLL_REDUCE_DOC(what, types)                                                                        \
     what "\n\n"                                                                                              \
@@ -230,6 +271,7 @@ template <ReduceOp O> constexpr Function reduction(const char* name, const char*
 }
 
 #define ATOLL_SUM_TYPES "integers, float32, float64, long double or complex"
+#define ATOLL_AVERAGED_TYPES "float32, float64 or long double (on a GPU float16 and bfloat16, too)"
 #define ATOLL_ORDERED_TYPES "integers, float32, float64 or long double"
 
 const Function functions[] = {
@@ -240,6 +282,19 @@ const Function functions[] = {
                              ATOLL_REDUCE_DOC("Minimum over PEs, on every PE.", ATOLL_ORDERED_TYPES)),
     reduction<ReduceOp::max>("max_reduce",
                              ATOLL_REDUCE_DOC("Maximum over PEs, on every PE.", ATOLL_ORDERED_TYPES)),
+    reduction<ReduceOp::avg>("avg_reduce",
+                             ATOLL_REDUCE_DOC("Mean over PEs, on every PE: the sum, divided by their number. "
+                                              "An extension.",
+                                              ATOLL_AVERAGED_TYPES)),
+    {"premul_sum_reduce", entry<5, scaled_spec, scaled_body>, &scaled_spec, ATOLL_SCALED_SIGNATURE,
+     ATOLL_REDUCE_DOC("Sum over PEs of factor, the same on all of them, times each element. An extension.",
+                      ATOLL_AVERAGED_TYPES)},
+    {"premul_sum_reduce_scatter", entry<5, scaled_scatter_spec, scaled_scatter_body>, &scaled_scatter_spec,
+     ATOLL_SCALED_SIGNATURE,
+     R"(Sum over PEs of factor times each element, each PE getting its own block of the result. An extension.
+
+dst gets block my_pe; src has n_pes times its elements. Else as for premul_sum_reduce; of arrays in host memory
+it makes a scaled copy of src.)"},
     reduction<ReduceOp::bit_and>(
         "and_reduce",
         ATOLL_REDUCE_DOC("Bitwise (bool: logical) and over PEs, on every PE.", "integers or bool")),
@@ -261,7 +316,7 @@ const Function functions[] = {
 
 reduce(dst, src, op, root=None) writes into dst; reduce(src, op, root=None) returns a new ordinary array.
 
-op:   "sum", "prod", "min", "max", "and", "or", "xor", or atoll.SUM and so on.
+op:   "sum", "prod", "min", "max", "avg", "and", "or", "xor", or atoll.SUM and so on.
 root: the PE that gets the result; elsewhere dst is left alone and None is returned. None: every PE.
 Else as for sum_reduce. Raises also InvalidArgument (op) and PeError (root); ATOLL_CHECK=all compares
 op and root, too.)"},
@@ -276,7 +331,7 @@ op and root, too.)"},
 reduce_scatter(dst, src, op) writes block my_pe into dst, and src has n_pes times dst's elements;
 reduce_scatter(src, op) takes src of shape (n_pes, ...) and returns row my_pe of the reduction.
 
-op: "sum" (default), "prod", "min", "max", "and", "or", "xor". Else as for sum_reduce.)"},
+op: "sum" (default), "prod", "min", "max", "avg", "and", "or", "xor". Else as for sum_reduce.)"},
     {"sum_inscan", entry<3, scan_spec<true>, scan_body<true>>, &scan_spec<true>, ATOLL_SCAN_SIGNATURE,
      ATOLL_REDUCE_DOC("Sum over PEs 0 to my_pe, this PE included.", ATOLL_SUM_TYPES)},
     {"sum_exscan", entry<3, scan_spec<false>, scan_body<false>>, &scan_spec<false>, ATOLL_SCAN_SIGNATURE,

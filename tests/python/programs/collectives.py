@@ -75,6 +75,29 @@ def check_collect() -> None:
     assert atoll.collect(np.float64(me)).shape == (n,)
 
 
+def check_averages_and_scaled_sums() -> None:
+    for dtype in ["f4", "f8", "g"]:
+        parts = np.stack([sample((3, 4), dtype, pe) for pe in range(n)])
+        mean = fold(np.add, parts) / parts.dtype.type(n)
+        every_way(atoll.avg_reduce, parts[me], (3, 4), mean)
+        equal(atoll.reduce(parts[me], "avg"), mean)
+        equal(atoll.reduce_scatter(np.stack([parts[me]] * n), atoll.AVG), mean)
+        scaled = fold(np.add, parts * parts.dtype.type(0.25))
+        dst = atoll.zeros((3, 4), dtype)
+        atoll.premul_sum_reduce(dst, parts[me], 0.25)
+        equal(dst, scaled)
+        dst[:] = 0
+        atoll.premul_sum_reduce_scatter(dst, np.stack([parts[me]] * n), 0.25)
+        equal(dst, scaled)
+    whole = atoll.ones(4, np.int32)
+    raises(atoll.DtypeMismatch, lambda: atoll.avg_reduce(whole), "avg_reduce()", "int32", "float32")
+    raises(
+        atoll.DtypeMismatch, lambda: atoll.premul_sum_reduce(whole, whole, 2), "premul_sum_reduce()", "int32"
+    )
+    x = atoll.ones(4)
+    raises(atoll.InvalidArgument, lambda: atoll.premul_sum_reduce(x, x, "2"), "factor is '2'", "a number")
+
+
 def check_numbers() -> None:
     """One number is as good as an array of one."""
     assert atoll.sum_reduce(float(me)) == sum(range(n)) and atoll.max_reduce(np.int32(me)).dtype == np.int32
