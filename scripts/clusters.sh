@@ -8,7 +8,7 @@ reason=$("$python" -c 'import sys; sys.path.insert(0, "tests/clusters"); import 
 
 # What cannot be installed (no network) is said by the tests that then are skipped.
 packages=(iproute2 nftables munge slurmd slurmctld slurm-client slurm-wlm-basic-plugins openmpi-bin libopenmpi-dev libpmix2
-    libucx0)
+    libucx0 openssh-server)
 install_packages() {
     export DEBIAN_FRONTEND=noninteractive
     dpkg-query -W -f='${db:Status-Status}\n' "${packages[@]}" 2>/dev/null | grep -c '^installed$' | grep -qx "${#packages[@]}" ||
