@@ -14,6 +14,23 @@ extern "C" {
 #define SHMEMX_TEAM_NODE SHMEMX_TEAM_HOST
 #define SHMEMX_TEAM_RAIL ((shmem_team_t)4)
 
+/* Functions of the program's own that connect its processes already, such as MPI's (shmemx_mpi.h has those).
+ * Each is given `user`. allgather and barrier are called within shmemx_init_callbacks only, by all PEs in the
+ * same order, and return 0, or else the start fails with what they returned. */
+typedef struct {
+    /* bytes bytes of every PE, as many of each, into all, in the order of PEs. */
+    int (*allgather)(const void* mine, size_t bytes, void* all, void* user);
+    int (*barrier)(void* user); /* may be NULL */
+    /* For shmem_global_exit and what ends a job by an error, after all PEs have been told: ends those that do
+     * not hear. Called by any thread until shmem_finalize. May be NULL. */
+    void (*abort)(int status, const char* sentence, void* user);
+    void* user;
+} shmemx_callbacks_t;
+
+/* shmem_init of n_pes processes of which this is my_pe. Collective over them; all on one host or on several.
+ * Returns 0, or nonzero where the job could not be made: shmemx_last_error says why. */
+int shmemx_init_callbacks(int my_pe, int n_pes, const shmemx_callbacks_t* callbacks);
+
 /* Atomic addition to float and double (the specification has fetch, set and swap of them). */
 void shmemx_float_atomic_add(float* dest, float value, int pe);
 void shmemx_double_atomic_add(double* dest, double value, int pe);

@@ -7,7 +7,8 @@ begin clusters
 reason=$("$python" -c 'import sys; sys.path.insert(0, "tests/clusters"); import hosts; print(hosts.why_not())')
 
 # What cannot be installed (no network) is said by the tests that then are skipped.
-packages=(iproute2 nftables munge slurmd slurmctld slurm-client slurm-wlm-basic-plugins openmpi-bin libpmix2 libucx0)
+packages=(iproute2 nftables munge slurmd slurmctld slurm-client slurm-wlm-basic-plugins openmpi-bin libopenmpi-dev libpmix2
+    libucx0 openssh-server)
 install_packages() {
     export DEBIAN_FRONTEND=noninteractive
     dpkg-query -W -f='${db:Status-Status}\n' "${packages[@]}" 2>/dev/null | grep -c '^installed$' | grep -qx "${#packages[@]}" ||
@@ -31,7 +32,7 @@ else
     done
     check "build" bash -c "source scripts/lib.sh; { [ -f build/release/build.ninja ] || configure release; } && \
         build release atoll_cli && build release cluster_programs && \
-        { [ ! -d src/transport/ucx ] || build release cluster_suite; }"
+        { [ ! -d src/transport/ucx ] || build release cluster_suite; } && scripts/install.sh"
 fi
 check "jobs over several hosts" --junit "$results/clusters.xml" \
     timeout --kill-after=20 1000 "$python" -m pytest -q -rs tests/clusters --junit-xml="$results/clusters.xml" "$@"

@@ -11,12 +11,9 @@
 #include <sys/un.h>
 
 #include "bootstrap/fail.hpp"
-#include "bootstrap/host_segment.hpp"
 #include "bootstrap/net_link.hpp"
 #include "bootstrap/peer_monitor.hpp"
 #include "bootstrap/rendezvous.hpp"
-#include "bootstrap/store_client.hpp"
-#include "bootstrap/store_server.hpp"
 #include "bootstrap/tcp_socket.hpp"
 #include "common/fd_passing.hpp"
 #include "common/hmac.hpp"
@@ -133,25 +130,9 @@ common::Fd connect_to(const Id& id) {
     return fd;
 }
 
-class HostLink final : public Bootstrap {
+class HostLink final : public StoreLink {
   public:
-    HostLink(Link link, std::string_view name)
-        : name_(name),
-          pe_(link.pe),
-          n_pes_(link.n_pes),
-          server_(std::move(link.server)),
-          client_(std::move(link.client)) {}
-
-    std::string_view name() const override { return name_; }
-    int pe() const override { return pe_; }
-    int n_pes() const override { return n_pes_; }
-
-    void put(const std::string& key, const std::string& value) override { client_->put(key, value); }
-    std::string get(const std::string& key) override { return client_->get(key); }
-    void fence() override { client_->fence(); }
-    std::vector<std::string> allgather(const std::string& value) override {
-        return client_->allgather(value);
-    }
+    HostLink(Link link, std::string_view name) : StoreLink(std::move(link), name) {}
 
     HostSegment host_segment() override {
         // Only when all are there: nobody is left with half a job.
@@ -165,30 +146,13 @@ class HostLink final : public Bootstrap {
             board_ = MappedBoard::adopt(fds[0].get(), n_pes_, "from PE 0");
             segment.heap_fd = std::move(fds[1]);
         }
-        board_.view().sign_in(pe_);
-        client_->watch_board(board_.view());
-        segment.board = board_.view();
-        // Everybody has mapped it and can hear of deaths.
-        client_->fence();
+        sign_in(segment);
         return segment;
     }
 
     std::unique_ptr<Monitor> monitor(const common::BoardView& board) override {
         if (server_) server_->end_setup();
         return create_peer_monitor(client_->socket(), board);
-    }
-
-    void goodbye(bool finalized) noexcept override {
-        if (::getpid() != process_) return;
-        // PE 0 has nobody to say it to: the others look at the board.
-        if (board_ && board_.view().state(pe_) < common::PeState::finalized)
-            board_.view().set_state(pe_, finalized ? common::PeState::finalized : common::PeState::left);
-        client_->goodbye(finalized);
-    }
-    void abort(int status, const std::string& sentence) noexcept override {
-        if (::getpid() != process_) return;
-        if (board_) board_.view().abort(pe_, status, sentence);
-        client_->abort(status, sentence);
     }
 
   private:
@@ -200,14 +164,6 @@ class HostLink final : public Bootstrap {
         if (!copy) throw_system("The heap's descriptor could not be duplicated");
         server_->offer(board_.view(), std::move(board_fd), std::move(copy));
     }
-
-    const std::string_view name_;
-    const int pe_;
-    const int n_pes_;
-    const pid_t process_ = ::getpid();
-    MappedBoard board_;
-    std::unique_ptr<StoreServer> server_;  // on PE 0
-    std::unique_ptr<StoreClient> client_;
 };
 
 /// What get_unique_id() of this process listens with, for the PE 0 that it may become.

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "bootstrap/fail.hpp"
-#include "bootstrap/host_segment.hpp"
 #include "bootstrap/peer_monitor.hpp"
 #include "bootstrap/rendezvous.hpp"
 #include "bootstrap/tcp_socket.hpp"
@@ -41,29 +40,14 @@ Card decode_card(const std::string& text) {
 
 constexpr std::uint64_t board_tag = 1, heap_tag = 2;
 
-class NetLink final : public Bootstrap {
+class NetLink final : public StoreLink {
   public:
     NetLink(const common::Settings& settings, Link link, std::string_view name)
-        : name_(name),
-          pe_(link.pe),
-          n_pes_(link.n_pes),
-          timeout_s_(settings.init_timeout_s),
-          server_(std::move(link.server)),
-          client_(std::move(link.client)) {
+        : StoreLink(std::move(link), name), timeout_s_(settings.init_timeout_s) {
         if (server_) server_->serve_hosts();
         client_->on_news([this](const Frame& frame) { hear(frame); });
         // Nobody is told of what comes before the server serves hosts.
         client_->fence();
-    }
-
-    std::string_view name() const override { return name_; }
-    int pe() const override { return pe_; }
-    int n_pes() const override { return n_pes_; }
-    void put(const std::string& key, const std::string& value) override { client_->put(key, value); }
-    std::string get(const std::string& key) override { return client_->get(key); }
-    void fence() override { client_->fence(); }
-    std::vector<std::string> allgather(const std::string& value) override {
-        return client_->allgather(value);
     }
 
     HostSegment host_segment() override {
@@ -82,10 +66,7 @@ class NetLink final : public Bootstrap {
             hand_out(courier, segment, members);
         else
             take_up(courier, segment);
-        board_.view().sign_in(pe_);
-        client_->watch_board(board_.view());
-        segment.board = board_.view();
-        client_->fence();
+        sign_in(segment);
         return segment;
     }
 
@@ -95,19 +76,16 @@ class NetLink final : public Bootstrap {
     }
 
     void goodbye(bool finalized) noexcept override {
-        if (::getpid() != process_) return;
-        if (board_ && board_.view().state(pe_) < common::PeState::finalized)
-            board_.view().set_state(pe_, finalized ? common::PeState::finalized : common::PeState::left);
-        client_->goodbye(finalized);
+        if (is_child()) return;
+        StoreLink::goodbye(finalized);
         try {
             if (server_) server_->leave(finalized);
         } catch (const std::exception&) {  // the end of the connections has to say it
         }
     }
     void abort(int status, const std::string& sentence) noexcept override {
-        if (::getpid() != process_) return;
-        if (board_) board_.view().abort(pe_, status, sentence);
-        client_->abort(status, sentence);
+        if (is_child()) return;
+        StoreLink::abort(status, sentence);
         // A server that is told by its own process's end could not tell the others.
         if (server_) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
@@ -162,14 +140,7 @@ class NetLink final : public Bootstrap {
             board_.view().set_state(pe, static_cast<common::PeState>(second));
     }
 
-    const std::string_view name_;
-    const int pe_;
-    const int n_pes_;
     const double timeout_s_;
-    const pid_t process_ = ::getpid();
-    MappedBoard board_;
-    std::unique_ptr<StoreServer> server_;  // in PE 0, where no launcher has it
-    std::unique_ptr<StoreClient> client_;
 };
 
 }  // namespace

@@ -9,17 +9,9 @@
 #include <vector>
 
 #include "bootstrap/bootstrap.hpp"
-#include "bootstrap/store_client.hpp"
-#include "bootstrap/store_server.hpp"
+#include "bootstrap/store_link.hpp"
 
 namespace atl::bootstrap {
-
-/// A PE's connection to the store, and the store itself where it is in this process.
-struct Link {
-    int pe = 0, n_pes = 1;
-    std::unique_ptr<StoreServer> server;
-    std::unique_ptr<StoreClient> client;  ///< last: it goes first
-};
 
 /// What both ends are told by the settings.
 StoreClient::Identity identity_of(const common::Settings& settings, int pe, int n_pes,

@@ -153,18 +153,7 @@ std::unique_ptr<Bootstrap> create_pmi(const common::Settings& settings) {
         throw_bootstrap(
             "ATOLL_BOOTSTRAP=pmi needs PMI_FD, PMI_RANK and PMI_SIZE, as mpiexec of MPICH sets them.");
     Client client(environment, settings.init_timeout_s);
-    Exchange exchange{client.pe(), client.n_pes(), {}, {}};
-    exchange.allgather = [&](const std::string& value) {
-        client.publish(value);
-        std::vector<std::string> values;
-        for (int pe = 0; pe < client.n_pes(); ++pe) values.push_back(client.value_of(pe));
-        return values;
-    };
-    exchange.first = [&](const std::string& value) {
-        client.publish(value);
-        return client.value_of(0);
-    };
-    return meet(settings, exchange, "PMI");
+    return meet(settings, exchange_through(client), "PMI");
 }
 
 }  // namespace atl::bootstrap

@@ -212,18 +212,7 @@ class Client {
 
 std::unique_ptr<Bootstrap> create_pmix(const common::Settings& settings) {
     Client client(settings.init_timeout_s);
-    Exchange exchange{client.pe(), client.n_pes(), {}, {}};
-    exchange.allgather = [&](const std::string& value) {
-        client.publish(value);
-        std::vector<std::string> values;
-        for (int pe = 0; pe < client.n_pes(); ++pe) values.push_back(client.value_of(pe));
-        return values;
-    };
-    exchange.first = [&](const std::string& value) {
-        client.publish(value);
-        return client.value_of(0);
-    };
-    return meet(settings, exchange, "PMIx");
+    return meet(settings, exchange_through(client), "PMIx");
 }
 
 }  // namespace atl::bootstrap

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "atoll/version.hpp"
+#include "bootstrap/deadline.hpp"
 #include "bootstrap/fail.hpp"
 #include "bootstrap/host_segment.hpp"
 #include "bootstrap/tcp_socket.hpp"
@@ -102,7 +103,7 @@ void StoreServer::end_job(int pe, int status, const std::string& sentence) {
 
 StoreServer::Failure StoreServer::failure() {
     const std::lock_guard lock(mutex_);
-    return {failure_pe_, failure_status_, split(failure_).second};
+    return {failure_pe_, failure_status_, split(failure_).second, failure_silent_};
 }
 
 bool StoreServer::wait_until_alone(double seconds) {
@@ -405,8 +406,8 @@ std::string StoreServer::silent(const Peer& peer) const {
     for (const Peer& other : peers_)
         if (other.pe >= 0 && other.host == peer.host) pes.push_back(other.pe);
     std::sort(pes.begin(), pes.end());
-    return "Host " + peer.host + " (PE " + common::pe_ranges(pes) +
-           ") does not answer: it, or the network to it, is gone.";
+    return "Host " + peer.host + " (PE " + common::pe_ranges(pes) + ") does not answer within " +
+           seconds_text(options_.silence_s) + " (ATOLL_PEER_TIMEOUT): it, or the network to it, is gone.";
 }
 
 void StoreServer::announce_gone(int pe, common::PeState state) {
@@ -428,6 +429,7 @@ void StoreServer::lost(Peer& peer, int error) {
         return fail(ErrorCode::bootstrap, name + " ended while the job was being set up.");
     if (board_) board_.set_state(pe, common::PeState::died);
     announce_gone(pe, common::PeState::died);
+    failure_silent_ = !silence.empty();
     abort_job(
         pe, 1,
         !silence.empty() ? silence : name + (set_up_ ? " died." : " ended while the job was being set up."));

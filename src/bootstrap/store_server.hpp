@@ -52,6 +52,7 @@ class StoreServer {
         int pe = -1;
         int status = 0;
         std::string sentence;
+        bool silent = false;  ///< its host does not answer: nothing can be asked there any more
     };
     Failure failure();
 
@@ -138,6 +139,7 @@ class StoreServer {
     common::Fd board_fd_, heap_fd_;
     std::size_t most_peers_ = SIZE_MAX;  // connections at once, once they have
     int failure_status_ = 0, failure_pe_ = -1;
+    bool failure_silent_ = false;
     int settings_pe_ = 0;         // whose settings the others' are compared with
     std::string failure_;         // body of the 'E' frame that everybody gets
     common::QuietThread thread_;  // last: it uses all the others

@@ -22,6 +22,7 @@
 #include "common/hmac.hpp"
 #include "common/log.hpp"
 #include "common/settings.hpp"
+#include "common/text.hpp"
 
 namespace atl::cli {
 namespace {
@@ -316,10 +317,16 @@ class HostsJob {
         const Agent* guilty = found != agents_.end() ? found->get() : first_failed_;
         constexpr std::chrono::milliseconds for_the_store(200), for_its_status(1000);
         const auto patience = found == agents_.end() ? for_the_store : for_its_status;
-        const bool known = found != agents_.end() && guilty->ended;
+        const bool known = failure.silent || (found != agents_.end() && guilty->ended);
         if (!known && Clock::now() < trouble_since_ + patience) return;
         if (status_ == 0) conclude(guilty, failure);
+        if (failure.silent && guilty) give_up(*guilty);
         over();
+    }
+
+    /// Its ssh hangs as long as the network lets it.
+    static void give_up(const Agent& agent) {
+        if (!agent.ended) ::kill(-agent.pid, SIGTERM);
     }
 
     void conclude(const Agent* guilty, const bootstrap::StoreServer::Failure& failure) {
@@ -328,12 +335,12 @@ class HostsJob {
         // A PE that ends the job for all says with what status (1: it was lost, and its host knows more).
         status_ = failure.status > 1 || ended_with == 0 ? failure.status : ended_with;
         if (status_ == 0) return;  // global_exit(0)
-        if (ended_with == 0) return say(failure.sentence);
+        if (ended_with == 0) return say(failure.sentence + after_the_start());
         const std::string sentence =
             guilty->text() + " ended with status " + std::to_string(ended_with) +
             (ended_with == unreachable ? ": the agent could not reach it, or could not start atoll there"
                                        : "");
-        say(sentence);
+        say(sentence + after_the_start());
         store_->end_job(guilty->first_pe, ended_with, "The PEs of " + sentence + ".");
     }
 
@@ -359,6 +366,11 @@ class HostsJob {
         deadline_ = Clock::now() + std::chrono::seconds(1);
     }
 
+    std::string after_the_start() const {
+        const std::chrono::duration<double> elapsed = Clock::now() - began_;
+        return " (" + common::elapsed_text(elapsed.count()) + " after the start)";
+    }
+
     static void say(const std::string& sentence) {
         const std::string line = "atoll run: " + sentence + "\n";
         static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
@@ -366,6 +378,7 @@ class HostsJob {
 
     const RunOptions& options_;
     const common::Settings& settings_;
+    const Clock::time_point began_ = Clock::now();
     common::Fd signals_;
     std::vector<std::string> addresses_;
     std::string secret_;

@@ -1,11 +1,11 @@
 // How PEs end, and with them the job.
 #include <algorithm>
-#include <cstdio>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "cli/job.hpp"
 #include "common/pe_ranges.hpp"
+#include "common/text.hpp"
 
 namespace atl::cli {
 namespace {
@@ -16,12 +16,6 @@ constexpr double abort_grace_s = 0.3;
 constexpr double term_grace_s = 0.5;
 // From SIGKILL to giving up.
 constexpr double kill_grace_s = 1.0;
-
-std::string seconds(double s) {
-    char text[32];
-    std::snprintf(text, sizeof text, s < 10 ? "%.2f s" : "%.1f s", s);
-    return text;
-}
 
 }  // namespace
 
@@ -97,7 +91,7 @@ void Job::on_death(int pe, int wait_status) {
         // A PE has said on the board why the job ends; the others' statuses only follow from that.
         return end(header.abort_pe.load(), std::max(header.abort_status.load(), 1), header.abort_text);
     }
-    const std::string when = " " + seconds(now()) + " after the start";
+    const std::string when = " " + common::elapsed_text(now()) + " after the start";
     const int status = shell_status(wait_status);
     if (interrupted_by_ != 0 && status == 128 + interrupted_by_) {
         return end(-1, status, "the job was interrupted by " + signal_name(interrupted_by_) + when);
@@ -119,7 +113,7 @@ void Job::on_abort(int pe, int status, const std::string& text) {
     if (status == 0 && text.empty()) return end(pe, 0, "");
     end(pe, status,
         "PE " + std::to_string(pe) + " ended the job with status " + std::to_string(status) + " " +
-            seconds(now()) + " after the start" + (text.empty() ? "" : ": " + text));
+            common::elapsed_text(now()) + " after the start" + (text.empty() ? "" : ": " + text));
 }
 
 /// A PE's lifeline broke and nothing has told why for a while.
@@ -138,7 +132,7 @@ void Job::lose(int pe) {
     store_.depart(pe);
     end(pe, 1,
         "PE " + std::to_string(pe) + " (process " + std::to_string(lost.member) +
-            ") left the job without a word " + seconds(now()) + " after the start" + doing +
+            ") left the job without a word " + common::elapsed_text(now()) + " after the start" + doing +
             ": by a crash that the program around it hides, by _exit or by exec");
 }
 

@@ -19,6 +19,12 @@ std::string bytes_text(std::uint64_t bytes) {
     return buffer;
 }
 
+std::string elapsed_text(double seconds) {
+    char text[32];
+    std::snprintf(text, sizeof text, seconds < 10 ? "%.2f s" : "%.1f s", seconds);
+    return text;
+}
+
 std::string address_text(const void* address) {
     char buffer[32];
     std::snprintf(buffer, sizeof buffer, "%p", address);

@@ -4,6 +4,7 @@
 
 namespace atl::shmem {
 const std::string& remembered_error() noexcept;
+int init_callbacks(int my_pe, int n_pes, const shmemx_callbacks_t* callbacks);
 
 template <class T>
 static int sum_reduce_scatter(const char* name, shmem_team_t team, T* dest, const T* source, std::size_t n) {
@@ -53,6 +54,9 @@ int shmemx_team_split(shmem_team_t parent, int color, int key, shmem_team_t* tea
     return atl::shmem::status({"shmemx_team_split", SHMEM_CTX_INVALID}, [&] {
         *team = atl::shmem::handle_of(atl::shmem::team_of(parent).split(color, key));
     });
+}
+int shmemx_init_callbacks(int my_pe, int n_pes, const shmemx_callbacks_t* callbacks) {
+    return atl::shmem::init_callbacks(my_pe, n_pes, callbacks);
 }
 const char* shmemx_last_error(void) { return atl::shmem::remembered_error().c_str(); }
 

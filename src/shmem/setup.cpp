@@ -38,11 +38,11 @@ void forget_in_child() {
     init_count = 0;
 }
 
-void open_front() {
+void open_front(const JobOptions& options = job_options()) {
     static const int watched = ::pthread_atfork(nullptr, nullptr, forget_in_child);
     static_cast<void>(watched);
     if (init_count == 0) {
-        front.job = &atl::init(job_options());
+        front.job = &atl::init(options);
         front.context = &front.job->context();
         front.debug = front.job->state().settings().debug;
         open_teams();
@@ -128,26 +128,73 @@ int status_of(const Call& call, const Error& error, bool is_mistake) {
     return static_cast<int>(error.code());
 }
 
+namespace {
+
+/// By the options that `make_options` gives. False, with the sentence remembered and said, where no job came
+/// to be.
+template <class Make> bool try_open_front(const Call& call, const Make& make_options) {
+    try {
+        open_front(make_options());
+        return true;
+    } catch (const Error& error) {
+        const ErrorCode code = error.code();
+        if (code != ErrorCode::settings && code != ErrorCode::bootstrap &&
+            code != ErrorCode::invalid_argument)
+            fail(call, error.what());
+        remember_error(call, error.what());
+        if (!front.debug) common::say(std::string(call.name) + ": " + error.what());
+        return false;
+    }
+}
+
+void throw_if_failed(const char* name, int status) {
+    if (status != 0)
+        throw Error(ErrorCode::bootstrap,
+                    "the " + std::string(name) + " that was passed returned " + std::to_string(status) + ".");
+}
+
+JobOptions callback_options(int my_pe, int n_pes, const shmemx_callbacks_t* functions) {
+    if (init_count > 0)
+        throw Error(ErrorCode::invalid_argument,
+                    "this process is in a job already; call this in place of shmem_init, once.");
+    if (!functions || !functions->allgather)
+        throw Error(ErrorCode::invalid_argument, "callbacks: allgather is needed, NULL was passed.");
+    const shmemx_callbacks_t given = *functions;
+    JobOptions options = job_options();
+    options.pe = my_pe;
+    options.n_pes = n_pes;
+    JobOptions::Callbacks& callbacks = options.callbacks.emplace();
+    callbacks.allgather = [given](const void* mine, std::size_t bytes, void* all) {
+        throw_if_failed("allgather", given.allgather(mine, bytes, all, given.user));
+    };
+    if (given.barrier) callbacks.barrier = [given] { throw_if_failed("barrier", given.barrier(given.user)); };
+    if (given.abort)
+        callbacks.abort = [given](int status, const std::string& sentence) {
+            given.abort(status, sentence.c_str(), given.user);
+        };
+    return options;
+}
+
+}  // namespace
+
 void init() {
     guarded({"shmem_init", SHMEM_CTX_INVALID}, [] { open_front(); });
 }
 
 int init_thread(int requested, int* provided) {
     const Call call{"shmem_init_thread", SHMEM_CTX_INVALID};
-    try {
-        open_front();
-    } catch (const Error& error) {
-        if (error.code() != ErrorCode::settings && error.code() != ErrorCode::bootstrap)
-            fail(call, error.what());
-        remember_error(call, error.what());
-        if (!front.debug) common::say(std::string(call.name) + ": " + error.what());
-        return 1;
-    }
+    if (!try_open_front(call, job_options)) return 1;
     // All of Atoll is thread-safe, so any level can be had; the highest that was asked for is.
     const bool known = requested >= SHMEM_THREAD_SINGLE && requested <= SHMEM_THREAD_MULTIPLE;
     thread_level = std::max(thread_level, known ? requested : SHMEM_THREAD_MULTIPLE);
     if (provided) *provided = thread_level;
     return 0;
+}
+
+int init_callbacks(int my_pe, int n_pes, const shmemx_callbacks_t* callbacks) {
+    const Call call{"shmemx_init_callbacks", SHMEM_CTX_INVALID};
+    const auto options = [&] { return callback_options(my_pe, n_pes, callbacks); };
+    return try_open_front(call, options) ? 0 : 1;
 }
 
 void query_thread(int* provided) { *provided = thread_level; }

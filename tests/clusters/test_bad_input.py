@@ -1,0 +1,91 @@
+"""What is wrong between hosts and is named at init: releases, networks, addresses, a second start; and strangers."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import BUILT, ROOT
+from hosts import Done, Hosts, rubbish
+
+MakeHosts = Callable[[int], Hosts]
+ATOLL = str(BUILT / "bin/atoll")
+PLACE = {"MASTER_PORT": "29500", "ATOLL_SECRET": "between us"}
+
+
+def over_hosts(hosts: Hosts, places: str, *command: str, **environment: str) -> Done:
+    return hosts.run(
+        0, [ATOLL, "run", "--hosts", places, *command], {"ATOLL_AGENT": hosts.agent(), **environment}
+    )
+
+
+def version() -> bytes:
+    text = (ROOT / "build/release/generated/include/atoll/version.hpp").read_text()
+    numbers = [re.search(rf"ATOLL_VERSION_{part} (\d+)", text) for part in ("MAJOR", "MINOR", "PATCH")]
+    return b".".join(found[1].encode() for found in numbers if found)
+
+
+def test_another_release_is_named(make_hosts: MakeHosts, pe: str, tmp_path: Path) -> None:
+    """The same program with another version written into it."""
+    other = tmp_path / "bootstrap_pe"
+    ours = version()
+    theirs = b"9" + ours[1:]
+    # Its first four bytes are one operand of an instruction, where it is not a string.
+    other.write_bytes(Path(pe).read_bytes().replace(ours[:4], theirs[:4]))
+    other.chmod(0o755)
+    hosts = make_hosts(2)
+    variables = {**PLACE, "WORLD_SIZE": "2", "MASTER_ADDR": hosts.address(0)}
+    started = [
+        hosts.start(0, [pe], {**variables, "RANK": "0"}),
+        hosts.start(1, [str(other)], {**variables, "RANK": "1"}),
+    ]
+    for each in started:
+        done = each.wait()
+        assert done.status == 4, done.text
+        assert f"runs Atoll {theirs.decode()}, PE 0 runs {ours.decode()}" in done.err, done.text
+
+
+def test_an_address_that_nobody_has(make_hosts: MakeHosts, pe: str) -> None:
+    environment = {**PLACE, "MASTER_ADDR": "10.77.0.99", "ATOLL_INIT_TIMEOUT": "2"}
+    first, second = (each.wait() for each in make_hosts(2).torchrun([0, 1], [pe], environment))
+    assert first.status == 4 and "RANK 0 must run on the host that MASTER_ADDR names" in first.err, first.text
+    assert second.status == 4 and "nobody listens at 10.77.0.99:29500" in second.err, second.text
+
+
+def test_a_network_that_a_host_lacks(make_hosts: MakeHosts) -> None:
+    program = BUILT / "multi/signals"
+    if not program.exists():
+        pytest.skip("multi/signals is not built: ninja -C build/release cluster_suite")
+    done = over_hosts(make_hosts(2), "n0:1,n1:1", str(program), UCX_NET_DEVICES="eth7", UCX_TLS="tcp,self")
+    assert done.status != 0 and "UCX_NET_DEVICES=eth7: there is no eth7" in done.err, done.text
+    assert re.search("Network devices here: .*eth0", done.err), done.text
+
+
+def test_a_second_init_is_named(make_hosts: MakeHosts) -> None:
+    program = BUILT / "shmem/setup"
+    if not program.exists():
+        pytest.skip("shmem/setup is not built: ninja -C build/release cluster_suite")
+    done = over_hosts(make_hosts(2), "n0:1,n1:1", str(program), UCX_TLS="tcp,self")
+    assert done.status != 0 and "over hosts a process joins once" in done.err, done.text
+
+
+def test_rubbish_at_the_launchers_port(make_hosts: MakeHosts, pe: str) -> None:
+    """While the PEs are on their way, and others than them can connect."""
+    hosts = make_hosts(3)
+    environment = {"ATOLL_AGENT": hosts.agent(), "ATOLL_PORT": "31009"}
+    late = f'while [ ! -e "{hosts.folder}/go" ]; do sleep 0.05; done; exec {pe}'
+    command = [ATOLL, "run", "--hosts", "n0:2,n1:1", "sh", "-c", late]
+    started = hosts.start(0, command, environment)
+    seed = int(os.environ.get("ATOLL_TEST_SEED", random.randrange(1 << 30)))
+    stranger = hosts.run(2, rubbish(hosts.address(0), 31009, 200, seed))
+    assert stranger.status == 0 and int(stranger.out) == 200, f"seed {seed}\n{stranger.text}"
+    (hosts.folder / "go").touch()
+    done = started.wait()
+    assert done.status == 0 and "ok: 3 PEs on 2 hosts by launcher over hosts" in done.out, done.text
+    assert f"{hosts.address(2)}]:" in done.err and len(done.err.splitlines()) <= 9, (
+        f"seed {seed}\n{done.text}"
+    )

@@ -1,0 +1,77 @@
+"""MPI and Atoll in one program over two hosts: C++ by atoll/mpi.hpp, C by shmemx_mpi.h, Python by init(comm=)."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import BUILT, ROOT
+from hosts import Done, Hosts
+from launchers import MPICH, debian_mpirun, mpich_mpiexec, need
+
+MakeHosts = Callable[[int], Hosts]
+Launch = Callable[..., Done]
+PROGRAMS = Path(__file__).parent / "programs"
+TCP = {"UCX_TLS": "tcp,self", "ATOLL_CHECK": "all"}
+COMPILERS = {debian_mpirun: Path("/usr/bin"), mpich_mpiexec: MPICH / "bin"}
+LIBMPI = {
+    debian_mpirun: Path("/usr/lib/x86_64-linux-gnu/libmpi.so.40"),
+    mpich_mpiexec: MPICH / "lib/libmpi.so.12",
+}
+each_mpi = pytest.mark.parametrize("launch", [debian_mpirun, mpich_mpiexec])
+
+
+def compiled(launch: Launch, source: str, folder: Path) -> str:
+    """By the MPI's own compiler, as programs are."""
+    is_c = source.endswith(".c")
+    compiler = need(COMPILERS[launch] / ("mpicc" if is_c else "mpicxx"))
+    target = folder / "beside_mpi"
+    generated = ROOT / ("api/generated/include" if is_c else "build/release/generated/include")
+    command = [compiler, "-std=c11" if is_c else "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror"]
+    command.append("-DOMPI_SKIP_MPICXX")  # the C++ API that MPI had once: its headers give warnings
+    command += [f"-I{ROOT / 'include'}", f"-I{generated}", str(PROGRAMS / source), "-o", str(target)]
+    command += [f"-L{BUILT / 'lib'}", f"-Wl,-rpath,{BUILT / 'lib'}", "-latoll_shmem" if is_c else "-latoll"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return str(target)
+
+
+def on_two_hosts(launch: Launch, hosts: Hosts, *command: str, **environment: str) -> Done:
+    where = "-hosts" if launch is mpich_mpiexec else "--host"
+    return launch(hosts, where, "n0:2,n1:1", "-n", "3", *command, **TCP, **environment)
+
+
+@each_mpi
+@pytest.mark.parametrize("source", ["beside_mpi.cpp", "beside_mpi.c"])
+def test_compiled(make_hosts: MakeHosts, launch: Launch, source: str, tmp_path: Path) -> None:
+    done = on_two_hosts(launch, make_hosts(2), compiled(launch, source, tmp_path))
+    assert done.status == 0 and "right: 3 PEs" in done.out, done.text
+
+
+@each_mpi
+def test_global_exit_ends_the_job_of_mpi(make_hosts: MakeHosts, launch: Launch, tmp_path: Path) -> None:
+    done = on_two_hosts(launch, make_hosts(2), compiled(launch, "beside_mpi.cpp", tmp_path), "abort")
+    assert done.status == 6, done.text
+
+
+# Without an argument MPICH's PMI, which MPI has used up, must not be tried: the communicator is found.
+@pytest.mark.parametrize(
+    ("launch", "way"),
+    [(debian_mpirun, ""), (mpich_mpiexec, ""), (debian_mpirun, "found"), (mpich_mpiexec, "found")],
+)
+def test_python(make_hosts: MakeHosts, launch: Launch, way: str) -> None:
+    if importlib.util.find_spec("atoll") is None:
+        pytest.skip("this Python has no atoll: scripts/install.sh")
+    packages = next((MPICH / "lib").glob("python*/site-packages/mpi4py"), None)
+    if packages is None:
+        pytest.skip("there is no mpi4py; scripts/clusters.sh installs it")
+    if not LIBMPI[launch].exists():
+        pytest.skip(f"there is no {LIBMPI[launch]}; scripts/clusters.sh installs it")
+    environment = {"PYTHONPATH": str(packages.parent), "MPI4PY_LIBMPI": str(LIBMPI[launch])}
+    command = [sys.executable, str(PROGRAMS / "beside_mpi.py"), *way.split()]
+    done = on_two_hosts(launch, make_hosts(2), *command, **environment)
+    assert done.status == 0 and "right: 3 PEs on 2 hosts beside" in done.out, done.text

@@ -1,0 +1,75 @@
+"""`atoll run --hosts` by ssh itself, which is what it takes where no agent is named."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import BUILT
+from hosts import Hosts, Started
+from ssh import start_servers, why_not
+
+MakeHosts = Callable[[int], Hosts]
+ATOLL = str(BUILT / "bin/atoll")
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
+
+
+class Cluster:
+    def __init__(self, hosts: Hosts, folder: Path) -> None:
+        self.hosts = hosts
+        self._environment = start_servers(hosts, folder)
+
+    def start(self, *arguments: str) -> Started:
+        return self.hosts.start(0, [ATOLL, "run", *arguments], self._environment)
+
+
+@pytest.fixture
+def cluster(make_hosts: MakeHosts, tmp_path: Path) -> Cluster:
+    return Cluster(make_hosts(3), tmp_path / "ssh")
+
+
+def test_jobs(cluster: Cluster, pe: str) -> None:
+    done = cluster.start("--hosts", "n0:2,n1:1,n2:1", pe).wait()
+    assert done.status == 0 and "ok: 4 PEs on 3 hosts by launcher over hosts" in done.out, done.text
+    odd = "two  words; $HOME 'quoted' \"twice\" \\ *"
+    script = 'printf "%s|%s|%s|" "$1" "$GIVEN" "$(hostname)"; pwd'
+    done = cluster.start("--hosts", "n1", "--env", f"GIVEN={odd}", "sh", "-c", script, "-", odd).wait()
+    assert done.status == 0 and done.out == f"{odd}|{odd}|n1|{Path.cwd()}\n", done.text
+    done = cluster.start("--hosts", "n0:1,n1:1", pe, "die", "1").wait()
+    assert done.status == 128 + signal.SIGKILL, done.text
+    assert re.search(r"PE 1 was killed by SIGKILL \S+ s after the start", done.err), done.text
+    done = cluster.start("--hosts", "n0:1,10.77.0.99:1", "--timeout", "20", pe).wait()
+    assert done.status == 255 and "host 10.77.0.99 (PE 1)" in done.err, done.text
+
+
+def test_a_vanished_host(cluster: Cluster, pe: str) -> None:
+    """Its ssh hangs with it, and is not waited for."""
+    started = cluster.start("--hosts", "n0:1,n1:2,n2:1", pe, "wait")
+    started.wait_for("started")
+    cluster.hosts.cut(1)
+    done = started.wait(40)
+    expected = r"atoll run: Host n1 \(PE 1,2\) does not answer within 4 s .*\(\S+ s after the start\)"
+    assert done.status == 1 and re.search(expected, done.err), done.text
+
+
+def test_a_launcher_that_dies(cluster: Cluster, pe: str) -> None:
+    started = cluster.start("--hosts", "n0:1,n1:2", pe, "wait")
+    started.wait_for("started")
+    os.kill(started.process.pid, signal.SIGKILL)
+    started.process.wait(10)
+    end = time.monotonic() + 10
+    while left := [path for path in Path("/proc").glob("[0-9]*/cmdline") if is_ours(path, pe)]:
+        assert time.monotonic() < end, left
+        time.sleep(0.1)
+
+
+def is_ours(cmdline: Path, program: str) -> bool:
+    try:
+        return cmdline.read_bytes().split(b"\0")[0] == program.encode()
+    except OSError:  # it has ended meanwhile
+        return False
