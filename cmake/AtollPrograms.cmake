@@ -75,13 +75,16 @@ if(ATOLL_BENCH AND TARGET atoll_shmem)
     target_link_libraries(bench_oshmem PRIVATE atoll::shmem m)
 endif()
 
-# The same across a network, see bench/network.py.
+# Across a network, see bench/network.py and bench/scaling.py.
 if(ATOLL_BENCH AND TARGET atoll_shmem)
-    add_executable(bench_network "${PROJECT_SOURCE_DIR}/bench/peers/network.c")
-    set_target_properties(bench_network PROPERTIES OUTPUT_NAME network RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench"
-                                                   C_STANDARD 11)
+    foreach(_source peers/network.c scaling.c)
+        get_filename_component(_program ${_source} NAME_WE)
+        add_executable(bench_${_program} "${PROJECT_SOURCE_DIR}/bench/${_source}")
+        set_target_properties(bench_${_program} PROPERTIES OUTPUT_NAME ${_program} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench"
+                                                           C_STANDARD 11)
+        target_link_libraries(bench_${_program} PRIVATE atoll::shmem m)
+    endforeach()
     target_compile_definitions(bench_network PRIVATE BENCH_SIDE="atoll" BENCH_HAS_SIGNALS)
-    target_link_libraries(bench_network PRIVATE atoll::shmem m)
 endif()
 
 # `atoll bench` looks for this one beside the launcher. Like the launcher it holds the static core, so that it runs from

@@ -17,25 +17,20 @@
 namespace atl::bootstrap {
 namespace {
 
-/// What each PE tells all others about its host's memory.
-struct Card {
-    std::string identity;
-    common::FdCourier::Address courier;
-};
+/// Where a PE gets its host's memory. Only the first PE of its host asks.
+std::string courier_key(int pe) { return "courier/" + std::to_string(pe); }
 
-std::string encode_card(const Card& card) {
-    std::string text(sizeof card.courier, '\0');
-    std::memcpy(text.data(), &card.courier, sizeof card.courier);
-    return text + card.identity;
+std::string encode(const common::FdCourier::Address& address) {
+    return {reinterpret_cast<const char*>(&address), sizeof address};
 }
 
-Card decode_card(const std::string& text) {
-    Card card;
-    if (text.size() < sizeof card.courier)
-        throw_bootstrap("A PE's card is too short; are all PEs of one release?");
-    std::memcpy(&card.courier, text.data(), sizeof card.courier);
-    card.identity = text.substr(sizeof card.courier);
-    return card;
+common::FdCourier::Address decode(const std::string& text) {
+    common::FdCourier::Address address;
+    if (text.size() != sizeof address)
+        throw_bootstrap("A PE's address for descriptors has " + std::to_string(text.size()) +
+                        " bytes; are all PEs of one release?");
+    std::memcpy(&address, text.data(), sizeof address);
+    return address;
 }
 
 constexpr std::uint64_t board_tag = 1, heap_tag = 2;
@@ -52,18 +47,14 @@ class NetLink final : public StoreLink {
 
     HostSegment host_segment() override {
         const common::FdCourier courier;
-        const std::vector<std::string> cards =
-            client_->allgather(encode_card({host_identity(), courier.address()}));
+        client_->put(courier_key(pe_), encode(courier.address()));
+        const std::string identity = host_identity();
+        const std::vector<std::string> identities = client_->allgather(identity);
         HostSegment segment;
-        std::vector<common::FdCourier::Address> members;
-        for (int pe = 0; pe < n_pes_; ++pe) {
-            const Card card = decode_card(cards[static_cast<std::size_t>(pe)]);
-            if (card.identity != host_identity()) continue;
-            segment.pes.push_back(pe);
-            members.push_back(card.courier);
-        }
+        for (int pe = 0; pe < n_pes_; ++pe)
+            if (identities[static_cast<std::size_t>(pe)] == identity) segment.pes.push_back(pe);
         if (segment.pes[0] == pe_)
-            hand_out(courier, segment, members);
+            hand_out(courier, segment);
         else
             take_up(courier, segment);
         sign_in(segment);
@@ -91,15 +82,16 @@ class NetLink final : public StoreLink {
     }
 
   private:
-    void hand_out(const common::FdCourier& courier, HostSegment& segment,
-                  const std::vector<common::FdCourier::Address>& members) {
+    void hand_out(const common::FdCourier& courier, HostSegment& segment) {
         common::Fd board_fd;
         board_ = MappedBoard::create_shared(n_pes_, board_fd);
         segment.heap_fd = make_heap_fd();
         const Deadline deadline(timeout_s_);
-        for (std::size_t i = 1; i < members.size(); ++i) {
-            while (!courier.send(members[i], pe_, board_tag, board_fd)) pause(deadline, segment.pes[i]);
-            while (!courier.send(members[i], pe_, heap_tag, segment.heap_fd)) pause(deadline, segment.pes[i]);
+        for (const int pe : segment.pes) {
+            if (pe == pe_) continue;
+            const common::FdCourier::Address to = decode(client_->get(courier_key(pe)));
+            while (!courier.send(to, pe_, board_tag, board_fd)) pause(deadline, pe);
+            while (!courier.send(to, pe_, heap_tag, segment.heap_fd)) pause(deadline, pe);
         }
     }
 

@@ -42,6 +42,7 @@ std::vector<std::pair<common::ProcessFd, bool>> owned(std::vector<StoreServer::L
 StoreServer::StoreServer(std::vector<Listener> listeners, common::Fd own, Options options)
     : options_(std::move(options)),
       listeners_(owned(std::move(listeners))),
+      by_pe_(static_cast<std::size_t>(options_.n_pes)),
       fenced_(static_cast<std::size_t>(options_.n_pes)),
       collected_(static_cast<std::size_t>(options_.n_pes)),
       values_missing_(options_.n_pes),
@@ -238,11 +239,7 @@ void StoreServer::send(Peer& peer, char type, std::string_view body, std::vector
     flush(peer);
 }
 
-StoreServer::Peer* StoreServer::joined(int pe) {
-    const auto found = std::find_if(peers_.begin(), peers_.end(),
-                                    [&](const Peer& peer) { return peer.pe == pe && !peer.gone; });
-    return found == peers_.end() ? nullptr : &*found;
-}
+StoreServer::Peer* StoreServer::joined(int pe) { return by_pe_[static_cast<std::size_t>(pe)]; }
 
 void StoreServer::handle(Peer& peer, const Frame& frame) {
     if (peer.pe < 0) {
@@ -271,10 +268,9 @@ void StoreServer::handle(Peer& peer, const Frame& frame) {
             if (hosts_ && frame.body == "l") announce_gone(peer.pe, common::PeState::left);
             return;
         case 'M':
+            if (!peer.watches) ++watching_;
             peer.watches = true;
-            if (std::count_if(peers_.begin(), peers_.end(), [](const Peer& p) { return p.watches; }) ==
-                options_.n_pes)
-                set_up_ = true;
+            if (watching_ == options_.n_pes) set_up_ = true;
             return;
         default:
             return lost(peer);
@@ -328,6 +324,7 @@ void StoreServer::handle_hello(Peer& peer, const std::string& body) {
         return;
     }
     peer.pe = pe;
+    by_pe_[static_cast<std::size_t>(pe)] = &peer;
     send(peer, 'O', server_proof(*hello, options_.secret));
 }
 
@@ -346,8 +343,11 @@ void StoreServer::handle_get(Peer& peer, const std::string& key) {
 }
 
 void StoreServer::handle_fence(Peer& peer) {
-    ++fenced_[static_cast<std::size_t>(peer.pe)];
-    if (*std::min_element(fenced_.begin(), fenced_.end()) == fences_done_) return;
+    int& fences = fenced_[static_cast<std::size_t>(peer.pe)];
+    if (fences > fences_done_) return lost(peer);  // none of ours goes on before the answer
+    ++fences;
+    if (++fencing_ < options_.n_pes) return;
+    fencing_ = 0;
     ++fences_done_;
     for (Peer& each : peers_)
         if (each.pe >= 0 && !each.gone) send(each, 'F');
@@ -381,6 +381,9 @@ void StoreServer::handle_abort(Peer& peer, const std::string& body) {
 void StoreServer::drop(Peer& peer) {
     peer.gone = true;
     peer.fd.close();
+    if (peer.pe < 0) return;
+    by_pe_[static_cast<std::size_t>(peer.pe)] = nullptr;
+    if (peer.watches) --watching_;
 }
 
 void StoreServer::drop_strangers(bool all) {

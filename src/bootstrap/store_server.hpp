@@ -127,10 +127,13 @@ class StoreServer {
     std::atomic<bool> stopping_{false};
     bool set_up_ = false;
     std::list<Peer> peers_;
+    std::vector<Peer*> by_pe_;  // those that have joined
+    int watching_ = 0;          // of them
     std::map<std::string, std::string> values_;
     std::map<std::string, std::vector<int>> waiting_;  // key → PEs
     std::vector<int> fenced_;                          // how often each PE has
     int fences_done_ = 0;
+    int fencing_ = 0;  // PEs that wait in the next one
     // One collection at a time: nobody sends to the next before the answer to this one.
     std::vector<std::optional<std::string>> collected_;
     int values_missing_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <sstream>
+#include <unordered_map>
 
 #include "bootstrap/fail.hpp"
 #include "common/hmac.hpp"
@@ -69,25 +70,64 @@ std::optional<Frame> FrameReader::next() {
     return frame;
 }
 
+namespace {
+
+/// A run of equal values: how many, and which of the different ones seen so far; a new one's length and bytes
+/// follow.
+struct Run {
+    std::uint32_t count = 0, which = 0;
+};
+
+template <class T> void append(std::string& packed, const T& number) {
+    packed.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+template <class T> bool take(std::string_view& packed, T& number) {
+    if (packed.size() < sizeof number) return false;
+    std::memcpy(&number, packed.data(), sizeof number);
+    packed.remove_prefix(sizeof number);
+    return true;
+}
+
+}  // namespace
+
 std::string pack(const std::vector<std::string>& values) {
     std::string packed;
-    for (const std::string& value : values) {
-        const auto length = static_cast<std::uint32_t>(value.size());
-        packed.append(reinterpret_cast<const char*>(&length), sizeof length).append(value);
+    std::unordered_map<std::string_view, std::uint32_t> known;
+    for (std::size_t at = 0; at < values.size();) {
+        const auto [found, is_new] = known.try_emplace(values[at], static_cast<std::uint32_t>(known.size()));
+        Run run{0, found->second};
+        const std::string& value = values[at];
+        for (; at < values.size() && values[at] == value; ++at) ++run.count;
+        append(packed, run);
+        if (!is_new) continue;
+        append(packed, static_cast<std::uint32_t>(value.size()));
+        packed += value;
     }
     return packed;
 }
 
 std::vector<std::string> unpack(const std::string& packed, int count) {
     std::vector<std::string> values;
-    std::size_t at = 0;
-    for (std::uint32_t length = 0; packed.size() - at >= sizeof length; at += length) {
-        std::memcpy(&length, packed.data() + at, sizeof length);
-        at += sizeof length;
-        if (packed.size() - at < length) break;
-        values.push_back(packed.substr(at, length));
-    }
-    if (at != packed.size() || values.size() != static_cast<std::size_t>(count))
+    std::vector<std::string_view> known;
+    const auto most = static_cast<std::size_t>(count);
+    std::string_view rest = packed;
+    const auto take_run = [&] {
+        Run run;
+        if (!take(rest, run)) return false;
+        if (run.which == known.size()) {
+            std::uint32_t length = 0;
+            if (!take(rest, length) || rest.size() < length) return false;
+            known.push_back(rest.substr(0, length));
+            rest.remove_prefix(length);
+        }
+        if (run.which >= known.size() || run.count > most - values.size()) return false;
+        values.insert(values.end(), run.count, std::string(known[run.which]));
+        return true;
+    };
+    bool readable = true;
+    while (readable && !rest.empty()) readable = take_run();
+    if (!readable || values.size() != most)
         throw_bootstrap("The values of " + std::to_string(count) +
                         " PEs came in a form that this release does not read; are all of one release?");
     return values;

@@ -78,7 +78,8 @@ class FrameReader {
     bool broken_ = false;
 };
 
-/// Strings as one, and as they were. Throws Error(bootstrap) if `packed` was not made so of `count` strings.
+/// Strings as one, and as they were; equal ones are held once, so that what all PEs of a host say alike costs
+/// once a host. Throws Error(bootstrap) if `packed` was not made so of `count` strings.
 std::string pack(const std::vector<std::string>& values);
 std::vector<std::string> unpack(const std::string& packed, int count);
 

@@ -2,6 +2,7 @@
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/host_segment.hpp"
 #include "bootstrap/launch_protocol.hpp"
+#include "bootstrap/wire.hpp"
 #include "common/fd_passing.hpp"
 #include "support/forked.hpp"
 
@@ -90,8 +91,9 @@ TEST(Launched, SpeaksTheProtocol) {
     EXPECT_EQ(launcher.receive(), "F");
     launcher.send("F");
     EXPECT_EQ(launcher.receive(), "Cone");
-    launcher.send(std::string("C+\4\0\0\0ze", 8));
-    launcher.send(std::string("C.ro\3\0\0\0one", 11));
+    const std::string values = pack({"zero", "one"});
+    launcher.send("C+" + values.substr(0, 8));
+    launcher.send("C." + values.substr(8));
     EXPECT_EQ(launcher.receive(), "Bf");
     EXPECT_EQ(launcher.receive(), std::string("A3\0Enough.", 10));
     const Outcome outcome = child.wait();

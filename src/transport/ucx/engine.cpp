@@ -24,14 +24,18 @@ Engine::Engine(UcxOptions options)
     : options_(std::move(options)),
       peers_(static_cast<std::size_t>(options_.n_pes)),
       worker_(library(options_.library), &Engine::deliver, this) {
-    for (int pe = 0; pe < options_.n_pes; ++pe) {
-        peer(pe).engine = this;
-        peer(pe).pe = pe;
-    }
     options_.publish(std::string(magic) + worker_.ucp().version + "\n" + worker_.address());
 }
 
 Engine::~Engine() { close(); }
+
+Peer& Engine::make_peer(int pe) {
+    auto& made = peers_[static_cast<std::size_t>(pe)] = std::make_unique<Peer>();
+    made->engine = this;
+    made->pe = pe;
+    met_.push_back(made.get());
+    return *made;
+}
 
 void Engine::connect(int pe, const std::string& value) {
     if (is_connected(pe)) return;
@@ -196,8 +200,8 @@ void Engine::look_at_lost() {
 }
 
 bool Engine::is_settled() const {
-    return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
-        return peer.failed || peer.over || peer.done >= peer.awaited;
+    return std::all_of(met_.begin(), met_.end(), [](const Peer* peer) {
+        return peer->failed || peer->over || peer->done >= peer->awaited;
     });
 }
 
@@ -218,8 +222,8 @@ void Engine::close() noexcept {
         tell_all(1);
         Header bye;
         bye.kind = Kind::bye;
-        for (Peer& to : peers_)
-            if (to.endpoint && !to.failed) post(to, bye, nullptr, 0);
+        for (Peer* to : met_)
+            if (to->endpoint && !to->failed) post(*to, bye, nullptr, 0);
         drain(goodbye_ns, [&] { return worker_.in_flight() == 0; });
     } catch (const std::exception&) {
         // Memory is short, and the job is over.
@@ -236,10 +240,10 @@ void Engine::close() noexcept {
 void Engine::end_connections() noexcept {
     const bool orderly =
         worker_.in_flight() == 0 &&
-        std::none_of(peers_.begin(), peers_.end(), [](const Peer& p) { return p.failed && !p.over; });
+        std::none_of(met_.begin(), met_.end(), [](const Peer* p) { return p->failed && !p->over; });
     if (!orderly) return worker_.abandon();
-    for (Peer& to : peers_)
-        if (to.endpoint) worker_.disconnect(to.endpoint);
+    for (const Peer* to : met_)
+        if (to->endpoint) worker_.disconnect(to->endpoint);
     const std::uint64_t start = common::now_ns();
     while (!worker_.has_disconnected() && common::now_ns() - start < goodbye_ns) worker_.progress();
 }

@@ -6,6 +6,7 @@
 #include "transport/ucx/ucx.hpp"
 #include "transport/ucx/worker.hpp"
 
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -56,7 +57,11 @@ class Engine {
     const UcxOptions& options() const { return options_; }  // without it
     Worker& worker() { return worker_; }
 
-    Peer& peer(int pe) { return peers_[static_cast<std::size_t>(pe)]; }
+    /// Made when it is first asked for: a PE talks to few of many.
+    Peer& peer(int pe) {
+        const std::unique_ptr<Peer>& known = peers_[static_cast<std::size_t>(pe)];
+        return known ? *known : make_peer(pe);
+    }
     bool is_connected(int pe) { return peer(pe).endpoint != nullptr; }
     /// `value` is what that PE published. Throws Error(bootstrap).
     void connect(int pe, const std::string& value);
@@ -84,6 +89,7 @@ class Engine {
     void close() noexcept;
 
   private:
+    Peer& make_peer(int pe);
     static void deliver(void* self, const Header& header, const char* data, std::size_t bytes);
     static void lose(void* peer, ucp_ep_h endpoint, ucs_status_t status);
     void receive(const Header& header, const char* data, std::size_t bytes);
@@ -109,7 +115,8 @@ class Engine {
 
     std::mutex mutex_;
     UcxOptions options_;
-    std::vector<Peer> peers_;
+    std::vector<std::unique_ptr<Peer>> peers_;  ///< by PE
+    std::vector<Peer*> met_;                    ///< those that there are
     Worker worker_;
     std::unordered_map<std::uint64_t, Pending> pending_;
     std::uint64_t tokens_ = 0;

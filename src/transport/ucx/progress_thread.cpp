@@ -2,10 +2,15 @@
 
 #include <poll.h>
 
+#include <algorithm>
+
 namespace atl::transport::ucx {
 
 constexpr int nap_ms = 1;
 constexpr int lost_ms = 100;
+/// UCX 1.13 has work without an event now and then (of many connections made at once, some were stuck until
+/// its keep-alive looked, after 20 s): so the sleep is bounded, ever more loosely while nothing happens.
+constexpr int first_sleep_ms = 1, longest_sleep_ms = 1024;
 
 void ProgressThread::run() {
     for (;;) {
@@ -23,17 +28,15 @@ bool ProgressThread::nap() const {
 
 bool ProgressThread::serve(std::uint32_t turns) const {
     pollfd events[] = {{stop_.fd(), POLLIN, 0}, {engine_.worker().event_fd(), POLLIN, 0}};
-    for (;;) {
-        int wait_ms = -1;
+    for (int sleep_ms = first_sleep_ms;; sleep_ms = std::min(2 * sleep_ms, longest_sleep_ms)) {
         {
             const std::lock_guard lock(engine_.mutex());
             if (engine_.is_closed()) return false;
-            while (engine_.progress()) {
-            }
+            while (engine_.progress()) sleep_ms = first_sleep_ms;
             if (!engine_.worker().arm()) continue;
-            if (engine_.has_lost()) wait_ms = lost_ms;
+            if (engine_.has_lost()) sleep_ms = std::min(sleep_ms, lost_ms);
         }
-        ::poll(events, 2, wait_ms);
+        ::poll(events, 2, sleep_ms);
         if (events[0].revents != 0) return false;
         if (is_attended(turns)) return true;
     }
