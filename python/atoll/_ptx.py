@@ -186,58 +186,41 @@ def share_in_block() -> str:
     }"""
 
 
-def load_part() -> str:
-    """Bytes 8 * $3 … of $2 bytes at $1 (all l), whatever its alignment; what lies past the end is 0. $0 (=&l)."""
-    return """{ .reg .pred p; .reg .b64 a, r, t; .reg .b32 k;
-    shl.b64 t, $3, 3;
-    add.s64 a, $1, t;
-    sub.s64 r, $2, t;
+def _part(to: str, nbytes: str, i: str, whole: str, first: str, each: str) -> str:
+    """Eight bytes at once where they are aligned and there, else one after the other: `first`, then `each`. a: the address,
+    r: how many bytes are left, k: where in the eight they stand."""
+    return f"""{{ .reg .pred p; .reg .b64 a, r, t; .reg .b32 k;
+    shl.b64 t, {i}, 3;
+    add.s64 a, {to}, t;
+    sub.s64 r, {nbytes}, t;
     and.b64 t, a, 7;
     setp.eq.s64 p, t, 0;
     setp.ge.and.s64 p, r, 8, p;
-    @p ld.b64 $0, [a];
+    @p {whole}
     @p bra DONE;
-    mov.b64 $0, 0;
-    mov.b32 k, 0;
+    {first}mov.b32 k, 0;
     NEXT:
     setp.le.s64 p, r, 0;
     @p bra DONE;
-    ld.u8 t, [a];
-    shl.b64 t, t, k;
-    or.b64 $0, $0, t;
+    {each}
     add.s64 a, a, 1;
     sub.s64 r, r, 1;
     add.u32 k, k, 8;
     setp.lt.u32 p, k, 64;
     @p bra NEXT;
     DONE:
-    }"""
+    }}"""
+
+
+def load_part() -> str:
+    """Bytes 8 * $3 … of $2 bytes at $1 (all l), whatever its alignment; what lies past the end is 0. $0 (=&l)."""
+    each = "ld.u8 t, [a];\n    shl.b64 t, t, k;\n    or.b64 $0, $0, t;"
+    return _part("$1", "$2", "$3", "ld.b64 $0, [a];", "mov.b64 $0, 0;\n    ", each)
 
 
 def store_part() -> str:
     """The other way: $0 to, $1 how many bytes there, $2 which part, $3 its data (all l). No result."""
-    return """{ .reg .pred p; .reg .b64 a, r, t; .reg .b32 k;
-    shl.b64 t, $2, 3;
-    add.s64 a, $0, t;
-    sub.s64 r, $1, t;
-    and.b64 t, a, 7;
-    setp.eq.s64 p, t, 0;
-    setp.ge.and.s64 p, r, 8, p;
-    @p st.b64 [a], $3;
-    @p bra DONE;
-    mov.b32 k, 0;
-    NEXT:
-    setp.le.s64 p, r, 0;
-    @p bra DONE;
-    shr.u64 t, $3, k;
-    st.u8 [a], t;
-    add.s64 a, a, 1;
-    sub.s64 r, r, 1;
-    add.u32 k, k, 8;
-    setp.lt.u32 p, k, 64;
-    @p bra NEXT;
-    DONE:
-    }"""
+    return _part("$0", "$1", "$2", "st.b64 [a], $3;", "", "shr.u64 t, $3, k;\n    st.u8 [a], t;")
 
 
 def copy(unit: int, count: int) -> str:
