@@ -61,13 +61,16 @@ def functions(file: Path) -> set[str]:
 def names() -> dict[str, set[str]]:
     """What each language has."""
     headers = "".join(file.read_text() for file in (ROOT / "include/atoll/device").glob("*.hpp"))
-    numba = {name for file in (ROOT / "python/atoll/numba").glob("*.py") for name in functions(file)}
+
+    def package(name: str) -> set[str]:
+        return {found for file in (ROOT / "python/atoll" / name).glob("*.py") for found in functions(file)}
+
     return {
         "CuPy, CUDA C++": set(re.findall(r"ATOLL_ANYWHERE [\w:<> ]*?[ *]+(\w+)\(const Team", headers)),
-        "Numba": numba,
-        "Triton": functions(ROOT / "python/atoll/triton.py"),
-        "CuTe DSL": {name for file in (ROOT / "python/atoll/cute").glob("*.py") for name in functions(file)},
-    }  # fmt: skip
+        "Numba": package("numba"),
+        "Triton": package("triton"),
+        "CuTe DSL": package("cute"),
+    }
 
 
 def tests() -> dict[str, str]:

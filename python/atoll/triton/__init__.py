@@ -1,0 +1,163 @@
+"""Communication inside kernels written in Triton: pointer arithmetic and Triton's own atomics at system scope.
+
+    import atoll, atoll.triton as dev, triton, triton.language as tl
+
+    @dev.kernel
+    def exchange(team, x, flags, n: tl.constexpr):
+        right = (team.my_pe + 1) % team.n_pes
+        dev.put_signal(team, x + n, x, n, flags, 1, dev.SET, right)
+        dev.signal_wait_until(team, flags, dev.GE, 1)
+
+    exchange[(1,)](atoll.WORLD.device(), x, flags, 1024)        # x and flags of PyTorch, device="cuda"
+
+The functions are called by a program (Triton's block), all of it: there is one scope. Arrays are pointers, or blocks of
+pointers where a function says so, and sizes count elements. Names, order of arguments and memory order are those of
+atoll/device/*.hpp. docs/kernels.md is the guide.
+"""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+from ._atomics import (
+    atomic_add,
+    atomic_and,
+    atomic_compare_swap,
+    atomic_fetch,
+    atomic_fetch_add,
+    atomic_fetch_and,
+    atomic_fetch_inc,
+    atomic_fetch_or,
+    atomic_fetch_xor,
+    atomic_inc,
+    atomic_or,
+    atomic_set,
+    atomic_swap,
+    atomic_xor,
+)
+from ._collectives import (
+    alltoall,
+    barrier,
+    broadcast,
+    collect,
+    fcollect,
+    reduce,
+    reduce_scatter,
+    sync,
+    tile_allgather,
+    tile_reduce,
+)
+from ._core import (
+    ADD,
+    AND,
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    MAX,
+    MIN,
+    MOST_PES,
+    NE,
+    OR,
+    PROD,
+    SET,
+    SUM,
+    XOR,
+    fence,
+    flush,
+    kernel,
+    my_pe,
+    n_pes,
+    peer,
+    ptr,
+    quiet,
+    translate_pe,
+)
+from ._messages import mailbox_bytes, post, receive, try_receive
+from ._moves import g, get, get_nbi, iget, iput, p, put, put_nbi, tile_get, tile_put
+from ._signals import (
+    put_signal,
+    put_signal_nbi,
+    signal_add,
+    signal_consume,
+    signal_fetch,
+    signal_set,
+    signal_wait_until,
+    test,
+    wait_until,
+)
+
+__all__ = [
+    "ADD",
+    "AND",
+    "EQ",
+    "GE",
+    "GT",
+    "LE",
+    "LT",
+    "MAX",
+    "MIN",
+    "MOST_PES",
+    "NE",
+    "OR",
+    "PROD",
+    "SET",
+    "SUM",
+    "XOR",
+    "alltoall",
+    "atomic_add",
+    "atomic_and",
+    "atomic_compare_swap",
+    "atomic_fetch",
+    "atomic_fetch_add",
+    "atomic_fetch_and",
+    "atomic_fetch_inc",
+    "atomic_fetch_or",
+    "atomic_fetch_xor",
+    "atomic_inc",
+    "atomic_or",
+    "atomic_set",
+    "atomic_swap",
+    "atomic_xor",
+    "barrier",
+    "broadcast",
+    "collect",
+    "fcollect",
+    "fence",
+    "flush",
+    "g",
+    "get",
+    "get_nbi",
+    "iget",
+    "iput",
+    "kernel",
+    "mailbox_bytes",
+    "my_pe",
+    "n_pes",
+    "p",
+    "peer",
+    "post",
+    "ptr",
+    "put",
+    "put_nbi",
+    "put_signal",
+    "put_signal_nbi",
+    "quiet",
+    "receive",
+    "reduce",
+    "reduce_scatter",
+    "signal_add",
+    "signal_consume",
+    "signal_fetch",
+    "signal_set",
+    "signal_wait_until",
+    "sync",
+    "test",
+    "tile_allgather",
+    "tile_get",
+    "tile_put",
+    "tile_reduce",
+    "translate_pe",
+    "try_receive",
+    "wait_until",
+]

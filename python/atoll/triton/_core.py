@@ -1,0 +1,150 @@
+"""What the others are made of: constants of the control block, addresses, the check of PEs, the way waits end, order."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+try:
+    import triton
+    import triton.language as tl
+    from triton import jit
+except ImportError as missing:
+    raise ImportError("atoll.triton needs Triton: pip install triton (PyTorch brings it)") from missing
+
+import os
+
+from .. import _ptx
+from .._ptx import AT
+
+
+def kernel(function):
+    """triton.jit for kernels whose first argument is `team`: no PE compiles another kernel than its peers do."""
+    return triton.jit(function, do_not_specialize=["team"])
+
+
+# Of _ptx, with a result, which inline PTX must have here.
+_LOOK_AROUND = tl.constexpr(_ptx.look_around())
+_INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
+
+
+def checks(name):
+    """Inline PTX that traps where `name` is given a PE that the team has not."""
+    return tl.constexpr(_ptx.check_pe(AT[f"check {name}"], "$1", "$2", "$3") + " mov.u32 $0, 0;")
+
+
+_PEER = checks("peer")
+
+# atl::Compare, atl::SignalOp, atl::ReduceOp
+EQ, NE, GT, GE, LT, LE = (tl.constexpr(value) for value in range(6))
+SET, ADD = tl.constexpr(0), tl.constexpr(1)
+SUM, PROD, MIN, MAX, AND, OR, XOR = (tl.constexpr(value) for value in range(7))
+MOST_PES = tl.constexpr(64)
+
+
+@jit
+def slot_of(team, pe):
+    slot = team.first + pe * team.step + tl.full((), 0, tl.int64)  # numbers that are 1 are constants here
+    if team.table != 0:
+        slot = tl.load(team.table.to(tl.int64).to(tl.pointer_type(tl.int32)) + pe).to(tl.int64)
+    return slot
+
+
+@jit
+def at_pe(team, x, pe):
+    # As an offset of elements, of which it is said that it is a multiple of 16 (slots are 1 TiB apart, on hosts no less than
+    # 64 KiB): so Triton moves as many bytes at a time as x's own alignment allows.
+    size: tl.constexpr = tl.constexpr(max(x.dtype.scalar.element_ty.primitive_bitwidth // 8, 1))
+    distance = (slot_of(team, pe) - team.my_slot) * (team.stride // size)
+    return x + tl.multiple_of(distance, 16)
+
+
+@jit
+def check_pe(team, pe, text: tl.constexpr):
+    """With checks on, a PE that the team has not is reported, and the kernel traps."""
+    if not _INTERPRETED:
+        which = (pe + tl.full((), 0, tl.int32)).to(tl.int32)
+        tl.inline_asm_elementwise(
+            text, "=r,r,r,l", [which, team.n_pes, team.control], tl.int32, is_pure=False, pack=1
+        )
+
+
+@jit
+def peer_for(team, x, pe, text: tl.constexpr):
+    check_pe(team, pe, text)
+    return at_pe(team, x, pe)
+
+
+@jit
+def ptr(team, x, pe):
+    """The pointer (or block of pointers) to PE `pe`'s copy of what stands at the symmetric `x`. pe: a number or a block."""
+    return peer_for(team, x, pe, _PEER)
+
+
+@jit
+def translate_pe(team, pe, to):
+    """The number that PE `pe` of `team` has in the team `to`; -1: none. Teams of one job and memory."""
+    members = tl.arange(0, MOST_PES)
+    inside = members < to.n_pes
+    same = inside & (
+        slot_of(to, tl.where(inside, members, 0))
+        == slot_of(team, tl.minimum(tl.maximum(pe, 0), team.n_pes - 1))
+    )
+    found = tl.max(tl.where(same, members, -1), 0)
+    return tl.where((pe >= 0) & (pe < team.n_pes), found, -1)
+
+
+@jit
+def peer(team, x, pe):
+    """The same."""
+    return ptr(team, x, pe)
+
+
+@jit
+def my_pe(team):
+    """This PE's number in the team."""
+    return team.my_pe
+
+
+@jit
+def n_pes(team):
+    """The number of PEs of the team."""
+    return team.n_pes
+
+
+@jit
+def word_at(address):
+    return address.to(tl.int64).to(tl.pointer_type(tl.int64))
+
+
+@jit
+def look_around(team, operation, compare, peer, tag, address, expected, found, since):
+    """Whether what else there is ends the wait; traps then. Returns since when it looks."""
+    zero = tl.full((), 0, tl.int32)
+    return tl.inline_asm_elementwise(
+        _LOOK_AROUND,
+        "=l,l,r,r,r,r,l,l,l,l",
+        [
+            team.control, operation + zero, compare + zero, peer + zero, tag + zero, address, expected.to(tl.int64),
+            found.to(tl.int64), since,
+        ],
+        tl.int64, is_pure=False, pack=1,
+    )  # fmt: skip
+
+
+@jit
+def quiet(team):
+    """The program's puts and atomics before it are visible to every PE before what it does after it."""
+    tl.debug_barrier()
+    tl.inline_asm_elementwise("fence.sc.sys; mov.u32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1)
+    tl.debug_barrier()
+
+
+@jit
+def fence(team):
+    """The same for each PE by itself."""
+    quiet(team)
+
+
+@jit
+def flush(team):
+    """Sources of the program's earlier puts may be written again."""
+    tl.debug_barrier()

@@ -1,0 +1,111 @@
+"""put, get and tiles: rows * cols elements, row r from x + r * pitch; ROWS and COLS of them go at a time."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import triton.language as tl
+from triton import jit
+
+from ._core import checks, peer_for
+
+_P, _G, _PUT, _GET = checks("p"), checks("g"), checks("put"), checks("get")
+_IPUT, _IGET = checks("iput"), checks("iget")
+_TILE_PUT, _TILE_GET = checks("tile_put"), checks("tile_get")
+
+
+@jit
+def p(team, dst, value, pe):
+    """One element, or a block of pointers and values: stored on PE `pe`, in no order."""
+    tl.store(peer_for(team, dst, pe, _P), value)
+
+
+@jit
+def g(team, src, pe):
+    """One element, or a block of pointers: loaded from PE `pe`, past the caches of this GPU."""
+    return tl.load(peer_for(team, src, pe, _G), volatile=True)
+
+
+@jit
+def put_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
+    """put, but only quiet or flush makes src free for all of the program. BLOCK elements go at a time."""
+    to = peer_for(team, dst, pe, _PUT)
+    for begin in range(0, n, BLOCK):
+        at = begin + tl.arange(0, BLOCK)
+        tl.store(to + at, tl.load(src + at, mask=at < n), mask=at < n)
+
+
+@jit
+def put(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
+    """n elements at src to dst of PE `pe`; src may be written again afterwards."""
+    put_nbi(team, dst, src, n, pe, BLOCK)
+    tl.debug_barrier()
+
+
+@jit
+def get_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
+    """get, but only quiet makes dst hold the data for all of the program."""
+    come = peer_for(team, src, pe, _GET)
+    for begin in range(0, n, BLOCK):
+        at = begin + tl.arange(0, BLOCK)
+        tl.store(dst + at, tl.load(come + at, mask=at < n, volatile=True), mask=at < n)
+
+
+@jit
+def get(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
+    """n elements at src of PE `pe` to dst, which may be read afterwards."""
+    get_nbi(team, dst, src, n, pe, BLOCK)
+    tl.debug_barrier()
+
+
+@jit
+def iput(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 1024):
+    """Element i from src + i * src_stride to dst + i * dst_stride of PE `pe`."""
+    to = peer_for(team, dst, pe, _IPUT)
+    for begin in range(0, n, BLOCK):
+        at = (begin + tl.arange(0, BLOCK)).to(tl.int64)
+        tl.store(to + at * dst_stride, tl.load(src + at * src_stride, mask=at < n), mask=at < n)
+    tl.debug_barrier()
+
+
+@jit
+def iget(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 1024):
+    """Element i from src + i * src_stride of PE `pe` to dst + i * dst_stride."""
+    come = peer_for(team, src, pe, _IGET)
+    for begin in range(0, n, BLOCK):
+        at = (begin + tl.arange(0, BLOCK)).to(tl.int64)
+        tl.store(
+            dst + at * dst_stride, tl.load(come + at * src_stride, mask=at < n, volatile=True), mask=at < n
+        )
+    tl.debug_barrier()
+
+
+@jit
+def copy_tile(dst, src, dst_pitch, src_pitch, rows, cols, ROWS: tl.constexpr, COLS: tl.constexpr):
+    for top in range(0, rows, ROWS):
+        r = (top + tl.arange(0, ROWS)).to(tl.int64)[:, None]
+        for begin in range(0, cols, COLS):
+            c = begin + tl.arange(0, COLS)[None, :]
+            inside = (r < rows) & (c < cols)
+            tl.store(
+                dst + r * dst_pitch + c,
+                tl.load(src + r * src_pitch + c, mask=inside, volatile=True),
+                mask=inside,
+            )
+
+
+@jit
+def tile_put(
+    team, dst, src, dst_pitch, src_pitch, rows, cols, pe, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64
+):
+    """A tile of src to a tile of dst on PE `pe`; ordered and complete as a put."""
+    copy_tile(peer_for(team, dst, pe, _TILE_PUT), src, dst_pitch, src_pitch, rows, cols, ROWS, COLS)
+    tl.debug_barrier()
+
+
+@jit
+def tile_get(
+    team, dst, src, dst_pitch, src_pitch, rows, cols, pe, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64
+):
+    """A tile of src on PE `pe` to a tile of dst, which may be read afterwards."""
+    copy_tile(dst, peer_for(team, src, pe, _TILE_GET), dst_pitch, src_pitch, rows, cols, ROWS, COLS)
+    tl.debug_barrier()
