@@ -58,7 +58,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-Hosts Hosts::one(int n_pes) {
+Hosts Hosts::one(int n_pes, int my_pe) {
     Hosts hosts;
     hosts.host_of.assign(static_cast<std::size_t>(n_pes), 0);
     hosts.domain_of = hosts.host_of;
@@ -66,6 +66,7 @@ Hosts Hosts::one(int n_pes) {
     hosts.members.resize(static_cast<std::size_t>(n_pes));
     std::iota(hosts.members.begin(), hosts.members.end(), 0);
     hosts.machine_pes = n_pes;
+    hosts.machine_index = my_pe;
     return hosts;
 }
 
@@ -103,6 +104,8 @@ Hosts find_hosts(Bootstrap& bootstrap, const common::Settings& settings, const s
     for (std::size_t pe = 0; pe < hosts.domain_of.size(); ++pe)
         if (hosts.domain_of[pe] == hosts.domain_of[me]) hosts.members.push_back(static_cast<int>(pe));
     hosts.machine_pes = static_cast<int>(std::count(machines.begin(), machines.end(), machines[me]));
+    hosts.machine_index =
+        static_cast<int>(std::count(machines.begin(), machines.begin() + bootstrap.pe(), machines[me]));
     return hosts;
 }
 

@@ -18,9 +18,10 @@ struct Hosts {
     int n_domains = 1;
     std::vector<int> members;  ///< of this PE's domain, in order
     int machine_pes = 1;       ///< PEs that run on this PE's machine, whatever their hosts are called
+    int machine_index = 0;     ///< this PE's place among these
 
     /// All PEs on one host.
-    static Hosts one(int n_pes);
+    static Hosts one(int n_pes, int my_pe);
     int n_hosts() const { return static_cast<int>(names.size()); }
 };
 

@@ -206,6 +206,7 @@ void run_on_device(State& state, const char* operation, const GroupArguments& ar
     const std::vector<Arrays> all = meet(state, operation, arguments);
     const Arrays& mine = all[static_cast<std::size_t>(state.my_pe())];
     core::TeamState& team = state.team();
+    if (is_far(team)) return run_by_host(team, arguments);
     const heap::GroupCall call = core::group_call(team, *team.job().device(), arguments);
     Lane& lane = Lane::of(team);
     if (call.bytes <= most_at_once(call) || !can_go_at_once(all, arguments.kind))

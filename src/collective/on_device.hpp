@@ -38,4 +38,9 @@ inline void refuse_on_device(State& state, const char* operation, const void* ds
 void run_on_device(State& state, const char* operation, const core::GroupArguments& arguments);
 void reduce_on_device(State& state, const char* operation, const core::GroupArguments& arguments);
 
+/// Whether a transport carries what goes between some members.
+bool is_far(const core::TeamState& team);
+/// The same collective by the host, on copies; after the members' arguments were compared.
+void run_by_host(core::TeamState& team, const core::GroupArguments& arguments);
+
 }  // namespace atl::collective

@@ -57,6 +57,16 @@ const core::DeviceMemory* device_of(const core::ContextState& ctx, const void* s
     return device && device->holds(symmetric) ? device : nullptr;
 }
 
+/// How the transport takes an address: symmetric memory of either heap.
+std::uint64_t place_of(const core::ContextState& ctx, const void* symmetric) {
+    const core::DeviceMemory* device = device_of(ctx, symmetric);
+    return device ? device->far_offset(symmetric) : offset_of(ctx, symmetric);
+}
+
+core::DeviceMemory::Far far(const core::ContextState& ctx, int world_pe) {
+    return {*ctx.job().transport(), ctx.id(), world_pe};
+}
+
 transport::Completion completion(bool blocking) {
     return blocking ? transport::Completion::local : transport::Completion::at_quiet;
 }
@@ -103,16 +113,26 @@ void RmaOps::get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe
 
 void put_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
                 bool blocking) {
-    if (const core::DeviceMemory* device = device_of(ctx, dst))
-        return device->put(dst, src, bytes, ctx.team().world_pe(pe));
+    if (const core::DeviceMemory* device = device_of(ctx, dst)) {
+        const int to = ctx.team().world_pe(pe);
+        if (device->is_far(to)) return device->put_far(far(ctx, to), device->far_offset(dst), src, bytes);
+        return device->put(dst, src, bytes, to);
+    }
+    if (const core::DeviceMemory* device = ctx.job().device(); device && device->in_window(src))
+        return device->put_far(far(ctx, ctx.team().world_pe(pe)), offset_of(ctx, dst), src, bytes);
     ctx.job().transport()->put(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, dst), src, bytes,
                                completion(blocking));
 }
 
 void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
                 bool blocking) {
-    if (const core::DeviceMemory* device = device_of(ctx, src))
-        return device->get(dst, src, bytes, ctx.team().world_pe(pe));
+    if (const core::DeviceMemory* device = device_of(ctx, src)) {
+        const int from = ctx.team().world_pe(pe);
+        if (device->is_far(from)) return device->get_far(far(ctx, from), dst, device->far_offset(src), bytes);
+        return device->get(dst, src, bytes, from);
+    }
+    if (const core::DeviceMemory* device = ctx.job().device(); device && device->in_window(dst))
+        return device->get_far(far(ctx, ctx.team().world_pe(pe)), dst, offset_of(ctx, src), bytes);
     if (!ctx.job().window().shares(src, bytes)) {  // a constant of the executable
         std::memcpy(dst, src, bytes);
         return;
@@ -125,9 +145,12 @@ void blocks_routed(core::ContextState& ctx, const StridedBlocks& b, int pe, bool
     const auto dst_stride = b.dst_stride * static_cast<std::ptrdiff_t>(b.element_bytes),
                src_stride = b.src_stride * static_cast<std::ptrdiff_t>(b.element_bytes);
     const std::size_t bytes = b.block * b.element_bytes;
-    if (const core::DeviceMemory* device = device_of(ctx, is_put ? b.dst : b.src))
-        return device->strided({b.dst, b.src, dst_stride, src_stride, bytes, b.count},
-                               ctx.team().world_pe(pe), is_put);
+    if (const core::DeviceMemory* device = device_of(ctx, is_put ? b.dst : b.src)) {
+        const heap::StridedCall copy{b.dst, b.src, dst_stride, src_stride, bytes, b.count};
+        const int other = ctx.team().world_pe(pe);
+        if (device->is_far(other)) return device->strided_far(far(ctx, other), copy, is_put);
+        return device->strided(copy, other, is_put);
+    }
     if (!is_put && !ctx.job().window().shares(b.src, 1)) {  // constants of the executable
         for (std::size_t i = 0; i < b.count; ++i)
             std::memcpy(static_cast<char*>(b.dst) + static_cast<std::ptrdiff_t>(i) * dst_stride,
@@ -145,8 +168,11 @@ void blocks_routed(core::ContextState& ctx, const StridedBlocks& b, int pe, bool
 
 std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
                             std::uint64_t compare, int pe) {
-    if (const core::DeviceMemory* device = device_of(ctx, dst))
-        return device->atomic(op, type, dst, value, compare, ctx.team().world_pe(pe));
+    if (const core::DeviceMemory* device = device_of(ctx, dst)) {
+        const int on = ctx.team().world_pe(pe);
+        if (device->is_far(on)) return device->atomic_far(far(ctx, on), op, type, dst, value, compare);
+        return device->atomic(op, type, dst, value, compare, on);
+    }
     return ctx.job().transport()->atomic(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, dst), op, type,
                                          value, compare);
 }
@@ -167,19 +193,28 @@ void fetch_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, s
 
 void put_signal_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes,
                        std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe) {
-    const bool here = bytes == 0 || !device_of(ctx, dst);
-    if (here && !device_of(ctx, signal)) {
+    const core::DeviceMemory* data = bytes == 0 ? nullptr : device_of(ctx, dst);
+    const core::DeviceMemory* word = device_of(ctx, signal);
+    const int to = ctx.team().world_pe(pe);
+    if (const core::DeviceMemory* device = data ? data : word; device && device->is_far(to)) {
+        const transport::Signal announced{place_of(ctx, signal), value, op};
+        return device->put_far(far(ctx, to), place_of(ctx, bytes == 0 ? signal : dst), src, bytes,
+                               &announced);
+    }
+    if (!data && !word) {
         const transport::Signal announced{offset_of(ctx, signal), value, op};
-        return ctx.job().transport()->put_signal(ctx.id(), ctx.team().world_pe(pe),
-                                                 bytes == 0 ? 0 : offset_of(ctx, dst), src, bytes, announced,
-                                                 transport::Completion::local);
+        return ctx.job().transport()->put_signal(ctx.id(), to, bytes == 0 ? 0 : offset_of(ctx, dst), src,
+                                                 bytes, announced, transport::Completion::local);
     }
     if (bytes != 0) {
         put_routed(ctx, dst, src, bytes, pe, true);
         if (ctx.job().transport()) order_routed(ctx, pe, false);
     }
-    atomic_routed(ctx, op == SignalOp::set ? AtomicOp::set : AtomicOp::add, DType::uint64, signal, value, 0,
-                  pe);
+    const AtomicOp change = op == SignalOp::set ? AtomicOp::set : AtomicOp::add;
+    if (const int slot = ctx.team().map().slot(pe); !word && slot >= 0)
+        transport::apply_atomic(change, DType::uint64, ctx.job().window().at(signal, slot), value, 0);
+    else
+        atomic_routed(ctx, change, DType::uint64, signal, value, 0, pe);
 }
 
 void progress_routed(core::JobState& job) { job.transport()->progress(); }

@@ -3,6 +3,7 @@
 
 #include "atoll/detail/wait.hpp"
 #include "common/text.hpp"
+#include "core/device_owner.hpp"
 #include "core/job_state.hpp"
 #include "core/kernel_watch.hpp"
 
@@ -45,10 +46,11 @@ template <class Call> std::exception_ptr error_of(Call&& call) {
     return nullptr;
 }
 
-/// LOCAL_RANK counts the processes of a host, and so does the number of a PE as long as a job has one host.
+/// LOCAL_RANK counts the processes of a host; else PEs of one machine are counted, hosts that are pretended
+/// too.
 heap::DeviceChoice choice(const JobState& job) {
     const common::Settings& settings = job.settings();
-    return {settings.device < 0 ? job.pe() : settings.device, settings.device_exact};
+    return {settings.device < 0 ? job.hosts().machine_index : settings.device, settings.device_exact};
 }
 
 /// For PEs to compare: FNV.
@@ -63,7 +65,7 @@ std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1
 }  // namespace
 
 DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open, std::size_t control_bytes)
-    : job_(job), control_bytes_(control_bytes) {
+    : job_(job), me_(job.pe()), control_bytes_(control_bytes) {
     const std::exception_ptr mine = error_of([&] {
         courier_.emplace();
         heap_ = open(choice(job_));
@@ -81,25 +83,40 @@ DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open, std::size_t co
     for (const Hello& other : hellos) couriers_.push_back(other.courier);
     settle("reach another PE's GPU", error_of([&] {
                unsigned blocks = hello.resident_blocks;
-               for (const Hello& other : hellos) {
-                   heap_->check_peer(other.uuid);
+               for (int pe = 0; pe < job_.n_pes(); ++pe) {
+                   const Hello& other = hellos[static_cast<std::size_t>(pe)];
+                   if (slot_of(pe) >= 0) heap_->check_peer(other.uuid);
                    blocks = std::min(blocks, other.resident_blocks);
                }
                heap_->limit_blocks(blocks);
-               heap_->reserve(job_.n_pes(), job_.pe());
+               heap_->reserve(job_.window().n_slots, slot_of(me_));
+               serve_others();
                blocks_ = std::make_unique<heap::Allocator>(views_offset());
                views_ = std::make_unique<heap::Allocator>(views_bytes());
            }));
     if (control_bytes_ != 0) open_control();
 }
 
-DeviceMemory::~DeviceMemory() = default;
+DeviceMemory::~DeviceMemory() {
+    if (server_) job_.transport()->serve_device_heap(nullptr);
+}
+
+int DeviceMemory::slot_of(int pe) const noexcept { return job_.host_slot(pe); }
+
+/// From before anybody has memory there.
+void DeviceMemory::serve_others() {
+    transport::Transport* transport = job_.transport();
+    if (!transport || !transport->carries_device_heaps()) return;
+    server_ = std::make_unique<DeviceServer>(*heap_, mine());
+    transport->serve_device_heap(server_.get());
+    by_transport_ = job_.everything_routed();
+}
 
 void DeviceMemory::open_control() {
     blocks_->allocate(control_bytes_, heap::device_alignment);
     grow_to(control_bytes_);
     settle("prepare its GPU for kernels", error_of([&] {
-               heap_->fill(heap_->slot(job_.pe()), 0, control_bytes_);
+               heap_->fill(mine(), 0, control_bytes_);
                watch_ = std::make_unique<KernelWatch>(job_);
                seen_watch_ =
                    static_cast<const device::Watch*>(heap_->show(&watch_->words(), KernelWatch::bytes));
@@ -161,7 +178,7 @@ bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
         settle("send its GPU memory's descriptor", error_of([&] { send_chunk(chunk); }));
         settle("map another PE's GPU memory", error_of([&] {
                    map_chunks([&](const common::FdCourier::Parcel& parcel) {
-                       heap_->map_peer(parcel.sender, parcel.fd);
+                       heap_->map_peer(slot_of(parcel.sender), parcel.fd);
                    });
                }));
     } catch (...) {
@@ -179,7 +196,7 @@ void DeviceMemory::send_chunk(const common::Fd& chunk) {
     const auto all_sent = [&] {
         while (auto parcel = courier_->receive()) arrived_.push_back(std::move(*parcel));
         for (; next < job_.n_pes(); ++next) {
-            if (next == job_.pe()) continue;
+            if (next == me_ || slot_of(next) < 0) continue;
             if (!courier_->send(couriers_[static_cast<std::size_t>(next)], job_.pe(), chunks_, chunk))
                 return false;
         }
@@ -200,9 +217,10 @@ void DeviceMemory::map_chunks(const std::function<void(const common::FdCourier::
         map(parcel);
         ++mapped;
     }
-    if (mapped != job_.n_pes())
+    const auto expected = static_cast<int>(job_.hosts().members.size());
+    if (mapped != expected)
         throw Error(ErrorCode::system, "Descriptors of GPU memory came from " + std::to_string(mapped - 1) +
-                                           " of " + std::to_string(job_.n_pes() - 1) + " other PEs.");
+                                           " of " + std::to_string(expected - 1) + " other PEs.");
 }
 
 // ---- blocks
@@ -229,7 +247,7 @@ void* DeviceMemory::allocate(std::size_t bytes, std::size_t align, std::uint64_t
     const std::lock_guard lock(mutex_);
     serial_of_[offset] = serial;
     offset_of_serial_[serial] = offset;
-    return heap_->slot(job_.pe()) + offset;
+    return mine() + offset;
 }
 
 void DeviceMemory::forget(std::size_t offset) {
@@ -353,7 +371,7 @@ void* DeviceMemory::register_buffer(const void* memory, std::size_t bytes, std::
     const std::lock_guard lock(mutex_);
     serial_of_[offset] = serial;
     offset_of_serial_[serial] = offset;
-    return heap_->slot(job_.pe()) + offset;
+    return mine() + offset;
 }
 
 /// One allocation, at `offset` of all slots.
@@ -364,7 +382,7 @@ void DeviceMemory::share_part(std::size_t offset, const char* memory, std::size_
     settle("send its buffer's descriptor", error_of([&] { send_chunk(descriptor); }));
     settle("map another PE's buffer", error_of([&] {
                map_chunks([&](const common::FdCourier::Parcel& parcel) {
-                   heap_->map_view(parcel.sender, offset, bytes, parcel.fd);
+                   heap_->map_view(slot_of(parcel.sender), offset, bytes, parcel.fd);
                });
            }));
 }
@@ -406,14 +424,14 @@ void DeviceMemory::reset() {
 
 std::size_t DeviceMemory::offset_of(const void* address) const noexcept {
     const auto offset = static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(address) -
-                                                 reinterpret_cast<std::uintptr_t>(heap_->slot(job_.pe())));
+                                                 reinterpret_cast<std::uintptr_t>(mine()));
     return offset < heap_->stride() ? offset : SIZE_MAX;
 }
 
 bool DeviceMemory::in_window(const void* address) const noexcept {
     const auto distance =
         reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(heap_->slot(0));
-    return distance < heap_->stride() * static_cast<std::size_t>(job_.n_pes());
+    return distance < heap_->stride() * static_cast<std::size_t>(job_.window().n_slots);
 }
 
 /// The allocator that an offset in the slot is of, and makes it an offset of that.
@@ -461,7 +479,8 @@ std::size_t DeviceMemory::checked_block(const void* block, const char* operation
 }
 
 void* DeviceMemory::at(const void* local, int pe) const noexcept {
-    return heap_->slot(pe) + offset_of(local);
+    const int slot = slot_of(pe);
+    return slot < 0 ? nullptr : heap_->slot(slot) + offset_of(local);
 }
 
 void DeviceMemory::put(void* dst, const void* local, std::size_t bytes, int pe) const {
@@ -512,7 +531,7 @@ void DeviceMemory::reserve_group_memory() {
 }
 
 DeviceMemory::GroupPlace DeviceMemory::group_place(const TeamState& team) const {
-    char* start = heap_->slot(job_.pe()) + group_offset_;
+    char* start = mine() + group_offset_;
     const int place = team.kernel_place();
     const std::size_t world_bytes = place_bytes(job_.n_pes(), world_words_bytes);
     if (place == 0)

@@ -5,6 +5,7 @@
 #include "common/fd_courier.hpp"
 #include "heap/allocator.hpp"
 #include "heap/device_heap.hpp"
+#include "transport/transport.hpp"
 
 #include <cstdint>
 #include <exception>
@@ -21,6 +22,7 @@ struct Watch;
 
 namespace atl::core {
 
+class DeviceServer;
 class JobState;
 class KernelWatch;
 class TeamState;
@@ -70,9 +72,10 @@ class DeviceMemory {
     const device::Watch* watch() const noexcept { return seen_watch_; }
     /// As Job::check_kernels.
     void check_kernels() const;
-    char* slot(int pe) const noexcept { return heap_->slot(pe); }
+    char* slot(int i) const noexcept { return heap_->slot(i); }
+    char* mine() const noexcept { return heap_->slot(slot_of(me_)); }
     std::size_t stride() const noexcept { return heap_->stride(); }
-    /// The same place in a PE's slot: an address for kernels.
+    /// The same place in a PE's slot: an address for kernels; null where the window does not reach.
     void* at(const void* local, int pe) const noexcept;
     /// `local` is memory of any kind. Complete, and visible to everybody, on return.
     void put(void* dst, const void* local, std::size_t bytes, int pe) const;
@@ -80,9 +83,30 @@ class DeviceMemory {
     /// Strides and sizes in bytes; `dst` (is_put) or `src` is symmetric, and the other memory of any kind.
     void strided(const heap::StridedCall& copy, int pe, bool is_put) const;
     void fill(void* dst, unsigned char value, std::size_t bytes) const;
+    /// Between any two memories that this PE has.
+    void copy(void* dst, const void* src, std::size_t bytes) const { heap_->copy(dst, src, bytes); }
     /// On this PE's GPU; returns what stood there before.
     std::uint64_t atomic(AtomicOp op, DType type, void* dst, std::uint64_t value, std::uint64_t compare,
                          int pe) const;
+    /// A PE whose device heap a transport reaches.
+    struct Far {
+        transport::Transport& transport;
+        transport::ContextId context;
+        int pe;
+    };
+    /// Operations on the host go to this world PE's device heap by the transport, not by the window.
+    bool is_far(int pe) const noexcept { return pe != me_ && (by_transport_ || slot_of(pe) < 0); }
+    /// Where an address of this PE's slot stands on a far PE.
+    std::uint64_t far_offset(const void* symmetric) const noexcept;
+    /// `src` is free on return, memory of any kind; `signal` comes after the data. `offset` may be in the
+    /// host heap.
+    void put_far(const Far& far, std::uint64_t offset, const void* src, std::size_t bytes,
+                 const transport::Signal* signal = nullptr) const;
+    void get_far(const Far& far, void* dst, std::uint64_t offset, std::size_t bytes) const;
+    std::uint64_t atomic_far(const Far& far, AtomicOp op, DType type, const void* dst, std::uint64_t value,
+                             std::uint64_t compare) const;
+    /// As `strided`.
+    void strided_far(const Far& far, const heap::StridedCall& copy, bool is_put) const;
     // As heap::DeviceHeap's: in the order of a stream, or complete on return.
     void check_stream(heap::StreamHandle stream) const { heap_->check_stream(stream); }
     void start(const heap::DeviceCall& call, heap::StreamHandle stream) const { heap_->start(call, stream); }
@@ -114,6 +138,10 @@ class DeviceMemory {
     void reserve_group_memory();
 
   private:
+    /// Of a world PE in the window; -1: another domain's.
+    int slot_of(int pe) const noexcept;
+    void serve_others();
+    void strided_here(const heap::StridedCall& copy) const;
     void grow_to(std::size_t end);
     bool extend(std::size_t bytes, bool last_try);
     void send_chunk(const common::Fd& chunk);
@@ -132,10 +160,13 @@ class DeviceMemory {
     void open_control();
 
     JobState& job_;
+    const int me_;
+    bool by_transport_ = false;  ///< ATOLL_TRANSPORT is forced: what goes to other PEs goes by it
     std::size_t control_bytes_;
     std::unique_ptr<KernelWatch> watch_;  // before the heap, which has its pages pinned
     const device::Watch* seen_watch_ = nullptr;
     std::unique_ptr<heap::DeviceHeap> heap_;
+    std::unique_ptr<DeviceServer> server_;
     std::optional<common::FdCourier> courier_;
     std::vector<common::FdCourier::Address> couriers_;  // by PE
     std::vector<common::FdCourier::Parcel> arrived_;

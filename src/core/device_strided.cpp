@@ -69,22 +69,28 @@ void staged(const DeviceMemory& device, const StridedCall& copy, bool is_put) {
 
 }  // namespace
 
+void DeviceMemory::strided_here(const StridedCall& copy) const {
+    if (copy.count == 1 || copy.block_bytes >= block_by_block_from_bytes) {
+        for (std::uint64_t i = 0; i < copy.count; ++i) {
+            const StridedCall block = part_of(copy, i, 1);
+            heap_->copy(block.dst, block.src, copy.block_bytes);
+        }
+    } else {
+        LaneGuard(*this).run(copy);
+    }
+}
+
 void DeviceMemory::strided(const StridedCall& copy, int pe, bool is_put) const {
     StridedCall there = copy;
     if (is_put)
         there.dst = at(copy.dst, pe);
     else
         there.src = at(copy.src, pe);
-    if (copy.count == 1 || copy.block_bytes >= block_by_block_from_bytes) {
-        for (std::uint64_t i = 0; i < copy.count; ++i) {
-            const StridedCall block = part_of(there, i, 1);
-            heap_->copy(block.dst, block.src, copy.block_bytes);
-        }
-    } else if (heap_->reaches(is_put ? copy.src : copy.dst)) {
-        LaneGuard(*this).run(there);
-    } else {
+    const bool few = copy.count == 1 || copy.block_bytes >= block_by_block_from_bytes;
+    if (few || heap_->reaches(is_put ? copy.src : copy.dst))
+        strided_here(there);
+    else
         staged(*this, there, is_put);
-    }
 }
 
 }  // namespace atl::core

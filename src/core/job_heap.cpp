@@ -72,11 +72,12 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
 }
 
 DeviceMemory& JobState::open_device() {
-    if (hosts_.n_domains > 1)
+    if (hosts_.n_domains > 1 && !transport_->carries_device_heaps())
         throw Error(ErrorCode::unsupported,
                     "This job has PEs on " + std::to_string(hosts_.n_hosts()) +
-                        " hosts, and device heaps do not reach from one host to another yet; allocate host "
-                        "memory, or run the job on one host.");
+                        " hosts, and ATOLL_TRANSPORT=" + std::string(transport_->name()) +
+                        " carries no device heaps between them; use ATOLL_TRANSPORT=ucx, or allocate host "
+                        "memory.");
     if (!device_) {
         auto device = std::make_unique<DeviceMemory>(
             *this,

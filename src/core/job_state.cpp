@@ -189,8 +189,8 @@ void JobState::finalize() {
         if (world_state().spread()) world_state().spread()->complete();  // others wait for what it sent
     }
     opened_device_.store(nullptr, std::memory_order_release);
-    device_.reset();
     announce(!alone);
+    device_.reset();  // after the transport, which may still send from its pinned memory
     over_.store(true, std::memory_order_seq_cst);
 }
 

@@ -80,6 +80,8 @@ class JobState {
     int slot(int pe) const { return everything_routed_ && pe != pe_ ? -1 : host_slot(pe); }
     /// Some operations go by the transport.
     bool routed() const { return window_.routed; }
+    /// All of them: ATOLL_TRANSPORT is forced where the window would do.
+    bool everything_routed() const { return everything_routed_; }
     /// The PE whose slot it is.
     int pe_of_slot(int slot) const;
     /// PEs that run on this machine.

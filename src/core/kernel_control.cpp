@@ -39,7 +39,7 @@ namespace {
 
 device::Control* block_of(const TeamState& team, Memory memory) {
     const JobState& job = team.job();
-    char* area = memory == Memory::device ? job.device()->slot(job.pe())
+    char* area = memory == Memory::device ? job.device()->mine()
                                           : job.window().mine + job.mapping()->layout().arena_offset();
     return reinterpret_cast<device::Control*>(area + static_cast<std::size_t>(team.kernel_place()) *
                                                          device::control_bytes);
@@ -118,11 +118,13 @@ device::Team kernel_team(TeamState& team, Memory memory) {
     const JobState& job = team.job();
     for (int i = 0; i < team.n_pes(); ++i)
         if (job.slot(team.world_pe(i)) < 0)
-            throw Error(ErrorCode::unsupported, "Kernels and streams reach PEs by the window only; in " +
-                                                    team.name() + " PE " + std::to_string(team.world_pe(i)) +
-                                                    " is reached by " +
-                                                    std::string(job.route_to(team.world_pe(i))) +
-                                                    " (another host, or ATOLL_TRANSPORT).");
+            throw Error(ErrorCode::unsupported,
+                        "Kernels and streams reach PEs by the window only; in " + team.name() + " PE " +
+                            std::to_string(team.world_pe(i)) + " is reached by " +
+                            std::string(job.route_to(team.world_pe(i))) +
+                            " (another host, or ATOLL_TRANSPORT). Use the calls of "
+                            "the host (put, get, atomics, signals, collectives), or a "
+                            "team of PEs that share memory: Job::shared().");
     if (memory == Memory::device && !job.device())
         throw Error(ErrorCode::not_initialized,
                     "There is no device heap yet; allocate memory on the GPU first (Memory::device).");
@@ -131,7 +133,7 @@ device::Team kernel_team(TeamState& team, Memory memory) {
     device::Team value{map.my_pe, map.n_pes, nullptr,  0,
                        0,         map.first, map.step, map.table ? control->slots_of : nullptr,
                        control};
-    value.my_slot = memory == Memory::host ? job.host_slot(job.pe()) : job.pe();
+    value.my_slot = job.host_slot(job.pe());
     if (memory == Memory::host) {
         value.window = job.mapping()->slot(0);
         value.stride = static_cast<long long>(job.mapping()->layout().stride());

@@ -45,7 +45,9 @@ void KernelWatch::note_gone() {
     for (int pe = 0; pe < job_.n_pes(); ++pe) {
         if (pe == job_.pe() || board.state(pe) < common::PeState::finalized) continue;
         ++others;
-        if (pe < 1024) __atomic_fetch_or(&words_->gone_slots[pe / 32], 1u << (pe % 32), __ATOMIC_RELEASE);
+        const int slot = job_.host_slot(pe);
+        if (slot >= 0 && slot < 1024)
+            __atomic_fetch_or(&words_->gone_slots[slot / 32], 1u << (slot % 32), __ATOMIC_RELEASE);
     }
     if (others != 0) __atomic_store_n(&words_->gone, others == job_.n_pes() - 1 ? 2u : 1u, __ATOMIC_RELEASE);
 }

@@ -17,7 +17,7 @@ void JobState::find_hosts() {
     if (one_board)
         layout_ = heap::agree_on_layout(segment_.board, settings_, static_data_.bytes(), pe_, n_pes_);
     if (one_board && settings_.host_id.empty()) {
-        hosts_ = bootstrap::Hosts::one(n_pes_);
+        hosts_ = bootstrap::Hosts::one(n_pes_, pe_);
         return;
     }
     std::vector<std::string> notes;

@@ -198,6 +198,13 @@ void Heap::copy(void* dst, const void* src, std::size_t bytes) {
         "copy", dst, bytes);
 }
 
+void Heap::begin_copy(void* dst, const void* src, std::size_t bytes, heap::StreamHandle stream) {
+    const PrimaryContext::Current current(context_);
+    driver_.check(driver_.copy(reinterpret_cast<CUdeviceptr>(dst), reinterpret_cast<CUdeviceptr>(src), bytes,
+                               static_cast<CUstream>(stream)),
+                  "copy " + common::bytes_text(bytes));
+}
+
 void Heap::fill(void* dst, unsigned char value, std::size_t bytes) {
     const PrimaryContext::Current current(context_);
     finish_copy(driver_.fill(reinterpret_cast<CUdeviceptr>(dst), value, bytes, stream_), "fill", dst, bytes);

@@ -65,6 +65,7 @@ class Heap final : public heap::DeviceHeap {
     void* show(void* pages, std::size_t bytes) override;
     void copy(void* dst, const void* src, std::size_t bytes) override;
     void fill(void* dst, unsigned char value, std::size_t bytes) override;
+    void begin_copy(void* dst, const void* src, std::size_t bytes, heap::StreamHandle stream) override;
     void check_stream(heap::StreamHandle stream) const override;
     bool is_capturing(heap::StreamHandle stream) const override;
     void start(const heap::DeviceCall& call, heap::StreamHandle stream) override;

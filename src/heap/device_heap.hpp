@@ -86,6 +86,11 @@ class DeviceHeap {
     /// Between any two of: the window, other memory of GPUs, memory of the host.
     virtual void copy(void* dst, const void* src, std::size_t bytes) = 0;
     virtual void fill(void* dst, unsigned char value, std::size_t bytes) = 0;
+    /// Begins a copy by an engine, which kernels that fill the GPU do not hold up.
+    virtual void begin_copy(void* dst, const void* src, std::size_t bytes, StreamHandle stream) {
+        static_cast<void>(stream);
+        copy(dst, src, bytes);
+    }
 
     // ---- in the order of a stream: nothing is waited for, allocated or loaded. What one call did is visible
     // to every PE before the next of its stream begins. Throws also Error(invalid_argument) for memory that

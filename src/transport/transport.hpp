@@ -35,6 +35,34 @@ struct Blocks {
     std::size_t local_stride = 0;
 };
 
+/// Added to an offset: it counts from the start of the PE's device heap.
+inline constexpr std::uint64_t in_device_heap = std::uint64_t{1} << 63;
+
+/// A PE's own device heap, as a transport that carries others' operations on it needs it. Each begins after
+/// those before it, and what it changes is visible to everybody after `settle`, or after a later call that
+/// returns something. Called by one thread at a time. Throws Error: system, kernel.
+class DeviceOwner {
+  public:
+    /// What is asked for at once, at most.
+    static constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+    /// What is put at once, at most.
+    static constexpr std::size_t put_bytes = std::size_t{64} << 10;
+
+    virtual ~DeviceOwner() = default;
+    /// `src` is free on return.
+    virtual void put(std::uint64_t offset, const void* src, std::size_t bytes) = 0;
+    virtual void get(void* dst, std::uint64_t offset, std::size_t bytes) = 0;
+    /// `src` and `dst` have the blocks side by side, put_bytes in all at most.
+    virtual void put_blocks(std::uint64_t offset, const void* src, const Blocks& blocks) = 0;
+    virtual void get_blocks(void* dst, std::uint64_t offset, const Blocks& blocks) = 0;
+    /// As Transport::atomic.
+    virtual std::uint64_t atomic(std::uint64_t offset, AtomicOp op, DType type, std::uint64_t value,
+                                 std::uint64_t compare) = 0;
+    virtual void settle() = 0;
+    /// Memory of piece_bytes that a GPU fills fast; it stays as long as this object.
+    virtual char* pin_piece() = 0;
+};
+
 /// Thread-safe. What fails for good throws Error(pe_died) that names the PE.
 class Transport {
   public:
@@ -69,6 +97,11 @@ class Transport {
     virtual void fence(ContextId context, int pe) = 0;
     /// All operations of this context to `pe` (-1: all) are complete and visible to everybody.
     virtual void quiet(ContextId context, int pe) = 0;
+    /// Whether offsets may be in_device_heap. Then gets are of DeviceOwner::piece_bytes at most, and blocks
+    /// put or asked for one by one where they are longer than a message.
+    virtual bool carries_device_heaps() const { return false; }
+    /// What others ask of this PE's device heap from now on is done by `owner`; null: there is none any more.
+    virtual void serve_device_heap(DeviceOwner* owner) { static_cast<void>(owner); }
     /// Called by whoever waits; must be cheap when there is nothing to do. True if something moved.
     virtual bool progress() = 0;
     /// For whoever waits for what others send: returns when something may have come, after `ns` at the

@@ -13,6 +13,7 @@
 
 #include <complex>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -324,7 +325,13 @@ class SimulatedHeap final : public heap::DeviceHeap {
     bool is_capturing(heap::StreamHandle) const override { return false; }
     heap::StreamHandle make_stream() override { return nullptr; }
     void* pin(std::size_t bytes) override { return pinned_.emplace_back(new char[bytes]).get(); }
-    bool reaches(const void*) const override { return true; }
+    /// With ATOLL_SIMULATED_REACH=window as a real one, which does not reach ordinary memory of the host.
+    bool reaches(const void* address) const override {
+        const char* reach = std::getenv("ATOLL_SIMULATED_REACH");
+        const auto distance =
+            reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(window_);
+        return !reach || distance < slot_bytes * static_cast<std::size_t>(n_slots_);
+    }
     // As memory of cuMemCreate here serves what is mapped from a memory file, a mapping being an allocation.
     heap::DeviceRange enclosing(const void* memory, std::size_t bytes) const override {
         const auto* at = static_cast<const char*>(memory);

@@ -62,6 +62,7 @@ void Engine::check(const Peer& peer) const {
 // ---- sending
 
 void Engine::number(Peer& peer, Header& header, std::uint64_t done) {
+    settle_device();
     header.sequence = ++peer.sent;
     header.done = peer.told = done;
     header.pe = static_cast<std::uint32_t>(options_.pe);

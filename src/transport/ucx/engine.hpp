@@ -6,6 +6,7 @@
 #include "transport/ucx/ucx.hpp"
 #include "transport/ucx/worker.hpp"
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -46,6 +47,18 @@ struct Pending {
     Blocks blocks;         ///< of dst, where block_bytes is not 0
 };
 
+inline bool is_on_device(std::uint64_t offset) { return (offset & in_device_heap) != 0; }
+inline std::uint64_t offset_on_device(std::uint64_t offset) { return offset & ~in_device_heap; }
+
+/// Aligned words are stored whole, wherever the message stands.
+void store(char* dst, const char* data, std::size_t bytes);
+
+/// Pinned memory that messages are sent from, free again when they have gone.
+struct Piece {
+    char* memory = nullptr;
+    Flight flight;
+};
+
 class Engine {
   public:
     explicit Engine(UcxOptions options);
@@ -73,6 +86,9 @@ class Engine {
     std::uint64_t post_from(Peer& peer, const Header& header, const void* data, std::size_t bytes,
                             Flight* flight);
     std::uint64_t post_filled(Peer& peer, const Header& header, Packet& packet, std::size_t bytes);
+
+    /// Null: none any more.
+    void serve_device_heap(DeviceOwner* owner);
 
     std::uint64_t expect(const Pending& pending);
     bool is_expected(std::uint64_t token) const { return pending_.contains(token); }
@@ -102,7 +118,18 @@ class Engine {
     void complain(Peer& peer, const std::string& why);
     void answer_all();
     void answer_get(Peer& peer, const Header& request);
+    void answer_from(Peer& peer, const Header& request, const char* from, Flight* flight);
     void answer_blocks(Peer& peer, const Header& request);
+    // device.cpp
+    DeviceOwner& device();
+    void act_on_device(Peer& peer, const Header& header, const char* data, std::size_t bytes);
+    void put_on_device(const Header& header, const char* data, std::size_t bytes);
+    void put_and_signal(const Header& header, const char* data, std::size_t bytes);
+    void answer_get_from_device(Peer& peer, const Header& request);
+    void get_device_blocks(const Header& request, std::uint64_t first, char* dst, std::size_t bytes);
+    Piece& free_piece();
+    void settle_device();
+    void lose_device(const std::string& why);
     void tell_all(std::uint64_t least);
     void look_at_lost();
     void number(Peer& peer, Header& header, std::uint64_t done);
@@ -120,6 +147,9 @@ class Engine {
     Worker worker_;
     std::unordered_map<std::uint64_t, Pending> pending_;
     std::uint64_t tokens_ = 0;
+    DeviceOwner* device_ = nullptr;
+    bool device_unsettled_ = false;  ///< something was begun on the GPU and not waited for
+    std::deque<Piece> pieces_;
     std::vector<Header> requests_;  ///< to be answered once UCX has delivered what it has
     std::vector<int> owed_;
     std::vector<std::pair<int, std::string>> greetings_;

@@ -8,9 +8,7 @@
 #include <cstring>
 
 namespace atl::transport::ucx {
-namespace {
 
-/// Aligned words are stored whole, wherever the message stands.
 void store(char* dst, const char* data, std::size_t bytes) {
     if (bytes > sizeof(std::uint64_t)) {
         std::memcpy(dst, data, bytes);
@@ -21,8 +19,6 @@ void store(char* dst, const char* data, std::size_t bytes) {
     detail::copy(dst, &word, bytes);
 }
 
-}  // namespace
-
 char* Engine::place(std::uint64_t offset, std::uint64_t bytes) {
     if (offset <= options_.bytes && bytes <= options_.bytes - offset) return options_.base + offset;
     throw Error(ErrorCode::not_symmetric, "it sent an operation on " + std::to_string(bytes) + " bytes at " +
@@ -31,6 +27,9 @@ char* Engine::place(std::uint64_t offset, std::uint64_t bytes) {
 }
 
 void Engine::act(Peer& peer, const Header& header, const char* data, std::size_t bytes) {
+    if (is_on_device(header.offset) || (header.kind == Kind::put_signal && is_on_device(header.a)))
+        return act_on_device(peer, header, data, bytes);
+    if (header.kind < Kind::value) settle_device();  // what was put on the GPU before comes first
     switch (header.kind) {
         case Kind::hello:
             greetings_.emplace_back(peer.pe, std::string(data, bytes));
@@ -87,7 +86,7 @@ void Engine::answer(Peer& peer, const Header& request) {
         if (request.kind == Kind::get) return answer_get(peer, request);
         if (request.kind == Kind::get_blocks) return answer_blocks(peer, request);
     } catch (const Error& error) {
-        return complain(peer, error.what());
+        return is_on_device(request.offset) ? lose_device(error.what()) : complain(peer, error.what());
     }
     Packet& packet = worker_.packet();
     packet.header = Header{.a = request.a, .token = request.token, .kind = Kind::value};
@@ -96,7 +95,11 @@ void Engine::answer(Peer& peer, const Header& request) {
 }
 
 void Engine::answer_get(Peer& peer, const Header& request) {
-    const char* from = place(request.offset, request.a);
+    if (is_on_device(request.offset)) return answer_get_from_device(peer, request);
+    answer_from(peer, request, place(request.offset, request.a), nullptr);
+}
+
+void Engine::answer_from(Peer& peer, const Header& request, const char* from, Flight* flight) {
     for (std::uint64_t at = 0; at < request.a;) {
         const std::size_t bytes = std::min<std::uint64_t>(request.a - at, chunk_bytes);
         const bool last = at + bytes == request.a;
@@ -106,7 +109,7 @@ void Engine::answer_get(Peer& peer, const Header& request) {
         if (bytes <= packet_data_bytes) {
             std::memcpy(packet.data, from + at, bytes);
             send_numbered(peer, packet, bytes);
-        } else if (const char* why = worker_.send_from(peer.endpoint, packet, from + at, bytes, nullptr)) {
+        } else if (const char* why = worker_.send_from(peer.endpoint, packet, from + at, bytes, flight)) {
             complain(peer, why);
         }
         at += bytes;
@@ -118,10 +121,13 @@ void Engine::answer_blocks(Peer& peer, const Header& request) {
         Packet& packet = worker_.packet();
         const std::uint64_t whole = packet_data_bytes / request.b * request.b;
         const std::size_t bytes = std::min(request.a - at, whole);
-        for (std::size_t i = 0; i < bytes; i += request.b) {
-            const std::uint64_t block = (at + i) / request.b;
-            store(packet.data + i, place(request.offset + block * request.c, request.b), request.b);
-        }
+        const std::uint64_t first = at / request.b;
+        if (is_on_device(request.offset))
+            get_device_blocks(request, first, packet.data, bytes);
+        else
+            for (std::size_t i = 0; i < bytes; i += request.b)
+                store(packet.data + i, place(request.offset + (first + i / request.b) * request.c, request.b),
+                      request.b);
         packet.header = Header{.a = at, .token = request.token, .kind = Kind::data};
         number(peer, packet.header, at + bytes == request.a ? request.sequence : request.sequence - 1);
         send_numbered(peer, packet, bytes);

@@ -122,6 +122,12 @@ class Ucx final : public Transport {
     void fence(ContextId, int) override {}
     void quiet(ContextId context, int pe) override;
 
+    bool carries_device_heaps() const override { return true; }
+    void serve_device_heap(DeviceOwner* owner) override {
+        const std::lock_guard lock(engine_->mutex());
+        engine_->serve_device_heap(owner);
+    }
+
     bool progress() override {
         if (thread_) thread_->note();
         const std::unique_lock lock(engine_->mutex(), std::try_to_lock);

@@ -1,0 +1,116 @@
+// Operations of the host on device heaps that a transport reaches. Their owner carries them out
+// (device_owner.hpp); here what stands on this PE's own GPU goes by way of pinned memory.
+#include "core/device_memory.hpp"
+#include "core/job_state.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace atl::core {
+
+namespace {
+
+using transport::Completion;
+using transport::DeviceOwner;
+
+/// Pinned memory, and a GPU that fills and empties it.
+class Staging {
+  public:
+    explicit Staging(const DeviceMemory& device) : device_(device), lane_(device.take_lane()) {
+        device.pin(lane_);
+    }
+    ~Staging() { device_.give_lane_back(lane_); }
+    Staging(const Staging&) = delete;
+    Staging& operator=(const Staging&) = delete;
+    char* pinned() const { return lane_.pinned; }
+    static constexpr std::size_t bytes = std::min(DeviceMemory::lane_pinned_bytes, DeviceOwner::piece_bytes);
+
+  private:
+    const DeviceMemory& device_;
+    DeviceMemory::Lane lane_;
+};
+
+}  // namespace
+
+std::uint64_t DeviceMemory::far_offset(const void* symmetric) const noexcept {
+    return offset_of(symmetric) | transport::in_device_heap;
+}
+
+void DeviceMemory::put_far(const Far& far, std::uint64_t offset, const void* src, std::size_t bytes,
+                           const transport::Signal* signal) const {
+    const auto send = [&](std::uint64_t to, const void* from, std::size_t count, bool last) {
+        if (last && signal)
+            far.transport.put_signal(far.context, far.pe, to, from, count, *signal, Completion::local);
+        else
+            far.transport.put(far.context, far.pe, to, from, count, Completion::local);
+    };
+    if (bytes == 0 || !heap_->reaches(src)) return send(offset, src, bytes, true);
+    const Staging staging(*this);
+    for (std::size_t at = 0; at < bytes; at += Staging::bytes) {
+        const std::size_t part = std::min(bytes - at, Staging::bytes);
+        heap_->copy(staging.pinned(), static_cast<const char*>(src) + at, part);
+        send(offset + at, staging.pinned(), part, at + part == bytes);
+    }
+}
+
+void DeviceMemory::get_far(const Far& far, void* dst, std::uint64_t offset, std::size_t bytes) const {
+    const auto fetch = [&](void* to, std::size_t at, std::size_t part) {
+        far.transport.get(far.context, far.pe, offset + at, to, part, Completion::local);
+    };
+    const bool here = heap_->reaches(dst);
+    std::optional<Staging> staging;
+    if (here) staging.emplace(*this);
+    for (std::size_t at = 0; at < bytes; at += Staging::bytes) {
+        const std::size_t part = std::min(bytes - at, Staging::bytes);
+        char* to = static_cast<char*>(dst) + at;
+        fetch(here ? staging->pinned() : to, at, part);
+        if (here) heap_->copy(to, staging->pinned(), part);
+    }
+}
+
+std::uint64_t DeviceMemory::atomic_far(const Far& far, AtomicOp op, DType type, const void* dst,
+                                       std::uint64_t value, std::uint64_t compare) const {
+    return far.transport.atomic(far.context, far.pe, far_offset(dst), op, type, value, compare);
+}
+
+void DeviceMemory::strided_far(const Far& far, const heap::StridedCall& copy, bool is_put) const {
+    const void* remote = is_put ? copy.dst : copy.src;
+    const auto remote_stride = static_cast<std::size_t>(is_put ? copy.dst_stride : copy.src_stride);
+    const auto local_stride = static_cast<std::size_t>(is_put ? copy.src_stride : copy.dst_stride);
+    char* local = is_put ? static_cast<char*>(const_cast<void*>(copy.src)) : static_cast<char*>(copy.dst);
+    const std::uint64_t offset = far_offset(remote);
+    const std::size_t block = copy.block_bytes;
+    if (block > Staging::bytes) {
+        for (std::uint64_t i = 0; i < copy.count; ++i)
+            if (is_put)
+                put_far(far, offset + i * remote_stride, local + i * local_stride, block);
+            else
+                get_far(far, local + i * local_stride, offset + i * remote_stride, block);
+        return;
+    }
+    const auto move = [&](std::uint64_t to, char* from, const transport::Blocks& blocks) {
+        if (is_put)
+            far.transport.put_blocks(far.context, far.pe, to, from, blocks);
+        else
+            far.transport.get_blocks(far.context, far.pe, to, from, blocks);
+    };
+    const bool here = heap_->reaches(local);
+    std::optional<Staging> staging;
+    if (here) staging.emplace(*this);
+    const std::uint64_t most = Staging::bytes / block;
+    for (std::uint64_t first = 0; first < copy.count; first += most) {
+        const std::uint64_t n = std::min(most, copy.count - first);
+        const std::uint64_t to = offset + first * remote_stride;
+        char* from = local + first * local_stride;
+        if (!here) {
+            move(to, from, {block, n, remote_stride, local_stride});
+            continue;
+        }
+        const auto near = static_cast<std::int64_t>(local_stride), packed = static_cast<std::int64_t>(block);
+        if (is_put) strided_here({staging->pinned(), from, packed, near, block, n});
+        move(to, staging->pinned(), {block, n, remote_stride, block});
+        if (!is_put) strided_here({from, staging->pinned(), near, packed, block, n});
+    }
+}
+
+}  // namespace atl::core

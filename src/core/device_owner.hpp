@@ -1,0 +1,39 @@
+// What this PE does with its device heap for PEs that reach it by a transport: copies by an engine, words by
+// the kernels that all operations on words of this GPU go by, so that they are atomic with one another.
+#pragma once
+
+#include "heap/device_heap.hpp"
+#include "transport/transport.hpp"
+
+namespace atl::core {
+
+class DeviceServer final : public transport::DeviceOwner {
+  public:
+    /// Pins its memory. `base` is where this PE's slot begins.
+    DeviceServer(heap::DeviceHeap& heap, char* base);
+
+    void put(std::uint64_t offset, const void* src, std::size_t bytes) override;
+    void get(void* dst, std::uint64_t offset, std::size_t bytes) override;
+    void put_blocks(std::uint64_t offset, const void* src, const transport::Blocks& blocks) override;
+    void get_blocks(void* dst, std::uint64_t offset, const transport::Blocks& blocks) override;
+    std::uint64_t atomic(std::uint64_t offset, AtomicOp op, DType type, std::uint64_t value,
+                         std::uint64_t compare) override;
+    void settle() override { heap_.finish(stream_); }
+    char* pin_piece() override { return static_cast<char*>(heap_.pin(piece_bytes)); }
+
+  private:
+    static constexpr std::size_t ring_bytes = std::size_t{4} << 20;
+    char* place(std::uint64_t offset, std::size_t bytes) const;
+    /// The next part of the ring; what it held before has been copied from there.
+    char* ring_for(std::size_t bytes);
+    char* staged(const void* src, std::size_t bytes);
+
+    heap::DeviceHeap& heap_;
+    char* const base_;
+    const heap::StreamHandle stream_;
+    char* const ring_;  ///< ring_bytes of pinned memory, and a word for what atomics fetch
+    std::uint64_t* const fetched_;
+    std::size_t used_ = 0;
+};
+
+}  // namespace atl::core
