@@ -12,6 +12,14 @@
 
 #include <utility>
 
+namespace atl {
+// atoll/stream.hpp
+struct Stream;
+class StreamContext;
+class StreamTeam;
+class StreamMessageGroup;
+}  // namespace atl
+
 struct atoll {
     atoll() = delete;
 
@@ -28,6 +36,12 @@ struct atoll {
     using Lock = atl::Lock;
     using Mailbox = atl::Mailbox;
     using MessageGroup = atl::MessageGroup;
+    using Stream = atl::Stream;
+    using StreamContext = atl::StreamContext;
+    using StreamTeam = atl::StreamTeam;
+    using StreamMessageGroup = atl::StreamMessageGroup;
+    using float16 = atl::float16;
+    using bfloat16 = atl::bfloat16;
     using DType = atl::DType;
     using ReduceOp = atl::ReduceOp;
     using Compare = atl::Compare;

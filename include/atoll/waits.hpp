@@ -150,8 +150,7 @@ class ATOLL_API WaitOps : public AtomicOps {
         T found{};
         WaitReason reason = reason_for(word, cmp, value, operation);
         if (far) [[unlikely]] {
-            reason.word = nullptr;  // whoever prints the wait cannot load it
-            reason.word_bytes = 0;
+            reason.value = &found;
             wait(*job_, 1, reason, timeout_s, [&] { return compare(found = from_device(word), cmp, value); });
         } else {
             wait(*job_, spins_, reason, timeout_s,

@@ -213,15 +213,16 @@ void SlowWait::look_for_dead() {
 }
 
 std::uint64_t SlowWait::current_value() const {
+    const void* word = reason_.value ? reason_.value : reason_.word;
     switch (reason_.word_bytes) {
         case 1:
-            return atomic_load(static_cast<const std::uint8_t*>(reason_.word));
+            return atomic_load(static_cast<const std::uint8_t*>(word));
         case 2:
-            return atomic_load(static_cast<const std::uint16_t*>(reason_.word));
+            return atomic_load(static_cast<const std::uint16_t*>(word));
         case 4:
-            return atomic_load(static_cast<const std::uint32_t*>(reason_.word));
+            return atomic_load(static_cast<const std::uint32_t*>(word));
         case 8:
-            return atomic_load(static_cast<const std::uint64_t*>(reason_.word));
+            return atomic_load(static_cast<const std::uint64_t*>(word));
         default:
             return 0;
     }

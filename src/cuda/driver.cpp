@@ -6,13 +6,13 @@
 
 namespace atl::cuda {
 
-namespace {
-
-[[noreturn]] void unsupported(const std::string& sentence) { throw Error(ErrorCode::unsupported, sentence); }
-
 std::string version_text(int version) {
     return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
+
+namespace {
+
+[[noreturn]] void unsupported(const std::string& sentence) { throw Error(ErrorCode::unsupported, sentence); }
 
 class Finder {
   public:
@@ -58,6 +58,7 @@ void find_functions(Driver& d) {
     find(d.device_uuid, "cuDeviceGetUuid", 11040);
     find(d.device_attribute, "cuDeviceGetAttribute", 2000);
     find(d.can_access_peer, "cuDeviceCanAccessPeer", 4000);
+    find(d.peer_attribute, "cuDeviceGetP2PAttribute", 8000);
     find(d.retain_context, "cuDevicePrimaryCtxRetain", 7000);
     find(d.release_context, "cuDevicePrimaryCtxRelease", 11000);
     find(d.push_context, "cuCtxPushCurrent", 4000);

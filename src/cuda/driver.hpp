@@ -9,6 +9,9 @@
 
 namespace atl::cuda {
 
+/// "13.0" of 13000.
+std::string version_text(int version);
+
 /// The functions of the driver that are used here. A type's suffix is the version of CUDA whose interface it
 /// has, which is what the driver is asked for: a newer one still offers it.
 struct Driver {
@@ -22,6 +25,7 @@ struct Driver {
     PFN_cuDeviceGetUuid_v11040 device_uuid;
     PFN_cuDeviceGetAttribute_v2000 device_attribute;
     PFN_cuDeviceCanAccessPeer_v4000 can_access_peer;
+    PFN_cuDeviceGetP2PAttribute_v8000 peer_attribute;
     PFN_cuDevicePrimaryCtxRetain_v7000 retain_context;
     PFN_cuDevicePrimaryCtxRelease_v11000 release_context;
     PFN_cuCtxPushCurrent_v4000 push_context;

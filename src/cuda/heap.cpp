@@ -64,6 +64,17 @@ void Heap::check_peer(const heap::DeviceUuid& peer) const {
                                                 " (" + uuid_text(peer) +
                                                 "): there is neither NVLink nor PCIe peer access between "
                                                 "them; see `nvidia-smi topo -p2p r`.");
+    int atomics = 0;
+    driver_.check(
+        driver_.peer_attribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, device_, other),
+        "say whether atomics cross between two GPUs");
+    if (!atomics)
+        throw Error(ErrorCode::unsupported,
+                    "The link between GPU " + std::to_string(device_) + " (" + facts_.name + ", " +
+                        uuid_text(facts_.uuid) + ") and GPU " + std::to_string(other) + " (" +
+                        uuid_text(peer) +
+                        ") has no native atomics, which signals and atomics need (PCIe has none); use GPUs "
+                        "that NVLink connects, see `nvidia-smi topo -p2p a`.");
 }
 
 void Heap::reserve(int n_slots, int my_slot) {

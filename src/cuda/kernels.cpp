@@ -27,6 +27,17 @@ unsigned blocks_for(std::uint64_t items, unsigned threads, unsigned most) {
     return static_cast<unsigned>(std::clamp<std::uint64_t>(blocks, 1, most));
 }
 
+/// Kernels that a newer major version of CUDA compiled do not load.
+void check_driver(const Driver& driver) {
+    int version = 0;
+    driver.check(driver.driver_version(&version), "tell its version");
+    if (version / 1000 >= CUDA_VERSION / 1000) return;
+    throw Error(ErrorCode::unsupported,
+                "The driver of the GPU is of CUDA " + version_text(version) +
+                    ", but Atoll's kernels were compiled by CUDA " + version_text(CUDA_VERSION) +
+                    "; install a newer driver (nvidia-smi shows it), or build Atoll with that CUDA.");
+}
+
 bool folds(Group kind) { return kind == Group::reduce || kind == Group::reduce_scatter; }
 bool scales(const GroupCall& call) {
     return folds(call.kind) && (call.scale != 1 || call.op == ReduceOp::avg);
@@ -35,6 +46,7 @@ bool scales(const GroupCall& call) {
 }  // namespace
 
 Kernels::Kernels(const Driver& driver, CUdevice device) : driver_(driver) {
+    check_driver(driver);
     for (unsigned i = 0; i < embedded_kernel_files; ++i) {
         CUmodule module = nullptr;
         driver.check(driver.load_module(&module, embedded_kernels[i].fatbin),

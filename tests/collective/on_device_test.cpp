@@ -211,9 +211,8 @@ TEST_P(OnFakeGpus, WhatOnePassesWrongAllHear) {
     });
 }
 
-/// With one stream for both, each of two PEs waits in a collective that the other has not begun.
 /// On a stream too: there the others' are not even symmetric.
-TEST_P(OnFakeGpus, OnAStreamOnlyTheRootsSourceIsLookedAt) {
+TEST_P(OnFakeGpus, OnAStreamOnlyTheRootsArraysAreLookedAt) {
     run([](Job& job) {
         const Gpu gpu(job);
         const auto n = static_cast<std::size_t>(job.n_pes());
@@ -234,6 +233,13 @@ TEST_P(OnFakeGpus, OnAStreamOnlyTheRootsSourceIsLookedAt) {
                 for (std::size_t i = 0; i < count; ++i)
                     ASSERT_EQ(dst[i], src[i] - 1000 * (job.my_pe() - root) +
                                           static_cast<int>(static_cast<std::size_t>(job.my_pe()) * count));
+                if (mine) fill(src, std::vector<int>(n * count));
+                job.world().barrier();
+                team.gather(mine ? std::span(src, n * count) : std::span<int>(), std::span<const int>(dst, count),
+                            root);
+                job.world().barrier();
+                for (std::size_t i = 0; mine && i < n * count; ++i)
+                    ASSERT_EQ(src[i], values_of(root, n * count)[i]) << i;
                 if (mine)
                     expect_error(ErrorCode::shape_mismatch, {"broadcast", "src"},
                                  [&] { team.broadcast(std::span(dst, count), none, root); });
@@ -244,6 +250,7 @@ TEST_P(OnFakeGpus, OnAStreamOnlyTheRootsSourceIsLookedAt) {
     });
 }
 
+/// With one stream for both, each of two PEs would wait in a collective that the other has not begun.
 TEST_P(OnFakeGpus, TwoThreadsInTwoTeams) {
     run([](Job& job) {
         const Gpu gpu(job);

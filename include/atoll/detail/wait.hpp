@@ -32,6 +32,7 @@ struct WaitReason {
     int team = 0;
     int peer = -1;
     const void* word = nullptr;   ///< symmetric word, null for the library's own
+    const void* value = nullptr;  ///< what was found last, where the word itself cannot be loaded (GPUs)
     std::uint8_t word_bytes = 0;  ///< 0 = no value to show
     bool word_signed = false;
     std::uint64_t expected = 0;

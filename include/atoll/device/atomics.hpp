@@ -90,6 +90,7 @@ template <class T> ATOLL_ANYWHERE T fetch_add_at(T* p, T value) {
 /// After all that the thread wrote and saw.
 template <class T> ATOLL_ANYWHERE void add_release(T* p, T value) {
     static_assert(sizeof(T) == 8 || sizeof(T) == 4, "a word that PEs share has 4 or 8 bytes");
+    static_assert(!IsFloating<T>::value, "signals are integers; atomic_add takes floating-point words, too");
 #if defined(__CUDA_ARCH__)
     if constexpr (sizeof(T) == 8)
         asm volatile("red.release.sys.global.add.u64 [%0], %1;" ::"l"(p), "l"(bits(value)) : "memory");
@@ -101,10 +102,6 @@ template <class T> ATOLL_ANYWHERE void add_release(T* p, T value) {
 }
 
 }  // namespace detail
-
-/// What the argument says, not deduced from it: `atomic_add(team, counter, 1, pe)` with any integer type.
-template <class T> struct Same { using type = T; };
-template <class T> using SameAs = typename Same<T>::type;
 
 template <class T> ATOLL_ANYWHERE T atomic_fetch(const Team& team, const T* src, int pe) {
     return load_relaxed(detail::peer_for(team, Operation::atomic, src, pe));

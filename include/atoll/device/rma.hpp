@@ -93,7 +93,7 @@ template <class T> ATOLL_ANYWHERE constexpr bool is_word() {
 }  // namespace detail
 
 /// One element, in no order; never torn if it has 1, 2, 4 or 8 bytes.
-template <class T> ATOLL_ANYWHERE void p(const Team& team, T* dst, T value, int pe) {
+template <class T> ATOLL_ANYWHERE void p(const Team& team, T* dst, SameAs<T> value, int pe) {
     T* there = detail::peer_for(team, Operation::p, dst, pe);
     if constexpr (detail::is_word<T>())
         store_relaxed(there, value);

@@ -1,5 +1,5 @@
 // Signals: words that are written after the data that they announce. Setting and adding release what the
-// scope wrote and saw; waiting acquires it.
+// calling thread wrote, or saw through a barrier of its scope; waiting acquires it.
 #pragma once
 
 #include "atoll/device/atomics.hpp"

@@ -8,6 +8,10 @@ namespace atl::device {
 
 struct Control;  // atoll/device/control.hpp
 
+/// What the argument says, not deduced from it: `atomic_add(team, counter, 1, pe)` with any integer type.
+template <class T> struct Same { using type = T; };
+template <class T> using SameAs = typename Same<T>::type;
+
 /// Made by `Team::device(Memory)`. New state goes behind `control`, so that no kernel's signature changes.
 struct Team {
     int my_pe;         ///< within the team

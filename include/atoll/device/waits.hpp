@@ -127,53 +127,53 @@ ATOLL_ANYWHERE Words<T, const T*> words_of(const T* words, unsigned long long n,
 }  // namespace detail
 
 template <class T, class Scope = Thread>
-ATOLL_ANYWHERE void wait_until(const Team& team, const T* ivar, Compare cmp, T value, Scope scope = {},
+ATOLL_ANYWHERE void wait_until(const Team& team, const T* ivar, Compare cmp, SameAs<T> value, Scope scope = {},
                                int tag = 0, unsigned long long bound_ns = 0) {
-    detail::wait_all(team, detail::words(ivar, 1, nullptr, cmp, value), scope, {tag, bound_ns});
+    detail::wait_all(team, detail::words<T>(ivar, 1, nullptr, cmp, value), scope, {tag, bound_ns});
 }
 template <class T, class Scope = Thread>
-ATOLL_ANYWHERE bool test(const Team&, const T* ivar, Compare cmp, T value, Scope scope = {}) {
-    return detail::test_all(detail::words(ivar, 1, nullptr, cmp, value), scope);
+ATOLL_ANYWHERE bool test(const Team&, const T* ivar, Compare cmp, SameAs<T> value, Scope scope = {}) {
+    return detail::test_all(detail::words<T>(ivar, 1, nullptr, cmp, value), scope);
 }
 
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void wait_until_all(const Team& team, const T* ivars, unsigned long long n, const int* status,
-                                   Compare cmp, T value, Scope scope = {}, int tag = 0,
+                                   Compare cmp, SameAs<T> value, Scope scope = {}, int tag = 0,
                                    unsigned long long bound_ns = 0) {
-    detail::wait_all(team, detail::words(ivars, n, status, cmp, value), scope, {tag, bound_ns});
+    detail::wait_all(team, detail::words<T>(ivars, n, status, cmp, value), scope, {tag, bound_ns});
 }
 /// Returns the lowest index that holds; no_index at once if all are left out.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long wait_until_any(const Team& team, const T* ivars, unsigned long long n,
-                                                 const int* status, Compare cmp, T value, Scope scope = {},
+                                                 const int* status, Compare cmp, SameAs<T> value, Scope scope = {},
                                                  int tag = 0, unsigned long long bound_ns = 0) {
-    return detail::wait_any(team, detail::words(ivars, n, status, cmp, value), scope, {tag, bound_ns});
+    return detail::wait_any(team, detail::words<T>(ivars, n, status, cmp, value), scope, {tag, bound_ns});
 }
 /// Returns how many hold, at least one unless all are left out; their indices are written by rank 0 of the
 /// scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long wait_until_some(const Team& team, const T* ivars, unsigned long long n,
                                                   unsigned long long* indices, const int* status, Compare cmp,
-                                                  T value, Scope scope = {}, int tag = 0,
+                                                  SameAs<T> value, Scope scope = {}, int tag = 0,
                                                   unsigned long long bound_ns = 0) {
-    return detail::wait_some(team, detail::words(ivars, n, status, cmp, value), indices, scope,
+    return detail::wait_some(team, detail::words<T>(ivars, n, status, cmp, value), indices, scope,
                              {tag, bound_ns});
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE bool test_all(const Team&, const T* ivars, unsigned long long n, const int* status,
-                             Compare cmp, T value, Scope scope = {}) {
-    return detail::test_all(detail::words(ivars, n, status, cmp, value), scope);
+                             Compare cmp, SameAs<T> value, Scope scope = {}) {
+    return detail::test_all(detail::words<T>(ivars, n, status, cmp, value), scope);
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long test_any(const Team&, const T* ivars, unsigned long long n,
-                                           const int* status, Compare cmp, T value, Scope scope = {}) {
-    return detail::test_any(detail::words(ivars, n, status, cmp, value), scope);
+                                           const int* status, Compare cmp, SameAs<T> value, Scope scope = {}) {
+    return detail::test_any(detail::words<T>(ivars, n, status, cmp, value), scope);
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long test_some(const Team&, const T* ivars, unsigned long long n,
                                             unsigned long long* indices, const int* status, Compare cmp,
-                                            T value, Scope scope = {}) {
-    return detail::test_some(detail::words(ivars, n, status, cmp, value), indices, scope);
+                                            SameAs<T> value, Scope scope = {}) {
+    return detail::test_some(detail::words<T>(ivars, n, status, cmp, value), indices, scope);
 }
 
 template <class T, class Scope = Thread>
