@@ -51,6 +51,7 @@ class Lane final : public core::TeamAttachment {
     explicit Lane(const DeviceMemory& device) : device_(device), lane_(device.take_lane()) {}
     void release() noexcept override { device_.give_lane_back(lane_); }
 
+    heap::StreamHandle stream() const { return lane_.stream; }
     void start(const heap::GroupCall& call) const { device_.start(call, lane_.stream); }
     void finish() const { device_.finish(lane_.stream); }
     /// Memory that the GPU reaches, for parts of arrays that it does not: half of it each.
@@ -211,7 +212,7 @@ void run_on_device(State& state, const char* operation, const GroupArguments& ar
     Lane& lane = Lane::of(team);
     if (call.bytes <= most_at_once(call) || !can_go_at_once(all, arguments.kind))
         return Pieces(lane, call, arguments, mine).run();
-    lane.start(call);
+    core::start_group(team, *team.job().device(), call, lane.stream());
     lane.finish();
 }
 

@@ -251,6 +251,11 @@ constexpr Variable variables[] = {
          s.device = parse_device(raw);
          s.device_exact = raw.variable == "ATOLL_DEVICE";
      }},
+    {"ATOLL_REDUCE_ENGINES",
+     {},
+     "96M between 2 PEs, 12M for each of more",
+     "from this size on, the GPUs' copy engines pass on what a reduce made",
+     [](Settings& s, const Raw& raw) { s.reduce_engines_bytes = parse_size(raw.value, raw.variable); }},
     {"ATOLL_NVTX",
      {},
      "0",
@@ -355,6 +360,9 @@ std::string agreed_settings(const Settings& settings) {
     static constexpr const char* levels[] = {"none", "args", "all"};
     return std::string("ATOLL_CHECK=") + levels[static_cast<int>(settings.check)] +
            " ATOLL_TRANSPORT=" + settings.transport + " ATOLL_COLLECTIVE=" + settings.algorithms +
+           (settings.reduce_engines_bytes == 0
+                ? ""
+                : " ATOLL_REDUCE_ENGINES=" + std::to_string(settings.reduce_engines_bytes)) +
            (settings.host_id.empty() ? "" : " ATOLL_HOST_ID (set)");
 }
 

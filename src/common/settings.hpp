@@ -34,6 +34,7 @@ struct Settings {
     double peer_timeout_s = 4;            ///< ATOLL_PEER_TIMEOUT
     std::string agent;  ///< ATOLL_AGENT: what `atoll run --hosts` reaches hosts by; empty = ssh
     std::uint64_t nontemporal_bytes = never_nontemporal;  ///< ATOLL_NONTEMPORAL
+    std::uint64_t reduce_engines_bytes = 0;               ///< ATOLL_REDUCE_ENGINES; 0 = by the number of PEs
     bool no_launcher = false;  ///< ATOLL_NO_LAUNCHER: init ignores the launcher that started the program
     bool static_data = false;  ///< the front asks for symmetric static objects (JobOptions), no variable does
     bool raise_kernel_errors = false;  ///< as JobOptions has it

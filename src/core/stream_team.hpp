@@ -37,6 +37,11 @@ struct GroupArguments {
 
 /// Nothing is checked but the team. Throws Error: use_after_free, unsupported.
 heap::GroupCall group_call(TeamState& team, const DeviceMemory& device, const GroupArguments& arguments);
+/// From how many bytes on the second half of a reduce goes by copy engines: ATOLL_REDUCE_ENGINES.
+std::uint64_t reduce_engines_bytes(const TeamState& team);
+/// In the order of the stream: one kernel, or, of large reductions, kernels and copies between them.
+void start_group(const TeamState& team, const DeviceMemory& device, const heap::GroupCall& call,
+                 heap::StreamHandle stream);
 /// Throws Error(dtype_mismatch) for what GPUs do not reduce.
 void check_reduction(DType type, ReduceOp op, double scale = 1);
 /// Throws Error(invalid_argument) where dst and src share bytes, unless it is the same array in `reduce` and

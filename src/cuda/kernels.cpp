@@ -38,7 +38,9 @@ void check_driver(const Driver& driver) {
                     "; install a newer driver (nvidia-smi shows it), or build Atoll with that CUDA.");
 }
 
-bool folds(Group kind) { return kind == Group::reduce || kind == Group::reduce_scatter; }
+bool folds(Group kind) {
+    return kind == Group::reduce || kind == Group::reduce_scatter || kind == Group::reduce_part;
+}
 bool scales(const GroupCall& call) {
     return folds(call.kind) && (call.scale != 1 || call.op == ReduceOp::avg);
 }
@@ -91,7 +93,8 @@ void Kernels::count_resident_blocks(CUdevice device) {
 /// Depends on what all PEs pass alike, on what they have agreed on, and on nothing else: blocks count their
 /// meetings.
 Kernels::Grid Kernels::large_grid(const GroupCall& call) const {
-    const bool shared_out = call.kind == Group::reduce || call.kind == Group::broadcast;
+    const bool shared_out =
+        call.kind != Group::reduce_scatter && (folds(call.kind) || call.kind == Group::broadcast);
     const std::uint64_t bytes = shared_out ? call.bytes / static_cast<unsigned>(call.team.n_pes) : call.bytes;
     const unsigned threads = bytes > fewer_threads_from_bytes ? 256 : most_threads;
     const unsigned most = std::min(most_blocks_, GroupMemory::most_blocks);

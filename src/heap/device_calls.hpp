@@ -64,7 +64,21 @@ enum class Group : std::uint8_t {
     scatter,
     reduce,
     reduce_scatter,
+    /// The first half of a large reduce: this PE's part of the result, in its own dst. The next call of the
+    /// team is a sync, which ends what this one began.
+    reduce_part,
 };
+
+/// Bytes of an array of which every PE has a part: whole units of 16, so that no element is cut.
+struct GroupPart {
+    std::uint64_t first, last;
+};
+ATOLL_ANYWHERE constexpr GroupPart group_part(std::uint64_t bytes, int n_pes, int pe) {
+    const auto n = static_cast<std::uint64_t>(n_pes);
+    const std::uint64_t each = ((bytes + 15) / 16 + n - 1) / n * 16;
+    const std::uint64_t first = each * static_cast<std::uint64_t>(pe);
+    return {first < bytes ? first : bytes, first + each < bytes ? first + each : bytes};
+}
 
 /// A collective. `bytes` is one PE's block; `memory` the team's own memory in this PE's slot.
 struct GroupCall {

@@ -14,7 +14,7 @@ from simulated import needs_plugin
 @needs_plugin
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_everything_that_takes_arrays_of_a_gpu(job: Job, package: str, n: int) -> None:
-    done = job("device.py", n, PYTHONPATH=package)
+    done = job("device.py", n, PYTHONPATH=package, ATOLL_REDUCE_ENGINES="1M")
     assert done.stdout.count("done") == n
 
 

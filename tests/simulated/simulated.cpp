@@ -137,7 +137,8 @@ void perform(const heap::WaitCall& call) {
 class Sources {
   public:
     /// Small messages may stand anywhere, and elsewhere on other PEs: they go by the team's own memory.
-    explicit Sources(const heap::GroupCall& call) : call_(call) {
+    /// Of each array what begins at `from`: of large ones.
+    explicit Sources(const heap::GroupCall& call, std::uint64_t from = 0) : call_(call), from_(from) {
         const heap::GroupMemory memory{call.team.n_pes, call.words_bytes};
         const bool from_root = call.kind == heap::Group::broadcast || call.kind == heap::Group::scatter;
         if (call.bytes > memory.exchange_limit_bytes()) {
@@ -158,7 +159,7 @@ class Sources {
     const char* of(int pe, int block = 0) const {
         if (told_) return source_of_root() + place(block, call_.bytes);
         return device::peer(call_.team, staging_ ? staging_ : static_cast<const char*>(call_.src), pe) +
-               place(block, call_.bytes);
+               from_ + place(block, call_.bytes);
     }
 
   private:
@@ -169,6 +170,7 @@ class Sources {
                             call_.root);
     }
     const heap::GroupCall& call_;
+    std::uint64_t from_;
     char* staging_ = nullptr;
     std::int64_t* told_ = nullptr;  ///< where the root's source stands in its slot
 };
@@ -246,8 +248,20 @@ void reduce(const heap::GroupCall& call, const Sources& sources) {
     visit_word(call.type, [&]<class T>(T) { fold<T>(call, sources, block); });
 }
 
+/// This PE's part of the result; its stream's next meeting ends the call.
+void reduce_part(const heap::GroupCall& call) {
+    const heap::GroupPart part = heap::group_part(call.bytes, call.team.n_pes, call.team.my_pe);
+    const Sources sources(call, part.first);
+    heap::GroupCall own = call;
+    own.dst = static_cast<char*>(call.dst) + part.first;
+    own.bytes = part.last - part.first;
+    device::sync(call.team, device::Thread{});
+    reduce(own, sources);
+}
+
 void perform(const heap::GroupCall& call) {
     using heap::Group;
+    if (call.kind == Group::reduce_part) return reduce_part(call);
     const device::Thread thread;
     const device::Team& team = call.team;
     const Sources sources(call);

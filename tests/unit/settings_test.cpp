@@ -98,7 +98,8 @@ TEST(ReadSettings, ReadsEveryKind) {
     Variable check("ATOLL_CHECK", "all"), timeout("ATOLL_WAIT_TIMEOUT", "2.5"),
         stall("ATOLL_STALL_WARN", "0");
     Variable spin("ATOLL_SPIN", "10"), info("SHMEM_INFO", "please"), transport("ATOLL_TRANSPORT", "loopback");
-    Variable nontemporal("ATOLL_NONTEMPORAL", "128k"), collective("ATOLL_COLLECTIVE", "reduce=slices");
+    Variable nontemporal("ATOLL_NONTEMPORAL", "128k"), collective("ATOLL_COLLECTIVE", "reduce=slices"),
+        engines("ATOLL_REDUCE_ENGINES", "16M");
     const Settings settings = read_settings();
     EXPECT_EQ(settings.check, CheckLevel::all);
     EXPECT_EQ(settings.wait_timeout_s, 2.5);
@@ -108,6 +109,8 @@ TEST(ReadSettings, ReadsEveryKind) {
     EXPECT_EQ(settings.transport, "loopback");
     EXPECT_EQ(settings.nontemporal_bytes, 128u << 10);
     EXPECT_EQ(settings.algorithms, "reduce=slices");
+    EXPECT_EQ(settings.reduce_engines_bytes, 16u << 20);
+    EXPECT_NE(agreed_settings(settings).find("ATOLL_REDUCE_ENGINES=16777216"), std::string::npos);
 }
 
 TEST(ReadSettings, SaysVariableValueAndWhatIsExpected) {

@@ -1,5 +1,6 @@
 // Collectives in the order of a stream. Small ones: one kernel that pushes words with their own flags and
-// folds what comes. Large ones: blocks meet their namesakes, pull (and fold, and push), and meet again.
+// folds what comes. Large ones: blocks meet their namesakes, pull (and fold, and push), and meet again; of
+// the largest reductions copy engines do what is pushed and another kernel the second meeting.
 #include "atoll/device/rma.hpp"
 #include "atoll/device/wait.hpp"
 #include "cuda/kernels/everybody.cuh"
@@ -58,6 +59,8 @@ __device__ bool sends(const GroupCall& call, int from, int to) {
     return call.kind != Group::gather || to == call.root;
 }
 __device__ bool folds(Group kind) { return kind == Group::reduce || kind == Group::reduce_scatter; }
+/// What a large fold makes is stored here alone.
+__device__ bool keeps(Group kind) { return kind != Group::reduce; }
 __device__ Scaling scaling_of(const GroupCall& call) {
     return {call.scale, call.op == ReduceOp::avg ? call.team.n_pes : 1};
 }
@@ -183,13 +186,10 @@ struct Part {
 };
 
 __device__ Part own_part(const GroupCall& call) {
-    const auto n = static_cast<unsigned long long>(call.team.n_pes);
     const auto me = static_cast<unsigned long long>(call.team.my_pe);
     if (call.kind == Group::reduce_scatter) return {0, call.bytes, me * call.bytes};
-    const unsigned long long units = (call.bytes + sizeof(Unit) - 1) / sizeof(Unit);
-    const unsigned long long each = (units + n - 1) / n * sizeof(Unit);
-    const unsigned long long first = me * each < call.bytes ? me * each : call.bytes;
-    return {first, first + each < call.bytes ? first + each : call.bytes, 0};
+    const heap::GroupPart part = heap::group_part(call.bytes, call.team.n_pes, call.team.my_pe);
+    return {part.first, part.last, 0};
 }
 
 __device__ bool is_aligned(const GroupCall& call, const Part& part) {
@@ -202,7 +202,7 @@ __device__ bool is_aligned(const GroupCall& call, const Part& part) {
 __device__ void push(const GroupCall& call, unsigned long long at, unsigned long long bytes,
                      const Unit& unit) {
     char* dst = static_cast<char*>(call.dst) + at;
-    if (call.kind == Group::reduce_scatter) return store_part(dst, bytes, unit);
+    if (keeps(call.kind)) return store_part(dst, bytes, unit);
     for (int k = 0; k < call.team.n_pes; ++k) {
         const int pe = call.team.my_pe + k < call.team.n_pes ? call.team.my_pe + k
                                                              : call.team.my_pe + k - call.team.n_pes;
@@ -252,7 +252,7 @@ __device__ unsigned long long sum_rounds(const GroupCall& call, const Part& part
             for (int pe = 1; pe < N; ++pe) fold.next(ReduceOp::sum, got[u].units[pe]);
             const Unit result = fold.result();
             char* dst = static_cast<char*>(call.dst) + start + u * step + mine;
-            if (call.kind == Group::reduce_scatter) {
+            if (keeps(call.kind)) {
                 store_unit(dst, result);
             } else {
 #pragma unroll
@@ -297,11 +297,16 @@ template <bool Scaled> __device__ void fold_part(const GroupCall& call) {
     with_fold<Scaled>(call, [&](auto fold) { fold_slowly(call, part, done, fold); });
 }
 
-/// Between two meetings, in which nobody sends words.
+/// Between two meetings, in which nobody sends words. Of `reduce_part` the second is a kernel's of its own.
 template <class Body> __device__ void between_meetings(const GroupCall& call, Body body) {
     const unsigned epoch = *own_count(call) + 1;
     meet(call, epoch);
     body();
+    if (call.kind == Group::reduce_part) {
+        if (renews(epoch)) [[unlikely]]
+            renew(call, epoch & 1, epoch);
+        return finish(call, epoch);
+    }
     if (renews(epoch) || renews(epoch + 1)) [[unlikely]] {
         renew(call, 0, epoch);
         renew(call, 1, epoch);

@@ -170,6 +170,14 @@ for stream in STREAMS:
     atoll.sum_reduce(b, a, stream=stream)
     wait(stream)
     check(b, sum(np.arange(4) + pe for pe in range(n)))
+    # Both sides of what ATOLL_REDUCE_ENGINES is where this runs (tests/python/test_device.py), odd, and in place.
+    for size in ((1 << 20) - 1, 1 << 20, (1 << 20) + 5):
+        large = atoll.array((np.arange(size) % 23 + me).astype(np.int8), device="cuda")
+        total = atoll.zeros(size, np.int8, device="cuda")
+        for target in (total, large):
+            atoll.sum_reduce(target, large, stream=stream)
+            wait(stream)
+            check(target, n * (np.arange(size) % 23) + n * (n - 1) // 2)
     atoll.reduce(b[:2], a[:2], "max", stream=stream)
     wait(stream)
     check(b[:2], np.arange(2) + n - 1)
