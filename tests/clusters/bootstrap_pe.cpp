@@ -46,11 +46,13 @@ int count_hosts(Bootstrap& bootstrap, const HostSegment& segment) {
     return static_cast<int>(firsts.size());
 }
 
-/// As waits do: until the board says that the job is over.
-[[noreturn]] void wait_for_the_end(const HostSegment& segment) {
+/// As waits do: until the board says that the job is over. Who leaves because of that says goodbye, as jobs
+/// do when they are destroyed: else it may be taken for the one that died.
+[[noreturn]] void wait_for_the_end(Bootstrap& bootstrap, const HostSegment& segment) {
     while (segment.board.header().abort.load() == 0)
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
     std::fprintf(stderr, "the job is over: %s\n", segment.board.header().abort_text);
+    bootstrap.goodbye(false);
     std::_Exit(9);
 }
 
@@ -84,7 +86,7 @@ int main(int argc, char** argv) {
                 bootstrap->abort(5, "PE " + std::to_string(pe) + " has had enough.");
                 std::_Exit(5);
             }
-            if (mode != "stop") wait_for_the_end(segment);
+            if (mode != "stop") wait_for_the_end(*bootstrap, segment);
         }
         bootstrap->fence();
         if (pe == 0)

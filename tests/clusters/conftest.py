@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import hosts as hosts_module
+import slurm as slurm_module
 
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "build/release"
@@ -41,3 +42,13 @@ def make_hosts(tmp_path: Path) -> Iterator[Callable[[int], hosts_module.Hosts]]:
 def pe() -> str:
     """The program of bootstrap_pe.cpp."""
     return str(BUILT / "clusters/bootstrap_pe")
+
+
+@pytest.fixture
+def slurm(make_hosts: Callable[[int], hosts_module.Hosts], tmp_path: Path) -> Iterator[slurm_module.Slurm]:
+    reason = slurm_module.why_not()
+    if reason:
+        pytest.skip(reason)
+    made = slurm_module.Slurm(make_hosts(2), tmp_path)
+    yield made
+    made.close()

@@ -300,6 +300,15 @@ class Hosts:
         if done.status:
             raise RuntimeError(f"tc: {done.err}")
 
+    def empty_within(self, seconds: float) -> bool:
+        """No process is left on any host: those who watch over PEs have to see that their launcher is gone."""
+        end = time.monotonic() + seconds
+        while any(_quietly("ip", "netns", "pids", name).stdout.split() for name in self.names):
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.05)
+        return True
+
     def close(self) -> None:
         for each in self.started:
             each.kill()

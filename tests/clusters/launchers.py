@@ -20,30 +20,29 @@ def need(program: Path | str) -> str:
     return found
 
 
-def prterun(hosts: Hosts, *arguments: str) -> Done:
-    command = [
-        need(OPEN_MPI / "bin/prterun"),
-        "--allow-run-as-root",
-        "--prtemca",
-        "plm_ssh_agent",
-        hosts.agent(),
-    ]
-    command += ["--prtemca", "prte_launch_agent", str(OPEN_MPI / "bin/prted"), *arguments]
-    return hosts.run(0, command)
+def prterun_command(hosts: Hosts) -> list[str]:
+    options = ["--allow-run-as-root", "--map-by", "slot:oversubscribe", "--bind-to", "none"]
+    options += ["--prtemca", "plm_ssh_agent", hosts.agent()]
+    options += ["--prtemca", "prte_launch_agent", str(OPEN_MPI / "bin/prted")]
+    return [need(OPEN_MPI / "bin/prterun"), *options]
+
+
+def mpirun_command(hosts: Hosts) -> list[str]:
+    options = ["--allow-run-as-root", "--oversubscribe", "--mca", "plm_rsh_agent", hosts.agent()]
+    return [need("/usr/bin/mpirun"), *options]
+
+
+def mpiexec_command(hosts: Hosts) -> list[str]:
+    return [need(MPICH / "bin/mpiexec"), "-launcher", "ssh", "-launcher-exec", hosts.agent()]
+
+
+def prterun(hosts: Hosts, *arguments: str, **environment: str) -> Done:
+    return hosts.run(0, [*prterun_command(hosts), *arguments], environment)
 
 
 def debian_mpirun(hosts: Hosts, *arguments: str, **environment: str) -> Done:
-    command = [
-        need("/usr/bin/mpirun"),
-        "--allow-run-as-root",
-        "--oversubscribe",
-        "--mca",
-        "plm_rsh_agent",
-        hosts.agent(),
-    ]
-    return hosts.run(0, [*command, *arguments], environment)
+    return hosts.run(0, [*mpirun_command(hosts), *arguments], environment)
 
 
 def mpich_mpiexec(hosts: Hosts, *arguments: str, **environment: str) -> Done:
-    command = [need(MPICH / "bin/mpiexec"), "-launcher", "ssh", "-launcher-exec", hosts.agent()]
-    return hosts.run(0, [*command, *arguments], environment)
+    return hosts.run(0, [*mpiexec_command(hosts), *arguments], environment)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from hosts import Done, Hosts
-from launchers import debian_mpirun, mpich_mpiexec, prterun
+from launchers import debian_mpirun, mpich_mpiexec, mpiexec_command, mpirun_command, prterun, prterun_command
 from slurm import Slurm
-from slurm import why_not as why_no_slurm
 
 MakeHosts = Callable[[int], Hosts]
 
@@ -22,14 +21,7 @@ def succeeded(done: Done, pes: int, hosts: int, name: str) -> None:
 @pytest.mark.parametrize("places", [("n0:2,n1:2", 4, 2), ("n0:1,n1:3", 4, 2), ("n1:2", 2, 1)])
 def test_prrte(make_hosts: MakeHosts, pe: str, places: tuple[str, int, int]) -> None:
     where, pes, count = places
-    oversubscribed = ("--map-by", "slot:oversubscribe", "--bind-to", "none")
-    succeeded(
-        prterun(make_hosts(2), *oversubscribed, "--host", where, "-n", str(pes), pe), pes, count, "PMIx"
-    )
-
-
-def test_debian_mpirun(make_hosts: MakeHosts, pe: str) -> None:
-    succeeded(debian_mpirun(make_hosts(2), "--host", "n0:2,n1:2", "-n", "4", pe), 4, 2, "PMIx")
+    succeeded(prterun(make_hosts(2), "--host", where, "-n", str(pes), pe), pes, count, "PMIx")
 
 
 @pytest.mark.parametrize("places", [("n0:2,n1:2", 4, 2), ("n0:1,n1:3", 4, 2)])
@@ -44,6 +36,18 @@ def test_a_killed_pe_ends_the_job(make_hosts: MakeHosts, pe: str, launcher: Call
     where = "-hosts" if launcher is mpich_mpiexec else "--host"
     done = launcher(hosts, where, "n0:2,n1:2", "-n", "4", pe, "die", "3")
     assert done.status not in (0, 124), done.text
+
+
+@pytest.mark.parametrize("command", [prterun_command, mpirun_command, mpiexec_command])
+def test_a_launcher_that_dies(make_hosts: MakeHosts, pe: str, command: Callable[[Hosts], list[str]]) -> None:
+    """Its daemons end the PEs; none of ours lives on alone."""
+    hosts = make_hosts(2)
+    where = "-hosts" if command is mpiexec_command else "--host"
+    started = hosts.start(0, [*command(hosts), where, "n0:2,n1:2", "-n", "4", pe, "wait"])
+    started.wait_for("started")
+    os.kill(started.process.pid, signal.SIGKILL)
+    started.process.wait(10)
+    assert hosts.empty_within(10)
 
 
 @pytest.mark.parametrize("launcher", [prterun, mpich_mpiexec])
@@ -63,17 +67,7 @@ def test_pmix_without_its_library(make_hosts: MakeHosts, pe: str) -> None:
     assert done.status == 4 and "PMIx" in done.err, done.text
 
 
-@pytest.fixture
-def slurm(make_hosts: MakeHosts, tmp_path: Path) -> object:
-    reason = why_no_slurm()
-    if reason:
-        pytest.skip(reason)
-    made = Slurm(make_hosts(2), tmp_path)
-    yield made
-    made.close()
-
-
-def test_slurm(slurm: Slurm, pe: str, tmp_path: Path) -> None:
+def test_slurm(slurm: Slurm, pe: str) -> None:
     """One cluster for all: it takes seconds to come up."""
     succeeded(slurm.srun("--mpi=pmix", "-N2", "-n4", pe), 4, 2, "PMIx")
     succeeded(slurm.srun("--mpi=pmix", "-N1", "-n2", pe), 2, 1, "PMIx")
@@ -82,15 +76,6 @@ def test_slurm(slurm: Slurm, pe: str, tmp_path: Path) -> None:
     assert killed.status not in (0, 124) and "the job is over: PE 3 (process" in killed.err, killed.text
     alone = slurm.srun("--mpi=none", "-N2", "-n2", pe)
     assert alone.status == 0 and "use srun --mpi=pmix" in alone.err, alone.text
-    output = tmp_path / "batch.out"
-    script = f"""#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=2
-#SBATCH --output={output}
-srun --mpi=pmix {pe}
-"""
-    batch = slurm.sbatch(script)
-    assert batch.status == 0 and "ok: 4 PEs on 2 hosts by PMIx" in output.read_text(), batch.text
     # torchrun's variables, as batch scripts set them.
     variables = "RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID MASTER_ADDR=n0 MASTER_PORT=29500"
     done = slurm.srun(

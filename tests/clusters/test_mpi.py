@@ -25,19 +25,23 @@ LIBMPI = {
 each_mpi = pytest.mark.parametrize("launch", [debian_mpirun, mpich_mpiexec])
 
 
-def compiled(launch: Launch, source: str, folder: Path) -> str:
-    """By the MPI's own compiler, as programs are."""
-    is_c = source.endswith(".c")
-    compiler = need(COMPILERS[launch] / ("mpicc" if is_c else "mpicxx"))
-    target = folder / "beside_mpi"
+def compiled(compiler: str, source: Path, folder: Path) -> str:
+    is_c = source.suffix == ".c"
+    target = folder / source.stem
     generated = ROOT / ("api/generated/include" if is_c else "build/release/generated/include")
     command = [compiler, "-std=c11" if is_c else "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror"]
     command.append("-DOMPI_SKIP_MPICXX")  # the C++ API that MPI had once: its headers give warnings
-    command += [f"-I{ROOT / 'include'}", f"-I{generated}", str(PROGRAMS / source), "-o", str(target)]
+    command += ["-D_GNU_SOURCE", f"-I{ROOT / 'include'}", f"-I{generated}", str(source), "-o", str(target)]
     command += [f"-L{BUILT / 'lib'}", f"-Wl,-rpath,{BUILT / 'lib'}", "-latoll_shmem" if is_c else "-latoll"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     return str(target)
+
+
+def compiled_by(launch: Launch, source: str, folder: Path) -> str:
+    """By the MPI's own compiler, as programs are."""
+    compiler = COMPILERS[launch] / ("mpicc" if source.endswith(".c") else "mpicxx")
+    return compiled(need(compiler), PROGRAMS / source, folder)
 
 
 def on_two_hosts(launch: Launch, hosts: Hosts, *command: str, **environment: str) -> Done:
@@ -48,14 +52,26 @@ def on_two_hosts(launch: Launch, hosts: Hosts, *command: str, **environment: str
 @each_mpi
 @pytest.mark.parametrize("source", ["beside_mpi.cpp", "beside_mpi.c"])
 def test_compiled(make_hosts: MakeHosts, launch: Launch, source: str, tmp_path: Path) -> None:
-    done = on_two_hosts(launch, make_hosts(2), compiled(launch, source, tmp_path))
+    done = on_two_hosts(launch, make_hosts(2), compiled_by(launch, source, tmp_path))
     assert done.status == 0 and "right: 3 PEs" in done.out, done.text
 
 
 @each_mpi
 def test_global_exit_ends_the_job_of_mpi(make_hosts: MakeHosts, launch: Launch, tmp_path: Path) -> None:
-    done = on_two_hosts(launch, make_hosts(2), compiled(launch, "beside_mpi.cpp", tmp_path), "abort")
+    done = on_two_hosts(launch, make_hosts(2), compiled_by(launch, "beside_mpi.cpp", tmp_path), "abort")
     assert done.status == 6, done.text
+
+
+def test_functions_of_ones_own(make_hosts: MakeHosts, tmp_path: Path) -> None:
+    """shmemx_init_callbacks, by files in a folder that both hosts see."""
+    program = compiled(need("gcc"), ROOT / "tests/shmem/programs/callbacks.c", tmp_path)
+    hosts = make_hosts(2)
+    started = [
+        hosts.start(host, [program, str(tmp_path), str(pe), "3"], TCP) for pe, host in enumerate((0, 1, 1))
+    ]
+    for pe, each in enumerate(started):
+        done = each.wait()
+        assert done.status == 0 and done.out == f"right: PE {pe} of 3\n", done.text
 
 
 # Without an argument MPICH's PMI, which MPI has used up, must not be tried: the communicator is found.
