@@ -29,6 +29,7 @@ AIMS = {
     "fetch_add": 0.9,
     "signal_one_way": 0.7,
     "barrier": 1.0,
+    "barrier_of_4": 1.0,
     "put_bytes": 1 / 1.2,
     "get_bytes": 1 / 1.2,
 }
@@ -58,9 +59,10 @@ OPEN_MPI = [
     "0",
     "-x",
     "UCX_TLS",
-    "-n",
-    "2",
 ]
+NAMES = "n0,n1,n2,n3"
+# Where PEs outnumber cores Open MPI takes milliseconds unless it is told to give way.
+GIVING_WAY = ["--mca", "mpi_yield_when_idle", "1"]
 AGENT = """#!/bin/bash
 while [[ $1 == -* ]]; do shift; done
 host=$1; shift
@@ -140,16 +142,24 @@ def main() -> None:
     settings = {"ATOLL_TRANSPORT": "ucx"}
     by_hosts = "ATOLL_HOST_ID" in output(atoll, "info")
     if by_hosts:  # else both share a window, by which meetings go
-        settings["ATOLL_HOST_ID"] = "n0,n1"
+        settings["ATOLL_HOST_ID"] = NAMES
     where = machine()
     rows: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory() as folder, hosts(prefix, 2):
+    with tempfile.TemporaryDirectory() as folder, hosts(prefix, 4):
         scripts = {name: Path(folder) / name for name in ("agent", "pe")}
         for name, text in (("agent", AGENT), ("pe", PE)):
             scripts[name].write_text(text.format(prefix=prefix))
             scripts[name].chmod(0o755)
-        ours = [str(atoll), "run", "-n", "2", str(scripts["pe"]), str(options.build / "bench" / "network")]
-        mpirun = [*OPEN_MPI, "--mca", "plm_rsh_agent", str(scripts["agent"]), "--host", "n0,n1", str(PEER)]
+        agent = ["--mca", "plm_rsh_agent", str(scripts["agent"])]
+
+        def ours(n: int) -> list[str]:
+            command = [str(scripts["pe"]), str(options.build / "bench" / "network")]
+            return [str(atoll), "run", "-n", str(n), *command]
+
+        def mpirun(n: int) -> list[str]:
+            more = GIVING_WAY if n > (where["cores"] or 1) else []
+            return [*theirs, *OPEN_MPI, *more, *agent, "-n", str(n), "--host", NAMES[: 3 * n - 1], str(PEER)]
+
         theirs = [
             "ip",
             "netns",
@@ -166,10 +176,12 @@ def main() -> None:
             for side, command, environment in (
                 ("atoll", ours, settings),
                 ("atoll without thread", ours, {**settings, "ATOLL_UCX_PROGRESS": "none"}),
-                ("openmpi", [*theirs, *mpirun], {}),
+                ("openmpi", mpirun, {}),
             ):
-                for row in run(command, environment, options.names, options.quick):
-                    if by_hosts or side == "openmpi" or row["op"] != "barrier":
+                of_two = run(command(2), environment, options.names, options.quick)
+                of_four = run(command(4), environment, ["barrier"], options.quick)
+                for row in [*of_two, *({**row, "op": "barrier_of_4"} for row in of_four)]:
+                    if by_hosts or side == "openmpi" or not row["op"].startswith("barrier"):
                         rows.append({**row, "side": side, "round": number})
     where["load_after"] = os.getloadavg()[0]
 
@@ -201,7 +213,8 @@ def main() -> None:
             "ucx": first_line(output("ucx_info", "-v"))
             or "libucx0 " + output("dpkg-query", "-Wf${Version}", "libucx0"),
             "openmpi": first_line(output("mpirun", "--version")),
-            "what": "2 PEs in 2 network namespaces, veth and a bridge, TCP; UCX_TLS=tcp,self on both sides",
+            "what": "2 PEs in 2 network namespaces (barrier_of_4: 4 in 4), veth and a bridge, TCP; "
+            "UCX_TLS=tcp,self on both sides",
             "barriers": "by the transport" if by_hosts else "Atoll's go by shared memory here: not measured",
             "table": table,
             "rows": rows,

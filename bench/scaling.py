@@ -167,18 +167,16 @@ def run(
         return rows
 
 
-# What is fitted: step, quantity, unit, and by what it may grow. n: PEs, p: PEs of a host, h: hosts.
+# What is fitted: step, quantity, unit, and by what it may grow. n: PEs, p: PEs of a host, h: hosts, c: connections.
 FITS = [
-    ("init", "pe.private_kib", "KiB", "n"),
+    ("init", "pe.anonymous_kib", "KiB", "n"),
+    ("all", "pe.anonymous_kib", "KiB", "c"),
     ("init", "pe.shared_memory_kib", "KiB", "np"),
-    ("init", "pe.pss_kib", "KiB", "n"),
     ("init", "pe.address_space_kib", "KiB", "p"),
     ("init", "pe.store_requests", "", "nh"),
     ("init", "pe.store_bytes_sent", "B", "nh"),
     ("init", "pe.store_bytes_received", "B", "nh"),
-    ("init", "pe.connections_to_pes", "", "nh"),
-    ("reduce", "pe.connections_to_pes", "", "nh"),
-    ("reduce", "pe.private_kib", "KiB", "n"),
+    ("reduce", "pe.connections_to_pes_most", "", "nh"),
     ("init", "launcher.connections", "", "n"),
     ("init", "launcher.pss_kib", "KiB", "n"),
     ("init", "seconds_since_start", "s", "n"),
@@ -186,9 +184,9 @@ FITS = [
 
 
 def fit(rows: list[dict[str, Any]], step: str, quantity: str, unit: str, by: str) -> dict[str, Any]:
-    """Least squares over jobs of two hosts and more."""
-    chosen = [row for row in rows if row["step"] == step and row["hosts"] > 1]
-    values = {"n": "pes", "p": "pes_per_host", "h": "hosts"}
+    """Least squares over jobs of two hosts and more; where a PE has a host to itself, the libraries are its own too."""
+    chosen = [row for row in rows if row["step"] == step and row["hosts"] > 1 and row["pes_per_host"] > 1]
+    values = {"n": "pes", "p": "pes_per_host", "h": "hosts", "c": "pe.connections_to_pes"}
     table = np.array([[1.0, *(row[values[name]] for name in by)] for row in chosen])
     measured = np.array([row[quantity] for row in chosen])
     factors, *_ = np.linalg.lstsq(table, measured, rcond=None)

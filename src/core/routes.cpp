@@ -58,6 +58,7 @@ void JobState::make_transport() {
     everything_routed_ = transport_ && !several;
     window_.routed = transport_ != nullptr;
     if (several) check_reached();
+    if (transport_ && settings_.ucx_connect_all) transport_->connect_all();
 }
 
 /// The reference transport loads and stores, so it wants the memory of pretended hosts mapped too.

@@ -29,9 +29,8 @@ std::unique_ptr<transport::Transport> make_ucx(JobState& job) {
         job.board().abort(pe, 1, sentence);
         job.bootstrap().abort(1, sentence);
     };
-    auto transport = transport::create_ucx(std::move(options));
-    if (job.settings().ucx_connect_all) transport->connect_all();
-    return transport;
+    options.carries = [&job](int pe) { return job.slot(pe) < 0; };
+    return transport::create_ucx(std::move(options));
 }
 
 }  // namespace atl::core

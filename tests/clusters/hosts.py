@@ -264,6 +264,12 @@ class Hosts:
         path.chmod(0o755)
         return str(path)
 
+    def rename(self, host: int, device: str) -> None:
+        """The host calls its network device so, not eth0."""
+        for change in (["down"], ["name", device]):
+            self._ip("-n", self.names[host], "link", "set", "eth0", *change)
+        self._ip("-n", self.names[host], "link", "set", device, "up")
+
     def cut(self, host: int) -> None:
         """The host is gone from the network."""
         self._ip("-n", self._switch, "link", "set", f"p{host}", "down")

@@ -70,6 +70,31 @@ def test_openshmem(make_hosts: MakeHosts, program: str) -> None:
     assert done.status == 0, done.text[-6000:]
 
 
+@pytest.mark.parametrize("devices", [None, "eth0,net7"])
+def test_devices_of_different_names(make_hosts: MakeHosts, devices: str | None) -> None:
+    hosts = make_hosts(2)
+    hosts.rename(1, "net7")
+    environment = {"ATOLL_AGENT": hosts.agent(), **TCP, **({"UCX_NET_DEVICES": devices} if devices else {})}
+    done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:1,n1:1", built("multi/rma")], environment, 120)
+    assert done.status == 0, done.text[-6000:]
+
+
+def test_a_device_that_only_others_have(make_hosts: MakeHosts) -> None:
+    hosts = make_hosts(2)
+    hosts.rename(1, "net7")
+    environment = {"ATOLL_AGENT": hosts.agent(), **TCP, "UCX_NET_DEVICES": "eth0"}
+    done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:1,n1:1", built("multi/rma")], environment, 60)
+    assert done.status != 0 and "there is no eth0. Network devices here:" in done.text, done.text
+    assert "net7" in done.text, done.text
+
+
+def test_all_connections_at_init(make_hosts: MakeHosts) -> None:
+    hosts = make_hosts(2)
+    environment = {"ATOLL_AGENT": hosts.agent(), **TCP, "ATOLL_UCX_CONNECT": "all"}
+    done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:2,n1:2", built("multi/rma")], environment, 120)
+    assert done.status == 0, done.text[-6000:]
+
+
 @pytest.mark.parametrize("program", ["multi/rma", "multi/signals"])
 def test_a_network_that_loses_packets(make_hosts: MakeHosts, program: str) -> None:
     hosts = make_hosts(2)

@@ -136,10 +136,15 @@ class Ucx final : public Transport {
     bool sleep(std::uint64_t ns) override;
     bool polls() const override { return true; }
     void connect_all() override {
-        for (int step = 1; step < n_pes_; ++step)
-            lock_connected((pe_ + step) % n_pes_);  // not all to one at once
+        const auto& carries = engine_->options().carries;
+        std::vector<int> others;
+        for (int step = 1; step < n_pes_; ++step) {
+            const int pe = (pe_ + step) % n_pes_;  // not all to one at once
+            if (!carries || carries(pe)) others.push_back(pe);
+        }
+        for (const int pe : others) lock_connected(pe);
         Lock lock(engine_->mutex());
-        for (int pe = 0; pe < n_pes_; ++pe) {
+        for (const int pe : others) {
             const Peer& to = engine_->peer(pe);
             wait(lock, "connect", pe, [&] { return to.done >= to.awaited; });
         }

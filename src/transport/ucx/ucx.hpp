@@ -22,6 +22,8 @@ struct UcxOptions {
     std::shared_ptr<const void> memory;  ///< keeps the slot mapped, may be null
     std::string library;                 ///< path of libucp.so.0; empty: as library.hpp says
     bool progress_thread = true;
+    /// Whether operations on `pe` go by this transport, so that connect_all connects to it; null: all do.
+    std::function<bool(int pe)> carries;
 
     /// Makes this PE's address known, and finds another's, waiting until it is known.
     std::function<void(const std::string& address)> publish;

@@ -34,22 +34,24 @@ std::string wishes() {
     return text;
 }
 
-std::string no_device(const std::string& asked, const std::string& name) {
-    return "UCX_NET_DEVICES=" + asked + ": there is no " + name + ". " + devices();
+bool is_device(const std::string& name) {
+    return std::filesystem::exists("/sys/class/net/" + name) ||
+           std::filesystem::exists("/sys/class/infiniband/" + name);
 }
 
-/// UCX goes on without a device that it is told to use and does not find, until there is no way to anybody.
-void check_devices() {
+/// Of the devices that UCX is told to use, those that this host has: hosts may call theirs differently. Empty
+/// where UCX is not told. UCX itself would go on without any, until there is no way to anybody.
+std::string devices_asked_for() {
     const std::string asked = common::foreign_variable("UCX_NET_DEVICES").value_or("all");
-    if (asked == "all" || asked.find_first_of("^*?[") != std::string::npos) return;
+    if (asked == "all" || asked.find_first_of("^*?[") != std::string::npos) return {};
     std::istringstream list(asked);
-    for (std::string device; std::getline(list, device, ',');) {
-        const std::string name = device.substr(0, device.find(':'));
-        bool exists = name.empty();
-        for (const char* folder : {"/sys/class/net/", "/sys/class/infiniband/"})
-            exists = exists || std::filesystem::exists(folder + name);
-        if (!exists) throw Error(ErrorCode::system, no_device(asked, name));
-    }
+    std::string here;
+    for (std::string device; std::getline(list, device, ',');)
+        if (is_device(device.substr(0, device.find(':')))) here += (here.empty() ? "" : ",") + device;
+    if (here.empty())
+        throw Error(ErrorCode::system,
+                    "UCX_NET_DEVICES=" + asked + ": there is no " + asked + ". " + devices());
+    return here;
 }
 
 }  // namespace
@@ -73,10 +75,11 @@ Worker::~Worker() {
 }
 
 void Worker::open_context() {
-    check_devices();
+    const std::string asked = devices_asked_for();
     ucp_config_t* config = nullptr;
     ucs_status_t status = ucp_.config_read(nullptr, nullptr, &config);
     if (status == UCS_OK) {
+        if (!asked.empty()) ucp_.config_modify(config, "NET_DEVICES", asked.c_str());
         ucp_params_t params{};
         params.field_mask = UCP_PARAM_FIELD_FEATURES;
         params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
@@ -126,9 +129,14 @@ ucp_ep_h Worker::connect(const std::string& address, Lose lose, void* argument) 
     params.err_handler.arg = argument;
     ucp_ep_h endpoint = nullptr;
     if (const ucs_status_t status = ucp_.ep_create(worker_, &params, &endpoint); status != UCS_OK)
-        throw Error(ErrorCode::bootstrap, "UCX " + ucp_.version + wishes() +
-                                              " finds no way to the other PE's address: " +
-                                              ucp_.status_string(status) + ". " + devices());
+        throw Error(ErrorCode::bootstrap,
+                    "UCX " + ucp_.version + wishes() +
+                        " finds no way to the other PE's address: " + ucp_.status_string(status) +
+                        ". Networks that do not join the hosts (a container's bridge, "
+                        "a private link) can mislead it: name those that do, such as "
+                        "UCX_NET_DEVICES=eth0, or by all their names, eth0,ens5, where "
+                        "hosts call them differently. " +
+                        devices());
     return endpoint;
 }
 
