@@ -112,6 +112,7 @@ from ._who import grid_range, meet, my_pe, n_pes, peer, ptr, rank, size, transla
 
 if _targets.DEVICE is not None:
     from . import _cuda as _cuda
+    from . import _looks as _looks
 
 __all__ = [
     "ACQUIRE_RELEASE",

@@ -16,7 +16,6 @@ from ._messages import (
     end_exchange,
     most_bytes,
     next_epoch,
-    next_first,
     pairs_of,
     part,
     send,
@@ -68,7 +67,7 @@ def wait_for(control: Any, pe: Any, epoch: Any, relaxed: Any) -> Any:
 @helper
 def meet_members(team: Any, scope: Any, relaxed: Any) -> Any:
     control = team.control
-    epoch = prim.load(i64, control + SYNC_EPOCH) + 1
+    epoch = prim.load_own(i64, control + SYNC_EPOCH) + 1
     rank, step = prim.rank(scope), prim.size(scope)
     mine = control + ARRIVED + 8 * team.my_pe
     if step >= team.n_pes:  # a thread for each member: its branch is entered once
@@ -91,7 +90,7 @@ def meet_members(team: Any, scope: Any, relaxed: Any) -> Any:
                 wait_for(control, pe, epoch, relaxed)
             pe += step
     prim.meet(control, scope)
-    prim.store(i64, control + SYNC_EPOCH, epoch)  # by every thread, so that each reads its own
+    prim.store_own(i64, control + SYNC_EPOCH, epoch)  # by every thread, so that each reads its own
 
 
 @vocabulary
@@ -123,15 +122,13 @@ def barrier(team: Any, scope: Any = THREAD) -> Any:
 def take(team: Any, epoch: Any, nbytes: Any, to: Any, block: Any, scope: Any) -> Any:
     """The message of each other member to `to + pe * block`."""
     pairs = pairs_of(nbytes)
-    size = prim.size(scope)
-    i_first = prim.rank(scope)
-    for pe in range(team.n_pes):
+    k = prim.rank(scope)
+    while k < pairs * team.n_pes:
+        pe = prim.quotient(k, pairs)
+        i = k - pe * pairs
         if pe != team.my_pe:
-            i = i_first
-            while i < pairs:
-                prim.store_part(to + pe * block, nbytes, i, part(team, epoch, pe, i))
-                i += size
-        i_first = next_first(i_first, pairs, size)
+            prim.store_part(to + pe * block, nbytes, i, part(team, epoch, pe, i))
+        k += prim.size(scope)
 
 
 @helper
@@ -166,17 +163,15 @@ def broadcast(team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD) -> 
             epoch = next_epoch(team)
             send(team, epoch, nbytes if team.my_pe == root else 0, source, 0, which)
             pairs = pairs_of(nbytes)
-            size = prim.size(which)
-            i_first = prim.rank(which)
-            for pe in range(team.n_pes):
-                if pe != team.my_pe:
-                    i = i_first
-                    while i < (pairs if pe == root else 1):
-                        data = part(team, epoch, pe, i)
-                        if pe == root:
-                            prim.store_part(to, nbytes, i, data)
-                        i += size
-                i_first = next_first(i_first, pairs, size)
+            k = prim.rank(which)
+            while k < pairs * team.n_pes:
+                pe = prim.quotient(k, pairs)
+                i = k - pe * pairs
+                if pe != team.my_pe and (pe == root or i == 0):  # the others' messages are of no bytes
+                    data = part(team, epoch, pe, i)
+                    if pe == root:
+                        prim.store_part(to, nbytes, i, data)
+                k += prim.size(which)
             if team.my_pe == root:
                 copy_own(to, source, nbytes, which)
             end_exchange(team, epoch, which)
@@ -294,22 +289,27 @@ def _reduction(name: str, dst: Any, src: Any, op: Any) -> tuple[Any, Any]:
 
 
 @helper
+def combine_part(kind: Any, op: Any, each: Any, a: Any, b: Any) -> Any:
+    """a op b of elements of `each` bytes, eight bytes of them."""
+    folded = i64(0)
+    for k in range(8 // each):
+        x, y = prim.from_bits(kind, a >> (k * 8 * each)), prim.from_bits(kind, b >> (k * 8 * each))
+        folded |= prim.to_bits(kind, combine(op, x, y)) << (k * 8 * each)
+    return folded
+
+
+@helper
 def fold_received(
     kind: Any, op: Any, each: Any, team: Any, epoch: Any, to: Any, own: Any, nbytes: Any, scope: Any
 ) -> Any:
     """to = the fold over the members, in PE order, of what each sent me; `own` is my part."""
-    bits = 8 * each
     end = pairs_of(nbytes)
     i = prim.rank(scope)
     while i < end:
         folded = i64(0)
-        for k in range(8 // each):
-            so_far = kind(0)
-            for pe in range(team.n_pes):
-                data = prim.load_part(own, nbytes, i) if pe == team.my_pe else part(team, epoch, pe, i)
-                value = prim.from_bits(kind, data >> (k * bits))
-                so_far = value if pe == 0 else combine(op, so_far, value)
-            folded |= prim.to_bits(kind, so_far) << (k * bits)
+        for pe in range(team.n_pes):
+            data = prim.load_part(own, nbytes, i) if pe == team.my_pe else part(team, epoch, pe, i)
+            folded = data if pe == 0 else combine_part(kind, op, each, folded, data)
         prim.store_part(to, nbytes, i, folded)
         i += prim.size(scope)
 
@@ -318,9 +318,33 @@ def fold_received(
 def fold_pulled(kind: Any, op: Any, each: Any, team: Any, source: Any, i: Any) -> Any:
     """Element i folded over the members."""
     so_far = prim.load(kind, at_peer(team, source, 0) + i * each)
-    for pe in range(1, team.n_pes):
+    pe = i64(1)
+    while pe < team.n_pes:
         so_far = combine(op, so_far, prim.load(kind, at_peer(team, source, pe) + i * each))
+        pe = prim.uncounted(pe + 1)
     return so_far
+
+
+@helper
+def fold_pulled_four(kind: Any, op: Any, each: Any, team: Any, source: Any, i: Any, step: Any) -> Any:
+    """Elements i, i + step, i + 2 * step, i + 3 * step: their loads are on their way at once."""
+    stride = step * each
+    at = at_peer(team, source, 0) + i * each
+    a, b = prim.load(kind, at), prim.load(kind, at + stride)
+    c, d = prim.load(kind, at + 2 * stride), prim.load(kind, at + 3 * stride)
+    pe = i64(1)
+    while pe < team.n_pes:
+        at = at_peer(team, source, pe) + i * each
+        e, f = prim.load(kind, at), prim.load(kind, at + stride)
+        g, h = prim.load(kind, at + 2 * stride), prim.load(kind, at + 3 * stride)
+        a, b, c, d = combine(op, a, e), combine(op, b, f), combine(op, c, g), combine(op, d, h)
+        pe = prim.uncounted(pe + 1)
+    return a, b, c, d
+
+
+@helper
+def next_member(team: Any, pe: Any) -> Any:
+    return pe + 1 if pe + 1 < team.n_pes else 0
 
 
 @vocabulary
@@ -344,14 +368,25 @@ def reduce(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> Any:
             each_part = (count + team.n_pes - 1) // team.n_pes
             begin = min(team.my_pe * each_part, count)
             end = min(begin + each_part, count)
-            i = begin + prim.rank(which)
+            i, step = begin + prim.rank(which), prim.size(which)
+            while i + 3 * step < end:
+                a, b, c, d = fold_pulled_four(kind, operator, each, team, source, i, step)
+                pe, left = next_member(team, team.my_pe), team.n_pes
+                while left > 0:
+                    at = at_peer(team, to, pe) + i * each
+                    prim.store(kind, at, a)
+                    prim.store(kind, at + step * each, b)
+                    prim.store(kind, at + 2 * step * each, c)
+                    prim.store(kind, at + 3 * step * each, d)
+                    pe, left = next_member(team, pe), prim.uncounted(left - 1)
+                i += 4 * step
             while i < end:
                 value = fold_pulled(kind, operator, each, team, source, i)
-                pe = team.my_pe
-                for _ in range(team.n_pes):
-                    pe = pe + 1 if pe + 1 < team.n_pes else 0
+                pe, left = next_member(team, team.my_pe), team.n_pes
+                while left > 0:
                     prim.store(kind, at_peer(team, to, pe) + i * each, value)
-                i += prim.size(which)
+                    pe, left = next_member(team, pe), prim.uncounted(left - 1)
+                i += step
             meet_members(team, which, False)
 
     return impl
@@ -375,10 +410,17 @@ def reduce_scatter(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) 
             end_exchange(team, epoch, which)
         else:
             meet_members(team, which, False)
-            i = prim.rank(which)
+            i, step = prim.rank(which), prim.size(which)
+            while i + 3 * step < count:
+                a, b, c, d = fold_pulled_four(kind, operator, each, team, source, begin + i, step)
+                prim.store(kind, to + i * each, a)
+                prim.store(kind, to + (i + step) * each, b)
+                prim.store(kind, to + (i + 2 * step) * each, c)
+                prim.store(kind, to + (i + 3 * step) * each, d)
+                i += 4 * step
             while i < count:
                 prim.store(kind, to + i * each, fold_pulled(kind, operator, each, team, source, begin + i))
-                i += prim.size(which)
+                i += step
             meet_members(team, which, False)
 
     return impl

@@ -92,9 +92,11 @@ loads(p.load_relaxed, "monotonic")
 # Not plain ones: LLVM writes the sum that an address is as an offset from one of its parts, and where that part turns out to
 # be 0 when a caller is compiled, it takes a plain access for one through a null pointer, and throws it away.
 loads(p.load, "monotonic")
+loads(p.load_own, "monotonic")
 stores(p.store_release, "release")
 stores(p.store_relaxed, "monotonic")
 stores(p.store, "monotonic")
+stores(p.store_own, "monotonic")
 
 
 def updates(stub: Any, operation: str, order: str = "monotonic") -> None:
@@ -136,7 +138,16 @@ def _(kind: Any, address: Any, condition: Any, value: Any) -> Any:
 
 
 def bit_forms(target: Target) -> None:
-    """Bits and values; on each target the same."""
+    """Bits, values and numbers; on each target the same."""
+
+    @emit(target, p.quotient)
+    def _(a: Any, b: Any) -> Any:
+        short = ir.IntType(32)
+
+        def build(context: Any, builder: Any, values: Any) -> Any:
+            return builder.zext(builder.udiv(*(builder.trunc(value, short) for value in values)), I64)
+
+        return i64(i64, i64), build
 
     @emit(target, p.to_bits)
     def _(kind: Any, value: Any) -> Any:
@@ -262,6 +273,7 @@ gives(p.size, 1)
 gives(p.meet, 0)
 gives(p.share, None)
 gives(p.looks_between, 256)
+gives(p.uncounted, None)
 gives(p.thread, 0)
 gives(p.threads, 1)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import types
+from numba.cuda import nvvmutils
 
 from .. import _ptx
 from . import _primitives as p
@@ -108,9 +109,11 @@ def stores(stub: Any, order: str) -> None:
 loads(p.load_acquire, ".acquire.sys.global")
 loads(p.load_relaxed, ".relaxed.sys.global")
 loads(p.load, "")
+loads(p.load_own, ".global")
 stores(p.store_release, ".release.sys.global")
 stores(p.store_relaxed, ".relaxed.sys.global")
 stores(p.store, "")
+stores(p.store_own, ".global")
 
 
 def updates(stub: Any, operation: str) -> None:
@@ -193,53 +196,67 @@ does(p.rest)(lambda looks: lambda looks: 0)
 does(p.looks_between)(lambda: lambda: 1024)
 
 
-# ---- the threads of a scope
+# ---- the threads of a scope: numbers of 32 bits, which Numba's own arithmetic would make 64
 
 
-@compiled
-def rank_in_block():
-    return cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)
+def register(builder: Any, name: str) -> Any:
+    return nvvmutils.call_sreg(builder, name)
 
 
-@compiled
-def block_size():
-    return cuda.blockDim.x * cuda.blockDim.y * cuda.blockDim.z
+def in_all(builder: Any, what: str) -> Any:
+    """How many threads a block has (ntid), or blocks the grid (nctaid)."""
+    x, y, z = (register(builder, f"{what}.{axis}") for axis in "xyz")
+    return builder.mul(builder.mul(x, y), z)
 
 
-@compiled
-def blocks():
-    return cuda.gridDim.x * cuda.gridDim.y * cuda.gridDim.z
+def number_in(builder: Any, which: str, many: str) -> Any:
+    """A thread's number in its block (tid, ntid), or a block's in the grid (ctaid, nctaid)."""
+    x, y, z = (register(builder, f"{which}.{axis}") for axis in "xyz")
+    width, height = (register(builder, f"{many}.{axis}") for axis in "xy")
+    return builder.add(x, builder.mul(width, builder.add(y, builder.mul(height, z))))
 
 
-@compiled
-def block():
-    return cuda.blockIdx.x + cuda.gridDim.x * (cuda.blockIdx.y + cuda.gridDim.y * cuda.blockIdx.z)
+def wide(builder: Any, number: Any) -> Any:
+    return builder.zext(number, I64)
 
 
-@does(p.rank)
-def _(scope: Any) -> Any:
-    by_scope: dict[Any, Any] = {
-        THREAD: lambda scope: np.int64(0),
-        WARP: lambda scope: np.int64(cuda.laneid),
-        BLOCK: lambda scope: np.int64(rank_in_block()),
-        GRID: lambda scope: np.int64(block()) * block_size() + rank_in_block(),
-    }
-    return by_scope[constant(scope)]
+def rank_of(builder: Any, scope: Any) -> Any:
+    if scope == THREAD:
+        return ir.Constant(I64, 0)
+    if scope == WARP:
+        return wide(builder, register(builder, "laneid"))
+    thread = wide(builder, number_in(builder, "tid", "ntid"))
+    if scope == BLOCK:
+        return thread
+    block = wide(builder, number_in(builder, "ctaid", "nctaid"))
+    return builder.add(builder.mul(block, wide(builder, in_all(builder, "ntid"))), thread)
 
 
-@does(p.size)
-def _(scope: Any) -> Any:
-    by_scope: dict[Any, Any] = {
-        THREAD: lambda scope: np.int64(1),
-        WARP: lambda scope: np.int64(32),
-        BLOCK: lambda scope: np.int64(block_size()),
-        GRID: lambda scope: np.int64(blocks()) * block_size(),
-    }
-    return by_scope[constant(scope)]
+def size_of(builder: Any, scope: Any) -> Any:
+    if scope in (THREAD, WARP):
+        return ir.Constant(I64, 1 if scope == THREAD else 32)
+    threads = wide(builder, in_all(builder, "ntid"))
+    return threads if scope == BLOCK else builder.mul(threads, wide(builder, in_all(builder, "nctaid")))
 
 
-does(p.thread)(lambda: lambda: np.int64(block()) * block_size() + rank_in_block())
-does(p.threads)(lambda: lambda: np.int64(blocks()) * block_size())
+def numbers(stub: Any, make: Any) -> None:
+    emits(stub)(lambda scope: (i64(scope), lambda context, builder, values: make(builder, constant(scope))))
+
+
+numbers(p.rank, rank_of)
+numbers(p.size, size_of)
+emits(p.thread)(lambda: (i64(), lambda context, builder, values: rank_of(builder, GRID)))
+emits(p.threads)(lambda: (i64(), lambda context, builder, values: size_of(builder, GRID)))
+
+
+def block() -> Any: ...
+def blocks() -> Any: ...
+
+
+emits(block)(
+    lambda: (i64(), lambda context, builder, values: wide(builder, number_in(builder, "ctaid", "nctaid")))
+)
+emits(blocks)(lambda: (i64(), lambda context, builder, values: wide(builder, in_all(builder, "nctaid"))))
 
 
 def value(text: str, constraints: str, result: Any, *kinds: Any) -> Any:
@@ -258,6 +275,8 @@ def load_in_gpu(address: Any) -> Any: ...
 emits(add_in_gpu)(lambda *_: value("atom.add.acq_rel.gpu.global.u32 $0, [$1], $2;", "=r,l,r", u32, i64, u32))
 emits(load_in_gpu)(lambda *_: value("ld.acquire.gpu.global.u32 $0, [$1];", "=r,l", u32, i64))
 
+emits(p.uncounted)(lambda number: value("mov.b64 $0, $1;", "=l,l", i64, i64))
+
 GRID_ARRIVED, GRID_WORD, GRID_SYNC = AT["grid_arrived"], AT["grid_word"], AT["grid_sync"]
 HALF = 0x80000000
 
@@ -266,7 +285,7 @@ HALF = 0x80000000
 def meet_grid(control):
     """Every meeting adds 2^31 in all, whatever the number of blocks: the top bit turns when all have come."""
     cuda.syncthreads()
-    if rank_in_block() == 0:
+    if p.rank(BLOCK) == 0:
         word = control + GRID_ARRIVED
         mine = np.uint32(HALF - (blocks() - 1)) if block() == 0 else np.uint32(1)
         before = add_in_gpu(word, mine)
@@ -308,7 +327,7 @@ def _(control: Any, scope: Any, value: Any) -> Any:
 
     def of_block(control, scope, value):
         word = cuda.shared.array(1, i64)
-        if rank_in_block() == 0:
+        if p.rank(BLOCK) == 0:
             word[0] = value
         cuda.syncthreads()
         said = word[0]
@@ -316,7 +335,7 @@ def _(control: Any, scope: Any, value: Any) -> Any:
         return said
 
     def of_grid(control, scope, value):
-        if block() == 0 and rank_in_block() == 0:
+        if block() == 0 and p.rank(BLOCK) == 0:
             p.store_relaxed(i64, control + GRID_WORD, value)
         meet_grid(control)
         said = p.load_relaxed(i64, control + GRID_WORD)
@@ -359,7 +378,25 @@ def units_copy(unit: int) -> Any:
     return compiled(units)
 
 
-quads, longs, words, chars = (units_copy(unit) for unit in (16, 8, 4, 1))
+quads, longs, words, shorts, chars = (units_copy(unit) for unit in (16, 8, 4, 2, 1))
+long, word, short, char = (unit_copy(unit, 1) for unit in (8, 4, 2, 1))
+
+
+@compiled
+def end_of_copy(to, source, nbytes):
+    """What is left, less than a unit of the largest size: a word of each smaller one, so that none is torn."""
+    at = np.int64(0)
+    if nbytes & 8 != 0:
+        long(to, source, 0)
+        at = np.int64(8)
+    if nbytes & 4 != 0:
+        word(to + at, source + at, 0)
+        at += 4
+    if nbytes & 2 != 0:
+        short(to + at, source + at, 0)
+        at += 2
+    if nbytes & 1 != 0:
+        char(to + at, source + at, 0)
 
 
 @does(p.copy)
@@ -367,7 +404,7 @@ def _(to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
     def copy(to, source, nbytes, scope):
         rank, size = p.rank(scope), p.size(scope)
         either = to | source
-        done = np.int64(0)
+        done = nbytes
         if either & 15 == 0:
             done = nbytes & ~15
             quads(to, source, nbytes >> 4, rank, size)
@@ -377,8 +414,13 @@ def _(to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
         elif either & 3 == 0:
             done = nbytes & ~3
             words(to, source, nbytes >> 2, rank, size)
-        if done < nbytes:
-            chars(to + done, source + done, nbytes - done, rank, size)
+        elif either & 1 == 0:
+            done = nbytes & ~1
+            shorts(to, source, nbytes >> 1, rank, size)
+        else:
+            chars(to, source, nbytes, rank, size)
+        if done < nbytes and rank == size - 1:
+            end_of_copy(to + done, source + done, nbytes - done)
         return 0
 
     return copy

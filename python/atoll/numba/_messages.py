@@ -11,7 +11,7 @@ from . import _primitives as prim
 from ._layout import AT
 from ._rma import item
 from ._targets import GE, THREAD, array, helper, scope_of, vocabulary
-from ._waiting import COLLECTIVE, POST, RECEIVE, flag_of, wait_pair, wait_word
+from ._waiting import COLLECTIVE, POST, RECEIVE, flag_of, wait_pair, wait_pairs, wait_word
 from ._who import at_peer
 
 i64, u8, u32 = types.int64, types.uint8, types.uint32
@@ -33,50 +33,39 @@ def pairs_of(nbytes: Any) -> Any:
 @helper
 def most_bytes(team: Any) -> Any:
     """Of a message from member to member."""
-    return 8 * (AREA // team.n_pes)
+    return 8 * prim.quotient(AREA, team.n_pes)
 
 
 @helper
 def next_epoch(team: Any) -> Any:
-    return (i64(prim.load_relaxed(u32, team.control + EXCHANGE_EPOCH)) + 1) & 0xFFFFFFFF
+    return (i64(prim.load_own(u32, team.control + EXCHANGE_EPOCH)) + 1) & 0xFFFFFFFF
 
 
 @helper
 def end_exchange(team: Any, epoch: Any, scope: Any) -> Any:
     prim.meet(team.control, scope)
-    prim.store_relaxed(u32, team.control + EXCHANGE_EPOCH, u32(epoch))  # by every thread, each reads its own
+    prim.store_own(u32, team.control + EXCHANGE_EPOCH, u32(epoch))  # by every thread, each reads its own
 
 
 @helper
 def slot_from(team: Any, epoch: Any, pe: Any) -> Any:
-    return team.control + SLOTS + ((epoch & 1) * AREA + pe * (AREA // team.n_pes)) * 16
-
-
-@helper
-def next_first(i_first: Any, pairs: Any, size: Any) -> Any:
-    """Pairs of all messages are dealt to the threads in turn: where this thread begins in the next one."""
-    i_first -= pairs
-    while i_first < 0:
-        i_first += size
-    return i_first
+    return team.control + SLOTS + ((epoch & 1) * AREA + pe * prim.quotient(AREA, team.n_pes)) * 16
 
 
 @helper
 def send(team: Any, epoch: Any, nbytes: Any, source: Any, block: Any, scope: Any) -> Any:
-    """`nbytes` at source + pe * block to each other member."""
+    """`nbytes` at source + pe * block to each other member. Pairs of all messages are dealt to the threads in turn."""
     refresh = (epoch & 0x3FFFFFFF) < 2 and epoch >= 2
     pairs = pairs_of(most_bytes(team)) if refresh else pairs_of(nbytes)
     mine = slot_from(team, epoch, team.my_pe)
-    size = prim.size(scope)
-    i_first = prim.rank(scope)
-    for pe in range(team.n_pes):
+    k = prim.rank(scope)
+    while k < pairs * team.n_pes:
+        pe = prim.quotient(k, pairs)
+        i = k - pe * pairs
         if pe != team.my_pe:
-            i = i_first
-            while i < pairs:
-                data = prim.load_part(source + pe * block, nbytes, i) if nbytes != 0 else i64(0)
-                prim.store_flagged(at_peer(team, mine, pe) + 16 * i, data, epoch)
-                i += size
-        i_first = next_first(i_first, pairs, size)
+            data = prim.load_part(source + pe * block, nbytes, i) if nbytes != 0 else i64(0)
+            prim.store_flagged(at_peer(team, mine, pe) + 16 * i, data, epoch)
+        k += prim.size(scope)
 
 
 @helper
@@ -135,15 +124,19 @@ def receive_flagged(team: Any, come: Any, to: Any, nbytes: Any, flag: Any, pe: A
     else:
         i = rank
         while i < pairs:
-            prim.store_part(to, nbytes, i, wait_pair(team.control, come + 16 * i, flag, RECEIVE, pe))
-            i += step
+            second = min(i + step, pairs - 1)
+            data, more = wait_pairs(team.control, come + 16 * i, come + 16 * second, flag, RECEIVE, pe)
+            prim.store_part(to, nbytes, i, data)
+            if i + step < pairs:
+                prim.store_part(to, nbytes, second, more)
+            i += 2 * step
 
 
 @helper
 def post_bytes(team: Any, block: Any, room: Any, source: Any, nbytes: Any, pe: Any, scope: Any) -> Any:
     mine = entry(team, block, pe)
-    number = prim.load(i64, mine + POSTED) + 1
-    taken = prim.load(i64, mine + SEEN_TAKEN)
+    number = prim.load_own(i64, mine + POSTED) + 1
+    taken = prim.load_own(i64, mine + SEEN_TAKEN)
     if number > taken + DEPTH:
         taken = wait_word(i64, team.control, mine + TAKEN, GE, number - DEPTH, POST, pe, 0)
     refresh = (number & 0x3FFFFFFF) < DEPTH and number >= DEPTH
@@ -153,20 +146,20 @@ def post_bytes(team: Any, block: Any, room: Any, source: Any, nbytes: Any, pe: A
     if number & (DEPTH // 2 - 1) == 0:  # looked at by the next message, which so does not wait for this load
         taken = prim.load_taken(mine + TAKEN)
     prim.meet(team.control, scope)
-    prim.store(i64, mine + POSTED, number)  # by every thread, so that each reads its own
-    prim.store(i64, mine + SEEN_TAKEN, taken)
+    prim.store_own(i64, mine + POSTED, number)  # by every thread, so that each reads its own
+    prim.store_own(i64, mine + SEEN_TAKEN, taken)
 
 
 @helper
 def receive_bytes(team: Any, block: Any, room: Any, to: Any, nbytes: Any, pe: Any, scope: Any) -> Any:
     mine = entry(team, block, pe)
-    number = prim.load(i64, mine + RECEIVED) + 1
+    number = prim.load_own(i64, mine + RECEIVED) + 1
     receive_flagged(team, box_slot(team, block, room, pe, number), to, nbytes, number & 0xFFFFFFFF, pe, scope)
     prim.meet(team.control, scope)
     if number & (DEPTH // 2 - 1) == 0 and prim.rank(scope) == 0:
         # All have read: on a GPU a load whose value was looked at is over.
         prim.tell_taken(at_peer(team, entry(team, block, team.my_pe), pe) + TAKEN, number)
-    prim.store(i64, mine + RECEIVED, number)
+    prim.store_own(i64, mine + RECEIVED, number)
 
 
 @vocabulary
@@ -207,7 +200,7 @@ def try_receive(team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD) -> 
         block = prim.address(box.block)
         here = i64(0)
         if prim.rank(which) == 0:
-            number = prim.load(i64, entry(team, block, pe) + RECEIVED) + 1
+            number = prim.load_own(i64, entry(team, block, pe) + RECEIVED) + 1
             first, second = prim.load_pair(box_slot(team, block, box.room, pe, number))
             flag = number & 0xFFFFFFFF
             if flag_of(first) == flag and flag_of(second) == flag:

@@ -32,6 +32,17 @@ def load(kind: Any, address: Any) -> Any:
 def store(kind: Any, address: Any, value: Any) -> Any: ...
 
 
+def load_own(kind: Any, address: Any) -> Any:
+    """Of the team's control block, its table, or a mailbox: a word that other PEs do not write meanwhile."""
+
+
+def store_own(kind: Any, address: Any, value: Any) -> Any: ...
+
+
+def quotient(a: Any, b: Any) -> Any:
+    """a // b, both from 0, and below 2^32: so a division of 64 bits is saved."""
+
+
 def to_bits(kind: Any, value: Any) -> Any:
     """The value's bits, with zeros above."""
 
@@ -92,6 +103,11 @@ def look_around(
     address: Any, expected: Any, found: Any, since: Any,
 ) -> Any:  # fmt: skip
     """Whether what else there is ends the wait. Returns since when it looks: `since`, or now where that is 0."""
+
+
+def uncounted(number: Any) -> Any:
+    """The number itself, of which the compiler knows nothing: a loop over it is not unrolled, so that a kernel of 1024 threads
+    has registers enough."""
 
 
 def thread() -> Any:

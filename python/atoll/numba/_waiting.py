@@ -8,7 +8,7 @@ from numba.core import types
 
 from . import _primitives as p
 from ._layout import AT
-from ._targets import EQ, GE, GT, LE, LT, NE, helper, one_of, vocabulary
+from ._targets import EQ, GE, GT, HOST, LE, LT, NE, helper, implement, one_of, vocabulary
 
 SIGNAL_WAIT, WAIT, SYNC = AT["signal_wait_until"], AT["wait_until"], AT["sync"]
 COLLECTIVE, RECEIVE, POST = AT["collective"], AT["receive"], AT["post"]
@@ -37,6 +37,58 @@ def number_of(cmp: Any) -> Any:
     return lambda cmp: value
 
 
+# Many looks at a word: what it is, and whether it holds. On GPUs _looks.py has them.
+
+
+def on_host(function: Any) -> Any:
+    implement(HOST, function)(lambda *_: function)
+    return function
+
+
+@on_host
+def look_word(kind: Any, address: Any, cmp: Any, value: Any) -> Any:
+    """With acquire."""
+    for looks in range(p.looks_between()):
+        found = p.load_acquire(kind, address)
+        if compare(found, cmp, value):
+            return found, True
+        p.rest(looks)
+    return p.load_relaxed(kind, address), False
+
+
+@on_host
+def look_relaxed(address: Any, value: Any) -> Any:
+    """At least `value`, in no order."""
+    for looks in range(p.looks_between()):
+        if p.load_relaxed(i64, address) >= value:
+            return True
+        p.rest(looks)
+    return False
+
+
+@on_host
+def look_pair(address: Any, flag: Any) -> Any:
+    """The data of two flagged words, once both carry the flag."""
+    for looks in range(p.looks_between()):
+        data, here = p.load_flagged(address, flag)
+        if here != 0:
+            return data, True
+        p.rest(looks)
+    return i64(0), False
+
+
+@on_host
+def look_pairs(first: Any, second: Any, flag: Any) -> Any:
+    """Of two pairs, whose loads are on their way at once."""
+    for looks in range(p.looks_between()):
+        data, here = p.load_flagged(first, flag)
+        more, there = p.load_flagged(second, flag)
+        if here & there != 0:
+            return data, more, True
+        p.rest(looks)
+    return i64(0), i64(0), False
+
+
 @helper
 def wait_word(
     kind: Any, control: Any, address: Any, cmp: Any, value: Any, operation: Any, peer: Any, tag: Any
@@ -44,12 +96,10 @@ def wait_word(
     """Until the word holds, with acquire. Returns what it is then."""
     since = i64(0)
     while True:
-        for looks in range(p.looks_between()):
-            found = p.load_acquire(kind, address)
-            if compare(found, cmp, value):
-                return found
-            p.rest(looks)
-        wanted, seen = p.to_bits(kind, value), p.to_bits(kind, p.load_relaxed(kind, address))
+        found, holds = look_word(kind, address, cmp, value)
+        if holds:
+            return found
+        wanted, seen = p.to_bits(kind, value), p.to_bits(kind, found)
         since = p.look_around(control, operation, number_of(cmp), peer, tag, address, wanted, seen, since)
 
 
@@ -57,12 +107,8 @@ def wait_word(
 def wait_relaxed(control: Any, address: Any, value: Any, peer: Any) -> Any:
     """Until the word is at least `value`, in no order."""
     since = i64(0)
-    while True:
-        for looks in range(p.looks_between()):
-            found = p.load_relaxed(i64, address)
-            if found >= value:
-                return found
-            p.rest(looks)
+    while not look_relaxed(address, value):
+        found = p.load_relaxed(i64, address)
         since = p.look_around(control, SYNC, AT_LEAST, peer, 0, address, value, found, since)
 
 
@@ -71,12 +117,21 @@ def wait_pair(control: Any, address: Any, flag: Any, operation: Any, peer: Any) 
     """The eight bytes of data in two flagged words, once both carry `flag`, which is within 32 bits."""
     since = i64(0)
     while True:
-        for looks in range(p.looks_between()):
-            data, here = p.load_flagged(address, flag)
-            if here != 0:
-                return data
-            p.rest(looks)
+        data, here = look_pair(address, flag)
+        if here:
+            return data
         since = p.look_around(control, operation, -1, peer, 0, address, flag, 0, since)
+
+
+@helper
+def wait_pairs(control: Any, first: Any, second: Any, flag: Any, operation: Any, peer: Any) -> Any:
+    """The same of two pairs."""
+    since = i64(0)
+    while True:
+        data, more, here = look_pairs(first, second, flag)
+        if here:
+            return data, more
+        since = p.look_around(control, operation, -1, peer, 0, first, flag, 0, since)
 
 
 @helper

@@ -21,7 +21,7 @@ CHECK_PEER = AT["check peer"]
 @helper
 def slot_of(team: Any, pe: Any) -> Any:
     if team.table != 0:
-        return i64(p.load(i32, team.table + 4 * pe))
+        return i64(p.load_own(i32, team.table + 4 * pe))
     return i64(team.first + pe * team.step)
 
 

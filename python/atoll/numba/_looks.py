@@ -1,0 +1,90 @@
+"""The looks at words of _waiting.py, on GPUs: four to a round of the loop, whose own part takes as long as a look's, and is in
+the way of the next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import types
+
+from . import _primitives as p
+from . import _waiting
+from ._targets import DEVICE, implement
+from ._waiting import compare
+
+assert DEVICE is not None
+HERE = DEVICE
+ROUNDS = 256
+i64 = types.int64
+
+
+def instead_of(stub: Any) -> Any:
+    def register(function: Any) -> Any:
+        implement(HERE, stub)(lambda *_: function)
+        return function
+
+    return register
+
+
+@instead_of(_waiting.look_word)
+def look_word(kind, address, cmp, value):
+    for _ in range(ROUNDS):
+        found = p.load_acquire(kind, address)
+        if compare(found, cmp, value):
+            return found, True
+        found = p.load_acquire(kind, address)
+        if compare(found, cmp, value):
+            return found, True
+        found = p.load_acquire(kind, address)
+        if compare(found, cmp, value):
+            return found, True
+        found = p.load_acquire(kind, address)
+        if compare(found, cmp, value):
+            return found, True
+    return p.load_relaxed(kind, address), False
+
+
+@instead_of(_waiting.look_relaxed)
+def look_relaxed(address, value):
+    for _ in range(ROUNDS):
+        if p.load_relaxed(i64, address) >= value:
+            return True
+        if p.load_relaxed(i64, address) >= value:
+            return True
+        if p.load_relaxed(i64, address) >= value:
+            return True
+        if p.load_relaxed(i64, address) >= value:
+            return True
+    return False
+
+
+@instead_of(_waiting.look_pair)
+def look_pair(address, flag):
+    for _ in range(ROUNDS):
+        data, here = p.load_flagged(address, flag)
+        if here != 0:
+            return data, True
+        data, here = p.load_flagged(address, flag)
+        if here != 0:
+            return data, True
+        data, here = p.load_flagged(address, flag)
+        if here != 0:
+            return data, True
+        data, here = p.load_flagged(address, flag)
+        if here != 0:
+            return data, True
+    return i64(0), False
+
+
+@instead_of(_waiting.look_pairs)
+def look_pairs(first, second, flag):
+    for _ in range(ROUNDS):
+        data, here = p.load_flagged(first, flag)
+        more, there = p.load_flagged(second, flag)
+        if here & there != 0:
+            return data, more, True
+        data, here = p.load_flagged(first, flag)
+        more, there = p.load_flagged(second, flag)
+        if here & there != 0:
+            return data, more, True
+    return i64(0), i64(0), False
