@@ -102,7 +102,12 @@ def load(address, kind: tl.constexpr, ORDER: tl.constexpr = _PLAIN):
         return tl.load(address.to(tl.pointer_type(kind)), volatile=True)
     else:  # noqa: RET505
         return tl.inline_asm_elementwise(
-            _load_text(kind, ORDER), _load_letters(kind), [at_int64(address)], kind.value, is_pure=False, pack=1
+            _load_text(kind, ORDER),
+            _load_letters(kind),
+            [at_int64(address)],
+            kind.value,
+            is_pure=False,
+            pack=1,
         )
 
 
