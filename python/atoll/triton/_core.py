@@ -3,14 +3,11 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-try:
-    import triton
-    import triton.language as tl
-    from triton import jit
-except ImportError as missing:
-    raise ImportError("atoll.triton needs Triton: pip install triton (PyTorch brings it)") from missing
-
 import os
+
+import triton
+import triton.language as tl
+from triton import jit
 
 from .. import _ptx
 from .._ptx import AT
