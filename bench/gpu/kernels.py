@@ -163,14 +163,14 @@ def with_triton() -> None:
                 dev.put_signal(team, dst, src, N, flag, i, dev.SET, peer, BLOCK)
 
     @dev.kernel
-    def messages(team, box, dst, src, rounds, N: tl.constexpr, BLOCK: tl.constexpr):
+    def messages(team, box, dst, src, rounds, N: tl.constexpr):
         peer = 1 - team.my_pe
         for _ in range(rounds):
             if team.my_pe == 0:
-                dev.post(team, box, 65536, src, N, peer, BLOCK)
-            dev.receive(team, box, 65536, dst, N, peer, BLOCK)
+                dev.post(team, box, 65536, src, N, peer)
+            dev.receive(team, box, 65536, dst, N, peer)
             if team.my_pe == 1:
-                dev.post(team, box, 65536, src, N, peer, BLOCK)
+                dev.post(team, box, 65536, src, N, peer)
 
     @dev.kernel
     def syncs(team, rounds):
@@ -196,7 +196,7 @@ def with_triton() -> None:
             )  # fmt: skip
             measure(
                 "triton", "post and receive, block", nbytes, 2,
-                lambda e: messages[(1,)](team, box, to, source, ROUNDS, N=n, BLOCK=most, num_warps=warps),  # noqa: B023
+                lambda e: messages[(1,)](team, box, to, source, ROUNDS, N=n, num_warps=warps),  # noqa: B023
             )  # fmt: skip
         measure("triton", "sync, block", 0, 1, lambda e: syncs[(1,)](team, ROUNDS, num_warps=2))
         to, source = floats[0].torch(), floats[1].torch()

@@ -51,35 +51,46 @@ def _report(**values: str) -> str:
 _REGISTERS = ".reg .pred p, q; .reg .b64 w, s, t, a; .reg .b32 x, y, n;"
 
 
-def look_around() -> str:
-    """What else may end a wait, as look_around of atoll/device/wait.hpp: $0 (l) = since when it looks.
+def look_around(
+    looking: str = "$0",
+    control: str = "$1",
+    operation: str = "$2",
+    compare: str = "$3",
+    peer: str = "$4",
+    tag: str = "$5",
+    address: str = "$6",
+    expected: str = "$7",
+    found: str = "$8",
+    since: str = "$9",
+) -> str:
+    """What else may end a wait, as look_around of atoll/device/wait.hpp: `looking` (l) = since when it looks.
 
-    $1 control (l), $2 operation (r), $3 compare (r), $4 peer (r), $5 tag (r), $6 address (l), $7 expected (l),
-    $8 found (l), $9 since (l).
+    Operands: control (l), operation (r), compare (r), peer (r), tag (r), address (l), expected (l), found (l), since (l).
     """
     at = AT
     report = _report(
-        operation="$2", team="n", peer="$4", compare="$3", tag="$5", address="$6", expected="$7", found="$8"
-    )
+        operation=operation, team="n", peer=peer, compare=compare, tag=tag, address=address,
+        expected=expected, found=found,
+    )  # fmt: skip
     return f"""{{ {_REGISTERS}
     mov.b64 s, 0;
-    setp.eq.u64 p, $1, 0;
+    setp.eq.u64 p, {control}, 0;
     @p bra DONE;
-    ld.relaxed.sys.global.u64 w, [$1+{at["watch"]}];
+    ld.relaxed.sys.global.u64 w, [{control}+{at["watch"]}];
     setp.eq.u64 p, w, 0;
     @p bra DONE;
     ld.relaxed.sys.global.u32 x, [w+{at["abort"]}];
     setp.ne.u32 p, x, 0;
     @p bra TRAP;
-    mov.b64 s, $9;
+    mov.b64 s, {since};
     mov.u64 t, %globaltimer;
     ld.relaxed.sys.global.u32 x, [w+{at["gone"]}];
     setp.eq.u32 p, x, 0;
     @p bra PRESENT;
-    setp.lt.s32 p, $4, 0;
+    setp.lt.s32 p, {peer}, 0;
     @p bra ANYBODY;
-    mul.wide.s32 a, $4, 4;
-    add.s64 a, a, $1;
+    mul.wide.s32 a, {peer}, 4;
+    add.s64 a, a, {control};
     ld.relaxed.sys.global.u32 y, [a+{at["slots_of"]}];
     setp.ge.u32 p, y, 1024;
     @p bra PRESENT;
@@ -108,7 +119,7 @@ def look_around() -> str:
     setp.eq.u64 p, s, 0;
     selp.b64 s, t, s, p;
     @p bra DONE;
-    ld.relaxed.sys.global.u64 a, [$1+{at["bound_ns"]}];
+    ld.relaxed.sys.global.u64 a, [{control}+{at["bound_ns"]}];
     setp.eq.u64 p, a, 0;
     @p bra DONE;
     and.b64 s, s, 0x7fffffffffffffff;
@@ -117,10 +128,10 @@ def look_around() -> str:
     @p bra DONE;
     mov.u32 y, 2;
     SAY:
-    ld.relaxed.sys.global.u32 n, [$1+{at["team"]}];
+    ld.relaxed.sys.global.u32 n, [{control}+{at["team"]}];
     {report}
     DONE:
-    mov.b64 $0, s;
+    mov.b64 {looking}, s;
     }}"""
 
 
@@ -173,6 +184,61 @@ def store_flagged() -> str:
     mov.b64 w1, {d1, $2};
     st.relaxed.sys.global.v2.u64 [$0], {w0, w1};
     }"""
+
+
+def _until(look: str, again: str) -> str:
+    """`look` until it makes predicate ok true; `again` every LOOKS times. One block with what both need."""
+    return f"""{{ .reg .pred ok, more; .reg .b32 looks; .reg .b64 begun, seen, want;
+    mov.b64 begun, 0;
+    AGAIN:
+    mov.b32 looks, 0;
+    LOOK:
+    {look}
+    @ok bra OUT;
+    add.u32 looks, looks, 1;
+    setp.lt.u32 more, looks, {LOOKS};
+    @more bra LOOK;
+    {again}
+    bra AGAIN;
+    OUT:
+    }}"""
+
+
+def wait_word(form: str, compare: int, order: str) -> str:
+    """Until the word at an address compares with a value; the threads whose $7 is 0 go on at once. No result, $0 = 0 (r).
+
+    form: u32, s32, u64 or s64; order: acquire or relaxed. $1 control (l), $2 operation (r), $3 peer (r), $4 tag (r),
+    $5 address (l), $6 value (r or l), $7 (r).
+    """
+    bits = form[1:]
+    how = ("eq", "ne", "gt", "ge", "lt", "le")[compare]
+    wide = f"{form[0]}64"
+    found = ".reg .b32 word;" if bits == "32" else ".reg .b64 word;"
+    widen = f"cvt.{wide}.{form}" if bits == "32" else "mov.b64"
+    look = f"ld.{order}.sys.global.b{bits} word, [$5]; setp.{how}.{form} ok, word, $6;"
+    again = f"{widen} seen, word; {widen} want, $6;" + look_around(
+        "begun", "$1", "$2", str(compare), "$3", "$4", "$5", "want", "seen", "begun"
+    )
+    return f"{{ .reg .pred idle; {found} setp.eq.u32 idle, $7, 0; @idle bra LEAVE; {_until(look, again)} LEAVE: mov.b32 $0, 0; }}"
+
+
+def wait_flagged(count: int) -> str:
+    """The data of `count` pairs of flagged words, $0 … (=&l), once all carry a flag.
+
+    Then come: control (l), operation (r), peer (r), flag (r), and the addresses (l).
+    """
+    control, operation, peer, flag = (f"${count + k}" for k in range(4))
+    address = [f"${count + 4 + k}" for k in range(count)]
+    names = ", ".join(f"d{k}, e{k}, f{k}, g{k}" for k in range(count))
+    text = "".join(f"ld.relaxed.sys.global.v2.b64 {{v{k}, w{k}}}, [{address[k]}]; " for k in range(count))
+    for k in range(count):
+        text += f"mov.b64 {{d{k}, f{k}}}, v{k}; mov.b64 {{e{k}, g{k}}}, w{k}; mov.b64 ${k}, {{d{k}, e{k}}}; "
+        text += f"setp.eq{'.and' if k else ''}.u32 ok, f{k}, {flag}{', ok' if k else ''}; setp.eq.and.u32 ok, g{k}, {flag}, ok; "
+    again = f"cvt.u64.u32 want, {flag}; cvt.u64.u32 seen, f0;" + look_around(
+        "begun", control, operation, "-1", peer, "0", address[0], "want", "seen", "begun"
+    )
+    words = ", ".join(f"v{k}, w{k}" for k in range(count))
+    return f"{{ .reg .b32 {names}; .reg .b64 {words}; {_until(text, again)} }}"
 
 
 def share_in_block() -> str:

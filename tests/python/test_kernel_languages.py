@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 import atoll.cupy
+import numpy as np
 import pytest
 from atoll import _atoll
-from jobs import HANG_GUARD, PROGRAMS, environment, python
+from jobs import HANG_GUARD, PROGRAMS, environment, launcher, python
 
 
 def test_structures_are_those_of_the_headers() -> None:
@@ -60,6 +61,19 @@ def test_triton_kernels_compile() -> None:
         env=environment(), capture_output=True, text=True, timeout=HANG_GUARD, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "7 kernels\n"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_triton_on_cpus(n: int) -> None:
+    if importlib.util.find_spec("triton") is None:
+        pytest.skip("Triton is not installed (pip install triton)")
+    if np.lib.NumpyVersion(np.__version__) >= "2.4.0":
+        pytest.skip("Triton's interpreter needs NumPy before 2.4")
+    done = subprocess.run(
+        [launcher(), "run", "-n", str(n), sys.executable, str(PROGRAMS / "triton_interpreted.py")],
+        env=environment(TRITON_INTERPRET="1"), capture_output=True, text=True, timeout=HANG_GUARD, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0 and "all checks passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_cute_kernels_compile() -> None:

@@ -18,6 +18,7 @@ atoll/device/*.hpp. docs/kernels.md is the guide.
 # mypy: ignore-errors
 from __future__ import annotations
 
+from . import _installed as _installed  # first: it says what is missing
 from ._atomics import (
     atomic_add,
     atomic_and,

@@ -7,8 +7,25 @@ import triton.language as tl
 from triton import jit
 
 from .._ptx import AT
-from ._core import AND, GE, MAX, MIN, MOST_PES, OR, PROD, SUM, at_pe, check_pe, checks, look_around, word_at
+from . import _exchange as exchange
+from ._core import (
+    AND,
+    GE,
+    MAX,
+    MIN,
+    MOST_PES,
+    OR,
+    PROD,
+    SUM,
+    at_int64,
+    at_pe,
+    check_pe,
+    checks,
+    reach,
+    word_at,
+)
 from ._moves import copy_tile, put_nbi
+from ._words import load, load_part, num_threads, pairs_of, store, store_part, thread, wait_word
 
 _ROOT = checks("root")
 _SYNC_EPOCH, _ARRIVED = tl.constexpr(AT["sync_epoch"]), tl.constexpr(AT["arrived"])
@@ -21,31 +38,20 @@ def sync(team):
 
     Called by one program of each PE, or by the same ones one after another (one at a time for a team).
     """
-    epoch = tl.load(word_at(team.control + _SYNC_EPOCH), volatile=True) + 1
-    arrived = word_at(team.control + _ARRIVED)
-    members = tl.arange(0, MOST_PES)
-    others = (members < team.n_pes) & (members != team.my_pe)
+    epoch = load(team.control + _SYNC_EPOCH, tl.int64) + 1
+    arrived = team.control + _ARRIVED
     tl.debug_barrier()
-    words = at_pe(team, arrived + team.my_pe + members * 0, tl.where(others, members, team.my_pe))
-    tl.atomic_xchg(words, epoch + tl.zeros_like(members), mask=others, sem="release", scope="sys")
-    late = 1
-    looks = 0
-    since = tl.full((), 0, tl.int64)
-    while late != 0:
-        found = tl.atomic_add(
-            arrived + members, tl.zeros_like(members).to(tl.int64), mask=others, sem="acquire", scope="sys"
-        )
-        waiting = others & (found < epoch)
-        late = tl.sum(waiting.to(tl.int32), 0)
-        looks += 1
-        if looks % 1024 == 0:
-            which = tl.max(tl.where(waiting, members, -1), 0)
-            address = team.control + _ARRIVED + 8 * which
-            seen = tl.load(word_at(address), volatile=True)
-            since = look_around(team, _SYNC, GE, which, 0, address, epoch, seen, since)
+    for first in range(0, team.n_pes, num_threads()):
+        pe = first + thread()
+        other = ((pe < team.n_pes) & (pe != team.my_pe)).to(tl.int32)
+        to = reach(team, arrived + 8 * team.my_pe, tl.minimum(pe, team.n_pes - 1))
+        store(to, epoch, tl.int64, ".release.sys", other)
+    for first in range(0, team.n_pes, num_threads()):
+        pe = first + thread()
+        other = ((pe < team.n_pes) & (pe != team.my_pe)).to(tl.int32)
+        wait_word(team, arrived + 8 * pe, tl.int64, GE, epoch, _SYNC, pe, 0, "acquire", other)
     tl.debug_barrier()
-    tl.store(word_at(team.control + _SYNC_EPOCH), epoch)
-    tl.debug_barrier()
+    store(team.control + _SYNC_EPOCH, epoch, tl.int64)
 
 
 @jit
@@ -55,47 +61,81 @@ def barrier(team):
 
 
 @jit
+def _bytes(x, n):
+    return at_int64(n) * (x.dtype.element_ty.primitive_bitwidth // 8)
+
+
+@jit
 def broadcast(team, dst, src, n, root, BLOCK: tl.constexpr = 1024):
     """n elements of dst of every member = src of `root`; dst is symmetric."""
     check_pe(team, root, _ROOT)
-    sync(team)
-    if team.my_pe == root:
-        for k in range(team.n_pes):
-            put_nbi(team, dst, src, n, (root + k) % team.n_pes, BLOCK)
-    sync(team)
+    nbytes = _bytes(src, n)
+    if exchange.is_small(team, nbytes):
+        epoch = exchange.begin(team)
+        if team.my_pe == root:
+            exchange.send(team, epoch, nbytes, src.to(tl.int64), 0)
+            exchange.take_from(team, epoch, nbytes * 0, dst.to(tl.int64), root)
+            exchange.copy_own(nbytes, dst.to(tl.int64), src.to(tl.int64))
+        else:
+            exchange.send(team, epoch, nbytes * 0, src.to(tl.int64), 0)
+            exchange.take_from(team, epoch, nbytes, dst.to(tl.int64), root)
+        exchange.end(team, epoch)
+    else:
+        sync(team)
+        if team.my_pe == root:
+            for k in range(team.n_pes):
+                put_nbi(team, dst, src, n, (root + k) % team.n_pes, BLOCK)
+        sync(team)
 
 
 @jit
 def fcollect(team, dst, src, n, BLOCK: tl.constexpr = 1024):
     """dst = src of member 0, 1, …; n elements of each; dst is symmetric."""
-    sync(team)
-    for k in range(team.n_pes):
-        put_nbi(team, dst + team.my_pe * n, src, n, (team.my_pe + k) % team.n_pes, BLOCK)
-    sync(team)
+    nbytes = _bytes(src, n)
+    if exchange.is_small(team, nbytes):
+        epoch = exchange.begin(team)
+        to, source = dst.to(tl.int64), src.to(tl.int64)
+        exchange.send(team, epoch, nbytes, source, 0)
+        exchange.take(team, epoch, nbytes, to, nbytes)
+        exchange.copy_own(nbytes, to + team.my_pe * nbytes, source)
+        exchange.end(team, epoch)
+    else:
+        sync(team)
+        for k in range(team.n_pes):
+            put_nbi(team, dst + team.my_pe * n, src, n, (team.my_pe + k) % team.n_pes, BLOCK)
+        sync(team)
 
 
 @jit
 def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024):
     """Block j of my src becomes block my_pe of member j's dst; n elements a block; dst is symmetric."""
-    sync(team)
-    for k in range(team.n_pes):
-        pe = (team.my_pe + k) % team.n_pes
-        put_nbi(team, dst + team.my_pe * n, src + pe * n, n, pe, BLOCK)
-    sync(team)
+    nbytes = _bytes(src, n)
+    if exchange.is_small(team, nbytes):
+        epoch = exchange.begin(team)
+        to, source, mine = dst.to(tl.int64), src.to(tl.int64), team.my_pe * nbytes
+        exchange.send(team, epoch, nbytes, source, nbytes)
+        exchange.take(team, epoch, nbytes, to, nbytes)
+        exchange.copy_own(nbytes, to + mine, source + mine)
+        exchange.end(team, epoch)
+    else:
+        sync(team)
+        for k in range(team.n_pes):
+            pe = (team.my_pe + k) % team.n_pes
+            put_nbi(team, dst + team.my_pe * n, src + pe * n, n, pe, BLOCK)
+        sync(team)
 
 
 @jit
 def collect(team, dst, src, n, BLOCK: tl.constexpr = 1024):
     """fcollect with an n that differs between members. Returns how many elements arrived (int64)."""
     counts = word_at(team.control + _COUNTS)
+    mine = counts + team.my_pe
+    store(mine.to(tl.int64), n, tl.int64)
+    fcollect(team, counts, mine, 1)
     members = tl.arange(0, MOST_PES)
-    inside = members < team.n_pes
-    sync(team)
-    to = at_pe(team, counts + team.my_pe + members * 0, tl.where(inside, members, team.my_pe))
-    tl.store(to, n + tl.zeros_like(members).to(tl.int64), mask=inside)
-    sync(team)
-    all_counts = tl.load(counts + members, mask=inside, other=0, volatile=True)
+    all_counts = tl.load(counts + members, mask=members < team.n_pes, other=0, volatile=True)
     before = tl.sum(tl.where(members < team.my_pe, all_counts, 0), 0)
+    sync(team)
     for k in range(team.n_pes):
         put_nbi(team, dst + before, src, n, (team.my_pe + k) % team.n_pes, BLOCK)
     sync(team)
@@ -144,27 +184,94 @@ def _fold_to_all(team, dst, src, first, last, op: tl.constexpr, BLOCK: tl.conste
 
 
 @jit
+def _elements(data, kind: tl.constexpr):
+    """Eight bytes as elements, wide enough to sum."""
+    size: tl.constexpr = kind.primitive_bitwidth
+    whole: tl.constexpr = tl.core.get_int_dtype(size, True)
+    wide: tl.constexpr = tl.float32 if kind == tl.float16 or kind == tl.bfloat16 else kind
+    found = ()
+    for k in tl.static_range(64 // size):
+        found = found + ((data >> (k * size)).to(whole).to(kind, bitcast=True).to(wide),)
+    return found
+
+
+@jit
+def _combine_all(a, b, op: tl.constexpr):
+    result = ()
+    for k in tl.static_range(len(a)):
+        result = result + (_combine(a[k], b[k], op),)
+    return result
+
+
+@jit
+def _eight_bytes(values, kind: tl.constexpr):
+    size: tl.constexpr = kind.primitive_bitwidth
+    whole: tl.constexpr = tl.core.get_int_dtype(size, False)
+    data = tl.full((), 0, tl.int64)
+    for k in tl.static_range(64 // size):
+        data = data | (values[k].to(kind).to(whole, bitcast=True).to(tl.int64) << (k * size))
+    return data
+
+
+@jit
+def _part_of(team, epoch, pe, own, nbytes, i):
+    data = tl.full((), 0, tl.int64)
+    if pe == team.my_pe:
+        data = load_part(own, nbytes, i)
+    else:
+        data = exchange.part(team, epoch, pe, i)
+    return data
+
+
+@jit
+def _reduce_small(team, dst, src, own, nbytes, block, op: tl.constexpr):
+    """dst = the fold of what each member has for this one, which itself has it at `own`."""
+    kind: tl.constexpr = dst.dtype.element_ty
+    epoch = exchange.begin(team)
+    exchange.send(team, epoch, nbytes, src, block)
+    tl.debug_barrier()  # dst may be src, which all threads have sent now
+    i = thread()
+    while i < pairs_of(nbytes):
+        so_far = _elements(_part_of(team, epoch, 0, own, nbytes, i), kind)
+        for pe in range(1, team.n_pes):
+            so_far = _combine_all(so_far, _elements(_part_of(team, epoch, pe, own, nbytes, i), kind), op)
+        store_part(dst.to(tl.int64), nbytes, i, _eight_bytes(so_far, kind))
+        i += num_threads()
+    exchange.end(team, epoch)
+
+
+@jit
 def reduce(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024):
     """dst = src of member 0 op src of member 1 op …, n elements (SUM PROD MIN MAX AND OR XOR); dst may be src.
 
-    Both are symmetric. Each member folds its part, in PE order, and stores it at all: the same bits everywhere.
+    Both are symmetric. Folds go in PE order: the same bits everywhere. Large ones are folded in parts, one by each member.
     """
-    sync(team)
-    part = tl.cdiv(n, team.n_pes)
-    first = team.my_pe * part
-    last = tl.minimum(first + part, n)
-    _fold_to_all(team, dst, src, first, last, op, BLOCK)
-    sync(team)
+    nbytes = _bytes(src, n)
+    if exchange.is_small(team, nbytes):
+        source = src.to(tl.int64)
+        _reduce_small(team, dst, source, source, nbytes, 0, op)
+    else:
+        sync(team)
+        part = tl.cdiv(n, team.n_pes)
+        first = team.my_pe * part
+        last = tl.minimum(first + part, n)
+        _fold_to_all(team, dst, src, first, last, op, BLOCK)
+        sync(team)
 
 
 @jit
 def reduce_scatter(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024):
     """dst = block my_pe of the reduction of the symmetric src, which has n_pes blocks of n elements, apart from dst."""
-    sync(team)
-    for begin in range(0, n, BLOCK):
-        at = begin + tl.arange(0, BLOCK)
-        tl.store(dst + at, _fold(team, src + team.my_pe * n + at, at < n, op), mask=at < n)
-    sync(team)
+    nbytes = _bytes(src, n)
+    if exchange.is_small(team, nbytes):
+        source = src.to(tl.int64)
+        _reduce_small(team, dst, source, source + team.my_pe * nbytes, nbytes, nbytes, op)
+    else:
+        sync(team)
+        for begin in range(0, n, BLOCK):
+            at = begin + tl.arange(0, BLOCK)
+            tl.store(dst + at, _fold(team, src + team.my_pe * n + at, at < n, op), mask=at < n)
+        sync(team)
 
 
 @jit

@@ -1,16 +1,13 @@
-"""What the others are made of: constants of the control block, addresses, the check of PEs, the way waits end, order."""
+"""What the others are made of: constants of the control block, addresses, the check of PEs, order."""
 
 # mypy: ignore-errors
 from __future__ import annotations
 
-try:
-    import triton
-    import triton.language as tl
-    from triton import jit
-except ImportError as missing:
-    raise ImportError("atoll.triton needs Triton: pip install triton (PyTorch brings it)") from missing
-
 import os
+
+import triton
+import triton.language as tl
+from triton import jit
 
 from .. import _ptx
 from .._ptx import AT
@@ -21,9 +18,7 @@ def kernel(function):
     return triton.jit(function, do_not_specialize=["team"])
 
 
-# Of _ptx, with a result, which inline PTX must have here.
-_LOOK_AROUND = tl.constexpr(_ptx.look_around())
-_INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
+INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
 
 
 def checks(name):
@@ -49,6 +44,12 @@ def slot_of(team, pe):
 
 
 @jit
+def reach(team, address, pe):
+    """The address of PE `pe`'s copy of what stands at an address here."""
+    return address + (slot_of(team, pe) - team.my_slot) * team.stride
+
+
+@jit
 def at_pe(team, x, pe):
     # As an offset of elements, of which it is said that it is a multiple of 16 (slots are 1 TiB apart, on hosts no less than
     # 64 KiB): so Triton moves as many bytes at a time as x's own alignment allows.
@@ -60,7 +61,7 @@ def at_pe(team, x, pe):
 @jit
 def check_pe(team, pe, text: tl.constexpr):
     """With checks on, a PE that the team has not is reported, and the kernel traps."""
-    if not _INTERPRETED:
+    if not INTERPRETED:
         which = (pe + tl.full((), 0, tl.int32)).to(tl.int32)
         tl.inline_asm_elementwise(
             text, "=r,r,r,l", [which, team.n_pes, team.control], tl.int32, is_pure=False, pack=1
@@ -116,25 +117,23 @@ def word_at(address):
 
 
 @jit
-def look_around(team, operation, compare, peer, tag, address, expected, found, since):
-    """Whether what else there is ends the wait; traps then. Returns since when it looks."""
-    zero = tl.full((), 0, tl.int32)
-    return tl.inline_asm_elementwise(
-        _LOOK_AROUND,
-        "=l,l,r,r,r,r,l,l,l,l",
-        [
-            team.control, operation + zero, compare + zero, peer + zero, tag + zero, address, expected.to(tl.int64),
-            found.to(tl.int64), since,
-        ],
-        tl.int64, is_pure=False, pack=1,
-    )  # fmt: skip
+def at_int32(x):
+    """A number, or a constant, as inline PTX takes it."""
+    return (x + tl.full((), 0, tl.int32)).to(tl.int32)
+
+
+@jit
+def at_int64(x):
+    """The same of 8 bytes, or an address."""
+    return (x + tl.full((), 0, tl.int64)).to(tl.int64)
 
 
 @jit
 def quiet(team):
     """The program's puts and atomics before it are visible to every PE before what it does after it."""
     tl.debug_barrier()
-    tl.inline_asm_elementwise("fence.sc.sys; mov.u32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1)
+    if not INTERPRETED:
+        tl.inline_asm_elementwise("fence.sc.sys; mov.u32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1)
     tl.debug_barrier()
 
 
@@ -148,3 +147,18 @@ def fence(team):
 def flush(team):
     """Sources of the program's earlier puts may be written again."""
     tl.debug_barrier()
+
+
+@jit
+def holds(found, cmp: tl.constexpr, value):
+    if cmp == EQ:
+        return found == value
+    if cmp == NE:
+        return found != value
+    if cmp == GT:
+        return found > value
+    if cmp == GE:
+        return found >= value
+    if cmp == LT:
+        return found < value
+    return found <= value

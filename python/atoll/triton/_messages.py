@@ -1,4 +1,4 @@
-"""Mailboxes: elements of 4 bytes; `block` points to mailbox_bytes() zeros, `room` is a number of bytes."""
+"""Mailboxes: `block` points to mailbox_bytes() zeros, `room` is a number of bytes."""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -7,8 +7,20 @@ import triton.language as tl
 from triton import jit
 
 from .._ptx import AT
-from ._core import GE, at_pe, check_pe, checks, look_around, word_at
-from ._signals import wait_for
+from ._core import GE, at_int64, check_pe, checks, reach, word_at
+from ._words import (
+    load,
+    load_part,
+    num_threads,
+    pairs_of,
+    store,
+    store_flagged,
+    store_part,
+    thread,
+    wait_both,
+    wait_flagged,
+    wait_word,
+)
 
 _POST_TO, _RECEIVE_FROM = checks("post"), checks("receive")
 _RECEIVE, _POST = tl.constexpr(AT["receive"]), tl.constexpr(AT["post"])
@@ -24,77 +36,91 @@ def mailbox_bytes(n_pes: int, room: int) -> int:
 
 @jit
 def _box_slot(team, block, room, sender, number):
-    start = block.to(tl.int64) + team.n_pes * _ENTRY
-    return word_at(start + (sender * _DEPTH + number % _DEPTH) * ((room + 7) // 8) * 16)
+    """Where message `number` of a sender stands."""
+    slot = sender * _DEPTH + (number & (_DEPTH - 1))
+    return block.to(tl.int64) + team.n_pes * _ENTRY + slot * pairs_of(room) * 16
 
 
 @jit
-def post(team, block, room, src, n, pe, BLOCK: tl.constexpr = 1024):
-    """Send n elements of 4 bytes to PE `pe` through the mailbox; waits only while 8 messages are on their way."""
+def _bytes(x, n):
+    return at_int64(n) * (x.dtype.element_ty.primitive_bitwidth // 8)
+
+
+@jit
+def post(team, block, room, src, n, pe):
+    """Send n elements to PE `pe` through the mailbox; waits only while 8 messages are on their way.
+
+    No fence: a message orders nothing but itself. src may be written again afterwards.
+    """
     check_pe(team, pe, _POST_TO)
     mine = block.to(tl.int64) + pe * _ENTRY
-    number = tl.load(word_at(mine + _POSTED), volatile=True) + 1
-    taken = tl.load(word_at(mine + _SEEN_TAKEN), volatile=True)
+    number = load(mine + _POSTED, tl.int64) + 1
+    taken = load(mine + _SEEN_TAKEN, tl.int64)
+    source, nbytes = src.to(tl.int64), _bytes(src, n)
+    tl.debug_barrier()  # behind what the program stored at src
     if number > taken + _DEPTH:
-        wait_for(team, word_at(mine + _TAKEN), GE, number - _DEPTH, _POST, pe, 0)
-        tl.store(word_at(mine + _SEEN_TAKEN), number - _DEPTH)
-    to = at_pe(team, _box_slot(team, block, room, team.my_pe, number), pe)
-    flag = (number & 0xFFFFFFFF) << 32
-    fresh = ((number & 0x3FFFFFFF) < _DEPTH) & (number >= _DEPTH)
-    words = tl.where(fresh, (room + 7) // 8 * 2, (n + 1) // 2 * 2)
-    words = tl.maximum(words, 2)
-    for begin in range(0, words, BLOCK):
-        at = begin + tl.arange(0, BLOCK)
-        bits = tl.load(src + at, mask=at < n, other=0).to(tl.int32, bitcast=True).to(tl.int64)
-        tl.store(to + at, flag | (bits & 0xFFFFFFFF), mask=at < words)
+        wait_word(team, mine + _TAKEN, tl.int64, GE, number - _DEPTH, _POST, pe, 0, "relaxed", 1)
+        taken = number - _DEPTH
+    # Words that short messages leave untouched get a new flag in time.
+    refresh = ((number & 0x3FFFFFFF) < _DEPTH) & (number >= _DEPTH)
+    pairs = pairs_of(tl.where(refresh, at_int64(room), nbytes))
+    to = reach(team, _box_slot(team, block, room, team.my_pe, number), pe)
+    flag = number.to(tl.int32)
+    i = thread()
+    if pairs <= num_threads():
+        if i < pairs:
+            store_flagged(to + 16 * i, load_part(source, nbytes, i), flag)
+    else:
+        while i < pairs:
+            second = tl.where(i + num_threads() < pairs, i + num_threads(), i)
+            data, more = load_part(source, nbytes, i), load_part(source, nbytes, second)
+            store_flagged(to + 16 * i, data, flag)
+            store_flagged(to + 16 * second, more, flag)
+            i += 2 * num_threads()
+    # Looked at by the next message, which so does not wait for this load.
+    if number & (_DEPTH // 2 - 1) == 0:
+        taken = load(mine + _TAKEN, tl.int64, ".relaxed.sys")
     tl.debug_barrier()
-    tl.store(word_at(mine + _POSTED), number)
-    tl.debug_barrier()
+    store(mine + _POSTED, number, tl.int64)
+    store(mine + _SEEN_TAKEN, taken, tl.int64)
 
 
 @jit
-def _missing(words, mask, flag):
-    """How many words do not carry the flag yet."""
-    return tl.sum((mask & (((words >> 32) & 0xFFFFFFFF) != flag)).to(tl.int32), 0)
-
-
-@jit
-def receive(team, block, room, dst, n, pe, BLOCK: tl.constexpr = 1024):
-    """The next message of PE `pe`, n elements of 4 bytes, to dst."""
+def receive(team, block, room, dst, n, pe):
+    """The next message of PE `pe`, n elements, to dst."""
     check_pe(team, pe, _RECEIVE_FROM)
     mine = block.to(tl.int64) + pe * _ENTRY
-    number = tl.load(word_at(mine + _RECEIVED), volatile=True) + 1
+    number = load(mine + _RECEIVED, tl.int64) + 1
     come = _box_slot(team, block, room, pe, number)
-    flag = number & 0xFFFFFFFF
-    words = tl.maximum((n + 1) // 2 * 2, 2)
-    since = tl.full((), 0, tl.int64)
-    for begin in range(0, words, BLOCK):
-        at = begin + tl.arange(0, BLOCK)
-        found = tl.load(come + at, mask=at < words, other=0, volatile=True)
-        looks = 0
-        while _missing(found, at < words, flag) != 0:
-            looks += 1
-            if looks % 1024 == 0:
-                since = look_around(team, _RECEIVE, -1, pe, 0, come.to(tl.int64), flag, flag * 0, since)
-            found = tl.load(come + at, mask=at < words, other=0, volatile=True)
-        tl.store(
-            dst + at, (found & 0xFFFFFFFF).to(tl.int32).to(dst.dtype.element_ty, bitcast=True), mask=at < n
-        )
+    flag = number.to(tl.int32)
+    to, nbytes = dst.to(tl.int64), _bytes(dst, n)
+    pairs = pairs_of(nbytes)
+    i = thread()
+    if pairs <= num_threads():
+        if i < pairs:
+            store_part(to, nbytes, i, wait_flagged(team, come + 16 * i, flag, _RECEIVE, pe))
+    else:
+        while i < pairs:
+            second = tl.where(i + num_threads() < pairs, i + num_threads(), i)
+            data, more = wait_both(team, come + 16 * i, come + 16 * second, flag, _RECEIVE, pe)
+            store_part(to, nbytes, i, data)
+            store_part(to, nbytes, second, more)
+            i += 2 * num_threads()
     tl.debug_barrier()
-    if number % (_DEPTH // 2) == 0:
-        tell = at_pe(team, word_at(block.to(tl.int64) + team.my_pe * _ENTRY + _TAKEN), pe)
-        tl.atomic_xchg(tell, number, sem="relaxed", scope="sys")
-    tl.store(word_at(mine + _RECEIVED), number)
-    tl.debug_barrier()
+    if number & (_DEPTH // 2 - 1) == 0:  # all have read
+        tell = reach(team, block.to(tl.int64) + team.my_pe * _ENTRY + _TAKEN, pe)
+        store(tell, number, tl.int64, ".relaxed.sys", (thread() == 0).to(tl.int32))
+    store(mine + _RECEIVED, number, tl.int64)
 
 
 @jit
-def try_receive(team, block, room, dst, n, pe, BLOCK: tl.constexpr = 1024):
+def try_receive(team, block, room, dst, n, pe):
     """receive if the message has begun to come, and 1; else 0 at once."""
     check_pe(team, pe, _RECEIVE_FROM)
-    number = tl.load(word_at(block.to(tl.int64) + pe * _ENTRY + _RECEIVED), volatile=True) + 1
-    word = tl.load(_box_slot(team, block, room, pe, number), volatile=True)
-    here = (((word >> 32) & 0xFFFFFFFF) == (number & 0xFFFFFFFF)).to(tl.int32)
+    number = load(block.to(tl.int64) + pe * _ENTRY + _RECEIVED, tl.int64) + 1
+    # An atomic's result is the same for all threads; a load's may differ.
+    word = tl.atomic_add(word_at(_box_slot(team, block, room, pe, number)), 0, sem="relaxed", scope="sys")
+    here = ((word >> 32).to(tl.int32) == number.to(tl.int32)).to(tl.int32)
     if here != 0:
-        receive(team, block, room, dst, n, pe, BLOCK)
+        receive(team, block, room, dst, n, pe)
     return here

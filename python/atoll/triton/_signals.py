@@ -7,8 +7,9 @@ import triton.language as tl
 from triton import jit
 
 from .._ptx import AT
-from ._core import EQ, GE, GT, LT, NE, SET, checks, look_around, peer_for
+from ._core import GE, SET, checks, holds, peer_for
 from ._moves import put_nbi
+from ._words import thread, wait_word
 
 _SIGNAL_SET, _SIGNAL_ADD = checks("signal_set"), checks("signal_add")
 _SIGNAL_WAIT = tl.constexpr(AT["signal_wait_until"])
@@ -51,47 +52,16 @@ def put_signal_nbi(team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK
 
 
 @jit
-def holds(found, cmp: tl.constexpr, value):
-    if cmp == EQ:
-        return found == value
-    if cmp == NE:
-        return found != value
-    if cmp == GT:
-        return found > value
-    if cmp == GE:
-        return found >= value
-    if cmp == LT:
-        return found < value
-    return found <= value
-
-
-@jit
-def wait_for(team, word, cmp: tl.constexpr, value, operation: tl.constexpr, peer, tag):
-    found = tl.atomic_add(word, 0, sem="acquire", scope="sys")
-    looks = 0
-    since = tl.full((), 0, tl.int64)
-    while not holds(found, cmp, value):
-        looks += 1
-        if looks % 1024 == 0:
-            since = look_around(
-                team,
-                operation,
-                cmp,
-                peer,
-                tag,
-                word.to(tl.int64),
-                value.to(tl.int64),
-                found.to(tl.int64),
-                since,
-            )
-        found = tl.atomic_add(word, 0, sem="acquire", scope="sys")
-    tl.debug_barrier()
-
-
-@jit
 def signal_wait_until(team, signal, cmp: tl.constexpr, value, tag=0):
     """Wait until this PE's signal cmp value, with acquire for all of the program."""
-    wait_for(team, signal, cmp, value + tl.full((), 0, signal.dtype.element_ty), _SIGNAL_WAIT, -1, tag)
+    kind: tl.constexpr = signal.dtype.element_ty
+    tl.static_assert(
+        kind.is_int() and kind.primitive_bitwidth >= 32,
+        "a word that is awaited is an integer of 4 or 8 bytes",
+    )
+    first = (thread() == 0).to(tl.int32)
+    wait_word(team, signal.to(tl.int64), kind, cmp, value, _SIGNAL_WAIT, -1, tag, "acquire", first)
+    tl.debug_barrier()
 
 
 @jit

@@ -1,0 +1,109 @@
+"""What small collectives are made of, as atoll/device/exchange.hpp: every member sends every other a message of flagged words,
+in slots of the team's control blocks that alternate between two."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import triton.language as tl
+from triton import jit
+
+from .._ptx import AT
+from ._core import reach
+from ._words import (
+    load,
+    load_part,
+    num_threads,
+    pairs_of,
+    store,
+    store_flagged,
+    store_part,
+    thread,
+    wait_flagged,
+)
+
+_EPOCH, _SLOTS, _AREA = (tl.constexpr(AT[name]) for name in ("exchange_epoch", "slots", "slot_area_pairs"))
+_COLLECTIVE = tl.constexpr(AT["collective"])
+
+
+@jit
+def is_small(team, nbytes):
+    """If messages of so many bytes from member to member take the short way."""
+    return nbytes <= 8 * (_AREA // team.n_pes)
+
+
+@jit
+def begin(team):
+    """The number of this exchange; what the program stored before may be sent."""
+    epoch = load(team.control + _EPOCH, tl.int32) + 1
+    tl.debug_barrier()
+    return epoch
+
+
+@jit
+def end(team, epoch):
+    """All threads have read."""
+    tl.debug_barrier()
+    store(team.control + _EPOCH, epoch, tl.int32)
+
+
+@jit
+def _slot_from(team, epoch, pe):
+    return team.control + _SLOTS + ((epoch & 1) * _AREA + pe * (_AREA // team.n_pes)) * 16
+
+
+@jit
+def send(team, epoch, nbytes, source, block):
+    """nbytes at source + pe * block to each other member; 0 bytes are a message too."""
+    # Words that small messages never touch get a new flag once in 2^30 calls.
+    refresh = ((epoch & 0x3FFFFFFF) < 2) & ((epoch < 0) | (epoch >= 2))
+    pairs = tl.where(refresh, _AREA // team.n_pes, pairs_of(nbytes))
+    mine = _slot_from(team, epoch, team.my_pe)
+    k = thread()
+    while k < pairs * team.n_pes:
+        pe, i = k // pairs, k % pairs
+        if pe != team.my_pe:
+            data = load_part(source + pe * block, nbytes, i)
+            store_flagged(reach(team, mine, pe) + 16 * i, data, epoch)
+        k += num_threads()
+
+
+@jit
+def part(team, epoch, pe, i):
+    """Bytes 8 * i … of the message from `pe`, once they have come."""
+    return wait_flagged(team, _slot_from(team, epoch, pe) + 16 * i, epoch, _COLLECTIVE, pe)
+
+
+@jit
+def take(team, epoch, nbytes, to, block):
+    """nbytes from each other member to to + pe * block."""
+    pairs = pairs_of(nbytes)
+    k = thread()
+    while k < pairs * team.n_pes:
+        pe, i = k // pairs, k % pairs
+        if pe != team.my_pe:
+            store_part(to + pe * block, nbytes, i, part(team, epoch, pe, i))
+        k += num_threads()
+
+
+@jit
+def take_from(team, epoch, nbytes, to, root):
+    """nbytes from `root` to `to`, and the others' messages of 0 bytes."""
+    pairs = pairs_of(nbytes)
+    k = thread()
+    while k < pairs * team.n_pes:
+        pe, i = k // pairs, k % pairs
+        if (pe != team.my_pe) & ((pe == root) | (i == 0)):
+            data = part(team, epoch, pe, i)
+            if pe == root:
+                store_part(to, nbytes, i, data)
+        k += num_threads()
+
+
+@jit
+def copy_own(nbytes, to, source):
+    """This member's own part."""
+    if to != source:
+        i = thread()
+        while i < pairs_of(nbytes):
+            store_part(to, nbytes, i, load_part(source, nbytes, i))
+            i += num_threads()

@@ -1,0 +1,240 @@
+"""Single words and pairs of flagged words, as one thread of a program loads, stores and awaits them: inline PTX.
+
+Triton takes what one thread has for one number of all. So a thread's number, and what comes of it, may go to these functions,
+to arithmetic and to conditions without a barrier inside, and to nothing else.
+"""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import re
+
+import triton.language as tl
+from triton import constexpr_function, jit
+
+from .. import _ptx
+from ._core import INTERPRETED, at_int32, at_int64, holds
+
+if INTERPRETED:
+
+    def num_threads():
+        """Interpreted programs have one."""
+        return 1
+
+else:
+    from triton.language.extra.cuda import num_threads as num_threads
+
+
+def _with_result(text):
+    """Of _ptx, without a result: with one, $0, which inline PTX must have here."""
+    text = re.sub(r"\$(\d)", lambda found: f"${int(found[1]) + 1}", text)
+    return tl.constexpr(f"{text} mov.u32 $0, 0;")
+
+
+_PLAIN = tl.constexpr("")
+_LOAD_PART = tl.constexpr(_ptx.load_part())
+_STORE_PART = _with_result(_ptx.store_part())
+_STORE_FLAGGED = _with_result(_ptx.store_flagged())
+_WAITS = tl.constexpr(
+    {
+        (form, compare, order): _ptx.wait_word(form, compare, order)
+        for form in ("s32", "u32", "s64", "u64")
+        for compare in range(6)
+        for order in ("acquire", "relaxed")
+    }
+)
+_WAIT_ONE, _WAIT_TWO = tl.constexpr(_ptx.wait_flagged(1)), tl.constexpr(_ptx.wait_flagged(2))
+
+
+@jit
+def thread():
+    """This thread's number in the program."""
+    if INTERPRETED:
+        return tl.full((), 0, tl.int32)
+    else:  # noqa: RET505
+        return tl.inline_asm_elementwise("mov.u32 $0, %tid.x;", "=r", [], tl.int32, is_pure=True, pack=1)
+
+
+@constexpr_function
+def _letter(kind):
+    return "l" if kind.primitive_bitwidth == 64 else "r"
+
+
+@constexpr_function
+def _form(kind):
+    return f"{'u' if kind.is_int_unsigned() else 's'}{kind.primitive_bitwidth}"
+
+
+@constexpr_function
+def _load_text(kind, order):
+    return f"ld{order}.global.b{kind.primitive_bitwidth} $0, [$1];"
+
+
+@constexpr_function
+def _load_letters(kind):
+    return f"={_letter(kind)},l"
+
+
+@constexpr_function
+def _store_text(kind, order):
+    return f"{{ .reg .pred p; setp.ne.u32 p, $3, 0; @p st{order}.global.b{kind.primitive_bitwidth} [$1], $2; mov.u32 $0, 0; }}"
+
+
+@constexpr_function
+def _store_letters(kind):
+    return f"=r,l,{_letter(kind)},r"
+
+
+@constexpr_function
+def _wait_text(kind, compare, order):
+    return _WAITS.value[(_form(kind), compare, order)]
+
+
+@constexpr_function
+def _wait_letters(kind):
+    return f"=r,l,r,r,r,l,{_letter(kind)},r"
+
+
+@jit
+def load(address, kind: tl.constexpr, ORDER: tl.constexpr = _PLAIN):
+    """A word at an address, by every thread. ORDER: of PTX, such as .relaxed.sys; none: what peers do not write."""
+    if INTERPRETED:
+        return tl.load(address.to(tl.pointer_type(kind)), volatile=True)
+    else:  # noqa: RET505
+        return tl.inline_asm_elementwise(
+            _load_text(kind, ORDER),
+            _load_letters(kind),
+            [at_int64(address)],
+            kind.value,
+            is_pure=False,
+            pack=1,
+        )
+
+
+@jit
+def store(address, value, kind: tl.constexpr, ORDER: tl.constexpr = _PLAIN, active=1):
+    """A word to an address, by every thread whose `active` is not 0, so that each later loads its own."""
+    number = value + tl.full((), 0, kind)
+    if INTERPRETED:
+        if active != 0:
+            tl.atomic_xchg(address.to(tl.pointer_type(kind)), number.to(kind), sem="release", scope="sys")
+    else:
+        tl.inline_asm_elementwise(
+            _store_text(kind, ORDER), _store_letters(kind), [at_int64(address), number.to(kind), at_int32(active)],
+            tl.int32, is_pure=False, pack=1,
+        )  # fmt: skip
+
+
+@jit
+def wait_word(
+    team, address, kind: tl.constexpr, cmp: tl.constexpr, value, operation: tl.constexpr, peer, tag,
+    ORDER: tl.constexpr, active,
+):  # fmt: skip
+    """Until the word at an address cmp value, by every thread whose `active` is not 0."""
+    number = (value + tl.full((), 0, kind)).to(kind)
+    if INTERPRETED:
+        if active != 0:
+            word = address.to(tl.pointer_type(kind))
+            while not holds(tl.atomic_add(word, 0, sem="acquire", scope="sys"), cmp, number):
+                pass
+    else:
+        tl.inline_asm_elementwise(
+            _wait_text(kind, cmp, ORDER), _wait_letters(kind),
+            [
+                team.control, at_int32(operation), at_int32(peer), at_int32(tag), at_int64(address), number,
+                at_int32(active),
+            ],
+            tl.int32, is_pure=False, pack=1,
+        )  # fmt: skip
+
+
+# ---- messages: bytes travel in pairs of words {data 4, flag 4}, 8 bytes of data a pair
+
+
+@jit
+def pairs_of(nbytes):
+    """How many pairs a message takes; one of 0 bytes takes one."""
+    return tl.maximum((nbytes + 7) // 8, 1).to(tl.int32)
+
+
+@jit
+def load_part(address, nbytes, i):
+    """Bytes 8 * i … of nbytes at an address of any alignment; what lies past their end is 0."""
+    if INTERPRETED:
+        data = tl.full((), 0, tl.int64)
+        for k in range(8):
+            if 8 * i + k < nbytes:
+                byte = tl.load((address + 8 * i + k).to(tl.pointer_type(tl.uint8)))
+                data = data | (byte.to(tl.int64) << (8 * k))
+        return data
+    else:  # noqa: RET505
+        return tl.inline_asm_elementwise(
+            _LOAD_PART, "=&l,l,l,l", [at_int64(address), at_int64(nbytes), at_int64(i)], tl.int64,
+            is_pure=False, pack=1,
+        )  # fmt: skip
+
+
+@jit
+def store_part(address, nbytes, i, data):
+    """The other way."""
+    if INTERPRETED:
+        for k in range(8):
+            if 8 * i + k < nbytes:
+                to = (address + 8 * i + k).to(tl.pointer_type(tl.uint8))
+                tl.store(to, ((data >> (8 * k)) & 255).to(tl.uint8))
+    else:
+        tl.inline_asm_elementwise(
+            _STORE_PART, "=r,l,l,l,l", [at_int64(address), at_int64(nbytes), at_int64(i), data], tl.int32,
+            is_pure=False, pack=1,
+        )  # fmt: skip
+
+
+@jit
+def store_flagged(address, data, flag):
+    """Eight bytes of data to a pair."""
+    if INTERPRETED:
+        word = address.to(tl.pointer_type(tl.int64))
+        high = flag.to(tl.int64) << 32
+        tl.store(word, high | (data & 0xFFFFFFFF))
+        tl.store(word + 1, high | ((data >> 32) & 0xFFFFFFFF))
+    else:
+        tl.inline_asm_elementwise(
+            _STORE_FLAGGED, "=r,l,l,r", [at_int64(address), data, flag], tl.int32, is_pure=False, pack=1
+        )
+
+
+@jit
+def _found(address, flag):
+    """Interpreted: the data of a pair, once both words carry the flag."""
+    word = address.to(tl.pointer_type(tl.int64))
+    while (tl.load(word, volatile=True) >> 32).to(tl.int32) != flag:
+        pass
+    while (tl.load(word + 1, volatile=True) >> 32).to(tl.int32) != flag:
+        pass
+    return (tl.load(word) & 0xFFFFFFFF) | (tl.load(word + 1) << 32)
+
+
+@jit
+def wait_flagged(team, address, flag, operation: tl.constexpr, peer):
+    """The data of a pair, once both words carry the flag."""
+    if INTERPRETED:
+        return _found(address, flag)
+    else:  # noqa: RET505
+        return tl.inline_asm_elementwise(
+            _WAIT_ONE, "=&l,l,r,r,r,l",
+            [team.control, at_int32(operation), at_int32(peer), flag, at_int64(address)],
+            tl.int64, is_pure=False, pack=1,
+        )  # fmt: skip
+
+
+@jit
+def wait_both(team, address, second, flag, operation: tl.constexpr, peer):
+    """The same of two pairs, looked at together."""
+    if INTERPRETED:
+        return _found(address, flag), _found(second, flag)
+    else:  # noqa: RET505
+        return tl.inline_asm_elementwise(
+            _WAIT_TWO, "=&l,=&l,l,r,r,r,l,l",
+            [team.control, at_int32(operation), at_int32(peer), flag, at_int64(address), at_int64(second)],
+            (tl.int64, tl.int64), is_pure=False, pack=1,
+        )  # fmt: skip

@@ -1,0 +1,111 @@
+"""atoll.triton on CPUs, by Triton's interpreter (TRITON_INTERPRET=1): what the algorithms do, not the PTX. Needs Triton alone, so
+arrays go as addresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import atoll
+import atoll.triton as dev
+import numpy as np
+import triton.language as tl
+from checks import equal, run
+
+atoll.init()
+me, n = atoll.my_pe(), atoll.n_pes()
+left = (me - 1) % n
+
+
+def new(shape: Any, dtype: Any, values: Any = 0) -> Any:
+    x = atoll.zeros(shape, dtype)
+    x[...] = values
+    atoll.barrier_all()
+    return x
+
+
+def start(kernel: Any, *arrays: Any, **constants: Any) -> None:
+    kernel[(1,)](atoll.WORLD.device("host"), *(x.ctypes.data for x in arrays), **constants)
+    atoll.barrier_all()
+
+
+@dev.kernel
+def meetings(team, flags, seen):
+    flags, seen = flags.to(tl.pointer_type(tl.int64)), seen.to(tl.pointer_type(tl.int64))
+    right = (team.my_pe + 1) % team.n_pes
+    for step in range(1, 6):
+        dev.p(team, flags, step, right)
+        dev.sync(team)
+        tl.store(seen + step, tl.load(flags))
+        dev.sync(team)
+    dev.signal_add(team, flags + 1, 3, right)
+    dev.signal_consume(team, flags + 1, 2)
+    dev.signal_wait_until(team, flags + 1, dev.EQ, 1)
+
+
+def check_meetings() -> None:
+    flags, seen = new(2, np.int64), new(6, np.int64)
+    start(meetings, flags, seen)
+    equal(seen[1:], np.arange(1, 6))
+    assert flags[1] == 1
+
+
+@dev.kernel
+def messages(team, box, src, dst, sums, N: tl.constexpr, WIDE: tl.constexpr, ROOM: tl.constexpr):
+    kind: tl.constexpr = tl.pointer_type(tl.int64) if WIDE else tl.pointer_type(tl.int16)
+    src, dst, sums = src.to(kind), dst.to(kind), sums.to(tl.pointer_type(tl.int64))
+    right = (team.my_pe + 1) % team.n_pes
+    left = (team.my_pe + team.n_pes - 1) % team.n_pes
+    for k in range(20):
+        tl.store(src, k)
+        dev.post(team, box, ROOM, src, N, right)
+        dev.receive(team, box, ROOM, dst, N, left)
+        tl.store(sums + k, tl.load(dst).to(tl.int64))
+    tl.store(sums + 20, dev.try_receive(team, box, ROOM, dst, N, left).to(tl.int64))
+
+
+def check_messages() -> None:
+    for dtype, size in ((np.int16, 5), (np.int64, 40)):
+        src, dst = new(size, dtype, np.arange(size) + 100 * me), new(size, dtype)
+        room = src.nbytes + 24
+        box, sums = new(dev.mailbox_bytes(n, room), np.uint8), new(21, np.int64, -1)
+        start(messages, box, src, dst, sums, N=size, WIDE=dtype == np.int64, ROOM=room)
+        equal(sums, np.array([*range(20), 0]))
+        equal(dst[1:], (np.arange(1, size) + 100 * left).astype(dtype))
+
+
+@dev.kernel
+def collectives(team, src, dst, N: tl.constexpr):
+    src, dst = src.to(tl.pointer_type(tl.float32)), dst.to(tl.pointer_type(tl.float32))
+    for root in range(team.n_pes):
+        dev.broadcast(team, dst, src, N, root)
+        dev.fcollect(team, dst + N, src, N)
+    every = dst + N + N * team.n_pes
+    dev.alltoall(team, every, src, N)
+    every += N * team.n_pes
+    dev.reduce(team, every, src, N, dev.SUM)
+    dev.reduce_scatter(team, every + N, src, N, dev.MAX)
+    arrived = dev.collect(team, every + 2 * N, src, N - team.my_pe % 2)
+    tl.store(every + 2 * N + N * team.n_pes, arrived.to(tl.float32))
+    dev.reduce(team, src, src, N, dev.MIN)
+
+
+def check_collectives() -> None:
+    for size in (1, 5, 700):  # the last is a large one
+        all_of = [(np.arange(n * size) * (7 - pe) + pe).astype(np.float32) for pe in range(n)]
+        src, dst = new(n * size, np.float32, all_of[me]), new(3 * (n + 1) * size + size + 1, np.float32)
+        start(collectives, src, dst, N=size)
+        firsts = np.stack([of[:size] for of in all_of])
+        equal(dst[:size], firsts[n - 1])
+        equal(dst[size:][: n * size], firsts.reshape(-1))
+        at = (n + 1) * size
+        equal(dst[at:][: n * size], np.concatenate([of[me * size :][:size] for of in all_of]))
+        at += n * size
+        equal(dst[at:][:size], firsts.sum(0))
+        equal(dst[at + size :][:size], np.stack([of[me * size :][:size] for of in all_of]).max(0))
+        collected = np.concatenate([of[: size - pe % 2] for pe, of in enumerate(all_of)])
+        equal(dst[at + 2 * size :][: len(collected)], collected)
+        assert dst[at + (2 + n) * size] == len(collected)
+        equal(src[:size], firsts.min(0))
+
+
+run(globals())
