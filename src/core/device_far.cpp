@@ -2,9 +2,11 @@
 // (device_owner.hpp); here what stands on this PE's own GPU goes by way of pinned memory.
 #include "core/device_memory.hpp"
 #include "core/job_state.hpp"
+#include "core/stream_server.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <new>
+#include <optional>
 
 namespace atl::core {
 
@@ -16,10 +18,13 @@ using transport::DeviceOwner;
 /// Pinned memory, and a GPU that fills and empties it.
 class Staging {
   public:
-    explicit Staging(const DeviceMemory& device) : device_(device), lane_(device.take_lane()) {
+    Staging(const DeviceMemory& device, const DeviceMemory::Far& far)
+        : device_(device), borrowed_(far.lane == nullptr), lane_(borrowed_ ? device.take_lane() : *far.lane) {
         device.pin(lane_);
     }
-    ~Staging() { device_.give_lane_back(lane_); }
+    ~Staging() {
+        if (borrowed_) device_.give_lane_back(lane_);
+    }
     Staging(const Staging&) = delete;
     Staging& operator=(const Staging&) = delete;
     char* pinned() const { return lane_.pinned; }
@@ -27,10 +32,23 @@ class Staging {
 
   private:
     const DeviceMemory& device_;
+    const bool borrowed_;
     DeviceMemory::Lane lane_;
 };
 
 }  // namespace
+
+StreamServer& DeviceMemory::stream_server() const {
+    const std::lock_guard lock(stream_server_mutex_);
+    if (!stream_server_) {
+        auto* ring = new (heap_->pin(sizeof(heap::FarRing))) heap::FarRing{};
+        auto* tickets = reinterpret_cast<std::uint64_t*>(mine() + group_offset_ + group_bytes_ - line_bytes);
+        stream_server_ = std::make_unique<StreamServer>(job_, *this, ring, tickets);
+    }
+    return *stream_server_;
+}
+
+void DeviceMemory::end_streams() noexcept { stream_server_.reset(); }
 
 std::uint64_t DeviceMemory::far_offset(const void* symmetric) const noexcept {
     return offset_of(symmetric) | transport::in_device_heap;
@@ -45,7 +63,7 @@ void DeviceMemory::put_far(const Far& far, std::uint64_t offset, const void* src
             far.transport.put(far.context, far.pe, to, from, count, Completion::local);
     };
     if (bytes == 0 || !heap_->reaches(src)) return send(offset, src, bytes, true);
-    const Staging staging(*this);
+    const Staging staging(*this, far);
     for (std::size_t at = 0; at < bytes; at += Staging::bytes) {
         const std::size_t part = std::min(bytes - at, Staging::bytes);
         heap_->copy(staging.pinned(), static_cast<const char*>(src) + at, part);
@@ -59,7 +77,7 @@ void DeviceMemory::get_far(const Far& far, void* dst, std::uint64_t offset, std:
     };
     const bool here = heap_->reaches(dst);
     std::optional<Staging> staging;
-    if (here) staging.emplace(*this);
+    if (here) staging.emplace(*this, far);
     for (std::size_t at = 0; at < bytes; at += Staging::bytes) {
         const std::size_t part = std::min(bytes - at, Staging::bytes);
         char* to = static_cast<char*>(dst) + at;
@@ -96,7 +114,7 @@ void DeviceMemory::strided_far(const Far& far, const heap::StridedCall& copy, bo
     };
     const bool here = heap_->reaches(local);
     std::optional<Staging> staging;
-    if (here) staging.emplace(*this);
+    if (here) staging.emplace(*this, far);
     const std::uint64_t most = Staging::bytes / block;
     for (std::uint64_t first = 0; first < copy.count; first += most) {
         const std::uint64_t n = std::min(most, copy.count - first);

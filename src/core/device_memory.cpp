@@ -6,6 +6,7 @@
 #include "core/device_owner.hpp"
 #include "core/job_state.hpp"
 #include "core/kernel_watch.hpp"
+#include "core/stream_server.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -109,6 +110,7 @@ void DeviceMemory::serve_others() {
     if (!transport || !transport->carries_device_heaps()) return;
     server_ = std::make_unique<DeviceServer>(*heap_, mine());
     transport->serve_device_heap(server_.get());
+    give_lane_back(take_pinned_lane());  // for the first operations
     by_transport_ = job_.everything_routed();
 }
 
@@ -338,6 +340,12 @@ void DeviceMemory::pin(Lane& lane) const {
     if (!lane.pinned) lane.pinned = static_cast<char*>(heap_->pin(lane_pinned_bytes));
 }
 
+DeviceMemory::Lane DeviceMemory::take_pinned_lane() const {
+    Lane lane = take_lane();
+    pin(lane);
+    return lane;
+}
+
 void* DeviceMemory::register_buffer(const void* memory, std::size_t bytes, std::uint64_t serial) {
     std::optional<heap::Allocator::Block> place;
     {
@@ -521,8 +529,8 @@ constexpr std::size_t team_place_bytes = place_bytes(most_members, team_words_by
 }  // namespace
 
 void DeviceMemory::reserve_group_memory() {
-    const std::size_t bytes =
-        place_bytes(job_.n_pes(), world_words_bytes) + (most_group_places - 1) * team_place_bytes;
+    const std::size_t bytes = place_bytes(job_.n_pes(), world_words_bytes) +
+                              (most_group_places - 1) * team_place_bytes + line_bytes;
     void* block = allocate(bytes, 128, 0);
     group_offset_ = offset_of(block);
     group_bytes_ = bytes;

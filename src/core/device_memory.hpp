@@ -25,6 +25,7 @@ namespace atl::core {
 class DeviceServer;
 class JobState;
 class KernelWatch;
+class StreamServer;
 class TeamState;
 
 /// How a PE comes by its part; what libatoll_cuda.so does, or a test in its place.
@@ -88,11 +89,18 @@ class DeviceMemory {
     /// On this PE's GPU; returns what stood there before.
     std::uint64_t atomic(AtomicOp op, DType type, void* dst, std::uint64_t value, std::uint64_t compare,
                          int pe) const;
+    /// What a team's calls that return when they are done go by: no other team's wait for them.
+    struct Lane {
+        heap::StreamHandle stream = nullptr;
+        char* pinned = nullptr;  ///< lane_pinned_bytes, once they are needed
+    };
+    static constexpr std::size_t lane_pinned_bytes = std::size_t{1} << 20;
     /// A PE whose device heap a transport reaches.
     struct Far {
         transport::Transport& transport;
         transport::ContextId context;
         int pe;
+        const Lane* lane = nullptr;  ///< the caller's own, which is pinned
     };
     /// Operations on the host go to this world PE's device heap by the transport, not by the window.
     bool is_far(int pe) const noexcept { return pe != me_ && (by_transport_ || slot_of(pe) < 0); }
@@ -107,21 +115,20 @@ class DeviceMemory {
                              std::uint64_t compare) const;
     /// As `strided`.
     void strided_far(const Far& far, const heap::StridedCall& copy, bool is_put) const;
+    /// What carries out operations on streams for far PEs. Made by the first that asks.
+    StreamServer& stream_server() const;
+    /// Nobody has streams any more.
+    void end_streams() noexcept;
     // As heap::DeviceHeap's: in the order of a stream, or complete on return.
     void check_stream(heap::StreamHandle stream) const { heap_->check_stream(stream); }
     void start(const heap::DeviceCall& call, heap::StreamHandle stream) const { heap_->start(call, stream); }
     void finish(heap::StreamHandle stream) const { heap_->finish(stream); }
     bool is_capturing(heap::StreamHandle stream) const { return heap_->is_capturing(stream); }
     bool reaches(const void* address) const { return heap_->reaches(address); }
-    /// What a team's calls that return when they are done go by: no other team's wait for them.
-    struct Lane {
-        heap::StreamHandle stream = nullptr;
-        char* pinned = nullptr;  ///< lane_pinned_bytes, once they are needed
-    };
-    static constexpr std::size_t lane_pinned_bytes = std::size_t{1} << 20;
     Lane take_lane() const;
     void give_lane_back(const Lane& lane) const;
     void pin(Lane& lane) const;
+    Lane take_pinned_lane() const;
     /// A team's memory for collectives on streams, in this PE's slot. Throws Error(unsupported).
     struct GroupPlace {
         char* address;
@@ -171,7 +178,7 @@ class DeviceMemory {
     std::vector<common::FdCourier::Address> couriers_;  // by PE
     std::vector<common::FdCourier::Parcel> arrived_;
     std::size_t group_offset_ = SIZE_MAX;
-    std::size_t group_bytes_ = 0;
+    std::size_t group_bytes_ = 0;  ///< its last line counts the tickets of stream_server()
     std::uint64_t chunks_ = 0;     ///< tried so far: what a descriptor belongs to
     std::size_t taken_bytes_ = 0;  ///< how far slots are filled with physical memory
     std::vector<std::size_t> chunk_bytes_;
@@ -184,6 +191,8 @@ class DeviceMemory {
     std::map<std::uint64_t, std::size_t> offset_of_serial_;
     std::map<std::size_t, std::vector<std::size_t>> view_parts_;  // offset of a view → offsets of its parts
     mutable std::vector<Lane> free_lanes_;
+    mutable std::mutex stream_server_mutex_;
+    mutable std::unique_ptr<StreamServer> stream_server_;
 };
 
 }  // namespace atl::core

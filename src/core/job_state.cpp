@@ -178,6 +178,7 @@ bool JobState::same_executable() {
 void JobState::finalize() {
     if (ended_) throw Error(ErrorCode::not_initialized, "finalize was called on a job that has ended.");
     world_state().context().quiet();
+    if (device_) device_->end_streams();
     if (transport_) transport_->expect_end();
     const bool alone = world_state().broken();
     if (alone)

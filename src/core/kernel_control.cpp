@@ -114,10 +114,11 @@ device::Control* kernel_control(TeamState& team, Memory memory) {
     return block;
 }
 
-device::Team kernel_team(TeamState& team, Memory memory) {
+device::Team kernel_team(TeamState& team, Memory memory, bool far_too) {
     const JobState& job = team.job();
     for (int i = 0; i < team.n_pes(); ++i)
-        if (job.slot(team.world_pe(i)) < 0)
+        if (job.slot(team.world_pe(i)) < 0 &&
+            !(far_too && job.device() && job.device()->is_far(team.world_pe(i))))
             throw Error(ErrorCode::unsupported,
                         "Kernels and streams reach PEs by the window only; in " + team.name() + " PE " +
                             std::to_string(team.world_pe(i)) + " is reached by " +

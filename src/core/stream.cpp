@@ -8,6 +8,7 @@
 #include "core/device_memory.hpp"
 #include "core/job_state.hpp"
 #include "core/kernel_control.hpp"
+#include "core/stream_server.hpp"
 #include "core/streams.hpp"
 #include "transport/apply_atomic.hpp"
 
@@ -20,14 +21,20 @@ device::Team stream_team(TeamState& team) {
     return kernel_team(team, Memory::device);
 }
 
-device::Team stream_team(TeamState& team, Stream stream) {
+device::Team stream_team(TeamState& team, Stream stream, bool far_too) {
     const DeviceMemory* device = team.job().device();
     if (device && !team.ready_for_kernels(Memory::device) && device->is_capturing(stream.handle))
         throw Error(
             ErrorCode::invalid_argument,
             "A team's first use on a GPU cannot be captured in a CUDA graph: it writes to the GPU. Make "
             "the StreamContext or StreamTeam before the capture begins.");
-    return stream_team(team);
+    if (!far_too || !device) return stream_team(team);
+    for (int i = 0; i < team.n_pes(); ++i)
+        if (device->is_far(team.world_pe(i))) {
+            device->stream_server();  // before any capture
+            break;
+        }
+    return kernel_team(team, Memory::device, true);
 }
 
 const DeviceMemory& device_for_streams(const JobState& job, const void* stream) {
@@ -83,6 +90,13 @@ class Checked {
         if (static_cast<unsigned>(pe) >= static_cast<unsigned>(n)) detail::throw_pe(pe, n);
     }
     const core::DeviceMemory& device() const { return device_; }
+    /// For PEs that only a transport reaches; after `at` has checked. False where it goes by the window.
+    bool by_host(const device::Team& team, Stream stream, int pe, heap::FarRequest request) const {
+        request.pe = context_.team().world_pe(pe);
+        if (!device_.is_far(request.pe)) return false;
+        device_.stream_server().start(team, request, stream.handle);
+        return true;
+    }
 
   private:
     core::ContextState& context_;
@@ -97,21 +111,29 @@ StreamContext::StreamContext(const Context& context, Stream stream) : stream_(st
         throw Error(ErrorCode::use_after_free,
                     "This context is empty; make one with create_context, or take a team's.");
     state_ = &context.state();
-    team_ = core::stream_team(state_->team(), stream);
+    team_ = core::stream_team(state_->team(), stream, true);
 }
 
 void StreamContext::put_bytes(void* dst, const void* src, std::size_t bytes, int pe) const {
     const Checked call(*state_, stream_);
     void* there = call.at(dst, bytes, pe);
-    if (bytes != 0)
-        call.device().start(heap::CopyCall{there, src, bytes, nullptr, 0, SignalOp::set}, stream_.handle);
+    if (bytes == 0 ||
+        call.by_host(
+            team_, stream_, pe,
+            {.there = dst, .here = const_cast<void*>(src), .bytes = bytes, .kind = heap::FarKind::put}))
+        return;
+    call.device().start(heap::CopyCall{there, src, bytes, nullptr, 0, SignalOp::set}, stream_.handle);
 }
 
 void StreamContext::get_bytes(void* dst, const void* src, std::size_t bytes, int pe) const {
     const Checked call(*state_, stream_);
     const void* there = call.at(src, bytes, pe);
-    if (bytes != 0)
-        call.device().start(heap::CopyCall{dst, there, bytes, nullptr, 0, SignalOp::set}, stream_.handle);
+    if (bytes == 0 ||
+        call.by_host(
+            team_, stream_, pe,
+            {.there = const_cast<void*>(src), .here = dst, .bytes = bytes, .kind = heap::FarKind::get}))
+        return;
+    call.device().start(heap::CopyCall{dst, there, bytes, nullptr, 0, SignalOp::set}, stream_.handle);
 }
 
 void StreamContext::put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
@@ -119,6 +141,15 @@ void StreamContext::put_signal_bytes(void* dst, const void* src, std::size_t byt
     const Checked call(*state_, stream_);
     auto* word = static_cast<std::uint64_t*>(call.word_at(signal, sizeof *signal, pe));
     void* there = bytes == 0 ? word : call.at(dst, bytes, pe);
+    if (call.by_host(team_, stream_, pe,
+                     {.there = bytes == 0 ? signal : dst,
+                      .here = const_cast<void*>(bytes == 0 ? nullptr : src),
+                      .bytes = bytes,
+                      .signal = signal,
+                      .value = value,
+                      .kind = heap::FarKind::put,
+                      .signal_op = op}))
+        return;
     call.device().start(heap::CopyCall{there, bytes == 0 ? there : src, bytes, word, value, op},
                         stream_.handle);
 }
@@ -138,6 +169,17 @@ void StreamContext::strided(const detail::StridedBlocks& copy, int pe, bool is_p
         strided.dst = call.at(copy.dst, reach, pe);
     else
         strided.src = call.at(copy.src, reach, pe);
+    void* symmetric = is_put ? copy.dst : const_cast<void*>(copy.src);
+    void* local = is_put ? const_cast<void*>(copy.src) : copy.dst;
+    if (call.by_host(team_, stream_, pe,
+                     {.there = symmetric,
+                      .here = local,
+                      .bytes = strided.block_bytes,
+                      .there_stride = is_put ? strided.dst_stride : strided.src_stride,
+                      .here_stride = is_put ? strided.src_stride : strided.dst_stride,
+                      .count = copy.count,
+                      .kind = is_put ? heap::FarKind::strided_put : heap::FarKind::strided_get}))
+        return;
     call.device().start(strided, stream_.handle);
 }
 
@@ -147,8 +189,11 @@ void StreamContext::store(void* dst, std::uint64_t bits, std::size_t bytes, int 
                        : bytes == 4 ? DType::uint32
                        : bytes == 2 ? DType::uint16
                                     : DType::uint8;
-    call.device().start(heap::WordCall{call.word_at(dst, bytes, pe), nullptr, bits, 0, AtomicOp::set, type},
-                        stream_.handle);
+    void* word = call.word_at(dst, bytes, pe);
+    if (call.by_host(team_, stream_, pe,
+                     {.there = dst, .bytes = bytes, .value = bits, .kind = heap::FarKind::put}))
+        return;
+    call.device().start(heap::WordCall{word, nullptr, bits, 0, AtomicOp::set, type}, stream_.handle);
 }
 
 void StreamContext::atomic(AtomicOp op, DType type, void* fetch, void* dst, std::uint64_t value,
@@ -159,6 +204,15 @@ void StreamContext::atomic(AtomicOp op, DType type, void* fetch, void* dst, std:
     if (transport::is_fetching(op) && !fetch)
         throw Error(ErrorCode::invalid_argument,
                     "A fetching atomic on a stream needs an address for what it fetches.");
+    if (call.by_host(team_, stream_, pe,
+                     {.there = dst,
+                      .here = fetch,
+                      .value = value,
+                      .compare = compare,
+                      .kind = heap::FarKind::atomic,
+                      .op = op,
+                      .type = type}))
+        return;
     call.device().start(heap::WordCall{word, fetch, value, compare, op, type}, stream_.handle);
 }
 

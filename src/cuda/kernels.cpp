@@ -61,6 +61,7 @@ Kernels::Kernels(const Driver& driver, CUdevice device) : driver_(driver) {
     load("points", f.strided, "atoll_strided");
     load("points", f.word, "atoll_word");
     load("points", f.wait, "atoll_wait");
+    load("points", f.far, "atoll_far");
     load("groups", f.sync, "atoll_sync");
     load("groups", f.exchange, "atoll_exchange");
     load("groups", f.pull, "atoll_pull");
@@ -156,6 +157,10 @@ void Kernels::launch(const heap::WordCall& call, CUstream stream) const {
 
 void Kernels::launch(const heap::WaitCall& call, CUstream stream) const {
     start(functions_.wait, {1, 1}, call, stream);
+}
+
+void Kernels::launch(const heap::FarCall& call, CUstream stream) const {
+    start(functions_.far, {1, 1}, call, stream);
 }
 
 void Kernels::launch(const GroupCall& call, CUstream stream) const {

@@ -100,6 +100,8 @@ void Heap::start(const heap::DeviceCall& call, heap::StreamHandle stream) {
         check_local(strided->src);
     } else if (const auto* word = std::get_if<heap::WordCall>(&call); word && word->result) {
         check_local(word->result);
+    } else if (const auto* far = std::get_if<heap::FarCall>(&call); far && far->request.here) {
+        check_local(far->request.here);
     } else if (const auto* messages = std::get_if<heap::MessagesCall>(&call)) {
         for (int i = 0; i < messages->count; ++i)
             if (messages->messages[i].bytes != 0) check_local(messages->messages[i].data);

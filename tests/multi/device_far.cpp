@@ -1,5 +1,6 @@
 // The host's operations on device heaps of PEs that the window does not reach: other hosts, or pretended
 // ones. The GPU is memory of the host (tests/simulated), or with ATOLL_TEST_GPU a real one.
+#include "atoll/stream.hpp"
 #include "core/job_state.hpp"
 #include "heap/device_heap.hpp"
 #include "support/multi_main.hpp"
@@ -261,6 +262,60 @@ TEST_F(DeviceFar, CollectivesTakeDeviceArrays) {
     }
 }
 
+/// The same in the order of a stream, by the window or by the host.
+TEST_F(DeviceFar, StreamsReachEverybody) {
+    const int right = right_of(job_), left = left_of(job_), me = job_.my_pe();
+    auto* x = zeros<int>(300000);
+    auto* y = zeros<int>(300000);
+    auto* signal = zeros<std::uint64_t>(2);
+    auto* word = zeros<std::int64_t>(4);
+    auto* real = zeros<float>(1);
+    auto* small = zeros<std::uint8_t>(1);
+    set(x, numbers(300000, me));
+    job_.world().barrier();
+    const StreamContext on_stream(context_, Stream{});
+    for (const std::size_t n : {1u, 1000u, 300000u}) {
+        on_stream.put(y, x, n, right);
+        on_stream.signal_add(signal, 1, right);
+        on_stream.signal_consume(signal, 1);
+        on_stream.synchronize();
+        EXPECT_EQ(values(y, n), numbers(n, left));
+        job_.world().barrier();
+        on_stream.get(y, x, n, right);
+        on_stream.synchronize();
+        EXPECT_EQ(values(y, n), numbers(n, right));
+        job_.world().barrier();
+        on_stream.put_signal(y, x, n, signal, 5, SignalOp::set, left);
+        on_stream.signal_wait_until(signal, Compare::eq, 5);
+        on_stream.synchronize();
+        EXPECT_EQ(values(y, n), numbers(n, right));
+        job_.world().barrier();
+        on_stream.signal_set(signal, 0, me);
+        on_stream.synchronize();
+        job_.world().barrier();
+    }
+    on_stream.p(small, static_cast<std::uint8_t>(me + 3), right);
+    on_stream.atomic_add(word, 2, 0);
+    on_stream.atomic_fetch_add(word + 1, word + 2, 7, right);
+    on_stream.atomic_compare_swap(word + 3, word + 2, 7, 8, right);
+    on_stream.atomic_add(real, 0.5f, 0);
+    on_stream.iput(y, x, 3, 2, 1000, right);
+    on_stream.synchronize();
+    job_.world().barrier();
+    EXPECT_EQ(values(small, 1)[0], left + 3);
+    EXPECT_EQ(values(word + 1, 3), (std::vector<std::int64_t>{0, 8, 7}));
+    if (me == 0) {
+        EXPECT_EQ(values(word, 1)[0], 2 * job_.n_pes());
+        EXPECT_EQ(values(real, 1)[0], 0.5f * static_cast<float>(job_.n_pes()));
+    }
+    EXPECT_EQ(values(y + 3 * 999, 1)[0], numbers(2000, left)[2 * 999]);
+    job_.world().barrier();
+    on_stream.iget(y, x, 2, 3, 1000, left);
+    on_stream.synchronize();
+    EXPECT_EQ(values(y + 2 * 999, 1)[0], numbers(3000, left)[3 * 999]);
+    free({small, real, word, signal, y, x});
+}
+
 TEST_F(DeviceFar, WhatIsWrongIsNamed) {
     auto* x = zeros<std::uint64_t>(8);
     job_.world().barrier();
@@ -274,9 +329,11 @@ TEST_F(DeviceFar, WhatIsWrongIsNamed) {
         }
         far = far || job_.state().slot(pe) < 0;
     }
-    if (far)
-        expect_error(ErrorCode::unsupported, {"window", "shared()"},
-                     [&] { job_.world().device(Memory::device); });
+    if (far) {
+        const std::initializer_list<std::string> what = {"window", "shared()"};
+        expect_error(ErrorCode::unsupported, what, [&] { job_.world().device(Memory::device); });
+        expect_error(ErrorCode::unsupported, what, [&] { StreamTeam(job_.world(), Stream{}).sync(); });
+    }
     free({x});
 }
 

@@ -281,6 +281,21 @@ void perform(const heap::GroupCall& call) {
     device::sync(team, thread);
 }
 
+void perform(const heap::FarCall& call) {
+    const std::uint64_t ticket = __atomic_fetch_add(call.tickets, 1, __ATOMIC_RELAXED);
+    const std::uint64_t round = ticket / heap::FarRing::n_slots;
+    heap::FarRing::Slot& slot = call.ring->slots[ticket % heap::FarRing::n_slots];
+    const auto await_turn = [&](std::uint64_t turn) {
+        device::detail::spin(
+            call.team, [&] { return __atomic_load_n(&slot.turn, __ATOMIC_ACQUIRE) == turn; },
+            [&] { return device::detail::waiting(call.team, device::Operation::none, &slot.turn); });
+    };
+    await_turn(2 * round);
+    slot.request = call.request;
+    __atomic_store_n(&slot.turn, 2 * round + 1, __ATOMIC_RELEASE);
+    await_turn(2 * round + 2);
+}
+
 void perform(const heap::MessagesCall&) {
     throw Error(ErrorCode::unsupported, "The simulated GPU has no messages between PEs.");
 }

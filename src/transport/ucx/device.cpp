@@ -6,9 +6,13 @@
 
 namespace atl::transport::ucx {
 
+/// Pinned when the heap is opened: later that may wait for kernels, which may wait for an answer.
+constexpr std::size_t pieces_ahead = 4;
+
 void Engine::serve_device_heap(DeviceOwner* owner) {
     settle_device();
     device_ = owner;
+    while (owner && pieces_.size() < pieces_ahead) pieces_.push_back({owner->pin_piece(), {}});
 }
 
 DeviceOwner& Engine::device() {
