@@ -31,7 +31,10 @@ void run_on_host(const Team& team, const GroupArguments& a, void* dst, const voi
         case Group::reduce:
             return team.reduce_scaled_erased(dst, src, count, a.type, a.op, a.scale);
         case Group::reduce_scatter:
-            return team.reduce_scatter_erased(dst, count, src, src_bytes / size_of(a.type), a.type, a.op);
+            return team.reduce_scatter_scaled_erased(dst, count, src, src_bytes / size_of(a.type), a.type,
+                                                     a.op, a.scale);
+        case Group::reduce_part:  // a step of `reduce` that only streams make
+            break;
     }
 }
 

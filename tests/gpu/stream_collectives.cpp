@@ -155,7 +155,8 @@ TEST_F(StreamCollectives, BlocksGoWhereTheyBelong) {
             team.scatter(std::span(dst, block), me == root ? In(src, n * block) : In(), root);
             expect(part(root, me), "scatter");
             fresh();
-            team.gather(me == root ? std::span(dst, n * block) : std::span<unsigned char>(), In(src, block), root);
+            team.gather(me == root ? std::span(dst, n * block) : std::span<unsigned char>(), In(src, block),
+                        root);
             expect(me == root ? all([&](int pe) { return part(pe, 0); }) : Bytes(), "gather");
         }
         fresh();

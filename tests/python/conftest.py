@@ -26,7 +26,7 @@ def job(tmp_path: Path) -> Job:
             env=environment(**changes),
             capture_output=True,
             text=True,
-            timeout=HANG_GUARD,
+            timeout=max(HANG_GUARD, timeout + 30),
             check=False,
         )
         if ok and done.returncode != 0:

@@ -21,7 +21,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_every_function(job: Job, n: int, cache: Path) -> None:
-    assert "all checks passed" in job("numba_kernels.py", n, NUMBA_CACHE_DIR=str(cache)).stdout
+    assert "all checks passed" in job("numba_kernels.py", n, timeout=300, NUMBA_CACHE_DIR=str(cache)).stdout
 
 
 def test_a_wait_that_never_ends_is_an_exception(job: Job, cache: Path) -> None:
