@@ -235,11 +235,10 @@ TEST_P(OnFakeGpus, OnAStreamOnlyTheRootsArraysAreLookedAt) {
                                           static_cast<int>(static_cast<std::size_t>(job.my_pe()) * count));
                 if (mine) fill(src, std::vector<int>(n * count));
                 job.world().barrier();
-                team.gather(mine ? std::span(src, n * count) : std::span<int>(), std::span<const int>(dst, count),
-                            root);
+                team.gather(mine ? std::span(src, n * count) : std::span<int>(),
+                            std::span<const int>(dst, count), root);
                 job.world().barrier();
-                for (std::size_t i = 0; mine && i < n * count; ++i)
-                    ASSERT_EQ(src[i], values_of(root, n * count)[i]) << i;
+                if (mine) EXPECT_TRUE(std::vector<int>(src, src + n * count) == values_of(root, n * count));
                 if (mine)
                     expect_error(ErrorCode::shape_mismatch, {"broadcast", "src"},
                                  [&] { team.broadcast(std::span(dst, count), none, root); });
