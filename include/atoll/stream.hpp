@@ -176,7 +176,8 @@ class ATOLL_API StreamContext {
 /// others may pass an empty one), and complete locally: the next work of the stream may read `dst` and write
 /// `src`. Reductions are evaluated in PE order, halves in float: all members and all runs get the same bits.
 /// `dst` may be `src` in `reduce` and `broadcast`, and a PE's own block may stand where it goes to; else they
-/// do not overlap. Errors as StreamContext's; also shape_mismatch, dtype_mismatch, unsupported (a team without memory for it, see Team::device).
+/// do not overlap. Errors as StreamContext's; also shape_mismatch, dtype_mismatch, unsupported (a team
+/// without memory for it, see Team::device).
 class ATOLL_API StreamTeam {
   public:
     StreamTeam(const Team& team, Stream stream);

@@ -127,8 +127,8 @@ ATOLL_ANYWHERE Words<T, const T*> words_of(const T* words, unsigned long long n,
 }  // namespace detail
 
 template <class T, class Scope = Thread>
-ATOLL_ANYWHERE void wait_until(const Team& team, const T* ivar, Compare cmp, SameAs<T> value, Scope scope = {},
-                               int tag = 0, unsigned long long bound_ns = 0) {
+ATOLL_ANYWHERE void wait_until(const Team& team, const T* ivar, Compare cmp, SameAs<T> value,
+                               Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     detail::wait_all(team, detail::words<T>(ivar, 1, nullptr, cmp, value), scope, {tag, bound_ns});
 }
 template <class T, class Scope = Thread>
@@ -145,8 +145,9 @@ ATOLL_ANYWHERE void wait_until_all(const Team& team, const T* ivars, unsigned lo
 /// Returns the lowest index that holds; no_index at once if all are left out.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long wait_until_any(const Team& team, const T* ivars, unsigned long long n,
-                                                 const int* status, Compare cmp, SameAs<T> value, Scope scope = {},
-                                                 int tag = 0, unsigned long long bound_ns = 0) {
+                                                 const int* status, Compare cmp, SameAs<T> value,
+                                                 Scope scope = {}, int tag = 0,
+                                                 unsigned long long bound_ns = 0) {
     return detail::wait_any(team, detail::words<T>(ivars, n, status, cmp, value), scope, {tag, bound_ns});
 }
 /// Returns how many hold, at least one unless all are left out; their indices are written by rank 0 of the
@@ -166,7 +167,8 @@ ATOLL_ANYWHERE bool test_all(const Team&, const T* ivars, unsigned long long n, 
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long test_any(const Team&, const T* ivars, unsigned long long n,
-                                           const int* status, Compare cmp, SameAs<T> value, Scope scope = {}) {
+                                           const int* status, Compare cmp, SameAs<T> value,
+                                           Scope scope = {}) {
     return detail::test_any(detail::words<T>(ivars, n, status, cmp, value), scope);
 }
 template <class T, class Scope = Thread>
