@@ -32,8 +32,11 @@ void StoreLink::goodbye(bool finalized) noexcept {
 
 void StoreLink::abort(int status, const std::string& sentence) noexcept {
     if (is_child()) return;
-    if (board_) board_.view().abort(pe_, status, sentence);
-    client_->abort(status, sentence);
+    const std::string text = sentence.empty() ? "PE " + std::to_string(pe_) + " ended the job with status " +
+                                                    std::to_string(status) + " (global_exit)"
+                                              : sentence;
+    if (board_) board_.view().abort(pe_, status, text);
+    client_->abort(status, text);
 }
 
 }  // namespace atl::bootstrap

@@ -105,9 +105,10 @@ void Job::global_exit(int status, const std::string& sentence) {
                                  ? "PE " + std::to_string(my_pe()) + " ended the job with status " +
                                        std::to_string(status) + " (global_exit)"
                                  : sentence;
+    // Before anybody can notice and end in some other way, whose status MPI would take for the job's.
+    state().bootstrap().abort_by_others(status, text);
     state().board().abort(my_pe(), status, text);
     state().bootstrap().abort(status, sentence);  // it says who and with what status by itself
-    state().bootstrap().abort_by_others(status, text);
     std::fflush(nullptr);
     // No destructors: other threads of this PE may be in the middle of anything.
     std::_Exit(status);

@@ -238,10 +238,11 @@ TEST_P(OnFakeGpus, OnAStreamOnlyTheRootsArraysAreLookedAt) {
                 team.gather(mine ? std::span(src, n * count) : std::span<int>(),
                             std::span<const int>(dst, count), root);
                 job.world().barrier();
-                if (mine) EXPECT_TRUE(std::vector<int>(src, src + n * count) == values_of(root, n * count));
-                if (mine)
+                if (mine) {
+                    EXPECT_TRUE(std::vector<int>(src, src + n * count) == values_of(root, n * count));
                     expect_error(ErrorCode::shape_mismatch, {"broadcast", "src"},
                                  [&] { team.broadcast(std::span(dst, count), none, root); });
+                }
                 job.world().barrier();
                 job.free(src);
                 job.free(dst);
