@@ -1,7 +1,9 @@
 // send and recv: order, sizes, groups that could deadlock one by one, mismatches, and partners that end.
 #include "support/setups.hpp"
 
+#include <atomic>
 #include <numeric>
+#include <thread>
 
 namespace atl::testing {
 namespace {
@@ -160,18 +162,21 @@ TEST_P(Messages, AnEndedPartnerIsNamed) {
     if (n_pes() == 1 || pes_are_processes) GTEST_SKIP() << "no partner";
     ThreadJobOptions options;
     options.finalize = false;
+    // Between hosts a message is fetched from its sender, which must still be there.
+    std::atomic<bool> arrived{false};
     run(
-
-        [](Job& job) {
+        [&](Job& job) {
             int value = 3;
             if (job.my_pe() == 1) {
                 job.world().send_bytes(&value, sizeof value, 0);
+                while (!arrived) std::this_thread::yield();
                 return;
             }
             value = 0;
             if (job.my_pe() == 0) {
                 job.world().recv_bytes(&value, sizeof value, 1);
                 EXPECT_EQ(value, 3);
+                arrived = true;
             }
             try {
                 job.world().recv_bytes(&value, sizeof value, 1);
