@@ -122,6 +122,11 @@ def run(
         return [json.loads(line) for line in rows]
 
 
+def on_first(prefix: str) -> list[str]:
+    """What a command begins with that runs on host n0."""
+    return ["ip", "netns", "exec", f"{prefix}0", "unshare", "-u", "sh", "-c", 'hostname n0; exec "$@"', "sh"]
+
+
 def value(rows: list[dict[str, Any]], side: str, op: tuple[str, int], statistic: str) -> float | None:
     """Median over rounds, in microseconds."""
     found = [row[statistic] for row in rows if row["side"] == side and (row["op"], row["bytes"]) == op]
@@ -158,20 +163,18 @@ def main() -> None:
 
         def mpirun(n: int) -> list[str]:
             more = GIVING_WAY if n > (where["cores"] or 1) else []
-            return [*theirs, *OPEN_MPI, *more, *agent, "-n", str(n), "--host", NAMES[: 3 * n - 1], str(PEER)]
+            return [
+                *on_first(prefix),
+                *OPEN_MPI,
+                *more,
+                *agent,
+                "-n",
+                str(n),
+                "--host",
+                NAMES[: 3 * n - 1],
+                str(PEER),
+            ]
 
-        theirs = [
-            "ip",
-            "netns",
-            "exec",
-            f"{prefix}0",
-            "unshare",
-            "-u",
-            "sh",
-            "-c",
-            'hostname n0; exec "$@"',
-            "sh",
-        ]
         for number in range(1 if options.quick else options.rounds):
             for side, command, environment in (
                 ("atoll", ours, settings),

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from machine import first_line, machine, output
-from network import AGENT, ROOT, hosts
+from network import AGENT, ROOT, hosts, on_first
 
 PORT = 47011  # of the launcher's store
 STEPS = ("init", "memory", "barrier", "next", "reduce")
@@ -131,22 +131,10 @@ def run(
     where = ",".join(f"n{i}:{pes}" for i in range(n_hosts))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        inside = [
-            "ip",
-            "netns",
-            "exec",
-            f"{prefix}0",
-            "unshare",
-            "-u",
-            "sh",
-            "-c",
-            'hostname n0; exec "$@"',
-            "sh",
-        ]
         atoll = [str(options.build / "bin" / "atoll"), "run", "--hosts", where]
         program = [str(options.build / "bench" / "scaling"), name, *steps[1:]]
         started = time.monotonic()
-        job = subprocess.Popen([*inside, *atoll, *program], env=environment, start_new_session=True)
+        job = subprocess.Popen([*on_first(prefix), *atoll, *program], env=environment, start_new_session=True)
         rows = []
         try:
             for step in steps:

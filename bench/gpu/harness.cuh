@@ -2,13 +2,12 @@
 // goes one way goes between PEs 0 and 1; all others wait meanwhile.
 #pragma once
 
-#include "atoll/atoll.hpp"
+#include "timer.cuh"
 
-#include <cuda_runtime.h>
+#include "atoll/atoll.hpp"
 
 #include <algorithm>
 #include <cstdio>
-#include <stdexcept>
 #include <vector>
 
 namespace bench {
@@ -18,33 +17,6 @@ using Word = unsigned long long;
 
 constexpr int batches = 15;
 constexpr std::size_t most = 1 << 20;
-
-inline void check(cudaError_t result) {
-    if (result != cudaSuccess) throw std::runtime_error(cudaGetErrorString(result));
-}
-
-class Timer {
-  public:
-    Timer() {
-        check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-        check(cudaEventCreate(&begin_));
-        check(cudaEventCreate(&end_));
-    }
-    template <class Launch> double us(Launch&& launch) {
-        check(cudaEventRecord(begin_, stream_));
-        launch(stream_);
-        check(cudaGetLastError());
-        check(cudaEventRecord(end_, stream_));
-        check(cudaStreamSynchronize(stream_));
-        float ms = 0;
-        check(cudaEventElapsedTime(&ms, begin_, end_));
-        return ms * 1e3;
-    }
-
-  private:
-    cudaStream_t stream_ = nullptr;
-    cudaEvent_t begin_ = nullptr, end_ = nullptr;
-};
 
 inline void report(const char* side, const char* operation, std::size_t bytes, int n_pes,
                    std::vector<double> us) {

@@ -109,11 +109,11 @@ PyObject* scaled_body(const Arguments<5>& a) {
     const Team& team = team_of(scaled_spec, a[3]);
     const double factor = factor_of(scaled_spec, a[2]);
     Pair pair = pair_of(scaled_spec, a[0], a[1]);
-    // Only its check of the type: a factor is for what has an average.
-    type_for(scaled_spec, pair.src, ReduceOp::avg);
-    if (is_device_call(a.adopted, a[4])) [[unlikely]]
+    if (is_device_call(a.adopted, a[4])) [[unlikely]] {
+        type_for(scaled_spec, pair.src, ReduceOp::avg);  // its check: a factor is for what has an average
         return reduce_on_device(scaled_spec, team, pair, ReduceOp::sum, a[4], a.adopted, factor);
-    return elementwise(scaled_spec, std::move(pair), ReduceOp::sum,
+    }
+    return elementwise(scaled_spec, std::move(pair), ReduceOp::avg,
                        [&](char* dst, const char* src, std::size_t n, DType type) {
                            team.reduce_scaled_erased(dst, src, n, type, ReduceOp::sum, factor);
                        });

@@ -61,7 +61,7 @@ class Bootstrap {
     /// Asks for the end of the job; returns if nobody is there to ask.
     virtual void abort(int status, const std::string& sentence) noexcept = 0;
 
-    /// What connected the PEs before this did is asked for the end too, after `abort`.
+    /// What connected the PEs before this did is asked for the end too, before `abort`.
     void also_abort_by(std::function<void(int, const std::string&)> function) {
         other_abort_ = std::move(function);
     }
@@ -72,6 +72,13 @@ class Bootstrap {
   private:
     std::function<void(int, const std::string&)> other_abort_;
 };
+
+/// What the others are told when PE `pe` ends the job: `sentence`, or who did that and with what status.
+inline std::string sentence_of_end(int pe, int status, const std::string& sentence) {
+    if (!sentence.empty()) return sentence;
+    return "PE " + std::to_string(pe) + " ended the job with status " + std::to_string(status) +
+           " (global_exit)";
+}
 
 /// Chooses by options, then ATOLL_BOOTSTRAP, then what the environment offers: our launcher, torchrun's
 /// variables, PMIx, PMI, alone. (What torchrun starts under srun sees both; torchrun is nearer.)

@@ -32,9 +32,7 @@ void StoreLink::goodbye(bool finalized) noexcept {
 
 void StoreLink::abort(int status, const std::string& sentence) noexcept {
     if (is_child()) return;
-    const std::string text = sentence.empty() ? "PE " + std::to_string(pe_) + " ended the job with status " +
-                                                    std::to_string(status) + " (global_exit)"
-                                              : sentence;
+    const std::string text = sentence_of_end(pe_, status, sentence);
     if (board_) board_.view().abort(pe_, status, text);
     client_->abort(status, text);
 }

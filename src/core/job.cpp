@@ -101,10 +101,7 @@ Job::DeviceHeapUse Job::device_heap_use() const {
 std::shared_ptr<const void> Job::memory() const { return state().mapping(); }
 
 void Job::global_exit(int status, const std::string& sentence) {
-    const std::string text = sentence.empty()
-                                 ? "PE " + std::to_string(my_pe()) + " ended the job with status " +
-                                       std::to_string(status) + " (global_exit)"
-                                 : sentence;
+    const std::string text = bootstrap::sentence_of_end(my_pe(), status, sentence);
     // Before anybody can notice and end in some other way, whose status MPI would take for the job's.
     state().bootstrap().abort_by_others(status, text);
     state().board().abort(my_pe(), status, text);

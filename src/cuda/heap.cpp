@@ -55,25 +55,26 @@ void Heap::check_peer(const heap::DeviceUuid& peer) const {
     if (peer == facts_.uuid) return;
     const CUdevice other = find_device(driver_, peer);
     if (other < 0) return;  // not ours to ask about; mapping its memory will tell
+    const auto named = [](CUdevice device, const std::string& which) {
+        return "GPU " + std::to_string(device) + " (" + which + ")";
+    };
+    const std::string mine = named(device_, facts_.name + ", " + uuid_text(facts_.uuid));
+    const std::string theirs = named(other, uuid_text(peer));
     int can = 0;
     driver_.check(driver_.can_access_peer(&can, device_, other), "say whether two GPUs reach each other");
     if (!can)
-        throw Error(ErrorCode::unsupported, "GPU " + std::to_string(device_) + " (" + facts_.name + ", " +
-                                                uuid_text(facts_.uuid) +
-                                                ") cannot access the memory of GPU " + std::to_string(other) +
-                                                " (" + uuid_text(peer) +
-                                                "): there is neither NVLink nor PCIe peer access between "
-                                                "them; see `nvidia-smi topo -p2p r`.");
+        throw Error(ErrorCode::unsupported,
+                    mine + " cannot access the memory of " + theirs +
+                        ": there is neither NVLink nor PCIe peer access between them; see `nvidia-smi topo "
+                        "-p2p r`.");
     int atomics = 0;
     driver_.check(
         driver_.peer_attribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, device_, other),
         "say whether atomics cross between two GPUs");
     if (!atomics)
         throw Error(ErrorCode::unsupported,
-                    "The link between GPU " + std::to_string(device_) + " (" + facts_.name + ", " +
-                        uuid_text(facts_.uuid) + ") and GPU " + std::to_string(other) + " (" +
-                        uuid_text(peer) +
-                        ") has no native atomics, which signals and atomics need (PCIe has none); use GPUs "
+                    "The link between " + mine + " and " + theirs +
+                        " has no native atomics, which signals and atomics need (PCIe has none); use GPUs "
                         "that NVLink connects, see `nvidia-smi topo -p2p a`.");
 }
 

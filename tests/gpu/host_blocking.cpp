@@ -1,5 +1,6 @@
 // Calls of the host on device memory that return when they are done: atomics, signals, waits, collectives.
 #include "gpu/streams.hpp"
+#include "support/device_collectives.hpp"
 #include "support/multi_main.hpp"
 
 #include <thread>
@@ -66,23 +67,9 @@ TEST_F(HostBlocking, CollectivesTakeDeviceArrays) {
     for (const std::size_t count : {1u, 1000u, 200000u}) {
         auto* src = zeros<int>(n * count);
         auto* dst = zeros<int>(n * count);
-        set(src, std::vector<int>(n * count, job_.my_pe() + 1));
-        job_.world().barrier();
-        const std::span<const int> in(src, count), all(src, n * count);
-        const int sum = job_.n_pes() * (job_.n_pes() + 1) / 2;
-        job_.world().sum_reduce(std::span(dst, count), in);
-        EXPECT_EQ(values(dst, count), std::vector<int>(count, sum));
-        job_.world().broadcast(std::span(dst, count), in, job_.n_pes() - 1);
-        EXPECT_EQ(values(dst, count), std::vector<int>(count, job_.n_pes()));
-        job_.world().reduce_scatter(std::span(dst, count), all, ReduceOp::sum);
-        EXPECT_EQ(values(dst, count), std::vector<int>(count, sum));
-        std::vector<int> blocks;
-        for (int pe = 0; pe < job_.n_pes(); ++pe) blocks.insert(blocks.end(), count, pe + 1);
-        job_.world().fcollect(std::span(dst, n * count), in);
-        EXPECT_EQ(values(dst, n * count), blocks);
-        set(dst, std::vector<int>(n * count, 0));
-        job_.world().alltoall(std::span(dst, n * count), all);
-        EXPECT_EQ(values(dst, n * count), blocks);
+        expect_collectives_take(
+            job_, dst, src, count, [&](int* to, const std::vector<int>& from) { set(to, from); },
+            [&](const int* from, std::size_t m) { return values(from, m); });
         job_.world().barrier();
         job_.free(dst);
         job_.free(src);

@@ -123,10 +123,10 @@ class Solver {
         if (form == 2) {
             int count = steps;
             void* arguments[] = {&grid_, &a_, &b_, &signals_, &count};
-            return timed([&] {
+            return timed([&](cudaStream_t stream) {
                        check(static_cast<cudaError_t>(
                            nvshmemx_collective_launch(reinterpret_cast<const void*>(persistent), blocks,
-                                                      threads, arguments, 0, timer_.stream())));
+                                                      threads, arguments, 0, stream)));
                    }) /
                    steps;
         }
@@ -145,8 +145,8 @@ class Solver {
         if (form == 1) advance<<<1, 1, 0, timer_.stream()>>>(base_);
         check(cudaStreamEndCapture(timer_.stream(), &graph));
         check(cudaGraphInstantiate(&replay, graph, 0));
-        const double us = timed([&] {
-            for (int i = 0; i < steps; i += in_graph) check(cudaGraphLaunch(replay, timer_.stream()));
+        const double us = timed([&](cudaStream_t stream) {
+            for (int i = 0; i < steps; i += in_graph) check(cudaGraphLaunch(replay, stream));
         });
         check(cudaGraphExecDestroy(replay));
         check(cudaGraphDestroy(graph));

@@ -64,8 +64,6 @@ __global__ void gets(char* dst, const char* src, std::size_t bytes) {
 struct Bench {
     int me, n_pes;
     peers::Timer timer{};
-
-    cudaStream_t stream() const { return timer.stream(); }
     void report(const char* operation, std::size_t bytes, std::vector<double> us) const {
         if (me != 0) return;
         std::sort(us.begin(), us.end());
@@ -97,27 +95,29 @@ void measure(Bench& b) {
     Word epoch = 1;
     const auto next = [&] { return (epoch += rounds) - rounds; };
     b.each("flag one way (p, wait_until)", 8, 2 * rounds, 2,
-           [&] { flags<<<1, 1, 0, b.stream()>>>(b.me, flag, next()); });
+           [&](cudaStream_t s) { flags<<<1, 1, 0, s>>>(b.me, flag, next()); });
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{1024}, std::size_t{16384}}) {
         const unsigned threads = bytes < 1024 ? 32 : bytes == 1024 ? 64 : 1024;
-        b.each("put_signal, block", bytes, 2 * rounds, 2,
-               [&] { put_signals<<<1, threads, 0, b.stream()>>>(b.me, dst, src, bytes, flag, next()); });
+        b.each("put_signal, block", bytes, 2 * rounds, 2, [&](cudaStream_t s) {
+            put_signals<<<1, threads, 0, s>>>(b.me, dst, src, bytes, flag, next());
+        });
     }
-    b.each("sync, block", 0, rounds, b.n_pes, [&] { syncs<<<1, 32, 0, b.stream()>>>(); });
-    b.each("barrier after 8 B a thread, block", 0, rounds, b.n_pes,
-           [&] { barriers<<<1, 32, 0, b.stream()>>>((b.me + 1) % b.n_pes, reinterpret_cast<Word*>(dst)); });
+    b.each("sync, block", 0, rounds, b.n_pes, [&](cudaStream_t s) { syncs<<<1, 32, 0, s>>>(); });
+    b.each("barrier after 8 B a thread, block", 0, rounds, b.n_pes, [&](cudaStream_t s) {
+        barriers<<<1, 32, 0, s>>>((b.me + 1) % b.n_pes, reinterpret_cast<Word*>(dst));
+    });
     b.each("atomic_fetch_add", 8, rounds, 1,
-           [&] { fetch_adds<<<1, 1, 0, b.stream()>>>(b.me, reinterpret_cast<Word*>(dst)); });
+           [&](cudaStream_t s) { fetch_adds<<<1, 1, 0, s>>>(b.me, reinterpret_cast<Word*>(dst)); });
     for (const std::size_t count : {std::size_t{2}, std::size_t{512}, std::size_t{16384}}) {
         constexpr unsigned threads = 256;  // more need more registers than there are
         auto* sum = reinterpret_cast<float*>(dst);
         const auto* part = reinterpret_cast<const float*>(src);
         b.each("reduce float, block", 4 * count, rounds, b.n_pes,
-               [&] { reduces<<<1, threads, 0, b.stream()>>>(sum, part, count); });
+               [&](cudaStream_t s) { reduces<<<1, threads, 0, s>>>(sum, part, count); });
     }
     for (const unsigned blocks : {8u, 16u, 32u}) {
         const auto of = [&](auto kernel) {
-            return [&, kernel] { kernel<<<blocks, 1024, 0, b.stream()>>>(dst, src, large); };
+            return [&, kernel](cudaStream_t s) { kernel<<<blocks, 1024, 0, s>>>(dst, src, large); };
         };
         b.each(("put in a kernel, " + std::to_string(blocks) + " blocks").c_str(), large, 1, 1, of(puts));
         b.each(("get in a kernel, " + std::to_string(blocks) + " blocks").c_str(), large, 1, 1, of(gets));

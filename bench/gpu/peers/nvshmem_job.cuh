@@ -1,11 +1,11 @@
-// What the NVSHMEM programs share: one process a GPU, joined by a unique id; a timer of a stream.
+// What the NVSHMEM programs share: one process a GPU, joined by a unique id.
 #pragma once
 
-#include <cuda_runtime.h>
+#include "../timer.cuh"
+
 #include <nvshmem.h>
 #include <nvshmemx.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -16,35 +16,8 @@ namespace peers {
 
 using Word = std::uint64_t;
 
-inline void check(cudaError_t result) {
-    if (result == cudaSuccess) return;
-    std::fprintf(stderr, "%s\n", cudaGetErrorString(result));
-    std::exit(1);
-}
-
-class Timer {
-  public:
-    Timer() {
-        check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-        check(cudaEventCreate(&begin_));
-        check(cudaEventCreate(&end_));
-    }
-    cudaStream_t stream() const { return stream_; }
-    template <class Launch> double us(Launch&& launch) {
-        check(cudaEventRecord(begin_, stream_));
-        launch();
-        check(cudaGetLastError());
-        check(cudaEventRecord(end_, stream_));
-        check(cudaStreamSynchronize(stream_));
-        float ms = 0;
-        check(cudaEventElapsedTime(&ms, begin_, end_));
-        return ms * 1e3;
-    }
-
-  private:
-    cudaStream_t stream_ = nullptr;
-    cudaEvent_t begin_ = nullptr, end_ = nullptr;
-};
+using bench::check;
+using bench::Timer;
 
 /// main() of such a program: `body(me, n)` in `n` processes, process i with GPU i, between init and finalize.
 /// 0 if all of them said true.
