@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What a machine with GPUs but without a network needs for scripts/gpu_test.sh, as one folder: the tracked files, and deps/,
-# a prefix with GoogleTest, CLI11 and nlohmann-json of this machine. With --built also build/release's programs (stripped),
+# a prefix with GoogleTest, CLI11, nlohmann-json and UCX of this machine. With --built also build/release's programs (stripped),
 # for `gpu_test.sh --no-build`.
 #   gpu_carry.sh [--built] FOLDER
 set -euo pipefail
@@ -13,15 +13,16 @@ git ls-files -z --cached --others --exclude-standard -- ':!docs/images' | xargs 
 
 # Debian's packages; their CMake files find what they name from where they stand.
 mkdir -p "$folder/deps"
-for package in libgtest-dev libcli11-dev nlohmann-json3-dev; do
-    dpkg -L "$package" | grep -E '^/usr/(include|lib|share/cmake)/' | while read -r file; do
+for package in libgtest-dev libcli11-dev nlohmann-json3-dev libucx-dev libucx0 libnuma1; do
+    # Of shared libraries what a loader asks for.
+    dpkg -L "$package" | grep -E '^/usr/(include|lib|share/cmake)/' | grep -vE '\.so(\.[0-9]+\.[0-9.]+)?$' | while read -r file; do
         [ -f "$file" ] || continue
         mkdir -p "$folder/deps/$(dirname "${file#/usr/}")"
         cp "$file" "$folder/deps/${file#/usr/}"
     done
 done
 if [ "$built" = yes ]; then
-    for part in bin/atoll lib gpu multi/device_absent examples/gpu bench; do
+    for part in bin/atoll lib gpu multi/device_absent multi/device_far examples/gpu bench; do
         mkdir -p "$folder/build/release/$(dirname "$part")"
         cp -r "build/release/$part" "$folder/build/release/$part"
     done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The GPU part on a machine with GPUs, from a bare checkout: builds, tests on all GPUs there are, measures.
 #   gpu_test.sh [--no-build] [tests] [soak] [bench]   all three if none is named
-# It needs nvcc, CMake, ninja and g++; GoogleTest, CLI11 and nlohmann-json may stand in the folder deps/ (a prefix, as
+# It needs nvcc, CMake, ninja and g++; GoogleTest, CLI11, nlohmann-json and UCX may stand in the folder deps/ (a prefix, as
 # scripts/gpu_carry.sh makes it). With --no-build it takes build/release as it is, or what `gpu_carry.sh --built` carried of
 # it. Results go to $OUT (build/results/gpu): tests.log, soak.json, gpu.json. ATOLL_TEST_SOAK_SECONDS: 20 by default.
 set -uo pipefail
@@ -63,6 +63,12 @@ as_torchrun() {
 
 # job N COMMAND...: as a job of N PEs.
 job() { timeout 150 "$built/bin/atoll" run -n "$1" --timeout 120 "${@:2}"; }
+
+# far N HOSTS COMMAND...: a job on hosts that are pretended, between which UCX's TCP goes.
+far() {
+    ATOLL_TEST_GPU=1 UCX_TLS=tcp,self ATOLL_HOST_ID=$2 timeout 150 "$built/bin/atoll" run -n "$1" --timeout 120 "${@:3}"
+}
+with_ucx() { "$built/bin/atoll" info | grep -q 'UCX [0-9]'; }
 
 # ends STATUS WORDS ENVIRONMENT... MODE: the job ends by itself, soon, with that status, and says so.
 ends() {
@@ -164,6 +170,12 @@ test_all() {
         done
     fi
     try "device_absent, 2 PEs" job 2 "$built/multi/device_absent"
+    if with_ucx; then
+        try "device_far, 2 PEs as two hosts" far 2 a,b "$built/multi/device_far"
+        [ "$GPUS" -lt 4 ] || try "device_far, 4 PEs as two hosts" far 4 a,b,b,b "$built/multi/device_far"
+    else
+        echo "skipped        device_far: this library was built without UCX"
+    fi
     for program in "$built"/examples/gpu/*; do
         for n in $counts; do try "example ${program##*/}, $n PEs" job "$n" "$program"; done
     done
@@ -225,6 +237,7 @@ PYTHON
 measure_all() {
     local pes
     measure 2 gpu_put && measure 2 gpu_flag || return 1
+    ! with_ucx || far 2 a,b "$built/bench/gpu_far" || return 1
     for pes in "$@"; do
         measure "$pes" gpu_team && measure "$pes" gpu_stream && measure "$pes" ../examples/gpu/jacobi times || return 1
     done
@@ -256,7 +269,7 @@ if [ "$build" = yes ]; then
     try "build" build_here
     [ "$failed" -eq 0 ] || exit 1
 fi
-export LD_LIBRARY_PATH="$PWD/$built/lib"
+export LD_LIBRARY_PATH="$PWD/$built/lib:$PWD/deps/lib/x86_64-linux-gnu"
 case $what in *tests*) ATOLL_CHECK=all && export ATOLL_CHECK && test_all && unset ATOLL_CHECK ;; esac
 case $what in *soak*) soak ;; esac
 case $what in *bench*) bench ;; esac
