@@ -15,6 +15,8 @@ PAGE = ROOT / "docs/kernels.md"
 BEGIN, END = "<!-- coverage: scripts/kernel_coverage.py -->", "<!-- end of coverage -->"
 
 WAITS = [f"{what}{how}{vector}" for what in ("wait_until", "test") for how in ("_all", "_any", "_some") for vector in ("", "_vector")]  # fmt: skip
+LOCAL = ["local_set", "local_wait_until"]
+LOCAL = ["local_set", "local_wait_until"]
 TILES = ["tile_put", "tile_get", "tile_reduce", "tile_allgather"]
 GROUPS = {
     "who": ["my_pe", "n_pes", "translate_pe"],
@@ -25,6 +27,7 @@ GROUPS = {
     "atomics": ["fetch", "set", "swap", "compare_swap", "fetch_add", "add", "fetch_inc", "inc", "fetch_and", "and", "fetch_or", "or", "fetch_xor", "xor"],
     "order": ["fence", "quiet", "flush"],
     "waits": ["wait_until", "test", *WAITS],
+    "words within a PE": LOCAL,
     "tiles": TILES,
     "bulk copies": ["async_put"],
     "collectives": ["sync", "barrier", "broadcast", "fcollect", "collect", "alltoall", "reduce", "reduce_scatter"],
@@ -36,6 +39,7 @@ HOLES = {
     "Triton": {
         **dict.fromkeys(WAITS, "a loop over the words with `signal_wait_until`, or `test`"),
         "async_put": "a program's data are in registers, and Triton's own stores stage them",
+        **dict.fromkeys(LOCAL, 'Triton\'s own atomics take `scope="gpu"`'),
     },
     "Numba": {
         **dict.fromkeys(TILES, "not yet; `put` takes contiguous slices, so a tile goes row by row"),
@@ -50,6 +54,7 @@ HOLES = {
             ("tile_reduce", "tile_allgather"), "not yet; `reduce` and `fcollect` take contiguous tensors"
         ),
         "async_put": "CuTe's own bulk copies take a tensor that `peer` gave",
+        **dict.fromkeys(LOCAL, "not yet"),
     },
 }
 

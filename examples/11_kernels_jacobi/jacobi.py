@@ -18,67 +18,124 @@ except ImportError as error:
     sys.exit(f"jacobi.py: {error}")
 
 QUARTER = np.float32(0.25)
+U = np.uint64  # of what indices are made: Numba looks whether a signed one counts from the end
+ONE, TWO, FOUR, LOW, SHIFT = U(1), U(2), U(4), U(0xFFFFFFFF), U(32)
 
 
-@register_jitable  # for CPUs and GPUs
-def relax(old, new, begin, end, thread, threads):
-    """Rows begin … end - 1, whose columns are dealt to the threads: four rows at a time, so that a thread has many loads on their way."""
-    k = 1 + thread
-    while k < old.shape[1] - 1:
-        row = begin
-        while row + 4 <= end:
-            a, b, c = old[row - 1, k], old[row, k], old[row + 1, k]
-            d, e, f = old[row + 2, k], old[row + 3, k], old[row + 4, k]
-            side0 = old[row, k - 1] + old[row, k + 1]
-            side1 = old[row + 1, k - 1] + old[row + 1, k + 1]
-            side2 = old[row + 2, k - 1] + old[row + 2, k + 1]
-            side3 = old[row + 3, k - 1] + old[row + 3, k + 1]
-            new[row, k] = QUARTER * (a + c + side0)
-            new[row + 1, k] = QUARTER * (b + d + side1)
-            new[row + 2, k] = QUARTER * (c + e + side2)
-            new[row + 3, k] = QUARTER * (d + f + side3)
-            row += 4
-        while row < end:
-            new[row, k] = QUARTER * (old[row - 1, k] + old[row + 1, k] + (old[row, k - 1] + old[row, k + 1]))
-            row += 1
-        k += threads
+@register_jitable
+def first_of(pair):
+    return np.uint32(pair & LOW).view(np.float32)
 
 
-@dev.kernel
-def jacobi(team, u, up, down, flags, steps):
-    rows = u.shape[1] - 2
-    threads, thread = dev.size(dev.BLOCK), dev.rank(dev.BLOCK)
-    block, blocks = dev.rank(dev.GRID) // threads, dev.size(dev.GRID) // threads
-    first, last = 1 + rows * block // blocks, rows * (block + 1) // blocks  # this block's rows
+@register_jitable
+def second_of(pair):
+    return np.uint32(pair >> SHIFT).view(np.float32)
+
+
+@register_jitable
+def pair_of(first, second):
+    return U(np.float32(first).view(np.uint32)) | (U(np.float32(second).view(np.uint32)) << SHIFT)
+
+
+@register_jitable
+def mean(above, below, left, right):
+    return QUARTER * (above + below + (left + right))
+
+
+@register_jitable
+def relaxed(i, pairs, above, old, below, left, right):
+    """Two new cells; those at the sides of the plate stay."""
+    first, second = first_of(old), second_of(old)
+    return pair_of(
+        mean(first_of(above), first_of(below), left, second) if i > 0 else first,
+        mean(second_of(above), second_of(below), first, right) if i + ONE < pairs else second,
+    )
+
+
+@register_jitable
+def one_row(old, cells, new, row, pairs, thread, threads):
+    i = thread
+    while i < pairs:
+        at = row * pairs + i
+        new[at] = relaxed(
+            i, pairs, old[at - pairs], old[at], old[at + pairs], cells[TWO * at - ONE], cells[TWO * at + TWO]
+        )
+        i += threads
+
+
+@register_jitable
+def four_rows(old, cells, new, row, pairs, thread, threads):
+    """All that a thread loads is on its way before it stores."""
+    i = thread
+    while i < pairs:
+        at = row * pairs + i
+        a, b, c = old[at - pairs], old[at], old[at + pairs]
+        d, e, f = old[at + TWO * pairs], old[at + (TWO + ONE) * pairs], old[at + FOUR * pairs]
+        side, width = TWO * at, TWO * pairs
+        b0, b1 = cells[side - ONE], cells[side + TWO]
+        side += width
+        c0, c1 = cells[side - ONE], cells[side + TWO]
+        side += width
+        d0, d1 = cells[side - ONE], cells[side + TWO]
+        side += width
+        e0, e1 = cells[side - ONE], cells[side + TWO]
+        new[at] = relaxed(i, pairs, a, b, c, b0, b1)
+        at += pairs
+        new[at] = relaxed(i, pairs, b, c, d, c0, c1)
+        at += pairs
+        new[at] = relaxed(i, pairs, c, d, e, d0, d1)
+        at += pairs
+        new[at] = relaxed(i, pairs, d, e, f, e0, e1)
+        i += threads
+
+
+def jacobi(team, grid, cells, rows, up, down, flags, steps):
+    """grid: the cells of both steps in pairs, cells: the same one by one."""
+    rows = U(rows)
+    pairs = U(grid.shape[1]) // (rows + TWO)
+    threads, thread = U(dev.size(dev.BLOCK)), U(dev.rank(dev.BLOCK))
+    blocks, block = U(dev.size(dev.GRID)) // threads, U(dev.rank(dev.GRID)) // threads
+    first, last = ONE + rows * block // blocks, rows * (block + ONE) // blocks  # this block's rows
+    top, bottom = block == 0, block + ONE == blocks
     above, below = (team.my_pe - 1) % team.n_pes, (team.my_pe + 1) % team.n_pes
     for step in range(steps):
-        old, new = u[step % 2], u[(step + 1) % 2]
+        old, new = grid[step & 1], grid[1 - (step & 1)]
+        single = cells[step & 1]
         # The rows beside this block's are another PE's, and come by mailbox, or another block's, which says when they are there.
-        if block > 0:
-            dev.wait_until(team, flags[block - 1 :], dev.GE, step, scope=dev.BLOCK)
+        if not top:
+            dev.local_wait_until(team, flags[block - ONE :], dev.GE, step, scope=dev.BLOCK)
         elif step > 0:
-            dev.receive(team, down, old[0], above, scope=dev.BLOCK)
-        if block < blocks - 1:
-            dev.wait_until(team, flags[block + 1 :], dev.GE, step, scope=dev.BLOCK)
+            dev.receive(team, down, old[:pairs], above, scope=dev.BLOCK)
+        if not bottom:
+            dev.local_wait_until(team, flags[block + ONE :], dev.GE, step, scope=dev.BLOCK)
         elif step > 0:
-            dev.receive(team, up, old[rows + 1], below, scope=dev.BLOCK)
-        # First the rows that others wait for, then those between.
-        relax(old, new, first, first + 1, thread, threads)
+            dev.receive(team, up, old[(rows + ONE) * pairs :], below, scope=dev.BLOCK)
+        one_row(old, single, new, first, pairs, thread, threads)
         if last > first:
-            relax(old, new, last, last + 1, thread, threads)
+            one_row(old, single, new, last, pairs, thread, threads)
         dev.meet(team, dev.BLOCK)
-        if block == 0:
-            dev.post(team, up, new[1], above, scope=dev.BLOCK)
-        if block == blocks - 1:
-            dev.post(team, down, new[rows], below, scope=dev.BLOCK)
+        if top:
+            dev.post(team, up, new[pairs : TWO * pairs], above, scope=dev.BLOCK)
+        if bottom:
+            dev.post(team, down, new[rows * pairs : (rows + ONE) * pairs], below, scope=dev.BLOCK)
         if thread == 0:
-            dev.signal_set(team, flags[block:], step + 1, team.my_pe)
-        relax(old, new, first + 1, last, thread, threads)
-        dev.meet(team, dev.BLOCK)
-    if block == 0 and steps > 0:  # what the last step sent
-        dev.receive(team, down, u[steps % 2, 0], above, scope=dev.BLOCK)
-    if block == blocks - 1 and steps > 0:
-        dev.receive(team, up, u[steps % 2, rows + 1], below, scope=dev.BLOCK)
+            dev.local_set(team, flags[block:], step + 1)
+        row = first + ONE
+        while row + FOUR <= last:
+            four_rows(old, single, new, row, pairs, thread, threads)
+            row += FOUR
+        while row < last:
+            one_row(old, single, new, row, pairs, thread, threads)
+            row += ONE
+    last_rows = grid[steps & 1]
+    if top and steps > 0:  # what the last step sent
+        dev.receive(team, down, last_rows[:pairs], above, scope=dev.BLOCK)
+    if bottom and steps > 0:
+        dev.receive(team, up, last_rows[(rows + ONE) * pairs :], below, scope=dev.BLOCK)
+
+
+# Registers for as many threads: a block has 65,536.
+KERNELS = {threads: dev.kernel(max_registers=65536 // threads)(jacobi) for threads in (512, 1024)}
 
 
 class Solver:
@@ -87,6 +144,8 @@ class Solver:
     def __init__(self, where, rows, width):
         self.where, self.rows = where, rows
         self.u = atoll.zeros((2, rows + 2, width), np.float32, device=where)
+        self.cells = self.u.reshape(2, -1)
+        self.pairs = self.cells.view(np.uint64)
         self.up, self.down = (dev.mailbox(4 * width, device=where) for _ in range(2))
         self.flags = atoll.zeros(rows, np.uint64, device=where)
 
@@ -98,8 +157,9 @@ class Solver:
         atoll.barrier_all()
 
     def run(self, steps, blocks, threads):
-        arguments = atoll.WORLD, self.u, self.up, self.down, self.flags, steps
-        dev.launch(jacobi, blocks, threads, cooperative=True)(*arguments)
+        kernel = KERNELS[512 if threads <= 512 else 1024]
+        arguments = atoll.WORLD, self.pairs, self.cells, self.rows, self.up, self.down, self.flags, steps
+        dev.launch(kernel, blocks, threads, cooperative=True)(*arguments)
 
     def result(self, steps):
         if self.where == "cuda":
@@ -164,8 +224,8 @@ def times():
         cuda.select_device(solver.u.device)
         solver.start(beginning(atoll.n_pes() * size, size))
         steps, best = 2000 if size < 4096 else 200, 1e30
-        for blocks in (1, 2, 4, 8, 16, 32, 64, 132, 264):
-            for threads in (64, 128, 256, 384, 512):
+        for blocks in (2, 4, 8, 16, 32, 64, 132):
+            for threads in (64, 128, 256, 512, 1024):
                 if 2 * blocks <= size and blocks * threads >= min(size * size // 64, 32768):
                     best = min(best, measured(solver, steps, blocks, threads))
         if atoll.my_pe() == 0:

@@ -12,8 +12,6 @@
 #include <atoll/device/device.hpp>
 #include <atoll/device/launch.hpp>
 
-#include <cuda/atomic>
-
 #include <algorithm>
 #include <cstring>
 
@@ -32,23 +30,46 @@ __device__ __host__ inline float mean(float above, float below, float left, floa
 __device__ __host__ inline float relaxed(const float* cell, int columns) {
     return mean(cell[-columns], cell[columns], cell[-1], cell[1]);
 }
-/// New cells 2i and 2i + 1 of a row, given those above and below.
-__device__ inline float2 relaxed_pair(const float* cell, int i, int columns, float2 above, float2 below) {
-    const float2 old = *reinterpret_cast<const float2*>(cell);
-    return {i == 0 ? old.x : mean(above.x, below.x, cell[-1], old.y),
-            2 * i + 2 == columns ? old.y : mean(above.y, below.y, old.x, cell[2])};
+/// New cells 2i and 2i + 1 of a row, given the old ones and those above, below, left and right of them.
+__device__ inline float2 relaxed_pair(int i, int columns, float2 old, float2 above, float2 below, float left,
+                                      float right) {
+    return {i == 0 ? old.x : mean(above.x, below.x, left, old.y),
+            2 * i + 2 == columns ? old.y : mean(above.y, below.y, old.x, right)};
 }
 __device__ inline float2 pair_at(const float* cell) { return *reinterpret_cast<const float2*>(cell); }
 
-/// Rows first, first + step, … before end, two cells a thread.
-__device__ void inner_rows(const Grid& g, const float* from, float* to, int first, int end, int step) {
-    const int pairs = g.columns / 2;
-    for (int row = first; row < end; row += step)
-        for (int i = threadIdx.x; i < pairs; i += blockDim.x) {
-            const std::size_t at = std::size_t(row) * g.columns + 2 * i;
-            *reinterpret_cast<float2*>(to + at) = relaxed_pair(
-                from + at, i, g.columns, pair_at(from + at - g.columns), pair_at(from + at + g.columns));
+/// Rows row … row + N - 1, two cells a thread. All loads of a thread are on their way before its first store,
+/// which the compiler must take for one that changes what is loaded: memory is as far as its latency, not as
+/// its bandwidth says.
+template <int N> __device__ __forceinline__ void band(const Grid& g, const float* from, float* to, int row) {
+    for (int i = threadIdx.x; i < g.columns / 2; i += blockDim.x) {
+        const std::size_t at = std::size_t(row) * g.columns + 2 * i;
+        const float* const above = from + at - g.columns;
+        float2 old[N + 2];
+        float left[N], right[N];
+#pragma unroll
+        for (int k = 0; k < N + 2; ++k) old[k] = pair_at(above + std::size_t(k) * g.columns);
+#pragma unroll
+        for (int k = 0; k < N; ++k) {
+            left[k] = above[std::size_t(k + 1) * g.columns - 1];
+            right[k] = above[std::size_t(k + 1) * g.columns + 2];
         }
+#pragma unroll
+        for (int k = 0; k < N; ++k)
+            *reinterpret_cast<float2*>(to + at + std::size_t(k) * g.columns) =
+                relaxed_pair(i, g.columns, old[k + 1], old[k], old[k + 2], left[k], right[k]);
+    }
+}
+constexpr int rows_at_once = 4;
+
+/// Rows first … end - 1: bands of some, each `step` bands after the one before.
+__device__ void inner_rows(const Grid& g, const float* from, float* to, int first, int end, int step) {
+    for (int row = first; row < end; row += step * rows_at_once) {
+        if (row + rows_at_once <= end)
+            band<rows_at_once>(g, from, to, row);
+        else
+            for (int last = row; last < end; ++last) band<1>(g, from, to, last);
+    }
 }
 
 // ---- persistent
@@ -59,8 +80,6 @@ struct Seams {
     unsigned* done;            ///< [block], 128 bytes apart: how many steps its first and last row have made
 };
 constexpr int flag_stride = 32, most_blocks = 264;
-
-using Flag = cuda::atomic_ref<unsigned, cuda::thread_scope_device>;
 
 using Outbox = device::Outbox<device::Block>;
 using Inbox = device::Inbox<device::Block>;
@@ -96,7 +115,10 @@ __device__ __forceinline__ void edge_row(const Grid& g, const float* from, float
         } else {
             outer = pair_at(from + at + (Top ? -g.columns : g.columns));
         }
-        const float2 pair = relaxed_pair(from + at, i, g.columns, Top ? outer : inner, Top ? inner : outer);
+        const float* const cell = from + at;
+        const float2 pair =
+            relaxed_pair(i, g.columns, pair_at(cell), Top ? outer : inner, Top ? inner : outer,
+                         i == 0 ? 0.0f : cell[-1], 2 * i + 2 == g.columns ? 0.0f : cell[2]);
         if constexpr (Where::gives) {
             Word bits;
             memcpy(&bits, &pair, sizeof bits);
@@ -110,10 +132,8 @@ __device__ __forceinline__ void edge_row(const Grid& g, const float* from, float
     }
 }
 
-__device__ void wait_for(const Seams& seams, int block, unsigned step) {
-    const Flag flag(seams.done[block * flag_stride]);
-    while (int(flag.load(cuda::memory_order_acquire) - step) < 0) {
-    }
+__device__ void wait_for(const device::Team& team, const Seams& seams, int block, unsigned step) {
+    device::local_wait_until(team, seams.done + block * flag_stride, device::Compare::ge, step);
 }
 
 /// Block b has rows first … last; two blocks at least, so that each has one seam at most. Before a step it
@@ -132,8 +152,8 @@ __global__ void __launch_bounds__(Threads, 1)
     Inbox in(team, top ? seams.down : seams.up, beside);
     float *from = g.old_cells, *to = g.new_cells;
     for (unsigned step = before; step < before + steps; ++step) {
-        if (!top && threadIdx.x == 0) wait_for(seams, b - 1, step);
-        if (!bottom && threadIdx.x == 32 % blockDim.x) wait_for(seams, b + 1, step);
+        if (!top && threadIdx.x == 0) wait_for(team, seams, b - 1, step);
+        if (!bottom && threadIdx.x == 32 % blockDim.x) wait_for(team, seams, b + 1, step);
         scope.sync();
         const Seam seam{in, out, step > 0};  // at the very first step the neighbour's row is there already
         if (top)
@@ -145,7 +165,7 @@ __global__ void __launch_bounds__(Threads, 1)
         else if (first != last)
             edge_row<false>(g, from, to, last, NoSeam{});
         scope.sync();
-        if (threadIdx.x == 0) Flag(seams.done[b * flag_stride]).store(step + 1, cuda::memory_order_release);
+        if (threadIdx.x == 0) device::local_set(team, seams.done + b * flag_stride, step + 1);
         inner_rows(g, from, to, first + 1, last, 1);
         float* const swapped = from;
         from = to;
@@ -164,7 +184,7 @@ __global__ void __launch_bounds__(Threads, 1)
 __global__ void step(device::Team team, Grid g, Word* signals) {
     const device::Block block;
     if (blockIdx.x >= 2) {
-        inner_rows(g, g.old_cells, g.new_cells, blockIdx.x, g.rows, gridDim.x - 2);
+        inner_rows(g, g.old_cells, g.new_cells, 2 + (blockIdx.x - 2) * rows_at_once, g.rows, gridDim.x - 2);
         return;
     }
     const bool top = blockIdx.x == 0;

@@ -43,6 +43,35 @@ TEST_P(DeviceWords, AtomicAdditionOfEveryType) {
     });
 }
 
+/// Threads of one PE hand a plain value around, a word each to say that it is there.
+template <class T> void local_ring(Job& job) {
+    constexpr int threads = 3, rounds = 500;
+    const device::Team team = job.world().device(Memory::host);
+    T words[threads] = {};
+    long long value = 0;
+    const auto turn = [&](int k) {
+        const int before = (k + threads - 1) % threads;
+        for (int round = 1; round <= rounds; ++round) {
+            device::local_wait_until(team, words + before, Compare::ge,
+                                     static_cast<T>(k == 0 ? round - 1 : round));
+            ++value;
+            device::local_set(team, words + k, static_cast<T>(round));
+        }
+    };
+    std::vector<std::thread> others;
+    for (int k = 1; k < threads; ++k) others.emplace_back(turn, k);
+    turn(0);
+    for (std::thread& other : others) other.join();
+    EXPECT_EQ(value, threads * rounds);
+}
+
+TEST(DeviceLocalWords, OrderWhatThreadsOfOnePEWrite) {
+    run_device_pes(1, [](Job& job) {
+        local_ring<int>(job);
+        local_ring<Word>(job);
+    });
+}
+
 template <class T> void each_atomic(Job& job) {
     SymmetricArray<T> word(job, 1);
     const device::Team team = job.world().device(Memory::host);

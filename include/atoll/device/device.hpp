@@ -4,6 +4,7 @@
 
 #include "atoll/device/atomics.hpp"
 #include "atoll/device/collectives.hpp"
+#include "atoll/device/local.hpp"
 #include "atoll/device/mailbox.hpp"
 #include "atoll/device/rma.hpp"
 #include "atoll/device/signals.hpp"

@@ -50,6 +50,7 @@ from ._collectives import (
     sync,
 )
 from ._launch import RESIDENT, Kernel, Mailbox, kernel, launch, mailbox, raise_ended
+from ._local import local_set, local_wait_until
 from ._messages import post, receive, try_receive
 from ._rma import (
     fence,
@@ -168,6 +169,8 @@ __all__ = [
     "iput",
     "kernel",
     "launch",
+    "local_set",
+    "local_wait_until",
     "mailbox",
     "meet",
     "my_pe",

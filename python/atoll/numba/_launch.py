@@ -78,6 +78,10 @@ def on_device(argument: Any) -> bool:
     return not isinstance(argument, np.ndarray) and hasattr(argument, "__cuda_array_interface__")
 
 
+GPU_OPTIONS = ("max_registers", "launch_bounds")
+"""What Numba's jit has for GPUs only."""
+
+
 class Kernel:
     """A function that Numba compiles for GPUs when an argument is in their memory, else for the host.
 
@@ -91,7 +95,8 @@ class Kernel:
 
     @functools.cached_property
     def host(self) -> Any:
-        return of_this_atoll(numba.njit(nogil=True, **self.options)(self.function))
+        options = {name: value for name, value in self.options.items() if name not in GPU_OPTIONS}
+        return of_this_atoll(numba.njit(nogil=True, **options)(self.function))
 
     @functools.cached_property
     def device(self) -> Any:
@@ -114,7 +119,8 @@ class Kernel:
 
 
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Make a kernel of a function: `@dev.kernel` or `@dev.kernel(cache=True)`; options go to Numba's jit."""
+    """Make a kernel of a function: `@dev.kernel` or `@dev.kernel(cache=True)`; options go to Numba's jit,
+    those for GPUs only (max_registers, launch_bounds) not to the host's."""
     if function is None:
         return lambda function: Kernel(function, options)
     return Kernel(function, options)

@@ -229,6 +229,36 @@ def check_signals() -> None:
         equal(read(flags), np.array([20, 0, 41, 42], word))
 
 
+# ---- words within a PE
+
+
+@kernel
+def chain(team, words, x):
+    """Each block goes on from where the one before it is."""
+    block = dev.rank(dev.GRID) // dev.size(dev.BLOCK)
+    for step in range(1, 51):
+        if block > 0:
+            dev.local_wait_until(team, words[block - 1 :], dev.GE, step, scope=dev.BLOCK, tag=9)
+        if dev.rank(dev.BLOCK) == dev.size(dev.BLOCK) - 1:
+            x[step, block + 1] = x[step, block] + x[step - 1, block + 1] + 1
+        dev.meet(team, dev.BLOCK)
+        if dev.rank(dev.BLOCK) == 0:
+            dev.local_set(team, words[block:], step)
+
+
+def check_local() -> None:
+    blocks = 8 if CUDA else 1
+    for word in (np.int32, np.uint64):
+        words, x = new(blocks, word), new((51, blocks + 1), np.int64)
+        start(chain, words, x, grid=blocks)
+        expected = np.zeros((51, blocks + 1), np.int64)
+        for step in range(1, 51):
+            for block in range(blocks):
+                expected[step, block + 1] = expected[step, block] + expected[step - 1, block + 1] + 1
+        equal(read(x), expected)
+        equal(read(words), np.full(blocks, 50, word))
+
+
 # ---- waits
 
 

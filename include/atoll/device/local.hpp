@@ -1,0 +1,63 @@
+// Words by which the threads of one PE tell each other something: blocks of a kernel that wait for their
+// neighbours, not for all. No other PE sees them, so their order is that of this PE's own threads (on a GPU
+// the device's scope), which costs less than the system's. 4 or 8 bytes each; they need not be symmetric.
+#pragma once
+
+#include "atoll/device/signals.hpp"
+
+namespace atl::device {
+
+namespace detail {
+
+#if defined(__CUDA_ARCH__)
+__device__ inline unsigned load_local(const unsigned* p) { return load_in_gpu(p); }
+__device__ inline unsigned long long load_local(const unsigned long long* p) {
+    unsigned long long value;
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(p) : "memory");
+    return value;
+}
+__device__ inline void store_local(unsigned* p, unsigned value) {
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
+}
+__device__ inline void store_local(unsigned long long* p, unsigned long long value) {
+    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(value) : "memory");
+}
+#endif
+
+template <class T> ATOLL_ANYWHERE T load_acquire_local(const T* p) {
+#if defined(__CUDA_ARCH__)
+    return same_bits<T>(load_local(reinterpret_cast<const typename Bits<sizeof(T)>::type*>(p)));
+#else
+    return load_acquire(p);
+#endif
+}
+
+}  // namespace detail
+
+/// *word = value, with release among this PE's threads: who sees it by `local_wait_until` sees what this
+/// thread wrote and saw before; what the others of its block wrote, too, where they met it before
+/// (`Scope::sync`).
+template <class T> ATOLL_ANYWHERE void local_set(const Team&, T* word, SameAs<T> value) {
+#if defined(__CUDA_ARCH__)
+    using Bits = typename detail::Bits<sizeof(T)>::type;
+    detail::store_local(reinterpret_cast<Bits*>(word), detail::same_bits<Bits>(value));
+#else
+    store_release(word, value);
+#endif
+}
+
+/// Until *word cmp value, where this PE's threads set it by `local_set`; with acquire among them, for all
+/// threads of the scope. Bounded, and reported, like `wait_until`.
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE void local_wait_until(const Team& team, const T* word, Compare cmp, SameAs<T> value,
+                                     Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
+    if (scope.rank() == 0)
+        detail::spin(
+            team, [&] { return detail::compare(detail::load_acquire_local(word), cmp, value); },
+            [&] {
+                return detail::waiting(team, Operation::wait_until, word, cmp, value, -1, tag, bound_ns);
+            });
+    scope.sync();
+}
+
+}  // namespace atl::device

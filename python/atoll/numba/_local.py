@@ -1,0 +1,55 @@
+"""Words by which the blocks of one PE's kernel tell each other something: no other PE sees them, so their order is that of the
+PE's own threads, which on a GPU costs less than the system's. CUDA C++ has cuda::atomic_ref for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import types
+
+from . import _primitives as prim
+from ._targets import THREAD, WORDS, helper, number, scope_of, vocabulary, word
+from ._waiting import WAIT, compare, number_of
+
+i64 = types.int64
+
+
+@helper
+def wait_local(kind: Any, control: Any, address: Any, cmp: Any, value: Any, tag: Any) -> Any:
+    since = i64(0)
+    while True:
+        for looks in range(prim.looks_between()):
+            if compare(prim.load_acquire_local(kind, address), cmp, value):
+                return i64(0)
+            prim.rest(looks)
+        wanted = prim.to_bits(kind, value)
+        found = prim.to_bits(kind, prim.load_relaxed(kind, address))
+        since = prim.look_around(control, WAIT, number_of(cmp), -1, tag, address, wanted, found, since)
+
+
+@vocabulary
+def local_set(team: Any, words: Any, value: Any) -> Any:
+    """words[0] = value, with release among this PE's threads: after all that the thread wrote and saw, for those of this PE
+    that see the value by local_wait_until. By one thread; the others' writes are included after `meet`."""
+    kind = word("local_set", "words", words, WORDS)
+    number("local_set", "value", value, kind)
+
+    def impl(team: Any, words: Any, value: Any) -> None:
+        prim.store_release_local(kind, prim.address(words), kind(value))
+
+    return impl
+
+
+@vocabulary
+def local_wait_until(team: Any, words: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0) -> Any:
+    """Wait until words[0] cmp value, where only this PE's threads set it, by local_set; with acquire among them, for all threads
+    of the scope."""
+    kind, which = word("local_wait_until", "words", words, WORDS), scope_of("local_wait_until", scope)
+    number("local_wait_until", "value", value, kind)
+
+    def impl(team: Any, words: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0) -> None:
+        if prim.rank(which) == 0:
+            wait_local(kind, team.control, prim.address(words), cmp, kind(value), tag)
+        prim.meet(team.control, which)
+
+    return impl
