@@ -33,24 +33,11 @@ GROUPS["atomics"] = [f"atomic_{name}" for name in GROUPS["atomics"]]
 
 # Why a language has no such function.
 HOLES = {
-    "Triton": {
-        **dict.fromkeys(WAITS, "a loop over the words with `signal_wait_until`, or `test`"),
-        "async_put": "a program's data are in registers, and Triton's own stores stage them",
-    },
+    "Triton": {"async_put": "a program's data are in registers, and Triton's own stores stage them"},
     "Numba": {
-        **dict.fromkeys(TILES, "not yet; `put` takes contiguous slices, so a tile goes row by row"),
-        "async_put": "not yet",
+        "async_put": "its PTX is of sm_90 and later, and so would be all of `quiet`; Numba does not say for which GPU an intrinsic is compiled"
     },
-    "CuTe DSL": {
-        **dict.fromkeys(
-            ("tile_put", "tile_get"),
-            "`put` and `get` take tensors of any layout, so tiles, and of shared memory",
-        ),
-        **dict.fromkeys(
-            ("tile_reduce", "tile_allgather"), "not yet; `reduce` and `fcollect` take contiguous tensors"
-        ),
-        "async_put": "CuTe's own bulk copies take a tensor that `peer` gave",
-    },
+    "CuTe DSL": {"async_put": "CuTe's own bulk copies take a tensor that `peer` gave"},
 }
 
 
