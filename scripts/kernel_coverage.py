@@ -16,7 +16,6 @@ BEGIN, END = "<!-- coverage: scripts/kernel_coverage.py -->", "<!-- end of cover
 
 WAITS = [f"{what}{how}{vector}" for what in ("wait_until", "test") for how in ("_all", "_any", "_some") for vector in ("", "_vector")]  # fmt: skip
 LOCAL = ["local_set", "local_wait_until"]
-LOCAL = ["local_set", "local_wait_until"]
 TILES = ["tile_put", "tile_get", "tile_reduce", "tile_allgather"]
 GROUPS = {
     "who": ["my_pe", "n_pes", "translate_pe"],
@@ -37,22 +36,13 @@ GROUPS["atomics"] = [f"atomic_{name}" for name in GROUPS["atomics"]]
 # Why a language has no such function.
 HOLES = {
     "Triton": {
-        **dict.fromkeys(WAITS, "a loop over the words with `signal_wait_until`, or `test`"),
         "async_put": "a program's data are in registers, and Triton's own stores stage them",
         **dict.fromkeys(LOCAL, 'Triton\'s own atomics take `scope="gpu"`'),
     },
     "Numba": {
-        **dict.fromkeys(TILES, "not yet; `put` takes contiguous slices, so a tile goes row by row"),
-        "async_put": "not yet",
+        "async_put": "its PTX is of sm_90 and later, and so would be all of `quiet`; Numba does not say for which GPU an intrinsic is compiled"
     },
     "CuTe DSL": {
-        **dict.fromkeys(
-            ("tile_put", "tile_get"),
-            "`put` and `get` take tensors of any layout, so tiles, and of shared memory",
-        ),
-        **dict.fromkeys(
-            ("tile_reduce", "tile_allgather"), "not yet; `reduce` and `fcollect` take contiguous tensors"
-        ),
         "async_put": "CuTe's own bulk copies take a tensor that `peer` gave",
         **dict.fromkeys(LOCAL, "not yet"),
     },

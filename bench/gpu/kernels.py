@@ -30,7 +30,9 @@ words = atoll.zeros(64, np.int64, device="cuda")
 block = atoll.zeros((2, 65536 // 4), np.int32, device="cuda")
 dst, src = block[0], block[1]
 floats = atoll.zeros((2, 16384), np.float32, device="cuda")
+matrix = atoll.zeros((2, 64, 256), np.float32, device="cuda")
 REDUCED = (2, 512, 16384)
+TILES = (4, 64)  # rows of 64 elements of a matrix of 256 columns
 epoch = 1
 
 
@@ -100,9 +102,43 @@ def with_numba() -> None:
                 dev.post(team, box, src, peer, scope=dev.BLOCK)
 
     @dev.kernel
+    def ways(team, box, dst, src, rounds):
+        peer = 1 - team.my_pe
+        out, come = dev.outbox(team, box, peer, dev.BLOCK), dev.inbox(team, box, peer, dev.BLOCK)
+        for _ in range(rounds):
+            if team.my_pe == 0:
+                out = dev.post_next(out, src)
+            come = dev.receive_next(come, dst)
+            if team.my_pe == 1:
+                out = dev.post_next(out, src)
+        dev.close(out)
+        dev.close(come)
+
+    @dev.kernel
+    def tiles(team, dst, src, flag, first, rounds):
+        peer = 1 - team.my_pe
+        for i in range(first, first + rounds):
+            if team.my_pe == 0:
+                dev.tile_put(team, dst, src, peer, scope=dev.BLOCK)
+                if dev.rank(dev.BLOCK) == 0:
+                    dev.signal_set(team, flag, i, peer)
+            dev.signal_wait_until(team, flag, dev.GE, i, scope=dev.BLOCK)
+            if team.my_pe == 1:
+                dev.tile_put(team, dst, src, peer, scope=dev.BLOCK)
+                if dev.rank(dev.BLOCK) == 0:
+                    dev.signal_set(team, flag, i, peer)
+
+    @dev.kernel
     def syncs(team, rounds):
         for _ in range(rounds):
             dev.sync(team, scope=dev.BLOCK)
+
+    @dev.kernel
+    def meetings(team, rounds):
+        met = dev.meeting(team, dev.BLOCK)
+        for _ in range(rounds):
+            met = dev.sync_next(met)
+        dev.close(met)
 
     team = atoll.WORLD.device("device")
     box = dev.mailbox(65536, device="cuda")
@@ -118,6 +154,28 @@ def with_numba() -> None:
             "numba", "post and receive, block", nbytes, 2,
             lambda e: dev.launch(messages, 1, threads, handle)(team, box, to, source, ROUNDS),  # noqa: B023
         )  # fmt: skip
+        measure(
+            "numba", "outbox and inbox, block", nbytes, 2,
+            lambda e: dev.launch(ways, 1, threads, handle)(team, box, to, source, ROUNDS),  # noqa: B023
+        )  # fmt: skip
+    for rows in TILES:
+        to, source = matrix[0, :rows, :64], matrix[1, :rows, :64]
+        measure(
+            "numba", "tile_put with signal, block", 256 * rows, 2,
+            lambda e: dev.launch(tiles, 1, 256, handle)(team, to, source, flag, e, ROUNDS),  # noqa: B023
+        )  # fmt: skip
+
+    @dev.kernel
+    def tile_reduces(team, dst, src, rounds):
+        for _ in range(rounds):
+            dev.tile_reduce(team, dst, src, dev.SUM, scope=dev.BLOCK)
+
+    for rows in TILES:
+        to, source = matrix[0, :rows, :64], matrix[1, :rows, :64]
+        measure(
+            "numba", "tile_reduce float, block", 256 * rows, 1,
+            lambda e: dev.launch(tile_reduces, 1, 256, handle)(team, to, source, ROUNDS),  # noqa: B023
+        )  # fmt: skip
 
     @dev.kernel
     def reduces(team, dst, src, rounds):
@@ -130,11 +188,11 @@ def with_numba() -> None:
             "numba", "reduce float, block", 4 * count, 1,
             lambda e: dev.launch(reduces, 1, threads, handle)(team, to, source, ROUNDS),  # noqa: B023
         )  # fmt: skip
-    # No array says that this is for a GPU.
-    start = dev.kernel(syncs.function).device
     from numba import cuda
 
-    measure("numba", "sync, block", 0, 1, lambda e: start[1, 32, cuda.external_stream(handle)](team, ROUNDS))
+    for name, kernel in (("sync, block", syncs), ("sync by a meeting, block", meetings)):
+        start = dev.kernel(kernel.function).device  # no array says that this is for a GPU
+        measure("numba", name, 0, 1, lambda e: start[1, 32, cuda.external_stream(handle)](team, ROUNDS))  # noqa: B023
 
 
 def with_triton() -> None:
@@ -182,11 +240,27 @@ def with_triton() -> None:
         for _ in range(rounds):
             dev.reduce(team, dst, src, N, dev.SUM, BLOCK)
 
+    @dev.kernel
+    def many(team, words, first, rounds, N: tl.constexpr):
+        peer = 1 - team.my_pe
+        at = tl.arange(0, N)
+        for i in range(first, first + rounds):
+            if team.my_pe == 0:
+                dev.p(team, words + at, at.to(tl.int64) * 0 + i, peer)
+            dev.wait_until_all(team, words, N, None, dev.GE, i)
+            if team.my_pe == 1:
+                dev.p(team, words + at, at.to(tl.int64) * 0 + i, peer)
+
     team = atoll.WORLD.device("device")
     box = atoll.zeros(dev.mailbox_bytes(2, 65536), np.uint8, device="cuda", xp=torch)
     flag, to, source = words[1:2].torch(), dst.torch(), src.torch()
     with torch.cuda.stream(stream):
         measure("triton", "flag one way", 8, 2, lambda e: flags[(1,)](team, flag, e, ROUNDS, num_warps=1))
+        several = words[16:48].torch()
+        measure(
+            "triton", "32 words, wait_until_all", 256, 2,
+            lambda e: many[(1,)](team, several, e, ROUNDS, N=32, num_warps=1),
+        )  # fmt: skip
         for nbytes, threads in SIZES.items():
             n, warps = nbytes // 4, threads // 32
             most = min(max(n, 32), 4096)
@@ -235,6 +309,40 @@ extern "C" __global__ void messages(dev::Team team, dev::Mailbox box, int* dst, 
         if (team.my_pe == 1) dev::post(team, box, src, n, peer, dev::Block{});
     }
 }
+extern "C" __global__ void ways(dev::Team team, dev::Mailbox box, int* dst, const int* src, long long n, int rounds) {
+    const int peer = 1 - team.my_pe;
+    dev::Outbox<dev::Block> out(team, box, peer);
+    dev::Inbox<dev::Block> in(team, box, peer);
+    for (int i = 0; i < rounds; ++i) {
+        if (team.my_pe == 0) out.post(src, n);
+        in.receive(dst, n);
+        if (team.my_pe == 1) out.post(src, n);
+    }
+    out.close();
+    in.close();
+}
+extern "C" __global__ void tiles(dev::Team team, float* dst, const float* src, int rows, Word* flag, Word first, int rounds) {
+    const int peer = 1 - team.my_pe;
+    const auto to = dev::make_tile(dst, rows, 64, 256);
+    const auto from = dev::make_tile(src, rows, 64, 256);
+    for (Word i = first; i < first + rounds; ++i) {
+        if (team.my_pe == 0) dev::tile_put(team, to, from, peer, dev::Block{});
+        if (team.my_pe == 0 && threadIdx.x == 0) dev::signal_set(team, flag, i, peer);
+        dev::signal_wait_until(team, flag, dev::Compare::ge, i, dev::Block{});
+        if (team.my_pe == 1) dev::tile_put(team, to, from, peer, dev::Block{});
+        if (team.my_pe == 1 && threadIdx.x == 0) dev::signal_set(team, flag, i, peer);
+    }
+}
+extern "C" __global__ void tile_reduces(dev::Team team, float* dst, const float* src, int rows, int rounds) {
+    const auto to = dev::make_tile(dst, rows, 64, 256);
+    const auto from = dev::make_tile(src, rows, 64, 256);
+    for (int i = 0; i < rounds; ++i) dev::tile_reduce(team, to, from, dev::Sum{}, dev::Block{});
+}
+extern "C" __global__ void meetings(dev::Team team, int rounds) {
+    dev::Meeting<dev::Block> met(team);
+    for (int i = 0; i < rounds; ++i) met.sync();
+    met.close();
+}
 extern "C" __global__ void syncs(dev::Team team, int rounds) {
     for (int i = 0; i < rounds; ++i) dev::sync(team, dev::Block{});
 }
@@ -244,13 +352,16 @@ extern "C" __global__ void reduces(dev::Team team, float* dst, const float* src,
 """
 
 
+NAMES = ("flags", "puts", "messages", "ways", "tiles", "tile_reduces", "syncs", "meetings", "reduces")
+
+
 def with_cupy() -> None:
     import atoll.cupy as dev
     import cupy
 
     cupy.cuda.Device(gpu).use()
     module = dev.RawModule(CODE)
-    kernels = {name: module.get_function(name) for name in ("flags", "puts", "messages", "syncs", "reduces")}
+    kernels = {name: module.get_function(name) for name in NAMES}
     team, rounds = dev.team(atoll.WORLD), np.int32(ROUNDS)
     flag, to, source = words[2:3].cupy(), dst.cupy(), src.cupy()
     memory = atoll.zeros(dev.mailbox_bytes(2, 65536), np.uint8, device="cuda")
@@ -268,7 +379,23 @@ def with_cupy() -> None:
                 "cupy", "post and receive, block", nbytes, 2,
                 lambda e: call("messages", threads, box, to, source, n, rounds),  # noqa: B023
             )  # fmt: skip
+            measure(
+                "cupy", "outbox and inbox, block", nbytes, 2,
+                lambda e: call("ways", threads, box, to, source, n, rounds),  # noqa: B023
+            )  # fmt: skip
+        to, source = matrix[0].cupy(), matrix[1].cupy()
+        for rows in TILES:
+            height = np.int32(rows)
+            measure(
+                "cupy", "tile_put with signal, block", 256 * rows, 2,
+                lambda e: call("tiles", 256, to, source, height, flag, e, rounds),  # noqa: B023
+            )  # fmt: skip
+            measure(
+                "cupy", "tile_reduce float, block", 256 * rows, 1,
+                lambda e: call("tile_reduces", 256, to, source, height, rounds),  # noqa: B023
+            )  # fmt: skip
         measure("cupy", "sync, block", 0, 1, lambda e: call("syncs", 32, rounds))
+        measure("cupy", "sync by a meeting, block", 0, 1, lambda e: call("meetings", 32, rounds))
         to, source = floats[0].cupy(), floats[1].cupy()
         for count in REDUCED:
             threads = 256 if count < 1024 else 1024
@@ -332,6 +459,11 @@ def with_cute() -> None:
         for _ in cutlass.range(rounds, unroll=1):
             dev.reduce(team, dst, src, dev.SUM, scope=dev.BLOCK)
 
+    @cute.kernel
+    def tile_reduces(team: dev.Team, dst: cute.Tensor, src: cute.Tensor, rounds: Int32):
+        for _ in cutlass.range(rounds, unroll=1):
+            dev.tile_reduce(team, dst, src, dev.SUM, scope=dev.BLOCK)
+
     @cute.jit
     def go(kernel: cutlass.Constexpr, threads: cutlass.Constexpr, stream: CUstream, team: dev.Team, values):
         kernel(team, *values).launch(grid=[1, 1, 1], block=[threads, 1, 1], stream=stream)
@@ -366,6 +498,9 @@ def with_cute() -> None:
     for count in REDUCED:
         to, source = (dev.tensor(x[:count].torch(), 16) for x in (floats[0], floats[1]))
         run("reduce float, block", 4 * count, 1, reduces, 256 if count < 1024 else 1024, (to, source), False)
+    for rows in TILES:
+        to, source = (dev.tensor(x[:rows, :64].torch(), 16) for x in (matrix[0], matrix[1]))
+        run("tile_reduce float, block", 256 * rows, 1, tile_reduces, 256, (to, source), False)
 
 
 for name in wanted:

@@ -222,6 +222,86 @@ def wait_word(form: str, compare: int, order: str) -> str:
     return f"{{ .reg .pred idle; {found} setp.eq.u32 idle, $7, 0; @idle bra LEAVE; {_until(look, again)} LEAVE: mov.b32 $0, 0; }}"
 
 
+def _scan(form: str, compare: int, vector: bool, lowest: bool) -> str:
+    """One look at $5 (r) words, from the first at $4 (l): `left`, how many count, and `found`, how many of these hold, or with
+    `lowest` one more than the first that does. Holding ones' numbers go to $7 (l), if it is not 0. Operands as of scan()."""
+    size = int(form[1:]) // 8
+    how = ("eq", "ne", "gt", "ge", "lt", "le")[compare]
+    wanted = f"ld.b{size * 8} wanted, [v];" if vector else f"mov.b{size * 8} wanted, $8;"
+    hit = (
+        "add.u32 found, i, 1; bra SEEN;"
+        if lowest
+        else """add.u32 found, found, 1;
+    setp.eq.u64 p, o, 0;
+    @p bra STEP;
+    cvt.u64.u32 t, i;
+    st.b64 [o], t;
+    add.u64 o, o, 8;"""
+    )
+    return f"""{{ .reg .pred p; .reg .b64 a, c, o, t{", v" if vector else ""}; .reg .b32 i, s; .reg .b{size * 8} word, wanted;
+    mov.b32 found, 0; mov.b32 left, 0; mov.b32 i, 0;
+    mov.b64 a, $4; mov.b64 c, $6; mov.b64 o, $7;{" mov.b64 v, $8;" if vector else ""}
+    NEXT:
+    setp.ge.s32 p, i, $5;
+    @p bra SEEN;
+    setp.eq.u64 p, c, 0;
+    @p bra COUNTS;
+    ld.b32 s, [c];
+    add.u64 c, c, 4;
+    setp.ne.u32 p, s, 0;
+    @p bra STEP;
+    COUNTS:
+    add.u32 left, left, 1;
+    ld.acquire.sys.global.b{size * 8} word, [a];
+    {wanted}
+    setp.{how}.{form} p, word, wanted;
+    @!p bra STEP;
+    {hit}
+    STEP:
+    add.u32 i, i, 1;
+    add.u64 a, a, {size};
+    {f"add.u64 v, v, {size};" if vector else ""}
+    bra NEXT;
+    SEEN:
+    }}"""
+
+
+def scan(form: str, compare: int, vector: bool, lowest: bool, waits: bool) -> str:
+    """Which of many words hold, by the thread whose $9 is 0, told to all threads of the block: $0 (=r), and $1 (=r) how many
+    words count. `waits`: until one holds, or none counts.
+
+    form: u32, s32, u64 or s64. $2 control (l), $3 tag (r), $4 the words (l), $5 how many (r), $6 their status, words of 32 bits, or
+    0 (l), $7 where the numbers of those that hold go, or 0 (l), $8 what they are compared with: a value (r or l), or with
+    `vector` the address of many (l); $9 the thread's number (r).
+    """
+    look = _scan(form, compare, vector, lowest)
+    if waits:
+        bits = form[1:]
+        widen = "mov.b64 {0}, {1};" if bits == "64" else "cvt.u64.u32 {0}, {1};"
+        wanted = f"ld.b{bits} one, [$8];" if vector else f"mov.b{bits} one, $8;"
+        again = (
+            f"{{ .reg .b{bits} one; ld.relaxed.sys.global.b{bits} one, [$4]; {widen.format('seen', 'one')} {wanted} "
+            f"{widen.format('want', 'one')} }}"
+            + look_around(
+                "begun", "$2", str(AT["wait_until"]), str(compare), "-1", "$3", "$4", "want", "seen", "begun"
+            )
+        )
+        ends = "setp.ne.u32 ok, found, 0; setp.eq.or.u32 ok, left, 0, ok;"
+        look = _until(f"{look} {ends}", again)
+    return f"""{{ .shared .align 8 .b32 said<2>; .reg .pred other; .reg .b32 found, left;
+    setp.ne.u32 other, $9, 0;
+    @other bra TOLD;
+    {look}
+    st.shared.b32 [said0], found;
+    st.shared.b32 [said1], left;
+    TOLD:
+    bar.sync 0;
+    ld.shared.b32 $0, [said0];
+    ld.shared.b32 $1, [said1];
+    bar.sync 0;
+    }}"""
+
+
 def wait_flagged(count: int) -> str:
     """The data of `count` pairs of flagged words, $0 … (=&l), once all carry a flag.
 

@@ -100,6 +100,7 @@ from ._moves import (
     size,
     translate_pe,
 )
+from ._tiles import tile_allgather, tile_get, tile_put, tile_reduce
 from ._waits import (
     signal_consume,
     signal_wait_until,
@@ -138,7 +139,7 @@ __all__ = [
     "flush", "g", "get", "get_nbi", "iget", "iput", "mailbox", "mailbox_bytes", "meet", "my_pe", "n_pes", "p", "peer", "post",
     "ptr", "put", "put_nbi", "put_signal", "put_signal_nbi", "quiet", "rank", "receive", "reduce", "reduce_scatter",
     "signal_add", "signal_consume", "signal_fetch", "signal_set", "signal_wait_until", "size", "sync", "team", "tensor", "test",
-    "test_all", "test_all_vector", "test_any", "test_any_vector", "test_some", "test_some_vector", "translate_pe",
-    "try_receive", "wait_until", "wait_until_all", "wait_until_all_vector", "wait_until_any", "wait_until_any_vector",
+    "test_all", "test_all_vector", "test_any", "test_any_vector", "test_some", "test_some_vector",
+    "tile_allgather", "tile_get", "tile_put", "tile_reduce", "translate_pe", "try_receive", "wait_until", "wait_until_all", "wait_until_all_vector", "wait_until_any", "wait_until_any_vector",
     "wait_until_some", "wait_until_some_vector",
 ]  # fmt: skip

@@ -429,13 +429,17 @@ def _reduce_scatter(
         meet_members(team, scope, ACQUIRE_RELEASE)
 
 
-def _reduction(name: str, dst, src, op, scope):
-    kind = same(name, dst, src)
-    one_of(ReduceOp, name, op)
+def reducible(name: str, kind, op) -> None:
+    """Whether there is that operator for elements of that kind; a TypeError lists for which there is."""
     allowed = WORDS if op in (AND, OR, XOR) else WORDS + FLOATS
     if kind not in allowed:
         listed = ", ".join(one.__name__ for one in allowed)
         raise TypeError(f"atoll.cute.{name}: {op.name} of {kind.__name__}; it takes {listed}")
+
+
+def _reduction(name: str, dst, src, op, scope):
+    kind = same(name, dst, src)
+    reducible(name, kind, one_of(ReduceOp, name, op))
     _both(name, dst, src, scope)
     return kind
 

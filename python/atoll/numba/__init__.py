@@ -93,6 +93,7 @@ from ._targets import (
     WARP,
     XOR,
 )  # fmt: skip
+from ._tiles import tile_allgather, tile_get, tile_put, tile_reduce
 from ._waits import (
     test,
     test_all,
@@ -109,6 +110,7 @@ from ._waits import (
     wait_until_some,
     wait_until_some_vector,
 )
+from ._ways import close, has_message, inbox, meeting, outbox, post_next, receive_next, sync_next
 from ._who import grid_range, meet, my_pe, n_pes, peer, ptr, rank, size, translate_pe
 
 if _targets.DEVICE is not None:
@@ -157,6 +159,7 @@ __all__ = [
     "atomic_xor",
     "barrier",
     "broadcast",
+    "close",
     "collect",
     "fcollect",
     "fence",
@@ -165,7 +168,9 @@ __all__ = [
     "get",
     "get_nbi",
     "grid_range",
+    "has_message",
     "iget",
+    "inbox",
     "iput",
     "kernel",
     "launch",
@@ -173,11 +178,14 @@ __all__ = [
     "local_wait_until",
     "mailbox",
     "meet",
+    "meeting",
     "my_pe",
     "n_pes",
+    "outbox",
     "p",
     "peer",
     "post",
+    "post_next",
     "ptr",
     "put",
     "put_nbi",
@@ -187,6 +195,7 @@ __all__ = [
     "raise_ended",
     "rank",
     "receive",
+    "receive_next",
     "reduce",
     "reduce_scatter",
     "signal_add",
@@ -196,6 +205,7 @@ __all__ = [
     "signal_wait_until",
     "size",
     "sync",
+    "sync_next",
     "test",
     "test_all",
     "test_all_vector",
@@ -203,6 +213,10 @@ __all__ = [
     "test_any_vector",
     "test_some",
     "test_some_vector",
+    "tile_allgather",
+    "tile_get",
+    "tile_put",
+    "tile_reduce",
     "translate_pe",
     "try_receive",
     "wait_until",

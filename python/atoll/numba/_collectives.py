@@ -65,9 +65,8 @@ def wait_for(control: Any, pe: Any, epoch: Any, relaxed: Any) -> Any:
 
 
 @helper
-def meet_members(team: Any, scope: Any, relaxed: Any) -> Any:
+def meet_at(team: Any, epoch: Any, scope: Any, relaxed: Any) -> Any:
     control = team.control
-    epoch = prim.load_own(i64, control + SYNC_EPOCH) + 1
     rank, step = prim.rank(scope), prim.size(scope)
     mine = control + ARRIVED + 8 * team.my_pe
     if step >= team.n_pes:  # a thread for each member: its branch is entered once
@@ -90,7 +89,13 @@ def meet_members(team: Any, scope: Any, relaxed: Any) -> Any:
                 wait_for(control, pe, epoch, relaxed)
             pe += step
     prim.meet(control, scope)
-    prim.store_own(i64, control + SYNC_EPOCH, epoch)  # by every thread, so that each reads its own
+
+
+@helper
+def meet_members(team: Any, scope: Any, relaxed: Any) -> Any:
+    epoch = prim.load_own(i64, team.control + SYNC_EPOCH) + 1
+    meet_at(team, epoch, scope, relaxed)
+    prim.store_own(i64, team.control + SYNC_EPOCH, epoch)  # by every thread, so that each reads its own
 
 
 @vocabulary
@@ -277,15 +282,21 @@ def combine(op: Any, a: Any, b: Any) -> Any:
     return _combine(a)[one_of("op", "reduce", op)]
 
 
-def _reduction(name: str, dst: Any, src: Any, op: Any) -> tuple[Any, Any]:
-    kind, which = same(name, dst, src), one_of("op", name, op)
+def reduction_of(name: str, kind: Any, op: Any) -> Any:
+    """The operator, if there is one for elements of that kind."""
+    which = one_of("op", name, op)
     floating = isinstance(kind, types.Float) and kind.bitwidth >= 32
     if not isinstance(kind, types.Integer) and not (floating and which in (SUM, PROD, MIN, MAX)):
         raise TypingError(
             f"atoll.numba.{name}: {which} of {kind}; reductions take integers, and float32 and float64 for "
             "SUM PROD MIN MAX"
         )
-    return kind, which
+    return which
+
+
+def _reduction(name: str, dst: Any, src: Any, op: Any) -> tuple[Any, Any]:
+    kind = same(name, dst, src)
+    return kind, reduction_of(name, kind, op)
 
 
 @helper

@@ -185,6 +185,19 @@ def _(address: Any) -> Any:
     return types.UniTuple(i64, 2)(i64), build
 
 
+does(p.load_two)(lambda address: lambda address: p.load_pair(address))
+
+
+@does(p.store_two)
+def _(address: Any, first: Any, second: Any) -> Any:
+    def store_two(address, first, second):
+        p.store(i64, address, first)
+        p.store(i64, address + 8, second)
+        return 0
+
+    return store_two
+
+
 @emits(p.full_fence)
 def _() -> Any:
     def build(context: Any, builder: Any, values: Any) -> Any:

@@ -171,16 +171,21 @@ def _(kind: Any, address: Any, condition: Any, value: Any) -> Any:
 bit_forms(HERE)
 
 
-@emits(p.load_pair)
-def _(address: Any) -> Any:
-    def build(context: Any, builder: Any, values: Any) -> Any:
-        pair = ir.LiteralStructType([I64, I64])
-        text = "ld.relaxed.sys.global.v2.u64 {$0, $1}, [$2];"
-        found = asm(builder, text, "=l,=l,l", pair, [values[0]])
-        both = [builder.extract_value(found, k) for k in (0, 1)]
-        return context.make_tuple(builder, types.UniTuple(i64, 2), both)
+def pair_loads(stub: Any, order: str) -> None:
+    @emits(stub)
+    def _(address: Any) -> Any:
+        def build(context: Any, builder: Any, values: Any) -> Any:
+            pair = ir.LiteralStructType([I64, I64])
+            text = f"ld{order}.v2.u64 {{$0, $1}}, [$2];"
+            found = asm(builder, text, "=l,=l,l", pair, [values[0]])
+            both = [builder.extract_value(found, k) for k in (0, 1)]
+            return context.make_tuple(builder, types.UniTuple(i64, 2), both)
 
-    return types.UniTuple(i64, 2)(i64), build
+        return types.UniTuple(i64, 2)(i64), build
+
+
+pair_loads(p.load_pair, ".relaxed.sys.global")
+pair_loads(p.load_two, "")
 
 
 def statement(text: str, constraints: str, *kinds: Any) -> Any:
@@ -193,6 +198,7 @@ def statement(text: str, constraints: str, *kinds: Any) -> Any:
     return i64(*kinds), build
 
 
+emits(p.store_two)(lambda *_: statement("st.v2.u64 [$0], {$1, $2};", "l,l,l", i64, i64, i64))
 emits(p.full_fence)(lambda: statement("fence.sc.sys;", ""))
 does(p.rest)(lambda looks: lambda looks: 0)
 does(p.looks_between)(lambda: lambda: 1024)
@@ -487,13 +493,52 @@ def _(address: Any, data: Any, flag: Any) -> Any:
     return i64(i64, i64, i64), build
 
 
-@emits(p.load_part)
+# Eight bytes of a message: where they are whole, Numba's own arithmetic says so, which does not move where it need not.
+
+
+def load_broken(source: Any, nbytes: Any, i: Any) -> Any: ...
+def store_broken(to: Any, nbytes: Any, i: Any, data: Any) -> Any: ...
+
+
+@emits(load_broken)
 def _(*_: Any) -> Any:
-    return i64(i64, i64, i64), lambda context, builder, values: asm(
-        builder, _ptx.load_part(), "=&l,l,l,l", I64, list(values)
+    return i64(i64, i64, i64), lambda context, builder, values: apart(
+        builder, "atoll_load_part", _ptx.load_part(), "=&l,l,l,l", I64, list(values)
     )
 
 
-emits(p.store_part)(lambda *_: statement(_ptx.store_part(), "l,l,l,l", i64, i64, i64, i64))
+@emits(store_broken)
+def _(*_: Any) -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        apart(builder, "atoll_store_part", _ptx.store_part(), "l,l,l,l", ir.VoidType(), list(values))
+        return nothing(context)
+
+    return i64(i64, i64, i64, i64), build
+
+
+@does(p.load_part)
+def _(source: Any, nbytes: Any, i: Any) -> Any:
+    def load_part(source, nbytes, i):
+        at = source + 8 * i
+        if at & 7 == 0 and 8 * i + 8 <= nbytes:
+            return p.load(i64, at)
+        return load_broken(source, nbytes, i)
+
+    return load_part
+
+
+@does(p.store_part)
+def _(to: Any, nbytes: Any, i: Any, data: Any) -> Any:
+    def store_part(to, nbytes, i, data):
+        at = to + 8 * i
+        if at & 7 == 0 and 8 * i + 8 <= nbytes:
+            p.store(i64, at, data)
+        else:
+            store_broken(to, nbytes, i, data)
+        return 0
+
+    return store_part
+
+
 does(p.load_taken)(lambda address: lambda address: p.load_relaxed(i64, address))
 does(p.tell_taken)(lambda address, number: lambda address, number: p.store_relaxed(i64, address, number))

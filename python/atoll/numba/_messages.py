@@ -3,7 +3,7 @@ exchange.hpp). Bytes travel in pairs of words {data 4, flag 4}, 8 bytes of data 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from numba.core import types
 
@@ -77,6 +77,38 @@ def part(team: Any, epoch: Any, pe: Any, i: Any) -> Any:
 # ---- mailboxes
 
 
+class Outbox(NamedTuple):
+    """This PE's end of the way to one other, whose counters are values: outbox() of _ways.py."""
+
+    team: Any
+    scope: Any
+    pe: Any
+    mine: Any
+    """Counters of the pair in this PE's mailbox."""
+    slots: Any
+    """Of this PE, at that PE."""
+    slot_bytes: Any
+    number: Any
+    """Messages so far."""
+    taken: Any
+    """Of these, how many that PE has received, as last looked at."""
+
+
+class Inbox(NamedTuple):
+    """The same of the way from one other: inbox() of _ways.py."""
+
+    team: Any
+    scope: Any
+    pe: Any
+    mine: Any
+    slots: Any
+    """Of that PE, here."""
+    slot_bytes: Any
+    number: Any
+    taken: Any
+    """Where that PE is told how many were received."""
+
+
 @helper
 def entry(team: Any, block: Any, pe: Any) -> Any:
     """Counters of the pair (this PE, pe)."""
@@ -84,35 +116,70 @@ def entry(team: Any, block: Any, pe: Any) -> Any:
 
 
 @helper
-def box_slot(team: Any, block: Any, room: Any, sender: Any, number: Any) -> Any:
-    """Where message `number` of a sender stands."""
-    return block + team.n_pes * ENTRY + (sender * DEPTH + (number & (DEPTH - 1))) * pairs_of(room) * 16
+def box_slots(team: Any, block: Any, room: Any, sender: Any) -> Any:
+    """Where a sender's messages stand."""
+    return block + team.n_pes * ENTRY + sender * DEPTH * pairs_of(room) * 16
 
 
 @helper
-def send_flagged(to: Any, source: Any, nbytes: Any, pairs: Any, flag: Any, scope: Any) -> Any:
-    """Two parts of a thread are on their way at once. Threads that have no part of a short message do as the last that
-    has, up to the end of its warp, so that warps do not diverge."""
-    rank, step = prim.rank(scope), prim.size(scope)
-    if pairs <= step:
-        if rank < (pairs + 31) & ~31:
-            i = min(rank, pairs - 1)
-            data = prim.load_part(source, nbytes, i)
-            if rank < pairs:
-                prim.store_flagged(to + 16 * i, data, flag)
+def refresh(to: Any, pairs: Any, room_pairs: Any, flag: Any, scope: Any) -> Any:
+    """What short messages leave untouched gets a new flag, long before an old one comes again."""
+    k = pairs + prim.rank(scope)
+    while k < room_pairs:
+        prim.store_flagged(to + 16 * k, i64(0), flag)
+        k += prim.size(scope)
+
+
+@helper
+def send_parts(to: Any, source: Any, nbytes: Any, pairs: Any, flag: Any, scope: Any) -> Any:
+    """Two parts of a thread are on their way at once."""
+    step = prim.size(scope)
+    i = prim.rank(scope)
+    while i < pairs:
+        second = min(i + step, pairs - 1)
+        data, more = prim.load_part(source, nbytes, i), prim.load_part(source, nbytes, second)
+        prim.store_flagged(to + 16 * i, data, flag)
+        if i + step < pairs:
+            prim.store_flagged(to + 16 * second, more, flag)
+        i += 2 * step
+
+
+@helper
+def own_part(source: Any, nbytes: Any, scope: Any) -> Any:
+    """Of a message of no more parts than threads, this thread's. Threads that have none do as the last that has, up to the end
+    of its warp, so that warps do not diverge."""
+    pairs, rank = pairs_of(nbytes), prim.rank(scope)
+    if pairs <= prim.size(scope) and rank < (pairs + 31) & ~31:
+        return prim.load_part(source, nbytes, min(rank, pairs - 1))
+    return i64(0)
+
+
+@helper
+def send_message(out: Any, data: Any, source: Any, nbytes: Any) -> Any:
+    """The next of an Outbox, of which own_part has `data`. It does not depend on what number the message has, so that it is
+    loaded before, or beside, the counters."""
+    scope = out.scope
+    number, taken = out.number + 1, out.taken
+    if number > taken + DEPTH:
+        taken = wait_word(i64, out.team.control, out.mine + TAKEN, GE, number - DEPTH, POST, out.pe, 0)
+    to = out.slots + (number & (DEPTH - 1)) * out.slot_bytes
+    flag = number & 0xFFFFFFFF
+    pairs, rank = pairs_of(nbytes), prim.rank(scope)
+    if pairs <= prim.size(scope):
+        if rank < pairs:
+            prim.store_flagged(to + 16 * rank, data, flag)
     else:
-        i = rank
-        while i < pairs:
-            second = min(i + step, pairs - 1)
-            data, more = prim.load_part(source, nbytes, i), prim.load_part(source, nbytes, second)
-            prim.store_flagged(to + 16 * i, data, flag)
-            if i + step < pairs:
-                prim.store_flagged(to + 16 * second, more, flag)
-            i += 2 * step
+        send_parts(to, source, nbytes, pairs, flag, scope)
+    if (number & 0x3FFFFFFF) < DEPTH and number >= DEPTH:
+        refresh(to, pairs, out.slot_bytes >> 4, flag, scope)
+    if number & (DEPTH // 2 - 1) == 0:  # looked at by the next message, which so does not wait for this load
+        taken = prim.load_taken(out.mine + TAKEN)
+    prim.meet(out.team.control, scope)
+    return Outbox(out.team, scope, out.pe, out.mine, out.slots, out.slot_bytes, number, taken)
 
 
 @helper
-def receive_flagged(team: Any, come: Any, to: Any, nbytes: Any, flag: Any, pe: Any, scope: Any) -> Any:
+def receive_parts(team: Any, come: Any, to: Any, nbytes: Any, flag: Any, pe: Any, scope: Any) -> Any:
     rank, step = prim.rank(scope), prim.size(scope)
     pairs = pairs_of(nbytes)
     if pairs <= step:
@@ -133,33 +200,64 @@ def receive_flagged(team: Any, come: Any, to: Any, nbytes: Any, flag: Any, pe: A
 
 
 @helper
-def post_bytes(team: Any, block: Any, room: Any, source: Any, nbytes: Any, pe: Any, scope: Any) -> Any:
-    mine = entry(team, block, pe)
-    number = prim.load_own(i64, mine + POSTED) + 1
-    taken = prim.load_own(i64, mine + SEEN_TAKEN)
-    if number > taken + DEPTH:
-        taken = wait_word(i64, team.control, mine + TAKEN, GE, number - DEPTH, POST, pe, 0)
-    refresh = (number & 0x3FFFFFFF) < DEPTH and number >= DEPTH
-    pairs = pairs_of(room) if refresh else pairs_of(nbytes)
-    to = at_peer(team, box_slot(team, block, room, team.my_pe, number), pe)
-    send_flagged(to, source, nbytes, pairs, number & 0xFFFFFFFF, scope)
-    if number & (DEPTH // 2 - 1) == 0:  # looked at by the next message, which so does not wait for this load
-        taken = prim.load_taken(mine + TAKEN)
-    prim.meet(team.control, scope)
-    prim.store_own(i64, mine + POSTED, number)  # by every thread, so that each reads its own
-    prim.store_own(i64, mine + SEEN_TAKEN, taken)
+def slot_here(box: Any, number: Any) -> Any:
+    return box.slots + (number & (DEPTH - 1)) * box.slot_bytes
 
 
 @helper
-def receive_bytes(team: Any, block: Any, room: Any, to: Any, nbytes: Any, pe: Any, scope: Any) -> Any:
-    mine = entry(team, block, pe)
-    number = prim.load_own(i64, mine + RECEIVED) + 1
-    receive_flagged(team, box_slot(team, block, room, pe, number), to, nbytes, number & 0xFFFFFFFF, pe, scope)
-    prim.meet(team.control, scope)
+def receive_message(box: Any, to: Any, nbytes: Any) -> Any:
+    """The next of an Inbox."""
+    number, scope = box.number + 1, box.scope
+    receive_parts(box.team, slot_here(box, number), to, nbytes, number & 0xFFFFFFFF, box.pe, scope)
+    prim.meet(box.team.control, scope)
     if number & (DEPTH // 2 - 1) == 0 and prim.rank(scope) == 0:
         # All have read: on a GPU a load whose value was looked at is over.
-        prim.tell_taken(at_peer(team, entry(team, block, team.my_pe), pe) + TAKEN, number)
-    prim.store_own(i64, mine + RECEIVED, number)
+        prim.tell_taken(box.taken, number)
+    return Inbox(box.team, scope, box.pe, box.mine, box.slots, box.slot_bytes, number, box.taken)
+
+
+@helper
+def has_come(box: Any) -> Any:
+    here = i64(0)
+    if prim.rank(box.scope) == 0:
+        number = box.number + 1
+        first, second = prim.load_pair(slot_here(box, number))
+        flag = number & 0xFFFFFFFF
+        if flag_of(first) == flag and flag_of(second) == flag:
+            here = i64(1)
+    return prim.share(box.team.control, box.scope, here) != 0
+
+
+@helper
+def open_outbox(team: Any, box: Any, pe: Any, scope: Any) -> Any:
+    prim.check_pe(team.control, team.n_pes, POST, pe)
+    block = prim.address(box.block)
+    mine = entry(team, block, pe)
+    slots = at_peer(team, box_slots(team, block, box.room, team.my_pe), pe)
+    number, taken = prim.load_own(i64, mine + POSTED), prim.load_own(i64, mine + SEEN_TAKEN)
+    return Outbox(team, scope, i64(pe), mine, slots, i64(16 * pairs_of(box.room)), number, taken)
+
+
+@helper
+def close_outbox(out: Any) -> Any:
+    """By every thread, so that each reads its own."""
+    prim.store_own(i64, out.mine + POSTED, out.number)
+    prim.store_own(i64, out.mine + SEEN_TAKEN, out.taken)
+
+
+@helper
+def open_inbox(team: Any, box: Any, pe: Any, scope: Any) -> Any:
+    prim.check_pe(team.control, team.n_pes, RECEIVE, pe)
+    block = prim.address(box.block)
+    mine = entry(team, block, pe)
+    taken = at_peer(team, entry(team, block, team.my_pe), pe) + TAKEN
+    slots, number = box_slots(team, block, box.room, pe), prim.load_own(i64, mine + RECEIVED)
+    return Inbox(team, scope, i64(pe), mine, slots, i64(16 * pairs_of(box.room)), number, taken)
+
+
+@helper
+def close_inbox(box: Any) -> Any:
+    prim.store_own(i64, box.mine + RECEIVED, box.number)
 
 
 @vocabulary
@@ -172,8 +270,9 @@ def post(team: Any, box: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
     each, which = item(array("post", "src", src)), scope_of("post", scope)
 
     def impl(team: Any, box: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
-        prim.check_pe(team.control, team.n_pes, POST, pe)
-        post_bytes(team, prim.address(box.block), box.room, prim.address(src), src.size * each, pe, which)
+        source, nbytes = prim.address(src), src.size * each
+        data = own_part(source, nbytes, which)
+        close_outbox(send_message(open_outbox(team, box, pe, which), data, source, nbytes))
 
     return impl
 
@@ -184,8 +283,7 @@ def receive(team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD) -> Any:
     each, which = item(array("receive", "dst", dst)), scope_of("receive", scope)
 
     def impl(team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD) -> None:
-        prim.check_pe(team.control, team.n_pes, RECEIVE, pe)
-        receive_bytes(team, prim.address(box.block), box.room, prim.address(dst), dst.size * each, pe, which)
+        close_inbox(receive_message(open_inbox(team, box, pe, which), prim.address(dst), dst.size * each))
 
     return impl
 
@@ -196,18 +294,10 @@ def try_receive(team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD) -> 
     each, which = item(array("try_receive", "dst", dst)), scope_of("try_receive", scope)
 
     def impl(team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD) -> Any:
-        prim.check_pe(team.control, team.n_pes, RECEIVE, pe)
-        block = prim.address(box.block)
-        here = i64(0)
-        if prim.rank(which) == 0:
-            number = prim.load_own(i64, entry(team, block, pe) + RECEIVED) + 1
-            first, second = prim.load_pair(box_slot(team, block, box.room, pe, number))
-            flag = number & 0xFFFFFFFF
-            if flag_of(first) == flag and flag_of(second) == flag:
-                here = i64(1)
-        if prim.share(team.control, which, here) == 0:
+        opened = open_inbox(team, box, pe, which)
+        if not has_come(opened):
             return False
-        receive_bytes(team, block, box.room, prim.address(dst), dst.size * each, pe, which)
+        close_inbox(receive_message(opened, prim.address(dst), dst.size * each))
         return True
 
     return impl

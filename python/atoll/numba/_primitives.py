@@ -59,6 +59,13 @@ def load_pair(address: Any) -> Any:
     """Two words of 8 bytes, each whole."""
 
 
+def load_two(address: Any) -> Any:
+    """Sixteen bytes like an array's elements, at a multiple of 16."""
+
+
+def store_two(address: Any, first: Any, second: Any) -> Any: ...
+
+
 def load_flagged(address: Any, flag: Any) -> Any:
     """The data of two flagged words, and 1 if both carry the flag."""
 

@@ -202,6 +202,46 @@ def check_tiles() -> None:
     same(y, wanted)
 
 
+@cute.kernel
+def two_dimensions(team: dev.Team, values):
+    x, y, v, src = values
+    right = (team.my_pe + 1) % team.n_pes
+    tile = (8, 16)
+    dev.tile_put(
+        team, cute.local_tile(x, tile, (1, 2)), cute.local_tile(src, tile, (0, 1)), right, scope=dev.BLOCK
+    )
+    dev.sync(team, scope=dev.BLOCK)
+    here, there = cute.local_tile(y, tile, (0, 0)), cute.local_tile(x, tile, (1, 2))
+    dev.tile_get(team, here, there, right, scope=dev.BLOCK)
+    columns = cute.make_tensor(y.iterator + 64, cute.make_layout((8, 3), stride=(1, 64)))
+    dev.tile_get(team, columns, cute.local_tile(src, (8, 3), (0, 0)), right, scope=dev.BLOCK)
+    low = cute.local_tile(src, (4, 64), (0, 0))
+    dev.tile_allgather(team, v, low, scope=dev.BLOCK)
+    sums = cute.make_tensor(y.iterator + 8 * 64, cute.make_layout((4, 64), stride=(64, 1)))
+    dev.tile_reduce(team, sums, low, dev.SUM, scope=dev.BLOCK)
+    most = cute.make_tensor(y.iterator + 12 * 64, cute.make_layout((4, 3), stride=(64, 1)))
+    dev.tile_reduce(team, most, cute.local_tile(src, (4, 3), (0, 0)), dev.MAX, scope=dev.BLOCK)
+
+
+def check_two_dimensions() -> None:
+    for dtype in (np.float32, np.int64):
+        base = np.arange(1024).reshape(16, 64)
+        given = [(base + pe).astype(dtype) for pe in range(n)]
+        x, y, v = new((16, 64), dtype), new((16, 64), dtype), new((4 * n, 64), dtype)
+        src = new((16, 64), dtype, given[me])
+        start(two_dimensions, x, y, v, src, block=128)
+        wanted = np.zeros((16, 64), dtype)
+        wanted[8:16, 32:48] = given[left][0:8, 16:32]
+        same(x, wanted)
+        wanted = np.zeros((16, 64), dtype)
+        wanted[0:8, 0:16] = given[me][0:8, 16:32]
+        wanted[1:4, 0:8] = given[right][0:8, 0:3].T
+        wanted[8:12] = sum(given[1:], given[0])[:4]
+        wanted[12:16, 0:3] = given[-1][0:4, 0:3]
+        same(y, wanted)
+        same(v, np.concatenate([one[:4] for one in given]))
+
+
 # ---- atomics
 
 

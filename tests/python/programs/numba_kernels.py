@@ -335,6 +335,89 @@ def check_mailboxes() -> None:
         equal(read(dst), (1000 * left + 49 + np.arange(40)).astype(dtype))
 
 
+@kernel
+def ways(team, box, src, dst, out):
+    right, left = (team.my_pe + 1) % team.n_pes, (team.my_pe - 1) % team.n_pes
+    here, there = dev.inbox(team, box, left, dev.BLOCK), dev.outbox(team, box, right, scope=dev.BLOCK)
+    met = dev.meeting(team, dev.BLOCK)
+    if dev.has_message(here):
+        out[0] = 1
+    met = dev.sync_next(met)
+    for k in range(50):
+        some = 1 + k % src.size
+        for i in range(dev.rank(dev.BLOCK), some, dev.size(dev.BLOCK)):
+            src[i] = 1000 * team.my_pe + k + i
+        dev.meet(team, dev.BLOCK)
+        there = dev.post_next(there, src[:some])
+        while not dev.has_message(here):
+            pass
+        here = dev.receive_next(here, dst[:some])
+        for i in range(dev.rank(dev.BLOCK), some, dev.size(dev.BLOCK)):
+            if dst[i] != 1000 * left + k + i:
+                out[0] = 2
+        dev.meet(team, dev.BLOCK)
+        met = dev.sync_next(met, dev.RELAXED)
+    dev.close(there)
+    dev.close(here)
+    dev.close(met)
+    dev.post(team, box, src, right, scope=dev.BLOCK)  # goes on where they ended
+    dev.receive(team, box, dst, left, scope=dev.BLOCK)
+    dev.sync(team, scope=dev.BLOCK)
+
+
+def check_counters_that_stay_in_registers() -> None:
+    box = dev.mailbox(40 * 4, **where)
+    src, dst, out = new(40, np.int32), new(40, np.int32), new(1, np.int64)
+    for _ in range(2):
+        start(ways, box, src, dst, out)
+        assert read(out)[0] == 0, read(out)
+        equal(read(dst)[:10], (1000 * left + 49 + np.arange(10)).astype(np.int32))
+
+
+# ---- tiles
+
+
+@kernel
+def tiles(team, x, y, z, w, v, src):
+    right = (team.my_pe + 1) % team.n_pes
+    rows, cols = src.shape
+    dev.tile_put(team, x[3 : 3 + rows, 5 : 5 + cols], src, right, scope=dev.BLOCK)
+    dev.tile_put(team, z[::2], src, right, scope=dev.BLOCK)
+    dev.sync(team, scope=dev.BLOCK)
+    dev.tile_get(team, y[1 : 1 + rows, 2 : 2 + cols], x[3 : 3 + rows, 5 : 5 + cols], right, scope=dev.BLOCK)
+    dev.tile_get(team, w[:cols, :rows].T, src, right, scope=dev.BLOCK)
+    dev.tile_allgather(team, v[0], src, scope=dev.BLOCK)
+    dev.tile_reduce(team, v[1, :rows], src, dev.SUM, scope=dev.BLOCK)
+    dev.tile_reduce(team, v[1, rows : 2 * rows, :3], src[:, 1:4], dev.MAX, scope=dev.BLOCK)
+
+
+def check_tiles() -> None:
+    """Of a width that 16 bytes fit, and not; the parts of x and y never start where they do."""
+    for dtype, rows, cols in ((np.float32, 30, 64), (np.int64, 7, 9), (np.uint8, 40, 48)):
+        base = np.arange(rows * cols).reshape(rows, cols) % 40
+        given = [(base + pe).astype(dtype) for pe in range(n)]
+        x, y = new((rows + 4, cols + 6), dtype), new((rows + 4, cols + 6), dtype)
+        z, w, v = (
+            new((2 * rows, cols), dtype),
+            new((cols, rows), dtype),
+            new((2, (n + 1) * rows, cols), dtype),
+        )
+        src = new((rows, cols), dtype, given[me])
+        start(tiles, x, y, z, w, v, src, block=128)
+        wanted = np.zeros((rows + 4, cols + 6), dtype)
+        wanted[3 : 3 + rows, 5 : 5 + cols] = given[left]
+        equal(read(x), wanted)
+        wanted = np.zeros((rows + 4, cols + 6), dtype)
+        wanted[1 : 1 + rows, 2 : 2 + cols] = given[me]
+        equal(read(y), wanted)
+        equal(read(z)[::2], given[left])
+        assert not read(z)[1::2].any()
+        equal(read(w).T.copy(), given[right])
+        equal(read(v)[0, : n * rows], np.concatenate(given))
+        equal(read(v)[1, :rows], sum(given[1:], given[0]).astype(dtype))
+        equal(read(v)[1, rows : 2 * rows, :3], given[-1][:, 1:4])
+
+
 # ---- collectives
 
 
@@ -403,6 +486,8 @@ def check_wrong_types_are_refused_when_compiled() -> None:
         (lambda team, x, flags, half: dev.reduce(team, x, x, 5), "dev.SUM"),
         (lambda team, x, flags, half: dev.put_signal(team, x, x, flags, 1, dev.SUM, 0), "dev.SET"),
         (lambda team, x, flags, half: dev.get(team, x, 5, 0), "must be an array"),
+        (lambda team, x, flags, half: dev.tile_put(team, x, x, 0), "two axes"),
+        (lambda team, x, flags, half: dev.close(x), "dev.outbox or dev.inbox or dev.meeting"),
     ]
     for function, words in cases:
         try:

@@ -28,10 +28,16 @@ PTXAS = shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
 
 
 def assemble(ptx: str) -> None:
-    if PTXAS is not None:
-        subprocess.run(
-            [PTXAS, "-arch=sm_90", "-o", "/dev/null", "/dev/stdin"], input=ptx, text=True, check=True
-        )
+    """Where ptxas is found; one that is older than libNVVM is told the version of PTX that it knows."""
+    if PTXAS is None:
+        return
+    command = [PTXAS, "-arch=sm_90", "-o", "/dev/null", "/dev/stdin"]
+    done = subprocess.run(command, input=ptx, text=True, capture_output=True, check=False)
+    known = re.search(r"current version is '([\d.]+)'", done.stderr)
+    if known is not None:
+        ptx = re.sub(r"^\.version .*$", f".version {known[1]}", ptx, flags=re.M)
+        done = subprocess.run(command, input=ptx, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def launch(function: Any, grid: Any, block: Any, **options: Any) -> Any:

@@ -1,0 +1,226 @@
+"""Two-dimensional tiles (atoll/device/tiles.hpp): tensors of two flat modes, rows and columns, of any strides, so tiles of a matrix.
+Where rows are made of units of 16 bytes, these are moved, dealt to the threads along the rows."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cutlass
+import cutlass.cute as cute
+from cutlass import Int32, Int64
+
+from ._collectives import combine, meet_members, reducible
+from ._core import (
+    ACQUIRE_RELEASE,
+    FORMS,
+    THREAD,
+    ReduceOp,
+    Scope,
+    Team,
+    address,
+    asm,
+    at_peer,
+    meet_threads,
+    moved,
+    one_of,
+    peer_for,
+    rank_of,
+    same,
+    size_of,
+)  # fmt: skip
+
+IN_FLIGHT = 4
+
+
+class Rows(NamedTuple):
+    """Where a tile stands: bytes from row to row, and from column to column."""
+
+    at: Int64
+    pitch: Int64
+    stride: Int64
+
+
+def _tile(name: str, which: str, x) -> Rows:
+    if cute.rank(x) != 2 or any(isinstance(extent, tuple) for extent in x.shape):
+        raise TypeError(f"atoll.cute.{name}: {which} has the shape {x.shape}; it must have two flat modes")
+    item = x.element_type.width // 8
+    return Rows(address(x), Int64(x.stride[0]) * item, Int64(x.stride[1]) * item)
+
+
+def _tiles(name: str, dst, src, scope):
+    """The element type of both, and where they stand."""
+    kind = same(name, dst, src)
+    one_of(Scope, name, scope)
+    if kind.width not in (8, 16, 32, 64):
+        raise TypeError(f"atoll.cute.{name}: elements of {kind.width} bits; of 8, 16, 32 or 64")
+    return kind, _tile(name, "dst", dst), _tile(name, "src", src)
+
+
+def _place(tile: Rows, stride, in_row, i):
+    """The address of unit i, counted along the rows."""
+    row = i // in_row
+    return tile.at + Int64(row) * tile.pitch + Int64(i - row * in_row) * stride
+
+
+def _whole(tile: Rows, cols, item: int):
+    """Whether rows are made of units of 16 bytes."""
+    return (tile.stride == item) & ((tile.at | tile.pitch | Int64(cols * item)) & 15 == 0)
+
+
+def _load_unit(at):
+    return asm("ld.v2.u64 {$0, $1}, [$2];", "=l,=l,l", (Int64, Int64), [at])
+
+
+def _store_unit(at, unit) -> None:
+    asm("st.v2.u64 [$0], {$1, $2};", "l,l,l", None, [at, *unit])
+
+
+@cute.jit
+def _copy(
+    dst: Rows,
+    src: Rows,
+    dst_elements: cute.Tensor,
+    src_elements: cute.Tensor,
+    rows: Int32,
+    cols: Int32,
+    item: cutlass.Constexpr,
+    scope: cutlass.Constexpr,
+):
+    """rows times cols elements, without a barrier. The tensors have their elements one by one."""
+    i, step = Int32(rank_of(scope)), Int32(size_of(scope))
+    if _whole(dst, cols, item) & _whole(src, cols, item):
+        in_row = cols * item // 16
+        count = rows * in_row
+        while i + (IN_FLIGHT - 1) * step < count:
+            units = [_load_unit(_place(src, 16, in_row, i + k * step)) for k in range(IN_FLIGHT)]
+            for k in cutlass.range_constexpr(IN_FLIGHT):
+                _store_unit(_place(dst, 16, in_row, i + k * step), units[k])
+            i += IN_FLIGHT * step
+        while i < count:
+            _store_unit(_place(dst, 16, in_row, i), _load_unit(_place(src, 16, in_row, i)))
+            i += step
+    else:
+        while i < rows * cols:
+            row = i // cols
+            dst_elements[row, i - row * cols] = src_elements[row, i - row * cols]
+            i += step
+
+
+def _copy_tile(dst, src, to, source, kind, shape, scope) -> None:
+    """src, at `source`, to dst, at `to`, both of that shape."""
+    rows, cols = shape
+    at = _tile("tile", "dst", dst)._replace(at=to), _tile("tile", "src", src)._replace(at=source)
+    _copy(*at, moved(dst, to), moved(src, source), Int32(rows), Int32(cols), kind.width // 8, scope)
+
+
+def tile_put(team, dst, src, pe, scope: Scope = THREAD):
+    """src to dst of PE `pe`, both of src's shape; ordered and complete as a put."""
+    kind, to, source = _tiles("tile_put", dst, src, scope)
+    _copy_tile(dst, src, peer_for(team, "tile_put", to.at, pe), source.at, kind, src.shape, scope)
+    meet_threads(team, scope)
+
+
+def tile_get(team, dst, src, pe, scope: Scope = THREAD):
+    """src of PE `pe` to dst, both of dst's shape. Every thread of the scope may read dst afterwards."""
+    kind, to, source = _tiles("tile_get", dst, src, scope)
+    _copy_tile(dst, src, to.at, peer_for(team, "tile_get", source.at, pe), kind, dst.shape, scope)
+    meet_threads(team, scope)
+
+
+@cute.jit
+def _gather(
+    team: Team, dst: cute.Tensor, src: cute.Tensor, mine: Int64, source: Int64, scope: cutlass.Constexpr
+):
+    """The next member first, so that not all store to one at once."""
+    for k in cutlass.range(1, team.n_pes + 1, unroll=1):
+        to = at_peer(team, mine, (team.my_pe + k) % team.n_pes)
+        _copy_tile(dst, src, to, source, src.element_type, src.shape, scope)
+
+
+def tile_allgather(team, dst, src, scope: Scope = THREAD):
+    """Rows pe * src's rows … of dst of every member = src of member pe. dst is symmetric, and has n_pes times the rows of src."""
+    _, to, source = _tiles("tile_allgather", dst, src, scope)
+    mine = to.at + Int64(team.my_pe) * Int64(src.shape[0]) * to.pitch
+    meet_members(team, scope, ACQUIRE_RELEASE)
+    _gather(team, dst, src, mine, source.at, scope)
+    meet_members(team, scope, ACQUIRE_RELEASE)
+
+
+# ---- reductions: each member folds a part of the tile over the members, in PE order, and stores it at all of them
+
+
+def _load(kind, many: int, at):
+    """Elements one behind the other."""
+    form, letter = FORMS[kind]
+    names = ", ".join(f"${k}" for k in range(many))
+    vector = f".v{many}.{form} {{{names}}}" if many > 1 else f".{form} {names}"
+    found = asm(f"ld{vector}, [${many}];", f"={letter}," * many + "l", (kind,) * many, [at])
+    return list(found)
+
+
+def _store(kind, many: int, at, values) -> None:
+    form, letter = FORMS[kind]
+    names = ", ".join(f"${k + 1}" for k in range(many))
+    text = f"st.v{many}.{form} [$0], {{{names}}};" if many > 1 else f"st.{form} [$0], {names};"
+    asm(text, "l" + f",{letter}" * many, None, [at, *values])
+
+
+@cute.jit
+def _fold(
+    team: Team,
+    kind: cutlass.Constexpr,
+    op: cutlass.Constexpr,
+    many: cutlass.Constexpr,
+    dst: Rows,
+    src: Rows,
+    rows: Int32,
+    in_row: Int32,
+    scope: cutlass.Constexpr,
+):
+    """In units of `many` elements."""
+    item = kind.width // 8
+    unit = many * item
+    count = rows * in_row
+    each = (count + team.n_pes - 1) // team.n_pes
+    begin = cutlass.min(team.my_pe * each, count)
+    end = cutlass.min(begin + each, count)
+    i = begin + Int32(rank_of(scope))
+    while i < end:
+        at = _place(src, unit if cutlass.const_expr(many > 1) else src.stride, in_row, i)
+        so_far = _load(kind, many, at_peer(team, at, Int32(0)))
+        for pe in cutlass.range(1, team.n_pes, unroll=1):
+            come = _load(kind, many, at_peer(team, at, Int32(pe)))
+            so_far = [combine(kind, op, so_far[k], come[k]) for k in range(many)]
+        there = _place(dst, unit if cutlass.const_expr(many > 1) else dst.stride, in_row, i)
+        for k in cutlass.range(1, team.n_pes + 1, unroll=1):
+            _store(kind, many, at_peer(team, there, (team.my_pe + k) % team.n_pes), so_far)
+        i += Int32(size_of(scope))
+
+
+@cute.jit
+def _reduce(
+    team: Team,
+    kind: cutlass.Constexpr,
+    op: cutlass.Constexpr,
+    dst: Rows,
+    src: Rows,
+    rows: Int32,
+    cols: Int32,
+    scope: cutlass.Constexpr,
+):
+    item = kind.width // 8
+    meet_members(team, scope, ACQUIRE_RELEASE)
+    if _whole(dst, cols, item) & _whole(src, cols, item):
+        _fold(team, kind, op, 16 // item, dst, src, rows, cols * item // 16, scope)
+    else:
+        _fold(team, kind, op, 1, dst, src, rows, cols, scope)
+    meet_members(team, scope, ACQUIRE_RELEASE)
+
+
+def tile_reduce(team, dst, src, op, scope: Scope = THREAD):
+    """dst of every member = src of member 0 op src of member 1 op …, element by element (SUM …). Both symmetric, of src's shape;
+    dst may be src."""
+    kind, to, source = _tiles("tile_reduce", dst, src, scope)
+    reducible("tile_reduce", kind, one_of(ReduceOp, "tile_reduce", op))
+    _reduce(team, kind, op, to, source, Int32(src.shape[0]), Int32(src.shape[1]), scope)

@@ -1,0 +1,275 @@
+"""Two-dimensional tiles (atoll/device/tiles.hpp): arrays of two axes of any strides, so parts of matrices, too. Put, get, and
+collectives over a team's members. Elements have 1, 2, 4 or 8 bytes; a tile has fewer than 2^32 of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import types
+from numba.core.errors import TypingError
+
+from . import _primitives as prim
+from ._collectives import combine, combine_part, meet_members, reduction_of
+from ._layout import AT
+from ._rma import item
+from ._targets import DEVICE, HOST, THREAD, Kind, array, helper, implement, scope_of, vocabulary
+from ._who import at_peer, peer_for
+
+i64 = types.int64
+TILE_PUT, TILE_GET = AT["check tile_put"], AT["check tile_get"]
+
+
+def tile(name: str, which: str, kind: Kind) -> Kind:
+    """The element type of a tile."""
+    element = array(name, which, kind, contiguous=False)
+    if kind.ndim != 2 or item(element) not in (1, 2, 4, 8):
+        raise TypingError(
+            f"atoll.numba.{name}: {which} is {kind}; it must have two axes, and elements of 1, 2, 4 or 8 bytes"
+        )
+    return element
+
+
+def tiles(name: str, dst: Kind, src: Kind) -> Kind:
+    """The element type of both."""
+    to, source = tile(name, "dst", dst), tile(name, "src", src)
+    if to != source:
+        raise TypingError(f"atoll.numba.{name}: dst is of {to}, src of {source}; they must be alike")
+    return to
+
+
+@helper
+def place(at: Any, pitch: Any, stride: Any, in_row: Any, i: Any) -> Any:
+    """The address of unit i, counted along the rows, which are `pitch` bytes apart."""
+    row = prim.quotient(i, in_row)
+    return at + row * pitch + (i - row * in_row) * stride
+
+
+@helper
+def whole(at: Any, pitch: Any, stride: Any, each: Any, cols: Any) -> Any:
+    """Whether rows are made of units of 16 bytes."""
+    return stride == each and (at | pitch | cols * each) & 15 == 0
+
+
+# ---- copies
+
+
+@helper
+def copy_units(
+    to: Any, to_pitch: Any, source: Any, source_pitch: Any, rows: Any, in_row: Any, scope: Any
+) -> Any:
+    """Units of 16 bytes, four of a thread on their way at once."""
+    count, step = rows * in_row, prim.size(scope)
+    i = prim.rank(scope)
+    while i + 3 * step < count:
+        a, b = prim.load_two(place(source, source_pitch, 16, in_row, i))
+        c, d = prim.load_two(place(source, source_pitch, 16, in_row, i + step))
+        e, f = prim.load_two(place(source, source_pitch, 16, in_row, i + 2 * step))
+        g, h = prim.load_two(place(source, source_pitch, 16, in_row, i + 3 * step))
+        prim.store_two(place(to, to_pitch, 16, in_row, i), a, b)
+        prim.store_two(place(to, to_pitch, 16, in_row, i + step), c, d)
+        prim.store_two(place(to, to_pitch, 16, in_row, i + 2 * step), e, f)
+        prim.store_two(place(to, to_pitch, 16, in_row, i + 3 * step), g, h)
+        i += 4 * step
+    while i < count:
+        a, b = prim.load_two(place(source, source_pitch, 16, in_row, i))
+        prim.store_two(place(to, to_pitch, 16, in_row, i), a, b)
+        i += step
+
+
+@helper
+def copy_elements(
+    kind: Any, to: Any, to_pitch: Any, to_stride: Any, source: Any, source_pitch: Any, source_stride: Any,
+    rows: Any, cols: Any, scope: Any,
+) -> Any:  # fmt: skip
+    count, step = rows * cols, prim.size(scope)
+    i = prim.rank(scope)
+    while i < count:
+        value = prim.load(kind, place(source, source_pitch, source_stride, cols, i))
+        prim.store(kind, place(to, to_pitch, to_stride, cols, i), value)
+        i += step
+
+
+def copy_tile(
+    kind: Any, each: Any, to: Any, to_pitch: Any, to_stride: Any,
+    source: Any, source_pitch: Any, source_stride: Any, rows: Any, cols: Any, scope: Any,
+) -> Any:  # fmt: skip
+    """rows times cols elements, without a barrier."""
+
+
+@implement(HOST, copy_tile)
+def _(*_: Any) -> Any:
+    def rows_by_copies(
+        kind, each, to, to_pitch, to_stride, source, source_pitch, source_stride, rows, cols, scope
+    ):
+        if to_stride == each and source_stride == each:
+            for row in range(rows):
+                prim.copy(to + row * to_pitch, source + row * source_pitch, cols * each, scope)
+        else:
+            copy_elements(
+                kind, to, to_pitch, to_stride, source, source_pitch, source_stride, rows, cols, scope
+            )
+        return 0
+
+    return rows_by_copies
+
+
+def _dealt(*_: Any) -> Any:
+    def dealt(kind, each, to, to_pitch, to_stride, source, source_pitch, source_stride, rows, cols, scope):
+        if whole(to, to_pitch, to_stride, each, cols) and whole(
+            source, source_pitch, source_stride, each, cols
+        ):
+            copy_units(to, to_pitch, source, source_pitch, rows, (cols * each) >> 4, scope)
+        else:
+            copy_elements(
+                kind, to, to_pitch, to_stride, source, source_pitch, source_stride, rows, cols, scope
+            )
+        return 0
+
+    return dealt
+
+
+if DEVICE is not None:
+    implement(DEVICE, copy_tile)(_dealt)
+
+
+@vocabulary
+def tile_put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
+    """dst of PE `pe` = src, both of two axes; the smaller of the two shapes. Ordered and complete as a put."""
+    kind, which = tiles("tile_put", dst, src), scope_of("tile_put", scope)
+    each = item(kind)
+
+    def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
+        rows, cols = min(dst.shape[0], src.shape[0]), min(dst.shape[1], src.shape[1])
+        to = peer_for(team, TILE_PUT, prim.address(dst), pe)
+        copy_tile(
+            kind, each, to, dst.strides[0], dst.strides[1],
+            prim.address(src), src.strides[0], src.strides[1], rows, cols, which,
+        )  # fmt: skip
+        prim.meet(team.control, which)
+
+    return impl
+
+
+@vocabulary
+def tile_get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
+    """dst = src of PE `pe`, both of two axes. Every thread of the scope may read dst afterwards."""
+    kind, which = tiles("tile_get", dst, src), scope_of("tile_get", scope)
+    each = item(kind)
+
+    def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
+        rows, cols = min(dst.shape[0], src.shape[0]), min(dst.shape[1], src.shape[1])
+        source = peer_for(team, TILE_GET, prim.address(src), pe)
+        copy_tile(
+            kind, each, prim.address(dst), dst.strides[0], dst.strides[1],
+            source, src.strides[0], src.strides[1], rows, cols, which,
+        )  # fmt: skip
+        prim.meet(team.control, which)
+
+    return impl
+
+
+@vocabulary
+def tile_allgather(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
+    """Rows pe * len(src) … of dst of every member = src of member pe. dst is symmetric, and has n_pes times the rows of src."""
+    kind, which = tiles("tile_allgather", dst, src), scope_of("tile_allgather", scope)
+    each = item(kind)
+
+    def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> None:
+        rows, cols = src.shape
+        mine = prim.address(dst) + team.my_pe * rows * dst.strides[0]
+        meet_members(team, which, False)
+        pe, left = team.my_pe, team.n_pes
+        while left > 0:  # the next member first, so that not all store to one at once
+            pe = pe + 1 if pe + 1 < team.n_pes else 0
+            copy_tile(
+                kind, each, at_peer(team, mine, pe), dst.strides[0], dst.strides[1],
+                prim.address(src), src.strides[0], src.strides[1], rows, cols, which,
+            )  # fmt: skip
+            left = prim.uncounted(left - 1)
+        meet_members(team, which, False)
+
+    return impl
+
+
+# ---- reductions: each member folds a part of the tile over the members, in PE order, and stores it at all of them
+
+
+@helper
+def part_of(team: Any, count: Any) -> Any:
+    """Which of `count` units this member folds."""
+    each = prim.quotient(count + team.n_pes - 1, team.n_pes)
+    begin = min(team.my_pe * each, count)
+    return begin, min(begin + each, count)
+
+
+@helper
+def fold_units(
+    kind: Any, op: Any, each: Any, team: Any, to: Any, to_pitch: Any, source: Any, source_pitch: Any,
+    rows: Any, in_row: Any, scope: Any,
+) -> Any:  # fmt: skip
+    begin, end = part_of(team, rows * in_row)
+    i = begin + prim.rank(scope)
+    while i < end:
+        at = place(source, source_pitch, 16, in_row, i)
+        a, b = prim.load_two(at_peer(team, at, 0))
+        pe = i64(1)
+        while pe < team.n_pes:
+            c, d = prim.load_two(at_peer(team, at, pe))
+            a, b = combine_part(kind, op, each, a, c), combine_part(kind, op, each, b, d)
+            pe = prim.uncounted(pe + 1)
+        there = place(to, to_pitch, 16, in_row, i)
+        pe = i64(0)
+        while pe < team.n_pes:
+            prim.store_two(at_peer(team, there, pe), a, b)
+            pe = prim.uncounted(pe + 1)
+        i += prim.size(scope)
+
+
+@helper
+def fold_elements(
+    kind: Any, op: Any, team: Any, to: Any, to_pitch: Any, to_stride: Any,
+    source: Any, source_pitch: Any, source_stride: Any, rows: Any, cols: Any, scope: Any,
+) -> Any:  # fmt: skip
+    begin, end = part_of(team, rows * cols)
+    i = begin + prim.rank(scope)
+    while i < end:
+        at = place(source, source_pitch, source_stride, cols, i)
+        so_far = prim.load(kind, at_peer(team, at, 0))
+        pe = i64(1)
+        while pe < team.n_pes:
+            so_far = combine(op, so_far, prim.load(kind, at_peer(team, at, pe)))
+            pe = prim.uncounted(pe + 1)
+        there = place(to, to_pitch, to_stride, cols, i)
+        pe = i64(0)
+        while pe < team.n_pes:
+            prim.store(kind, at_peer(team, there, pe), so_far)
+            pe = prim.uncounted(pe + 1)
+        i += prim.size(scope)
+
+
+@vocabulary
+def tile_reduce(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> Any:
+    """dst of every member = src of member 0 op src of member 1 op …, element by element. Both symmetric, of src's shape; dst may
+    be src."""
+    kind, which = tiles("tile_reduce", dst, src), scope_of("tile_reduce", scope)
+    operator, each = reduction_of("tile_reduce", kind, op), item(kind)
+
+    def impl(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> None:
+        rows, cols = src.shape
+        to, source = prim.address(dst), prim.address(src)
+        meet_members(team, which, False)
+        if whole(to, dst.strides[0], dst.strides[1], each, cols) and whole(
+            source, src.strides[0], src.strides[1], each, cols
+        ):
+            fold_units(
+                kind, operator, each, team, to, dst.strides[0], source, src.strides[0],
+                rows, (cols * each) >> 4, which,
+            )  # fmt: skip
+        else:
+            fold_elements(
+                kind, operator, team, to, dst.strides[0], dst.strides[1],
+                source, src.strides[0], src.strides[1], rows, cols, which,
+            )  # fmt: skip
+        meet_members(team, which, False)
+
+    return impl

@@ -1,0 +1,127 @@
+"""Mailboxes and meetings in loops, with counters that stay in registers from `outbox`, `inbox`, `meeting` until `close`: Outbox,
+Inbox and Meeting of atoll/device/mailbox.hpp and sync.hpp. They are values: each call returns the next one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from numba.core import types
+from numba.core.errors import TypingError
+
+from . import _primitives as prim
+from ._collectives import SYNC_EPOCH, meet_at
+from ._messages import (
+    Inbox,
+    Outbox,
+    close_inbox,
+    close_outbox,
+    has_come,
+    open_inbox,
+    open_outbox,
+    own_part,
+    receive_message,
+    send_message,
+)
+from ._rma import item
+from ._targets import ACQUIRE_RELEASE, RELAXED, THREAD, Kind, array, one_of, scope_of, vocabulary
+
+i64 = types.int64
+
+
+class Meeting(NamedTuple):
+    """What meeting returns."""
+
+    team: Any
+    scope: Any
+    epoch: Any
+
+
+MADE_BY = {Outbox: "outbox", Inbox: "inbox", Meeting: "meeting"}
+
+
+def opened(name: str, kind: Kind, *classes: Any) -> Any:
+    """Which of these classes an argument is of."""
+    found = getattr(kind, "instance_class", None)
+    if found not in classes:
+        wanted = " or ".join(f"dev.{MADE_BY[one]}" for one in classes)
+        raise TypingError(f"atoll.numba.{name}: {kind} was given; it must be what {wanted} returned")
+    return found
+
+
+@vocabulary
+def outbox(team: Any, box: Any, pe: Any, scope: Any = THREAD) -> Any:
+    """Return this PE's end of the way to PE `pe`, for `out = dev.post_next(out, src)`, and at last `dev.close(out)`.
+
+    Nobody else posts that way meanwhile. The scope is that of all three.
+    """
+    which = scope_of("outbox", scope)
+    return lambda team, box, pe, scope=THREAD: open_outbox(team, box, pe, which)
+
+
+@vocabulary
+def post_next(out: Any, src: Any) -> Any:
+    """post by an outbox. Return the outbox as it is then, which takes its place."""
+    opened("post_next", out, Outbox)
+    each = item(array("post_next", "src", src))
+
+    def impl(out: Any, src: Any) -> Any:
+        source, nbytes = prim.address(src), src.size * each
+        return send_message(out, own_part(source, nbytes, out.scope), source, nbytes)
+
+    return impl
+
+
+@vocabulary
+def inbox(team: Any, box: Any, pe: Any, scope: Any = THREAD) -> Any:
+    """Return this PE's end of the way from PE `pe`, for `come = dev.receive_next(come, dst)`, and at last `dev.close(come)`."""
+    which = scope_of("inbox", scope)
+    return lambda team, box, pe, scope=THREAD: open_inbox(team, box, pe, which)
+
+
+@vocabulary
+def receive_next(come: Any, dst: Any) -> Any:
+    """receive by an inbox. Return the inbox as it is then, which takes its place."""
+    opened("receive_next", come, Inbox)
+    each = item(array("receive_next", "dst", dst))
+    return lambda come, dst: receive_message(come, prim.address(dst), dst.size * each)
+
+
+@vocabulary
+def has_message(come: Any) -> Any:
+    """Return whether the next message of an inbox has begun to come."""
+    opened("has_message", come, Inbox)
+    return lambda come: has_come(come)
+
+
+@vocabulary
+def meeting(team: Any, scope: Any = THREAD) -> Any:
+    """Return what `met = dev.sync_next(met)` takes, in place of dev.sync, and at last `dev.close(met)`.
+
+    Nobody else uses the team for meetings or collectives meanwhile.
+    """
+    which = scope_of("meeting", scope)
+    return lambda team, scope=THREAD: Meeting(team, which, prim.load_own(i64, team.control + SYNC_EPOCH))
+
+
+@vocabulary
+def sync_next(met: Any, order: Any = ACQUIRE_RELEASE) -> Any:
+    """sync by a meeting. Return the meeting as it is then, which takes its place."""
+    opened("sync_next", met, Meeting)
+    relaxed = one_of("order", "sync_next", order) is RELAXED
+
+    def impl(met: Any, order: Any = ACQUIRE_RELEASE) -> Any:
+        meet_at(met.team, met.epoch + 1, met.scope, relaxed)
+        return Meeting(met.team, met.scope, met.epoch + 1)
+
+    return impl
+
+
+@vocabulary
+def close(which: Any) -> Any:
+    """The end of an outbox, an inbox, or a meeting: its counters go back to memory. By the scope's threads, like all else."""
+    kind = opened("close", which, Outbox, Inbox, Meeting)
+    if kind is Outbox:
+        return lambda which: close_outbox(which)
+    if kind is Inbox:
+        return lambda which: close_inbox(which)
+    return lambda which: prim.store_own(i64, which.team.control + SYNC_EPOCH, which.epoch)
