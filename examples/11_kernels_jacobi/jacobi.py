@@ -64,6 +64,38 @@ def one_row(old, cells, new, row, pairs, thread, threads):
 
 
 @register_jitable
+def seam_row(old, cells, new, row, beyond, pairs, thread, threads, come, out, takes):
+    """The row beside another PE's, which is `beyond` pairs away: it comes as parts of a message, straight into registers, as the
+    new cells go."""
+    if takes:
+        come = dev.begin(come)
+    out = dev.begin(out)
+    i = thread
+    while i < pairs:
+        at = row * pairs + i
+        theirs = dev.load(come, i) if takes else old[at + beyond]
+        pair = relaxed(
+            i, pairs, theirs, old[at], old[at - beyond], cells[TWO * at - ONE], cells[TWO * at + TWO]
+        )
+        dev.store(out, i, pair)
+        new[at] = pair
+        i += threads
+    return dev.end(come) if takes else come, dev.end(out)
+
+
+@register_jitable
+def end_of_seam(rows, begin, pairs, thread, threads, come, out):
+    """What the last step sent."""
+    come = dev.begin(come)
+    i = thread
+    while i < pairs:
+        rows[begin + i] = dev.load(come, i)
+        i += threads
+    dev.close(dev.end(come))
+    dev.close(out)
+
+
+@register_jitable
 def four_rows(old, cells, new, row, pairs, thread, threads):
     """All that a thread loads is on its way before it stores."""
     i = thread
@@ -90,7 +122,7 @@ def four_rows(old, cells, new, row, pairs, thread, threads):
 
 
 def jacobi(team, grid, cells, rows, up, down, flags, steps):
-    """grid: the cells of both steps in pairs, cells: the same one by one."""
+    """grid: the cells of both steps in pairs, cells: the same one by one. A block has two rows at least."""
     rows = U(rows)
     pairs = U(grid.shape[1]) // (rows + TWO)
     threads, thread = U(dev.size(dev.BLOCK)), U(dev.rank(dev.BLOCK))
@@ -98,28 +130,32 @@ def jacobi(team, grid, cells, rows, up, down, flags, steps):
     first, last = ONE + rows * block // blocks, rows * (block + ONE) // blocks  # this block's rows
     top, bottom = block == 0, block + ONE == blocks
     above, below = (team.my_pe - 1) % team.n_pes, (team.my_pe + 1) % team.n_pes
+    from_above, to_above = dev.inbox(team, down, above, dev.BLOCK), dev.outbox(team, up, above, dev.BLOCK)
+    from_below, to_below = dev.inbox(team, up, below, dev.BLOCK), dev.outbox(team, down, below, dev.BLOCK)
     for step in range(steps):
-        old, new = grid[step & 1], grid[1 - (step & 1)]
-        single = cells[step & 1]
-        # The rows beside this block's are another PE's, and come by mailbox, or another block's, which says when they are there.
+        old, new, single = grid[step & 1], grid[1 - (step & 1)], cells[step & 1]
+        # First the rows that others wait for. Those beside them are another PE's, or another block's, which says when they are there.
         if not top:
-            dev.local_wait_until(team, flags[block - ONE :], dev.GE, step, scope=dev.BLOCK)
-        elif step > 0:
-            dev.receive(team, down, old[:pairs], above, scope=dev.BLOCK)
+            dev.local_wait_until(team, flags[block - ONE :], dev.GE, step)
         if not bottom:
-            dev.local_wait_until(team, flags[block + ONE :], dev.GE, step, scope=dev.BLOCK)
-        elif step > 0:
-            dev.receive(team, up, old[(rows + ONE) * pairs :], below, scope=dev.BLOCK)
-        one_row(old, single, new, first, pairs, thread, threads)
-        if last > first:
-            one_row(old, single, new, last, pairs, thread, threads)
+            dev.local_wait_until(team, flags[block + ONE :], dev.GE, step)
         dev.meet(team, dev.BLOCK)
         if top:
-            dev.post(team, up, new[pairs : TWO * pairs], above, scope=dev.BLOCK)
+            from_above, to_above = seam_row(
+                old, single, new, first, U(0) - pairs, pairs, thread, threads, from_above, to_above, step > 0
+            )
+        else:
+            one_row(old, single, new, first, pairs, thread, threads)
         if bottom:
-            dev.post(team, down, new[rows * pairs : (rows + ONE) * pairs], below, scope=dev.BLOCK)
+            from_below, to_below = seam_row(
+                old, single, new, last, pairs, pairs, thread, threads, from_below, to_below, step > 0
+            )
+        else:
+            one_row(old, single, new, last, pairs, thread, threads)
+        dev.meet(team, dev.BLOCK)
         if thread == 0:
             dev.local_set(team, flags[block:], step + 1)
+        # Then those between.
         row = first + ONE
         while row + FOUR <= last:
             four_rows(old, single, new, row, pairs, thread, threads)
@@ -127,11 +163,10 @@ def jacobi(team, grid, cells, rows, up, down, flags, steps):
         while row < last:
             one_row(old, single, new, row, pairs, thread, threads)
             row += ONE
-    last_rows = grid[steps & 1]
-    if top and steps > 0:  # what the last step sent
-        dev.receive(team, down, last_rows[:pairs], above, scope=dev.BLOCK)
+    if top and steps > 0:
+        end_of_seam(grid[steps & 1], U(0), pairs, thread, threads, from_above, to_above)
     if bottom and steps > 0:
-        dev.receive(team, up, last_rows[(rows + ONE) * pairs :], below, scope=dev.BLOCK)
+        end_of_seam(grid[steps & 1], (rows + ONE) * pairs, pairs, thread, threads, from_below, to_below)
 
 
 # Registers for as many threads: a block has 65,536.

@@ -110,7 +110,20 @@ from ._waits import (
     wait_until_some,
     wait_until_some_vector,
 )
-from ._ways import close, has_message, inbox, meeting, outbox, post_next, receive_next, sync_next
+from ._ways import (
+    begin,
+    close,
+    end,
+    has_message,
+    inbox,
+    load,
+    meeting,
+    outbox,
+    post_next,
+    receive_next,
+    store,
+    sync_next,
+)
 from ._who import grid_range, meet, my_pe, n_pes, peer, ptr, rank, size, translate_pe
 
 if _targets.DEVICE is not None:
@@ -158,9 +171,11 @@ __all__ = [
     "atomic_swap",
     "atomic_xor",
     "barrier",
+    "begin",
     "broadcast",
     "close",
     "collect",
+    "end",
     "fcollect",
     "fence",
     "flush",
@@ -174,6 +189,7 @@ __all__ = [
     "iput",
     "kernel",
     "launch",
+    "load",
     "local_set",
     "local_wait_until",
     "mailbox",
@@ -204,6 +220,7 @@ __all__ = [
     "signal_set",
     "signal_wait_until",
     "size",
+    "store",
     "sync",
     "sync_next",
     "test",

@@ -155,27 +155,46 @@ def own_part(source: Any, nbytes: Any, scope: Any) -> Any:
 
 
 @helper
-def send_message(out: Any, data: Any, source: Any, nbytes: Any) -> Any:
-    """The next of an Outbox, of which own_part has `data`. It does not depend on what number the message has, so that it is
-    loaded before, or beside, the counters."""
-    scope = out.scope
+def slot_here(box: Any) -> Any:
+    """Of the message that an Outbox or Inbox is at."""
+    return box.slots + (box.number & (DEPTH - 1)) * box.slot_bytes
+
+
+@helper
+def begin_out(out: Any) -> Any:
+    """Of an Outbox, with the next message's number; once there is room for it."""
     number, taken = out.number + 1, out.taken
     if number > taken + DEPTH:
         taken = wait_word(i64, out.team.control, out.mine + TAKEN, GE, number - DEPTH, POST, out.pe, 0)
-    to = out.slots + (number & (DEPTH - 1)) * out.slot_bytes
-    flag = number & 0xFFFFFFFF
-    pairs, rank = pairs_of(nbytes), prim.rank(scope)
-    if pairs <= prim.size(scope):
+    return Outbox(out.team, out.scope, out.pe, out.mine, out.slots, out.slot_bytes, number, taken)
+
+
+@helper
+def end_out(out: Any) -> Any:
+    taken = out.taken
+    if (
+        out.number & (DEPTH // 2 - 1) == 0
+    ):  # looked at by the next message, which so does not wait for this load
+        taken = prim.load_taken(out.mine + TAKEN)
+    prim.meet(out.team.control, out.scope)
+    return Outbox(out.team, out.scope, out.pe, out.mine, out.slots, out.slot_bytes, out.number, taken)
+
+
+@helper
+def send_message(out: Any, data: Any, source: Any, nbytes: Any) -> Any:
+    """The next of an Outbox, of which own_part has `data`. It does not depend on what number the message has, so that it is
+    loaded before, or beside, the counters."""
+    out = begin_out(out)
+    to, flag = slot_here(out), out.number & 0xFFFFFFFF
+    pairs, rank = pairs_of(nbytes), prim.rank(out.scope)
+    if pairs <= prim.size(out.scope):
         if rank < pairs:
             prim.store_flagged(to + 16 * rank, data, flag)
     else:
-        send_parts(to, source, nbytes, pairs, flag, scope)
-    if (number & 0x3FFFFFFF) < DEPTH and number >= DEPTH:
-        refresh(to, pairs, out.slot_bytes >> 4, flag, scope)
-    if number & (DEPTH // 2 - 1) == 0:  # looked at by the next message, which so does not wait for this load
-        taken = prim.load_taken(out.mine + TAKEN)
-    prim.meet(out.team.control, scope)
-    return Outbox(out.team, scope, out.pe, out.mine, out.slots, out.slot_bytes, number, taken)
+        send_parts(to, source, nbytes, pairs, flag, out.scope)
+    if (out.number & 0x3FFFFFFF) < DEPTH and out.number >= DEPTH:
+        refresh(to, pairs, out.slot_bytes >> 4, flag, out.scope)
+    return end_out(out)
 
 
 @helper
@@ -200,29 +219,36 @@ def receive_parts(team: Any, come: Any, to: Any, nbytes: Any, flag: Any, pe: Any
 
 
 @helper
-def slot_here(box: Any, number: Any) -> Any:
-    return box.slots + (number & (DEPTH - 1)) * box.slot_bytes
+def begin_in(box: Any) -> Any:
+    """Of an Inbox, with the next message's number."""
+    return Inbox(box.team, box.scope, box.pe, box.mine, box.slots, box.slot_bytes, box.number + 1, box.taken)
+
+
+@helper
+def end_in(box: Any) -> Any:
+    prim.meet(box.team.control, box.scope)
+    if box.number & (DEPTH // 2 - 1) == 0 and prim.rank(box.scope) == 0:
+        # All have read: on a GPU a load whose value was looked at is over.
+        prim.tell_taken(box.taken, box.number)
+    return box
 
 
 @helper
 def receive_message(box: Any, to: Any, nbytes: Any) -> Any:
     """The next of an Inbox."""
-    number, scope = box.number + 1, box.scope
-    receive_parts(box.team, slot_here(box, number), to, nbytes, number & 0xFFFFFFFF, box.pe, scope)
-    prim.meet(box.team.control, scope)
-    if number & (DEPTH // 2 - 1) == 0 and prim.rank(scope) == 0:
-        # All have read: on a GPU a load whose value was looked at is over.
-        prim.tell_taken(box.taken, number)
-    return Inbox(box.team, scope, box.pe, box.mine, box.slots, box.slot_bytes, number, box.taken)
+    box = begin_in(box)
+    flag = box.number & 0xFFFFFFFF
+    receive_parts(box.team, slot_here(box), to, nbytes, flag, box.pe, box.scope)
+    return end_in(box)
 
 
 @helper
 def has_come(box: Any) -> Any:
     here = i64(0)
     if prim.rank(box.scope) == 0:
-        number = box.number + 1
-        first, second = prim.load_pair(slot_here(box, number))
-        flag = number & 0xFFFFFFFF
+        coming = begin_in(box)
+        first, second = prim.load_pair(slot_here(coming))
+        flag = coming.number & 0xFFFFFFFF
         if flag_of(first) == flag and flag_of(second) == flag:
             here = i64(1)
     return prim.share(box.team.control, box.scope, here) != 0

@@ -11,21 +11,28 @@ from numba.core.errors import TypingError
 from . import _primitives as prim
 from ._collectives import SYNC_EPOCH, meet_at
 from ._messages import (
+    RECEIVE,
     Inbox,
     Outbox,
+    begin_in,
+    begin_out,
     close_inbox,
     close_outbox,
+    end_in,
+    end_out,
     has_come,
     open_inbox,
     open_outbox,
     own_part,
     receive_message,
     send_message,
+    slot_here,
 )
 from ._rma import item
-from ._targets import ACQUIRE_RELEASE, RELAXED, THREAD, Kind, array, one_of, scope_of, vocabulary
+from ._targets import ACQUIRE_RELEASE, RELAXED, THREAD, Kind, array, number, one_of, scope_of, vocabulary
+from ._waiting import wait_pair
 
-i64 = types.int64
+i64, u64 = types.int64, types.uint64
 
 
 class Meeting(NamedTuple):
@@ -84,6 +91,48 @@ def receive_next(come: Any, dst: Any) -> Any:
     opened("receive_next", come, Inbox)
     each = item(array("receive_next", "dst", dst))
     return lambda come, dst: receive_message(come, prim.address(dst), dst.size * each)
+
+
+@vocabulary
+def begin(which: Any) -> Any:
+    """Begin the next message of an outbox or inbox, by parts of 8 bytes, for threads that have them, or want them, in registers:
+    begin, `store` or `load` of each part by one thread, `end`. Return what takes the place of `which`.
+
+    All messages of such a mailbox have as many parts. An outbox waits here while 8 messages are on their way.
+    """
+    kind = opened("begin", which, Outbox, Inbox)
+    return (lambda which: begin_out(which)) if kind is Outbox else (lambda which: begin_in(which))
+
+
+@vocabulary
+def store(out: Any, part: Any, data: Any) -> Any:
+    """Part number `part` of the message that was begun: 8 bytes, an integer."""
+    opened("store", out, Outbox)
+    number("store", "data", data, types.uint64)
+
+    def impl(out: Any, part: Any, data: Any) -> None:
+        prim.store_flagged(slot_here(out) + 16 * i64(part), i64(data), out.number & 0xFFFFFFFF)
+
+    return impl
+
+
+@vocabulary
+def load(come: Any, part: Any) -> Any:
+    """Return part number `part` of the message that was begun, an integer of 8 bytes, once it has come."""
+    opened("load", come, Inbox)
+
+    def impl(come: Any, part: Any) -> Any:
+        at = slot_here(come) + 16 * i64(part)
+        return u64(wait_pair(come.team.control, at, come.number & 0xFFFFFFFF, RECEIVE, come.pe))
+
+    return impl
+
+
+@vocabulary
+def end(which: Any) -> Any:
+    """End the message: by all threads of the scope, which meet. Return what takes the place of `which`."""
+    kind = opened("end", which, Outbox, Inbox)
+    return (lambda which: end_out(which)) if kind is Outbox else (lambda which: end_in(which))
 
 
 @vocabulary

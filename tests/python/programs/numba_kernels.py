@@ -365,6 +365,39 @@ def ways(team, box, src, dst, out):
     dev.sync(team, scope=dev.BLOCK)
 
 
+@kernel
+def parts(team, box, n, out):
+    """A running sum around the ring, which no array holds: part i in the registers of one thread."""
+    right, left = (team.my_pe + 1) % team.n_pes, (team.my_pe - 1) % team.n_pes
+    come, gone = dev.inbox(team, box, left, dev.BLOCK), dev.outbox(team, box, right, dev.BLOCK)
+    for step in range(30):
+        if step > 0:
+            come = dev.begin(come)
+        gone = dev.begin(gone)
+        for i in range(dev.rank(dev.BLOCK), n, dev.size(dev.BLOCK)):
+            word = np.uint64(0)
+            if step > 0:
+                word = dev.load(come, i)
+            dev.store(gone, i, word + np.uint64(i + team.my_pe))
+        if step > 0:
+            come = dev.end(come)
+        gone = dev.end(gone)
+    come = dev.begin(come)
+    for i in range(dev.rank(dev.BLOCK), n, dev.size(dev.BLOCK)):
+        out[i] = dev.load(come, i)
+    dev.close(dev.end(come))
+    dev.close(gone)
+
+
+def check_messages_by_parts() -> None:
+    size = 100
+    box, out = dev.mailbox(8 * size, **where), new(size, np.uint64)
+    for _ in range(2):
+        start(parts, box, size, out)
+        senders = sum((me - 1 - hop) % n for hop in range(30))
+        equal(read(out), (30 * np.arange(size) + senders).astype(np.uint64))
+
+
 def check_counters_that_stay_in_registers() -> None:
     box = dev.mailbox(40 * 4, **where)
     src, dst, out = new(40, np.int32), new(40, np.int32), new(1, np.int64)
