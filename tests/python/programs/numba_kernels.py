@@ -426,7 +426,7 @@ def tiles(team, x, y, z, w, v, src):
 
 def check_tiles() -> None:
     """Of a width that 16 bytes fit, and not; the parts of x and y never start where they do."""
-    for dtype, rows, cols in ((np.float32, 30, 64), (np.int64, 7, 9), (np.uint8, 40, 48)):
+    for dtype, rows, cols in ((np.float32, 30, 64), (np.uint8, 7, 9)):
         base = np.arange(rows * cols).reshape(rows, cols) % 40
         given = [(base + pe).astype(dtype) for pe in range(n)]
         x, y = new((rows + 4, cols + 6), dtype), new((rows + 4, cols + 6), dtype)
