@@ -43,7 +43,7 @@ void TeamServer::start(const device::Team& team, std::vector<MessageGroup::Messa
     Kept* kept = nullptr;
     {
         const std::lock_guard lock(mutex_);
-        kept = &kept_.emplace_back(std::move(messages), !device_.is_capturing(stream));
+        kept = &kept_.emplace_back(Kept{std::move(messages), !device_.is_capturing(stream)});
     }
     messages_.start(team, {.there = kept, .kind = heap::FarKind::messages}, stream);
 }
