@@ -171,10 +171,12 @@ test_all() {
     fi
     try "device_absent, 2 PEs" job 2 "$built/multi/device_absent"
     if with_ucx; then
-        try "device_far, 2 PEs as two hosts" far 2 a,b "$built/multi/device_far"
-        [ "$GPUS" -lt 4 ] || try "device_far, 4 PEs as two hosts" far 4 a,b,b,b "$built/multi/device_far"
+        for name in device_far device_far_collectives; do
+            try "$name, 2 PEs as two hosts" far 2 a,b "$built/multi/$name"
+            [ "$GPUS" -lt 4 ] || try "$name, 4 PEs as two hosts" far 4 a,b,b,b "$built/multi/$name"
+        done
     else
-        echo "skipped        device_far: this library was built without UCX"
+        echo "skipped        device_far, device_far_collectives: this library was built without UCX"
     fi
     for program in "$built"/examples/gpu/*; do
         for n in $counts; do try "example ${program##*/}, $n PEs" job "$n" "$program"; done

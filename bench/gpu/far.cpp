@@ -20,12 +20,14 @@ double seconds(const std::function<void()>& call, int repeats) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void row(const char* operation, std::size_t bytes, const std::function<void()>& call) {
-    const double once = std::max(seconds(call, 2) / 2, 1e-7);
-    const int repeats = std::clamp(static_cast<int>(20e-3 / once), 1, 1000);
+std::vector<double> batches_us(const std::function<void()>& call, int repeats) {
     std::vector<double> us;
     for (int i = 0; i < batches; ++i) us.push_back(seconds(call, repeats) / repeats * 1e6);
     std::sort(us.begin(), us.end());
+    return us;
+}
+
+void print_row(const char* operation, std::size_t bytes, const std::vector<double>& us) {
     std::printf(
         "{\"side\": \"atoll\", \"op\": \"%s\", \"bytes\": %zu, \"pes\": 2, \"median_us\": %.3f, \"p10_us\": "
         "%.3f, "
@@ -33,6 +35,11 @@ void row(const char* operation, std::size_t bytes, const std::function<void()>& 
         operation, bytes, us[batches / 2], us[batches / 10], us[batches - 1 - batches / 10],
         static_cast<double>(bytes) / us[batches / 2] * 1e-3);
     std::fflush(stdout);
+}
+
+void row(const char* operation, std::size_t bytes, const std::function<void()>& call) {
+    const double once = std::max(seconds(call, 2) / 2, 1e-7);
+    print_row(operation, bytes, batches_us(call, std::clamp(static_cast<int>(20e-3 / once), 1, 1000)));
 }
 
 struct Arrays {
@@ -88,6 +95,36 @@ void measure_stream(const atl::Context& context, Arrays& a) {
     });
 }
 
+/// Both PEs, equally often.
+void measure_team(const atl::Job& job, const Arrays& a) {
+    const atl::StreamTeam team(job.world(), {});
+    const atl::StreamContext stream(job.context(), {});
+    const auto both = [&](const char* operation, std::size_t bytes, int repeats,
+                          const std::function<void()>& call) {
+        const auto whole = [&] {
+            call();
+            stream.synchronize();
+        };
+        seconds(whole, 2);
+        const std::vector<double> us = batches_us(whole, repeats);
+        if (job.my_pe() == 0) print_row(operation, bytes, us);
+    };
+    both("stream barrier", 0, 200, [&] { team.barrier(); });
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{65536}, std::size_t{1} << 20, most}) {
+        auto* numbers = reinterpret_cast<float*>(a.device);
+        const std::size_t count = bytes / sizeof(float);
+        both("stream all-reduce", bytes, bytes < most ? 100 : 2, [&] {
+            team.sum_reduce(std::span(numbers, count), std::span<const float>(numbers + most / 4, count));
+        });
+    }
+    both("stream send and recv", 8, 200, [&] {
+        atl::StreamMessageGroup group(job.world(), {});
+        group.send_bytes(a.device, 8, 1 - job.my_pe());
+        group.recv_bytes(a.device + most, 8, 1 - job.my_pe());
+        group.run();
+    });
+}
+
 }  // namespace
 
 int main() {
@@ -101,6 +138,7 @@ int main() {
         measure_stream(job.context(), a);
     }
     job.world().barrier();
+    measure_team(job, a);
     // Both at once: a signal there and back.
     constexpr int rounds = 500;
     const double total = seconds(

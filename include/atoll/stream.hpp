@@ -177,7 +177,8 @@ class ATOLL_API StreamContext {
 /// `src`. Reductions are evaluated in PE order, halves in float: all members and all runs get the same bits.
 /// `dst` may be `src` in `reduce` and `broadcast`, and a PE's own block may stand where it goes to; else they
 /// do not overlap. Errors as StreamContext's; also shape_mismatch, dtype_mismatch, unsupported (a team
-/// without memory for it, see Team::device).
+/// without memory for it, see Team::device). Where a transport reaches some members, threads of the host
+/// carry the calls out, apart from the program's own on that team; what fails there ends the job by name.
 class ATOLL_API StreamTeam {
   public:
     StreamTeam(const Team& team, Stream stream);

@@ -164,15 +164,19 @@ Ref contents_of(PyArrayObject* header) {
     Ref made(PyArray_NewFromDescr(g.ndarray, descr, PyArray_NDIM(header), PyArray_DIMS(header), nullptr,
                                   nullptr, 0, nullptr));
     if (size_of(header) == 0) return made;
-    const device::Team team = g.world->device(Memory::device);
     const CopyPlan plan = plan_copy(PyArray_STRIDES(made.array()), PyArray_STRIDES(header),
                                     PyArray_DIMS(header), PyArray_NDIM(header), item_bytes(header));
     char* out = PyArray_BYTES(made.array());
     for_each_block(plan, [&](npy_intp to, npy_intp from) {
         char* address = PyArray_BYTES(header) + from;
-        const auto slot =
-            static_cast<int>((address - team.window) / team.stride);  // the world's PEs, in order
-        ctx.get_bytes(out + to, address + (team.my_slot - slot) * team.stride, plan.block, slot);
+        if (g.job->is_symmetric(address, 1))
+            return ctx.get_bytes(out + to, address, plan.block, g.job->my_pe());
+        // Another PE's copy, in the window: its slots are the PEs of `shared`, in order.
+        const Team& shared = g.job->shared();
+        const device::Team team = shared.device(Memory::device);
+        const auto slot = static_cast<int>((address - team.window) / team.stride);
+        ctx.get_bytes(out + to, address + (team.my_slot - slot) * team.stride, plan.block,
+                      shared.world_pe(slot));
     });
     return made;
 }

@@ -3,7 +3,6 @@
 #include "common/text.hpp"
 
 #include <algorithm>
-#include <vector>
 
 namespace atl::collective {
 

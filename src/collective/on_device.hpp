@@ -7,6 +7,8 @@
 #include "core/job_state.hpp"
 #include "core/stream_team.hpp"
 
+#include <vector>
+
 namespace atl::collective {
 
 [[noreturn]] void throw_on_device(const char* operation);
@@ -40,7 +42,12 @@ void reduce_on_device(State& state, const char* operation, const core::GroupArgu
 
 /// Whether a transport carries what goes between some members.
 bool is_far(const core::TeamState& team);
-/// The same collective by the host, on copies; after the members' arguments were compared.
-void run_by_host(core::TeamState& team, const core::GroupArguments& arguments);
+/// The same collective by the host, on copies; after the members' arguments were compared. Copies stand in
+/// the lane's pinned memory where they fit.
+void run_by_host(core::TeamState& team, const core::GroupArguments& arguments,
+                 const core::DeviceMemory::Lane* lane = nullptr);
+/// Messages from and to memory that this PE's GPU reaches. Throws Error as MessageGroup::run.
+void run_messages_by_host(core::TeamState& team, const std::vector<MessageGroup::Message>& messages,
+                          const core::DeviceMemory::Lane& lane);
 
 }  // namespace atl::collective

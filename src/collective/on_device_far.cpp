@@ -1,5 +1,6 @@
 // Collectives on device memory in teams whose GPUs do not all reach each other: the host's collectives, on
 // copies in the host's memory.
+#include "collective/halves.hpp"
 #include "collective/on_device.hpp"
 
 #include <algorithm>
@@ -8,8 +9,40 @@ namespace atl::collective {
 
 namespace {
 
+using core::DeviceMemory;
 using core::GroupArguments;
 using heap::Group;
+
+/// Where copies of arrays stand: all of them in pinned memory, or in the host's.
+class Room {
+  public:
+    Room(const DeviceMemory::Lane* lane, const std::vector<std::size_t>& arrays) {
+        std::size_t bytes = 0;
+        for (const std::size_t array : arrays) bytes += room_for(array);
+        if (lane && bytes <= DeviceMemory::lane_pinned_bytes) {
+            next_ = lane->pinned;
+        } else {
+            own_ = std::make_unique_for_overwrite<char[]>(bytes);
+            next_ = own_.get();
+        }
+    }
+    /// Null for no bytes.
+    char* take(std::size_t bytes) {
+        if (bytes == 0) return nullptr;
+        char* const at = next_;
+        next_ += room_for(bytes);
+        return at;
+    }
+
+  private:
+    static std::size_t room_for(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+    std::unique_ptr<char[]> own_;
+    char* next_;
+};
+
+Team handle_of(core::TeamState& state) {
+    return Team(std::shared_ptr<core::TeamState>(std::shared_ptr<void>(), &state));
+}
 
 void run_on_host(const Team& team, const GroupArguments& a, void* dst, const void* src) {
     const int n = team.n_pes();
@@ -46,18 +79,54 @@ bool is_far(const core::TeamState& team) {
     return false;
 }
 
-void run_by_host(core::TeamState& state, const GroupArguments& arguments) {
-    const core::DeviceMemory& device = *state.job().device();
-    const Team team(std::shared_ptr<core::TeamState>(std::shared_ptr<void>(), &state));
+void run_by_host(core::TeamState& state, const GroupArguments& arguments, const DeviceMemory::Lane* lane) {
+    const DeviceMemory& device = *state.job().device();
+    const Team team = handle_of(state);
     const int me = team.my_pe(), n = team.n_pes();
-    std::unique_ptr<char[]> dst, src;
-    if (arguments.reads(me)) {
-        src = std::make_unique_for_overwrite<char[]>(arguments.src_bytes(n));
-        device.copy(src.get(), arguments.src, arguments.src_bytes(n));
+    const bool reduces = arguments.kind == Group::reduce || arguments.kind == Group::reduce_scatter;
+    const bool widens = reduces && is_half(arguments.type);
+    const std::size_t src_bytes = arguments.reads(me) ? arguments.src_bytes(n) : 0;
+    const std::size_t dst_bytes = arguments.writes(me) ? arguments.dst_bytes(n) : 0;
+    GroupArguments on_host = arguments;
+    if (widens) {
+        on_host.bytes *= 2;
+        on_host.type = DType::float32;
     }
-    if (arguments.writes(me)) dst = std::make_unique_for_overwrite<char[]>(arguments.dst_bytes(n));
-    run_on_host(team, arguments, dst.get(), src.get());
-    if (dst) device.copy(arguments.dst, dst.get(), arguments.dst_bytes(n));
+    const std::size_t growth = widens ? 2 : 1;
+    Room room(lane, {src_bytes * growth, dst_bytes * growth});
+    char* const src = room.take(src_bytes * growth);
+    char* const dst = room.take(dst_bytes * growth);
+    if (src) {
+        char* const copied = src + src_bytes * (growth - 1);
+        device.copy(copied, arguments.src, src_bytes);
+        if (widens) widen(src, copied, src_bytes / 2, arguments.type);
+    }
+    run_on_host(team, on_host, dst, src);
+    if (!dst) return;
+    if (widens) narrow(dst, dst, dst_bytes / 2, arguments.type);
+    device.copy(arguments.dst, dst, dst_bytes);
+}
+
+void run_messages_by_host(core::TeamState& state, const std::vector<MessageGroup::Message>& messages,
+                          const DeviceMemory::Lane& lane) {
+    const DeviceMemory& device = *state.job().device();
+    std::vector<std::size_t> sizes;
+    for (const auto& m : messages) sizes.push_back(m.bytes);
+    Room room(&lane, sizes);
+    std::vector<char*> copies;
+    MessageGroup group(handle_of(state));
+    for (const auto& m : messages) {
+        char* const copy = copies.emplace_back(room.take(m.bytes));
+        if (!m.is_send)
+            group.recv_bytes(copy, m.bytes, m.pe);
+        else {
+            if (copy) device.copy(copy, m.data, m.bytes);
+            group.send_bytes(copy, m.bytes, m.pe);
+        }
+    }
+    group.run();
+    for (std::size_t i = 0; i < messages.size(); ++i)
+        if (!messages[i].is_send && copies[i]) device.copy(messages[i].data, copies[i], messages[i].bytes);
 }
 
 }  // namespace atl::collective

@@ -1,8 +1,9 @@
 // Operations of the host on device heaps that a transport reaches. Their owner carries them out
 // (device_owner.hpp); here what stands on this PE's own GPU goes by way of pinned memory.
+#include "atoll/device/control.hpp"
 #include "core/device_memory.hpp"
 #include "core/job_state.hpp"
-#include "core/stream_server.hpp"
+#include "core/team_server.hpp"
 
 #include <algorithm>
 #include <new>
@@ -48,7 +49,33 @@ StreamServer& DeviceMemory::stream_server() const {
     return *stream_server_;
 }
 
-void DeviceMemory::end_streams() noexcept { stream_server_.reset(); }
+TeamServer& DeviceMemory::team_server(TeamState& team) const {
+    const auto place = static_cast<std::size_t>(team.kernel_place());
+    const std::lock_guard lock(stream_server_mutex_);
+    team_servers_.resize(device::most_teams);
+    std::unique_ptr<TeamServer>& server = team_servers_[place];
+    if (!server) {
+        char* const tickets = mine() + group_offset_ + group_bytes_ - line_bytes - team_tickets_bytes;
+        const auto way = [&](std::size_t kind) {
+            return TeamServer::Way{new (heap_->pin(sizeof(heap::FarRing))) heap::FarRing{},
+                                   reinterpret_cast<std::uint64_t*>(tickets) + 2 * place + kind};
+        };
+        server = std::make_unique<TeamServer>(job_, *this, way(0), way(1));
+    }
+    server->serve(team);
+    return *server;
+}
+
+void DeviceMemory::end_streams_of(const TeamState& team) const {
+    const std::lock_guard lock(stream_server_mutex_);
+    if (team.kernel_place() < 0 || team_servers_.empty()) return;
+    if (const auto& server = team_servers_[static_cast<std::size_t>(team.kernel_place())]) server->forget();
+}
+
+void DeviceMemory::end_streams() noexcept {
+    team_servers_.clear();
+    stream_server_.reset();
+}
 
 std::uint64_t DeviceMemory::far_offset(const void* symmetric) const noexcept {
     return offset_of(symmetric) | transport::in_device_heap;

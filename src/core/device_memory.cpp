@@ -6,7 +6,7 @@
 #include "core/device_owner.hpp"
 #include "core/job_state.hpp"
 #include "core/kernel_watch.hpp"
-#include "core/stream_server.hpp"
+#include "core/team_server.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -530,7 +530,7 @@ constexpr std::size_t team_place_bytes = place_bytes(most_members, team_words_by
 
 void DeviceMemory::reserve_group_memory() {
     const std::size_t bytes = place_bytes(job_.n_pes(), world_words_bytes) +
-                              (most_group_places - 1) * team_place_bytes + line_bytes;
+                              (most_group_places - 1) * team_place_bytes + team_tickets_bytes + line_bytes;
     void* block = allocate(bytes, 128, 0);
     group_offset_ = offset_of(block);
     group_bytes_ = bytes;

@@ -26,6 +26,7 @@ class DeviceServer;
 class JobState;
 class KernelWatch;
 class StreamServer;
+class TeamServer;
 class TeamState;
 
 /// How a PE comes by its part; what libatoll_cuda.so does, or a test in its place.
@@ -117,6 +118,11 @@ class DeviceMemory {
     void strided_far(const Far& far, const heap::StridedCall& copy, bool is_put) const;
     /// What carries out operations on streams for far PEs. Made by the first that asks.
     StreamServer& stream_server() const;
+    /// What carries out the collectives and messages on streams of a team with far PEs, which has a place for
+    /// kernels. Made by the team's first; not while a stream is captured. Throws Error(unsupported).
+    TeamServer& team_server(TeamState& team) const;
+    /// The team ends, and nobody has work of it on streams.
+    void end_streams_of(const TeamState& team) const;
     /// Nobody has streams any more.
     void end_streams() noexcept;
     // As heap::DeviceHeap's: in the order of a stream, or complete on return.
@@ -125,6 +131,7 @@ class DeviceMemory {
     void finish(heap::StreamHandle stream) const { heap_->finish(stream); }
     bool is_capturing(heap::StreamHandle stream) const { return heap_->is_capturing(stream); }
     bool reaches(const void* address) const { return heap_->reaches(address); }
+    void check_local(const void* address) const { heap_->check_local(address); }
     Lane take_lane() const;
     void give_lane_back(const Lane& lane) const;
     void pin(Lane& lane) const;
@@ -140,6 +147,8 @@ class DeviceMemory {
     /// Zero again, once no member uses it any more.
     void clear_group_place(const TeamState& team) const;
     Job::DeviceHeapUse use() const;
+    /// Words that count the tickets of teams' servers, two a kernel place.
+    static constexpr std::size_t team_tickets_bytes = 64 * 2 * sizeof(std::uint64_t);
 
     /// Collective over the world, once: memory for collectives on streams, zeroed.
     void reserve_group_memory();
@@ -178,7 +187,7 @@ class DeviceMemory {
     std::vector<common::FdCourier::Address> couriers_;  // by PE
     std::vector<common::FdCourier::Parcel> arrived_;
     std::size_t group_offset_ = SIZE_MAX;
-    std::size_t group_bytes_ = 0;  ///< its last line counts the tickets of stream_server()
+    std::size_t group_bytes_ = 0;  ///< its end counts the tickets of teams' servers and of stream_server()
     std::uint64_t chunks_ = 0;     ///< tried so far: what a descriptor belongs to
     std::size_t taken_bytes_ = 0;  ///< how far slots are filled with physical memory
     std::vector<std::size_t> chunk_bytes_;
@@ -193,6 +202,7 @@ class DeviceMemory {
     mutable std::vector<Lane> free_lanes_;
     mutable std::mutex stream_server_mutex_;
     mutable std::unique_ptr<StreamServer> stream_server_;
+    mutable std::vector<std::unique_ptr<TeamServer>> team_servers_;  ///< by kernel place
 };
 
 }  // namespace atl::core

@@ -96,6 +96,7 @@ JobState::~JobState() {
         return;
     }
     announce(false);
+    over_.store(true, std::memory_order_seq_cst);  // threads that serve streams may wait for other PEs
     monitor_.reset();
 }
 
@@ -136,7 +137,9 @@ void JobState::make_world() {
     TeamMemory memory;
     memory.control = static_cast<ControlBlock*>(arena_address(hosts_.members.front(), place));
     if (parts.count() > 1) memory.places.assign(parts.first.size(), place);
-    if (parts.leads(pe_)) arena_->allocate(TeamMemory::bytes(parts), heap::Allocator::granule);
+    memory.doubled = TeamMemory::is_doubled(*this, parts);
+    if (parts.leads(pe_))
+        arena_->allocate(TeamMemory::allocation_bytes(*this, parts), heap::Allocator::granule);
     host_watch_ = std::make_unique<device::Watch>();
     host_watch_->look = look_from_host;
     host_watch_->job = this;

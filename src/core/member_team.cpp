@@ -56,12 +56,9 @@ class MeetingOfParts {
   private:
     using Entry = std::atomic<std::uint64_t>;  ///< a place plus one
 
-    static std::size_t block_bytes(const Parts& parts, int part) {
-        const auto size = static_cast<std::size_t>(parts.size[static_cast<std::size_t>(part)]);
-        return ControlBlock::bytes(static_cast<int>(size)) + SpreadBlock::bytes(parts.part_of.size(), size);
-    }
     Entry* table() const {
-        return reinterpret_cast<Entry*>(reinterpret_cast<char*>(control_) + block_bytes(parts_, parts_.mine));
+        return reinterpret_cast<Entry*>(reinterpret_cast<char*>(control_) +
+                                        TeamMemory::bytes(parts_, parts_.mine));
     }
     int world_pe(int member) const { return members_[static_cast<std::size_t>(member)]; }
     int leader(int part) const { return world_pe(parts_.first[static_cast<std::size_t>(part)]); }
@@ -81,7 +78,7 @@ class MeetingOfParts {
     void make() {
         job_.sweep_control();
         void* block =
-            job_.arena_allocate(block_bytes(parts_, parts_.mine) + sizeof(Entry) * parts_.first.size());
+            job_.arena_allocate(TeamMemory::bytes(parts_, parts_.mine) + sizeof(Entry) * parts_.first.size());
         found(job_.arena_offset(block));
         table()[parts_.mine].store(place_ + 1, std::memory_order_release);
     }
@@ -105,7 +102,7 @@ class MeetingOfParts {
         for (int part = 1; part < parts_.count(); ++part) await_entry(part);
         for (int part = 1; part < parts_.count(); ++part) {
             const std::uint64_t there =
-                table()[part].load(std::memory_order_acquire) - 1 + block_bytes(parts_, part);
+                table()[part].load(std::memory_order_acquire) - 1 + TeamMemory::bytes(parts_, part);
             const std::size_t others = sizeof(Entry) * (parts_.first.size() - 1);
             put(part, there + sizeof(Entry), &table()[1], others);
             job_.transport()->fence(0, leader(part));

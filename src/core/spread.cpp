@@ -3,6 +3,7 @@
 // when all have met in between, so none is overwritten unread.
 #include "core/spread.hpp"
 
+#include "atoll/device/control.hpp"
 #include "core/job_state.hpp"
 #include "core/team_state.hpp"
 
@@ -30,10 +31,16 @@ Parts::Parts(const JobState& job, const std::vector<int>& world_pes, int my_pe) 
         if (part_of[i] == mine) local.push_back(static_cast<int>(i));
 }
 
-std::size_t TeamMemory::bytes(const Parts& parts) {
-    const std::size_t local = parts.local.size();
-    return ControlBlock::bytes(static_cast<int>(local)) +
-           (parts.count() > 1 ? SpreadBlock::bytes(parts.part_of.size(), local) : 0);
+std::size_t TeamMemory::bytes(const Parts& parts, int part) {
+    const int size = parts.size[static_cast<std::size_t>(part)];
+    const std::size_t spread =
+        parts.count() > 1 ? SpreadBlock::bytes(parts.part_of.size(), static_cast<std::size_t>(size)) : 0;
+    return SpreadBlock::line_up(ControlBlock::bytes(size) + spread);
+}
+
+bool TeamMemory::is_doubled(const JobState& job, const Parts& parts) {
+    const std::size_t n = parts.part_of.size();
+    return n > 1 && n <= device::most_team_pes && (parts.count() > 1 || job.everything_routed());
 }
 
 Spread::Spread(TeamState& team, Parts parts, const TeamMemory& memory)

@@ -36,9 +36,17 @@ struct TeamMemory {
     bool owned = false;               ///< by this PE
     /// By part: where that block stands in its owner's slot. Empty where the team has one part.
     std::vector<std::uint64_t> places;
+    bool doubled = false;  ///< as much again stands behind it, for the team's twin
 
+    /// Of a part: what its members meet in.
+    static std::size_t bytes(const Parts& parts, int part);
+    /// Streams may want a twin of such a team (TeamState::twin): a small one, some of whose members only a
+    /// transport reaches.
+    static bool is_doubled(const JobState& job, const Parts& parts);
     /// What the first member of this PE's part allocates.
-    static std::size_t bytes(const Parts& parts);
+    static std::size_t allocation_bytes(const JobState& job, const Parts& parts) {
+        return bytes(parts, parts.mine) * (is_doubled(job, parts) ? 2 : 1);
+    }
 };
 
 /// Behind the control block of a part: what other parts put.
@@ -88,6 +96,8 @@ class Spread {
     Spread& operator=(const Spread&) = delete;
 
     const Parts& parts() const { return parts_; }
+    /// TeamMemory::places.
+    const std::vector<std::uint64_t>& places() const { return places_; }
     /// The members of this PE's part, as a team whose members all share memory.
     TeamState& local() const { return *local_; }
     bool is_local(int member) const {
@@ -124,7 +134,7 @@ class Spread {
     void meet_parts(const char* operation, bool carries);
     void send_rows(int to, int from, int count);
     void await_round(const char* operation, int round, int from);
-    std::uint64_t block_place(int part) const;
+    std::uint64_t block_place(int part) const;  ///< of its SpreadBlock
     std::size_t row_at(std::size_t row) const {
         return SpreadBlock::row_at(parts_.part_of.size(), parity_, row);
     }

@@ -1,7 +1,9 @@
 // Messages on streams: arguments checked, then one call of the device heap.
 #include "atoll/stream.hpp"
+#include "collective/on_device.hpp"
 #include "core/job_state.hpp"
 #include "core/streams.hpp"
+#include "core/team_server.hpp"
 
 #include <utility>
 
@@ -17,6 +19,15 @@ unsigned order_of(const std::vector<MessageGroup::Message>& messages, std::size_
     return order;
 }
 
+void check_messages(const core::TeamState& team, const core::DeviceMemory& device,
+                    const std::vector<MessageGroup::Message>& messages) {
+    for (const MessageGroup::Message& m : messages) {
+        if (static_cast<unsigned>(m.pe) >= static_cast<unsigned>(team.n_pes()))
+            detail::throw_pe(m.pe, team.n_pes());
+        if (m.is_send) core::check_on_device(team.job(), device, m.data, m.bytes);
+    }
+}
+
 heap::MessagesCall messages_call(core::TeamState& team, const core::DeviceMemory& device,
                                  const std::vector<MessageGroup::Message>& messages) {
     heap::MessagesCall call{};
@@ -24,9 +35,6 @@ heap::MessagesCall messages_call(core::TeamState& team, const core::DeviceMemory
     call.memory = device.group_place(team).messages;
     for (std::size_t i = 0; i < messages.size(); ++i) {
         const MessageGroup::Message& m = messages[i];
-        if (static_cast<unsigned>(m.pe) >= static_cast<unsigned>(team.n_pes()))
-            detail::throw_pe(m.pe, team.n_pes());
-        if (m.is_send) core::check_on_device(team.job(), device, m.data, m.bytes);
         call.messages[call.count++] = {m.data, m.bytes, m.pe, order_of(messages, i), m.is_send};
     }
     return call;
@@ -44,7 +52,16 @@ void start(const Team& team, Stream stream, const std::vector<MessageGroup::Mess
     core::TeamState& state = team.state();
     state.check_alive();
     const core::DeviceMemory& device = core::device_for_streams(state.job(), stream.handle);
-    device.start(messages_call(state, device, messages), stream.handle);
+    if (!collective::is_far(state)) {
+        const heap::MessagesCall call = messages_call(state, device, messages);
+        check_messages(state, device, messages);
+        return device.start(call, stream.handle);
+    }
+    const device::Team value = core::kernel_team(state, Memory::device, true);
+    check_messages(state, device, messages);
+    for (const MessageGroup::Message& m : messages)
+        if (m.bytes != 0) device.check_local(m.data);
+    device.team_server(state).start(value, messages, stream.handle);
 }
 
 }  // namespace
@@ -58,7 +75,7 @@ void StreamTeam::recv_bytes(void* dst, std::size_t bytes, int pe) const {
 }
 
 StreamMessageGroup::StreamMessageGroup(const Team& team, Stream stream) : team_(team), stream_(stream) {
-    core::stream_team(team.state(), stream);
+    core::prepare_streams_of(team.state(), stream);
 }
 
 void StreamMessageGroup::run() {

@@ -14,14 +14,21 @@ namespace {
 constexpr unsigned looks = 2000;
 constexpr unsigned nap_us = 50;
 
+std::string asked_text(const heap::FarRequest& request) {
+    if (request.kind == heap::FarKind::group) return "a collective of a stream";
+    if (request.kind == heap::FarKind::messages) return "messages of a stream";
+    return "what a stream asked of PE " + std::to_string(request.pe);
+}
+
 }  // namespace
 
 StreamServer::StreamServer(JobState& job, const DeviceMemory& device, heap::FarRing* ring,
-                           std::uint64_t* tickets)
+                           std::uint64_t* tickets, Carry carry)
     : job_(job),
       device_(device),
       ring_(ring),
       tickets_(tickets),
+      carry_(std::move(carry)),
       transport_(job.shared_transport()),
       context_(transport_->create_context()),
       lane_(device.take_pinned_lane()),
@@ -76,12 +83,14 @@ bool StreamServer::rest(std::uint64_t ticket, unsigned idle) const {
 /// A stream cannot be told of an error, so that ends the job, and with it the kernel that waits.
 void StreamServer::serve(const heap::FarRequest& request) const {
     try {
-        carry_out(request);
+        if (carry_)
+            carry_(request, lane_);
+        else
+            carry_out(request);
     } catch (const std::exception& error) {
-        if (stops_.load()) return;
-        const std::string text = "PE " + std::to_string(job_.pe()) +
-                                 " could not carry out what a stream asked of PE " +
-                                 std::to_string(request.pe) + ": " + error.what();
+        if (stops_.load() || job_.is_over()) return;
+        const std::string text = "PE " + std::to_string(job_.pe()) + " could not carry out " +
+                                 asked_text(request) + ": " + error.what();
         job_.board().abort(job_.pe(), 1, text);
         job_.bootstrap().abort(1, text);
     }
@@ -115,6 +124,9 @@ void StreamServer::carry_out(const heap::FarRequest& r) const {
             if (r.here) device_.copy(r.here, &before, size_of(r.type));
             break;
         }
+        case heap::FarKind::group:  // a team's, whose server has its own way
+        case heap::FarKind::messages:
+            return;
     }
     transport_->quiet(context_, r.pe);
 }

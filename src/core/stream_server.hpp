@@ -7,18 +7,25 @@
 #include "core/device_memory.hpp"
 
 #include <atomic>
+#include <functional>
 
 namespace atl::core {
 
 class StreamServer {
   public:
-    StreamServer(JobState& job, const DeviceMemory& device, heap::FarRing* ring, std::uint64_t* tickets);
+    /// What carries requests out in its thread, one after another, in place of the calls for single PEs.
+    using Carry = std::function<void(const heap::FarRequest&, const DeviceMemory::Lane&)>;
+    StreamServer(JobState& job, const DeviceMemory& device, heap::FarRing* ring, std::uint64_t* tickets,
+                 Carry carry = {});
     ~StreamServer();
     StreamServer(const StreamServer&) = delete;
     StreamServer& operator=(const StreamServer&) = delete;
 
     /// Begins it on the stream.
     void start(const device::Team& team, const heap::FarRequest& request, heap::StreamHandle stream);
+
+    /// No graph with requests of this ring will be replayed any more.
+    void forget_graphs() { in_graphs_.store(false); }
 
   private:
     void run();
@@ -31,6 +38,7 @@ class StreamServer {
     const DeviceMemory& device_;
     heap::FarRing* const ring_;
     std::uint64_t* const tickets_;  ///< in this GPU's memory
+    const Carry carry_;
     std::shared_ptr<transport::Transport> transport_;
     const transport::ContextId context_;
     DeviceMemory::Lane lane_;  ///< pinned now: later it might wait for a kernel that waits for this thread

@@ -3,14 +3,22 @@
 
 #include "collective/arguments.hpp"
 #include "collective/kernels.hpp"
+#include "collective/on_device.hpp"
 #include "common/text.hpp"
 #include "core/job_state.hpp"
 #include "core/stream_team.hpp"
 #include "core/streams.hpp"
+#include "core/team_server.hpp"
 
 namespace atl {
 
 namespace core {
+
+void prepare_streams_of(TeamState& team, Stream stream) {
+    const bool far = collective::is_far(team);
+    stream_team(team, stream, far);
+    if (far) team.job().device()->team_server(team);
+}
 
 void check_reduction(DType type, ReduceOp op, double scale) {
     const bool half = type == DType::float16 || type == DType::bfloat16;
@@ -102,19 +110,31 @@ void start_group(const TeamState& team, const DeviceMemory& device, const heap::
 
 namespace {
 
+/// What both ways refuse alike.
+void check_arrays(const core::TeamState& team, const core::DeviceMemory& device, const char* operation,
+                  const core::GroupArguments& arguments) {
+    const core::JobState& job = team.job();
+    const int me = team.my_pe(), n = team.n_pes();
+    if (arguments.writes(me)) core::check_on_device(job, device, arguments.dst, arguments.dst_bytes(n));
+    if (arguments.reads(me)) core::check_on_device(job, device, arguments.src, arguments.src_bytes(n));
+    if (job.window().check) core::check_overlap(operation, arguments, me, n);
+}
+
 /// On a stream the host meets nobody, so each member finds the others' arrays by its own; the root's source
 /// of broadcast and scatter is told within the kernel.
 void start(const Team& team, Stream stream, const char* operation, const core::GroupArguments& arguments) {
     core::TeamState& state = team.state();
-    const core::JobState& job = state.job();
-    const core::DeviceMemory& device = core::device_for_streams(job, stream.handle);
+    const core::DeviceMemory& device = core::device_for_streams(state.job(), stream.handle);
+    const bool is_empty = arguments.bytes == 0 && arguments.kind != heap::Group::sync;
+    if (collective::is_far(state)) {
+        const device::Team value = core::kernel_team(state, Memory::device, true);
+        check_arrays(state, device, operation, arguments);
+        if (!is_empty) device.team_server(state).start(value, arguments, stream.handle);
+        return;
+    }
     const heap::GroupCall call = core::group_call(state, device, arguments);
-    const int me = state.my_pe(), n = state.n_pes();
-    if (arguments.writes(me)) core::check_on_device(job, device, arguments.dst, arguments.dst_bytes(n));
-    if (arguments.reads(me)) core::check_on_device(job, device, arguments.src, arguments.src_bytes(n));
-    if (job.window().check) core::check_overlap(operation, arguments, me, n);
-    if (arguments.bytes != 0 || arguments.kind == heap::Group::sync)
-        core::start_group(state, device, call, stream.handle);
+    check_arrays(state, device, operation, arguments);
+    if (!is_empty) core::start_group(state, device, call, stream.handle);
 }
 
 void check_root(const Team& team, int root) {
@@ -129,7 +149,7 @@ using collective::times;
 using heap::Group;
 
 StreamTeam::StreamTeam(const Team& team, Stream stream) : team_(team), stream_(stream) {
-    core::stream_team(team.state(), stream);
+    core::prepare_streams_of(team.state(), stream);
 }
 
 void StreamTeam::sync() const { start(team_, stream_, "sync", {.kind = Group::sync}); }

@@ -11,6 +11,8 @@ namespace atl::core {
 device::Team stream_team(TeamState& team);
 /// The same, before the team's first use on that stream: also invalid_argument, in the middle of a capture.
 device::Team stream_team(TeamState& team, Stream stream, bool far_too = false);
+/// Before a team's first collective or message on that stream. Local. Throws as above.
+void prepare_streams_of(TeamState& team, Stream stream);
 /// Throws Error: not_initialized (no device heap), invalid_argument (a stream of another GPU).
 const DeviceMemory& device_for_streams(const JobState& job, const void* stream);
 /// Throws Error: not_symmetric, use_after_free, unless checks are off.

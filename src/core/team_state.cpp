@@ -14,7 +14,8 @@ TeamState::TeamState(JobState& job, int number, std::vector<int> members, int my
       members_(std::move(members)),
       my_pe_(my_pe),
       control_(memory.control),
-      owns_control_(memory.owned) {
+      owns_control_(memory.owned),
+      doubled_(memory.doubled) {
     checks_all_ = job.settings().check == common::CheckLevel::all;
     crowded_ = job.machine_pes() > job.usable_cpus() || n_pes() > 1 << max_rounds;
     for (const int pe : members_) slots_.push_back(job.slot(pe));
@@ -70,11 +71,13 @@ void TeamState::destroy() {
                     (number_ == 0 ? "The world team" : "A predefined team") +
                         std::string(" cannot be destroyed; it ends with the job."));
     context_.quiet();
+    if (twin_) twin_->complete();
+    complete();
     sync("team_destroy");
     destroyed_ = true;
+    if (job_.device()) job_.device()->end_streams_of(*this);
     release_kernel_control(*this);
     release_attachments();
-    if (spread_) spread_->local().release_attachments();
     // The owner may free the block only once all members have read their last flag in it.
     control_->left.flag.value.fetch_add(1, std::memory_order_acq_rel);
     if (owns_control_) job_.retire_control(control_, spread_ ? spread_->local().n_pes() : n_pes());
@@ -85,6 +88,27 @@ void TeamState::release_attachments() {
         if (*kept) (*kept)->release();
         kept->reset();
     }
+    if (spread_) spread_->local().release_attachments();
+    if (twin_) twin_->release_attachments();
+}
+
+void TeamState::complete() const {
+    if (spread_) spread_->complete();
+}
+
+TeamState& TeamState::twin() {
+    if (!doubled_) throw Error(ErrorCode::unsupported, name() + " has no memory for collectives on streams.");
+    std::call_once(twin_once_, [&] {
+        const Parts parts(job_, members_, my_pe_);
+        char* const behind = reinterpret_cast<char*>(control_) + TeamMemory::bytes(parts, parts.mine);
+        TeamMemory memory{reinterpret_cast<ControlBlock*>(behind), false, {}, false};
+        if (spread_)
+            for (int part = 0; part < parts.count(); ++part)
+                memory.places.push_back(spread_->places()[static_cast<std::size_t>(part)] +
+                                        TeamMemory::bytes(parts, part));
+        twin_ = std::make_unique<TeamState>(job_, number_, members_, my_pe_, memory);
+    });
+    return *twin_;
 }
 
 namespace {
@@ -146,7 +170,8 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     if (leads) {
         job.sweep_control();
         try {
-            control = static_cast<ControlBlock*>(job.arena_allocate(TeamMemory::bytes(parts)));
+            control =
+                static_cast<ControlBlock*>(job.arena_allocate(TeamMemory::allocation_bytes(job, parts)));
             mine.offset = job.arena_offset(control);
         } catch (const Error&) {
             mine.offset = 0;
@@ -164,7 +189,7 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
                         "or raise ATOLL_HEAP_SIZE.");
     }
     if (members.empty()) return nullptr;
-    TeamMemory memory{control, leads, {}};
+    TeamMemory memory{control, leads, {}, TeamMemory::is_doubled(job, parts)};
     for (const int first : parts.first) {
         NewControl theirs;
         std::memcpy(&theirs, parent.exchanged(members[static_cast<std::size_t>(first)]), sizeof theirs);

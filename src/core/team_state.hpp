@@ -84,6 +84,11 @@ class TeamState {
     void destroy();
     void release_attachments();
     bool destroyed() const { return destroyed_; }
+    /// The same members, who meet elsewhere: what streams ask of the host (team_server.hpp) does not meet the
+    /// program's own calls. Local; its memory came with the team's. Throws Error(unsupported) without such.
+    TeamState& twin();
+    /// What this PE put to others in meetings and messages is there.
+    void complete() const;
     /// It is one that the job made: it lasts as long.
     void set_predefined() { predefined_ = true; }
     bool broken() const { return broken_; }
@@ -164,6 +169,9 @@ class TeamState {
     int my_pe_;
     ControlBlock* control_;
     bool owns_control_;
+    bool doubled_;  ///< see TeamMemory
+    std::once_flag twin_once_;
+    std::unique_ptr<TeamState> twin_;
     std::unique_ptr<Spread> spread_;
     int kernel_place_ = -1;
     std::atomic<bool> ready_for_kernels_[2] = {};

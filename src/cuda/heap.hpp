@@ -90,7 +90,6 @@ class Heap final : public heap::DeviceHeap {
     CUmemGenericAllocationHandle retained(const void* memory, std::size_t bytes) const;
     std::uint64_t physical_block(const char* address) const noexcept;
     void copy_on(const heap::CopyCall& call, CUstream stream);
-    void check_local(const void* address) const;
     bool in_window(const void* address) const noexcept;
     /// Waits for what was just put on the stream.
     void finish_copy(CUresult started, const char* doing, const void* dst, std::size_t bytes) const;

@@ -38,16 +38,6 @@ bool Heap::reaches(const void* address) const {
     return true;
 }
 
-/// Ordinary host memory would stop the host, or the kernel.
-void Heap::check_local(const void* address) const {
-    if (!reaches(address))
-        throw Error(
-            ErrorCode::invalid_argument,
-            "Operations on a stream need local memory that the GPU reaches by itself: the device heap, "
-            "cudaMalloc, or pinned host memory (cudaMallocHost); " +
-                common::address_text(address) + " is none of them.");
-}
-
 void Heap::check_stream(heap::StreamHandle stream) const {
     if (stream && stream == known_stream_.load(std::memory_order_relaxed)) return;
     std::optional<PrimaryContext::Current> current;

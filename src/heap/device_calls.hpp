@@ -118,7 +118,7 @@ struct MessagesCall {
     Message messages[most];
 };
 
-enum class FarKind : std::uint8_t { put, get, strided_put, strided_get, atomic };
+enum class FarKind : std::uint8_t { put, get, strided_put, strided_get, atomic, group, messages };
 
 /// What a stream asks of the host, for PEs that only a transport reaches. `there` is an address in this PE's
 /// own slot, and means the same object on world PE `pe`.
@@ -135,6 +135,11 @@ struct FarRequest {
     SignalOp signal_op = SignalOp::set;
     AtomicOp op = AtomicOp::set;
     DType type = DType::uint64;
+    // Of a collective: to `there` from `here`, `pe` is the root, in the team.
+    Group group = Group::sync;
+    ReduceOp reduction = ReduceOp::sum;
+    double scale = 1;
+    // Of messages `there` is what the host knows them by.
 };
 
 /// Requests in pinned memory. Each takes a ticket, and `n_slots` tickets go round the slots.

@@ -2,8 +2,10 @@
 // and is loaded when a GPU is first used: the core knows no CUDA.
 #pragma once
 
+#include "atoll/error.hpp"
 #include "atoll/version.hpp"
 #include "common/fd.hpp"
+#include "common/text.hpp"
 #include "heap/device_calls.hpp"
 
 #include <array>
@@ -111,6 +113,15 @@ class DeviceHeap {
     virtual void* pin(std::size_t bytes) = 0;
     /// False for ordinary memory of the host. Throws Error(invalid_argument) for memory of another GPU.
     virtual bool reaches(const void* address) const = 0;
+    /// Throws Error(invalid_argument): ordinary host memory would stop the host, or the kernel.
+    void check_local(const void* address) const {
+        if (!reaches(address))
+            throw Error(
+                ErrorCode::invalid_argument,
+                "Operations on a stream need local memory that the GPU reaches by itself: the device heap, "
+                "cudaMalloc, or pinned host memory (cudaMallocHost); " +
+                    common::address_text(address) + " is none of them.");
+    }
 };
 
 /// What libatoll_cuda.so shows, under `device_plugin_symbol`. Both sides must be of one release: no interface

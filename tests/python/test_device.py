@@ -3,11 +3,12 @@ made of memory of the host in its place."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
-from jobs import ROOT, Job, python
+from jobs import ROOT, Job, launcher, python
 from simulated import needs_plugin
 
 
@@ -16,6 +17,46 @@ from simulated import needs_plugin
 def test_everything_that_takes_arrays_of_a_gpu(job: Job, package: str, n: int) -> None:
     done = job("device.py", n, PYTHONPATH=package, ATOLL_REDUCE_ENGINES="1M")
     assert done.stdout.count("done") == n
+
+
+needs_ucx = pytest.mark.skipif(
+    not re.search("UCX [0-9]", subprocess.run([launcher(), "info"], capture_output=True, text=True).stdout),
+    reason="no UCX was found",
+)
+
+
+@needs_plugin
+@needs_ucx
+@pytest.mark.parametrize("hosts", ["a,b", "a,b,b,b"])
+def test_streams_between_hosts(job: Job, package: str, hosts: str) -> None:
+    done = job(
+        "device_far.py", 4, PYTHONPATH=package, ATOLL_HOST_ID=hosts, ATOLL_TRANSPORT="ucx", UCX_TLS="tcp,self"
+    )
+    assert done.stdout.count("done") == 4
+
+
+@needs_plugin
+@needs_ucx
+def test_a_pe_that_dies_ends_a_collective_on_a_stream_between_hosts(job: Job, package: str) -> None:
+    done = job(
+        """
+        atoll.init()
+        x = atoll.zeros(4, device="cuda")
+        atoll.sum_reduce(x, x, stream=0)
+        if atoll.my_pe() == 1:
+            os._exit(3)
+        atoll.sum_reduce(x, x, stream=0)
+        """,
+        2,
+        ok=False,
+        timeout=60,
+        PYTHONPATH=package,
+        ATOLL_HOST_ID="a,b",
+        ATOLL_TRANSPORT="ucx",
+        UCX_TLS="tcp,self",
+    )
+    assert done.returncode == 3, done
+    assert "PE 1 exited with status 3" in done.stderr
 
 
 @needs_plugin
