@@ -26,7 +26,10 @@ heap::MessagesCall messages_call(core::TeamState& team, const core::DeviceMemory
         const MessageGroup::Message& m = messages[i];
         if (static_cast<unsigned>(m.pe) >= static_cast<unsigned>(team.n_pes()))
             detail::throw_pe(m.pe, team.n_pes());
-        if (m.is_send) core::check_on_device(team.job(), device, m.data, m.bytes);
+        if (m.is_send)
+            core::check_on_device(team.job(), device, m.data, m.bytes);
+        else
+            device.check_pinned(m.data, m.bytes);
         call.messages[call.count++] = {m.data, m.bytes, m.pe, order_of(messages, i), m.is_send};
     }
     return call;

@@ -38,6 +38,17 @@ bool Heap::reaches(const void* address) const {
     return true;
 }
 
+bool Heap::is_on_gpu(const void* address) const {
+    if (in_window(address)) return true;
+    unsigned type = 0;
+    unsigned managed = 0;
+    CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED};
+    void* found[] = {&type, &managed};
+    const auto at = reinterpret_cast<CUdeviceptr>(address);
+    return driver_.pointer_attributes(2, wanted, found, at) == CUDA_SUCCESS && type == CU_MEMORYTYPE_DEVICE &&
+           managed == 0;
+}
+
 /// Ordinary host memory would stop the host, or the kernel.
 void Heap::check_local(const void* address) const {
     if (!reaches(address))
