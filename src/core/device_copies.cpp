@@ -3,7 +3,7 @@
 #include "atoll/detail/memory_ops.hpp"
 #include "common/text.hpp"
 #include "core/device_memory.hpp"
-#include "core/job_state.hpp"
+#include "core/host_only.hpp"
 
 #include <algorithm>
 
@@ -16,6 +16,14 @@ namespace {
 constexpr std::size_t bounced_bytes = 64;
 
 }  // namespace
+
+void throw_on_gpu(const char* operation, const void* local) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        std::string(operation) + " needs memory of the host, and " + common::address_text(local) +
+            " is of a GPU; copy it first, or use put and put_signal, which take both (on a stream and "
+            "in kernels there are messages and mailboxes for a GPU's memory).");
+}
 
 void DeviceMemory::copy(void* dst, const void* src, std::size_t bytes) const {
     auto* to = static_cast<char*>(dst);

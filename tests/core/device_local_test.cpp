@@ -170,6 +170,32 @@ TEST_P(DeviceLocal, CollectivesTakeItOnEitherSide) {
     });
 }
 
+TEST_P(DeviceLocal, MessagesAndMailboxesSayThatTheyNeedTheHosts) {
+    run_on_gpus([](Job& job, FakeHeap& gpu) {
+        const Hidden memory(gpu);
+        const Team& world = job.world();
+        const int right = right_of(job), left = left_of(job);
+        Mailbox box(job, 8);
+        MessageGroup group(world);
+        group.send(std::span<const int>(memory.ints(), 1), right);
+        const auto refused = [](const char* operation, auto&& call) {
+            expect_error(ErrorCode::invalid_argument, {operation, "memory of the host"}, call);
+        };
+        refused("send", [&] { world.send(std::span<const int>(memory.ints(), 1), right); });
+        refused("recv", [&] { world.recv(std::span(memory.ints(), 1), left); });
+        refused("send", [&] { group.run(); });
+        refused("post", [&] { box.post(memory.data, 4, right); });
+        refused("receive", [&] { box.receive(memory.data, 4, left); });
+        refused("try_receive", [&] { box.try_receive(memory.data, 4, left); });
+        const int mine = job.my_pe();
+        int theirs = -1;
+        box.post(&mine, sizeof mine, right);
+        box.receive(&theirs, sizeof theirs, left);
+        EXPECT_EQ(theirs, left);
+        world.barrier();
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(On, DeviceLocal, ::testing::ValuesIn(all_setups()), setup_name);
 
 using Pinned = WithGpus;
