@@ -177,7 +177,7 @@ TEST_P(DeviceLocal, MessagesAndMailboxesSayThatTheyNeedTheHosts) {
         const int right = right_of(job), left = left_of(job);
         Mailbox box(job, 8);
         MessageGroup group(world);
-        group.send(std::span<const int>(memory.ints(), 1), right);
+        group.send_bytes(memory.data, sizeof(int), right);
         const auto refused = [](const char* operation, auto&& call) {
             expect_error(ErrorCode::invalid_argument, {operation, "memory of the host"}, call);
         };

@@ -30,7 +30,7 @@ __global__ void wait_kernel(Team team, const std::int32_t* words, unsigned long 
 }
 
 __global__ void store_kernel(std::uint64_t* word, std::uint64_t value) {
-    device::store_release(reinterpret_cast<unsigned long long*>(word), value);
+    device::store_release(word, value);
 }
 
 void check_launch() {
