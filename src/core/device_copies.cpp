@@ -61,7 +61,7 @@ void DeviceMemory::check_pinned(const void* address, std::size_t bytes) const {
         throw Error(ErrorCode::invalid_argument,
                     common::bytes_text(bytes) + " at " + common::address_text(address) +
                         " are in the host heap and not pinned, so no kernel reaches them; pin the block "
-                        "first (Job::pin), while no kernel waits.");
+                        "first (Job::pin, atoll.pin), while no kernel waits.");
 }
 
 }  // namespace atl::core
