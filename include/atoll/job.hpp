@@ -131,6 +131,20 @@ class ATOLL_API Job {
         void* address = nullptr;
     };
     Registered register_range(void* memory, std::size_t bytes);
+    /// Lets kernels of this PE load what this PE's hosts and others put into `count` elements of a block of
+    /// this PE's own host heap, and wait for it; returns the address that they use, which is the same. Pins
+    /// the chunks of 2 MiB that it lies in (their memory is then taken); what is pinned already stays so. It
+    /// stays pinned until finalize, or until a block of 1 MiB and more is freed and no other stands in what
+    /// was pinned with it. Local, and no operation: registering memory at the GPU's driver may wait for
+    /// kernels that run, so call it, and free such a block, while no kernel of this process waits for
+    /// something. Such a word is the CPUs': kernels load it and wait for it, and update it by no atomics.
+    /// Throws Error: not_initialized (no device memory was allocated yet, or after finalize), not_symmetric,
+    /// use_after_free, system, unsupported (static data).
+    template <class T> T* pin(T* block, std::size_t count) const {
+        pin_bytes(block, detail::ContextBase::bytes_of<T>(count));
+        return block;
+    }
+    void pin_bytes(const void* block, std::size_t bytes) const;
     /// Throws Error(kernel) if a kernel of this process has reported why it was stopped: a wait that took too
     /// long, a wrong PE; says operation, PE, address, expected and found value and tag. The GPU's context is
     /// lost by then: all of its calls fail. Local; waits for nothing.

@@ -40,12 +40,12 @@ class ATOLL_API RmaOps : public ContextBase {
     }
     /// Stores one element into symmetric `dst` on `pe`. Ordered like put.
     template <Symmetric T> void p(T* dst, T value, int pe) const {
-        put_bytes(dst, &value, sizeof(T), pe, true);
+        put_from<Local::own>(dst, &value, sizeof(T), pe, true);
     }
     /// Loads one element from symmetric `src` on `pe`.
     template <Symmetric T> T g(const T* src, int pe) const {
         T value;
-        get_bytes(&value, src, sizeof(T), pe, true);
+        get_to<Local::own>(&value, src, sizeof(T), pe, true);
         return value;
     }
 
@@ -70,7 +70,7 @@ class ATOLL_API RmaOps : public ContextBase {
         if (block == 0 || n_blocks == 0) return check_pe(pe);
         check_strides(dst_stride, src_stride);
         const int slot = route_any(dst, extent_bytes(dst_stride, block, n_blocks, sizeof(T)), pe);
-        if (slot >= 0) [[likely]] {
+        if (slot >= 0 && !has_devices()) [[likely]] {
             copy_blocks(window_.at(dst, slot), src, dst_stride, src_stride, block, n_blocks);
             return;
         }
@@ -82,7 +82,7 @@ class ATOLL_API RmaOps : public ContextBase {
         if (block == 0 || n_blocks == 0) return check_pe(pe);
         check_strides(dst_stride, src_stride);
         const int slot = route_any(src, extent_bytes(src_stride, block, n_blocks, sizeof(T)), pe);
-        if (slot >= 0) [[likely]] {
+        if (slot >= 0 && !has_devices()) [[likely]] {
             copy_blocks(dst, window_.at(src, slot), dst_stride, src_stride, block, n_blocks);
             return;
         }
@@ -144,30 +144,16 @@ class ATOLL_API RmaOps : public ContextBase {
     // ---- bytes
     // ------------------------------------------------------------------------------------------------
     void put_bytes(void* dst, const void* src, std::size_t bytes, int pe, bool blocking = true) const {
-        if (bytes == 0) return check_pe(pe);
-        if (!is_in_heap(dst, bytes, pe)) [[unlikely]]
-            return put_elsewhere(dst, src, bytes, pe, blocking);
-        const int slot = map_.slot(pe);
-        if (slot >= 0) [[likely]]
-            copy(window_.heap_at(dst, slot), src, bytes);
-        else
-            put_routed(*state_, dst, src, bytes, pe, blocking);
+        put_from<Local::any>(dst, src, bytes, pe, blocking);
     }
     void get_bytes(void* dst, const void* src, std::size_t bytes, int pe, bool blocking = true) const {
-        if (bytes == 0) return check_pe(pe);
-        if (!is_in_heap(src, bytes, pe)) [[unlikely]]
-            return get_elsewhere(dst, src, bytes, pe, blocking);
-        const int slot = map_.slot(pe);
-        if (slot >= 0) [[likely]]
-            copy(dst, window_.heap_at(src, slot), bytes);
-        else
-            get_routed(*state_, dst, src, bytes, pe, blocking);
+        get_to<Local::any>(dst, src, bytes, pe, blocking);
     }
     void put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
                           std::uint64_t value, SignalOp op, int pe) const {
         const int slot = signal_slot(signal, pe);  // before the data: a call that is refused moves nothing
         if (bytes != 0) {
-            if (const int there = route_any(dst, bytes, pe); there >= 0) [[likely]]
+            if (const int there = route_any(dst, bytes, pe); there >= 0 && !has_devices()) [[likely]]
                 copy_for_reader(window_.at(dst, there), src, bytes, window_.nontemporal_bytes);
             else
                 return put_signal_routed(*state_, dst, src, bytes, signal, value, op, pe);
@@ -183,6 +169,30 @@ class ATOLL_API RmaOps : public ContextBase {
     RmaOps() = default;
 
   private:
+    /// Local memory: the caller's, which may be a GPU's, or an object of this function's own.
+    enum class Local { any, own };
+    template <Local From>
+    void put_from(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const {
+        if (bytes == 0) return check_pe(pe);
+        if (!is_in_heap(dst, bytes, pe) || (From == Local::any && has_devices())) [[unlikely]]
+            return put_elsewhere(dst, src, bytes, pe, blocking);
+        const int slot = map_.slot(pe);
+        if (slot >= 0) [[likely]]
+            copy(window_.heap_at(dst, slot), src, bytes);
+        else
+            put_routed(*state_, dst, src, bytes, pe, blocking);
+    }
+    template <Local To>
+    void get_to(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const {
+        if (bytes == 0) return check_pe(pe);
+        if (!is_in_heap(src, bytes, pe) || (To == Local::any && has_devices())) [[unlikely]]
+            return get_elsewhere(dst, src, bytes, pe, blocking);
+        const int slot = map_.slot(pe);
+        if (slot >= 0) [[likely]]
+            copy(dst, window_.heap_at(src, slot), bytes);
+        else
+            get_routed(*state_, dst, src, bytes, pe, blocking);
+    }
     // Calls at the end, so that the fast path keeps its registers.
     void put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const;
     void get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const;

@@ -18,7 +18,7 @@ help(atoll.put) and so on tell everything about a function. All of them, by topi
 Job          init finalize is_initialized get_unique_id abort global_exit info version rc; my_pe n_pes.
              launch (run a function in new PEs, in a notebook too), LaunchError.
 Arrays       (device="cuda", xp=cupy or torch: on this PE's GPU; DeviceArray) empty zeros ones full array, empty_like zeros_like ones_like full_like, signal (words), free. register (what another library allocated on the GPU).
-             is_symmetric pe_accessible addr_accessible; peer and global_view: other PEs' copies as arrays.
+             pin: what kernels read of the host. is_symmetric pe_accessible addr_accessible; peer and global_view: other PEs' copies as arrays.
 Moves        put get, put_nbi get_nbi (done after quiet), p g (one element); strided: iput iget ibput ibget;
              irregular: take put_at add_at; messages: send recv, group (pairs them), Mailbox.
 Atomics      atomic_set, and likewise fetch add inc and or xor swap compare_swap, fetch_add fetch_inc fetch_and
@@ -99,7 +99,7 @@ __all__ = [  # noqa: RUF022
     "collect", "empty", "empty_like", "fcollect", "fence", "finalize", "free", "full", "full_like", "g", "gather",
     "gather_object", "get", "get_nbi", "get_unique_id", "global_exit", "global_view", "group", "ibget", "ibput",
     "iget", "include_dir", "info", "init", "iput", "is_initialized", "is_symmetric", "launch", "max_reduce", "min_reduce", "my_pe",
-    "n_pes", "ones", "ones_like", "or_reduce", "p", "pe_accessible", "pe_quiet", "peer", "premul_sum_reduce", "premul_sum_reduce_scatter", "prod_reduce", "put",
+    "n_pes", "ones", "ones_like", "or_reduce", "p", "pe_accessible", "pe_quiet", "peer", "pin", "premul_sum_reduce", "premul_sum_reduce_scatter", "prod_reduce", "put",
     "put_at", "put_nbi", "put_signal", "put_signal_nbi", "quiet", "rc", "recv", "reduce", "reduce_scatter", "register",
     "scatter", "send", "signal", "signal_add", "signal_consume", "signal_fetch", "signal_set", "signal_wait_until", "sum_exscan",
     "sum_inscan", "sum_reduce", "sync", "sync_all", "take", "test", "test_all", "test_all_vector", "test_any",

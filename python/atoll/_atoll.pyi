@@ -78,7 +78,8 @@ class DeviceArray:
     give the same memory to those libraries, Numba and others take it as it is (__cuda_array_interface__,
     DLPack), and x.numpy() copies it to the host. Slices, x.reshape(), x.view() and x.T are views; x[...] =
     value copies from the host, or from an array of the GPU, and waits for that. Every view, and every array of
-    another library made from it, keeps the memory. Free it with atoll.free(x).
+    another library made from it, keeps the memory. Free it with atoll.free(x). atoll.pin(x) gives one too,
+    over memory of the host that kernels reach; to Atoll's functions that is the same as x.
     """
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -420,6 +421,26 @@ def free(x: AnyArray) -> None:
     Raises NotSymmetric, UseAfterFree, InvalidArgument (part of an array), CollectiveMismatch (calls are
     always compared).
     Source: OpenSHMEM 1.6, section 9.3 (shmem_free).
+    """
+
+def pin(x: AnyArray) -> DeviceArray:
+    """
+    Let kernels of this PE's GPU read a symmetric array of the host; returns it as they take it.
+
+    x: a symmetric NumPy array, or a view of one. The result has its address, shape, dtype and strides, and what
+       CuPy, Numba, PyTorch and Triton ask for (__cuda_array_interface__, DLPack, .cupy(), .torch()); it keeps
+       the memory. Passed to Atoll's functions it is the same as x.
+
+    A kernel may load its elements, and wait for them (signal_wait_until, wait_until, test and their kin, also
+    on a stream), while hosts of other PEs put, signal and update them as ever. Updating them atomically is left
+    to CPUs: atomics of CPU and GPU on one word are not atomic with each other.
+
+    The chunks of 2 MiB that x lies in are pinned, and their memory taken; what is pinned already stays so,
+    until finalize(), or until an array of 1 MiB and more is freed and no other stands in what was pinned with
+    it. Call it, and free such an array, while no kernel of this process waits for something: the GPU's driver
+    may wait for kernels that run.
+
+    Local. Raises NotInitialized (no array of a GPU was allocated yet), NotSymmetric, UseAfterFree, SystemFailure.
     """
 
 def is_symmetric(x: AnyArray | object) -> bool:

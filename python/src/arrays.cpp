@@ -9,8 +9,8 @@
 namespace atl::python {
 namespace {
 
-Spec empty_spec, register_spec, free_spec, is_symmetric_spec, peer_spec, global_view_spec, addr_spec,
-    pe_accessible_spec;
+Spec empty_spec, register_spec, free_spec, pin_spec, is_symmetric_spec, peer_spec, global_view_spec,
+    addr_spec, pe_accessible_spec;
 
 /// A shape: one integer, or a sequence of them.
 struct Shape {
@@ -217,6 +217,21 @@ Ref peer_on_device(const Context& ctx, PyArrayObject* array, const Extent& exten
                         PyArray_STRIDES(array), library);
 }
 
+PyObject* pin_body(const Arguments<1>& a) {
+    const Job& job = current(pin_spec.name);
+    PyArrayObject* array = array_arg(pin_spec, "x", a[0]);
+    const Extent extent = symmetric_arg(pin_spec, "x", array, false);
+    if (on_device(array))
+        fail(ErrorCode::not_symmetric,
+             "pin(): x is in the memory of a GPU, which its kernels reach as it is; pass an array of the "
+             "host.");
+    {
+        ReleaseGil released(true);
+        job.pin_bytes(extent.low, extent.bytes);
+    }
+    return make_device_array(Ref::borrow(reinterpret_cast<PyObject*>(array))).release();
+}
+
 PyObject* peer_body(const Arguments<3>& a) {
     const Context& ctx = context_of(peer_spec, nullptr, a[2]);
     PyArrayObject* array = array_arg(peer_spec, "x", a[0]);
@@ -334,6 +349,23 @@ it, its memory comes back at the next collective allocation.
 Raises NotSymmetric, UseAfterFree, InvalidArgument (part of an array), CollectiveMismatch (calls are
 always compared).
 Source: OpenSHMEM 1.6, section 9.3 (shmem_free).)"},
+    {"pin", entry<1, pin_spec, pin_body>, &pin_spec, "(x: AnyArray) -> DeviceArray",
+     R"(Let kernels of this PE's GPU read a symmetric array of the host; returns it as they take it.
+
+x: a symmetric NumPy array, or a view of one. The result has its address, shape, dtype and strides, and what
+   CuPy, Numba, PyTorch and Triton ask for (__cuda_array_interface__, DLPack, .cupy(), .torch()); it keeps
+   the memory. Passed to Atoll's functions it is the same as x.
+
+A kernel may load its elements, and wait for them (signal_wait_until, wait_until, test and their kin, also
+on a stream), while hosts of other PEs put, signal and update them as ever. Updating them atomically is left
+to CPUs: atomics of CPU and GPU on one word are not atomic with each other.
+
+The chunks of 2 MiB that x lies in are pinned, and their memory taken; what is pinned already stays so,
+until finalize(), or until an array of 1 MiB and more is freed and no other stands in what was pinned with
+it. Call it, and free such an array, while no kernel of this process waits for something: the GPU's driver
+may wait for kernels that run.
+
+Local. Raises NotInitialized (no array of a GPU was allocated yet), NotSymmetric, UseAfterFree, SystemFailure.)"},
     {"is_symmetric", entry<1, is_symmetric_spec, is_symmetric_body>, &is_symmetric_spec,
      "(x: AnyArray | object) -> bool",
      R"(True if x is an array, or a view of one, in this PE's symmetric memory and not freed. Local; never raises.)"},

@@ -63,7 +63,6 @@ inline StreamArg stream_of(const Spec& spec, PyObject* stream, const Adopted& ad
 /// was given is done.
 [[gnu::cold]] void finish_current(const Adopted& adopted);
 [[noreturn, gnu::cold]] void fail_on_host(const Spec& spec, const char* which, PyArrayObject* array);
-[[noreturn, gnu::cold]] void fail_mixed(const Spec& spec, const char* far, const char* near);
 
 /// If a call concerns a GPU at all.
 inline bool is_device_call(const Adopted& adopted, PyObject* stream) noexcept {
@@ -86,7 +85,7 @@ void move_on_device(const Context& ctx, StreamArg stream, const DeviceTransfer& 
 /// What put and put_signal read where `dst` is on a GPU: an array of dst's dtype and shape. A number or a
 /// list becomes one on the host, which no stream takes.
 Ref device_source(const Spec& spec, PyArrayObject* dst, PyObject* src, StreamArg stream);
-/// put and get with a GPU on either side; all is checked here.
+/// put and get with a GPU on either side, or both; all is checked here.
 void put_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObject* src, int pe,
                    StreamArg stream, const Adopted& adopted);
 void get_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyArrayObject* src, int pe,
@@ -94,7 +93,7 @@ void get_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyA
 /// One element of 1, 2, 4 or 8 bytes, on a stream.
 void store_on_stream(const Spec& spec, const Context& ctx, StreamArg stream, char* dst, const char* element,
                      std::size_t bytes, int pe);
-/// Any device array's contents, of whichever PE, as a NumPy array.
+/// Any device array's contents, or those of pinned memory of the host, of whichever PE, as a NumPy array.
 Ref contents_of(PyArrayObject* header);
 
 }  // namespace atl::python

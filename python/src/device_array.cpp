@@ -34,8 +34,9 @@ PyObject* repr(PyObject* self) {
     return guarded([&] {
         const Ref shape(shape_tuple(self));
         const Block* block = block_of(of(self));
-        return PyUnicode_FromFormat("<atoll.DeviceArray of shape %R, dtype %S, on GPU %d%s%s>", shape.get(),
-                                    reinterpret_cast<PyObject*>(PyArray_DESCR(of(self))), block->device,
+        return PyUnicode_FromFormat("<atoll.DeviceArray of shape %R, dtype %S, %s GPU %d%s%s>", shape.get(),
+                                    reinterpret_cast<PyObject*>(PyArray_DESCR(of(self))),
+                                    block->device < 0 ? "of the host, pinned for" : "on", g.device,
                                     block->parent ? ", other PEs'" : "", is_freed(block) ? ", freed" : "");
     });
 }
@@ -290,7 +291,7 @@ PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromSize_t(item_by
 PyObject* get_nbytes(PyObject* self, void*) {
     return PyLong_FromSize_t(size_of(of(self)) * item_bytes(of(self)));
 }
-PyObject* get_device(PyObject* self, void*) { return PyLong_FromLong(block_of(of(self))->device); }
+PyObject* get_device(PyObject*, void*) { return PyLong_FromLong(g.device); }
 PyObject* get_ptr(PyObject* self, void*) { return PyLong_FromVoidPtr(PyArray_DATA(of(self))); }
 
 PyGetSetDef attributes[] = {
@@ -341,7 +342,8 @@ Made by atoll.zeros(..., device="cuda") and its kin. It computes nothing itself:
 give the same memory to those libraries, Numba and others take it as it is (__cuda_array_interface__,
 DLPack), and x.numpy() copies it to the host. Slices, x.reshape(), x.view() and x.T are views; x[...] =
 value copies from the host, or from an array of the GPU, and waits for that. Every view, and every array of
-another library made from it, keeps the memory. Free it with atoll.free(x).)")},
+another library made from it, keeps the memory. Free it with atoll.free(x). atoll.pin(x) gives one too,
+over memory of the host that kernels reach; to Atoll's functions that is the same as x.)")},
     {0, nullptr},
 };
 PyType_Spec spec{"atoll.DeviceArray", sizeof(DeviceArray), 0,

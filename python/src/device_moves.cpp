@@ -110,10 +110,7 @@ Ref device_source(const Spec& spec, PyArrayObject* dst, PyObject* src, StreamArg
 
 void put_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObject* src, int pe,
                    StreamArg stream, const Adopted& adopted) {
-    if (!on_device(dst)) {
-        if (is_array(src) && on_device(as_array(src))) fail_mixed(spec, "dst", "src");
-        fail_on_host(spec, "dst", dst);
-    }
+    if (stream.given && !on_device(dst)) fail_on_host(spec, "dst", dst);
     const Extent extent = symmetric_arg(spec, "dst", dst, true);
     const Ref source = device_source(spec, dst, src, stream);
     if (!stream.given) finish_current(adopted);
@@ -125,10 +122,7 @@ void put_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyO
 
 void get_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyArrayObject* src, int pe,
                    StreamArg stream, const Adopted& adopted) {
-    if (!on_device(src)) {
-        if (on_device(dst)) fail_mixed(spec, "src", "dst");
-        fail_on_host(spec, "src", src);
-    }
+    if (stream.given && !on_device(src)) fail_on_host(spec, "src", src);
     check_writeable(spec, "dst", dst);
     symmetric_arg(spec, "src", src, false);
     if (!same_dtype(src, dst)) fail_output_dtype(spec, "src", src, "dst", dst);
@@ -157,6 +151,7 @@ Ref contents_of(PyArrayObject* header) {
     const Context& ctx = context_of(spec, nullptr, nullptr);
     const Block* block = block_of(header);
     if (is_freed(block)) fail_freed(spec, "the array");
+    if (block->device < 0) return Ref(PyArray_NewCopy(header, NPY_CORDER));  // pinned memory of the host
     if (block->epoch != g.epoch)
         fail(ErrorCode::use_after_free, "numpy(): the array belongs to a job that was finalized.");
     PyArray_Descr* descr = PyArray_DESCR(header);
@@ -187,13 +182,6 @@ void fail_on_host(const Spec& spec, const char* which, PyArrayObject* array) {
         "%s(): %s (dtype %S) is in memory of the host; on a stream, and beside an array of a GPU, it must be "
         "on this PE's GPU: allocate it with atoll.zeros(..., device=\"cuda\").",
         spec.name, which, reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
-}
-
-void fail_mixed(const Spec& spec, const char* far, const char* near) {
-    fail(ErrorCode::invalid_argument,
-         "%s(): %s is symmetric in memory of the host, but %s is on a GPU; copy it to the host first, or "
-         "allocate %s with device=\"cuda\".",
-         spec.name, far, near, far);
 }
 
 }  // namespace atl::python

@@ -37,10 +37,7 @@ struct SignalUpdate {
 /// put_signal where dst is on a GPU.
 void put_signal_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObject* src,
                           const SignalUpdate& s, StreamArg stream, const Adopted& adopted) {
-    if (!on_device(dst)) {
-        if (is_array(src) && on_device(as_array(src))) fail_mixed(spec, "dst", "src");
-        fail_on_host(spec, "dst", dst);
-    }
+    if (stream.given && !on_device(dst)) fail_on_host(spec, "dst", dst);
     const Extent extent = symmetric_arg(spec, "dst", dst, true);
     const Ref source = device_source(spec, dst, src, stream);
     if (!stream.given) finish_current(adopted);

@@ -1,5 +1,6 @@
 // send and recv, and groups of them.
 #include "collective/channel.hpp"
+#include "core/host_only.hpp"
 
 #include <exception>
 #include <vector>
@@ -48,6 +49,7 @@ void drive(core::TeamState& team, const detail::WaitReason& reason, Advance&& ad
 
 void transfer(core::TeamState& team, void* data, std::size_t bytes, int pe, bool is_send) {
     team.check_alive();
+    core::refuse_gpu_memory(team.job(), is_send ? "send" : "recv", data);
     Transfer one(Messages::of(team), data, bytes, pe, is_send);
     detail::WaitReason reason;
     reason.operation = is_send ? "send" : "recv";
@@ -66,6 +68,8 @@ void transfer(core::TeamState& team, void* data, std::size_t bytes, int pe, bool
 class Group {
   public:
     Group(core::TeamState& team, const std::vector<MessageGroup::Message>& messages) : team_(team) {
+        for (const auto& m : messages)
+            core::refuse_gpu_memory(team.job(), m.is_send ? "send" : "recv", m.data);
         Messages& channels = Messages::of(team);
         transfers_.reserve(messages.size());
         for (const auto& m : messages) transfers_.emplace_back(channels, m.data, m.bytes, m.pe, m.is_send);

@@ -7,11 +7,10 @@
 namespace atl::collective {
 
 void throw_on_device(const char* operation) {
-    throw Error(
-        ErrorCode::not_symmetric,
-        std::string(operation) +
-            " needs memory of the host, and an array is in the device heap; broadcast, fcollect, alltoall, "
-            "gather, scatter, reduce and reduce_scatter take such arrays.");
+    throw Error(ErrorCode::not_symmetric,
+                std::string(operation) +
+                    " needs memory of the host, and an array is on a GPU; broadcast, fcollect, alltoall, "
+                    "gather, scatter, reduce and reduce_scatter take such arrays.");
 }
 
 void agree_on_device(State& state, const char* operation, bool mine) {
@@ -27,8 +26,8 @@ void agree_on_device(State& state, const char* operation, bool mine) {
         throw Error(ErrorCode::collective_mismatch,
                     std::string(operation) + ": " + (mine ? me : them) + " passed device memory and " +
                         (mine ? them : me) +
-                        " none; each member of a collective on GPUs passes at least one array of the device "
-                        "heap (dst or src).");
+                        " none; each member of a collective on GPUs passes at least one array in GPU memory "
+                        "(dst or src).");
     }
 }
 
@@ -91,7 +90,7 @@ std::uint64_t place_of(const core::JobState& job, const DeviceMemory& device, co
         throw Error(ErrorCode::invalid_argument, std::string(operation) + ": " + name + " is null, but " +
                                                      common::bytes_text(bytes) +
                                                      " of it are needed on this PE.");
-    return device.reaches(array) ? on_gpu : on_host;
+    return device.reaches(array, bytes) ? on_gpu : on_host;
 }
 
 Arrays describe(State& state, const char* operation, const GroupArguments& arguments) {

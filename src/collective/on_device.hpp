@@ -15,13 +15,13 @@ namespace atl::collective {
 /// Throws Error(collective_mismatch) on all members unless all pass device memory, or none does.
 void agree_on_device(State& state, const char* operation, bool mine);
 
-/// If this member passes device memory. Then all must: what the others pass is compared with
-/// ATOLL_CHECK=all.
+/// If this member passes memory of a GPU, of whatever kind. Then all must: what the others pass is compared
+/// with ATOLL_CHECK=all.
 inline bool is_on_device(State& state, const char* operation, const void* dst, const void* src) {
     const core::DeviceMemory* device = state.team().job().device();
     if (!device) [[likely]]
         return false;
-    const bool mine = device->in_window(dst) || device->in_window(src);
+    const bool mine = device->is_on_gpu(dst) || device->is_on_gpu(src);
     if (state.team().checks_all()) agree_on_device(state, operation, mine);
     return mine;
 }
@@ -29,7 +29,7 @@ inline bool is_on_device(State& state, const char* operation, const void* dst, c
 /// For collectives that have no form on GPUs. Throws Error(not_symmetric).
 inline void refuse_on_device(State& state, const char* operation, const void* dst, const void* src) {
     const core::DeviceMemory* device = state.team().job().device();
-    if (device && (device->in_window(dst) || device->in_window(src))) [[unlikely]]
+    if (device && (device->is_on_gpu(dst) || device->is_on_gpu(src))) [[unlikely]]
         throw_on_device(operation);
 }
 

@@ -27,6 +27,7 @@ ContextState::~ContextState() {
 
 Context::Context(std::shared_ptr<core::ContextState> state) {
     job_ = &state->job();
+    has_devices_ = &job_->has_devices();
     window_ = job_->window();
     map_ = state->team().map();
     // What a transport must fetch does not come by looking at memory.
@@ -67,6 +68,20 @@ core::DeviceMemory::Far far(const core::ContextState& ctx, int world_pe) {
     return {*ctx.job().transport(), ctx.id(), world_pe};
 }
 
+/// Into memory of the host, from where it may be a GPU's.
+void copy_from_any(const core::DeviceMemory* device, void* dst, const void* src, std::size_t bytes) {
+    if (device && device->is_on_gpu(src))
+        device->copy_to_host(dst, src, bytes);
+    else
+        copy(dst, src, bytes);
+}
+void copy_to_any(const core::DeviceMemory* device, void* dst, const void* src, std::size_t bytes) {
+    if (device && device->is_on_gpu(dst))
+        device->copy_from_host(dst, src, bytes);
+    else
+        copy(dst, src, bytes);
+}
+
 transport::Completion completion(bool blocking) {
     return blocking ? transport::Completion::local : transport::Completion::at_quiet;
 }
@@ -96,17 +111,17 @@ int ContextBase::route_elsewhere(const void* symmetric, std::size_t bytes, int p
 }
 
 void RmaOps::put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const {
-    const int slot = route_elsewhere(dst, bytes, pe);
+    const int slot = route_any(dst, bytes, pe);
     if (slot >= 0)
-        copy(window_.at(dst, slot), src, bytes);
+        copy_from_any(job_->device(), window_.at(dst, slot), src, bytes);
     else
         put_routed(*state_, dst, src, bytes, pe, blocking);
 }
 
 void RmaOps::get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const {
-    const int slot = route_elsewhere(src, bytes, pe);
+    const int slot = route_any(src, bytes, pe);
     if (slot >= 0)
-        copy(dst, window_.at(src, slot), bytes);
+        copy_to_any(job_->device(), dst, window_.at(src, slot), bytes);
     else
         get_routed(*state_, dst, src, bytes, pe, blocking);
 }
@@ -118,7 +133,7 @@ void put_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t
         if (device->is_far(to)) return device->put_far(far(ctx, to), device->far_offset(dst), src, bytes);
         return device->put(dst, src, bytes, to);
     }
-    if (const core::DeviceMemory* device = ctx.job().device(); device && device->in_window(src))
+    if (const core::DeviceMemory* device = ctx.job().device(); device && device->is_on_gpu(src))
         return device->put_far(far(ctx, ctx.team().world_pe(pe)), offset_of(ctx, dst), src, bytes);
     ctx.job().transport()->put(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, dst), src, bytes,
                                completion(blocking));
@@ -131,12 +146,11 @@ void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t
         if (device->is_far(from)) return device->get_far(far(ctx, from), dst, device->far_offset(src), bytes);
         return device->get(dst, src, bytes, from);
     }
-    if (const core::DeviceMemory* device = ctx.job().device(); device && device->in_window(dst))
+    const core::DeviceMemory* device = ctx.job().device();
+    if (!ctx.job().window().shares(src, bytes))  // a constant of the executable
+        return copy_to_any(device, dst, src, bytes);
+    if (device && device->is_on_gpu(dst))
         return device->get_far(far(ctx, ctx.team().world_pe(pe)), dst, offset_of(ctx, src), bytes);
-    if (!ctx.job().window().shares(src, bytes)) {  // a constant of the executable
-        std::memcpy(dst, src, bytes);
-        return;
-    }
     ctx.job().transport()->get(ctx.id(), ctx.team().world_pe(pe), offset_of(ctx, src), dst, bytes,
                                completion(blocking));
 }
@@ -145,25 +159,32 @@ void blocks_routed(core::ContextState& ctx, const StridedBlocks& b, int pe, bool
     const auto dst_stride = b.dst_stride * static_cast<std::ptrdiff_t>(b.element_bytes),
                src_stride = b.src_stride * static_cast<std::ptrdiff_t>(b.element_bytes);
     const std::size_t bytes = b.block * b.element_bytes;
+    const heap::StridedCall copy{b.dst, b.src, dst_stride, src_stride, bytes, b.count};
+    const int other = ctx.team().world_pe(pe);
     if (const core::DeviceMemory* device = device_of(ctx, is_put ? b.dst : b.src)) {
-        const heap::StridedCall copy{b.dst, b.src, dst_stride, src_stride, bytes, b.count};
-        const int other = ctx.team().world_pe(pe);
-        if (device->is_far(other)) return device->strided_far(far(ctx, other), copy, is_put);
+        if (device->is_far(other))
+            return device->strided_far(far(ctx, other), copy, device->far_offset(is_put ? b.dst : b.src),
+                                       is_put);
         return device->strided(copy, other, is_put);
     }
-    if (!is_put && !ctx.job().window().shares(b.src, 1)) {  // constants of the executable
-        for (std::size_t i = 0; i < b.count; ++i)
-            std::memcpy(static_cast<char*>(b.dst) + static_cast<std::ptrdiff_t>(i) * dst_stride,
-                        static_cast<const char*>(b.src) + static_cast<std::ptrdiff_t>(i) * src_stride, bytes);
-        return;
+    const core::DeviceMemory* device = ctx.job().device();
+    const bool on_gpu = device && device->is_on_gpu(is_put ? b.src : b.dst);
+    const int slot = ctx.team().map().slot(pe);
+    // Constants of the executable stand here too.
+    if (slot >= 0 || (!is_put && !ctx.job().window().shares(b.src, 1))) {
+        heap::StridedCall here = copy;
+        if (is_put) here.dst = ctx.job().window().at(b.dst, slot);
+        if (!is_put && slot >= 0) here.src = ctx.job().window().at(b.src, slot);
+        return on_gpu ? device->strided_with_host(here, is_put) : core::copy_on_host(here);
     }
+    if (on_gpu)
+        return device->strided_far(far(ctx, other), copy, offset_of(ctx, is_put ? b.dst : b.src), is_put);
     auto& transport = *ctx.job().transport();
-    const int world_pe = ctx.team().world_pe(pe);
     const auto d = static_cast<std::size_t>(dst_stride), s = static_cast<std::size_t>(src_stride);
     if (is_put)
-        transport.put_blocks(ctx.id(), world_pe, offset_of(ctx, b.dst), b.src, {bytes, b.count, d, s});
+        transport.put_blocks(ctx.id(), other, offset_of(ctx, b.dst), b.src, {bytes, b.count, d, s});
     else
-        transport.get_blocks(ctx.id(), world_pe, offset_of(ctx, b.src), b.dst, {bytes, b.count, s, d});
+        transport.get_blocks(ctx.id(), other, offset_of(ctx, b.src), b.dst, {bytes, b.count, s, d});
 }
 
 std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
@@ -201,17 +222,26 @@ void put_signal_routed(core::ContextState& ctx, void* dst, const void* src, std:
         return device->put_far(far(ctx, to), place_of(ctx, bytes == 0 ? signal : dst), src, bytes,
                                &announced);
     }
-    if (!data && !word) {
+    const int slot = ctx.team().map().slot(pe);
+    if (!data && slot >= 0 && bytes != 0) {
+        const Window& window = ctx.job().window();
+        void* there = window.at(static_cast<char*>(dst), slot);
+        if (const core::DeviceMemory* device = ctx.job().device(); device && device->is_on_gpu(src))
+            device->copy_to_host(there, src, bytes);
+        else
+            copy_for_reader(there, src, bytes, window.nontemporal_bytes);
+    } else if (!data && !word) {
         const transport::Signal announced{offset_of(ctx, signal), value, op};
+        if (const core::DeviceMemory* device = ctx.job().device(); device && device->is_on_gpu(src))
+            return device->put_far(far(ctx, to), offset_of(ctx, dst), src, bytes, &announced);
         return ctx.job().transport()->put_signal(ctx.id(), to, bytes == 0 ? 0 : offset_of(ctx, dst), src,
                                                  bytes, announced, transport::Completion::local);
-    }
-    if (bytes != 0) {
+    } else if (bytes != 0) {
         put_routed(ctx, dst, src, bytes, pe, true);
         if (ctx.job().transport()) order_routed(ctx, pe, false);
     }
     const AtomicOp change = op == SignalOp::set ? AtomicOp::set : AtomicOp::add;
-    if (const int slot = ctx.team().map().slot(pe); !word && slot >= 0)
+    if (!word && slot >= 0)
         transport::apply_atomic(change, DType::uint64, ctx.job().window().at(signal, slot), value, 0);
     else
         atomic_routed(ctx, change, DType::uint64, signal, value, 0, pe);

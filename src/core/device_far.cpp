@@ -89,7 +89,7 @@ void DeviceMemory::put_far(const Far& far, std::uint64_t offset, const void* src
         else
             far.transport.put(far.context, far.pe, to, from, count, Completion::local);
     };
-    if (bytes == 0 || !heap_->reaches(src)) return send(offset, src, bytes, true);
+    if (bytes == 0 || !is_on_gpu(src)) return send(offset, src, bytes, true);
     const Staging staging(*this, far);
     for (std::size_t at = 0; at < bytes; at += Staging::bytes) {
         const std::size_t part = std::min(bytes - at, Staging::bytes);
@@ -102,7 +102,7 @@ void DeviceMemory::get_far(const Far& far, void* dst, std::uint64_t offset, std:
     const auto fetch = [&](void* to, std::size_t at, std::size_t part) {
         far.transport.get(far.context, far.pe, offset + at, to, part, Completion::local);
     };
-    const bool here = heap_->reaches(dst);
+    const bool here = is_on_gpu(dst);
     std::optional<Staging> staging;
     if (here) staging.emplace(*this, far);
     for (std::size_t at = 0; at < bytes; at += Staging::bytes) {
@@ -118,12 +118,11 @@ std::uint64_t DeviceMemory::atomic_far(const Far& far, AtomicOp op, DType type, 
     return far.transport.atomic(far.context, far.pe, far_offset(dst), op, type, value, compare);
 }
 
-void DeviceMemory::strided_far(const Far& far, const heap::StridedCall& copy, bool is_put) const {
-    const void* remote = is_put ? copy.dst : copy.src;
+void DeviceMemory::strided_far(const Far& far, const heap::StridedCall& copy, std::uint64_t offset,
+                               bool is_put) const {
     const auto remote_stride = static_cast<std::size_t>(is_put ? copy.dst_stride : copy.src_stride);
     const auto local_stride = static_cast<std::size_t>(is_put ? copy.src_stride : copy.dst_stride);
     char* local = is_put ? static_cast<char*>(const_cast<void*>(copy.src)) : static_cast<char*>(copy.dst);
-    const std::uint64_t offset = far_offset(remote);
     const std::size_t block = copy.block_bytes;
     if (block > Staging::bytes) {
         for (std::uint64_t i = 0; i < copy.count; ++i)
@@ -139,7 +138,7 @@ void DeviceMemory::strided_far(const Far& far, const heap::StridedCall& copy, bo
         else
             far.transport.get_blocks(far.context, far.pe, to, from, blocks);
     };
-    const bool here = heap_->reaches(local);
+    const bool here = is_on_gpu(local);
     std::optional<Staging> staging;
     if (here) staging.emplace(*this, far);
     const std::uint64_t most = Staging::bytes / block;

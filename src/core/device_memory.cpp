@@ -91,6 +91,7 @@ DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open, std::size_t co
                }
                heap_->limit_blocks(blocks);
                heap_->reserve(job_.window().n_slots, slot_of(me_));
+               pinned_ = std::make_unique<PinnedHeap>(*heap_, job_.window().mine, job_.window().heap_bytes);
                serve_others();
                blocks_ = std::make_unique<heap::Allocator>(views_offset());
                views_ = std::make_unique<heap::Allocator>(views_bytes());
@@ -297,8 +298,7 @@ void* DeviceMemory::reallocate(void* block, std::size_t bytes) {
         }
     void* moved = allocate(bytes, 0, serial);
     try {
-        settle("copy a block that grows",
-               error_of([&] { heap_->copy(moved, block, std::min(old_bytes, bytes)); }));
+        settle("copy a block that grows", error_of([&] { copy(moved, block, std::min(old_bytes, bytes)); }));
     } catch (...) {
         const std::lock_guard lock(mutex_);
         forget(offset_of(moved));
@@ -492,11 +492,11 @@ void* DeviceMemory::at(const void* local, int pe) const noexcept {
 }
 
 void DeviceMemory::put(void* dst, const void* local, std::size_t bytes, int pe) const {
-    heap_->copy(at(dst, pe), local, bytes);
+    copy(at(dst, pe), local, bytes);
 }
 
 void DeviceMemory::get(void* local, const void* src, std::size_t bytes, int pe) const {
-    heap_->copy(local, at(src, pe), bytes);
+    copy(local, at(src, pe), bytes);
 }
 
 void DeviceMemory::fill(void* dst, unsigned char value, std::size_t bytes) const {

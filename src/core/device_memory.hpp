@@ -3,6 +3,8 @@
 
 #include "atoll/job.hpp"
 #include "common/fd_courier.hpp"
+#include "core/host_memory.hpp"
+#include "core/pinned_heap.hpp"
 #include "heap/allocator.hpp"
 #include "heap/device_heap.hpp"
 #include "transport/transport.hpp"
@@ -31,6 +33,8 @@ class TeamState;
 
 /// How a PE comes by its part; what libatoll_cuda.so does, or a test in its place.
 using OpenDevice = std::function<std::unique_ptr<heap::DeviceHeap>(const heap::DeviceChoice&)>;
+
+void copy_on_host(const heap::StridedCall& copy);
 
 class DeviceMemory {
   public:
@@ -86,7 +90,15 @@ class DeviceMemory {
     void strided(const heap::StridedCall& copy, int pe, bool is_put) const;
     void fill(void* dst, unsigned char value, std::size_t bytes) const;
     /// Between any two memories that this PE has.
-    void copy(void* dst, const void* src, std::size_t bytes) const { heap_->copy(dst, src, bytes); }
+    void copy(void* dst, const void* src, std::size_t bytes) const;
+    /// The address is of some GPU's memory, which the host cannot load and store: the device heap's, or any
+    /// other.
+    bool is_on_gpu(const void* address) const;
+    // As `copy`, where one side is memory of the host that others may look at: words come whole.
+    void copy_to_host(void* dst, const void* src, std::size_t bytes) const;
+    void copy_from_host(void* dst, const void* src, std::size_t bytes) const;
+    /// As `strided`, between memory of a GPU and the host heap of any PE in the window.
+    void strided_with_host(const heap::StridedCall& copy, bool from_gpu) const;
     /// On this PE's GPU; returns what stood there before.
     std::uint64_t atomic(AtomicOp op, DType type, void* dst, std::uint64_t value, std::uint64_t compare,
                          int pe) const;
@@ -114,8 +126,8 @@ class DeviceMemory {
     void get_far(const Far& far, void* dst, std::uint64_t offset, std::size_t bytes) const;
     std::uint64_t atomic_far(const Far& far, AtomicOp op, DType type, const void* dst, std::uint64_t value,
                              std::uint64_t compare) const;
-    /// As `strided`.
-    void strided_far(const Far& far, const heap::StridedCall& copy, bool is_put) const;
+    /// As `strided`; `offset` as put_far's.
+    void strided_far(const Far& far, const heap::StridedCall& copy, std::uint64_t offset, bool is_put) const;
     /// What carries out operations on streams for far PEs. Made by the first that asks.
     StreamServer& stream_server() const;
     /// What carries out the collectives and messages on streams of a team with far PEs, which has a place for
@@ -130,8 +142,14 @@ class DeviceMemory {
     void start(const heap::DeviceCall& call, heap::StreamHandle stream) const { heap_->start(call, stream); }
     void finish(heap::StreamHandle stream) const { heap_->finish(stream); }
     bool is_capturing(heap::StreamHandle stream) const { return heap_->is_capturing(stream); }
-    bool reaches(const void* address) const { return heap_->reaches(address); }
     void check_local(const void* address) const { heap_->check_local(address); }
+    /// Kernels do, the whole range.
+    bool reaches(const void* address, std::size_t bytes) const {
+        return pinned_->has(address) ? pinned_->covers(address, bytes) : heap_->reaches(address);
+    }
+    /// Of the host heap, what streams use must be pinned. Throws Error(invalid_argument).
+    void check_pinned(const void* address, std::size_t bytes) const;
+    PinnedHeap& pinned() const { return *pinned_; }
     Lane take_lane() const;
     void give_lane_back(const Lane& lane) const;
     void pin(Lane& lane) const;
@@ -182,6 +200,8 @@ class DeviceMemory {
     std::unique_ptr<KernelWatch> watch_;  // before the heap, which has its pages pinned
     const device::Watch* seen_watch_ = nullptr;
     std::unique_ptr<heap::DeviceHeap> heap_;
+    std::unique_ptr<PinnedHeap> pinned_;
+    HostMemory host_;
     std::unique_ptr<DeviceServer> server_;
     std::optional<common::FdCourier> courier_;
     std::vector<common::FdCourier::Address> couriers_;  // by PE

@@ -1,9 +1,9 @@
 // Strided copies between the host and GPUs' memory: one kernel, however many blocks. A copy for each block
 // takes 6 us, whatever its size.
+#include "atoll/detail/memory_ops.hpp"
 #include "core/device_memory.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace atl::core {
 
@@ -41,13 +41,6 @@ StridedCall part_of(const StridedCall& all, std::uint64_t first, std::uint64_t c
     return part;
 }
 
-void copy_on_host(const StridedCall& copy) {
-    for (std::uint64_t i = 0; i < copy.count; ++i) {
-        const StridedCall block = part_of(copy, i, 1);
-        std::memcpy(block.dst, block.src, copy.block_bytes);
-    }
-}
-
 /// By way of pinned memory, where blocks stand one after another.
 void staged(const DeviceMemory& device, const StridedCall& copy, bool is_put) {
     LaneGuard guard(device);
@@ -69,11 +62,30 @@ void staged(const DeviceMemory& device, const StridedCall& copy, bool is_put) {
 
 }  // namespace
 
+void copy_on_host(const StridedCall& copy) {
+    for (std::uint64_t i = 0; i < copy.count; ++i) {
+        const StridedCall block = part_of(copy, i, 1);
+        detail::copy(block.dst, block.src, copy.block_bytes);
+    }
+}
+
+void DeviceMemory::strided_with_host(const StridedCall& copy, bool from_gpu) const {
+    if (copy.count != 1 && copy.block_bytes < block_by_block_from_bytes)
+        return staged(*this, copy, !from_gpu);
+    for (std::uint64_t i = 0; i < copy.count; ++i) {
+        const StridedCall block = part_of(copy, i, 1);
+        if (from_gpu)
+            copy_to_host(block.dst, block.src, copy.block_bytes);
+        else
+            copy_from_host(block.dst, block.src, copy.block_bytes);
+    }
+}
+
 void DeviceMemory::strided_here(const StridedCall& copy) const {
     if (copy.count == 1 || copy.block_bytes >= block_by_block_from_bytes) {
         for (std::uint64_t i = 0; i < copy.count; ++i) {
             const StridedCall block = part_of(copy, i, 1);
-            heap_->copy(block.dst, block.src, copy.block_bytes);
+            this->copy(block.dst, block.src, copy.block_bytes);
         }
     } else {
         LaneGuard(*this).run(copy);
@@ -87,7 +99,9 @@ void DeviceMemory::strided(const StridedCall& copy, int pe, bool is_put) const {
     else
         there.src = at(copy.src, pe);
     const bool few = copy.count == 1 || copy.block_bytes >= block_by_block_from_bytes;
-    if (few || heap_->reaches(is_put ? copy.src : copy.dst))
+    const std::int64_t near_stride = is_put ? copy.src_stride : copy.dst_stride;
+    const std::size_t extent = (copy.count - 1) * static_cast<std::size_t>(near_stride) + copy.block_bytes;
+    if (few || reaches(is_put ? copy.src : copy.dst, extent))
         strided_here(there);
     else
         staged(*this, there, is_put);

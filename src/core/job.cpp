@@ -84,6 +84,7 @@ void Job::check_kernels() const {
 }
 void Job::reset_device_heap() { state().reset_device_heap(); }
 void Job::free(void* block) { state().free(block); }
+void Job::pin_bytes(const void* block, std::size_t bytes) const { state().pin(block, bytes); }
 void Job::drop(std::uint64_t serial) noexcept {
     if (state_) state_->drop(serial);
 }

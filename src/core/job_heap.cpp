@@ -86,6 +86,7 @@ DeviceMemory& JobState::open_device() {
         device->reserve_group_memory();
         device_ = std::move(device);
         opened_device_.store(device_.get(), std::memory_order_release);
+        has_devices_.store(true, std::memory_order_relaxed);
     }
     return *device_;
 }
@@ -167,12 +168,38 @@ std::size_t JobState::block_offset(const void* block, const char* operation) con
 void JobState::release_block(std::size_t offset) {
     const auto block = heap_->find(offset);
     heap_->free(offset);
-    if (block && block->bytes >= release_from_bytes)
-        mapping_->release_pages(window_.mine + offset, block->bytes);
+    if (block && block->bytes >= release_from_bytes) release_pages(offset, block->bytes);
     if (const auto it = serial_of_.find(offset); it != serial_of_.end()) {
         offset_of_.erase(it->second);
         serial_of_.erase(it);
     }
+}
+
+/// Pinned pages are let go of first: a GPU would go on looking at those that the heap has no more.
+void JobState::release_pages(std::size_t offset, std::size_t bytes) {
+    const auto give_back = [&](PinnedHeap::Range range) {
+        mapping_->release_pages(window_.mine + range.begin, range.end - range.begin);
+    };
+    const PinnedHeap::Range freed{offset, offset + bytes};
+    if (!device_) return give_back(freed);
+    const auto unused = [&](PinnedHeap::Range range) { return heap_->is_unused(range.begin, range.end); };
+    for (const PinnedHeap::Range& range : device_->pinned().unpin(freed, unused)) give_back(range);
+}
+
+void JobState::pin(const void* block, std::size_t bytes) const {
+    if (!device())
+        throw Error(ErrorCode::not_initialized,
+                    "pin is for kernels of this PE's GPU, which is not open yet; allocate memory on the GPU "
+                    "first, on all PEs (Memory::device; in Python device=\"cuda\").");
+    if (!window_.heap_holds(block, bytes)) {
+        if (!window_.holds(block, bytes)) detail::throw_not_symmetric(*this, block, bytes);
+        throw Error(ErrorCode::unsupported,
+                    "pin takes blocks of the host heap; " + common::address_text(block) +
+                        " is static data of the program, which kernels do not reach.");
+    }
+    check_symmetric(block, bytes);
+    const auto offset = static_cast<std::size_t>(static_cast<const char*>(block) - window_.mine);
+    if (bytes != 0) device()->pinned().pin({offset, offset + bytes});
 }
 
 void JobState::free(void* block) {

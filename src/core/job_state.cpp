@@ -192,6 +192,7 @@ void JobState::finalize() {
         world_state().sync("finalize");
         if (world_state().spread()) world_state().spread()->complete();  // others wait for what it sent
     }
+    has_devices_.store(false, std::memory_order_relaxed);
     opened_device_.store(nullptr, std::memory_order_release);
     announce(!alone);
     device_.reset();  // after the transport, which may still send from its pinned memory

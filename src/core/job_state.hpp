@@ -110,6 +110,10 @@ class JobState {
     void check_symmetric(const void* address, std::size_t bytes) const;
     Job::HeapUse heap_use() const;
     Allocation zeroed(std::size_t bytes, std::size_t align, const AllocationHints& hints);
+    /// Local. As Job::pin.
+    void pin(const void* block, std::size_t bytes) const;
+    /// Whether device() is there, for those who would rather not look at this class.
+    const std::atomic<bool>& has_devices() const { return has_devices_; }
     /// Null until a PE's program first allocates device memory.
     const DeviceMemory* device() const { return opened_device_.load(std::memory_order_acquire); }
     /// Another way to GPUs than libatoll_cuda.so, before the first allocation: for tests.
@@ -150,6 +154,7 @@ class JobState {
     [[noreturn]] void throw_exhausted(std::size_t bytes, std::size_t align) const;
     void reclaim_dropped();
     void release_block(std::size_t offset);
+    void release_pages(std::size_t offset, std::size_t bytes);
     DeviceMemory& open_device();
     bool is_on_device(const void* block) const { return device() && device()->in_window(block); }
     std::size_t block_offset(const void* block, const char* operation) const;
@@ -190,6 +195,7 @@ class JobState {
     OpenDevice open_;
     std::unique_ptr<DeviceMemory> device_;
     std::atomic<const DeviceMemory*> opened_device_{nullptr};
+    std::atomic<bool> has_devices_{false};
 
     std::mutex arena_mutex_;
     std::unique_ptr<heap::Allocator> arena_;

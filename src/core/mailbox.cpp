@@ -10,7 +10,7 @@
 
 #include "common/futex.hpp"
 #include "common/text.hpp"
-#include "core/job_state.hpp"
+#include "core/host_only.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -354,18 +354,23 @@ void Mailbox::post(const void* src, std::size_t bytes, int pe, double timeout_s)
         throw Error(ErrorCode::shape_mismatch,
                     "A message of " + std::to_string(bytes) + " bytes does not fit into a mailbox of " +
                         std::to_string(state.capacity) + "; make one with a larger nbytes.");
+    core::refuse_gpu_memory(*state.job_state, "Mailbox::post", src);
     state.post(pair, src, bytes, timeout_s);
 }
 
 std::size_t Mailbox::receive(void* dst, std::size_t capacity, int from_pe, double timeout_s) {
     State& state = present(state_);
+    State::Pair& pair = state.with(from_pe);
+    core::refuse_gpu_memory(*state.job_state, "Mailbox::receive", dst);
     // 0 is "at once" below; here it is the shortest wait that can end by a message.
-    return state.take(state.with(from_pe), dst, capacity, timeout_s == 0 ? 1e-9 : timeout_s);
+    return state.take(pair, dst, capacity, timeout_s == 0 ? 1e-9 : timeout_s);
 }
 
 std::size_t Mailbox::try_receive(void* dst, std::size_t capacity, int from_pe) {
     State& state = present(state_);
-    return state.take(state.with(from_pe), dst, capacity, 0);
+    State::Pair& pair = state.with(from_pe);
+    core::refuse_gpu_memory(*state.job_state, "Mailbox::try_receive", dst);
+    return state.take(pair, dst, capacity, 0);
 }
 
 void Mailbox::free() {

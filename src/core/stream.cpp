@@ -90,6 +90,18 @@ class Checked {
         if (static_cast<unsigned>(pe) >= static_cast<unsigned>(n)) detail::throw_pe(pe, n);
     }
     const core::DeviceMemory& device() const { return device_; }
+    /// This PE's own word to wait for: of the device heap, or pinned of the host heap.
+    void* own_word(void* word, std::size_t bytes, bool consume) const {
+        if (!device_.pinned().has(word)) return word_at(word, bytes, context_.team().my_pe());
+        job_.check_symmetric(word, bytes);
+        device_.check_pinned(word, bytes);
+        if (reinterpret_cast<std::uintptr_t>(word) % bytes != 0) detail::throw_misaligned(word, bytes);
+        if (consume)
+            throw Error(ErrorCode::unsupported,
+                        "signal_consume subtracts on the GPU, and this word is in the host heap, where only "
+                        "CPUs update words; wait for it, or keep it in the device heap.");
+        return word;
+    }
     /// For PEs that only a transport reaches; after `at` has checked. False where it goes by the window.
     bool by_host(const device::Team& team, Stream stream, int pe, heap::FarRequest request) const {
         request.pe = context_.team().world_pe(pe);
@@ -117,6 +129,7 @@ StreamContext::StreamContext(const Context& context, Stream stream) : stream_(st
 void StreamContext::put_bytes(void* dst, const void* src, std::size_t bytes, int pe) const {
     const Checked call(*state_, stream_);
     void* there = call.at(dst, bytes, pe);
+    call.device().check_pinned(src, bytes);
     if (bytes == 0 ||
         call.by_host(
             team_, stream_, pe,
@@ -128,6 +141,7 @@ void StreamContext::put_bytes(void* dst, const void* src, std::size_t bytes, int
 void StreamContext::get_bytes(void* dst, const void* src, std::size_t bytes, int pe) const {
     const Checked call(*state_, stream_);
     const void* there = call.at(src, bytes, pe);
+    call.device().check_pinned(dst, bytes);
     if (bytes == 0 ||
         call.by_host(
             team_, stream_, pe,
@@ -141,6 +155,7 @@ void StreamContext::put_signal_bytes(void* dst, const void* src, std::size_t byt
     const Checked call(*state_, stream_);
     auto* word = static_cast<std::uint64_t*>(call.word_at(signal, sizeof *signal, pe));
     void* there = bytes == 0 ? word : call.at(dst, bytes, pe);
+    call.device().check_pinned(bytes == 0 ? there : src, bytes);
     if (call.by_host(team_, stream_, pe,
                      {.there = bytes == 0 ? signal : dst,
                       .here = const_cast<void*>(bytes == 0 ? nullptr : src),
@@ -171,6 +186,8 @@ void StreamContext::strided(const detail::StridedBlocks& copy, int pe, bool is_p
         strided.src = call.at(copy.src, reach, pe);
     void* symmetric = is_put ? copy.dst : const_cast<void*>(copy.src);
     void* local = is_put ? const_cast<void*>(copy.src) : copy.dst;
+    call.device().check_pinned(local, detail::extent_bytes(is_put ? copy.src_stride : copy.dst_stride,
+                                                           copy.block, copy.count, copy.element_bytes));
     if (call.by_host(team_, stream_, pe,
                      {.there = symmetric,
                       .here = local,
@@ -204,6 +221,7 @@ void StreamContext::atomic(AtomicOp op, DType type, void* fetch, void* dst, std:
     if (transport::is_fetching(op) && !fetch)
         throw Error(ErrorCode::invalid_argument,
                     "A fetching atomic on a stream needs an address for what it fetches.");
+    if (fetch) call.device().check_pinned(fetch, size_of(type));
     if (call.by_host(team_, stream_, pe,
                      {.there = dst,
                       .here = fetch,
@@ -223,7 +241,7 @@ void StreamContext::wait(void* word, DType type, Compare cmp, std::uint64_t valu
                     consume ? "signal_consume takes words of uint64."
                             : "Waits on a stream take integers of 8, 16, 32 or 64 bits.");
     const Checked call(*state_, stream_);
-    void* here = call.word_at(word, size_of(type), state_->team().my_pe());
+    void* here = call.own_word(word, size_of(type), consume);
     call.device().start(heap::WaitCall{team_, here, value, cmp, type, consume}, stream_.handle);
 }
 

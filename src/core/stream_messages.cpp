@@ -24,7 +24,10 @@ void check_messages(const core::TeamState& team, const core::DeviceMemory& devic
     for (const MessageGroup::Message& m : messages) {
         if (static_cast<unsigned>(m.pe) >= static_cast<unsigned>(team.n_pes()))
             detail::throw_pe(m.pe, team.n_pes());
-        if (m.is_send) core::check_on_device(team.job(), device, m.data, m.bytes);
+        if (m.is_send)
+            core::check_on_device(team.job(), device, m.data, m.bytes);
+        else
+            device.check_pinned(m.data, m.bytes);
     }
 }
 

@@ -114,11 +114,11 @@ void StreamServer::carry_out(const heap::FarRequest& r) const {
             return device_.get_far(far, r.here, offset, r.bytes);
         case heap::FarKind::strided_put:
             device_.strided_far(far, {r.there, r.here, r.there_stride, r.here_stride, r.bytes, r.count},
-                                true);
+                                offset, true);
             break;
         case heap::FarKind::strided_get:
             return device_.strided_far(
-                far, {r.here, r.there, r.here_stride, r.there_stride, r.bytes, r.count}, false);
+                far, {r.here, r.there, r.here_stride, r.there_stride, r.bytes, r.count}, offset, false);
         case heap::FarKind::atomic: {
             const std::uint64_t before = device_.atomic_far(far, r.op, r.type, r.there, r.value, r.compare);
             if (r.here) device_.copy(r.here, &before, size_of(r.type));

@@ -190,10 +190,22 @@ void* Heap::show(void* pages, std::size_t bytes) {
     driver_.check(
         driver_.register_host(pages, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
         "pin " + common::bytes_text(bytes) + " of the host's memory (see `ulimit -l`)");
-    shown_.push_back(pages);
+    {
+        const std::lock_guard lock(made_mutex_);
+        shown_.push_back(pages);
+    }
     CUdeviceptr seen = 0;
     driver_.check(driver_.host_as_device(&seen, pages, 0), "show pinned memory of the host to the GPU");
     return reinterpret_cast<void*>(seen);
+}
+
+void Heap::hide(void* pages) noexcept {
+    const bool is_current = driver_.push_context(context_.get()) == CUDA_SUCCESS;
+    driver_.unregister_host(pages);
+    CUcontext popped = nullptr;
+    if (is_current) driver_.pop_context(&popped);
+    const std::lock_guard lock(made_mutex_);
+    std::erase(shown_, pages);
 }
 
 void Heap::finish_copy(CUresult started, const char* doing, const void* dst, std::size_t bytes) const {

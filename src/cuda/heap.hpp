@@ -63,6 +63,7 @@ class Heap final : public heap::DeviceHeap {
     void map_view(int slot, std::size_t offset, std::size_t bytes, const common::Fd& memory) override;
     void unmap_view(std::size_t offset) noexcept override;
     void* show(void* pages, std::size_t bytes) override;
+    void hide(void* pages) noexcept override;
     void copy(void* dst, const void* src, std::size_t bytes) override;
     void fill(void* dst, unsigned char value, std::size_t bytes) override;
     void begin_copy(void* dst, const void* src, std::size_t bytes, heap::StreamHandle stream) override;
@@ -74,6 +75,7 @@ class Heap final : public heap::DeviceHeap {
     void finish(heap::StreamHandle stream) override;
     void* pin(std::size_t bytes) override;
     bool reaches(const void* address) const override;
+    bool is_on_gpu(const void* address) const override;
 
   private:
     /// More than any GPU will have for long; addresses cost nothing.
@@ -110,7 +112,7 @@ class Heap final : public heap::DeviceHeap {
     std::uint64_t* word_ = nullptr;  ///< pinned: where a kernel leaves what an atomic found
     std::vector<Chunk> chunks_;
     std::vector<Chunk> views_;  ///< of memory that was there before
-    std::mutex made_mutex_;     ///< of the next two
+    std::mutex made_mutex_;     ///< of the next three
     std::vector<CUstream> streams_;
     std::vector<void*> pinned_;
     std::vector<void*> shown_;

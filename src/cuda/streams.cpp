@@ -38,6 +38,17 @@ bool Heap::reaches(const void* address) const {
     return true;
 }
 
+bool Heap::is_on_gpu(const void* address) const {
+    if (in_window(address)) return true;
+    unsigned type = 0;
+    unsigned managed = 0;
+    CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED};
+    void* found[] = {&type, &managed};
+    const auto at = reinterpret_cast<CUdeviceptr>(address);
+    return driver_.pointer_attributes(2, wanted, found, at) == CUDA_SUCCESS && type == CU_MEMORYTYPE_DEVICE &&
+           managed == 0;
+}
+
 void Heap::check_stream(heap::StreamHandle stream) const {
     if (stream && stream == known_stream_.load(std::memory_order_relaxed)) return;
     std::optional<PrimaryContext::Current> current;

@@ -92,6 +92,13 @@ std::optional<Allocator::Block> Allocator::find(std::size_t offset) const {
     return Block{it->first, it->second.bytes, false};
 }
 
+bool Allocator::is_unused(std::size_t begin, std::size_t end) const {
+    const auto next = used_.lower_bound(end);
+    if (next == used_.begin()) return true;
+    const auto& [offset, last] = *std::prev(next);
+    return offset + last.reserved <= begin;
+}
+
 bool Allocator::holds(std::size_t offset, std::size_t bytes) const {
     const auto block = find(offset);
     return block && bytes <= block->bytes - (offset - block->offset);

@@ -31,6 +31,8 @@ class Allocator {
     /// The allocated block that holds `offset`.
     std::optional<Block> find(std::size_t offset) const;
     bool is_block(std::size_t offset) const { return used_.contains(offset); }
+    /// No allocated block has a byte of the range.
+    bool is_unused(std::size_t begin, std::size_t end) const;
     /// The range lies in one allocated block.
     bool holds(std::size_t offset, std::size_t bytes) const;
     /// Throws Error unless it does: use_after_free, not_symmetric. `what` are

@@ -84,6 +84,8 @@ class DeviceHeap {
     /// Makes whole pages of the host visible to this GPU, as long as this object lives; returns where kernels
     /// find them.
     virtual void* show(void* pages, std::size_t bytes) = 0;
+    /// The end of that. May wait for kernels.
+    virtual void hide(void* pages) noexcept = 0;
 
     /// Between any two of: the window, other memory of GPUs, memory of the host.
     virtual void copy(void* dst, const void* src, std::size_t bytes) = 0;
@@ -113,13 +115,15 @@ class DeviceHeap {
     virtual void* pin(std::size_t bytes) = 0;
     /// False for ordinary memory of the host. Throws Error(invalid_argument) for memory of another GPU.
     virtual bool reaches(const void* address) const = 0;
+    /// Memory of this or another GPU that the host cannot load and store.
+    virtual bool is_on_gpu(const void* address) const = 0;
     /// Throws Error(invalid_argument): ordinary host memory would stop the host, or the kernel.
     void check_local(const void* address) const {
         if (!reaches(address))
             throw Error(
                 ErrorCode::invalid_argument,
                 "Operations on a stream need local memory that the GPU reaches by itself: the device heap, "
-                "cudaMalloc, or pinned host memory (cudaMallocHost); " +
+                "cudaMalloc, or pinned host memory (cudaMallocHost, Job::pin); " +
                     common::address_text(address) + " is none of them.");
     }
 };

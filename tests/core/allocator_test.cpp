@@ -24,6 +24,20 @@ TEST(AllocatorOfOffsets, TakesTheSmallestHoleThatFits) {
     EXPECT_EQ(heap.allocate(5 * granule, 0)->offset, a->offset);
 }
 
+TEST(AllocatorOfOffsets, KnowsWhereNoBlockIs) {
+    heap::Allocator allocator(4096);
+    EXPECT_TRUE(allocator.is_unused(0, 4096));
+    const std::size_t first = allocator.allocate(100, 0)->offset, second = allocator.allocate(64, 0)->offset;
+    ASSERT_EQ(first, 0u);
+    ASSERT_EQ(second, 128u);
+    EXPECT_FALSE(allocator.is_unused(127, 128)) << "reserved with the block";
+    EXPECT_FALSE(allocator.is_unused(100, 4096));
+    EXPECT_TRUE(allocator.is_unused(192, 4096));
+    allocator.free(first);
+    EXPECT_TRUE(allocator.is_unused(0, 128));
+    EXPECT_FALSE(allocator.is_unused(0, 129));
+}
+
 TEST(AllocatorOfOffsets, BlocksShareNoCacheLine) {
     Allocator heap(100 * granule);
     std::size_t end = 0;

@@ -337,9 +337,10 @@ class SimulatedHeap final : public heap::DeviceHeap {
         end_ = last_;
     }
     void* show(void* pages, std::size_t) override {
-        watch_ = static_cast<const device::Watch*>(pages);
+        if (!watch_) watch_ = static_cast<const device::Watch*>(pages);  // the first, then pinned blocks
         return pages;
     }
+    void hide(void*) noexcept override {}
     void copy(void* dst, const void* src, std::size_t bytes) override { std::memmove(dst, src, bytes); }
     void fill(void* dst, unsigned char value, std::size_t bytes) override { std::memset(dst, value, bytes); }
     void check_stream(heap::StreamHandle stream) const override {
@@ -360,6 +361,11 @@ class SimulatedHeap final : public heap::DeviceHeap {
         const auto distance =
             reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(window_);
         return !reach || distance < slot_bytes * static_cast<std::size_t>(n_slots_);
+    }
+    bool is_on_gpu(const void* address) const override {
+        const auto distance =
+            reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(window_);
+        return distance < slot_bytes * static_cast<std::size_t>(n_slots_);
     }
     // As memory of cuMemCreate here serves what is mapped from a memory file, a mapping being an allocation.
     heap::DeviceRange enclosing(const void* memory, std::size_t bytes) const override {

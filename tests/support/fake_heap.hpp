@@ -23,7 +23,7 @@ inline constexpr std::size_t granule = std::size_t{64} << 10;
 /// What shall go wrong on this PE.
 struct Faults {
     bool cannot_open = false, cannot_reserve = false, cannot_map = false, cannot_fill = false,
-         cannot_copy = false;
+         cannot_copy = false, cannot_pin = false, shows_elsewhere = false;
     std::size_t memory_bytes = SIZE_MAX;
 };
 
@@ -135,10 +135,19 @@ class FakeHeap final : public heap::DeviceHeap {
     void let_share(const void* memory, int fd) { shareable_[memory] = fd; }
     std::size_t views() const { return views_.size(); }
     std::size_t chunks() const { return ends_.size(); }
-    void* show(void* pages, std::size_t) override { return pages; }
+    void* show(void* pages, std::size_t bytes) override {
+        if (faults_.cannot_pin) throw Error(ErrorCode::system, "no pinning in this test");
+        auto* begin = static_cast<char*>(pages);
+        shown_[begin] = begin + bytes;
+        return faults_.shows_elsewhere ? begin + 1 : begin;
+    }
+    void hide(void* pages) noexcept override { shown_.erase(static_cast<char*>(pages)); }
+    /// As the driver's: it refuses to copy what is pinned in part, or by two registrations.
     void copy(void* dst, const void* src, std::size_t bytes) override {
         if (faults_.cannot_copy) throw Error(ErrorCode::system, "no copies in this test");
-        std::memmove(dst, src, bytes);
+        check_pinned_alike(dst, bytes);
+        check_pinned_alike(src, bytes);
+        std::memmove(seen(dst), seen(src), bytes);
     }
     void fill(void* dst, unsigned char value, std::size_t bytes) override {
         if (faults_.cannot_fill) throw Error(ErrorCode::system, "no fills in this test");
@@ -149,15 +158,18 @@ class FakeHeap final : public heap::DeviceHeap {
     void start(const heap::DeviceCall& call, heap::StreamHandle stream) override {
         if (const auto* group = std::get_if<heap::GroupCall>(&call)) {
             const std::lock_guard lock(*static_cast<std::mutex*>(stream));
-            run(*group);
+            heap::GroupCall call = *group;
+            call.dst = seen(call.dst);
+            call.src = seen(call.src);
+            run(call);
         } else if (const auto* strided = std::get_if<heap::StridedCall>(&call)) {
             ++strided_;
             for (std::uint64_t i = 0; i < strided->count; ++i)
-                std::memcpy(
-                    static_cast<char*>(strided->dst) + static_cast<std::int64_t>(i) * strided->dst_stride,
-                    static_cast<const char*>(strided->src) +
-                        static_cast<std::int64_t>(i) * strided->src_stride,
-                    strided->block_bytes);
+                std::memcpy(seen(static_cast<char*>(strided->dst) +
+                                 static_cast<std::int64_t>(i) * strided->dst_stride),
+                            seen(static_cast<const char*>(strided->src) +
+                                 static_cast<std::int64_t>(i) * strided->src_stride),
+                            strided->block_bytes);
         }
     }
     std::uint64_t run_word(heap::WordCall call) override { return call.value; }
@@ -174,8 +186,18 @@ class FakeHeap final : public heap::DeviceHeap {
         const auto* at = static_cast<const char*>(address);
         const bool in_window =
             at >= window_ && at < window_ + slot_bytes_ * static_cast<std::size_t>(n_slots_);
-        return in_window || reached_.contains(address);
+        return in_window || reached_.contains(address) || seen(address) != address;
     }
+    bool is_on_gpu(const void* address) const override {
+        ++asked_;
+        return seen(address) != address;
+    }
+    /// As cudaMalloc's, which the host cannot touch: `hidden` bytes without access, `real` what the GPU sees
+    /// there.
+    void let_see(const char* hidden, char* real, std::size_t bytes) { hidden_[hidden] = {real, bytes}; }
+    /// How often somebody had to ask what memory is.
+    int asked() const { return asked_; }
+    std::size_t shown() const { return shown_.size(); }
 
     /// As cudaMalloc's: the GPU reaches it, no peer does.
     void let_reach(const void* address) { reached_.insert(address); }
@@ -186,6 +208,18 @@ class FakeHeap final : public heap::DeviceHeap {
     Faults& faults() { return faults_; }
 
   private:
+    template <class T> T* seen(T* address) const {
+        const auto* at = static_cast<const char*>(address);
+        for (const auto& [hidden, memory] : hidden_)
+            if (at >= hidden && at < hidden + memory.second) return memory.first + (at - hidden);
+        return address;
+    }
+    void check_pinned_alike(const void* address, std::size_t bytes) const {
+        const auto* at = static_cast<const char*>(address);
+        for (const auto& [begin, end] : shown_)
+            if (at < end && at + bytes > begin && (at < begin || at + bytes > end))
+                throw Error(ErrorCode::system, "a copy across the end of what is pinned");
+    }
     static void* place(void* at, std::size_t bytes) {
         return ::mmap(at, bytes, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
@@ -259,6 +293,9 @@ class FakeHeap final : public heap::DeviceHeap {
     std::set<const void*> reached_;
     std::atomic<int> at_once_{0};
     std::atomic<int> strided_{0};
+    mutable std::atomic<int> asked_{0};
+    std::map<const char*, std::pair<char*, std::size_t>> hidden_;
+    std::map<char*, char*> shown_;
     Faults faults_;
     std::size_t slot_bytes_;
     heap::DeviceFacts facts_;

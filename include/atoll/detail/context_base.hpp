@@ -29,6 +29,9 @@ class ATOLL_API ContextBase {
     const TeamMap& map() const noexcept { return map_; }
     core::JobState& job() const noexcept { return *job_; }
     int spins() const noexcept { return spins_; }
+    /// The job has a device heap, so what is local may be memory of a GPU, which the host cannot load:
+    /// whoever copies asks first.
+    bool has_devices() const noexcept { return has_devices_->load(std::memory_order_relaxed); }
 
     /// Slot of `pe` for `bytes` at `symmetric`, or -1: by transport. Throws Error: pe, not_symmetric.
     int route(const void* symmetric, std::size_t bytes, int pe) const {
@@ -70,6 +73,7 @@ class ATOLL_API ContextBase {
 
     std::shared_ptr<core::ContextState> state_;
     core::JobState* job_ = nullptr;
+    const std::atomic<bool>* has_devices_ = nullptr;
     Window window_;
     TeamMap map_;
     int spins_ = 0;

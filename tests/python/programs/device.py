@@ -231,6 +231,37 @@ check(everyone, np.arange(24.0).reshape(4, 6)[None] + 100 * np.arange(n)[:, None
 check(atoll.peer(x, right), np.arange(24.0).reshape(4, 6) + 100 * right)
 check(atoll.peer(x[1, ::2], left), np.arange(6.0, 12)[::2] + 100 * left)
 
+# ---- the host heap beside a GPU: its arrays on the local side, pinned words for streams and kernels
+shared = atoll.zeros((4, 6))
+atoll.put(shared[1:3, ::2], x[1:3, ::2], right)
+atoll.put(shared[0], x[0], right)
+atoll.barrier_all()
+expected = np.zeros((4, 6))
+expected[0], expected[1:3, ::2] = (
+    np.arange(6.0) + 100 * left,
+    (np.arange(24.0).reshape(4, 6) + 100 * left)[1:3, ::2],
+)
+check(shared, expected)
+back = atoll.zeros((4, 6), device="cuda")
+atoll.get(back, shared, me)
+check(back, expected)
+done = atoll.signal(2)
+pinned = atoll.pin(done)
+assert isinstance(pinned, atoll.DeviceArray) and pinned.device == x.device and "pinned" in repr(pinned)
+assert pinned.ptr == done.ctypes.data == atoll.pin(done).ptr and pinned.__dlpack_device__() == (2, x.device)
+assert (
+    pinned.__cuda_array_interface__["data"] == (done.ctypes.data, False) and pinned[1:].ptr == pinned.ptr + 8
+)
+atoll.barrier_all()
+atoll.put_signal(shared, back, done, 3, "add", right)
+atoll.signal_wait_until(done, ">=", 3, stream=0)
+atoll.signal_set(pinned, 4, right, index=1)
+atoll.wait_until(pinned[1:], "==", 4)
+assert done[1] == 4 and list(pinned.numpy()) == [3, 4]
+pinned[1] = 5
+assert done[1] == 5
+atoll.barrier_all()
+
 # ---- teams, by value
 team = atoll.WORLD.device()
 assert team._fields == ("my_pe", "n_pes", "window", "stride", "my_slot", "first", "step", "table", "control")

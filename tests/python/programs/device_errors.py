@@ -124,10 +124,18 @@ with says(atoll.PeError, str(n)):
     atoll.put(x, x, n)
 with says(atoll.PeError):
     atoll.get(x, x, -1, stream=0)
-with says(atoll.InvalidArgument, "dst is symmetric in memory of the host", "src is on a GPU"):
-    atoll.put(h, x[0, :4], me)
-with says(atoll.InvalidArgument, "src is symmetric in memory of the host"):
-    atoll.get(x[0, :4], h, me)
+with says(atoll.NotSymmetric, "memory of the host", "on a stream"):
+    atoll.put(h, x[0, :4], me, stream=0)
+with says(atoll.NotSymmetric, "memory of a GPU"):
+    atoll.pin(x)
+with says(atoll.NotSymmetric):
+    atoll.pin(np.zeros(4))
+with says(atoll.Unsupported, "signal_consume"):
+    counter = atoll.signal()
+    atoll.pin(counter)
+    atoll.signal_consume(counter, 1, stream=0)
+with says(atoll.InvalidArgument, "not pinned"):
+    atoll.signal_wait_until(atoll.signal(1 << 20)[-1:], ">=", 0, stream=0)
 with says(atoll.NotSymmetric, "sum_reduce()", "src", "memory of the host"):
     atoll.sum_reduce(x[0, :4], h)
 with says(atoll.NotSymmetric, "dst", "on a stream"):

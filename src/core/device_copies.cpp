@@ -1,0 +1,67 @@
+// Copies between memory of a GPU and memory of the host, symmetric or not, and which of the two an address
+// is.
+#include "atoll/detail/memory_ops.hpp"
+#include "common/text.hpp"
+#include "core/device_memory.hpp"
+#include "core/host_only.hpp"
+
+#include <algorithm>
+
+namespace atl::core {
+
+namespace {
+
+/// So much goes between a GPU and the host heap by way of the stack, so that a flag is stored by the CPU, as
+/// one word.
+constexpr std::size_t bounced_bytes = 64;
+
+}  // namespace
+
+void throw_on_gpu(const char* operation, const void* local) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        std::string(operation) + " needs memory of the host, and " + common::address_text(local) +
+            " is of a GPU; copy it first, or use put and put_signal, which take both (on a stream and "
+            "in kernels there are messages and mailboxes for a GPU's memory).");
+}
+
+void DeviceMemory::copy(void* dst, const void* src, std::size_t bytes) const {
+    auto* to = static_cast<char*>(dst);
+    for (const auto* from = static_cast<const char*>(src); bytes != 0;) {
+        const std::size_t part = std::min(pinned_->piece(to, bytes), pinned_->piece(from, bytes));
+        heap_->copy(to, from, part);
+        to += part;
+        from += part;
+        bytes -= part;
+    }
+}
+
+bool DeviceMemory::is_on_gpu(const void* address) const {
+    if (in_window(address)) return true;
+    if (!address || pinned_->has(address) || host_.surely_has(address)) return false;
+    return heap_->is_on_gpu(address);
+}
+
+void DeviceMemory::copy_to_host(void* dst, const void* src, std::size_t bytes) const {
+    if (bytes > bounced_bytes) return copy(dst, src, bytes);
+    alignas(bounced_bytes) char words[bounced_bytes];
+    heap_->copy(words, src, bytes);
+    detail::copy(dst, words, bytes);
+}
+
+void DeviceMemory::copy_from_host(void* dst, const void* src, std::size_t bytes) const {
+    if (bytes > bounced_bytes) return copy(dst, src, bytes);
+    alignas(bounced_bytes) char words[bounced_bytes];
+    detail::copy(words, src, bytes);
+    heap_->copy(dst, words, bytes);
+}
+
+void DeviceMemory::check_pinned(const void* address, std::size_t bytes) const {
+    if (pinned_->has(address) && !pinned_->covers(address, bytes))
+        throw Error(ErrorCode::invalid_argument,
+                    common::bytes_text(bytes) + " at " + common::address_text(address) +
+                        " are in the host heap and not pinned, so no kernel reaches them; pin the block "
+                        "first (Job::pin, atoll.pin), while no kernel waits.");
+}
+
+}  // namespace atl::core
