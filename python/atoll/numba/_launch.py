@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import importlib.metadata
 import importlib.util
 import pathlib
 from collections.abc import Callable
@@ -105,6 +106,11 @@ class Kernel:
                     else ""
                 )
             )
+        found = importlib.metadata.version("numba-cuda")
+        if tuple(int(part) for part in found.split(".")[:2]) < (0, 30):
+            raise ImportError(
+                f"kernels on GPUs need numba-cuda 0.30 or later, and found {found}: pip install -U 'numba-cuda[cu13]'"
+            )
         return of_this_atoll(numba_cuda.jit(**self.options)(self.function))
 
     def __call__(self, *arguments: Any) -> Any:
@@ -173,6 +179,7 @@ def launch(
                     f"{kernel.__name__}: some of its arrays are on a GPU, and one (a mailbox's, perhaps) is of NumPy, in host "
                     "memory; make all of them on one side (device='cuda')"
                 )
+            kernel.device  # noqa: B018  # first: it says what is missing
             gpus = {gpu for gpu in map(_gpu_of, arguments) if gpu is not None}
             if len(gpus) > 1:
                 raise ValueError(f"{kernel.__name__}: its arrays are on several GPUs: {sorted(gpus)}")

@@ -140,8 +140,22 @@ with says(atoll.Unsupported, "root="):
     atoll.reduce(x, x, "sum", 0)
 with says(atoll.NotSymmetric, "take()", "memory of the host only"):
     atoll.take(x, 0, me)
-with says(atoll.NotSymmetric, "send()", "memory of the host only"):
-    atoll.send(x, right)
+with says(atoll.NotSymmetric, "send()", "src", "memory of the host"):
+    atoll.send(h, right, stream=0)
+with says(atoll.NotSymmetric, "recv()", "dst", "memory of the host"):
+    atoll.recv(h, right, stream=0)
+with says(atoll.Unsupported, "send()", "contiguous"):
+    atoll.send(x[:, 0], right)
+with says(atoll.PeError, str(n)):
+    atoll.recv(x, n, stream=0)
+with says(atoll.InvalidArgument, "recv()", "one stream", "the same stream="), atoll.group():
+    atoll.send(x[0], right, stream=0)
+    atoll.recv(x[1], right)
+with says(atoll.NotSymmetric, "add_at()", "memory of the host only"):
+    atoll.add_at(x, 0, 1.0, me)
+with says(atoll.InvalidArgument, "at most 64", "65"), atoll.group():
+    for _ in range(65):
+        atoll.send(x[0], right, stream=0)
 with says(atoll.DtypeMismatch, "integers"):
     atoll.wait_until(x, ">=", 1)
 with says(atoll.Unsupported, "nothing can be returned", "atomic_fetch_add_nbi"):
