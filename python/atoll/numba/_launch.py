@@ -144,6 +144,25 @@ def _for(memory: str, name: str, argument: Any) -> Any:
     return argument
 
 
+def _check(name: str, arguments: tuple[Any, ...]) -> None:
+    """Refuse what compiled code takes for something else: integers that it would cut, and arrays that were freed."""
+    for number, x in enumerate(arguments, 1):
+        if isinstance(x, int) and not -(1 << 63) <= x < 1 << 64:
+            raise OverflowError(f"{name}: argument {number} is {x}, which does not fit 64 bits")
+        owned = x.base is not None if isinstance(x, np.ndarray) else isinstance(x, _atoll.DeviceArray)
+        if not owned or _atoll.is_symmetric(x):
+            continue
+        try:
+            _atoll.peer(x, _atoll.my_pe())
+        except _atoll.UseAfterFree:
+            raise _atoll.UseAfterFree(
+                f"{name}: argument {number}, an array of shape {x.shape}, was freed by atoll.free() or belongs to a job that was "
+                "finalized; allocate another."
+            ) from None
+        except _atoll.Error:
+            pass  # an ordinary array is fine where the kernel keeps to itself
+
+
 def _launch_on_host(kernel: Kernel, arguments: list[Any]) -> None:
     try:
         kernel.host(*arguments)
@@ -169,6 +188,7 @@ def launch(
         )
 
     def start(*arguments: Any) -> None:
+        _check(kernel.__name__, arguments)
         device = any(on_device(argument) for argument in arguments)
         values = [_for("device" if device else "host", kernel.__name__, argument) for argument in arguments]
         if not device:
