@@ -199,10 +199,10 @@ def launch(
                     f"{kernel.__name__}: some of its arrays are on a GPU, and one (a mailbox's, perhaps) is of NumPy, in host "
                     "memory; make all of them on one side (device='cuda')"
                 )
-            kernel.device  # noqa: B018  # first: it says what is missing
             gpus = {gpu for gpu in map(_gpu_of, arguments) if gpu is not None}
             if len(gpus) > 1:
                 raise ValueError(f"{kernel.__name__}: its arrays are on several GPUs: {sorted(gpus)}")
+            kernel.device  # noqa: B018  # it says what is missing
             with numba_cuda.gpus[gpus.pop()] if gpus else contextlib.nullcontext():
                 _launch_on_device(kernel, grid, block, stream, shared, cooperative, values)
 
