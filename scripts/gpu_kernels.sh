@@ -71,7 +71,21 @@ if [[ $what == *cute* ]]; then
 fi
 if [[ $what == *examples* ]]; then
     for program in examples/*kernels*/*.py; do
+        [[ $program == *_cute/* && $what != *cute* ]] && continue # where CuTe DSL is installed
         try "$(basename "$program")" 60 python3 "$program" cuda
+    done
+fi
+if [[ $what == *examples* || $what == *cute* ]]; then
+    # The programs of docs/from-nvshmem4py.md; those in CuTe DSL where it is.
+    python3 - "$STAGE" $what <<'PYTHON'
+import pathlib, re, sys
+text = pathlib.Path("docs/from-nvshmem4py.md").read_text()
+for name, code in re.findall(r"^```python\n# (\w+\.py):[^\n]*\n(.*?)^```$", text, re.S | re.M):
+    if ("cute" if "cutlass" in code else "examples") in sys.argv and name != "unique_id.py":
+        (pathlib.Path(sys.argv[1]) / f"documented_{name}").write_text(code)
+PYTHON
+    for program in "$STAGE"/documented_*.py; do
+        ATOLL_CHECK=all try "$(basename "$program")" 60 python3 "$program"
     done
 fi
 if [[ $what == *bench* || $what == *cute* ]]; then

@@ -74,6 +74,10 @@ if [[ $what == *tests* ]]; then
         try "kernel_error.py $mode, 2 PEs" timeout 60 build/release/bin/atoll run -n 2 --timeout 50 \
             python3 tests/python_gpu/kernel_error.py "$mode"
     done
+    for when in after late; do
+        try "import_order.py $when, 2 PEs" timeout 60 build/release/bin/atoll run -n 2 --timeout 50 \
+            python3 tests/python_gpu/import_order.py "$when"
+    done
     for library in cupy torch; do
         try "heat.py $library, 2 PEs" timeout 100 build/release/bin/atoll run -n 2 --timeout 90 \
             python3 examples/10_heat/heat.py "$library"

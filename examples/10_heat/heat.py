@@ -1,4 +1,4 @@
-"""Heat in a plate, on CPUs or GPUs by one argument: atoll run -n 2 heat.py [cpu|cupy|torch] [rows] [steps].
+"""Heat in a plate, on CPUs or GPUs by one argument: atoll run -n 2 heat.py [cpu|cupy|torch] [rows] [steps] [picture.png].
 
 Each PE has a band of rows and one more at either end, which its neighbours put there. Nothing below the argument
 knows where the arrays are: NumPy, CuPy and PyTorch compute alike, and Atoll takes the arrays of all three.
@@ -10,8 +10,10 @@ import sys
 import atoll
 import numpy as np
 
-library = sys.argv[1] if len(sys.argv) > 1 else "cpu"
-rows, steps = (int(word) for word in (sys.argv[2:4] or (64, 50)))
+words = [word for word in sys.argv[1:] if not word.endswith(".png")]
+picture = next((word for word in sys.argv[1:] if word.endswith(".png")), None)
+library = words[0] if words else "cpu"
+rows, steps = (int(word) for word in (words[1:3] or (64, 50)))
 width = 96
 PACKAGES = {"cupy": "cupy-cuda13x", "torch": "torch"}
 
@@ -40,6 +42,27 @@ def start(row: int) -> np.ndarray:
     return np.sin(0.1 * row) * np.cos(0.2 * np.arange(width)) + 1.0
 
 
+def draw(file: str, before: np.ndarray, after: np.ndarray) -> None:
+    """The whole plate at both ends of the time."""
+    try:
+        import matplotlib
+    except ImportError:
+        sys.exit("heat.py: a picture needs matplotlib: pip install matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, sides = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
+    for ax, values, title in zip(sides, (before, after), ("before", f"after {steps} steps"), strict=True):
+        shown = ax.imshow(values, cmap="inferno", vmin=0, vmax=2, aspect="auto")
+        ax.set_title(title)
+        for pe in range(1, n):
+            ax.axhline(pe * rows - 0.5, color="white", lw=0.5, ls=":")
+    figure.colorbar(shown, ax=sides, label="heat")
+    figure.suptitle(f"Heat in a plate: {library}, {n} PEs (bands between the dots)")
+    figure.savefig(file, dpi=90)
+    print(f"picture: {file}")
+
+
 band = np.zeros((rows + 2, width))
 band[1:-1] = [start(me * rows + i) for i in range(rows)]
 atoll.put(u, band, me)
@@ -62,7 +85,7 @@ atoll.sum_reduce(total, heat, stream=stream)
 atoll.barrier_all(stream=stream)
 
 whole = np.zeros((n * rows + 2, width))
-whole[1:-1] = [start(i) for i in range(n * rows)]
+whole[1:-1] = before = np.array([start(i) for i in range(n * rows)])
 for _ in range(steps):
     whole[1:-1, 1:-1] = 0.25 * (whole[:-2, 1:-1] + whole[2:, 1:-1] + whole[1:-1, :-2] + whole[1:-1, 2:])
 mine = np.empty((rows + 2, width))
@@ -74,3 +97,7 @@ if me == 0:
     print(
         f"{library}, {n} PEs: heat {found:.6f} after {steps} steps of {n * rows} x {width} cells, as one PE alone computes"
     )
+if picture:
+    after = atoll.gather(np.ascontiguousarray(mine[1:-1]), 0)
+    if me == 0:
+        draw(picture, before, after.reshape(n * rows, width))

@@ -271,8 +271,10 @@ def times():
 
 
 def draw(file, before, after, steps, n, where):
-    import matplotlib
-
+    try:
+        import matplotlib
+    except ImportError:
+        sys.exit("jacobi.py: a picture needs matplotlib: pip install matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 

@@ -39,8 +39,10 @@ def exchange(team, x, expert, inbox, origin, arrived, out):
 
 def draw(file, sent):
     """sent[pe, expert]: how many tokens."""
-    import matplotlib
-
+    try:
+        import matplotlib
+    except ImportError:
+        sys.exit("experts.py: a picture needs matplotlib: pip install matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 

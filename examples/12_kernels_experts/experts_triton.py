@@ -14,7 +14,7 @@ try:
     import torch
     import triton.language as tl
 except ImportError as error:
-    sys.exit(f"experts_triton.py: {error}")
+    sys.exit(f"experts_triton.py: {error}; PyTorch: pip install torch")
 if not torch.cuda.is_available():
     sys.exit("experts_triton.py needs a GPU: Triton compiles for nothing else here")
 
@@ -43,8 +43,10 @@ def combine(team, inbox, origin, arrived, out, tokens, features, BLOCK: tl.const
 
 
 def draw(file, counts, tokens):
-    import matplotlib
-
+    try:
+        import matplotlib
+    except ImportError:
+        sys.exit("experts_triton.py: a picture needs matplotlib: pip install matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 

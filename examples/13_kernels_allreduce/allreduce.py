@@ -16,7 +16,7 @@ try:
     import triton
     import triton.language as tl
 except ImportError as error:
-    sys.exit(f"allreduce.py: {error}")
+    sys.exit(f"allreduce.py: {error}; PyTorch: pip install torch")
 if not torch.cuda.is_available():
     sys.exit("allreduce.py needs a GPU: Triton compiles for nothing else here")
 
@@ -100,8 +100,10 @@ def times():
 
 
 def draw(file, rows):
-    import matplotlib
-
+    try:
+        import matplotlib
+    except ImportError:
+        sys.exit("allreduce.py: a picture needs matplotlib: pip install matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 

@@ -1,4 +1,4 @@
-"""Numbers around a ring of PEs, by a kernel in CUDA C++ from CuPy: atoll run -n 2 ring.py. Needs GPUs and CuPy.
+"""Numbers around a ring of PEs, by a kernel in CUDA C++ from CuPy: atoll run -n 2 ring.py [picture.png]. Needs GPUs and CuPy.
 
 Each PE posts its number to the right, adds what comes from the left, and passes that on, until everybody has everybody's.
 Mailboxes carry small messages without a fence: nothing but the words themselves crosses the link.
@@ -19,32 +19,57 @@ CODE = r"""
 #include <atoll/device/device.hpp>
 namespace dev = atl::device;
 
-extern "C" __global__ void ring(dev::Team team, dev::Mailbox box, double* sum, const double* mine, long long n) {
+/// sums[k] is what this PE has after k messages.
+extern "C" __global__ void ring(dev::Team team, dev::Mailbox box, double* sums, const double* mine, long long n) {
     const int right = (team.my_pe + 1) % team.n_pes, left = (team.my_pe + team.n_pes - 1) % team.n_pes;
     const dev::Block block;
     extern __shared__ double message[];
-    for (long long i = block.rank(); i < n; i += block.size()) sum[i] = message[i] = mine[i];
+    for (long long i = block.rank(); i < n; i += block.size()) sums[i] = message[i] = mine[i];
     block.sync();
     for (int k = 1; k < team.n_pes; ++k) {
         dev::post(team, box, message, n, right, block);
         dev::receive(team, box, message, n, left, block);
-        for (long long i = block.rank(); i < n; i += block.size()) sum[i] += message[i];
+        for (long long i = block.rank(); i < n; i += block.size()) sums[k * n + i] = sums[(k - 1) * n + i] + message[i];
         block.sync();
     }
 }
 """
 n_numbers = 100
+
+
+def draw(file, sums):
+    """sums[k]: after k messages."""
+    try:
+        import matplotlib
+    except ImportError:
+        sys.exit("ring.py: a picture needs matplotlib: pip install matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(5, 3.6), layout="constrained")
+    for k, values in enumerate(sums):
+        ax.plot(values, ".", ms=3, label="its own" if k == 0 else f"after {k} message{'s' if k > 1 else ''}")
+    ax.set(xlabel="number", ylabel="sum on PE 0", title=f"Sums around a ring of {len(sums)} GPUs")
+    ax.grid(alpha=0.3)
+    ax.legend()
+    figure.savefig(file, dpi=90)
+    print(f"picture: {file}")
+
+
+picture = next((word for word in sys.argv[1:] if word.endswith(".png")), None)
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
 room = 8 * n_numbers
 memory = atoll.zeros(dev.mailbox_bytes(n, room), np.uint8, device="cuda")
 cupy.cuda.Device(memory.device).use()
-mine, total = cupy.arange(n_numbers, dtype=np.float64) + me, cupy.zeros(n_numbers)
+mine, sums = cupy.arange(n_numbers, dtype=np.float64) + me, cupy.zeros((n, n_numbers))
 ring = dev.RawKernel(CODE, "ring")
-dev.launch(ring, 1, 64, atoll.WORLD, dev.mailbox(memory, room), total, mine, n_numbers, shared=room)
+dev.launch(ring, 1, 64, atoll.WORLD, dev.mailbox(memory, room), sums, mine, n_numbers, shared=room)
 expected = n * np.arange(n_numbers) + n * (n - 1) / 2
-assert np.array_equal(total.get(), expected), total
+assert np.array_equal(sums.get()[-1], expected), sums
 atoll.barrier_all()
 if me == 0:
     print(f"{n} PEs: {n_numbers} sums went around the ring")
+    if picture:
+        draw(picture, sums.get())
 atoll.finalize()

@@ -118,8 +118,10 @@ def alone(starts, columns, values, b):
 
 
 def draw(file, height, water, log, dx, dy, n, where):
-    import matplotlib
-
+    try:
+        import matplotlib
+    except ImportError:
+        sys.exit("gradient.py: a picture needs matplotlib: pip install matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
     from matplotlib.colors import LightSource

@@ -17,7 +17,7 @@ try:
     import triton
     import triton.language as tl
 except ImportError as error:
-    sys.exit(f"matmul.py: {error}")
+    sys.exit(f"matmul.py: {error}; PyTorch: pip install torch")
 if not torch.cuda.is_available():
     sys.exit("matmul.py needs a GPU: Triton compiles for nothing else here")
 
@@ -236,8 +236,10 @@ def median_us(call, repeats=30):
 
 
 def draw(file, rows, n):
-    import matplotlib
-
+    try:
+        import matplotlib
+    except ImportError:
+        sys.exit("matmul.py: a picture needs matplotlib: pip install matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 

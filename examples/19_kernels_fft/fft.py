@@ -96,8 +96,10 @@ def smoothed(width):
 
 
 def draw(file, low):
-    import matplotlib
-
+    try:
+        import matplotlib
+    except ImportError:
+        sys.exit("fft.py: a picture needs matplotlib: pip install matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
     from matplotlib.colors import LightSource

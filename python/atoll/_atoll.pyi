@@ -2153,19 +2153,26 @@ def _pool_use_of(address: int) -> tuple[int, int, int]:
 def _pool_remove(address: int) -> None:
     """Forget a slab."""
 
-def send(src: Array, pe: int, *, team: Team | None = None) -> None:
+def send(src: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Send src to PE pe, which calls recv. Returns when src may be changed, which may be after the receiver came.
 
-    src: any array.
+    src: any array; on a GPU a symmetric one.
 
     Messages between a pair of PEs are matched in order, and sizes must be equal. Inside `with atoll.group():`
     the call only notes what to do; all of the group's run together at its end, in any order, so that PEs may
-    send to each other. Other threads run meanwhile and Ctrl-C is answered.
+    send to each other. Other threads run meanwhile and Ctrl-C is answered. Between arrays of a GPU both sides pass
+    contiguous arrays on their GPUs, 64 at most in a group, all on one stream; sizes that differ stop the receiver's
+    kernel (KernelError). In a group they block the host at its end, if at all.
     Raises ShapeMismatch, PeError, PeDied, Timeout, UseAfterFree. An addition to OpenSHMEM.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def recv(dst: Array, pe: int, *, team: Team | None = None) -> None:
+def recv(dst: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Receive into dst what PE pe sends; the data are there on return.
 
@@ -2173,8 +2180,15 @@ def recv(dst: Array, pe: int, *, team: Team | None = None) -> None:
 
     Messages between a pair of PEs are matched in order, and sizes must be equal. Inside `with atoll.group():`
     the call only notes what to do; all of the group's run together at its end, in any order, so that PEs may
-    send to each other. Other threads run meanwhile and Ctrl-C is answered.
+    send to each other. Other threads run meanwhile and Ctrl-C is answered. Between arrays of a GPU both sides pass
+    contiguous arrays on their GPUs, 64 at most in a group, all on one stream; sizes that differ stop the receiver's
+    kernel (KernelError). In a group they block the host at its end, if at all.
     Raises ShapeMismatch, PeError, PeDied, Timeout, UseAfterFree. An addition to OpenSHMEM.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 class group:

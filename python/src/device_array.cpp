@@ -234,6 +234,7 @@ PyObject* dlpack_device(PyObject*, PyObject*) { return Py_BuildValue("ii", dlpac
 PyObject* cuda_array_interface(PyObject* self, void*) {
     return guarded([&]() -> PyObject* {
         PyArrayObject* header = of(self);
+        if (is_freed(block_of(header))) fail_freed(Spec{"DeviceArray.__cuda_array_interface__"}, "the array");
         if (special_type(PyArray_DESCR(header)) != nullptr) {
             PyErr_Format(PyExc_AttributeError,
                          "__cuda_array_interface__ has no name for dtype %S; use x.torch(), or DLPack.",

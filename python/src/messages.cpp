@@ -10,11 +10,23 @@ namespace {
 
 Spec send_spec, recv_spec;
 
+/// CUDA's stream of the calling thread, which waits for no other but the legacy one: for calls that block the
+/// host.
+const StreamArg own_stream{true, reinterpret_cast<void*>(2)};
+
+/// What a message between arrays of a GPU goes on.
+struct OnDevice {
+    StreamArg stream;
+    bool blocks_host;
+};
+
 /// atoll.group(): collects sends and receives, and runs them at the end of the `with` statement.
 struct Group {
     Team team;
     std::uint64_t epoch = 0;
     std::unique_ptr<MessageGroup> messages;
+    OnDevice on{};
+    std::unique_ptr<StreamMessageGroup> device_messages;  ///< null: none of them is between arrays of a GPU
     std::deque<SourceStage> sources;
     std::deque<TargetStage> targets;
     std::deque<Ref> held;
@@ -51,9 +63,65 @@ Group* group_for(const Spec& spec, const Team& team) {
     return open_group;
 }
 
-PyObject* send_body(const Arguments<3>& a) {
+void wait_for(const OnDevice& on) {
+    ReleaseGil released(true);
+    stream_context(*g.context, on.stream).synchronize();
+}
+
+OnDevice on_device_for(const Spec& spec, const Arguments<4>& a) {
+    if (given(a[3])) return {stream_of(spec, a[3], a.adopted), false};
+    finish_current(a.adopted);
+    return {own_stream, true};
+}
+
+/// The group's messages on its stream, which its first such message chose.
+StreamMessageGroup& device_messages(const Spec& spec, Group& group, const OnDevice& on) {
+    if (!group.device_messages) {
+        group.device_messages = std::make_unique<StreamMessageGroup>(group.team, Stream{on.stream.handle});
+        group.on = on;
+    }
+    if (group.on.blocks_host != on.blocks_host || group.on.stream.handle != on.stream.handle)
+        fail(ErrorCode::invalid_argument,
+             "%s(): the messages of one atoll.group() between arrays of a GPU go on one stream, and this one "
+             "names "
+             "another (or none, where others do); pass the same stream= to all of them.",
+             spec.name);
+    return *group.device_messages;
+}
+
+/// send (or recv) of memory that is contiguous, on a GPU, and checked.
+template <class Message>
+PyObject* start_message(const Spec& spec, const Arguments<4>& a, const Team& team, const Message& message) {
+    const OnDevice on = on_device_for(spec, a);
+    if (Group* group = group_for(spec, team)) {
+        message(device_messages(spec, *group, on));
+        group->held.push_back(Ref::borrow(a[0]));
+        return none();
+    }
+    message(stream_team(team, on.stream));
+    if (on.blocks_host) wait_for(on);
+    return none();
+}
+
+PyObject* send_on_device(const Arguments<4>& a, const Team& team, int pe, PyArrayObject* src) {
+    if (!on_device(src)) fail_on_host(send_spec, "src", src);
+    const SourceStage from(send_spec, "src", src);
+    const Extent extent = extent_of(src);
+    check_symmetric(send_spec, "src", src, extent.low, extent.bytes);
+    return start_message(send_spec, a, team, [&](auto& to) { to.send_bytes(from.data(), from.bytes(), pe); });
+}
+
+PyObject* recv_on_device(const Arguments<4>& a, const Team& team, int pe, PyArrayObject* dst) {
+    if (!on_device(dst)) fail_on_host(recv_spec, "dst", dst);
+    const TargetStage to(recv_spec, "dst", dst);
+    return start_message(recv_spec, a, team, [&](auto& from) { from.recv_bytes(to.data(), to.bytes(), pe); });
+}
+
+PyObject* send_body(const Arguments<4>& a) {
     const Team& team = team_of(send_spec, a[2]);
     const int pe = pe_within(send_spec, a[1], team.n_pes());
+    if (is_device_call(a.adopted, a[3]))
+        return send_on_device(a, team, pe, array_arg(send_spec, "src", a[0]));
     SourceStage src(send_spec, "src", array_arg(send_spec, "src", a[0]));
     if (Group* group = group_for(send_spec, team)) {
         group->messages->send_bytes(src.data(), src.bytes(), pe);
@@ -68,9 +136,11 @@ PyObject* send_body(const Arguments<3>& a) {
     return none();
 }
 
-PyObject* recv_body(const Arguments<3>& a) {
+PyObject* recv_body(const Arguments<4>& a) {
     const Team& team = team_of(recv_spec, a[2]);
     const int pe = pe_within(recv_spec, a[1], team.n_pes());
+    if (is_device_call(a.adopted, a[3]))
+        return recv_on_device(a, team, pe, array_arg(recv_spec, "dst", a[0]));
     TargetStage dst(recv_spec, "dst", array_arg(recv_spec, "dst", a[0]));
     if (Group* group = group_for(recv_spec, team)) {
         group->messages->recv_bytes(dst.data(), dst.bytes(), pe);
@@ -88,6 +158,7 @@ PyObject* recv_body(const Arguments<3>& a) {
 
 void clear(Group& group) {
     group.messages.reset();
+    group.device_messages.reset();
     group.sources.clear();
     group.targets.clear();
     group.held.clear();
@@ -120,8 +191,10 @@ void leave(nb::object self, nb::args args) {
     } cleared{group};
     if (args.size() > 0 && !args[0].is_none()) return;  // an exception: nothing is sent
     if (!of_this_job(group)) fail_ended("group");
+    if (group.device_messages) group.device_messages->run();
     group.messages->run();
     for (TargetStage& target : group.targets) target.finish();
+    if (group.device_messages && group.on.blocks_host) wait_for(group.on);
 }
 
 #define ATOLL_TAIL                                                                                           \
@@ -129,17 +202,22 @@ void leave(nb::object self, nb::args args) {
     "atoll.group():`\n"                                                                                      \
     "the call only notes what to do; all of the group's run together at its end, in any order, so that PEs " \
     "may\n"                                                                                                  \
-    "send to each other. Other threads run meanwhile and Ctrl-C is answered.\n"                              \
+    "send to each other. Other threads run meanwhile and Ctrl-C is answered. Between arrays of a GPU both "  \
+    "sides "                                                                                                 \
+    "pass\n"                                                                                                 \
+    "contiguous arrays on their GPUs, 64 at most in a group, all on one stream; sizes that differ stop the " \
+    "receiver's\n"                                                                                           \
+    "kernel (KernelError). In a group they block the host at its end, if at all.\n"                          \
     "Raises ShapeMismatch, PeError, PeDied, Timeout, UseAfterFree. An addition to OpenSHMEM."
 
 const Function functions[] = {
-    {"send", entry<3, send_spec, send_body>, &send_spec,
-     "(src: Array, pe: int, *, team: Team | None = None) -> None",
+    {"send", entry<4, send_spec, send_body>, &send_spec,
+     "(src: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = None) -> None",
      "Send src to PE pe, which calls recv. Returns when src may be changed, which may be after the receiver "
      "came.\n\n"
-     "src: any array." ATOLL_TAIL},
-    {"recv", entry<3, recv_spec, recv_body>, &recv_spec,
-     "(dst: Array, pe: int, *, team: Team | None = None) -> None",
+     "src: any array; on a GPU a symmetric one." ATOLL_TAIL},
+    {"recv", entry<4, recv_spec, recv_body>, &recv_spec,
+     "(dst: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = None) -> None",
      "Receive into dst what PE pe sends; the data are there on return.\n\n"
      "dst: any writeable array of the message's size." ATOLL_TAIL},
 };
@@ -163,7 +241,7 @@ at a time, of one team. Called by the PEs that take part in its messages.)");
         [](Group* self, nb::object team) {
             static const Spec spec{"group"};
             const Team& of_team = team_of(spec, team.ptr());
-            new (self) Group{of_team, g.epoch, nullptr, {}, {}, {}};
+            new (self) Group{of_team, g.epoch, nullptr, {}, nullptr, {}, {}, {}};
         },
         nb::arg("team") = nb::none(), nb::sig("def __init__(self, team: Team | None = None) -> None"));
     group.def("__enter__", &enter, nb::sig("def __enter__(self) -> group"));

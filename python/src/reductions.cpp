@@ -13,6 +13,9 @@ template <bool Inclusive> Spec scan_spec;
 Spec any_spec, scatter_spec, scaled_spec, scaled_scatter_spec;
 
 [[noreturn, gnu::cold]] void fail_type(const Spec& spec, PyArrayObject* array, const char* takes) {
+    if (const SpecialType* special = special_type(PyArray_DESCR(array)))
+        fail(ErrorCode::dtype_mismatch, "%s(): src has dtype %s; this takes %s.", spec.name, special->name,
+             takes);
     fail(ErrorCode::dtype_mismatch, "%s(): src has dtype %S; this takes %s.", spec.name,
          reinterpret_cast<PyObject*>(PyArray_DESCR(array)), takes);
 }
@@ -28,10 +31,15 @@ DType type_for(const Spec& spec, PyArrayObject* array, ReduceOp op) {
         if (!row.known || kind == 'b') [[unlikely]]
             fail_type(
                 spec, array,
-                "integers, float32, float64, long double, complex64 and complex128 (for bool: and, or, xor)");
+                on_gpu
+                    ? "integers, float16, bfloat16, float32, float64, complex64 and complex128"
+                    : "integers, float32, float64, long double, complex64 and complex128 (for bool: and, or, "
+                      "xor)");
     } else if (op == ReduceOp::min || op == ReduceOp::max) {
         if (!row.known || kind == 'b' || kind == 'c') [[unlikely]]
-            fail_type(spec, array, "integers, float32, float64 and long double (for bool: and, or, xor)");
+            fail_type(spec, array,
+                      on_gpu ? "integers, float16, bfloat16, float32 and float64"
+                             : "integers, float32, float64 and long double (for bool: and, or, xor)");
     } else if (op == ReduceOp::avg) {
         if (!row.known || kind != 'f') [[unlikely]]
             fail_type(spec, array, averaged_types);

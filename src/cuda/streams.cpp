@@ -52,7 +52,8 @@ bool Heap::is_on_gpu(const void* address) const {
 void Heap::check_stream(heap::StreamHandle stream) const {
     if (stream && stream == known_stream_.load(std::memory_order_relaxed)) return;
     std::optional<PrimaryContext::Current> current;
-    if (!stream) current.emplace(context_);  // the legacy stream is the current context's
+    // The legacy stream and CUDA's stream of each thread (handles 0, 1, 2) are the current context's.
+    if (reinterpret_cast<std::uintptr_t>(stream) <= 2) current.emplace(context_);
     CUcontext context = nullptr;
     const CUresult result = driver_.stream_context(static_cast<CUstream>(stream), &context);
     if (Driver::is_lost(result)) driver_.fail(result, "say whose the stream is");

@@ -86,6 +86,18 @@ def test_cute_kernels_compile() -> None:
     assert (done.returncode, done.stdout) == (0, "26 kernels\n"), done.stdout + done.stderr
 
 
+def test_cute_kernels_of_examples_and_pages_compile(tmp_path: Path) -> None:
+    if importlib.util.find_spec("cutlass") is None:
+        pytest.skip("CuTe DSL is not installed (pip install 'nvidia-cutlass-dsl[cu13]')")
+    pytest.importorskip("matplotlib", reason="the example's elevation model comes with matplotlib")
+    done = subprocess.run(
+        [sys.executable, str(PROGRAMS / "cute_examples.py"), str(tmp_path)],
+        env=environment(CUTE_DSL_ARCH="sm_90a"), capture_output=True, text=True, timeout=HANG_GUARD, check=False,
+    )  # fmt: skip
+    said = ["shadows.run", "shift", "ring", "sums", "round_trip"]
+    assert (done.returncode, done.stdout.split()) == (0, said), done.stdout + done.stderr
+
+
 def test_a_missing_library_is_named_with_its_installation() -> None:
     for module, words in (
         ("cute", "pip install -U 'nvidia-cutlass-dsl[cu13]"),
@@ -94,3 +106,26 @@ def test_a_missing_library_is_named_with_its_installation() -> None:
         code = f"import sys; sys.modules['cutlass'] = sys.modules['triton'] = None; import atoll.{module}"
         done = python(code)
         assert done.returncode != 0 and words in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "stub", "words"),
+    [
+        ("numba", "numba", "needs Numba 0.61 or later, and found 0.58.1: pip install -U numba"),
+        ("triton", "triton", "needs Triton 3.6 or later, and found 0.58.1: pip install -U triton"),
+        ("cute", "cutlass", "needs NVIDIA's CuTe DSL 4.8 or later, and found 0.58.1: pip install -U"),
+    ],
+)
+def test_an_old_library_is_named_with_both_versions(
+    tmp_path: Path, module: str, stub: str, words: str
+) -> None:
+    package = tmp_path / stub
+    (package / "cute").mkdir(parents=True)
+    for file in ("__init__.py", "cute/__init__.py"):
+        (package / file).write_text("__version__ = '0.58.1'\n")
+    name = "nvidia-cutlass-dsl" if stub == "cutlass" else stub
+    facts = tmp_path / f"{name.replace('-', '_')}-0.58.1.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.58.1\n")
+    done = python(f"import atoll.{module}", PYTHONPATH=str(tmp_path))
+    assert done.returncode != 0 and words in done.stderr, done.stderr

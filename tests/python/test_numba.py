@@ -52,6 +52,45 @@ def test_a_pe_that_the_team_has_not_is_an_exception(job: Job) -> None:
     assert done.stdout.count("refused as it should") == 2
 
 
+def test_arrays_that_a_kernel_must_not_have(job: Job) -> None:
+    """An ordinary array where a symmetric one is needed, freed ones, those of an earlier job, integers too long."""
+    done = job(
+        """
+        import atoll.numba as dev
+        @dev.kernel
+        def one(team, x, value):
+            dev.p(team, x, value, (team.my_pe + 1) % team.n_pes)
+        @dev.kernel
+        def alone(team, x):
+            x[0] = team.my_pe
+        def said(kind, words, *arguments):
+            try:
+                dev.launch(one, 1, 1)(atoll.WORLD, *arguments)
+            except kind as error:
+                assert words in str(error), error
+            else:
+                raise AssertionError(words)
+        atoll.init()
+        x, ordinary = atoll.zeros(4), np.zeros(4)
+        said(atoll.NotSymmetric, "ordinary one of NumPy", ordinary, 1.0)
+        dev.launch(alone, 1, 1)(atoll.WORLD, ordinary)
+        dev.launch(alone, 1, 1)(atoll.WORLD, ordinary[2:])
+        assert ordinary[2] == atoll.my_pe()
+        gone = atoll.zeros(4)
+        atoll.free(gone)
+        said(atoll.UseAfterFree, "one: argument 2, an array of shape (2,), was freed", gone[2:], 1.0)
+        said(OverflowError, "one: argument 3 is 1180591620717411303424, which does not fit 64 bits", atoll.zeros(1, int), 2**70)
+        atoll.finalize()
+        atoll.init()
+        said(atoll.UseAfterFree, "a job that was finalized", x, 1.0)
+        dev.launch(one, 1, 1)(atoll.WORLD, atoll.zeros(4), 1.0)
+        print("done")
+        """,
+        2,
+    )
+    assert done.stdout.count("done") == 2
+
+
 def test_a_pe_that_dies_ends_the_wait_of_another(job: Job) -> None:
     done = job(
         """

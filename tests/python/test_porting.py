@@ -1,4 +1,4 @@
-"""The programs of docs/porting.md that re-express other libraries' examples, on a simulated GPU or on CPUs."""
+"""The programs of docs/from-nvshmem4py.md that re-express other libraries' examples, on a simulated GPU or on CPUs."""
 
 from __future__ import annotations
 
@@ -13,26 +13,36 @@ from simulated import needs_plugin
 
 PROGRAMS = dict(
     re.findall(
-        r"^```python\n# (\w+\.py):[^\n]*\n(.*?)^```$", (ROOT / "docs/porting.md").read_text(), re.S | re.M
+        r"^```python\n# (\w+\.py):[^\n]*\n(.*?)^```$",
+        (ROOT / "docs/from-nvshmem4py.md").read_text(),
+        re.S | re.M,
     )
 )
 
 
-def test_all_programs_of_the_page_are_run_here() -> None:
-    assert sorted(PROGRAMS) == ["calls.py", "kernels.py", "quick_start.py", "unique_id.py"]
+ON_SIMULATED_GPUS = ["quick_start.py", "calls.py"]
+ON_CPUS = ["kernels.py", "on_stream.py", "ring_all_reduce.py", "moe_dataflow.py", "nbshmem_stencil.py"]
+ON_GPUS = ["torch_pool.py", "triton_kernels.py", "cute_kernels.py"]  # by scripts/gpu_python.sh
+
+
+def test_all_programs_of_the_page_are_run_somewhere() -> None:
+    assert sorted(PROGRAMS) == sorted([*ON_SIMULATED_GPUS, *ON_CPUS, *ON_GPUS, "unique_id.py"])
 
 
 @needs_plugin
 @pytest.mark.parametrize("n", [2, 4])
-@pytest.mark.parametrize("name", ["quick_start.py", "calls.py"])
+@pytest.mark.parametrize("name", ON_SIMULATED_GPUS)
 def test_on_a_simulated_gpu(job: Job, package: str, name: str, n: int) -> None:
     job(PROGRAMS[name], n, PYTHONPATH=package)
 
 
-@pytest.mark.parametrize("n", [1, 2, 4])
-def test_kernels_on_cpus(job: Job, n: int) -> None:
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("name", ON_CPUS)
+def test_on_cpus(job: Job, name: str, n: int) -> None:
     pytest.importorskip("numba", reason="Numba is not installed (pip install numba)")
-    job(PROGRAMS["kernels.py"].replace('where = "cuda"', 'where = "cpu"'), n)
+    text, places = re.subn(r'^where((?:, \w+)*) = "cuda"', r'where\1 = "cpu"', PROGRAMS[name], flags=re.M)
+    assert places == 1
+    job(text.replace('{"stream": 0}\nTHRESHOLD', "{}\nTHRESHOLD"), n)
 
 
 def test_processes_that_something_else_started(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <complex>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -296,9 +297,73 @@ void perform(const heap::FarCall& call) {
     await_turn(2 * round + 2);
 }
 
-void perform(const heap::MessagesCall&) {
-    throw Error(ErrorCode::unsupported, "The simulated GPU has no messages between PEs.");
-}
+/// Messages as the library's kernel has them: a letter says where the data are, and the receiver fetches
+/// them.
+class Messages {
+  public:
+    explicit Messages(const heap::MessagesCall& call) : call_(call), memory_{call.team.n_pes} {}
+    void run() const {
+        each(true, [&](const heap::Message& m) { leave_letter(m); });
+        each(false, [&](const heap::Message& m) { fetch(m); });
+        each(true, [&](const heap::Message& m) {
+            await(m, memory_.done_at(m.pe), number_of(m, memory_.sent_at(m.pe)));
+        });
+        for (int i = 0; i < call_.count; ++i) {
+            const heap::Message& m = call_.messages[i];
+            ++*word(call_.memory, m.is_send ? memory_.sent_at(m.pe) : memory_.received_at(m.pe));
+        }
+    }
+
+  private:
+    struct Letter {
+        std::int64_t offset;
+        std::uint64_t bytes;
+        unsigned number;
+    };
+    template <class F> void each(bool sends, F&& f) const {
+        for (int i = 0; i < call_.count; ++i)
+            if (call_.messages[i].is_send == sends) f(call_.messages[i]);
+    }
+    static unsigned* word(char* memory, std::uint64_t at) { return reinterpret_cast<unsigned*>(memory + at); }
+    unsigned number_of(const heap::Message& m, std::uint64_t counter) const {
+        return *word(call_.memory, counter) + m.order + 1;
+    }
+    char* slot(int pe) const {
+        return call_.team.window + device::slot_of(call_.team, pe) * call_.team.stride;
+    }
+    void await(const heap::Message& m, std::uint64_t at, unsigned number) const {
+        const unsigned* counter = word(call_.memory, at);
+        device::detail::spin(
+            call_.team,
+            [&] { return static_cast<int>(__atomic_load_n(counter, __ATOMIC_ACQUIRE) - number) >= 0; },
+            [&] { return device::detail::waiting(call_.team, device::Operation::receive, counter, m.pe); });
+    }
+    void leave_letter(const heap::Message& m) const {
+        const unsigned number = number_of(m, memory_.sent_at(m.pe));
+        char* at = device::peer(call_.team, call_.memory, m.pe) + memory_.letter_at(call_.team.my_pe, number);
+        auto* letter = reinterpret_cast<Letter*>(at);
+        letter->offset = static_cast<char*>(m.data) - slot(call_.team.my_pe);
+        letter->bytes = m.bytes;
+        __atomic_store_n(&letter->number, number, __ATOMIC_RELEASE);
+    }
+    void fetch(const heap::Message& m) const {
+        const unsigned number = number_of(m, memory_.received_at(m.pe));
+        const std::uint64_t at = memory_.letter_at(m.pe, number);
+        await(m, at + offsetof(Letter, number), number);
+        const auto* letter = reinterpret_cast<const Letter*>(call_.memory + at);
+        if (letter->bytes != m.bytes)
+            throw Error(ErrorCode::kernel, "The simulated GPU stopped a kernel: a message's sizes differ.");
+        std::memcpy(m.data, slot(m.pe) + letter->offset, m.bytes);
+        __atomic_add_fetch(
+            word(device::peer(call_.team, call_.memory, m.pe), memory_.done_at(call_.team.my_pe)), 1,
+            __ATOMIC_RELEASE);
+    }
+
+    const heap::MessagesCall& call_;
+    heap::MessageMemory memory_;
+};
+
+void perform(const heap::MessagesCall& call) { Messages(call).run(); }
 
 class SimulatedHeap final : public heap::DeviceHeap {
   public:

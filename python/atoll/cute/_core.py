@@ -157,6 +157,12 @@ def number(name: str, which: str, value, kind):
         raise TypeError(
             f"atoll.cute.{name}: {which} is {type(value).__name__}; the word is of {kind.__name__}"
         )
+    if (
+        isinstance(value, int)
+        and kind not in FLOATS
+        and not -(1 << kind.width - 1) <= value < 1 << kind.width
+    ):
+        raise OverflowError(f"atoll.cute.{name}: {which} is {value}, which does not fit {kind.__name__}")
     return kind(value)
 
 

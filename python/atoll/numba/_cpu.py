@@ -360,6 +360,7 @@ def _(control: Any, operation: Any, compare: Any, peer: Any, tag: Any, address: 
     return look_around
 
 
+NotSymmetric = _atoll.NotSymmetric
 WRONG_PE, CHECKS, WATCH, TEAM = AT["wrong_pe"], AT["checks"], AT["watch"], AT["team"]
 
 
@@ -375,6 +376,20 @@ def _(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any:
         return 0
 
     return check_pe
+
+
+@does(p.check_place)
+def _(control: Any, slot: Any, stride: Any, address: Any) -> Any:
+    def check_place(control, slot, stride, address):
+        outside = address < slot or address - slot >= stride
+        if outside and control != 0 and p.load(types.int32, control + CHECKS) != 0:
+            raise NotSymmetric(
+                "an array that the kernel puts to, gets from, signals or updates on another PE is an ordinary one of NumPy; "
+                "make it by atoll.zeros() or its kin, on every PE"
+            )
+        return 0
+
+    return check_place
 
 
 assert ctypes.sizeof(ctypes.c_long) == 8, "clock_gettime's numbers"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import importlib.metadata
 import importlib.util
 import pathlib
 from collections.abc import Callable
@@ -110,6 +111,11 @@ class Kernel:
                     else ""
                 )
             )
+        found = importlib.metadata.version("numba-cuda")
+        if tuple(int(part) for part in found.split(".")[:2]) < (0, 30):
+            raise ImportError(
+                f"kernels on GPUs need numba-cuda 0.30 or later, and found {found}: pip install -U 'numba-cuda[cu13]'"
+            )
         return of_this_atoll(numba_cuda.jit(**self.options)(self.function))
 
     def __call__(self, *arguments: Any) -> Any:
@@ -144,6 +150,25 @@ def _for(memory: str, name: str, argument: Any) -> Any:
     return argument
 
 
+def _check(name: str, arguments: tuple[Any, ...]) -> None:
+    """Refuse what compiled code takes for something else: integers that it would cut, and arrays that were freed."""
+    for number, x in enumerate(arguments, 1):
+        if isinstance(x, int) and not -(1 << 63) <= x < 1 << 64:
+            raise OverflowError(f"{name}: argument {number} is {x}, which does not fit 64 bits")
+        owned = x.base is not None if isinstance(x, np.ndarray) else isinstance(x, _atoll.DeviceArray)
+        if not owned or _atoll.is_symmetric(x):
+            continue
+        try:
+            _atoll.peer(x, _atoll.my_pe())
+        except _atoll.UseAfterFree:
+            raise _atoll.UseAfterFree(
+                f"{name}: argument {number}, an array of shape {x.shape}, was freed by atoll.free() or belongs to a job that was "
+                "finalized; allocate another."
+            ) from None
+        except _atoll.Error:
+            pass  # an ordinary array is fine where the kernel keeps to itself
+
+
 def _launch_on_host(kernel: Kernel, arguments: list[Any]) -> None:
     try:
         kernel.host(*arguments)
@@ -169,6 +194,7 @@ def launch(
         )
 
     def start(*arguments: Any) -> None:
+        _check(kernel.__name__, arguments)
         device = any(on_device(argument) for argument in arguments)
         values = [_for("device" if device else "host", kernel.__name__, argument) for argument in arguments]
         if not device:
@@ -182,6 +208,7 @@ def launch(
             gpus = {gpu for gpu in map(_gpu_of, arguments) if gpu is not None}
             if len(gpus) > 1:
                 raise ValueError(f"{kernel.__name__}: its arrays are on several GPUs: {sorted(gpus)}")
+            kernel.device  # noqa: B018  # it says what is missing
             with numba_cuda.gpus[gpus.pop()] if gpus else contextlib.nullcontext():
                 _launch_on_device(kernel, grid, block, stream, shared, cooperative, values)
 

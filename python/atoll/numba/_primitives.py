@@ -85,6 +85,10 @@ def check_pe(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any:
     """With checks on, a PE that the team has not ends the kernel."""
 
 
+def check_place(control: Any, slot: Any, stride: Any, address: Any) -> Any:
+    """With checks on, an address outside this PE's symmetric memory ends a kernel on the host."""
+
+
 def full_fence() -> Any: ...
 
 

@@ -34,6 +34,7 @@ def at_peer(team: Any, address: Any, pe: Any) -> Any:
 def peer_for(team: Any, operation: Any, address: Any, pe: Any) -> Any:
     """at_peer, for a PE that a program named."""
     p.check_pe(team.control, team.n_pes, operation, pe)
+    p.check_place(team.control, team.window + team.my_slot * team.stride, team.stride, address)
     return at_peer(team, address, pe)
 
 

@@ -503,6 +503,9 @@ def check_wrong_types_are_refused_when_compiled() -> None:
     x, flags, small = new(4, np.float32), new(4, np.int64), new(4, np.uint8)
     refused(lambda team, x, flags, small: dev.p(team, small, 1, 0), "Uint8", x, flags, small)
     refused(lambda team, x, flags, small: dev.p(team, flags, 1.5, 0), "Int64", x, flags, small)
+    refused(
+        lambda team, x, flags, small: dev.p(team, flags, 1 << 70, 0), "does not fit Int64", x, flags, small
+    )
     refused(lambda team, x, flags, small: dev.put(team, x, flags, 0), "must be alike", x, flags, small)
     refused(lambda team, x, flags, small: dev.put(team, x, x, 0, 3), "dev.BLOCK", x, flags, small)
     refused(lambda team, x, flags, small: dev.signal_set(team, x, 1, 0), "Float32", x, flags, small)

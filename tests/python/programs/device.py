@@ -215,6 +215,34 @@ for stream in STREAMS:
     atoll.sync_all(stream=stream)
     atoll.sync(stream=stream)
 
+# ---- messages: to the neighbours in a group, several between a pair, and down a chain without one
+for stream in STREAMS:
+    sent = atoll.array(np.arange(3000, dtype=np.float32) + me, device="cuda")
+    got = [atoll.zeros(1000, np.float32, device="cuda") for _ in range(3)]
+    for _ in range(3):
+        with atoll.group():
+            for i in range(3):
+                atoll.recv(got[i], left, stream=stream)
+                atoll.send(sent[1000 * i :][:1000], right, stream=stream)
+        wait(stream)
+        for i in range(3):
+            check(got[i], np.arange(1000 * i, 1000 * (i + 1)) + left)
+            got[i][...] = 0
+    if me > 0:
+        atoll.recv(got[0], me - 1, stream=stream)
+    if me < n - 1:
+        atoll.send(sent[:1000], me + 1, stream=stream)
+    with atoll.group():  # memory of the host, and of a GPU
+        here = np.full(4, -1)
+        atoll.send(np.full(4, me), right)
+        atoll.recv(here, left)
+        atoll.send(sent[1000:2000], right, stream=stream)
+        atoll.recv(got[1], left, stream=stream)
+    wait(stream)
+    assert (here == left).all()
+    check(got[0], np.arange(1000) + me - 1 if me > 0 else np.zeros(1000))
+    check(got[1], np.arange(1000, 2000) + left)
+
 # ---- half types
 for kind in ("bfloat16", "float16"):
     h = atoll.full(5, 1.5, kind, device="cuda")

@@ -148,10 +148,32 @@ with says(atoll.Unsupported, "root="):
     atoll.reduce(x, x, "sum", 0)
 with says(atoll.NotSymmetric, "take()", "memory of the host only"):
     atoll.take(x, 0, me)
-with says(atoll.NotSymmetric, "send()", "memory of the host only"):
-    atoll.send(x, right)
+with says(atoll.NotSymmetric, "send()", "src", "memory of the host"):
+    atoll.send(h, right, stream=0)
+with says(atoll.NotSymmetric, "recv()", "dst", "memory of the host"):
+    atoll.recv(h, right, stream=0)
+with says(atoll.Unsupported, "send()", "contiguous"):
+    atoll.send(x[:, 0], right)
+with says(atoll.PeError, str(n)):
+    atoll.recv(x, n, stream=0)
+with says(atoll.InvalidArgument, "recv()", "one stream", "the same stream="), atoll.group():
+    atoll.send(x[0], right, stream=0)
+    atoll.recv(x[1], right)
+with says(atoll.NotSymmetric, "add_at()", "memory of the host only"):
+    atoll.add_at(x, 0, 1.0, me)
+with says(atoll.InvalidArgument, "at most 64", "65"), atoll.group():
+    for _ in range(65):
+        atoll.send(x[0], right, stream=0)
 with says(atoll.DtypeMismatch, "integers"):
     atoll.wait_until(x, ">=", 1)
+tiny = atoll.zeros(4, "float8_e5m2", device="cuda")
+with says(atoll.DtypeMismatch, "dtype float8_e5m2;", "bfloat16, float32"):
+    atoll.sum_reduce(tiny, tiny)
+with says(atoll.DtypeMismatch, "dtype float8_e5m2;", "bfloat16, float32 and float64"):
+    atoll.max_reduce(tiny, tiny)
+for value in (2**64, -1):
+    with says(atoll.InvalidArgument, "signal_set()", str(value), "does not fit uint64"):
+        atoll.signal_set(atoll.signal(1, device="cuda"), value, me)
 with says(atoll.Unsupported, "nothing can be returned", "atomic_fetch_add_nbi"):
     atoll.atomic_fetch_add(atoll.zeros(1, int, device="cuda"), 1, me, stream=0)
 with says(atoll.InvalidArgument, "does not fit"):
@@ -231,6 +253,8 @@ with says(atoll.UseAfterFree):
     atoll.free(fourth)
 with says(atoll.UseAfterFree):
     fourth.numpy()
+with says(atoll.UseAfterFree, "__cuda_array_interface__"):
+    np.asarray(fourth.__cuda_array_interface__)
 with says(atoll.InvalidArgument, "view of"):
     atoll.free(third[1:])
 # What stood right behind another block is told from a view that reaches out of that one.

@@ -1,0 +1,61 @@
+"""CuTe kernels of the examples and of docs/from-nvshmem4py.md, compiled and not run: with CUTE_DSL_ARCH set, no GPU and no PyTorch."""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import atoll.cute as dev
+import cutlass.cute as cute
+from atoll._device import DeviceTeam
+from cutlass import Float32, Int32, Int64
+from cutlass.cute.runtime import make_fake_compact_tensor
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.modules.setdefault(
+    "torch", types.ModuleType("torch")
+)  # the programs import it, the kernels do not use it
+team = dev.team(DeviceTeam(0, 2, 0, 1 << 40, 0, 0, 1, 0, 0))
+
+
+def array(kind: Any, *shape: int) -> Any:
+    return make_fake_compact_tensor(
+        kind, shape, stride_order=tuple(reversed(range(len(shape)))), assumed_align=16
+    )
+
+
+def of_page() -> dict[str, Any]:
+    """What the page's program defines before it begins."""
+    text = (ROOT / "docs/from-nvshmem4py.md").read_text()
+    found = re.search(r"^```python\n# cute_kernels\.py:[^\n]*\n(.*?)^atoll\.init\(\)", text, re.S | re.M)
+    assert found is not None
+    # The DSL reads a kernel's source from a file.
+    file = Path(sys.argv[1]) / "page.py"
+    file.write_text(found[1])
+    names: dict[str, Any] = {"__name__": "page", "__file__": str(file)}
+    exec(compile(found[1], str(file), "exec"), names)
+    return names
+
+
+sys.path.insert(0, str(ROOT / "examples/15_kernels_cute"))
+import shadows  # noqa: E402
+
+rows, size = 160, 320
+bands = rows // shadows.TILE * (size // shadows.TILE)
+arrays = (
+    array(Float32, rows, size),
+    array(Float32, rows, size),
+    array(Int32, bands),
+    array(Float32, rows, size),
+)
+cute.compile(shadows.run, team, *arrays, Float32(1.0))
+print("shadows.run")
+if len(sys.argv) > 1:
+    page = of_page()
+    for name in ("shift", "ring", "sums", "round_trip"):
+        kind = Int64 if name == "round_trip" else Float32
+        cute.compile(page["run"], page[name], team, array(kind, 4096), array(kind, 2, 4096), array(Int64, 4))
+        print(name)
