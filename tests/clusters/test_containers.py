@@ -50,6 +50,15 @@ def test_of_networks_of_their_own_use_the_network(make_hosts: MakeHosts) -> None
     assert "PE 0 (host n0): ucx to PE 1" in done[0].out, done[0].text
 
 
+def test_two_of_one_network_and_another_host(make_hosts: MakeHosts) -> None:
+    """Those that share memory are one host, whatever each calls itself."""
+    info = [ATOLL, "info", "--job"]
+    done = start(make_hosts(3), box("box0", *info), box("box1", *info), info)
+    assert all(each.status == 0 for each in done), [each.text for each in done]
+    assert "job of 3 PEs on 2 hosts" in done[0].out, done[0].text
+    assert "PE 1 (host box0): ucx to PE 2, window to PE 0" in done[0].out, done[0].text
+
+
 def test_another_user_is_named(make_hosts: MakeHosts) -> None:
     """A container whose processes belong to another user of the host."""
     other = [*BOX, "setpriv", "--reuid=12345", "--clear-groups", ATOLL, "info", "--job"]
