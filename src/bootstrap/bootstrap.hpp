@@ -33,7 +33,7 @@ class Bootstrap {
   public:
     virtual ~Bootstrap() = default;
     /// "single", "launcher", "launcher over hosts", "unique id", "tcp store", "store", "callbacks", "PMIx",
-    /// "PMI", "threads"
+    /// "PMI", "PMI-2", "threads"
     virtual std::string_view name() const = 0;
     virtual int pe() const = 0;
     virtual int n_pes() const = 0;

@@ -86,16 +86,21 @@ Hosts find_hosts(Bootstrap& bootstrap, const common::Settings& settings, const s
                  const std::string& note, std::vector<std::string>& notes) {
     Hosts hosts;
     std::map<std::string, int> host_numbers, domain_numbers;
+    std::vector<int> host_of_domain;
     std::vector<std::string> machines;
     notes.clear();
     for (const std::string& text : bootstrap.allgather(told_by(bootstrap.pe(), settings, sharing, note))) {
         std::vector<std::string> lines = lines_of(text);
-        const auto [host, is_new] = host_numbers.try_emplace(lines[host_line], hosts.n_hosts());
-        if (is_new) hosts.names.push_back(lines[name_line]);
-        hosts.host_of.push_back(host->second);
-        hosts.domain_of.push_back(
-            domain_numbers.try_emplace(lines[domain_line], static_cast<int>(domain_numbers.size()))
-                .first->second);
+        const auto [domain, is_new_domain] =
+            domain_numbers.try_emplace(lines[domain_line], static_cast<int>(domain_numbers.size()));
+        // Containers that share memory are one host, whatever each calls itself.
+        if (is_new_domain) {
+            const auto [host, is_new] = host_numbers.try_emplace(lines[host_line], hosts.n_hosts());
+            if (is_new) hosts.names.push_back(lines[name_line]);
+            host_of_domain.push_back(host->second);
+        }
+        hosts.domain_of.push_back(domain->second);
+        hosts.host_of.push_back(host_of_domain[static_cast<std::size_t>(domain->second)]);
         machines.push_back(std::move(lines[machine_line]));
         notes.push_back(std::move(lines[note_line]));
     }

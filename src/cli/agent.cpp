@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bootstrap/launch_protocol.hpp"
+#include "bootstrap/tcp_socket.hpp"
 #include "bootstrap/wire.hpp"
 #include "cli/hosts.hpp"
 #include "cli/run.hpp"
@@ -33,6 +34,22 @@ std::optional<bootstrap::Frame> next_frame(int fd, bootstrap::FrameReader& reade
     while (const std::optional<bootstrap::Frame> frame = next_frame(fd, reader))
         if (frame->type == 'S') ::kill(::getpid(), std::atoi(frame->body.c_str()));
     ::_exit(1);
+}
+
+/// What goes wrong before a PE runs is said here, not thrown past the thread that listens to the launcher.
+int run_order(const RunOptions& options) {
+    const auto say = [](const std::exception& error) {
+        std::fprintf(stderr, "atoll run: on host %s: %s\n", bootstrap::host_name().c_str(), error.what());
+    };
+    try {
+        return run_job(options);
+    } catch (const UsageError& error) {
+        say(error);
+        return error.status();
+    } catch (const std::exception& error) {
+        say(error);
+        return UsageError::bad_usage;
+    }
 }
 
 }  // namespace
@@ -100,7 +117,7 @@ int agent_command(const Arguments&) {
     options.join = std::to_string(bootstrap::protocol_version) + " " + std::to_string(order.n_all) + " " +
                    std::to_string(order.port) + " " + order.secret + " " + order.addresses;
     const common::QuietThread listener([&, fd = orders.get()] { obey(fd, std::move(reader)); });
-    const int status = run_job(options);
+    const int status = run_order(options);
     std::fflush(nullptr);
     ::_exit(status);  // the thread still listens
 }

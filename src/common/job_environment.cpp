@@ -28,8 +28,11 @@ JobEnvironment read_job_environment() {
     e.pmi_fd = value_of("PMI_FD");
     e.pmi_rank = value_of("PMI_RANK");
     e.pmi_size = value_of("PMI_SIZE");
+    e.pmi_job = value_of("PMI_JOBID");
     e.slurm_tasks = value_of("SLURM_STEP_NUM_TASKS");
     e.slurm_task = value_of("SLURM_PROCID");
+    e.slurm_mpi = value_of("SLURM_MPI_TYPE");
+    e.hydra = !value_of("MPI_LOCALRANKID").empty();
     return e;
 }
 

@@ -13,10 +13,15 @@ struct JobEnvironment {
     bool agent_store = false;  ///< TORCHELASTIC_USE_AGENT_STORE=True: torchrun itself listens at the port
 
     std::string pmix_namespace, pmix_prefix;  ///< of a server that speaks PMIx, and where it is installed
-    std::string pmi_fd, pmi_rank, pmi_size;   ///< of one that speaks PMI-1
-    std::string slurm_tasks, slurm_task;      ///< SLURM_STEP_NUM_TASKS, SLURM_PROCID
+    std::string pmi_fd, pmi_rank, pmi_size, pmi_job;  ///< of one that speaks PMI
+    /// SLURM_STEP_NUM_TASKS, SLURM_PROCID, SLURM_MPI_TYPE
+    std::string slurm_tasks, slurm_task, slurm_mpi;
+    bool hydra =
+        false;  ///< an mpiexec of MPICH's kind started this process, perhaps within a step of Slurm's
 
     bool has_pmi() const { return !pmi_fd.empty() && !pmi_rank.empty() && !pmi_size.empty(); }
+    /// srun --mpi=pmi2 did. What it leaves in the environment reaches programs of an mpiexec within, too.
+    bool speaks_pmi2() const { return has_pmi() && slurm_mpi == "pmi2" && !hydra; }
     /// srun started this program as one of several, and set up nothing by which they could find each other.
     bool srun_without_pmi() const {
         return !slurm_task.empty() && slurm_tasks.find_first_not_of("01") != std::string::npos &&

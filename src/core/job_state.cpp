@@ -5,12 +5,14 @@
 #include "collective/table.hpp"
 #include "common/clock.hpp"
 #include "common/log.hpp"
+#include "core/start_watch.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 namespace atl::core {
 
@@ -78,6 +80,8 @@ void JobState::join() {
     spins_ = settings_.spin >= 0 ? settings_.spin : (has_cores ? spins_with_cores : spins_without);
     pauses_of_a_line_ = pauses_in(line_trip_ns);
     map_window();
+    std::optional<StartWatch> watch;
+    if (hosts_.n_domains > 1 && settings_.transport != "loopback") watch.emplace(*this);
     make_transport();
     segment_.board.set_state(pe_, common::PeState::running);
     make_world();

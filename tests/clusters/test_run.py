@@ -94,6 +94,18 @@ def test_a_host_that_is_none(make_hosts: MakeHosts, pe: str) -> None:
     )
 
 
+def test_a_program_that_a_host_lacks(make_hosts: MakeHosts) -> None:
+    done = run(make_hosts(2), "--hosts", "n0:2,n1:1", "/nowhere/program")
+    assert done.status == 127, done.text
+    for host in ("n0", "n1"):
+        assert f"on host {host}: /nowhere/program: there is no such file" in done.err, done.text
+
+
+def test_a_setting_that_is_none(make_hosts: MakeHosts) -> None:
+    done = run(make_hosts(2), "--hosts", "n0:1,n1:1", "--env", "ATOLL_CHECK=most", "true")
+    assert done.status == 2 and "on host n1: ATOLL_CHECK=most" in done.err, done.text
+
+
 @pytest.mark.parametrize("hosts", ["n0:0", "n0:x", ":2", "n0:2,,n1:2", "-oProxyCommand=x:2", "n0:999999"])
 def test_hosts_that_cannot_be_read(hosts: str) -> None:
     done = subprocess.run(

@@ -42,11 +42,19 @@ void Engine::connect(int pe, const std::string& value) {
     const std::size_t end = value.find('\n');
     const std::string expected = std::string(magic) + worker_.ucp().version;
     if (end == std::string::npos || value.substr(0, end) != expected)
-        throw Error(ErrorCode::bootstrap, "PE " + std::to_string(pe) + " speaks \"" + value.substr(0, end) +
-                                              "\", PE " + std::to_string(options_.pe) + " \"" + expected +
-                                              "\": all PEs of a job need the same Atoll and the same UCX.");
+        throw Error(
+            ErrorCode::bootstrap,
+            "PE " + std::to_string(pe) + " speaks \"" + value.substr(0, end) + "\", PE " +
+                std::to_string(options_.pe) + " \"" + expected + "\" (of " + worker_.ucp().path +
+                "): all PEs of a job need the same Atoll and the same UCX. ATOLL_UCX_LIBRARY names one; "
+                "an MPI that is loaded before brings its own.");
     Peer& to = peer(pe);
-    to.endpoint = worker_.connect(value.substr(end + 1), &Engine::lose, &to);
+    try {
+        to.endpoint = worker_.connect(value.substr(end + 1), &Engine::lose, &to);
+    } catch (const Error& error) {
+        throw Error(error.code(), "PE " + std::to_string(options_.pe) + " cannot reach PE " +
+                                      std::to_string(pe) + ": " + error.what());
+    }
     Header hello;
     hello.kind = Kind::hello;
     to.awaited = post(to, hello, worker_.address().data(), worker_.address().size());

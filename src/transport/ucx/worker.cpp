@@ -34,6 +34,13 @@ std::string wishes() {
     return text;
 }
 
+/// What to do where UCX was told which ways to take.
+std::string advice() {
+    return common::foreign_variable("UCX_TLS")
+               ? " UCX_TLS must name a way between hosts, such as tcp; unset, UCX chooses."
+               : "";
+}
+
 bool is_device(const std::string& name) {
     return std::filesystem::exists("/sys/class/net/" + name) ||
            std::filesystem::exists("/sys/class/infiniband/" + name);
@@ -50,7 +57,8 @@ std::string devices_asked_for() {
         if (is_device(device.substr(0, device.find(':')))) here += (here.empty() ? "" : ",") + device;
     if (here.empty())
         throw Error(ErrorCode::system,
-                    "UCX_NET_DEVICES=" + asked + ": there is no " + asked + ". " + devices());
+                    "UCX_NET_DEVICES=" + asked + ": there is no " + asked + ". " + devices() +
+                        " Name one of them, or the names of all hosts' in one list; unset, UCX chooses.");
     return here;
 }
 
@@ -87,15 +95,16 @@ void Worker::open_context() {
         ucp_.config_release(config);
     }
     if (status != UCS_OK)
-        throw Error(ErrorCode::system, "UCX " + ucp_.version + wishes() +
-                                           " cannot start: " + ucp_.status_string(status) + ". " + devices());
+        throw Error(ErrorCode::system, "UCX " + ucp_.version + wishes() + " cannot start: " +
+                                           ucp_.status_string(status) + ". " + devices() + advice());
 }
 
 void Worker::open_worker() {
     const auto check = [&](ucs_status_t status, const char* doing) {
         if (status != UCS_OK)
             throw Error(ErrorCode::system, "UCX " + ucp_.version + wishes() + " failed while " + doing +
-                                               ": " + ucp_.status_string(status) + ". " + devices());
+                                               ": " + ucp_.status_string(status) + ". " + devices() +
+                                               advice());
     };
     ucp_worker_params_t params{};
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
@@ -136,7 +145,7 @@ ucp_ep_h Worker::connect(const std::string& address, Lose lose, void* argument) 
                         "a private link) can mislead it: name those that do, such as "
                         "UCX_NET_DEVICES=eth0, or by all their names, eth0,ens5, where "
                         "hosts call them differently. " +
-                        devices());
+                        devices() + advice());
     return endpoint;
 }
 
