@@ -216,8 +216,10 @@ def wait_word(form: str, compare: int, order: str) -> str:
     found = ".reg .b32 word;" if bits == "32" else ".reg .b64 word;"
     widen = f"cvt.{wide}.{form}" if bits == "32" else "mov.b64"
     look = f"ld.{order}.sys.global.b{bits} word, [$5]; setp.{how}.{form} ok, word, $6;"
+    values = AT[f"values int{bits}"] if form[0] == "s" else AT["values unsigned_word"]
+    reported = compare | values << AT["compare_bits"]
     again = f"{widen} seen, word; {widen} want, $6;" + look_around(
-        "begun", "$1", "$2", str(compare), "$3", "$4", "$5", "want", "seen", "begun"
+        "begun", "$1", "$2", str(reported), "$3", "$4", "$5", "want", "seen", "begun"
     )
     return f"{{ .reg .pred idle; {found} setp.eq.u32 idle, $7, 0; @idle bra LEAVE; {_until(look, again)} LEAVE: mov.b32 $0, 0; }}"
 
