@@ -17,7 +17,7 @@ demo-shmem4py: all ## a program of shmem4py's by `from atoll import shmem`, then
 test: setup setup-test ## release build, C++ and Python tests, layout, formatters and linters; one closing line
 	@scripts/test.sh
 
-ci: ## test, clusters, sanitize and cross, with one closing line
+ci: ## test, wheel, clusters, sanitize and cross, with one closing line
 	@scripts/ci.sh
 
 sanitize: setup setup-test ## the C++ tests under ASan + UBSan, then TSan
@@ -35,12 +35,8 @@ bench: setup ## Atoll against its peers (Open MPI, shmem4py) in one run: a table
 soak: setup setup-test ## what runs long on purpose (ATOLL_TEST_SOAK_SECONDS, 600 by default)
 	@scripts/soak.sh
 
-wheel: setup setup-network ## a wheel in dist/, with kernels for all GPUs (build/release has those of the tests' only)
-	@rm -f dist/*.whl
-	@.venv/bin/python -m pip wheel -q --no-build-isolation --no-deps -Cbuild-dir=build/wheel \
-	    -Ccmake.define.ATOLL_TESTS=OFF -Ccmake.define.ATOLL_BENCH=OFF -w dist .
-	@ls -1 dist/*.whl
-	@.venv/bin/python scripts/wheel_gpus.py dist/*.whl
+wheel: setup setup-network ## a wheel in dist/, with kernels for all GPUs, tried in an environment of its own
+	@scripts/wheel.sh
 
 stubs: all ## write python/atoll/_atoll.pyi anew from the built module
 	@scripts/stubs.sh

@@ -16,64 +16,95 @@ if(NOT CUDAToolkit_FOUND)
     message(FATAL_ERROR "ATOLL_CUDA is ON, but there is no CUDA toolkit of 12.0 or newer; set CUDAToolkit_ROOT.")
 endif()
 
-file(GLOB ATOLL_CUDA_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/*.cpp")
-add_library(atoll_cuda MODULE ${ATOLL_CUDA_SOURCES} "${PROJECT_SOURCE_DIR}/src/common/text.cpp")
-target_compile_features(atoll_cuda PRIVATE cxx_std_20)
-
-# The library's own kernels: fat binaries, embedded as they are and loaded by the driver. A custom command rather than
-# CMake's language CUDA: there is no host code in them, and sanitizers do not concern them.
 set(ATOLL_CUDA_ARCHITECTURES "" CACHE STRING "GPUs that Atoll's kernels are compiled for, as 90;100; empty: 80, 90, 100 and PTX, or 90 alone where tests are built")
-if(ATOLL_CUDA_ARCHITECTURES)
-    set(_architectures ${ATOLL_CUDA_ARCHITECTURES})
-elseif(ATOLL_TESTS)
-    set(_architectures 90)
-else()
-    set(_architectures 80 90 100)
-endif()
-set(_code)
-foreach(_sm IN LISTS _architectures)
-    list(APPEND _code "-gencode=arch=compute_${_sm},code=sm_${_sm}")
-endforeach()
-if(NOT ATOLL_CUDA_ARCHITECTURES AND NOT ATOLL_TESTS)
-    list(GET _architectures -1 _sm)
-    list(APPEND _code "-gencode=arch=compute_${_sm},code=compute_${_sm}")
-endif()
-set(_embedded "${PROJECT_BINARY_DIR}/generated/embedded_kernels.cpp")
-set(_text "#include \"cuda/kernels.hpp\"\n")
-set(_rows)
-set(_count 0)
-set(_fatbins)
-if(CUDAToolkit_NVCC_EXECUTABLE)
-    file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/kernels/*.cu")
-    file(GLOB _headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/kernels/*.cuh" "${PROJECT_SOURCE_DIR}/include/atoll/device/*.hpp")
-    foreach(_source IN LISTS _sources)
-        get_filename_component(_stem "${_source}" NAME_WE)
-        set(_fatbin "${PROJECT_BINARY_DIR}/generated/${_stem}.fatbin")
-        add_custom_command(
-            OUTPUT "${_fatbin}"
-            COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++20 -O3 -Werror=all-warnings -fatbin ${_code} "-I${PROJECT_SOURCE_DIR}/include"
-                    "-I${PROJECT_SOURCE_DIR}/src" "${_source}" -o "${_fatbin}"
-            DEPENDS "${_source}" ${_headers} "${PROJECT_SOURCE_DIR}/src/heap/device_calls.hpp" "${PROJECT_SOURCE_DIR}/include/atoll/types.hpp"
-            COMMENT "Compiling kernels ${_stem}.cu" VERBATIM)
-        list(APPEND _fatbins "${_fatbin}")
-        string(APPEND _text "asm(\".pushsection .rodata\\n.balign 64\\n.hidden atoll_kernels_${_stem}\\natoll_kernels_${_stem}:\\n"
-                            ".incbin \\\"${_fatbin}\\\"\\n.popsection\\n\");\nextern \"C\" const unsigned char atoll_kernels_${_stem}[] __attribute__((visibility(\"hidden\")));\n")
-        string(APPEND _rows "{\"${_stem}\", atoll_kernels_${_stem}}, ")
-        math(EXPR _count "${_count} + 1")
+
+# The library's own kernels: fat binaries, embedded as they are and loaded by the driver. Custom commands rather than
+# CMake's language CUDA: there is no host code in them, and sanitizers do not concern them. `names`: sm_80 ... and PTX.
+function(_atoll_embed_kernels target names)
+    set(_code)
+    foreach(_name IN LISTS names)
+        string(REPLACE "sm_" "" _sm "${_name}")
+        if(_name STREQUAL "PTX")   # of the newest before it
+            list(APPEND _code "-gencode=arch=compute_${_newest},code=compute_${_newest}")
+        else()
+            list(APPEND _code "-gencode=arch=compute_${_sm},code=sm_${_sm}")
+            set(_newest ${_sm})
+        endif()
     endforeach()
+    set(_folder "${PROJECT_BINARY_DIR}/generated/${target}")
+    set(_text "#include \"cuda/kernels.hpp\"\n")
+    set(_rows)
+    set(_count 0)
+    set(_fatbins)
+    set(_built "without kernels")
+    if(CUDAToolkit_NVCC_EXECUTABLE)
+        string(REPLACE ";" " " _built "kernels for ${names}")
+        file(MAKE_DIRECTORY "${_folder}")
+        file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/kernels/*.cu")
+        file(GLOB _headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/kernels/*.cuh" "${PROJECT_SOURCE_DIR}/include/atoll/device/*.hpp")
+        foreach(_source IN LISTS _sources)
+            get_filename_component(_stem "${_source}" NAME_WE)
+            set(_fatbin "${_folder}/${_stem}.fatbin")
+            add_custom_command(
+                OUTPUT "${_fatbin}"
+                COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++20 -O3 -Werror=all-warnings -fatbin ${_code} "-I${PROJECT_SOURCE_DIR}/include"
+                        "-I${PROJECT_SOURCE_DIR}/src" "${_source}" -o "${_fatbin}"
+                DEPENDS "${_source}" ${_headers} "${PROJECT_SOURCE_DIR}/src/heap/device_calls.hpp" "${PROJECT_SOURCE_DIR}/include/atoll/types.hpp"
+                COMMENT "Compiling kernels ${_stem}.cu for ${names}" VERBATIM)
+            list(APPEND _fatbins "${_fatbin}")
+            string(APPEND _text "asm(\".pushsection .rodata\\n.balign 64\\n.hidden atoll_kernels_${_stem}\\natoll_kernels_${_stem}:\\n"
+                                ".incbin \\\"${_fatbin}\\\"\\n.popsection\\n\");\nextern \"C\" const unsigned char atoll_kernels_${_stem}[] __attribute__((visibility(\"hidden\")));\n")
+            string(APPEND _rows "{\"${_stem}\", atoll_kernels_${_stem}}, ")
+            math(EXPR _count "${_count} + 1")
+        endforeach()
+    endif()
+    string(APPEND _text "namespace atl::cuda {\nconst Embedded embedded_kernels[] = {${_rows}{nullptr, nullptr}};\nconst unsigned embedded_kernel_files = ${_count};\n"
+                        "const char embedded_text[] = \"CUDA ${CUDAToolkit_VERSION_MAJOR}.${CUDAToolkit_VERSION_MINOR}, ${_built}\";\n}\n")
+    set(_embedded "${PROJECT_BINARY_DIR}/generated/${target}_kernels.cpp")
+    file(GENERATE OUTPUT "${_embedded}" CONTENT "${_text}")
+    set_source_files_properties("${_embedded}" PROPERTIES GENERATED TRUE OBJECT_DEPENDS "${_fatbins}")
+    target_sources(${target} PRIVATE "${_embedded}")
+endfunction()
+
+# Into a folder of its own where that is named: every such file is libatoll_cuda.so.
+function(_atoll_add_cuda target names)
+    add_library(${target} MODULE $<TARGET_OBJECTS:atoll_cuda_objects>)
+    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${ATOLL_GENERATED_INCLUDE}" "${PROJECT_SOURCE_DIR}/src")
+    target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    target_compile_features(${target} PRIVATE cxx_std_20)
+    target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS} atoll_flags)
+    if(NOT ATOLL_SANITIZE)   # their run-time library is the program's
+        target_link_options(${target} PRIVATE -Wl,--no-undefined ${ATOLL_KEEP_INSIDE})
+    endif()
+    _atoll_embed_kernels(${target} "${names}")
+endfunction()
+
+file(GLOB ATOLL_CUDA_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/*.cpp")
+add_library(atoll_cuda_objects OBJECT ${ATOLL_CUDA_SOURCES} "${PROJECT_SOURCE_DIR}/src/common/text.cpp")
+set_target_properties(atoll_cuda_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
+target_compile_features(atoll_cuda_objects PRIVATE cxx_std_20)
+target_include_directories(atoll_cuda_objects PRIVATE "${PROJECT_SOURCE_DIR}/include" "${ATOLL_GENERATED_INCLUDE}"
+                                                      "${PROJECT_SOURCE_DIR}/src")
+target_include_directories(atoll_cuda_objects SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+target_link_libraries(atoll_cuda_objects PRIVATE atoll_flags)
+
+set(_every_gpu sm_80 sm_90 sm_100 PTX)   # what a wheel has, see scripts/wheel_gpus.py
+if(ATOLL_CUDA_ARCHITECTURES)
+    list(TRANSFORM ATOLL_CUDA_ARCHITECTURES PREPEND sm_ OUTPUT_VARIABLE _names)
+elseif(ATOLL_TESTS)
+    set(_names sm_90)
 else()
+    set(_names ${_every_gpu})
+endif()
+if(NOT CUDAToolkit_NVCC_EXECUTABLE)
     message(STATUS "Atoll: the GPU part is built without kernels (they need nvcc)")
 endif()
-string(APPEND _text "namespace atl::cuda {\nconst Embedded embedded_kernels[] = {${_rows}{nullptr, nullptr}};\nconst unsigned embedded_kernel_files = ${_count};\n}\n")
-file(GENERATE OUTPUT "${_embedded}" CONTENT "${_text}")
-set_source_files_properties("${_embedded}" PROPERTIES GENERATED TRUE OBJECT_DEPENDS "${_fatbins}")
-target_sources(atoll_cuda PRIVATE "${_embedded}")
-target_include_directories(atoll_cuda PRIVATE "${PROJECT_SOURCE_DIR}/include" "${ATOLL_GENERATED_INCLUDE}"
-                                              "${PROJECT_SOURCE_DIR}/src")
-target_include_directories(atoll_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
-target_link_libraries(atoll_cuda PRIVATE ${CMAKE_DL_LIBS} atoll_flags)
-if(NOT ATOLL_SANITIZE)   # their run-time library is the program's
-    target_link_options(atoll_cuda PRIVATE -Wl,--no-undefined ${ATOLL_KEEP_INSIDE})
+_atoll_add_cuda(atoll_cuda "${_names}")
+if(NOT ATOLL_SANITIZE)
+    # For wheels that are made from a tree that has tests: scripts/wheel.sh.
+    _atoll_add_cuda(atoll_cuda_every_gpu "${_every_gpu}")
+    set_target_properties(atoll_cuda_every_gpu PROPERTIES EXCLUDE_FROM_ALL ON OUTPUT_NAME atoll_cuda
+                          LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/every_gpu")
 endif()
 # The kernels of users are theirs (include/atoll/device); our tests' and benchmarks' are CMake's. nvcc knows no sanitizers.
 if((ATOLL_TESTS OR ATOLL_BENCH) AND NOT ATOLL_SANITIZE)

@@ -25,9 +25,6 @@ function(_atoll_install component root)
     endif()
     install(TARGETS atoll atoll_shmem EXPORT atoll_${component} LIBRARY DESTINATION "${root}lib" ${_where}
             INCLUDES DESTINATION "${root}include")
-    if(TARGET atoll_cuda)
-        install(TARGETS atoll_cuda LIBRARY DESTINATION "${root}lib" ${_where})
-    endif()
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" "${ATOLL_GENERATED_INCLUDE}/"
                       "${ATOLL_SHMEM_INCLUDE}/" DESTINATION "${root}include"
             ${_where} FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh")
@@ -52,6 +49,14 @@ endfunction()
 
 _atoll_install(atoll "")
 _atoll_install(python "atoll/")
+# A wheel takes one of the last two: as the tree has it, or with code for every GPU.
+if(TARGET atoll_cuda)
+    install(TARGETS atoll_cuda LIBRARY DESTINATION lib COMPONENT atoll)
+    install(TARGETS atoll_cuda LIBRARY DESTINATION atoll/lib COMPONENT python_cuda EXCLUDE_FROM_ALL)
+endif()
+if(TARGET atoll_cuda_every_gpu)
+    install(TARGETS atoll_cuda_every_gpu LIBRARY DESTINATION atoll/lib COMPONENT python_every_gpu EXCLUDE_FROM_ALL)
+endif()
 if(TARGET atoll_cli)
     install(TARGETS atoll_cli RUNTIME DESTINATION bin COMPONENT atoll)
     _atoll_install_wrappers(atoll bin)

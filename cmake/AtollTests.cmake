@@ -189,7 +189,9 @@ if(TARGET atoll_cli)
         if(TARGET CUDA::nvrtc AND NOT ATOLL_SANITIZE)   # headers compile or do not; the library wants a driver there
             add_executable(nvrtc_headers "${PROJECT_SOURCE_DIR}/tests/gpu/nvrtc/headers.cpp")
             target_link_libraries(nvrtc_headers PRIVATE CUDA::nvrtc atoll_flags)
-            add_test(NAME gpu.nvrtc COMMAND nvrtc_headers "-I${PROJECT_SOURCE_DIR}/include")
+            set(_folders ${CUDAToolkit_INCLUDE_DIRS})
+            list(TRANSFORM _folders PREPEND -I)
+            add_test(NAME gpu.nvrtc COMMAND nvrtc_headers "-I${PROJECT_SOURCE_DIR}/include" ${_folders})
         endif()
         if(ATOLL_NVCC)
             # A library of its own: the flags of our sources are not nvcc's.

@@ -17,6 +17,10 @@
 
 namespace atl {
 
+namespace device {
+enum class Operation : int;  // atoll/device/control.hpp
+}
+
 /// A cudaStream_t or CUstream of this PE's GPU. Null is the legacy stream, which waits for all others.
 struct Stream {
     void* handle = nullptr;
@@ -80,17 +84,13 @@ class ATOLL_API StreamContext {
     }
     /// The stream goes on once this PE's `*signal cmp value`; it acquires. A replayed graph compares with the
     /// value that was captured: see signal_consume.
-    void signal_wait_until(const std::uint64_t* signal, Compare cmp, std::uint64_t value) const {
-        wait_until(signal, cmp, value);
-    }
+    void signal_wait_until(const std::uint64_t* signal, Compare cmp, std::uint64_t value) const;
     /// Waits until `*signal >= n`, then subtracts `n`: what one round of a replayed graph adds, the next one
     /// waits for.
-    void signal_consume(std::uint64_t* signal, std::uint64_t n) const {
-        wait(signal, DType::uint64, Compare::ge, n, true);
-    }
+    void signal_consume(std::uint64_t* signal, std::uint64_t n) const;
     template <Waitable T> void wait_until(const T* word, Compare cmp, std::type_identity_t<T> value) const {
         // NOLINTNEXTLINE(bugprone-signed-char-misuse): int8_t is a number, and sign-extends
-        wait(const_cast<T*>(word), dtype<T>, cmp, static_cast<std::uint64_t>(value), false);
+        wait(const_cast<T*>(word), dtype<T>, cmp, static_cast<std::uint64_t>(value));
     }
     void fence() const noexcept {}
     void quiet() const noexcept {}
@@ -151,9 +151,10 @@ class ATOLL_API StreamContext {
     // ------------------------------------------------------------------------------------------------------
     void atomic(AtomicOp op, DType type, void* fetch, void* dst, std::uint64_t value, std::uint64_t compare,
                 int pe) const;
-    void wait(void* word, DType type, Compare cmp, std::uint64_t value, bool consume) const;
+    void wait(void* word, DType type, Compare cmp, std::uint64_t value) const;
 
   private:
+    void wait(device::Operation as, void* word, DType type, Compare cmp, std::uint64_t value) const;
     void strided(const detail::StridedBlocks& copy, int pe, bool is_put) const;
     void store(void* dst, std::uint64_t bits, std::size_t bytes, int pe) const;
     template <class T> static std::size_t bytes_of(std::size_t count) noexcept {
@@ -185,7 +186,7 @@ class ATOLL_API StreamTeam {
 
     /// All members' streams are here, and what they did before is visible to all.
     void sync() const;
-    void barrier() const { sync(); }
+    void barrier() const;
     template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
     void broadcast(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
         broadcast_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes(), root);

@@ -204,6 +204,12 @@ def _until(look: str, again: str) -> str:
     }}"""
 
 
+def reported(form: str, compare: int) -> str:
+    """How a report says that words of a form (u32, s32, u64, s64) are compared."""
+    values = AT[f"values int{form[1:]}"] if form[0] == "s" else AT["values unsigned_word"]
+    return str(compare | values << AT["compare_bits"])
+
+
 def wait_word(form: str, compare: int, order: str) -> str:
     """Until the word at an address compares with a value; the threads whose $7 is 0 go on at once. No result, $0 = 0 (r).
 
@@ -217,7 +223,7 @@ def wait_word(form: str, compare: int, order: str) -> str:
     widen = f"cvt.{wide}.{form}" if bits == "32" else "mov.b64"
     look = f"ld.{order}.sys.global.b{bits} word, [$5]; setp.{how}.{form} ok, word, $6;"
     again = f"{widen} seen, word; {widen} want, $6;" + look_around(
-        "begun", "$1", "$2", str(compare), "$3", "$4", "$5", "want", "seen", "begun"
+        "begun", "$1", "$2", reported(form, compare), "$3", "$4", "$5", "want", "seen", "begun"
     )
     return f"{{ .reg .pred idle; {found} setp.eq.u32 idle, $7, 0; @idle bra LEAVE; {_until(look, again)} LEAVE: mov.b32 $0, 0; }}"
 
@@ -283,7 +289,16 @@ def scan(form: str, compare: int, vector: bool, lowest: bool, waits: bool) -> st
             f"{{ .reg .b{bits} one; ld.relaxed.sys.global.b{bits} one, [$4]; {widen.format('seen', 'one')} {wanted} "
             f"{widen.format('want', 'one')} }}"
             + look_around(
-                "begun", "$2", str(AT["wait_until"]), str(compare), "-1", "$3", "$4", "want", "seen", "begun"
+                "begun",
+                "$2",
+                str(AT["wait_until"]),
+                reported(form, compare),
+                "-1",
+                "$3",
+                "$4",
+                "want",
+                "seen",
+                "begun",
             )
         )
         ends = "setp.ne.u32 ok, found, 0; setp.eq.or.u32 ok, left, 0, ok;"

@@ -85,12 +85,26 @@ nb::dict layout() {
         at[name] = static_cast<int>(value);
     };
     operation("signal_wait_until", device::Operation::signal_wait_until);
+    operation("signal_consume", device::Operation::signal_consume);
     operation("wait_until", device::Operation::wait_until);
-    operation("sync", device::Operation::sync);
-    operation("collective", device::Operation::collective);
     operation("receive", device::Operation::receive);
     operation("post", device::Operation::post);
     operation("grid_sync", device::Operation::grid_sync);
+    operation("sync", device::Operation::sync);
+    operation("barrier", device::Operation::barrier);
+    operation("broadcast", device::Operation::broadcast);
+    operation("fcollect", device::Operation::fcollect);
+    operation("collect", device::Operation::collect);
+    operation("alltoall", device::Operation::alltoall);
+    operation("reduce", device::Operation::reduce);
+    operation("reduce_scatter", device::Operation::reduce_scatter);
+    operation("tile_reduce", device::Operation::tile_reduce);
+    operation("tile_allgather", device::Operation::tile_allgather);
+    // How a report says what its two values are.
+    at["compare_bits"] = device::compare_bits;
+    at["values unsigned_word"] = static_cast<int>(device::Values::unsigned_word);
+    at["values int32"] = static_cast<int>(device::Values::int32);
+    at["values int64"] = static_cast<int>(device::Values::int64);
     // Told of where they are given a PE that the team has not; kernels in Python call them by these names.
     at["wrong_pe"] = device::wrong_pe;
     operation("check peer", device::Operation::peer);
@@ -108,7 +122,7 @@ nb::dict layout() {
     operation("check receive", device::Operation::receive);
     operation("check tile_put", device::Operation::tile_put);
     operation("check tile_get", device::Operation::tile_get);
-    operation("check root", device::Operation::root);
+    operation("check broadcast", device::Operation::broadcast);
     return at;
 }
 

@@ -17,6 +17,7 @@
 #include "cli/options.hpp"
 #include "common/board.hpp"
 #include "common/settings.hpp"
+#include "core/device_plugin.hpp"
 #include "transport/ucx/ucx.hpp"
 
 #ifndef ATOLL_BUILD_TYPE
@@ -61,7 +62,7 @@ Json describe_build() {
 #else
             {"assertions", "on"},
 #endif
-            {"cuda", "no CUDA part in this build"},
+            {"cuda", core::describe_device_plugin()},
     };
 }
 
@@ -173,8 +174,9 @@ void print(const Json& info) {
         std::printf("  transport    %s: %s\n", transport["name"].get<std::string>().c_str(),
                     transport["reaches"].get<std::string>().c_str());
     }
-    std::printf("  GPUs         %zu found, driver: %s; %s\n", info["gpus"]["devices"].size(),
-                info["gpus"]["driver"].get<std::string>().c_str(), build["cuda"].get<std::string>().c_str());
+    std::printf("  GPUs         %zu found, driver: %s\n", info["gpus"]["devices"].size(),
+                info["gpus"]["driver"].get<std::string>().c_str());
+    std::printf("  GPU part     %s\n", build["cuda"].get<std::string>().c_str());
     print_settings(info["settings"]);
 }
 

@@ -525,12 +525,18 @@ constexpr std::size_t place_bytes(int n_pes, unsigned words_bytes) {
     return (collective_bytes(n_pes, words_bytes) + heap::MessageMemory{n_pes}.bytes() + 127) / 128 * 128;
 }
 constexpr std::size_t team_place_bytes = place_bytes(most_members, team_words_bytes);
+constexpr std::size_t group_memory_bytes(int n_pes, std::size_t tickets_bytes) {
+    return place_bytes(n_pes, world_words_bytes) + (most_group_places - 1) * team_place_bytes +
+           tickets_bytes + line_bytes;
+}
 
 }  // namespace
 
 void DeviceMemory::reserve_group_memory() {
-    const std::size_t bytes = place_bytes(job_.n_pes(), world_words_bytes) +
-                              (most_group_places - 1) * team_place_bytes + team_tickets_bytes + line_bytes;
+    const std::size_t bytes = group_memory_bytes(job_.n_pes(), team_tickets_bytes);
+    // All that is taken of a GPU before a user's first byte: 8 MiB in chunks of 2 MiB, of up to 128 PEs.
+    static_assert(device::control_area_bytes <= 2u << 20 &&
+                  group_memory_bytes(128, team_tickets_bytes) <= 6u << 20);
     void* block = allocate(bytes, 128, 0);
     group_offset_ = offset_of(block);
     group_bytes_ = bytes;

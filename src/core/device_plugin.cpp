@@ -3,6 +3,7 @@
 #include "atoll/error.hpp"
 
 #include <dlfcn.h>
+#include <glob.h>
 
 #include <cstring>
 #include <filesystem>
@@ -14,6 +15,15 @@ namespace {
 
 constexpr const char* file_name = "libatoll_cuda.so";
 
+/// Of a wheel: bin/ stands beside lib/, which holds the package.
+void add_places_of_packages(const std::filesystem::path& prefix, std::vector<std::string>& found) {
+    glob_t here{};
+    const std::string pattern = prefix / "lib/python3.*/site-packages/atoll/lib" / file_name;
+    if (::glob(pattern.c_str(), 0, nullptr, &here) == 0)
+        found.insert(found.end(), here.gl_pathv, here.gl_pathv + here.gl_pathc);
+    ::globfree(&here);
+}
+
 /// Beside the object that holds this code, which is libatoll.so or, in our own programs, the executable; else
 /// as the loader finds libraries.
 std::vector<std::string> places() {
@@ -23,6 +33,7 @@ std::vector<std::string> places() {
         const auto folder = std::filesystem::absolute(self.dli_fname).parent_path();
         found.push_back((folder / file_name).string());
         if (folder.filename() != "lib") found.push_back((folder.parent_path() / "lib" / file_name).string());
+        if (folder.filename() == "bin") add_places_of_packages(folder.parent_path(), found);
     }
     found.emplace_back(file_name);
     return found;
@@ -57,7 +68,26 @@ const heap::DevicePlugin& load() {
     return *plugin;
 }
 
+bool stands_somewhere() {
+    for (const std::string& place : places())
+        if (place.find('/') != std::string::npos && std::filesystem::exists(place)) return true;
+    void* const library = ::dlopen(file_name, RTLD_LAZY | RTLD_LOCAL);
+    return library != nullptr;
+}
+
 }  // namespace
+
+std::string describe_device_plugin() {
+    if (!stands_somewhere()) return "no GPU part here (it is built where the CUDA toolkit is)";
+    try {
+        const heap::DevicePlugin& plugin = device_plugin();
+        Dl_info where{};
+        const bool known = ::dladdr(&plugin, &where) != 0 && where.dli_fname;
+        return std::string(plugin.built) + (known ? std::string(", ") + where.dli_fname : "");
+    } catch (const Error& error) {
+        return error.what();
+    }
+}
 
 const heap::DevicePlugin& device_plugin() {
     static const heap::DevicePlugin& plugin = load();  // tried again by the next call if it throws

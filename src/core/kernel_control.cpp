@@ -68,12 +68,25 @@ void write_head(TeamState& team, Memory memory, device::Control* block) {
 const char* name_of(int operation) {
     static constexpr const char* names[] = {"a wait",
                                             "signal_wait_until",
+                                            "signal_consume",
                                             "wait_until",
-                                            "sync",
-                                            "a collective",
                                             "receive",
                                             "post",
+                                            "send",
+                                            "recv",
                                             "sync of a grid",
+                                            "sync",
+                                            "barrier",
+                                            "broadcast",
+                                            "fcollect",
+                                            "collect",
+                                            "alltoall",
+                                            "gather",
+                                            "scatter",
+                                            "reduce",
+                                            "reduce_scatter",
+                                            "tile_reduce",
+                                            "tile_allgather",
                                             "peer",
                                             "p",
                                             "g",
@@ -87,9 +100,40 @@ const char* name_of(int operation) {
                                             "put_signal",
                                             "async_put",
                                             "tile_put",
-                                            "tile_get",
-                                            "a collective with a root"};
+                                            "tile_get"};
+    static_assert(std::size(names) == static_cast<int>(device::Operation::tile_get) + 1);
     return operation >= 0 && operation < static_cast<int>(std::size(names)) ? names[operation] : names[0];
+}
+
+std::string number_text(double number) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.9g", number);
+    return text;
+}
+
+/// A word of a report, as its type has it.
+std::string value_text(device::Values values, unsigned long long bits) {
+    switch (values) {
+        case device::Values::int32:
+            return std::to_string(static_cast<std::int32_t>(bits));
+        case device::Values::int64:
+            return std::to_string(static_cast<std::int64_t>(bits));
+        case device::Values::float32:
+            return number_text(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+        case device::Values::float64:
+            return number_text(std::bit_cast<double>(bits));
+        default:
+            return std::to_string(bits);
+    }
+}
+
+std::string comparison_text(const device::Report& report) {
+    constexpr int compares = (1 << device::compare_bits) - 1;
+    const auto values = static_cast<device::Values>(report.compare >> device::compare_bits);
+    return common::address_text(reinterpret_cast<const void*>(report.address)) + ": found " +
+           value_text(values, report.found) + ", waiting for " +
+           common::compare_sign(static_cast<std::uint32_t>(report.compare & compares)) + " " +
+           value_text(values, report.expected);
 }
 
 }  // namespace
@@ -168,11 +212,7 @@ std::string report_text(const device::Report& report) {
     if (report.compare == device::wrong_pe)
         return text + " for team PE " + std::to_string(report.peer) + "; the team has PEs 0 to " +
                std::to_string(static_cast<long long>(report.expected) - 1);
-    if (report.compare >= 0 && report.compare < 6)
-        text += " at " + common::address_text(reinterpret_cast<const void*>(report.address)) + ": found " +
-                std::to_string(report.found) + ", waiting for " +
-                common::compare_sign(static_cast<std::uint32_t>(report.compare)) + " " +
-                std::to_string(report.expected);
+    if (report.compare >= 0) text += " at " + comparison_text(report);
     if (report.peer >= 0) text += ", waiting for team PE " + std::to_string(report.peer);
     if (report.tag != 0) text += ", tag " + std::to_string(report.tag);
     return text;

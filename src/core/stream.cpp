@@ -234,15 +234,29 @@ void StreamContext::atomic(AtomicOp op, DType type, void* fetch, void* dst, std:
     call.device().start(heap::WordCall{word, fetch, value, compare, op, type}, stream_.handle);
 }
 
-void StreamContext::wait(void* word, DType type, Compare cmp, std::uint64_t value, bool consume) const {
-    const bool is_waitable = static_cast<int>(type) <= static_cast<int>(DType::uint64);
-    if (!is_waitable || (consume && type != DType::uint64))
-        throw Error(ErrorCode::dtype_mismatch,
-                    consume ? "signal_consume takes words of uint64."
-                            : "Waits on a stream take integers of 8, 16, 32 or 64 bits.");
+void StreamContext::wait(void* word, DType type, Compare cmp, std::uint64_t value) const {
+    wait(device::Operation::wait_until, word, type, cmp, value);
+}
+
+void StreamContext::signal_wait_until(const std::uint64_t* signal, Compare cmp, std::uint64_t value) const {
+    wait(device::Operation::signal_wait_until, const_cast<std::uint64_t*>(signal), DType::uint64, cmp, value);
+}
+
+void StreamContext::signal_consume(std::uint64_t* signal, std::uint64_t n) const {
+    wait(device::Operation::signal_consume, signal, DType::uint64, Compare::ge, n);
+}
+
+void StreamContext::wait(device::Operation as, void* word, DType type, Compare cmp,
+                         std::uint64_t value) const {
+    if (static_cast<int>(type) > static_cast<int>(DType::uint64))
+        throw Error(ErrorCode::dtype_mismatch, "Waits on a stream take integers of 8, 16, 32 or 64 bits.");
     const Checked call(*state_, stream_);
-    void* here = call.own_word(word, size_of(type), consume);
-    call.device().start(heap::WaitCall{team_, here, value, cmp, type, consume}, stream_.handle);
+    void* here = call.own_word(word, size_of(type), as == device::Operation::signal_consume);
+    const bool is_signed =
+        type == DType::int8 || type == DType::int16 || type == DType::int32 || type == DType::int64;
+    const auto values = is_signed ? device::Values::int64 : device::Values::unsigned_word;
+    const int reported = static_cast<int>(values) << device::compare_bits;
+    call.device().start(heap::WaitCall{team_, here, value, cmp, type, as, reported}, stream_.handle);
 }
 
 void StreamContext::synchronize() const {

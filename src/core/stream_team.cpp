@@ -54,12 +54,40 @@ void check_overlap(const char* operation, const GroupArguments& arguments, int m
                     "stand where it goes to.");
 }
 
+namespace {
+
+device::Operation named(const GroupArguments& arguments) {
+    if (arguments.operation != device::Operation::none) return arguments.operation;
+    switch (arguments.kind) {
+        case heap::Group::sync:
+            return device::Operation::sync;
+        case heap::Group::broadcast:
+            return device::Operation::broadcast;
+        case heap::Group::fcollect:
+            return device::Operation::fcollect;
+        case heap::Group::alltoall:
+            return device::Operation::alltoall;
+        case heap::Group::gather:
+            return device::Operation::gather;
+        case heap::Group::scatter:
+            return device::Operation::scatter;
+        case heap::Group::reduce_scatter:
+            return device::Operation::reduce_scatter;
+        case heap::Group::reduce:
+        case heap::Group::reduce_part:
+            break;
+    }
+    return device::Operation::reduce;
+}
+
+}  // namespace
+
 heap::GroupCall group_call(TeamState& team, const DeviceMemory& device, const GroupArguments& arguments) {
     team.check_alive();
     const DeviceMemory::GroupPlace place = device.group_place(team);
-    return {stream_team(team), place.address,   place.words_bytes, arguments.dst,   arguments.src,
-            arguments.bytes,   arguments.bytes, arguments.bytes,   arguments.scale, arguments.root,
-            arguments.kind,    arguments.type,  arguments.op};
+    return {stream_team(team), place.address,   place.words_bytes, named(arguments), arguments.dst,
+            arguments.src,     arguments.bytes, arguments.bytes,   arguments.bytes,  arguments.scale,
+            arguments.root,    arguments.kind,  arguments.type,    arguments.op};
 }
 
 namespace {
@@ -153,6 +181,10 @@ StreamTeam::StreamTeam(const Team& team, Stream stream) : team_(team), stream_(s
 }
 
 void StreamTeam::sync() const { start(team_, stream_, "sync", {.kind = Group::sync}); }
+
+void StreamTeam::barrier() const {
+    start(team_, stream_, "barrier", {.kind = Group::sync, .operation = device::Operation::barrier});
+}
 
 void StreamTeam::broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
                                  int root) const {

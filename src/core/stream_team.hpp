@@ -17,6 +17,8 @@ struct GroupArguments {
     DType type = DType::uint8;
     ReduceOp op = ReduceOp::sum;
     double scale = 1;  ///< of sums
+    /// What the user called it, where that is not the name of `kind`.
+    device::Operation operation = device::Operation::none;
 
     /// Whether this member's array is written or read at all.
     bool writes(int pe) const { return kind != heap::Group::gather || pe == root; }

@@ -10,4 +10,5 @@ std::unique_ptr<atl::heap::DeviceHeap> open_heap(const atl::heap::DeviceChoice& 
 
 }  // namespace
 
-extern "C" ATOLL_API const atl::heap::DevicePlugin atoll_device_plugin{ATOLL_VERSION, open_heap};
+extern "C" ATOLL_API const atl::heap::DevicePlugin atoll_device_plugin{ATOLL_VERSION, open_heap,
+                                                                       atl::cuda::embedded_text};

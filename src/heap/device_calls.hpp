@@ -2,7 +2,7 @@
 // that the core knows no CUDA and the GPU's side knows no teams' bookkeeping. Kernels take them as arguments.
 #pragma once
 
-#include "atoll/device/team.hpp"
+#include "atoll/device/control.hpp"
 #include "atoll/types.hpp"
 
 #include <cstdint>
@@ -45,14 +45,15 @@ struct WordCall {
     DType type;
 };
 
-/// The stream goes on once `*word compare value`; then, with `consume`, `value` is subtracted.
+/// The stream goes on once `*word compare value`; `value` is then subtracted by signal_consume, of uint64.
 struct WaitCall {
     device::Team team;  ///< whose end ends the wait
     void* word;
     std::uint64_t value;
     Compare compare;
     DType type;
-    bool consume;
+    device::Operation operation;  ///< wait_until, signal_wait_until or signal_consume
+    int reported_values;          ///< of device::Report::compare, beside the comparison
 };
 
 enum class Group : std::uint8_t {
@@ -84,7 +85,8 @@ ATOLL_ANYWHERE constexpr GroupPart group_part(std::uint64_t bytes, int n_pes, in
 struct GroupCall {
     device::Team team;
     char* memory;
-    unsigned words_bytes;  ///< of that memory: see GroupMemory
+    unsigned words_bytes;         ///< of that memory: see GroupMemory
+    device::Operation operation;  ///< for people; of steps that of their whole
     void* dst;
     const void* src;  ///< of broadcast and scatter the root's alone is looked at
     std::uint64_t bytes;

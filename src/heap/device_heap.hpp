@@ -133,6 +133,7 @@ class DeviceHeap {
 struct DevicePlugin {
     const char* release;  ///< ATOLL_VERSION
     std::unique_ptr<DeviceHeap> (*open)(const DeviceChoice& choice);
+    const char* built;  ///< for people: "CUDA 13.0, kernels for sm_90"
 };
 inline constexpr const char* device_plugin_symbol = "atoll_device_plugin";
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -146,6 +149,29 @@ def test_info(atoll):
     assert "ATOLL_LAUNCHED" not in settings
     assert shown["machine"]["usable_cpus"] >= 1
     assert {transport["name"] for transport in shown["transports"]} == {"window", "ucx", "loopback"}
+
+
+def test_info_says_what_gpu_part_stands_here(atoll, tmp_path):
+    def said(launcher):
+        done = subprocess.run(
+            [launcher, "info", "--json"], env=atoll.environment, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["build"]["cuda"]
+
+    (tmp_path / "bin").mkdir()
+    copy = shutil.copy(atoll.path, tmp_path / "bin" / "atoll")
+    assert said(copy).startswith("no GPU part here")
+    built = Path(atoll.path).parents[1] / "lib" / "libatoll_cuda.so"
+    if not built.exists():
+        pytest.skip("this build has no GPU part: it needs the CUDA toolkit")
+    assert re.fullmatch(rf"CUDA \d+\.\d+, (kernels for .*sm_\d.*|without kernels), {built}", said(atoll.path))
+    of_wheel = tmp_path / "lib" / "python3.11" / "site-packages" / "atoll" / "lib"
+    of_wheel.mkdir(parents=True)
+    shutil.copy(built, of_wheel)
+    assert said(copy).endswith(f", {of_wheel / built.name}")
+    (of_wheel / built.name).write_text("no library")
+    assert "invalid ELF header" in said(copy) or "file too short" in said(copy)
 
 
 def test_info_shows_a_wrong_setting_instead_of_failing(atoll):

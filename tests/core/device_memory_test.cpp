@@ -258,6 +258,25 @@ TEST_P(DeviceMemoryOfFakes, OnePeThatCannotFillOrCopyStopsAll) {
     });
 }
 
+/// In chunks as GPUs give them. The user's first bytes stand in what the last of them leaves.
+TEST_P(DeviceMemoryOfFakes, TheLibraryItselfTakesAtMostEightMebibytes) {
+    run([](Job& job) {
+        constexpr std::size_t mebibyte = std::size_t{1} << 20;
+        FakeHeap* fake = nullptr;
+        job.state().open_devices_by([&](const heap::DeviceChoice&) {
+            auto opened = std::make_unique<FakeHeap>(Faults{}, 64 * mebibyte, 2 * mebibyte);
+            fake = opened.get();
+            return opened;
+        });
+        void* first = job.malloc(1, Memory::device);
+        EXPECT_LE(fake->bytes_taken(), 8 * mebibyte);
+        void* second = job.malloc(mebibyte, Memory::device);
+        EXPECT_LE(fake->bytes_taken(), 8 * mebibyte);
+        job.free(second);
+        job.free(first);
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(Setups, DeviceMemoryOfFakes, ::testing::ValuesIn(setups_on_one_host()), setup_name);
 
 }  // namespace

@@ -82,7 +82,7 @@ TEST(DeviceControl, EveryWaitIsBounded) {
             Word found[4];
             ends("signal_wait_until",
                  [&] { device::signal_wait_until(team, x.data(), Compare::ge, 3, device::Thread{}); });
-            ends("signal_wait_until", [&] { device::signal_consume(team, x.data(), 1); });
+            ends("signal_consume", [&] { device::signal_consume(team, x.data(), 1); });
             const auto waits = [&](auto&& wait) { ends("wait_until", wait); };
             waits([&] { device::wait_until(team, x.data(), Compare::ne, Word{0}); });
             waits([&] { device::local_wait_until(team, x.data(), Compare::ge, 3); });
@@ -100,22 +100,48 @@ TEST(DeviceControl, EveryWaitIsBounded) {
             });
             ends("sync", [&] { device::sync(team); });
             ends("sync", [&] { device::sync(team, device::Thread{}, device::Order::relaxed); });
-            ends("sync", [&] { device::barrier(team); });
+            ends("barrier", [&] { device::barrier(team); });
             Word* to = out.data();
             const Word* from = big.data();
             for (const std::size_t n : {std::size_t{1}, large}) {
-                const char* name = n == 1 ? "a collective" : "sync";
-                ends(name, [&] { device::broadcast(team, to, from, n, 0); });
-                ends(name, [&] { device::fcollect(team, to, from, n); });
-                ends(name, [&] { device::alltoall(team, to, from, n); });
-                ends(name, [&] { device::reduce(team, to, from, n, device::Sum{}); });
-                ends(name, [&] { device::reduce_scatter(team, to, from, n, device::Sum{}); });
+                SCOPED_TRACE(n);
+                ends("broadcast", [&] { device::broadcast(team, to, from, n, 0); });
+                ends("fcollect", [&] { device::fcollect(team, to, from, n); });
+                ends("alltoall", [&] { device::alltoall(team, to, from, n); });
+                ends("reduce", [&] { device::reduce(team, to, from, n, device::Sum{}); });
+                ends("reduce_scatter", [&] { device::reduce_scatter(team, to, from, n, device::Sum{}); });
+                ends("collect", [&] { device::collect(team, to, from, n); });
             }
-            ends("a collective", [&] { device::collect(team, to, from, 1); });
             const auto tile = device::make_tile(to, 2, 2, 2);
             const auto source = device::make_tile(big.data(), 2, 2, 2);
-            ends("sync", [&] { device::tile_reduce(team, tile, source, device::Sum{}); });
-            ends("sync", [&] { device::tile_allgather(team, device::make_tile(to, 4, 2, 2), source); });
+            ends("tile_reduce", [&] { device::tile_reduce(team, tile, source, device::Sum{}); });
+            ends("tile_allgather",
+                 [&] { device::tile_allgather(team, device::make_tile(to, 4, 2, 2), source); });
+        },
+        options);
+}
+
+template <class T> void awaits(Job& job, T found, T wanted, const char* says) {
+    SymmetricArray<T> word(job, 1);
+    const device::Team team = job.world().device(Memory::host);
+    word[0] = found;
+    expect_error(ErrorCode::timeout, {says},
+                 [&] { device::wait_until(team, word.data(), Compare::eq, wanted, device::Thread{}); });
+}
+
+TEST(DeviceControl, AReportShowsValuesAsTheirTypeDoes) {
+    ThreadJobOptions options;
+    options.wait_timeout_s = 0.01;
+    options.finalize = false;
+    run_pes(
+        1,
+        [](Job& job) {
+            awaits<int>(job, -1, -2, "found -1, waiting for == -2");
+            awaits<long long>(job, -5000000000, 7, "found -5000000000, waiting for == 7");
+            awaits<unsigned>(job, 4294967295u, 1, "found 4294967295, waiting for == 1");
+            awaits<unsigned long long>(job, ~0ull, 1, "found 18446744073709551615, waiting for == 1");
+            awaits<float>(job, -1.5f, 0.25f, "found -1.5, waiting for == 0.25");
+            awaits<double>(job, 1e300, -0.5, "found 1e+300, waiting for == -0.5");
         },
         options);
 }
@@ -130,30 +156,43 @@ TEST(DeviceControl, AWaitHasABoundOfItsOwn) {
     run_pes(
         2,
         [](Job& job) {
-            SymmetricArray<std::uint64_t> x(job, 1);
+            using Word = unsigned long long;
+            SymmetricArray<Word> x(job, 4);
             SymmetricArray<char> block(job, device::mailbox_bytes(2, 8));
             const device::Team team = job.world().device(Memory::host);
             const device::Mailbox box{block.data(), 8};
             if (job.my_pe() == 1) return;
             const device::Thread thread;
-            std::uint64_t got = 0;
-            const auto ends = [](const char* name, auto&& wait) {
-                expect_error(ErrorCode::timeout, {"0.005 s", name, "Give this wait more time"}, wait);
+            const auto ends = [](const char* name, const char* tag, auto&& wait) {
+                expect_error(ErrorCode::timeout,
+                             {"0.005 s in ", name, std::string(", tag ") + tag, "Give this wait more time"},
+                             wait);
             };
-            ends("tag 5",
-                 [&] { device::signal_wait_until(team, x.data(), Compare::ge, 1, thread, 5, bound_ns); });
-            ends("signal_wait_until",
-                 [&] { device::signal_consume(team, x.data(), 1, thread, 0, bound_ns); });
-            ends("tag 6", [&] {
-                device::wait_until(team, x.data(), Compare::ge, std::uint64_t{1}, thread, 6, bound_ns);
+            Word* to = x.data();
+            const Word* from = x.data() + 2;
+            ends("signal_wait_until", "5",
+                 [&] { device::signal_wait_until(team, to, Compare::ge, 1, thread, 5, bound_ns); });
+            ends("signal_consume", "6", [&] { device::signal_consume(team, to, 1, thread, 6, bound_ns); });
+            ends("wait_until", "7",
+                 [&] { device::wait_until(team, to, Compare::ge, Word{1}, thread, 7, bound_ns); });
+            ends("wait_until", "8", [&] {
+                device::wait_until_any(team, to, 1, nullptr, Compare::ge, Word{1}, thread, 8, bound_ns);
             });
-            ends("wait_until", [&] {
-                device::wait_until_any(team, x.data(), 1, nullptr, Compare::ge, std::uint64_t{1}, thread, 0,
-                                       bound_ns);
-            });
-            ends("receive", [&] { device::receive(team, box, &got, 1, 1, thread, bound_ns); });
-            ends("sync", [&] { device::sync(team, thread, device::Order::acquire_release, bound_ns); });
-            ends("sync", [&] { device::barrier(team, thread, bound_ns); });
+            ends("receive", "9", [&] { device::receive(team, box, to, 1, 1, thread, 9, bound_ns); });
+            ends("sync", "10",
+                 [&] { device::sync(team, thread, device::Order::acquire_release, 10, bound_ns); });
+            ends("barrier", "11", [&] { device::barrier(team, thread, 11, bound_ns); });
+            ends("broadcast", "12", [&] { device::broadcast(team, to, from, 1, 0, thread, 12, bound_ns); });
+            ends("fcollect", "13", [&] { device::fcollect(team, to, from, 1, thread, 13, bound_ns); });
+            ends("collect", "14", [&] { device::collect(team, to, from, 1, thread, 14, bound_ns); });
+            ends("alltoall", "15", [&] { device::alltoall(team, to, from, 1, thread, 15, bound_ns); });
+            const device::Sum sum;
+            ends("reduce", "16", [&] { device::reduce(team, to, from, 1, sum, thread, 16, bound_ns); });
+            ends("reduce_scatter", "17",
+                 [&] { device::reduce_scatter(team, to, from, 1, sum, thread, 17, bound_ns); });
+            const auto tile = device::make_tile(to, 1, 1, 1);
+            ends("tile_reduce", "18",
+                 [&] { device::tile_reduce(team, tile, tile, sum, thread, 18, bound_ns); });
         },
         options);
 }
@@ -183,8 +222,7 @@ TEST(DeviceControl, APeThatTheTeamHasNotIsRefusedByName) {
             refused("in signal_add of team ", 2, [&] { device::signal_add(team, x.data(), 1, 2); });
             refused("in an atomic of team ", 2, [&] { device::atomic_add(team, x.data(), 1, 2); });
             refused("in peer of team ", 2, [&] { device::peer(team, x.data(), 2); });
-            refused("in a collective with a root of team ", 2,
-                    [&] { device::broadcast(team, x.data(), x.data(), 1, 2); });
+            refused("in broadcast of team ", 2, [&] { device::broadcast(team, x.data(), x.data(), 1, 2); });
             const auto tile = device::make_tile(x.data(), 1, 1, 1);
             refused("in tile_put of team ", 2, [&] { device::tile_put(team, tile, tile, 2); });
             refused("in tile_get of team ", 2, [&] { device::tile_get(team, tile, tile, 2); });

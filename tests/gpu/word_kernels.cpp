@@ -7,6 +7,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 namespace atl::testing {
@@ -84,7 +85,12 @@ TEST_F(WordKernels, StridedFormsAndWaits) {
 TEST_F(WordKernels, NewsReachAThirdPeWithTheirData) {
     const char* wished = std::getenv("ATOLL_TEST_LITMUS_ROUNDS");
     const auto many = wished ? std::strtoull(wished, nullptr, 10) : 20000ull;
-    const auto rounds = shares_gpus(job_) ? 10ull : many;
+    const bool shared = shares_gpus(job_);
+    const auto rounds = shared ? 10ull : many;
+    if (job_.my_pe() == 0)
+        std::printf("writer and reader are %s\n", job_.n_pes() < 3 ? "blocks of one PE, for want of a third"
+                                                  : shared         ? "PEs of which some share a GPU"
+                                                                   : "PEs, each with a GPU of its own");
     for (const News how : {News::passed_on, News::own_data, News::after_quiet})
         for (const Together scope : {Together::warp, Together::block}) {
             const std::size_t n = scope == Together::warp ? 3 : 128;

@@ -29,6 +29,11 @@ def test_a_wait_that_never_ends_is_an_exception(job: Job, cache: Path) -> None:
     assert done.stdout.count("timed out as it should") == 2
 
 
+def test_waits_are_named_as_they_were_called(job: Job, cache: Path) -> None:
+    done = job("numba_reports.py", 2, ATOLL_WAIT_TIMEOUT="0.5", NUMBA_CACHE_DIR=str(cache))
+    assert "all waits are named" in done.stdout
+
+
 def test_kept_kernels_are_of_one_atoll(job: Job, cache: Path) -> None:
     """A kernel is compiled once, and anew after Atoll was updated."""
     code = """

@@ -127,9 +127,13 @@ void perform(const heap::WaitCall& call) {
         if constexpr (std::is_integral_v<T> && sizeof(T) >= 4) {
             auto* word = static_cast<T*>(call.word);
             const T value = value_of<T>(call.value);
-            device::wait_until(call.team, word, static_cast<device::Compare>(call.compare), value,
-                               device::Thread{});
-            if (call.consume) __atomic_fetch_sub(word, value, __ATOMIC_ACQ_REL);
+            const auto cmp = static_cast<device::Compare>(call.compare);
+            if (call.operation == device::Operation::signal_consume)
+                device::signal_consume(call.team, word, value, device::Thread{});
+            else if (call.operation == device::Operation::signal_wait_until)
+                device::signal_wait_until(call.team, word, cmp, value, device::Thread{});
+            else
+                device::wait_until(call.team, word, cmp, value, device::Thread{});
         }
     });
 }
@@ -289,7 +293,7 @@ void perform(const heap::FarCall& call) {
     const auto await_turn = [&](std::uint64_t turn) {
         device::detail::spin(
             call.team, [&] { return __atomic_load_n(&slot.turn, __ATOMIC_ACQUIRE) == turn; },
-            [&] { return device::detail::waiting(call.team, device::Operation::none, &slot.turn); });
+            [&] { return device::detail::waiting(call.team.control, {}, &slot.turn); });
     };
     await_turn(2 * round);
     slot.request = call.request;
@@ -516,4 +520,5 @@ std::unique_ptr<heap::DeviceHeap> open_heap(const heap::DeviceChoice&) {
 }  // namespace
 }  // namespace atl
 
-extern "C" ATOLL_API const atl::heap::DevicePlugin atoll_device_plugin{ATOLL_VERSION, atl::open_heap};
+extern "C" ATOLL_API const atl::heap::DevicePlugin atoll_device_plugin{ATOLL_VERSION, atl::open_heap,
+                                                                       "a simulated GPU"};

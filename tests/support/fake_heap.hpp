@@ -71,12 +71,13 @@ class FakeMeetings {
 
 class FakeHeap final : public heap::DeviceHeap {
   public:
-    explicit FakeHeap(const Faults& faults, std::size_t slot_bytes = std::size_t{8} << 20)
+    explicit FakeHeap(const Faults& faults, std::size_t slot_bytes = std::size_t{8} << 20,
+                      std::size_t granularity_bytes = granule)
         : faults_(faults), slot_bytes_(slot_bytes) {
         if (faults.cannot_open) throw Error(ErrorCode::unsupported, "no GPU in this test");
         facts_.number = 0;
         facts_.name = "fake";
-        facts_.granularity_bytes = granule;
+        facts_.granularity_bytes = granularity_bytes;
     }
     ~FakeHeap() override { ::munmap(window_, slot_bytes_ * static_cast<std::size_t>(n_slots_)); }
     FakeHeap(const FakeHeap&) = delete;
@@ -104,6 +105,8 @@ class FakeHeap final : public heap::DeviceHeap {
         map(my_slot_, fd);
         return fd;
     }
+    /// Of the GPU's memory, on this PE.
+    std::size_t bytes_taken() const { return end_; }
     void map_peer(int slot, const common::Fd& chunk) override {
         if (faults_.cannot_map) throw Error(ErrorCode::unsupported, "no peer access in this test");
         map(slot, chunk);

@@ -1,7 +1,8 @@
 // Collectives within kernels, at thread (of the host too), warp, block and grid scope. All members call with
 // one scope each, in the same order, with the same counts, roots and operators; one at a time for a team. On
 // return dst holds this member's result for all threads of the scope, and src may be written again by all
-// members. Nothing is checked but the root.
+// members. Nothing is checked but the root. `tag` is said should one wait too long: longer than
+// `bound_ns`, where that is not 0.
 //
 // Small ones go as flagged words through the team's own slots: one way of the link, and any src and dst that
 // the caller can address. Others (`is_small` says) meet before and after, and need dst symmetric; reductions
@@ -106,15 +107,16 @@ ATOLL_ANYWHERE void fold_pulled(const Team& team, const T* src, unsigned long lo
 /// dst of every member, the root too, = src of `root`.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void broadcast(const Team& team, T* dst, const T* src, unsigned long long count, int root,
-                              Scope scope = {}) {
-    detail::check_pe(team, Operation::root, root);
+                              Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
+    const detail::Call call{Operation::broadcast, tag, bound_ns};
+    detail::check_pe(team, Operation::broadcast, root);
     const unsigned long long bytes = count * sizeof(T);
     if (!is_small<T>(team, count)) {
-        sync(team, scope);
+        detail::meet(team, scope, call);
         if (team.my_pe == root) detail::put_to_all(team, dst, src, count, scope);
-        return sync(team, scope);
+        return detail::meet(team, scope, call);
     }
-    const detail::Exchange<Scope> exchange(team, scope);
+    const detail::Exchange<Scope> exchange(team, scope, call);
     exchange.send(team.my_pe == root ? bytes : 0, [&](int) { return src; });
     exchange.receive(
         bytes, [&](int pe) { return pe == root ? bytes : 0; },
@@ -125,60 +127,72 @@ ATOLL_ANYWHERE void broadcast(const Team& team, T* dst, const T* src, unsigned l
     exchange.end();
 }
 
-/// dst = src of member 0, 1, …; `count` elements of each.
-template <class T, class Scope = Thread>
-ATOLL_ANYWHERE void fcollect(const Team& team, T* dst, const T* src, unsigned long long count,
-                             Scope scope = {}) {
+namespace detail {
+
+template <class T, class Scope>
+ATOLL_ANYWHERE void gather_to_all(const Team& team, T* dst, const T* src, unsigned long long count,
+                                  Scope scope, const Call& call) {
     const unsigned long long bytes = count * sizeof(T);
     T* own = dst + static_cast<unsigned long long>(team.my_pe) * count;
     if (!is_small<T>(team, count)) {
-        sync(team, scope);
-        detail::put_to_all(team, own, src, count, scope);
-        return sync(team, scope);
+        meet(team, scope, call);
+        put_to_all(team, own, src, count, scope);
+        return meet(team, scope, call);
     }
-    const detail::Exchange<Scope> exchange(team, scope);
+    const Exchange<Scope> exchange(team, scope, call);
     exchange.send(bytes, [&](int) { return src; });
     exchange.receive(
         bytes, [&](int) { return bytes; },
         [&](int pe, unsigned i, unsigned long long data) {
-            detail::store_part(dst + static_cast<unsigned long long>(pe) * count, bytes, i, data);
+            store_part(dst + static_cast<unsigned long long>(pe) * count, bytes, i, data);
         });
-    detail::copy_own(own, src, count, scope);
+    copy_own(own, src, count, scope);
     exchange.end();
+}
+
+}  // namespace detail
+
+/// dst = src of member 0, 1, …; `count` elements of each.
+template <class T, class Scope = Thread>
+ATOLL_ANYWHERE void fcollect(const Team& team, T* dst, const T* src, unsigned long long count,
+                             Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
+    detail::gather_to_all(team, dst, src, count, scope, {Operation::fcollect, tag, bound_ns});
 }
 
 /// fcollect with counts that differ between members; dst is symmetric. Returns how many elements arrived.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long collect(const Team& team, T* dst, const T* src, unsigned long long count,
-                                          Scope scope = {}) {
+                                          Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
+    const detail::Call call{Operation::collect, tag, bound_ns};
     unsigned long long* counts = team.control->counts;
-    fcollect(team, counts, &count, 1, scope);
+    detail::gather_to_all(team, counts, &count, 1, scope, call);
     unsigned long long before = 0, all = 0;
     for (int pe = 0; pe < team.n_pes; ++pe) {
         if (pe < team.my_pe) before += counts[pe];
         all += counts[pe];
     }
-    sync(team, scope);
+    detail::meet(team, scope, call);
     detail::put_to_all(team, dst + before, src, count, scope);
-    sync(team, scope);
+    detail::meet(team, scope, call);
     return all;
 }
 
 /// Block j of my src becomes block my_pe of member j's dst; `count` elements a block.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void alltoall(const Team& team, T* dst, const T* src, unsigned long long count,
-                             Scope scope = {}) {
+                             Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
+    const detail::Call call{Operation::alltoall, tag, bound_ns};
     const unsigned long long bytes = count * sizeof(T);
     const auto block = [&](int pe) { return static_cast<unsigned long long>(pe) * count; };
     if (!is_small<T>(team, count)) {
-        sync(team, scope);
+        detail::meet(team, scope, call);
         for (int k = 0; k < team.n_pes; ++k) {
             const int pe = (team.my_pe + k) % team.n_pes;
             detail::copy(detail::at(team, dst + block(team.my_pe), pe), src + block(pe), bytes, scope);
         }
-        return sync(team, scope);
+        return detail::meet(team, scope, call);
     }
-    const detail::Exchange<Scope> exchange(team, scope);
+    const detail::Exchange<Scope> exchange(team, scope, call);
     exchange.send(bytes, [&](int pe) { return src + block(pe); });
     exchange.receive(
         bytes, [&](int) { return bytes; },
@@ -192,15 +206,16 @@ ATOLL_ANYWHERE void alltoall(const Team& team, T* dst, const T* src, unsigned lo
 /// dst = src of member 0 op src of member 1 op …, element by element; dst may be src.
 template <class T, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void reduce(const Team& team, T* dst, const T* src, unsigned long long count, Op op,
-                           Scope scope = {}) {
+                           Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
+    const detail::Call call{Operation::reduce, tag, bound_ns};
     if (is_small<T>(team, count)) {
-        const detail::Exchange<Scope> exchange(team, scope);
+        const detail::Exchange<Scope> exchange(team, scope, call);
         exchange.send(count * sizeof(T), [&](int) { return src; });
         scope.sync();  // dst may be src, which all threads have sent now
         detail::fold_received(team, exchange, dst, src, count * sizeof(T), op, scope);
         return exchange.end();
     }
-    sync(team, scope);
+    detail::meet(team, scope, call);
     const auto n = static_cast<unsigned long long>(team.n_pes),
                me = static_cast<unsigned long long>(team.my_pe);
     const unsigned long long part = (count + n - 1) / n;
@@ -209,26 +224,27 @@ ATOLL_ANYWHERE void reduce(const Team& team, T* dst, const T* src, unsigned long
     detail::fold_pulled(team, src, begin, end, op, scope, [&](unsigned long long i, T value) {
         for (int k = 1; k <= team.n_pes; ++k) detail::at(team, dst, (team.my_pe + k) % team.n_pes)[i] = value;
     });
-    sync(team, scope);
+    detail::meet(team, scope, call);
 }
 
 /// dst = block my_pe of the reduction of src, which has n_pes blocks of `count` elements and does not overlap
 /// dst.
 template <class T, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void reduce_scatter(const Team& team, T* dst, const T* src, unsigned long long count, Op op,
-                                   Scope scope = {}) {
+                                   Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
+    const detail::Call call{Operation::reduce_scatter, tag, bound_ns};
     const auto block = [&](int pe) { return static_cast<unsigned long long>(pe) * count; };
     if (is_small<T>(team, count)) {
-        const detail::Exchange<Scope> exchange(team, scope);
+        const detail::Exchange<Scope> exchange(team, scope, call);
         exchange.send(count * sizeof(T), [&](int pe) { return src + block(pe); });
         detail::fold_received(team, exchange, dst, src + block(team.my_pe), count * sizeof(T), op, scope);
         return exchange.end();
     }
-    sync(team, scope);
+    detail::meet(team, scope, call);
     const unsigned long long begin = block(team.my_pe);
     detail::fold_pulled(team, src, begin, begin + count, op, scope,
                         [&](unsigned long long i, T value) { dst[i - begin] = value; });
-    sync(team, scope);
+    detail::meet(team, scope, call);
 }
 
 }  // namespace atl::device

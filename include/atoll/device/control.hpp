@@ -12,16 +12,29 @@ constexpr unsigned control_version = 1;
 constexpr unsigned long control_bytes = 32 * 1024;                        ///< of one team in one slot
 constexpr unsigned long control_area_bytes = most_teams * control_bytes;  ///< of all teams in one slot
 
-/// What a wait was for; the host prints it.
+/// What a wait was for, by the name that its caller used; the host prints it.
 enum class Operation : int {
     none,
     signal_wait_until,
+    signal_consume,
     wait_until,
-    sync,
-    collective,
     receive,
     post,
+    send,
+    recv,
     grid_sync,
+    sync,
+    barrier,
+    broadcast,
+    fcollect,
+    collect,
+    alltoall,
+    gather,
+    scatter,
+    reduce,
+    reduce_scatter,
+    tile_reduce,
+    tile_allgather,
     // ---- these wait for nothing, and are told of where they are given a PE that the team has not
     peer,
     p,
@@ -36,23 +49,28 @@ enum class Operation : int {
     put_signal,
     async_put,
     tile_put,
-    tile_get,
-    root  ///< of a collective
+    tile_get
 };
+
+/// What the two values of a report are, by their bits.
+enum class Values : int { unsigned_word, int32, int64, float32, float64 };
+
+/// Report::compare of a wait that compares: how, and above these bits what the values are.
+constexpr int compare_bits = 3;
 
 /// Report::compare of what is no wait: `peer` is not a PE of the team, which has `expected`.
 constexpr int wrong_pe = -2;
 
-/// A wait that took longer than its bound, values are the awaited word's bits; or a wrong PE.
+/// A wait that took longer than its bound; or a wrong PE.
 struct Report {
     unsigned state;  ///< 0 none, 1 being written, 2 complete; 3: its PE has ended, 4: wrong size
     int operation;   ///< Operation
     int team;        ///< number on this PE, 0 = world
     int peer;        ///< team PE waited for, -1 any
-    int compare;     ///< Compare, -1: the two values mean nothing, or wrong_pe
+    int compare;     ///< Compare and Values, -1: the two values mean nothing, or wrong_pe
     int tag;         ///< of the caller
     unsigned long long address;
-    unsigned long long expected;
+    unsigned long long expected;  ///< bits of the awaited word's type
     unsigned long long found;
     unsigned long long bound_ns;  ///< of this wait; 0: the team's
 };

@@ -33,8 +33,8 @@ ATOLL_ANYWHERE inline void store_part(void* to, unsigned long long bytes, unsign
 /// One call of a small collective, as one of the scope's threads sees it.
 template <class Scope> class Exchange {
   public:
-    ATOLL_ANYWHERE Exchange(const Team& team, Scope scope)
-        : team_(team), scope_(scope), epoch_(team.control->exchange_epoch + 1) {}
+    ATOLL_ANYWHERE Exchange(const Team& team, Scope scope, const Call& call)
+        : team_(team), scope_(scope), call_(call), epoch_(team.control->exchange_epoch + 1) {}
 
     /// Of a message to one member.
     static ATOLL_ANYWHERE unsigned long long most_bytes(const Team& team) {
@@ -59,7 +59,7 @@ template <class Scope> class Exchange {
         unsigned long long data = 0;
         spin(
             team_, [&] { return load_flagged(from, epoch_, data); },
-            [&] { return waiting(team_, Operation::collective, from, pe); });
+            [&] { return waiting(team_.control, call_, from, pe); });
         return data;
     }
     /// take(pe, i, data) for all parts of all messages, shared by the threads. bytes_from(pe) says how long
@@ -97,6 +97,7 @@ template <class Scope> class Exchange {
 
     const Team& team_;
     Scope scope_;
+    Call call_;
     unsigned epoch_;
 };
 

@@ -118,14 +118,14 @@ ATOLL_ANYWHERE inline unsigned long long mailbox_bytes(int n_pes, unsigned long 
 /// else posts that way meanwhile.
 template <class Scope = Thread> class Outbox {
   public:
-    ATOLL_ANYWHERE Outbox(const Team& team, const Mailbox& box, int pe, Scope scope = {},
+    ATOLL_ANYWHERE Outbox(const Team& team, const Mailbox& box, int pe, Scope scope = {}, int tag = 0,
                           unsigned long long bound_ns = 0)
         : team_(team),
           pairs_(detail::pairs_of(box.room)),
           mine_(detail::post_of(box, pe)),
           pe_(pe),
           scope_(scope),
-          bound_ns_(bound_ns) {
+          call_{Operation::post, tag, bound_ns} {
         detail::check_pe(team, Operation::post, pe);
         slots_ = detail::at(team, detail::slot_of(team, box, team.my_pe, 0), pe);
         number_ = mine_->posted;
@@ -173,10 +173,7 @@ template <class Scope = Thread> class Outbox {
         const unsigned long long needed = number_ - Mailbox::depth;
         detail::spin(
             team_, [&] { return (taken_ = load_taken()) >= needed; },
-            [&] {
-                return detail::waiting(team_, Operation::post, &mine_->taken, Compare::ge, needed, pe_, 0,
-                                       bound_ns_);
-            });
+            [&] { return detail::waiting(team_.control, call_, &mine_->taken, Compare::ge, needed, pe_); });
     }
 
     const Team& team_;
@@ -184,8 +181,8 @@ template <class Scope = Thread> class Outbox {
     detail::Post* mine_;
     int pe_;
     Scope scope_;
-    unsigned long long bound_ns_;  ///< of each wait
-    FlaggedPair* slots_;           ///< of mine, at that PE
+    detail::Call call_;
+    FlaggedPair* slots_;  ///< of mine, at that PE
     FlaggedPair* slot_ = nullptr;
     unsigned long long number_, taken_;
 };
@@ -193,14 +190,14 @@ template <class Scope = Thread> class Outbox {
 /// The same of the way from one other.
 template <class Scope = Thread> class Inbox {
   public:
-    ATOLL_ANYWHERE Inbox(const Team& team, const Mailbox& box, int pe, Scope scope = {},
+    ATOLL_ANYWHERE Inbox(const Team& team, const Mailbox& box, int pe, Scope scope = {}, int tag = 0,
                          unsigned long long bound_ns = 0)
         : team_(team),
           pairs_(detail::pairs_of(box.room)),
           mine_(detail::post_of(box, pe)),
           pe_(pe),
           scope_(scope),
-          bound_ns_(bound_ns) {
+          call_{Operation::receive, tag, bound_ns} {
         detail::check_pe(team, Operation::receive, pe);
         slots_ = detail::slot_of(team, box, pe, 0);
         taken_ = &detail::at(team, detail::post_of(box, team.my_pe), pe)->taken;
@@ -241,7 +238,7 @@ template <class Scope = Thread> class Inbox {
 
   private:
     ATOLL_ANYWHERE Report awaited(const FlaggedPair* word) const {
-        return detail::waiting(team_, Operation::receive, word, pe_, 0, bound_ns_);
+        return detail::waiting(team_.control, call_, word, pe_);
     }
     ATOLL_ANYWHERE const FlaggedPair* slot(unsigned long long number) const {
         return slots_ + static_cast<unsigned>(number % Mailbox::depth) * pairs_;
@@ -261,9 +258,9 @@ template <class Scope = Thread> class Inbox {
     detail::Post* mine_;
     int pe_;
     Scope scope_;
-    unsigned long long bound_ns_;  ///< of each wait
-    const FlaggedPair* slots_;     ///< of that PE, here
-    unsigned long long* taken_;    ///< at that PE
+    detail::Call call_;
+    const FlaggedPair* slots_;   ///< of that PE, here
+    unsigned long long* taken_;  ///< at that PE
     unsigned long long number_;
 };
 
@@ -271,8 +268,8 @@ template <class Scope = Thread> class Inbox {
 /// Waits only while `depth` messages are on their way.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void post(const Team& team, const Mailbox& box, const T* src, unsigned long long count, int pe,
-                         Scope scope = {}, unsigned long long bound_ns = 0) {
-    Outbox<Scope> out(team, box, pe, scope, bound_ns);
+                         Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
+    Outbox<Scope> out(team, box, pe, scope, tag, bound_ns);
     out.post(src, count);
     out.close();
 }
@@ -280,8 +277,8 @@ ATOLL_ANYWHERE void post(const Team& team, const Mailbox& box, const T* src, uns
 /// The next message of `pe`. Every thread of the scope may read `dst` after it returned.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void receive(const Team& team, const Mailbox& box, T* dst, unsigned long long count, int pe,
-                            Scope scope = {}, unsigned long long bound_ns = 0) {
-    Inbox<Scope> in(team, box, pe, scope, bound_ns);
+                            Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
+    Inbox<Scope> in(team, box, pe, scope, tag, bound_ns);
     in.receive(dst, count);
     in.close();
 }

@@ -82,7 +82,9 @@ class Grid {
         const unsigned mine = block() == 0 ? turn - (blocks() - 1) : 1;
         const unsigned before = detail::add_in_gpu(word, mine);
         const auto all_came = [&] { return ((detail::load_in_gpu(word) ^ before) & turn) != 0; };
-        detail::spin(team_, all_came, [&] { return detail::waiting(team_, Operation::grid_sync, word); });
+        detail::spin(team_, all_came, [&] {
+            return detail::waiting(team_.control, {Operation::grid_sync, 0, 0}, word);
+        });
 #endif
     }
     const Team& team_;

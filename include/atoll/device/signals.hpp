@@ -52,13 +52,12 @@ ATOLL_ANYWHERE void put_signal_nbi(const Team& team, T* dst, const T* src, unsig
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void signal_wait_until(const Team& team, const T* signal, Compare cmp, SameAs<T> value,
                                       Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
-    if (scope.rank() == 0)
+    if (scope.rank() == 0) {
+        const detail::Call call{Operation::signal_wait_until, tag, bound_ns};
         detail::spin(
             team, [&] { return detail::compare(load_acquire(signal), cmp, value); },
-            [&] {
-                return detail::waiting(team, Operation::signal_wait_until, signal, cmp, value, -1, tag,
-                                       bound_ns);
-            });
+            [&] { return detail::waiting(team.control, call, signal, cmp, value); });
+    }
     scope.sync();
 }
 
@@ -68,12 +67,10 @@ template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void signal_consume(const Team& team, T* signal, SameAs<T> n, Scope scope = {}, int tag = 0,
                                    unsigned long long bound_ns = 0) {
     if (scope.rank() == 0) {
+        const detail::Call call{Operation::signal_consume, tag, bound_ns};
         detail::spin(
             team, [&] { return load_acquire(signal) >= n; },
-            [&] {
-                return detail::waiting(team, Operation::signal_wait_until, signal, Compare::ge, n, -1, tag,
-                                       bound_ns);
-            });
+            [&] { return detail::waiting(team.control, call, signal, Compare::ge, n); });
         static_cast<void>(detail::fetch_add_at(signal, static_cast<T>(T{0} - n)));
     }
     scope.sync();

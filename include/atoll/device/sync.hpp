@@ -14,8 +14,12 @@ enum class Order { acquire_release, relaxed };
 /// again.)
 template <class Scope = Thread> class Meeting {
   public:
-    explicit ATOLL_ANYWHERE Meeting(const Team& team, Scope scope = {}, unsigned long long bound_ns = 0)
-        : team_(team), scope_(scope), epoch_(team.control->sync_epoch), bound_ns_(bound_ns), there_(nullptr) {
+    explicit ATOLL_ANYWHERE Meeting(const Team& team, Scope scope = {}, int tag = 0,
+                                    unsigned long long bound_ns = 0)
+        : Meeting(team, scope, detail::Call{Operation::sync, tag, bound_ns}) {}
+    /// As a part of that call.
+    ATOLL_ANYWHERE Meeting(const Team& team, Scope scope, const detail::Call& call)
+        : team_(team), scope_(scope), epoch_(team.control->sync_epoch), call_(call), there_(nullptr) {
         const int rank = static_cast<int>(scope.rank());
         if (rank < team.n_pes) there_ = detail::at(team, team.control->arrived + team.my_pe, rank);
     }
@@ -54,32 +58,42 @@ template <class Scope = Thread> class Meeting {
         detail::spin(
             team_,
             [&] { return (order == Order::relaxed ? load_relaxed(word) : load_acquire(word)) >= epoch_; },
-            [&] {
-                return detail::waiting(team_, Operation::sync, word, Compare::ge, epoch_, pe, 0, bound_ns_);
-            });
+            [&] { return detail::waiting(team_.control, call_, word, Compare::ge, epoch_, pe); });
     }
 
     const Team& team_;
     Scope scope_;
     unsigned long long epoch_;
-    unsigned long long bound_ns_;  ///< of each wait
-    unsigned long long* there_;    ///< this PE's word at the member of this thread's number
+    detail::Call call_;
+    unsigned long long* there_;  ///< this PE's word at the member of this thread's number
 };
 
-/// All members have arrived. What each scope wrote and saw before is visible to every scope after it.
-template <class Scope = Thread>
-ATOLL_ANYWHERE void sync(const Team& team, Scope scope = {}, Order order = Order::acquire_release,
-                         unsigned long long bound_ns = 0) {
-    Meeting<Scope> meeting(team, scope, bound_ns);
+namespace detail {
+
+template <class Scope>
+ATOLL_ANYWHERE void meet(const Team& team, Scope scope, const Call& call,
+                         Order order = Order::acquire_release) {
+    Meeting<Scope> meeting(team, scope, call);
     meeting.sync(order);
     meeting.close();
 }
 
+}  // namespace detail
+
+/// All members have arrived. What each scope wrote and saw before is visible to every scope after it. `tag`
+/// is said should that take too long: longer than `bound_ns`, where this is not 0.
+template <class Scope = Thread>
+ATOLL_ANYWHERE void sync(const Team& team, Scope scope = {}, Order order = Order::acquire_release,
+                         int tag = 0, unsigned long long bound_ns = 0) {
+    detail::meet(team, scope, {Operation::sync, tag, bound_ns}, order);
+}
+
 /// quiet for the scope, then sync: here what orders the one completes the other, but for async_put.
 template <class Scope = Thread>
-ATOLL_ANYWHERE void barrier(const Team& team, Scope scope = {}, unsigned long long bound_ns = 0) {
+ATOLL_ANYWHERE void barrier(const Team& team, Scope scope = {}, int tag = 0,
+                            unsigned long long bound_ns = 0) {
     detail::complete_bulk();
-    sync(team, scope, Order::acquire_release, bound_ns);
+    detail::meet(team, scope, {Operation::barrier, tag, bound_ns});
 }
 
 }  // namespace atl::device

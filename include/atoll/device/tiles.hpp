@@ -125,30 +125,32 @@ ATOLL_ANYWHERE void tile_get(const Team& team, const Tile<T>& dst, const Tile<S>
 /// Both are symmetric and of src's shape; dst may be src.
 template <class T, class S, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void tile_reduce(const Team& team, const Tile<T>& dst, const Tile<S>& src, Op op,
-                                Scope scope = {}) {
+                                Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
+    const detail::Call call{Operation::tile_reduce, tag, bound_ns};
     const Tile<const T> from = detail::as_source<T>(src);
     const Tile<T> to{dst.data, src.rows, src.cols, dst.pitch};
-    sync(team, scope);
+    detail::meet(team, scope, call);
     if (sizeof(T) < 16 && (detail::bits_of_tile(to) | detail::bits_of_tile(from)) % 16 == 0)
         detail::fold_runs<16 / sizeof(T)>(team, to, from, op, scope);
     else
         detail::fold_runs<1>(team, to, from, op, scope);
-    sync(team, scope);
+    detail::meet(team, scope, call);
 }
 
 /// Rows pe * src.rows … of dst of every member = src of member pe. dst is symmetric and has n_pes times the
 /// rows of src.
 template <class T, class S, class Scope = Thread>
-ATOLL_ANYWHERE void tile_allgather(const Team& team, const Tile<T>& dst, const Tile<S>& src,
-                                   Scope scope = {}) {
+ATOLL_ANYWHERE void tile_allgather(const Team& team, const Tile<T>& dst, const Tile<S>& src, Scope scope = {},
+                                   int tag = 0, unsigned long long bound_ns = 0) {
+    const detail::Call call{Operation::tile_allgather, tag, bound_ns};
     const Tile<const T> from = detail::as_source<T>(src);
     T* mine = dst.data + static_cast<long long>(team.my_pe) * src.rows * dst.pitch;
-    sync(team, scope);
+    detail::meet(team, scope, call);
     for (int k = 1; k <= team.n_pes; ++k) {
         T* there = detail::at(team, mine, (team.my_pe + k) % team.n_pes);
         detail::copy_tile(Tile<T>{there, src.rows, src.cols, dst.pitch}, from, scope);
     }
-    sync(team, scope);
+    detail::meet(team, scope, call);
 }
 
 }  // namespace atl::device

@@ -27,26 +27,45 @@ constexpr unsigned looks_between = 1024;
 constexpr unsigned looks_between = 256;
 #endif
 
-ATOLL_ANYWHERE inline Report waiting(const Team& team, Operation operation, const void* address,
-                                     int peer = -1, int tag = 0, unsigned long long bound_ns = 0) {
+/// A call that waits: what it is, what its caller says of it, and how long each of its waits may take.
+struct Call {
+    Operation operation;
+    int tag;
+    unsigned long long bound_ns;
+};
+
+/// How the host reads a word of that type.
+template <class T>
+constexpr Values values_of = static_cast<T>(0.5) > static_cast<T>(0)
+                                 ? (sizeof(T) == 8 ? Values::float64 : Values::float32)
+                             : static_cast<T>(-1) > static_cast<T>(0) ? Values::unsigned_word
+                             : sizeof(T) == 8                         ? Values::int64
+                                                                      : Values::int32;
+
+template <class T> ATOLL_ANYWHERE unsigned long long bits_of(const T& value) {
+    return same_bits<typename Bits<sizeof(T)>::type>(value);
+}
+
+ATOLL_ANYWHERE inline Report waiting(const Control* control, const Call& call, const void* address,
+                                     int peer = -1) {
     Report report{};
-    report.operation = static_cast<int>(operation);
-    report.team = team.control ? team.control->team : 0;
+    report.operation = static_cast<int>(call.operation);
+    report.team = control ? control->team : 0;
     report.peer = peer;
     report.compare = -1;
-    report.tag = tag;
-    report.bound_ns = bound_ns;
+    report.tag = call.tag;
+    report.bound_ns = call.bound_ns;
     report.address = reinterpret_cast<unsigned long long>(address);
     return report;
 }
 
 template <class T>
-ATOLL_ANYWHERE Report waiting(const Team& team, Operation operation, const T* word, Compare cmp, T expected,
-                              int peer = -1, int tag = 0, unsigned long long bound_ns = 0) {
-    Report report = waiting(team, operation, word, peer, tag, bound_ns);
-    report.compare = static_cast<int>(cmp);
-    report.expected = static_cast<unsigned long long>(expected);
-    report.found = static_cast<unsigned long long>(device::load_relaxed(word));
+ATOLL_ANYWHERE Report waiting(const Control* control, const Call& call, const T* word, Compare cmp,
+                              T expected, int peer = -1) {
+    Report report = waiting(control, call, word, peer);
+    report.compare = static_cast<int>(cmp) | static_cast<int>(values_of<T>) << compare_bits;
+    report.expected = bits_of(expected);
+    report.found = bits_of(device::load_relaxed(word));
     return report;
 }
 

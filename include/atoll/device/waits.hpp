@@ -12,12 +12,6 @@ constexpr unsigned long long no_index = ~0ull;
 
 namespace detail {
 
-/// What a wait's report says besides, and how long it may take.
-struct Limit {
-    int tag;
-    unsigned long long bound_ns;
-};
-
 /// One value for all words, in the place of an array.
 template <class T> struct Everywhere {
     T value;
@@ -55,18 +49,17 @@ template <class T, class Values> struct Words {
         }
         return found;
     }
-    ATOLL_ANYWHERE Report report(const Team& team, unsigned long long i, const Limit& limit) const {
-        return waiting(team, Operation::wait_until, words + i, cmp, static_cast<T>(values[i]), -1, limit.tag,
-                       limit.bound_ns);
+    ATOLL_ANYWHERE Report report(const Team& team, unsigned long long i, const Call& call) const {
+        return waiting(team.control, call, words + i, cmp, static_cast<T>(values[i]));
     }
 };
 
 template <class T, class Values, class Scope>
-ATOLL_ANYWHERE void wait_all(const Team& team, const Words<T, Values>& all, Scope scope, Limit limit) {
+ATOLL_ANYWHERE void wait_all(const Team& team, const Words<T, Values>& all, Scope scope, Call call) {
     for (unsigned long long i = scope.rank(); i < all.n; i += scope.size())
         if (all.counts(i))
             spin(
-                team, [&] { return all.holds(i); }, [&] { return all.report(team, i, limit); });
+                team, [&] { return all.holds(i); }, [&] { return all.report(team, i, call); });
     scope.sync();
 }
 
@@ -80,12 +73,12 @@ ATOLL_ANYWHERE bool test_all(const Words<T, Values>& all, Scope scope) {
 
 template <class T, class Values, class Scope>
 ATOLL_ANYWHERE unsigned long long wait_any(const Team& team, const Words<T, Values>& all, Scope scope,
-                                           Limit limit) {
+                                           Call call) {
     unsigned long long index = no_index, left = 0;
     if (scope.rank() == 0)
         spin(
             team, [&] { return (index = all.any(left)) != no_index || left == 0; },
-            [&] { return all.report(team, 0, limit); });
+            [&] { return all.report(team, 0, call); });
     return scope.broadcast(index);
 }
 
@@ -97,12 +90,12 @@ ATOLL_ANYWHERE unsigned long long test_any(const Words<T, Values>& all, Scope sc
 
 template <class T, class Values, class Scope>
 ATOLL_ANYWHERE unsigned long long wait_some(const Team& team, const Words<T, Values>& all,
-                                            unsigned long long* indices, Scope scope, Limit limit) {
+                                            unsigned long long* indices, Scope scope, Call call) {
     unsigned long long found = 0, left = 0;
     if (scope.rank() == 0)
         spin(
             team, [&] { return (found = all.some(indices, left)) != 0 || left == 0; },
-            [&] { return all.report(team, 0, limit); });
+            [&] { return all.report(team, 0, call); });
     return scope.broadcast(found);
 }
 
@@ -129,7 +122,8 @@ ATOLL_ANYWHERE Words<T, const T*> words_of(const T* words, unsigned long long n,
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void wait_until(const Team& team, const T* ivar, Compare cmp, SameAs<T> value,
                                Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
-    detail::wait_all(team, detail::words<T>(ivar, 1, nullptr, cmp, value), scope, {tag, bound_ns});
+    detail::wait_all(team, detail::words<T>(ivar, 1, nullptr, cmp, value), scope,
+                     {Operation::wait_until, tag, bound_ns});
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE bool test(const Team&, const T* ivar, Compare cmp, SameAs<T> value, Scope scope = {}) {
@@ -140,7 +134,8 @@ template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void wait_until_all(const Team& team, const T* ivars, unsigned long long n, const int* status,
                                    Compare cmp, SameAs<T> value, Scope scope = {}, int tag = 0,
                                    unsigned long long bound_ns = 0) {
-    detail::wait_all(team, detail::words<T>(ivars, n, status, cmp, value), scope, {tag, bound_ns});
+    detail::wait_all(team, detail::words<T>(ivars, n, status, cmp, value), scope,
+                     {Operation::wait_until, tag, bound_ns});
 }
 /// Returns the lowest index that holds; no_index at once if all are left out.
 template <class T, class Scope = Thread>
@@ -148,7 +143,8 @@ ATOLL_ANYWHERE unsigned long long wait_until_any(const Team& team, const T* ivar
                                                  const int* status, Compare cmp, SameAs<T> value,
                                                  Scope scope = {}, int tag = 0,
                                                  unsigned long long bound_ns = 0) {
-    return detail::wait_any(team, detail::words<T>(ivars, n, status, cmp, value), scope, {tag, bound_ns});
+    return detail::wait_any(team, detail::words<T>(ivars, n, status, cmp, value), scope,
+                            {Operation::wait_until, tag, bound_ns});
 }
 /// Returns how many hold, at least one unless all are left out; their indices are written by rank 0 of the
 /// scope.
@@ -158,7 +154,7 @@ ATOLL_ANYWHERE unsigned long long wait_until_some(const Team& team, const T* iva
                                                   SameAs<T> value, Scope scope = {}, int tag = 0,
                                                   unsigned long long bound_ns = 0) {
     return detail::wait_some(team, detail::words<T>(ivars, n, status, cmp, value), indices, scope,
-                             {tag, bound_ns});
+                             {Operation::wait_until, tag, bound_ns});
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE bool test_all(const Team&, const T* ivars, unsigned long long n, const int* status,
@@ -182,14 +178,16 @@ template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void wait_until_all_vector(const Team& team, const T* ivars, unsigned long long n,
                                           const int* status, Compare cmp, const T* values, Scope scope = {},
                                           int tag = 0, unsigned long long bound_ns = 0) {
-    detail::wait_all(team, detail::words_of(ivars, n, status, cmp, values), scope, {tag, bound_ns});
+    detail::wait_all(team, detail::words_of(ivars, n, status, cmp, values), scope,
+                     {Operation::wait_until, tag, bound_ns});
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long wait_until_any_vector(const Team& team, const T* ivars,
                                                         unsigned long long n, const int* status, Compare cmp,
                                                         const T* values, Scope scope = {}, int tag = 0,
                                                         unsigned long long bound_ns = 0) {
-    return detail::wait_any(team, detail::words_of(ivars, n, status, cmp, values), scope, {tag, bound_ns});
+    return detail::wait_any(team, detail::words_of(ivars, n, status, cmp, values), scope,
+                            {Operation::wait_until, tag, bound_ns});
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long wait_until_some_vector(const Team& team, const T* ivars,
@@ -198,7 +196,7 @@ ATOLL_ANYWHERE unsigned long long wait_until_some_vector(const Team& team, const
                                                          Scope scope = {}, int tag = 0,
                                                          unsigned long long bound_ns = 0) {
     return detail::wait_some(team, detail::words_of(ivars, n, status, cmp, values), indices, scope,
-                             {tag, bound_ns});
+                             {Operation::wait_until, tag, bound_ns});
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE bool test_all_vector(const Team&, const T* ivars, unsigned long long n, const int* status,

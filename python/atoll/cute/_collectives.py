@@ -65,7 +65,7 @@ SYNC_EPOCH, ARRIVED, COUNTS = AT["sync_epoch"], AT["arrived"], AT["counts"]
 
 
 @cute.jit
-def wait_relaxed(team: Team, at: Int64, value: Int64, peer: Int32):
+def wait_relaxed(team: Team, at: Int64, value: Int64, operation: cutlass.Constexpr, peer: Int32):
     """Until the word is at least `value`, in no order."""
     since, looks = Int64(0), Int32(0)
     found = load(Int64, at, SYSTEM)
@@ -73,7 +73,7 @@ def wait_relaxed(team: Team, at: Int64, value: Int64, peer: Int32):
         looks += 1
         if looks == 1024:
             looks = Int32(0)
-            since = look_around(team, AT["sync"], GE.value, peer, Int32(0), at, value, found, since)
+            since = look_around(team, AT[operation], GE.value, peer, Int32(0), at, value, found, since)
         found = load(Int64, at, SYSTEM)
 
 
@@ -81,16 +81,18 @@ def tell(at, epoch, order: Order) -> None:
     store(Int64, at, epoch, SYSTEM if order is RELAXED else RELEASE)
 
 
-def wait_for(team, pe, epoch, order: Order) -> None:
+def wait_for(operation: str, team, pe, epoch, order: Order) -> None:
     at = team.control + ARRIVED + Int64(pe) * 8
     if order is RELAXED:
-        wait_relaxed(team, at, epoch, pe)
+        wait_relaxed(team, at, epoch, operation, pe)
     else:
-        wait_word(team, Int64, at, GE, epoch, "sync", pe, Int32(0))
+        wait_word(team, Int64, at, GE, epoch, operation, pe, Int32(0))
 
 
 @cute.jit
-def meet_members(team: Team, scope: cutlass.Constexpr, order: cutlass.Constexpr):
+def meet_members(
+    operation: cutlass.Constexpr, team: Team, scope: cutlass.Constexpr, order: cutlass.Constexpr
+):
     epoch = load(Int64, team.control + SYNC_EPOCH) + 1
     rank, step = Int32(rank_of(scope)), Int32(size_of(scope))
     mine = team.control + ARRIVED + Int64(team.my_pe) * 8
@@ -102,7 +104,7 @@ def meet_members(team: Team, scope: cutlass.Constexpr, order: cutlass.Constexpr)
         meet_threads(team, scope)
         if other:
             tell(there, epoch, order)
-            wait_for(team, rank, epoch, order)
+            wait_for(operation, team, rank, epoch, order)
     else:
         meet_threads(team, scope)
         pe = rank
@@ -113,7 +115,7 @@ def meet_members(team: Team, scope: cutlass.Constexpr, order: cutlass.Constexpr)
         pe = rank
         while pe < team.n_pes:
             if pe != team.my_pe:
-                wait_for(team, pe, epoch, order)
+                wait_for(operation, team, pe, epoch, order)
             pe += step
     meet_threads(team, scope)
     store(Int64, team.control + SYNC_EPOCH, epoch)  # by every thread, so that each reads its own
@@ -124,12 +126,12 @@ def sync(team, scope: Scope = THREAD, order: Order = ACQUIRE_RELEASE):
 
     order=RELAXED is an extension: all have arrived, and no data are ordered by that.
     """
-    meet_members(team, one_of(Scope, "sync", scope), one_of(Order, "sync", order))
+    meet_members("sync", team, one_of(Scope, "sync", scope), one_of(Order, "sync", order))
 
 
 def barrier(team, scope: Scope = THREAD):
     """quiet, then sync: here what orders the one completes the other."""
-    meet_members(team, one_of(Scope, "barrier", scope), ACQUIRE_RELEASE)
+    meet_members("barrier", team, one_of(Scope, "barrier", scope), ACQUIRE_RELEASE)
 
 
 @cute.jit
@@ -166,10 +168,10 @@ def _broadcast(
     scope: cutlass.Constexpr,
 ):
     if nbytes > most_bytes(team):
-        meet_members(team, scope, ACQUIRE_RELEASE)
+        meet_members("broadcast", team, scope, ACQUIRE_RELEASE)
         if team.my_pe == root:
             put_to_all(team, to, source, nbytes, least, scope)
-        meet_members(team, scope, ACQUIRE_RELEASE)
+        meet_members("broadcast", team, scope, ACQUIRE_RELEASE)
     else:
         epoch = next_epoch(team)
         sent = Int64(0)
@@ -182,7 +184,7 @@ def _broadcast(
             pe = k // pairs
             i = k - pe * pairs
             if (pe != team.my_pe) & ((pe == root) | (i == 0)):
-                data = part(team, epoch, pe, i)
+                data = part("broadcast", team, epoch, pe, i)
                 if pe == root:
                     store_part(to, nbytes, i, data)
             k += Int32(size_of(scope))
@@ -192,7 +194,15 @@ def _broadcast(
 
 
 @cute.jit
-def take(team: Team, epoch: Int32, nbytes: Int64, to: Int64, block: Int64, scope: cutlass.Constexpr):
+def take(
+    operation: cutlass.Constexpr,
+    team: Team,
+    epoch: Int32,
+    nbytes: Int64,
+    to: Int64,
+    block: Int64,
+    scope: cutlass.Constexpr,
+):
     """The message of each other member to `to + pe * block`."""
     pairs = Int32(pairs_of(nbytes))
     k = Int32(rank_of(scope))
@@ -200,23 +210,29 @@ def take(team: Team, epoch: Int32, nbytes: Int64, to: Int64, block: Int64, scope
         pe = k // pairs
         i = k - pe * pairs
         if pe != team.my_pe:
-            store_part(to + Int64(pe) * block, nbytes, i, part(team, epoch, pe, i))
+            store_part(to + Int64(pe) * block, nbytes, i, part(operation, team, epoch, pe, i))
         k += Int32(size_of(scope))
 
 
 @cute.jit
 def gather(
-    team: Team, to: Int64, source: Int64, nbytes: Int64, least: cutlass.Constexpr, scope: cutlass.Constexpr
+    operation: cutlass.Constexpr,
+    team: Team,
+    to: Int64,
+    source: Int64,
+    nbytes: Int64,
+    least: cutlass.Constexpr,
+    scope: cutlass.Constexpr,
 ):
     own = to + Int64(team.my_pe) * nbytes
     if nbytes > most_bytes(team):
-        meet_members(team, scope, ACQUIRE_RELEASE)
+        meet_members(operation, team, scope, ACQUIRE_RELEASE)
         put_to_all(team, own, source, nbytes, least, scope)
-        meet_members(team, scope, ACQUIRE_RELEASE)
+        meet_members(operation, team, scope, ACQUIRE_RELEASE)
     else:
         epoch = next_epoch(team)
         send(team, epoch, nbytes, source, Int64(0), scope)
-        take(team, epoch, nbytes, to, nbytes, scope)
+        take(operation, team, epoch, nbytes, to, nbytes, scope)
         copy_own(own, source, nbytes, 1, least, scope)
         end_exchange(team, epoch, scope)
 
@@ -236,16 +252,16 @@ def _collect(
     if rank_of(scope) == 0:
         store(Int64, mine, count, SYSTEM)
     meet_threads(team, scope)
-    gather(team, counts, mine, Int64(8), 8, scope)
+    gather("collect", team, counts, mine, Int64(8), 8, scope)
     before, arrived = Int64(0), Int64(0)
     for pe in cutlass.range(team.n_pes, unroll=1):
         one = load(Int64, counts + Int64(pe) * 8, SYSTEM)
         if pe < team.my_pe:
             before += one
         arrived += one
-    meet_members(team, scope, ACQUIRE_RELEASE)
+    meet_members("collect", team, scope, ACQUIRE_RELEASE)
     put_to_all(team, to + before * item, source, count * item, least, scope)
-    meet_members(team, scope, ACQUIRE_RELEASE)
+    meet_members("collect", team, scope, ACQUIRE_RELEASE)
     return arrived
 
 
@@ -255,15 +271,15 @@ def _alltoall(
 ):
     mine = Int64(team.my_pe) * nbytes
     if nbytes > most_bytes(team):
-        meet_members(team, scope, ACQUIRE_RELEASE)
+        meet_members("alltoall", team, scope, ACQUIRE_RELEASE)
         for k in cutlass.range(team.n_pes, unroll=1):
             pe = (team.my_pe + k) % team.n_pes
             copy_bytes(at_peer(team, to + mine, pe), source + Int64(pe) * nbytes, nbytes, 1, least, scope)
-        meet_members(team, scope, ACQUIRE_RELEASE)
+        meet_members("alltoall", team, scope, ACQUIRE_RELEASE)
     else:
         epoch = next_epoch(team)
         send(team, epoch, nbytes, source, nbytes, scope)
-        take(team, epoch, nbytes, to, nbytes, scope)
+        take("alltoall", team, epoch, nbytes, to, nbytes, scope)
         copy_own(to + mine, source + mine, nbytes, 1, least, scope)
         end_exchange(team, epoch, scope)
 
@@ -281,14 +297,14 @@ def _both(name: str, dst, src, scope):
 def broadcast(team, dst, src, root, scope: Scope = THREAD):
     """dst of every member, the root too, = src of `root`; as many elements as src has."""
     to, source, nbytes, _, least = _both("broadcast", dst, src, scope)
-    check_pe(team, "root", root)
+    check_pe(team, "broadcast", root)
     _broadcast(team, to, source, nbytes, Int32(root), least, scope)
 
 
 def fcollect(team, dst, src, scope: Scope = THREAD):
     """dst = src of member 0, 1, …"""
     to, source, nbytes, _, least = _both("fcollect", dst, src, scope)
-    gather(team, to, source, nbytes, least, scope)
+    gather("fcollect", team, to, source, nbytes, least, scope)
 
 
 def collect(team, dst, src, count, scope: Scope = THREAD):
@@ -326,6 +342,7 @@ def combine(kind, op: ReduceOp, a, b):
 
 @cute.jit
 def fold_received(
+    operation: cutlass.Constexpr,
     team: Team,
     kind: cutlass.Constexpr,
     op: cutlass.Constexpr,
@@ -346,7 +363,7 @@ def fold_received(
             if pe == team.my_pe:
                 data = load_part(own, nbytes, i)
             else:
-                data = part(team, epoch, pe, i)
+                data = part(operation, team, epoch, pe, i)
             first, second = from_bits(kind, data), from_bits(kind, data >> (bits & 63))
             if pe == 0:
                 low, high = first, second
@@ -386,10 +403,10 @@ def _reduce(
         epoch = next_epoch(team)
         send(team, epoch, nbytes, source, Int64(0), scope)
         meet_threads(team, scope)  # dst may be src, which all threads have sent now
-        fold_received(team, kind, op, epoch, to, source, nbytes, scope)
+        fold_received("reduce", team, kind, op, epoch, to, source, nbytes, scope)
         end_exchange(team, epoch, scope)
     else:
-        meet_members(team, scope, ACQUIRE_RELEASE)
+        meet_members("reduce", team, scope, ACQUIRE_RELEASE)
         each = (count + team.n_pes - 1) // team.n_pes
         begin = cutlass.min(Int64(team.my_pe) * each, count)
         end = cutlass.min(begin + each, count)
@@ -399,7 +416,7 @@ def _reduce(
             for k in cutlass.range(1, team.n_pes + 1, unroll=1):
                 store(kind, at_peer(team, to, (team.my_pe + k) % team.n_pes) + i * item, value)
             i += Int64(size_of(scope))
-        meet_members(team, scope, ACQUIRE_RELEASE)
+        meet_members("reduce", team, scope, ACQUIRE_RELEASE)
 
 
 @cute.jit
@@ -418,15 +435,15 @@ def _reduce_scatter(
     if nbytes <= most_bytes(team):
         epoch = next_epoch(team)
         send(team, epoch, nbytes, source, nbytes, scope)
-        fold_received(team, kind, op, epoch, to, mine, nbytes, scope)
+        fold_received("reduce_scatter", team, kind, op, epoch, to, mine, nbytes, scope)
         end_exchange(team, epoch, scope)
     else:
-        meet_members(team, scope, ACQUIRE_RELEASE)
+        meet_members("reduce_scatter", team, scope, ACQUIRE_RELEASE)
         i = Int64(rank_of(scope))
         while i < count:
             store(kind, to + i * item, fold_pulled(team, kind, op, mine + i * item))
             i += Int64(size_of(scope))
-        meet_members(team, scope, ACQUIRE_RELEASE)
+        meet_members("reduce_scatter", team, scope, ACQUIRE_RELEASE)
 
 
 def reducible(name: str, kind, op) -> None:

@@ -258,6 +258,6 @@ def send(team: Team, epoch: Int32, nbytes: Int64, source: Int64, block: Int64, s
         k += Int32(size_of(scope))
 
 
-def part(team, epoch, pe, i):
+def part(operation: str, team, epoch, pe, i):
     """Bytes 8 * i … of the message from `pe`, once they have come."""
-    return wait_pair(team, slot_from(team, epoch, pe) + Int64(i) * 16, epoch, "collective", pe)
+    return wait_pair(team, slot_from(team, epoch, pe) + Int64(i) * 16, epoch, operation, pe)

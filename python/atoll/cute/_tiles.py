@@ -142,9 +142,9 @@ def tile_allgather(team, dst, src, scope: Scope = THREAD):
     """Rows pe * src's rows … of dst of every member = src of member pe. dst is symmetric, and has n_pes times the rows of src."""
     _, to, source = _tiles("tile_allgather", dst, src, scope)
     mine = to.at + Int64(team.my_pe) * Int64(src.shape[0]) * to.pitch
-    meet_members(team, scope, ACQUIRE_RELEASE)
+    meet_members("tile_allgather", team, scope, ACQUIRE_RELEASE)
     _gather(team, dst, src, mine, source.at, scope)
-    meet_members(team, scope, ACQUIRE_RELEASE)
+    meet_members("tile_allgather", team, scope, ACQUIRE_RELEASE)
 
 
 # ---- reductions: each member folds a part of the tile over the members, in PE order, and stores it at all of them
@@ -210,12 +210,12 @@ def _reduce(
     scope: cutlass.Constexpr,
 ):
     item = kind.width // 8
-    meet_members(team, scope, ACQUIRE_RELEASE)
+    meet_members("tile_reduce", team, scope, ACQUIRE_RELEASE)
     if _whole(dst, cols, item) & _whole(src, cols, item):
         _fold(team, kind, op, 16 // item, dst, src, rows, cols * item // 16, scope)
     else:
         _fold(team, kind, op, 1, dst, src, rows, cols, scope)
-    meet_members(team, scope, ACQUIRE_RELEASE)
+    meet_members("tile_reduce", team, scope, ACQUIRE_RELEASE)
 
 
 def tile_reduce(team, dst, src, op, scope: Scope = THREAD):

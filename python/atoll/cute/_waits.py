@@ -53,6 +53,12 @@ def holds(found, cmp: Compare, value):
     return found < value if cmp is LT else found <= value
 
 
+def reported(kind, cmp: Compare) -> int:
+    """How a report says that words of this type are compared."""
+    values = AT[f"values int{kind.width}"] if kind.signed else AT["values unsigned_word"]
+    return cmp.value | values << AT["compare_bits"]
+
+
 @cute.jit
 def wait_word(
     team: Team,
@@ -74,7 +80,7 @@ def wait_word(
             since = look_around(
                 team,
                 AT[operation],
-                cmp.value,
+                reported(kind, cmp),
                 peer,
                 tag,
                 at,
@@ -143,7 +149,7 @@ def wait_until(team, ivar, cmp, value, scope: Scope = THREAD, tag=0):
 @cute.jit
 def _consume(team: Team, kind: cutlass.Constexpr, at: Int64, n, tag: Int32, scope: cutlass.Constexpr):
     if rank_of(scope) == 0:
-        wait_word(team, kind, at, GE, n, "signal_wait_until", Int32(-1), tag)
+        wait_word(team, kind, at, GE, n, "signal_consume", Int32(-1), tag)
         update(kind, "add", at, kind(0) - n)
 
 
@@ -228,7 +234,7 @@ def _until(
                     since = look_around(
                         team,
                         AT["wait_until"],
-                        cmp.value,
+                        reported(kind, cmp),
                         Int32(-1),
                         tag,
                         at,

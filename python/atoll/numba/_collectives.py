@@ -39,12 +39,15 @@ from ._targets import (
     scope_of,
     vocabulary,
 )  # fmt: skip
-from ._waiting import SYNC, wait_relaxed, wait_word
+from ._waiting import wait_relaxed, wait_word
 from ._who import at_peer
 
 i64 = types.int64
 SYNC_EPOCH, ARRIVED, COUNTS = AT["sync_epoch"], AT["arrived"], AT["counts"]
-ROOT = AT["check root"]
+ROOT = AT["check broadcast"]
+SYNC, BARRIER, BROADCAST = AT["sync"], AT["barrier"], AT["broadcast"]
+FCOLLECT, COLLECT, ALLTOALL = AT["fcollect"], AT["collect"], AT["alltoall"]
+REDUCE, REDUCE_SCATTER = AT["reduce"], AT["reduce_scatter"]
 
 
 @helper
@@ -56,16 +59,16 @@ def tell(address: Any, epoch: Any, relaxed: Any) -> Any:
 
 
 @helper
-def wait_for(control: Any, pe: Any, epoch: Any, relaxed: Any) -> Any:
+def wait_for(operation: Any, control: Any, pe: Any, epoch: Any, relaxed: Any) -> Any:
     word = control + ARRIVED + 8 * pe
     if relaxed:
-        wait_relaxed(control, word, epoch, pe)
+        wait_relaxed(control, word, epoch, operation, pe)
     else:
-        wait_word(i64, control, word, GE, epoch, SYNC, pe, 0)
+        wait_word(i64, control, word, GE, epoch, operation, pe, 0)
 
 
 @helper
-def meet_at(team: Any, epoch: Any, scope: Any, relaxed: Any) -> Any:
+def meet_at(operation: Any, team: Any, epoch: Any, scope: Any, relaxed: Any) -> Any:
     control = team.control
     rank, step = prim.rank(scope), prim.size(scope)
     mine = control + ARRIVED + 8 * team.my_pe
@@ -75,7 +78,7 @@ def meet_at(team: Any, epoch: Any, scope: Any, relaxed: Any) -> Any:
         prim.meet(control, scope)
         if others:
             tell(there, epoch, relaxed)
-            wait_for(control, rank, epoch, relaxed)
+            wait_for(operation, control, rank, epoch, relaxed)
     else:
         prim.meet(control, scope)
         pe = rank
@@ -86,15 +89,15 @@ def meet_at(team: Any, epoch: Any, scope: Any, relaxed: Any) -> Any:
         pe = rank
         while pe < team.n_pes:
             if pe != team.my_pe:
-                wait_for(control, pe, epoch, relaxed)
+                wait_for(operation, control, pe, epoch, relaxed)
             pe += step
     prim.meet(control, scope)
 
 
 @helper
-def meet_members(team: Any, scope: Any, relaxed: Any) -> Any:
+def meet_members(operation: Any, team: Any, scope: Any, relaxed: Any) -> Any:
     epoch = prim.load_own(i64, team.control + SYNC_EPOCH) + 1
-    meet_at(team, epoch, scope, relaxed)
+    meet_at(operation, team, epoch, scope, relaxed)
     prim.store_own(i64, team.control + SYNC_EPOCH, epoch)  # by every thread, so that each reads its own
 
 
@@ -107,7 +110,7 @@ def sync(team: Any, scope: Any = THREAD, order: Any = ACQUIRE_RELEASE) -> Any:
     which, relaxed = scope_of("sync", scope), one_of("order", "sync", order) is RELAXED
 
     def impl(team: Any, scope: Any = THREAD, order: Any = ACQUIRE_RELEASE) -> None:
-        meet_members(team, which, relaxed)
+        meet_members(SYNC, team, which, relaxed)
 
     return impl
 
@@ -118,13 +121,13 @@ def barrier(team: Any, scope: Any = THREAD) -> Any:
     which = scope_of("barrier", scope)
 
     def impl(team: Any, scope: Any = THREAD) -> None:
-        meet_members(team, which, False)
+        meet_members(BARRIER, team, which, False)
 
     return impl
 
 
 @helper
-def take(team: Any, epoch: Any, nbytes: Any, to: Any, block: Any, scope: Any) -> Any:
+def take(operation: Any, team: Any, epoch: Any, nbytes: Any, to: Any, block: Any, scope: Any) -> Any:
     """The message of each other member to `to + pe * block`."""
     pairs = pairs_of(nbytes)
     k = prim.rank(scope)
@@ -132,7 +135,7 @@ def take(team: Any, epoch: Any, nbytes: Any, to: Any, block: Any, scope: Any) ->
         pe = prim.quotient(k, pairs)
         i = k - pe * pairs
         if pe != team.my_pe:
-            prim.store_part(to + pe * block, nbytes, i, part(team, epoch, pe, i))
+            prim.store_part(to + pe * block, nbytes, i, part(operation, team, epoch, pe, i))
         k += prim.size(scope)
 
 
@@ -160,10 +163,10 @@ def broadcast(team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD) -> 
         nbytes = src.size * each
         to, source = prim.address(dst), prim.address(src)
         if nbytes > most_bytes(team):
-            meet_members(team, which, False)
+            meet_members(BROADCAST, team, which, False)
             if team.my_pe == root:
                 put_to_all(team, to, source, nbytes, which)
-            meet_members(team, which, False)
+            meet_members(BROADCAST, team, which, False)
         else:
             epoch = next_epoch(team)
             send(team, epoch, nbytes if team.my_pe == root else 0, source, 0, which)
@@ -173,7 +176,7 @@ def broadcast(team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD) -> 
                 pe = prim.quotient(k, pairs)
                 i = k - pe * pairs
                 if pe != team.my_pe and (pe == root or i == 0):  # the others' messages are of no bytes
-                    data = part(team, epoch, pe, i)
+                    data = part(BROADCAST, team, epoch, pe, i)
                     if pe == root:
                         prim.store_part(to, nbytes, i, data)
                 k += prim.size(which)
@@ -185,15 +188,15 @@ def broadcast(team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD) -> 
 
 
 @helper
-def gather(team: Any, to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
+def gather(operation: Any, team: Any, to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
     if nbytes > most_bytes(team):
-        meet_members(team, scope, False)
+        meet_members(operation, team, scope, False)
         put_to_all(team, to + team.my_pe * nbytes, source, nbytes, scope)
-        meet_members(team, scope, False)
+        meet_members(operation, team, scope, False)
     else:
         epoch = next_epoch(team)
         send(team, epoch, nbytes, source, 0, scope)
-        take(team, epoch, nbytes, to, nbytes, scope)
+        take(operation, team, epoch, nbytes, to, nbytes, scope)
         copy_own(to + team.my_pe * nbytes, source, nbytes, scope)
         end_exchange(team, epoch, scope)
 
@@ -204,7 +207,7 @@ def fcollect(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
     each, which = item(same("fcollect", dst, src)), scope_of("fcollect", scope)
 
     def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> None:
-        gather(team, prim.address(dst), prim.address(src), src.size * each, which)
+        gather(FCOLLECT, team, prim.address(dst), prim.address(src), src.size * each, which)
 
     return impl
 
@@ -220,7 +223,7 @@ def collect(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
         if prim.rank(which) == 0:
             prim.store_relaxed(i64, counts + 8 * team.my_pe, src.size)
         prim.meet(team.control, which)
-        gather(team, counts, counts + 8 * team.my_pe, 8, which)
+        gather(COLLECT, team, counts, counts + 8 * team.my_pe, 8, which)
         before = i64(0)
         arrived = i64(0)
         for pe in range(team.n_pes):
@@ -228,9 +231,9 @@ def collect(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
             if pe < team.my_pe:
                 before += count
             arrived += count
-        meet_members(team, which, False)
+        meet_members(COLLECT, team, which, False)
         put_to_all(team, prim.address(dst) + before * each, prim.address(src), src.size * each, which)
-        meet_members(team, which, False)
+        meet_members(COLLECT, team, which, False)
         return arrived
 
     return impl
@@ -246,15 +249,15 @@ def alltoall(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
         to, source = prim.address(dst), prim.address(src)
         mine = team.my_pe * nbytes
         if nbytes > most_bytes(team):
-            meet_members(team, which, False)
+            meet_members(ALLTOALL, team, which, False)
             for k in range(team.n_pes):
                 pe = (team.my_pe + k) % team.n_pes
                 prim.copy(at_peer(team, to + mine, pe), source + pe * nbytes, nbytes, which)
-            meet_members(team, which, False)
+            meet_members(ALLTOALL, team, which, False)
         else:
             epoch = next_epoch(team)
             send(team, epoch, nbytes, source, nbytes, which)
-            take(team, epoch, nbytes, to, nbytes, which)
+            take(ALLTOALL, team, epoch, nbytes, to, nbytes, which)
             copy_own(to + mine, source + mine, nbytes, which)
             end_exchange(team, epoch, which)
 
@@ -311,7 +314,16 @@ def combine_part(kind: Any, op: Any, each: Any, a: Any, b: Any) -> Any:
 
 @helper
 def fold_received(
-    kind: Any, op: Any, each: Any, team: Any, epoch: Any, to: Any, own: Any, nbytes: Any, scope: Any
+    kind: Any,
+    op: Any,
+    each: Any,
+    operation: Any,
+    team: Any,
+    epoch: Any,
+    to: Any,
+    own: Any,
+    nbytes: Any,
+    scope: Any,
 ) -> Any:
     """to = the fold over the members, in PE order, of what each sent me; `own` is my part."""
     end = pairs_of(nbytes)
@@ -319,7 +331,7 @@ def fold_received(
     while i < end:
         folded = i64(0)
         for pe in range(team.n_pes):
-            data = prim.load_part(own, nbytes, i) if pe == team.my_pe else part(team, epoch, pe, i)
+            data = prim.load_part(own, nbytes, i) if pe == team.my_pe else part(operation, team, epoch, pe, i)
             folded = data if pe == 0 else combine_part(kind, op, each, folded, data)
         prim.store_part(to, nbytes, i, folded)
         i += prim.size(scope)
@@ -372,10 +384,10 @@ def reduce(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> Any:
             epoch = next_epoch(team)
             send(team, epoch, nbytes, source, 0, which)
             prim.meet(team.control, which)  # dst may be src, which all threads have sent now
-            fold_received(kind, operator, each, team, epoch, to, source, nbytes, which)
+            fold_received(kind, operator, each, REDUCE, team, epoch, to, source, nbytes, which)
             end_exchange(team, epoch, which)
         else:
-            meet_members(team, which, False)
+            meet_members(REDUCE, team, which, False)
             each_part = (count + team.n_pes - 1) // team.n_pes
             begin = min(team.my_pe * each_part, count)
             end = min(begin + each_part, count)
@@ -398,7 +410,7 @@ def reduce(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> Any:
                     prim.store(kind, at_peer(team, to, pe) + i * each, value)
                     pe, left = next_member(team, pe), prim.uncounted(left - 1)
                 i += step
-            meet_members(team, which, False)
+            meet_members(REDUCE, team, which, False)
 
     return impl
 
@@ -417,10 +429,12 @@ def reduce_scatter(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) 
         if nbytes <= most_bytes(team):
             epoch = next_epoch(team)
             send(team, epoch, nbytes, source, nbytes, which)
-            fold_received(kind, operator, each, team, epoch, to, source + begin * each, nbytes, which)
+            fold_received(
+                kind, operator, each, REDUCE_SCATTER, team, epoch, to, source + begin * each, nbytes, which
+            )
             end_exchange(team, epoch, which)
         else:
-            meet_members(team, which, False)
+            meet_members(REDUCE_SCATTER, team, which, False)
             i, step = prim.rank(which), prim.size(which)
             while i + 3 * step < count:
                 a, b, c, d = fold_pulled_four(kind, operator, each, team, source, begin + i, step)
@@ -432,6 +446,6 @@ def reduce_scatter(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) 
             while i < count:
                 prim.store(kind, to + i * each, fold_pulled(kind, operator, each, team, source, begin + i))
                 i += step
-            meet_members(team, which, False)
+            meet_members(REDUCE_SCATTER, team, which, False)
 
     return impl

@@ -9,7 +9,7 @@ from numba.core import types
 
 from . import _primitives as prim
 from ._targets import THREAD, WORDS, helper, number, scope_of, vocabulary, word
-from ._waiting import WAIT, compare, number_of
+from ._waiting import WAIT, compare, reported
 
 i64 = types.int64
 
@@ -24,7 +24,7 @@ def wait_local(kind: Any, control: Any, address: Any, cmp: Any, value: Any, tag:
             prim.rest(looks)
         wanted = prim.to_bits(kind, value)
         found = prim.to_bits(kind, prim.load_relaxed(kind, address))
-        since = prim.look_around(control, WAIT, number_of(cmp), -1, tag, address, wanted, found, since)
+        since = prim.look_around(control, WAIT, reported(kind, cmp), -1, tag, address, wanted, found, since)
 
 
 @vocabulary

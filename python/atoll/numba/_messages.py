@@ -11,7 +11,7 @@ from . import _primitives as prim
 from ._layout import AT
 from ._rma import item
 from ._targets import GE, THREAD, array, helper, scope_of, vocabulary
-from ._waiting import COLLECTIVE, POST, RECEIVE, flag_of, wait_pair, wait_pairs, wait_word
+from ._waiting import POST, RECEIVE, flag_of, wait_pair, wait_pairs, wait_word
 from ._who import at_peer
 
 i64, u8, u32 = types.int64, types.uint8, types.uint32
@@ -69,9 +69,9 @@ def send(team: Any, epoch: Any, nbytes: Any, source: Any, block: Any, scope: Any
 
 
 @helper
-def part(team: Any, epoch: Any, pe: Any, i: Any) -> Any:
+def part(operation: Any, team: Any, epoch: Any, pe: Any, i: Any) -> Any:
     """Bytes 8 * i … of the message from `pe`, once they have come."""
-    return wait_pair(team.control, slot_from(team, epoch, pe) + 16 * i, epoch, COLLECTIVE, pe)
+    return wait_pair(team.control, slot_from(team, epoch, pe) + 16 * i, epoch, operation, pe)
 
 
 # ---- mailboxes

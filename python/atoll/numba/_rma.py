@@ -10,7 +10,7 @@ from numba.core.errors import TypingError
 from . import _primitives as prim
 from ._layout import AT
 from ._targets import GE, SET, THREAD, WORDS, array, number, one_of, same, scope_of, vocabulary, word
-from ._waiting import SIGNAL_WAIT, wait_word
+from ._waiting import CONSUME, SIGNAL_WAIT, wait_word
 from ._who import at_peer, peer_for
 
 PUT, GET, IPUT, IGET = AT["check put"], AT["check get"], AT["check iput"], AT["check iget"]
@@ -280,7 +280,7 @@ def signal_consume(team: Any, signal: Any, n: Any, scope: Any = THREAD, tag: Any
 
     def impl(team: Any, signal: Any, n: Any, scope: Any = THREAD, tag: Any = 0) -> None:
         if prim.rank(which) == 0:
-            wait_word(kind, team.control, prim.address(signal), GE, kind(n), SIGNAL_WAIT, -1, tag)
+            wait_word(kind, team.control, prim.address(signal), GE, kind(n), CONSUME, -1, tag)
             prim.fetch_add(kind, prim.address(signal), kind(0) - kind(n))
         prim.meet(team.control, which)
 

@@ -17,6 +17,7 @@ from ._who import at_peer, peer_for
 
 i64 = types.int64
 TILE_PUT, TILE_GET = AT["check tile_put"], AT["check tile_get"]
+REDUCE, ALLGATHER = AT["tile_reduce"], AT["tile_allgather"]
 
 
 def tile(name: str, which: str, kind: Kind) -> Kind:
@@ -177,7 +178,7 @@ def tile_allgather(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
     def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> None:
         rows, cols = src.shape
         mine = prim.address(dst) + team.my_pe * rows * dst.strides[0]
-        meet_members(team, which, False)
+        meet_members(ALLGATHER, team, which, False)
         pe, left = team.my_pe, team.n_pes
         while left > 0:  # the next member first, so that not all store to one at once
             pe = pe + 1 if pe + 1 < team.n_pes else 0
@@ -186,7 +187,7 @@ def tile_allgather(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
                 prim.address(src), src.strides[0], src.strides[1], rows, cols, which,
             )  # fmt: skip
             left = prim.uncounted(left - 1)
-        meet_members(team, which, False)
+        meet_members(ALLGATHER, team, which, False)
 
     return impl
 
@@ -257,7 +258,7 @@ def tile_reduce(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> 
     def impl(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> None:
         rows, cols = src.shape
         to, source = prim.address(dst), prim.address(src)
-        meet_members(team, which, False)
+        meet_members(REDUCE, team, which, False)
         if whole(to, dst.strides[0], dst.strides[1], each, cols) and whole(
             source, src.strides[0], src.strides[1], each, cols
         ):
@@ -270,6 +271,6 @@ def tile_reduce(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> 
                 kind, operator, team, to, dst.strides[0], dst.strides[1],
                 source, src.strides[0], src.strides[1], rows, cols, which,
             )  # fmt: skip
-        meet_members(team, which, False)
+        meet_members(REDUCE, team, which, False)
 
     return impl

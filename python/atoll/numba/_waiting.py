@@ -10,8 +10,9 @@ from . import _primitives as p
 from ._layout import AT
 from ._targets import EQ, GE, GT, HOST, LE, LT, NE, helper, implement, one_of, vocabulary
 
-SIGNAL_WAIT, WAIT, SYNC = AT["signal_wait_until"], AT["wait_until"], AT["sync"]
-COLLECTIVE, RECEIVE, POST = AT["collective"], AT["receive"], AT["post"]
+SIGNAL_WAIT, CONSUME, WAIT = AT["signal_wait_until"], AT["signal_consume"], AT["wait_until"]
+RECEIVE, POST = AT["receive"], AT["post"]
+COMPARE_BITS = AT["compare_bits"]
 i64 = types.int64
 AT_LEAST = GE.value
 
@@ -32,9 +33,12 @@ def compare(found: Any, cmp: Any, value: Any) -> Any:
 
 
 @vocabulary
-def number_of(cmp: Any) -> Any:
-    value = one_of("cmp", "compare", cmp).value
-    return lambda cmp: value
+def reported(kind: Any, cmp: Any) -> Any:
+    """How a report says that words of this type are compared."""
+    of = kind.instance_type if hasattr(kind, "instance_type") else kind
+    values = AT[f"values int{of.bitwidth}"] if of.signed else AT["values unsigned_word"]
+    value = one_of("cmp", "compare", cmp).value | values << COMPARE_BITS
+    return lambda kind, cmp: value
 
 
 # Many looks at a word: what it is, and whether it holds. On GPUs _looks.py has them.
@@ -100,16 +104,18 @@ def wait_word(
         if holds:
             return found
         wanted, seen = p.to_bits(kind, value), p.to_bits(kind, found)
-        since = p.look_around(control, operation, number_of(cmp), peer, tag, address, wanted, seen, since)
+        since = p.look_around(
+            control, operation, reported(kind, cmp), peer, tag, address, wanted, seen, since
+        )
 
 
 @helper
-def wait_relaxed(control: Any, address: Any, value: Any, peer: Any) -> Any:
+def wait_relaxed(control: Any, address: Any, value: Any, operation: Any, peer: Any) -> Any:
     """Until the word is at least `value`, in no order."""
     since = i64(0)
     while not look_relaxed(address, value):
         found = p.load_relaxed(i64, address)
-        since = p.look_around(control, SYNC, AT_LEAST, peer, 0, address, value, found, since)
+        since = p.look_around(control, operation, AT_LEAST, peer, 0, address, value, found, since)
 
 
 @helper

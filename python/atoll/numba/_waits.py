@@ -13,7 +13,7 @@ from numba.core.errors import TypingError
 
 from . import _primitives as prim
 from ._targets import THREAD, WORDS, array, helper, number, plain, scope_of, vocabulary, word
-from ._waiting import WAIT, compare, number_of, wait_word
+from ._waiting import WAIT, compare, reported, wait_word
 
 i64 = types.int64
 
@@ -72,7 +72,7 @@ def pause(team: Any, kind: Any, ivars: Any, cmp: Any, values: Any, tag: Any, loo
         at = prim.address(ivars)
         found = prim.to_bits(kind, prim.load_relaxed(kind, at))
         wanted = prim.to_bits(kind, value_at(kind, values, 0))
-        return prim.look_around(team.control, WAIT, number_of(cmp), -1, tag, at, wanted, found, since)
+        return prim.look_around(team.control, WAIT, reported(kind, cmp), -1, tag, at, wanted, found, since)
     return since
 
 

@@ -9,7 +9,7 @@ from numba.core import types
 from numba.core.errors import TypingError
 
 from . import _primitives as prim
-from ._collectives import SYNC_EPOCH, meet_at
+from ._collectives import SYNC, SYNC_EPOCH, meet_at
 from ._messages import (
     RECEIVE,
     Inbox,
@@ -159,7 +159,7 @@ def sync_next(met: Any, order: Any = ACQUIRE_RELEASE) -> Any:
     relaxed = one_of("order", "sync_next", order) is RELAXED
 
     def impl(met: Any, order: Any = ACQUIRE_RELEASE) -> Any:
-        meet_at(met.team, met.epoch + 1, met.scope, relaxed)
+        meet_at(SYNC, met.team, met.epoch + 1, met.scope, relaxed)
         return Meeting(met.team, met.scope, met.epoch + 1)
 
     return impl

@@ -27,17 +27,20 @@ from ._core import (
 from ._moves import copy_tile, put_nbi
 from ._words import load, load_part, num_threads, pairs_of, store, store_part, thread, wait_word
 
-_ROOT = checks("root")
+_ROOT = checks("broadcast")
 _SYNC_EPOCH, _ARRIVED = tl.constexpr(AT["sync_epoch"]), tl.constexpr(AT["arrived"])
-_COUNTS, _SYNC = tl.constexpr(AT["counts"]), tl.constexpr(AT["sync"])
+_COUNTS = tl.constexpr(AT["counts"])
+_SYNC, _BARRIER = tl.constexpr(AT["sync"]), tl.constexpr(AT["barrier"])
+_BROADCAST, _FCOLLECT, _COLLECT, _ALLTOALL = (
+    tl.constexpr(AT[name]) for name in ("broadcast", "fcollect", "collect", "alltoall")
+)
+_REDUCE, _REDUCE_SCATTER, _TILE_REDUCE, _TILE_ALLGATHER = (
+    tl.constexpr(AT[name]) for name in ("reduce", "reduce_scatter", "tile_reduce", "tile_allgather")
+)
 
 
 @jit
-def sync(team):
-    """All members have arrived; what each program wrote and saw before is visible to every one after it.
-
-    Called by one program of each PE, or by the same ones one after another (one at a time for a team).
-    """
+def _meet(team, operation: tl.constexpr):
     epoch = load(team.control + _SYNC_EPOCH, tl.int64) + 1
     arrived = team.control + _ARRIVED
     tl.debug_barrier()
@@ -49,15 +52,24 @@ def sync(team):
     for first in range(0, team.n_pes, num_threads()):
         pe = first + thread()
         other = ((pe < team.n_pes) & (pe != team.my_pe)).to(tl.int32)
-        wait_word(team, arrived + 8 * pe, tl.int64, GE, epoch, _SYNC, pe, 0, "acquire", other)
+        wait_word(team, arrived + 8 * pe, tl.int64, GE, epoch, operation, pe, 0, "acquire", other)
     tl.debug_barrier()
     store(team.control + _SYNC_EPOCH, epoch, tl.int64)
 
 
 @jit
+def sync(team):
+    """All members have arrived; what each program wrote and saw before is visible to every one after it.
+
+    Called by one program of each PE, or by the same ones one after another (one at a time for a team).
+    """
+    _meet(team, _SYNC)
+
+
+@jit
 def barrier(team):
     """quiet, then sync: here what orders the one completes the other."""
-    sync(team)
+    _meet(team, _BARRIER)
 
 
 @jit
@@ -74,36 +86,41 @@ def broadcast(team, dst, src, n, root, BLOCK: tl.constexpr = 1024):
         epoch = exchange.begin(team)
         if team.my_pe == root:
             exchange.send(team, epoch, nbytes, src.to(tl.int64), 0)
-            exchange.take_from(team, epoch, nbytes * 0, dst.to(tl.int64), root)
+            exchange.take_from(team, epoch, nbytes * 0, dst.to(tl.int64), root, _BROADCAST)
             exchange.copy_own(nbytes, dst.to(tl.int64), src.to(tl.int64))
         else:
             exchange.send(team, epoch, nbytes * 0, src.to(tl.int64), 0)
-            exchange.take_from(team, epoch, nbytes, dst.to(tl.int64), root)
+            exchange.take_from(team, epoch, nbytes, dst.to(tl.int64), root, _BROADCAST)
         exchange.end(team, epoch)
     else:
-        sync(team)
+        _meet(team, _BROADCAST)
         if team.my_pe == root:
             for k in range(team.n_pes):
                 put_nbi(team, dst, src, n, (root + k) % team.n_pes, BLOCK)
-        sync(team)
+        _meet(team, _BROADCAST)
 
 
 @jit
-def fcollect(team, dst, src, n, BLOCK: tl.constexpr = 1024):
-    """dst = src of member 0, 1, …; n elements of each; dst is symmetric."""
+def _gather(team, dst, src, n, BLOCK: tl.constexpr, operation: tl.constexpr):
     nbytes = _bytes(src, n)
     if exchange.is_small(team, nbytes):
         epoch = exchange.begin(team)
         to, source = dst.to(tl.int64), src.to(tl.int64)
         exchange.send(team, epoch, nbytes, source, 0)
-        exchange.take(team, epoch, nbytes, to, nbytes)
+        exchange.take(team, epoch, nbytes, to, nbytes, operation)
         exchange.copy_own(nbytes, to + team.my_pe * nbytes, source)
         exchange.end(team, epoch)
     else:
-        sync(team)
+        _meet(team, operation)
         for k in range(team.n_pes):
             put_nbi(team, dst + team.my_pe * n, src, n, (team.my_pe + k) % team.n_pes, BLOCK)
-        sync(team)
+        _meet(team, operation)
+
+
+@jit
+def fcollect(team, dst, src, n, BLOCK: tl.constexpr = 1024):
+    """dst = src of member 0, 1, …; n elements of each; dst is symmetric."""
+    _gather(team, dst, src, n, BLOCK, _FCOLLECT)
 
 
 @jit
@@ -114,15 +131,15 @@ def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024):
         epoch = exchange.begin(team)
         to, source, mine = dst.to(tl.int64), src.to(tl.int64), team.my_pe * nbytes
         exchange.send(team, epoch, nbytes, source, nbytes)
-        exchange.take(team, epoch, nbytes, to, nbytes)
+        exchange.take(team, epoch, nbytes, to, nbytes, _ALLTOALL)
         exchange.copy_own(nbytes, to + mine, source + mine)
         exchange.end(team, epoch)
     else:
-        sync(team)
+        _meet(team, _ALLTOALL)
         for k in range(team.n_pes):
             pe = (team.my_pe + k) % team.n_pes
             put_nbi(team, dst + team.my_pe * n, src + pe * n, n, pe, BLOCK)
-        sync(team)
+        _meet(team, _ALLTOALL)
 
 
 @jit
@@ -131,14 +148,14 @@ def collect(team, dst, src, n, BLOCK: tl.constexpr = 1024):
     counts = word_at(team.control + _COUNTS)
     mine = counts + team.my_pe
     store(mine.to(tl.int64), n, tl.int64)
-    fcollect(team, counts, mine, 1)
+    _gather(team, counts, mine, 1, 1024, _COLLECT)
     members = tl.arange(0, MOST_PES)
     all_counts = tl.load(counts + members, mask=members < team.n_pes, other=0, volatile=True)
     before = tl.sum(tl.where(members < team.my_pe, all_counts, 0), 0)
-    sync(team)
+    _meet(team, _COLLECT)
     for k in range(team.n_pes):
         put_nbi(team, dst + before, src, n, (team.my_pe + k) % team.n_pes, BLOCK)
-    sync(team)
+    _meet(team, _COLLECT)
     return tl.sum(all_counts, 0)
 
 
@@ -214,17 +231,17 @@ def _eight_bytes(values, kind: tl.constexpr):
 
 
 @jit
-def _part_of(team, epoch, pe, own, nbytes, i):
+def _part_of(team, epoch, pe, own, nbytes, i, operation: tl.constexpr):
     data = tl.full((), 0, tl.int64)
     if pe == team.my_pe:
         data = load_part(own, nbytes, i)
     else:
-        data = exchange.part(team, epoch, pe, i)
+        data = exchange.part(team, epoch, pe, i, operation)
     return data
 
 
 @jit
-def _reduce_small(team, dst, src, own, nbytes, block, op: tl.constexpr):
+def _reduce_small(team, dst, src, own, nbytes, block, op: tl.constexpr, operation: tl.constexpr):
     """dst = the fold of what each member has for this one, which itself has it at `own`."""
     kind: tl.constexpr = dst.dtype.element_ty
     epoch = exchange.begin(team)
@@ -232,9 +249,11 @@ def _reduce_small(team, dst, src, own, nbytes, block, op: tl.constexpr):
     tl.debug_barrier()  # dst may be src, which all threads have sent now
     i = thread()
     while i < pairs_of(nbytes):
-        so_far = _elements(_part_of(team, epoch, 0, own, nbytes, i), kind)
+        so_far = _elements(_part_of(team, epoch, 0, own, nbytes, i, operation), kind)
         for pe in range(1, team.n_pes):
-            so_far = _combine_all(so_far, _elements(_part_of(team, epoch, pe, own, nbytes, i), kind), op)
+            so_far = _combine_all(
+                so_far, _elements(_part_of(team, epoch, pe, own, nbytes, i, operation), kind), op
+            )
         store_part(dst.to(tl.int64), nbytes, i, _eight_bytes(so_far, kind))
         i += num_threads()
     exchange.end(team, epoch)
@@ -249,14 +268,14 @@ def reduce(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024):
     nbytes = _bytes(src, n)
     if exchange.is_small(team, nbytes):
         source = src.to(tl.int64)
-        _reduce_small(team, dst, source, source, nbytes, 0, op)
+        _reduce_small(team, dst, source, source, nbytes, 0, op, _REDUCE)
     else:
-        sync(team)
+        _meet(team, _REDUCE)
         part = tl.cdiv(n, team.n_pes)
         first = team.my_pe * part
         last = tl.minimum(first + part, n)
         _fold_to_all(team, dst, src, first, last, op, BLOCK)
-        sync(team)
+        _meet(team, _REDUCE)
 
 
 @jit
@@ -265,13 +284,13 @@ def reduce_scatter(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 10
     nbytes = _bytes(src, n)
     if exchange.is_small(team, nbytes):
         source = src.to(tl.int64)
-        _reduce_small(team, dst, source, source + team.my_pe * nbytes, nbytes, nbytes, op)
+        _reduce_small(team, dst, source, source + team.my_pe * nbytes, nbytes, nbytes, op, _REDUCE_SCATTER)
     else:
-        sync(team)
+        _meet(team, _REDUCE_SCATTER)
         for begin in range(0, n, BLOCK):
             at = begin + tl.arange(0, BLOCK)
             tl.store(dst + at, _fold(team, src + team.my_pe * n + at, at < n, op), mask=at < n)
-        sync(team)
+        _meet(team, _REDUCE_SCATTER)
 
 
 @jit
@@ -279,11 +298,11 @@ def tile_reduce(
     team, dst, src, dst_pitch, src_pitch, rows, cols, op: tl.constexpr, COLS: tl.constexpr = 1024
 ):
     """A tile of dst of every member = those of src, folded in PE order. Both are symmetric; dst may be src."""
-    sync(team)
+    _meet(team, _TILE_REDUCE)
     for row in range(team.my_pe, rows, team.n_pes):
         to, come = dst + row.to(tl.int64) * dst_pitch, src + row.to(tl.int64) * src_pitch
         _fold_to_all(team, to, come, 0, cols, op, COLS)
-    sync(team)
+    _meet(team, _TILE_REDUCE)
 
 
 @jit
@@ -291,9 +310,9 @@ def tile_allgather(
     team, dst, src, dst_pitch, src_pitch, rows, cols, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64
 ):
     """Rows pe * rows … of dst of every member = the tile src of member pe. dst is symmetric."""
-    sync(team)
+    _meet(team, _TILE_ALLGATHER)
     mine = dst + (team.my_pe + tl.full((), 0, tl.int64)) * rows * dst_pitch
     for k in range(team.n_pes):
         to = at_pe(team, mine, (team.my_pe + k) % team.n_pes)
         copy_tile(to, src, dst_pitch, src_pitch, rows, cols, ROWS, COLS)
-    sync(team)
+    _meet(team, _TILE_ALLGATHER)

@@ -22,7 +22,6 @@ from ._words import (
 )
 
 _EPOCH, _SLOTS, _AREA = (tl.constexpr(AT[name]) for name in ("exchange_epoch", "slots", "slot_area_pairs"))
-_COLLECTIVE = tl.constexpr(AT["collective"])
 
 
 @jit
@@ -68,32 +67,32 @@ def send(team, epoch, nbytes, source, block):
 
 
 @jit
-def part(team, epoch, pe, i):
+def part(team, epoch, pe, i, operation: tl.constexpr):
     """Bytes 8 * i … of the message from `pe`, once they have come."""
-    return wait_flagged(team, _slot_from(team, epoch, pe) + 16 * i, epoch, _COLLECTIVE, pe)
+    return wait_flagged(team, _slot_from(team, epoch, pe) + 16 * i, epoch, operation, pe)
 
 
 @jit
-def take(team, epoch, nbytes, to, block):
+def take(team, epoch, nbytes, to, block, operation: tl.constexpr):
     """nbytes from each other member to to + pe * block."""
     pairs = pairs_of(nbytes)
     k = thread()
     while k < pairs * team.n_pes:
         pe, i = k // pairs, k % pairs
         if pe != team.my_pe:
-            store_part(to + pe * block, nbytes, i, part(team, epoch, pe, i))
+            store_part(to + pe * block, nbytes, i, part(team, epoch, pe, i, operation))
         k += num_threads()
 
 
 @jit
-def take_from(team, epoch, nbytes, to, root):
+def take_from(team, epoch, nbytes, to, root, operation: tl.constexpr):
     """nbytes from `root` to `to`, and the others' messages of 0 bytes."""
     pairs = pairs_of(nbytes)
     k = thread()
     while k < pairs * team.n_pes:
         pe, i = k // pairs, k % pairs
         if (pe != team.my_pe) & ((pe == root) | (i == 0)):
-            data = part(team, epoch, pe, i)
+            data = part(team, epoch, pe, i, operation)
             if pe == root:
                 store_part(to, nbytes, i, data)
         k += num_threads()

@@ -12,7 +12,9 @@ from ._moves import put_nbi
 from ._words import thread, wait_word
 
 _SIGNAL_SET, _SIGNAL_ADD = checks("signal_set"), checks("signal_add")
-_SIGNAL_WAIT = tl.constexpr(AT["signal_wait_until"])
+_SIGNAL_WAIT, _CONSUME, _WAIT = (
+    tl.constexpr(AT[name]) for name in ("signal_wait_until", "signal_consume", "wait_until")
+)
 
 
 @jit
@@ -52,22 +54,27 @@ def put_signal_nbi(team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK
 
 
 @jit
-def signal_wait_until(team, signal, cmp: tl.constexpr, value, tag=0):
-    """Wait until this PE's signal cmp value, with acquire for all of the program."""
+def _wait(team, signal, cmp: tl.constexpr, value, tag, operation: tl.constexpr):
     kind: tl.constexpr = signal.dtype.element_ty
     tl.static_assert(
         kind.is_int() and kind.primitive_bitwidth >= 32,
         "a word that is awaited is an integer of 4 or 8 bytes",
     )
     first = (thread() == 0).to(tl.int32)
-    wait_word(team, signal.to(tl.int64), kind, cmp, value, _SIGNAL_WAIT, -1, tag, "acquire", first)
+    wait_word(team, signal.to(tl.int64), kind, cmp, value, operation, -1, tag, "acquire", first)
     tl.debug_barrier()
+
+
+@jit
+def signal_wait_until(team, signal, cmp: tl.constexpr, value, tag=0):
+    """Wait until this PE's signal cmp value, with acquire for all of the program."""
+    _wait(team, signal, cmp, value, tag, _SIGNAL_WAIT)
 
 
 @jit
 def wait_until(team, ivar, cmp: tl.constexpr, value, tag=0):
     """The same."""
-    signal_wait_until(team, ivar, cmp, value, tag)
+    _wait(team, ivar, cmp, value, tag, _WAIT)
 
 
 @jit
@@ -79,5 +86,5 @@ def test(team, ivar, cmp: tl.constexpr, value):
 @jit
 def signal_consume(team, signal, n, tag=0):
     """Wait until this PE's signal is at least n, with acquire, then take n away."""
-    signal_wait_until(team, signal, GE, n, tag)
+    _wait(team, signal, GE, n, tag, _CONSUME)
     tl.atomic_add(signal, -n, sem="relaxed", scope="sys")

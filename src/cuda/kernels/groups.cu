@@ -28,8 +28,8 @@ __device__ unsigned* flag(const GroupCall& call, int at, int from) {
 }
 
 __device__ device::Report awaited(const GroupCall& call, int pe, const unsigned* word, unsigned epoch) {
-    return device::detail::waiting(call.team, device::Operation::collective, word, device::Compare::ge, epoch,
-                                   pe);
+    return device::detail::waiting(call.team.control, {call.operation, 0, 0}, word, device::Compare::ge,
+                                   epoch, pe);
 }
 
 /// All PEs' blocks of this number are here, and what their PEs' streams did before is visible to all threads.

@@ -25,7 +25,8 @@ __device__ unsigned* word(const MessagesCall& call, std::uint64_t at) {
 }
 
 __device__ device::Report awaited(const MessagesCall& call, const Message& message, const void* at) {
-    return device::detail::waiting(call.team, device::Operation::receive, at, message.pe);
+    const auto operation = message.is_send ? device::Operation::send : device::Operation::recv;
+    return device::detail::waiting(call.team.control, {operation, 0, 0}, at, message.pe);
 }
 
 __device__ void send(const MessagesCall& call, const MessageMemory& memory, const Message& message) {

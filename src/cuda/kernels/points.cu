@@ -165,13 +165,13 @@ extern "C" __global__ void atoll_wait(const WaitCall call) {
                                     : detail::compare(found, call.compare, call.value);
     };
     device::detail::spin(call.team, met, [&] {
-        device::Report report = device::detail::waiting(call.team, device::Operation::wait_until, call.word);
-        report.compare = static_cast<int>(call.compare);
+        device::Report report = device::detail::waiting(call.team.control, {call.operation, 0, 0}, call.word);
+        report.compare = static_cast<int>(call.compare) | call.reported_values;
         report.expected = call.value;
         report.found = found;
         return report;
     });
-    if (call.consume)
+    if (call.operation == device::Operation::signal_consume)
         atomicAdd_system(static_cast<unsigned long long*>(call.word),
                          0 - static_cast<unsigned long long>(call.value));
 }
@@ -187,7 +187,7 @@ __device__ std::uint64_t turn_of(const heap::FarRing::Slot& slot) {
 __device__ void await_turn(const heap::FarCall& call, const heap::FarRing::Slot& slot, std::uint64_t turn) {
     device::detail::spin(
         call.team, [&] { return turn_of(slot) == turn; },
-        [&] { return device::detail::waiting(call.team, device::Operation::none, &slot.turn); });
+        [&] { return device::detail::waiting(call.team.control, {}, &slot.turn); });
 }
 
 }  // namespace

@@ -41,10 +41,27 @@ constexpr const char* kernel_waits[] = {
     "tile_reduce",
     "tile_allgather",
     "bounded",
+    "bounded_reduce",
+    "signed",
+    "fraction",
 };
 constexpr const char* stream_waits[] = {
-    "stream_wait_until", "stream_signal_wait_until", "stream_signal_consume", "stream_sync",
-    "stream_reduce",     "stream_large_reduce",      "stream_broadcast",      "stream_send",
+    "stream_wait_until",
+    "stream_signal_wait_until",
+    "stream_signal_consume",
+    "stream_sync",
+    "stream_barrier",
+    "stream_reduce",
+    "stream_large_reduce",
+    "stream_broadcast",
+    "stream_large_broadcast",
+    "stream_fcollect",
+    "stream_alltoall",
+    "stream_gather",
+    "stream_scatter",
+    "stream_reduce_scatter",
+    "stream_signed",
+    "stream_send",
     "stream_recv",
 };
 
@@ -112,6 +129,14 @@ __device__ void wait_in_vain(const device::Team& team, int which, Word* x, devic
             return device::tile_allgather(team, tiles, source, scope);
         case 24:
             return device::signal_wait_until(team, x, Compare::ge, 5, scope, 7, 300000000);
+        case 25:
+            return device::reduce(team, to, x, 1, sum, scope, 8, 300000000);
+        case 26:
+            if (scope.rank() == 0) *reinterpret_cast<int*>(x) = -1;
+            return device::wait_until(team, reinterpret_cast<int*>(x), Compare::eq, -2, scope);
+        case 27:
+            if (scope.rank() == 0) *reinterpret_cast<double*>(x) = -1.5;
+            return device::wait_until(team, reinterpret_cast<double*>(x), Compare::gt, 0.25, scope);
         default:
             return;
     }
@@ -132,6 +157,8 @@ inline void wait_on_stream(atl::Job& job, int which, std::uint64_t* x, cudaStrea
     const atl::StreamTeam team(job.world(), {handle});
     constexpr std::size_t large = 200000;
     using In = std::span<const std::uint64_t>;
+    const auto to = [&](std::size_t count) { return std::span(x + large, count); };
+    auto* negative = reinterpret_cast<int*>(x);
     switch (which) {
         case 0:
             return stream.wait_until(x, atl::Compare::ge, std::uint64_t{5});
@@ -142,12 +169,29 @@ inline void wait_on_stream(atl::Job& job, int which, std::uint64_t* x, cudaStrea
         case 3:
             return team.sync();
         case 4:
-            return team.sum_reduce(std::span(x + large, 1), In(x, 1));
+            return team.barrier();
         case 5:
-            return team.sum_reduce(std::span(x + large, large), In(x, large));
+            return team.sum_reduce(to(1), In(x, 1));
         case 6:
-            return team.broadcast(std::span(x + large, 1), In(), 1);
+            return team.sum_reduce(to(large), In(x, large));
         case 7:
+            return team.broadcast(to(1), In(), 1);
+        case 8:
+            return team.broadcast(to(large), In(), 1);
+        case 9:
+            return team.fcollect(to(2), In(x, 1));
+        case 10:
+            return team.alltoall(to(2), In(x, 2));
+        case 11:
+            return team.gather(to(2), In(x, 1), 0);
+        case 12:
+            return team.scatter(to(1), In(), 1);
+        case 13:
+            return team.reduce_scatter(to(1), In(x, 2), atl::ReduceOp::sum);
+        case 14:
+            cudaMemsetAsync(x, 0xff, sizeof *negative, handle);  // -1
+            return stream.wait_until(negative, atl::Compare::eq, -2);
+        case 15:
             return team.send_bytes(x, 8, 1);
         default:
             return team.recv_bytes(x, 8, 1);

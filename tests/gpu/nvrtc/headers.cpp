@@ -1,5 +1,5 @@
-// The device headers compile where there are no host headers: under NVRTC, for a kernel that uses all of
-// them. Needs no GPU.
+// The device headers compile where there are no host headers: under NVRTC, for kernels that use all of them.
+// half.hpp needs those of CUDA (cuda_fp16.h), the others none. Needs no GPU. Arguments: -I… of both.
 #include <nvrtc.h>
 
 #include <cstdio>
@@ -9,6 +9,7 @@ namespace {
 
 constexpr const char* source = R"(
 #include <atoll/device/device.hpp>
+#include <atoll/device/half.hpp>
 namespace dev = atl::device;
 template <class Scope> __device__ void all(dev::Team team, float* dst, const float* src, unsigned long long* flag) {
     dev::put(team, dst, src, 100, 1, Scope{});
@@ -39,6 +40,20 @@ extern "C" __global__ void teams(dev::Team team, dev::Mailbox box, float* dst, c
     together(team, box, dst, src, dev::Grid{team});
     dev::atomic_add(team, dst, 1, 0);
 }
+template <class T, class Scope> __device__ void halves(dev::Team team, T* dst, const T* src, Scope scope) {
+    dev::put(team, dst, src, 100, 1, scope);
+    dev::reduce(team, dst, src, 100, dev::Sum{}, scope);
+    dev::reduce_scatter(team, dst, src, 100, dev::Max{}, scope);
+    const auto tile = dev::make_tile(dst, 4, 16, 20);
+    dev::tile_reduce(team, tile, tile, dev::Sum{}, scope);
+    dev::atomic_add(team, dst, T(1.0f), 0);
+}
+extern "C" __global__ void of_halves(dev::Team team, __half* x, __nv_bfloat16* y) {
+    halves(team, x, x, dev::Thread{});
+    halves(team, x, x, dev::Block{});
+    halves(team, y, y, dev::Warp{});
+    halves(team, y, y, dev::Grid{team});
+}
 extern "C" __global__ void kernel(dev::Team team, float* dst, const float* src, unsigned long long* flag) {
     all<dev::Thread>(team, dst, src, flag);
     all<dev::Warp>(team, dst, src, flag);
@@ -50,11 +65,12 @@ extern "C" __global__ void kernel(dev::Team team, float* dst, const float* src, 
 
 }  // namespace
 
-int main(int, char** arguments) {
+int main(int count, char** arguments) {
     nvrtcProgram program = nullptr;
     if (nvrtcCreateProgram(&program, source, "kernel.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS) return 2;
-    const char* options[] = {"--gpu-architecture=sm_90", "-std=c++17", arguments[1]};
-    const nvrtcResult result = nvrtcCompileProgram(program, 3, options);
+    std::vector<const char*> options{"--gpu-architecture=sm_90", "-std=c++17"};
+    options.insert(options.end(), arguments + 1, arguments + count);
+    const nvrtcResult result = nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data());
     std::size_t bytes = 0;
     nvrtcGetProgramLogSize(program, &bytes);
     std::vector<char> log(bytes + 1);

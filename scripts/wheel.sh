@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# A wheel in dist/, and whether it is what users get: what is in it, for which GPUs, and a job from an environment that has
+# nothing else. Made from build/release, the tree of the tests, of which only the kernels are compiled again: for every GPU.
+source "$(dirname "$0")/lib.sh"
+begin wheel
+
+release=$PWD/build/release
+everywhere=$PWD/build/wheel/environment
+
+# With the kernels for every GPU where the toolkit is; without GPU part where it is not.
+make_wheel() {
+    rm -rf dist/*.whl
+    configure release -DPython_EXECUTABLE="$PWD/$python"
+    local targets=atoll_package component=python_cuda
+    if ninja -C "$release" -t query atoll_cuda_every_gpu >/dev/null 2>&1; then
+        targets+=";atoll_cuda_every_gpu" component=python_every_gpu
+    fi
+    "$python" -m pip wheel --no-build-isolation --no-deps -Cbuild-dir="$release" -Cbuild.targets="$targets" \
+        -Cinstall.components="python;$component" -w dist .
+}
+gpus() {
+    "$python" scripts/wheel_gpus.py dist/*.whl
+}
+install_wheel() {
+    rm -rf "$everywhere"
+    "$python" -m venv "$everywhere"
+    "$everywhere/bin/python" -m pip install --disable-pip-version-check dist/*.whl
+}
+# As a user: no variable of ours, no file of ours.
+run_wheel() (
+    cd "$everywhere"
+    unset PYTHONPATH VIRTUAL_ENV LD_LIBRARY_PATH
+    bin/python -c 'import atoll; print(atoll.__version__, atoll.__file__)'
+    bin/atoll info
+    bin/atoll run -n 2 bin/python -c 'if True:
+        import atoll
+        atoll.init()
+        x = atoll.zeros(1, "i8")
+        atoll.put(x, [atoll.my_pe() + 1], pe=1 - atoll.my_pe())
+        atoll.barrier_all()
+        assert x[0] == 2 - atoll.my_pe(), x
+        print("PE", atoll.my_pe(), "of", atoll.n_pes())
+        atoll.finalize()'
+)
+
+check "wheel" make_wheel
+[ "$checked" -ne 0 ] || check "its GPUs" gpus
+[ "$checked" -ne 0 ] || check "into a new environment" install_wheel
+[ "$checked" -ne 0 ] || check "a job from there" run_wheel
+ls -1 dist/*.whl
+[ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing wheel

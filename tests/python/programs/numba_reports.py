@@ -1,0 +1,62 @@
+"""PE 0's kernels wait in vain, PE 1 has none: what is said of each wait."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import atoll
+import atoll.numba as dev
+
+atoll.init()
+
+
+@dev.kernel
+def signed(team: Any, x: Any) -> None:
+    dev.wait_until(team, x, dev.EQ, -2, tag=3)
+
+
+@dev.kernel
+def unsigned(team: Any, x: Any) -> None:
+    dev.signal_wait_until(team, x, dev.EQ, 1)
+
+
+@dev.kernel
+def consume(team: Any, x: Any) -> None:
+    dev.signal_consume(team, x, 1)
+
+
+@dev.kernel
+def reduce(team: Any, x: Any) -> None:
+    dev.reduce(team, x, x, dev.SUM)
+
+
+@dev.kernel
+def collect(team: Any, x: Any) -> None:
+    dev.collect(team, x, x[:1])
+
+
+words, signals = atoll.zeros(1, "i4"), atoll.zeros(2, "u4")
+done = atoll.zeros(1, "i8")
+small, large = atoll.zeros(2, "f4"), atoll.zeros(20000, "f4")
+words[0], signals[0] = -1, 0xFFFFFFFF
+atoll.barrier_all()
+if atoll.my_pe() == 0:
+    for kernel, array, wanted in (
+        (signed, words, ("in wait_until at", "found -1, waiting for == -2, tag 3")),
+        (unsigned, signals, ("in signal_wait_until at", "found 4294967295, waiting for == 1")),
+        (consume, signals[1:], ("in signal_consume at", "found 0, waiting for >= 1")),
+        (reduce, small, ("in reduce, waiting for team PE 1",)),
+        (reduce, large, ("in reduce at", "waiting for team PE 1")),
+        (collect, small, ("in collect, waiting for team PE 1",)),
+    ):
+        try:
+            dev.launch(kernel, 1, 1)(atoll.WORLD, array)
+        except atoll.Timeout as error:
+            assert all(words in str(error) for words in wanted), f"{error}; wanted {wanted}"
+        else:
+            raise AssertionError(f"{wanted} did not end")
+    print("all waits are named")
+    atoll.put(done, 1, pe=1)
+while atoll.my_pe() == 1 and done[0] == 0:  # no wait of ours, which would be as short as PE 0's
+    time.sleep(0.01)
