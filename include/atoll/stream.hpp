@@ -229,6 +229,18 @@ class ATOLL_API StreamTeam {
     void max_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
         reduce(dst, src, ReduceOp::max);
     }
+    template <detail::Array Dst, BitwiseReducible T = detail::ElementOf<Dst>>
+    void and_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
+        reduce(dst, src, ReduceOp::bit_and);
+    }
+    template <detail::Array Dst, BitwiseReducible T = detail::ElementOf<Dst>>
+    void or_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
+        reduce(dst, src, ReduceOp::bit_or);
+    }
+    template <detail::Array Dst, BitwiseReducible T = detail::ElementOf<Dst>>
+    void xor_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
+        reduce(dst, src, ReduceOp::bit_xor);
+    }
     template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
     void reduce_scatter(Dst&& dst, detail::SourceFor<Dst> src, ReduceOp op) const {
         reduce_scatter_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op);

@@ -32,6 +32,22 @@ template <> struct atl::device::Wide<atl::testing::Short> { using type = float; 
 namespace atl::testing {
 namespace {
 
+/// Elements of which no power of two bytes are a whole number.
+struct Three {
+    float a, b, c;
+    Three() = default;
+    explicit Three(float value) : a(value), b(value), c(value) {}
+    explicit operator float() const { return a == b && b == c ? a : -1; }
+    friend Three operator+(Three x, Three y) { return Three(x.a + y.a); }
+    friend bool operator<(Three x, Three y) { return x.a < y.a; }
+    friend bool operator!=(Three x, Three y) { return x.a != y.a; }
+};
+/// And of 16 bytes, the most that are moved at once.
+struct alignas(16) Wide16 : Three {
+    using Three::Three;
+    Wide16(Three three) : Three(three) {}
+};
+
 struct Shape {
     unsigned rows, cols, pitch, shift;  ///< shift: of the first element in its array
 };
@@ -147,6 +163,8 @@ TEST_P(DeviceTiles, OfEveryShapeAndType) {
         every_shape<double>(job);
         every_shape<Short>(job);
         every_shape<unsigned char>(job);
+        every_shape<Three>(job);
+        every_shape<Wide16>(job);
         job.world().barrier();
     });
 }

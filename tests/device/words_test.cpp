@@ -316,6 +316,35 @@ TEST(DeviceMailbox, AFullOneHoldsItsSenderOff) {
     });
 }
 
+/// What the header promises of its room, with a PE that sends to itself: nobody else could end a wait.
+TEST(DeviceMailbox, TakesMoreWhileHalfOfItIsUnread) {
+    run_pes(1, [](Job& job) {
+        const device::Team team = job.world().device(Memory::host);
+        SymmetricArray<char> block(job, device::mailbox_bytes(1, 8));
+        const device::Mailbox box{block.data(), 8};
+        constexpr unsigned long long minute_ns = 60'000'000'000, at_once_ns = 1;
+        Word sent = 0, received = 0;
+        const auto post = [&](unsigned long long bound_ns) {
+            device::post(team, box, &sent, 1, 0, device::Thread{}, bound_ns);
+            ++sent;
+        };
+        const auto receive = [&] {
+            Word got = 0;
+            device::receive(team, box, &got, 1, 0, device::Thread{}, minute_ns);
+            EXPECT_EQ(got, received++);
+        };
+        for (int i = 0; i < 4; ++i) post(minute_ns);
+        for (int i = 0; i < 100; ++i) {  // four are unread before each, five after it
+            post(minute_ns);
+            receive();
+        }
+        while (received < sent) receive();  // 104 by now: the sender was told of the last one
+        for (unsigned i = 0; i < device::Mailbox::depth; ++i) post(minute_ns);
+        EXPECT_THROW(post(at_once_ns), Error);
+        while (received < sent) receive();
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(Pes, DeviceWords, ::testing::ValuesIn(device_pe_counts()));
 
 }  // namespace

@@ -213,6 +213,8 @@ TEST_F(StreamCollectives, ACapturedStepIsReplayedAThousandTimes) {
     auto* big = zeros<float>(large);
     set(small, std::vector<double>(4, 1.0));
     set(big, std::vector<float>(large, 1.0f));
+    auto* bits = zeros<unsigned>(3);
+    set(bits, std::vector<unsigned>(3, 1u << job_.my_pe()));
     auto* one = zeros<double>(4);
     set(one, std::vector<double>(4, 0.0));
     job_.world().barrier();
@@ -222,14 +224,17 @@ TEST_F(StreamCollectives, ACapturedStepIsReplayedAThousandTimes) {
         on_stream().atomic_add(one, 1.0, job_.my_pe());
         team.sum_reduce(std::span(small, 4), std::span<const double>(one, 4));
         team.max_reduce(std::span(big, large), std::span<const float>(big, large));
+        team.or_reduce(std::span(bits, 3), std::span<const unsigned>(bits, 3));
         team.barrier();
     });
     for (int i = 0; i < rounds; ++i) graph.launch();
     finish();
     EXPECT_EQ(values(small, 1)[0], 1.0 * rounds * job_.n_pes());
     EXPECT_EQ(values(big, large), std::vector<float>(large, 1.0f));
+    EXPECT_EQ(values(bits, 3), std::vector<unsigned>(3, (1u << job_.n_pes()) - 1));
     job_.world().barrier();
     job_.free(one);
+    job_.free(bits);
     job_.free(big);
     job_.free(small);
 }

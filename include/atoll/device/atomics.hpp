@@ -16,6 +16,14 @@ template <class T> struct IsFloating { static constexpr bool value = false; };
 template <> struct IsFloating<float> { static constexpr bool value = true; };
 template <> struct IsFloating<double> { static constexpr bool value = true; };
 
+template <class T> struct IsInteger { static constexpr bool value = false; };
+template <> struct IsInteger<int> { static constexpr bool value = true; };
+template <> struct IsInteger<unsigned> { static constexpr bool value = true; };
+template <> struct IsInteger<long> { static constexpr bool value = true; };
+template <> struct IsInteger<unsigned long> { static constexpr bool value = true; };
+template <> struct IsInteger<long long> { static constexpr bool value = true; };
+template <> struct IsInteger<unsigned long long> { static constexpr bool value = true; };
+
 template <class T> using BitsOf = typename Bits<sizeof(T)>::type;
 
 template <class T> ATOLL_ANYWHERE BitsOf<T> bits(T value) { return same_bits<BitsOf<T>>(value); }
@@ -23,6 +31,7 @@ template <class T> ATOLL_ANYWHERE T from_bits(BitsOf<T> value) { return same_bit
 template <class T> ATOLL_ANYWHERE BitsOf<T>* word(T* p) { return reinterpret_cast<BitsOf<T>*>(p); }
 
 template <class U> ATOLL_ANYWHERE U swap_bits(U* p, U value) {
+    static_assert(IsInteger<U>::value, "atomics are for words of 4 and 8 bytes");
 #if defined(__CUDA_ARCH__)
     return atomicExch_system(p, value);
 #else
@@ -30,6 +39,7 @@ template <class U> ATOLL_ANYWHERE U swap_bits(U* p, U value) {
 #endif
 }
 template <class U> ATOLL_ANYWHERE U compare_swap_bits(U* p, U condition, U value) {
+    static_assert(IsInteger<U>::value, "atomics are for words of 4 and 8 bytes");
 #if defined(__CUDA_ARCH__)
     return atomicCAS_system(p, condition, value);
 #else
@@ -81,6 +91,9 @@ template <class T> ATOLL_ANYWHERE T add_floating(T* p, T value) {
 }
 
 template <class T> ATOLL_ANYWHERE T fetch_add_at(T* p, T value) {
+    static_assert(IsInteger<T>::value || IsFloating<T>::value,
+                  "atomic additions are of integers of 4 and 8 bytes, float and double; half types have "
+                  "atomic_add alone (atoll/device/half.hpp), other structs none");
     if constexpr (IsFloating<T>::value)
         return add_floating(p, value);
     else
@@ -133,6 +146,7 @@ template <class T> ATOLL_ANYWHERE void atomic_inc(const Team& team, T* dst, int 
     atomic_add(team, dst, T{1}, pe);
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_and(const Team& team, T* dst, SameAs<T> value, int pe) {
+    static_assert(detail::IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
     return detail::from_bits<T>(detail::and_bits(
         detail::word(detail::peer_for(team, Operation::atomic, dst, pe)), detail::bits<T>(value)));
 }
@@ -140,6 +154,7 @@ template <class T> ATOLL_ANYWHERE void atomic_and(const Team& team, T* dst, Same
     static_cast<void>(atomic_fetch_and(team, dst, value, pe));
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_or(const Team& team, T* dst, SameAs<T> value, int pe) {
+    static_assert(detail::IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
     return detail::from_bits<T>(detail::or_bits(
         detail::word(detail::peer_for(team, Operation::atomic, dst, pe)), detail::bits<T>(value)));
 }
@@ -147,6 +162,7 @@ template <class T> ATOLL_ANYWHERE void atomic_or(const Team& team, T* dst, SameA
     static_cast<void>(atomic_fetch_or(team, dst, value, pe));
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_xor(const Team& team, T* dst, SameAs<T> value, int pe) {
+    static_assert(detail::IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
     return detail::from_bits<T>(detail::xor_bits(
         detail::word(detail::peer_for(team, Operation::atomic, dst, pe)), detail::bits<T>(value)));
 }

@@ -1,4 +1,4 @@
-// Everything that kernels may call, but half types (atoll/device/half.hpp) and launches
+// Everything that kernels may call, but atomics of half types (atoll/device/half.hpp) and launches
 // (atoll/device/launch.hpp). C++17; under NVRTC it needs no header of the host.
 #pragma once
 

@@ -1,4 +1,4 @@
-// half and bfloat16 (CUDA's types): sums of reductions in float, and atomic addition.
+// half and bfloat16 (CUDA's types): their headers, and atomic addition. (Reductions know them without this.)
 #pragma once
 
 #include "atoll/device/atomics.hpp"
@@ -8,9 +8,6 @@
 #include <cuda_fp16.h>
 
 namespace atl::device {
-
-template <> struct Wide<__half> { using type = float; };
-template <> struct Wide<__nv_bfloat16> { using type = float; };
 
 #if defined(__CUDACC__)
 /// dst += value on `pe`, rounded once; in no order. 2-byte aligned.

@@ -3,7 +3,9 @@
 //
 // A message does not stand in the receiver's own array until `receive` puts it there, and orders nothing but
 // itself. Of one mailbox and pair, one scope posts and one receives at a time, in order; both pass the same
-// size. Messages that are not yet received are `depth` at most; then post waits.
+// size. Threads that were not in a pair's last call meet those that were before they join in the next one:
+// they read its counters. The receiver tells of every fourth message, so `post` never waits while four or
+// fewer are not yet received, and always while `depth` are; between, it may.
 #pragma once
 
 #include "atoll/device/exchange.hpp"
@@ -265,7 +267,7 @@ template <class Scope = Thread> class Inbox {
 };
 
 /// Sends `count` elements to `pe`; `src` may be written again by any thread of the scope after it returned.
-/// Waits only while `depth` messages are on their way.
+/// May wait while more than `depth / 2` messages are not yet received.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void post(const Team& team, const Mailbox& box, const T* src, unsigned long long count, int pe,
                          Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {

@@ -1,8 +1,13 @@
 // What reductions combine by: types, named after OpenSHMEM's operations. Any type with the same call operator
-// will do. `Wide` says in which type a reduction is evaluated (half types: float, atoll/device/half.hpp).
+// will do. `Wide` says in which type a reduction is evaluated.
 #pragma once
 
 #include "atoll/device/team.hpp"
+
+// CUDA's half types, named as its headers name them before they say more: so that reductions of them are in
+// float whatever else was included.
+struct __half;         // NOLINT(bugprone-reserved-identifier)
+struct __nv_bfloat16;  // NOLINT(bugprone-reserved-identifier)
 
 namespace atl::device {
 
@@ -46,5 +51,7 @@ struct Xor {
 };
 
 template <class T> struct Wide { using type = T; };
+template <> struct Wide<__half> { using type = float; };
+template <> struct Wide<__nv_bfloat16> { using type = float; };
 
 }  // namespace atl::device

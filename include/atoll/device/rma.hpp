@@ -140,7 +140,8 @@ ATOLL_ANYWHERE void get_nbi(const Team& team, T* dst, const T* src, unsigned lon
 /// Like put_nbi, meant for large blocks that stand in shared memory: these go by bulk copies (sm_90 and
 /// later; 1 KiB and more, addresses and size multiples of 16 bytes), and the scope's threads go on with
 /// something else. `flush` makes `src` free again, `quiet` and `fence` complete the copies: by the scope that
-/// started them, or one that contains it.
+/// started them, or one that contains it. One of them stands before the block's end, which ends its shared
+/// memory.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void async_put(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                               Scope scope = {}) {

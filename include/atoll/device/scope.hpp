@@ -27,7 +27,11 @@ struct Warp {
     }
     __device__ unsigned size() const { return 32; }
     __device__ void sync() const { __syncwarp(); }
-    template <class T> __device__ T broadcast(T value) const { return __shfl_sync(0xffffffffu, value, 0); }
+    template <class T> __device__ T broadcast(T value) const {
+        const T said = __shfl_sync(0xffffffffu, value, 0);
+        __syncwarp();  // a shuffle orders no memory; waits promise what rank 0 has seen to all lanes
+        return said;
+    }
 };
 
 /// All threads of a block.

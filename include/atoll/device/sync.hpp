@@ -1,5 +1,6 @@
 // Meeting of a team's members within kernels. Collective over the team: all members call it with one scope
-// each, in the same order, and one at a time for a team.
+// each, in the same order, and one at a time for a team; see atoll/device/collectives.hpp for scopes that
+// change.
 #pragma once
 
 #include "atoll/device/bulk.hpp"

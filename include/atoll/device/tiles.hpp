@@ -1,6 +1,6 @@
 // Two-dimensional tiles: put, get, and collectives over a team's members (whose rules are those of
-// atoll/device/collectives.hpp). Rows may stand apart (the pitch), so a tile may be a part of a matrix. Half
-// types need atoll/device/half.hpp. No multicast: loads and stores into the peers' slots.
+// atoll/device/collectives.hpp). Rows may stand apart (the pitch), so a tile may be a part of a matrix. No
+// multicast: loads and stores into the peers' slots.
 #pragma once
 
 #include "atoll/device/operators.hpp"
@@ -9,7 +9,7 @@
 
 namespace atl::device {
 
-/// `rows` times `cols` elements; row r begins at data + r * pitch. Fewer than 2^32 elements.
+/// `rows` times `cols` elements; row r begins at data + r * pitch. At most 2^31 elements.
 template <class T> struct Tile {
     T* data;
     unsigned rows, cols;
@@ -30,7 +30,12 @@ template <class T> ATOLL_ANYWHERE unsigned long long bits_of_tile(const Tile<T>&
 }
 
 /// Elements that are loaded and stored at once.
-template <class T, unsigned N> struct alignas(N * sizeof(T)) Run { T element[N]; };
+template <class T, unsigned N> struct alignas(N == 1 ? alignof(T) : N * sizeof(T)) Run { T element[N]; };
+
+/// How many elements of T `Bytes` are; 1 where they are no whole number, and of what is no smaller.
+template <class T, unsigned Bytes> struct RunOf {
+    static constexpr unsigned value = sizeof(T) < Bytes && Bytes % sizeof(T) == 0 ? Bytes / sizeof(T) : 1;
+};
 
 /// Run number i of a tile, counted along its rows.
 template <unsigned N, class T> ATOLL_ANYWHERE T* run_at(const Tile<T>& tile, unsigned i) {
@@ -55,10 +60,10 @@ ATOLL_ANYWHERE void copy_runs(const Tile<T>& dst, const Tile<const T>& src, Scop
 template <class T, class Scope>
 ATOLL_ANYWHERE void copy_tile(const Tile<T>& dst, const Tile<const T>& src, Scope scope) {
     const unsigned long long bits = bits_of_tile(dst) | bits_of_tile(src);
-    if (sizeof(T) < 16 && bits % 16 == 0)
-        copy_runs<16 / sizeof(T)>(dst, src, scope);
-    else if (sizeof(T) < 8 && bits % 8 == 0)
-        copy_runs<8 / sizeof(T)>(dst, src, scope);
+    if (bits % 16 == 0)
+        copy_runs<RunOf<T, 16>::value>(dst, src, scope);
+    else if (bits % 8 == 0)
+        copy_runs<RunOf<T, 8>::value>(dst, src, scope);
     else
         copy_runs<1>(dst, src, scope);
 }
@@ -130,8 +135,8 @@ ATOLL_ANYWHERE void tile_reduce(const Team& team, const Tile<T>& dst, const Tile
     const Tile<const T> from = detail::as_source<T>(src);
     const Tile<T> to{dst.data, src.rows, src.cols, dst.pitch};
     detail::meet(team, scope, call);
-    if (sizeof(T) < 16 && (detail::bits_of_tile(to) | detail::bits_of_tile(from)) % 16 == 0)
-        detail::fold_runs<16 / sizeof(T)>(team, to, from, op, scope);
+    if ((detail::bits_of_tile(to) | detail::bits_of_tile(from)) % 16 == 0)
+        detail::fold_runs<detail::RunOf<T, 16>::value>(team, to, from, op, scope);
     else
         detail::fold_runs<1>(team, to, from, op, scope);
     detail::meet(team, scope, call);

@@ -1,0 +1,118 @@
+"""The headers for kernels: each alone, what they refuse, and the guide's line for nvcc."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "release"
+NVCC = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+OF_CUDA = {"half.hpp", "launch.hpp"}  # include CUDA's own headers
+HEADERS = sorted(p.name for p in (ROOT / "include/atoll/device").glob("*.hpp") if p.name not in OF_CUDA)
+
+PROGRAM = """
+#include <atoll/atoll.hpp>
+#include <atoll/device/device.hpp>
+#include <atoll/device/half.hpp>
+#include <atoll/device/launch.hpp>
+#include <cstdio>
+
+@STEP@
+int main() {
+    try {
+        atoll::Job& job = atoll::init();
+        auto* x = static_cast<float*>(job.calloc(2048, sizeof(float), atoll::Memory::device));
+        auto* flag = static_cast<std::uint64_t*>(job.calloc(1, sizeof(std::uint64_t), atoll::Memory::device));
+        cudaSetDevice(job.device_heap_use().number);
+        step<<<1, 128>>>(job.world().device(atoll::Memory::device), x, flag);
+        if (cudaDeviceSynchronize() != cudaSuccess) return 1;
+        atoll::finalize();
+    } catch (const atoll::Error& error) {
+        std::printf("%s", error.what());
+    }
+}
+"""
+
+
+def compiled(tmp_path: Path, text: str, *command: str) -> subprocess.CompletedProcess[str]:
+    source = tmp_path / "source.cpp"
+    source.write_text(text)
+    return subprocess.run([*command, str(source)], capture_output=True, text=True, check=False)
+
+
+def test_each_compiles_alone_with_clang(tmp_path: Path) -> None:
+    """With g++ tests/layout compiles them."""
+    if not shutil.which("clang++"):
+        pytest.skip("clang++ is not installed")
+    for header in HEADERS:
+        text = f"#include <atoll/device/{header}>\n#include <atoll/device/{header}>\n"
+        flags = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
+        done = compiled(tmp_path, text, "clang++", *flags, f"-I{ROOT}/include")
+        assert done.returncode == 0, f"{header}:\n{done.stderr[:2000]}"
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        ("float x; atomic_add(team, &x, 1, 0)", ""),
+        ("long long x; atomic_fetch_xor(team, &x, 1, 0)", ""),
+        ("float x; atomic_compare_swap(team, &x, 1, 2, 0)", ""),
+        ("struct { float a, b; } x{}; atomic_add(team, &x, x, 0)", "atomic additions are of integers"),
+        ("short x; atomic_fetch_inc(team, &x, 0)", "atomic additions are of integers"),
+        ("float x; atomic_and(team, &x, 1, 0)", "bitwise atomics are of integers"),
+        ("short x; atomic_swap(team, &x, 1, 0)", "atomics are for words of 4 and 8 bytes"),
+        ("float x; signal_add(team, &x, 1, 0)", "signals are integers"),
+    ],
+)
+def test_atomics_refuse_what_they_would_get_wrong(call: str, sentence: str, tmp_path: Path) -> None:
+    """Two floats are not added as an integer of eight bytes."""
+    text = (
+        f"#include <atoll/device/device.hpp>\nusing namespace atl::device;\nvoid f(Team team) {{ {call}; }}\n"
+    )
+    done = compiled(tmp_path, text, "g++", "-std=c++17", "-fsyntax-only", f"-I{ROOT}/include")
+    assert (done.returncode == 0) == (sentence == ""), done.stderr
+    assert sentence in done.stderr
+
+
+def test_the_line_of_the_guide_for_nvcc(tmp_path: Path) -> None:
+    if not NVCC:
+        pytest.skip("nvcc is not installed")
+    guide = (ROOT / "docs" / "guide.md").read_text()
+    (line,) = re.findall(r"^ +(nvcc .*)$", guide, re.MULTILINE)
+    (step,) = re.findall(r"^    __global__ void step\(.*?^    }$", guide, re.MULTILINE | re.DOTALL)
+    tree = tmp_path / "tree"
+    subprocess.run(
+        ["cmake", "--install", BUILD, "--prefix", tree, "--component", "atoll"],
+        check=True,
+        capture_output=True,
+    )
+    (tmp_path / "program.cu").write_text(PROGRAM.replace("@STEP@", step))
+    command = line.replace("TREE", str(tree)).replace("nvcc ", f"{NVCC} ", 1)
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    said = subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=True).stdout
+    assert not said or "GPU" in said, said
+
+
+def test_kernels_alone_are_cpp17(tmp_path: Path) -> None:
+    """And half types are added up in float whether half.hpp is there, later, or forgotten."""
+    if not NVCC:
+        pytest.skip("nvcc is not installed")
+    text = """
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <atoll/device/device.hpp>
+using namespace atl::device;
+template <class T> constexpr bool in_float = detail::IsSame<typename Wide<T>::type, float>::value;
+static_assert(in_float<__half> && in_float<__nv_bfloat16> && in_float<float> && !in_float<double>, "");
+__global__ void sum(Team team, __half* x) { reduce(team, x, x, 100, Sum{}, Warp{}); }
+#include <atoll/device/half.hpp>
+#include <atoll/device/launch.hpp>
+__global__ void add(Team team, __nv_bfloat16* x) { atomic_add(team, x, *x, 0); }
+"""
+    flags = ["-std=c++17", "-arch=sm_90", "-ptx", "-o", str(tmp_path / "kernel.ptx"), f"-I{ROOT}/include"]
+    done = compiled(tmp_path, text, NVCC, *flags, "-x", "cu")
+    assert done.returncode == 0, done.stderr
