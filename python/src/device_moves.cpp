@@ -152,6 +152,18 @@ void store_on_stream(const Spec& spec, const Context& ctx, StreamArg stream, cha
          spec.name, bytes);
 }
 
+namespace {
+
+/// Whose slot of the window it is. With several hosts, or where the window is not used, others' have none.
+int pe_of(int slot, const device::Team& world) {
+    if (slot == world.my_slot) return world.my_pe;
+    int pe = 0;
+    while (pe < world.n_pes - 1 && g.world->context().map().slot(pe) != slot) ++pe;
+    return pe;
+}
+
+}  // namespace
+
 Ref contents_of(PyArrayObject* header) {
     static const Spec spec{"DeviceArray.numpy"};
     const Context& ctx = context_of(spec, nullptr, nullptr);
@@ -170,9 +182,8 @@ Ref contents_of(PyArrayObject* header) {
     char* out = PyArray_BYTES(made.array());
     for_each_block(plan, [&](npy_intp to, npy_intp from) {
         char* address = PyArray_BYTES(header) + from;
-        const auto slot =
-            static_cast<int>((address - team.window) / team.stride);  // the world's PEs, in order
-        ctx.get_bytes(out + to, address + (team.my_slot - slot) * team.stride, plan.block, slot);
+        const auto slot = static_cast<int>((address - team.window) / team.stride);
+        ctx.get_bytes(out + to, address + (team.my_slot - slot) * team.stride, plan.block, pe_of(slot, team));
     });
     return made;
 }

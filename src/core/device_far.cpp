@@ -42,10 +42,20 @@ StreamServer& DeviceMemory::stream_server() const {
     const std::lock_guard lock(stream_server_mutex_);
     if (!stream_server_) {
         auto* ring = new (heap_->pin(sizeof(heap::FarRing))) heap::FarRing{};
-        auto* tickets = reinterpret_cast<std::uint64_t*>(mine() + group_offset_ + group_bytes_ - line_bytes);
+        auto* tickets =
+            reinterpret_cast<unsigned long long*>(mine() + group_offset_ + group_bytes_ - line_bytes);
         stream_server_ = std::make_unique<StreamServer>(job_, *this, ring, tickets);
     }
     return *stream_server_;
+}
+
+void DeviceMemory::quiet_kernels() const {
+    StreamServer* server = nullptr;
+    {
+        const std::lock_guard lock(stream_server_mutex_);
+        server = stream_server_.get();
+    }
+    if (server) server->drain();
 }
 
 void DeviceMemory::end_streams() noexcept { stream_server_.reset(); }

@@ -117,6 +117,8 @@ class DeviceMemory {
     void strided_far(const Far& far, const heap::StridedCall& copy, bool is_put) const;
     /// What carries out operations on streams for far PEs. Made by the first that asks.
     StreamServer& stream_server() const;
+    /// What kernels that have ended asked of far PEs is complete.
+    void quiet_kernels() const;
     /// Nobody has streams any more.
     void end_streams() noexcept;
     // As heap::DeviceHeap's: in the order of a stream, or complete on return.

@@ -1,59 +1,14 @@
 // The host's operations on device heaps of PEs that the window does not reach: other hosts, or pretended
 // ones. The GPU is memory of the host (tests/simulated), or with ATOLL_TEST_GPU a real one.
+#include "support/device_far.hpp"
 #include "atoll/stream.hpp"
-#include "core/job_state.hpp"
-#include "heap/device_heap.hpp"
 #include "support/device_collectives.hpp"
 #include "support/multi_main.hpp"
-#include "support/setups.hpp"
 
-#include <dlfcn.h>
-
-#include <cstdlib>
-#include <numeric>
 #include <vector>
 
 namespace atl::testing {
 namespace {
-
-class DeviceFar : public ::testing::Test {
-  protected:
-    static void SetUpTestSuite() {
-        if (std::getenv("ATOLL_TEST_GPU") || is_without_gpu) return;
-        void* library = ::dlopen(ATOLL_SIMULATED_GPU, RTLD_NOW | RTLD_LOCAL);
-        if (!library) throw std::runtime_error(::dlerror());
-        const auto* plugin =
-            static_cast<const heap::DevicePlugin*>(::dlsym(library, heap::device_plugin_symbol));
-        current_job().state().open_devices_by(plugin->open);
-    }
-    void SetUp() override {
-        if (is_without_gpu) GTEST_SKIP() << "builds with a sanitizer have no simulated GPU";
-    }
-    static constexpr bool is_without_gpu = sizeof ATOLL_SIMULATED_GPU == 1;
-    template <class T> T* zeros(std::size_t n) {
-        return static_cast<T*>(job_.calloc(n, sizeof(T), Memory::device));
-    }
-    /// What this PE's own GPU holds.
-    template <class T> std::vector<T> values(const T* from, std::size_t n) const {
-        std::vector<T> found(n);
-        context_.get(found.data(), from, n, job_.my_pe());
-        return found;
-    }
-    template <class T> void set(T* to, const std::vector<T>& from) const {
-        context_.put(to, from.data(), from.size(), job_.my_pe());
-    }
-    void free(std::initializer_list<void*> blocks) {
-        job_.world().barrier();
-        for (void* block : blocks) job_.free(block);
-    }
-    std::vector<int> numbers(std::size_t n, int pe) const {
-        std::vector<int> result(n);
-        std::iota(result.begin(), result.end(), pe * 1'000'003);
-        return result;
-    }
-    Job& job_ = current_job();
-    const Context& context_ = current_job().context();
-};
 
 TEST_F(DeviceFar, PutsAndGetsOfAllSizes) {
     const int right = right_of(job_), left = left_of(job_), me = job_.my_pe();
@@ -319,7 +274,7 @@ TEST_F(DeviceFar, WhatIsWrongIsNamed) {
     }
     if (far) {
         const std::initializer_list<std::string> what = {"window", "shared()"};
-        expect_error(ErrorCode::unsupported, what, [&] { job_.world().device(Memory::device); });
+        expect_error(ErrorCode::unsupported, what, [&] { job_.world().device(Memory::host); });
         expect_error(ErrorCode::unsupported, what, [&] { StreamTeam(job_.world(), Stream{}).sync(); });
     }
     free({x});

@@ -282,18 +282,8 @@ void perform(const heap::GroupCall& call) {
 }
 
 void perform(const heap::FarCall& call) {
-    const std::uint64_t ticket = __atomic_fetch_add(call.tickets, 1, __ATOMIC_RELAXED);
-    const std::uint64_t round = ticket / heap::FarRing::n_slots;
-    heap::FarRing::Slot& slot = call.ring->slots[ticket % heap::FarRing::n_slots];
-    const auto await_turn = [&](std::uint64_t turn) {
-        device::detail::spin(
-            call.team, [&] { return __atomic_load_n(&slot.turn, __ATOMIC_ACQUIRE) == turn; },
-            [&] { return device::detail::waiting(call.team, device::Operation::none, &slot.turn); });
-    };
-    await_turn(2 * round);
-    slot.request = call.request;
-    __atomic_store_n(&slot.turn, 2 * round + 1, __ATOMIC_RELEASE);
-    await_turn(2 * round + 2);
+    heap::FarRequest request = call.request;
+    device::detail::far_request(call.team.control, request);
 }
 
 void perform(const heap::MessagesCall&) {

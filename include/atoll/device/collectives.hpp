@@ -108,6 +108,7 @@ template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void broadcast(const Team& team, T* dst, const T* src, unsigned long long count, int root,
                               Scope scope = {}) {
     detail::check_pe(team, Operation::root, root);
+    detail::check_near(team, Operation::collective);
     const unsigned long long bytes = count * sizeof(T);
     if (!is_small<T>(team, count)) {
         sync(team, scope);
@@ -129,6 +130,7 @@ ATOLL_ANYWHERE void broadcast(const Team& team, T* dst, const T* src, unsigned l
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void fcollect(const Team& team, T* dst, const T* src, unsigned long long count,
                              Scope scope = {}) {
+    detail::check_near(team, Operation::collective);
     const unsigned long long bytes = count * sizeof(T);
     T* own = dst + static_cast<unsigned long long>(team.my_pe) * count;
     if (!is_small<T>(team, count)) {
@@ -151,6 +153,7 @@ ATOLL_ANYWHERE void fcollect(const Team& team, T* dst, const T* src, unsigned lo
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long collect(const Team& team, T* dst, const T* src, unsigned long long count,
                                           Scope scope = {}) {
+    detail::check_near(team, Operation::collective);
     unsigned long long* counts = team.control->counts;
     fcollect(team, counts, &count, 1, scope);
     unsigned long long before = 0, all = 0;
@@ -168,6 +171,7 @@ ATOLL_ANYWHERE unsigned long long collect(const Team& team, T* dst, const T* src
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void alltoall(const Team& team, T* dst, const T* src, unsigned long long count,
                              Scope scope = {}) {
+    detail::check_near(team, Operation::collective);
     const unsigned long long bytes = count * sizeof(T);
     const auto block = [&](int pe) { return static_cast<unsigned long long>(pe) * count; };
     if (!is_small<T>(team, count)) {
@@ -193,6 +197,7 @@ ATOLL_ANYWHERE void alltoall(const Team& team, T* dst, const T* src, unsigned lo
 template <class T, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void reduce(const Team& team, T* dst, const T* src, unsigned long long count, Op op,
                            Scope scope = {}) {
+    detail::check_near(team, Operation::collective);
     if (is_small<T>(team, count)) {
         const detail::Exchange<Scope> exchange(team, scope);
         exchange.send(count * sizeof(T), [&](int) { return src; });
@@ -217,6 +222,7 @@ ATOLL_ANYWHERE void reduce(const Team& team, T* dst, const T* src, unsigned long
 template <class T, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void reduce_scatter(const Team& team, T* dst, const T* src, unsigned long long count, Op op,
                                    Scope scope = {}) {
+    detail::check_near(team, Operation::collective);
     const auto block = [&](int pe) { return static_cast<unsigned long long>(pe) * count; };
     if (is_small<T>(team, count)) {
         const detail::Exchange<Scope> exchange(team, scope);
