@@ -144,16 +144,16 @@ void check_near(const TeamState& team, const std::string& who, const std::string
 
 device::Team kernel_team(TeamState& team, Memory memory, bool far_too) {
     const JobState& job = team.job();
-    const int far = first_far(team);
-    const bool is_carried = memory == Memory::device && job.device() && far >= 0 && job.device()->is_far(far);
-    if (far >= 0 && !(far_too && is_carried))
-        check_near(team,
-                   memory == Memory::host ? "Functions of kernels on the host heap"
-                                          : "Collectives and messages on streams",
-                   "the calls of the host (put, get, atomics, signals, collectives)");
     if (memory == Memory::device && !job.device())
         throw Error(ErrorCode::not_initialized,
                     "There is no device heap yet; allocate memory on the GPU first (Memory::device).");
+    const int far = first_far(team);
+    if (far >= 0 && !(far_too && memory == Memory::device && job.device()->is_far(far)))
+        check_near(team,
+                   memory == Memory::host ? "Functions of kernels on the host heap"
+                   : far_too              ? "Kernels and operations on streams"
+                                          : "Collectives and messages on streams",
+                   "the calls of the host (put, get, atomics, signals, collectives)");
     const detail::TeamMap map = team.map();
     device::Control* control = kernel_control(team, memory);
     device::Team value{map.my_pe, map.n_pes, nullptr,  0,

@@ -282,8 +282,10 @@ void perform(const heap::GroupCall& call) {
 }
 
 void perform(const heap::FarCall& call) {
-    heap::FarRequest request = call.request;
-    device::detail::far_request(call.team.control, request);
+    device::detail::FarWay way{};
+    way.request = call.request;
+    way.control = call.team.control;
+    device::detail::far_request(way);
 }
 
 void perform(const heap::MessagesCall&) {

@@ -125,36 +125,59 @@ ATOLL_ANYWHERE inline void fill_slot(FarRing::Slot* place, const FarRequest& req
 ATOLL_ANYWHERE inline void empty_slot(const FarRing::Slot* place, FarRequest& request) {
     if (request.is_in_slot && request.kind == FarKind::get)
         copy_few(request.here, place->data, static_cast<unsigned>(request.bytes));
-    request.value = place->result;
+    if (request.kind == FarKind::atomic) request.value = place->result;
 }
 
-/// One request's way through the ring: its slot is free, it is written, and, where the requester waits, done.
-/// Of what stands in the slot `here` is the other side; an atomic's result goes to `value`. Both waits are
-/// one loop, and little lives across it: kernels' registers are at stake.
-ATOLL_APART void far_request(const Control* control, FarRequest& request) {
-    const unsigned long long ticket = take_ticket(control->far_tickets);
-    FarRing::Slot* place = control->far_ring->slots + ticket % FarRing::n_slots;
-    unsigned awaited = static_cast<unsigned>(ticket / FarRing::n_slots) * FarRing::turns;
-    unsigned long long since = 0;
-    for (unsigned looks = 1;; ++looks) {
+/// One request's way through the ring, and what comes after it: in memory, so that a kernel has few registers
+/// of it while it waits.
+struct FarWay {
+    FarRequest request;
+    const Control* control;
+    FarRing::Slot* place;
+    unsigned awaited;
+    unsigned long long since;
+    unsigned long long left;  ///< of a copy in pieces: bytes, with this one's
+    void* signal;             ///< of the last piece
+};
+
+/// Some looks at the slot: once it is free the request is written, and, where the requester waits, done. True
+/// at the end. Of what stands in the slot `here` is the other side; an atomic's result goes to `value`. Both
+/// waits are one loop, state is in memory, and nothing is called: kernels' registers are at stake.
+ATOLL_APART bool far_step(FarWay& way) {
+    FarRing::Slot* place = way.place;
+    for (unsigned looks = 0; looks < looks_between; ++looks) {
+        const unsigned awaited = way.awaited;
         if (load_acquire(&place->turn) == awaited) {
-            if (awaited % FarRing::turns == FarRing::done) break;
-            fill_slot(place, request);
+            if (awaited % FarRing::turns == FarRing::done) {
+                empty_slot(place, way.request);
+                store_release(&place->turn, awaited - FarRing::done + FarRing::turns);
+                return true;
+            }
+            fill_slot(place, way.request);
             store_release(&place->turn, awaited + FarRing::asked);
-            if (!request.waits) return;
-            awaited += FarRing::done;
+            if (!way.request.waits) return true;
+            way.awaited = awaited + FarRing::done;
         }
         rest(looks);
         pause_far();
-        if (looks % looks_between == 0) since = look_around(control, far_report(control, request), since);
     }
-    empty_slot(place, request);
-    store_release(&place->turn, awaited - FarRing::done + FarRing::turns);
+    return false;
 }
 
-ATOLL_ANYWHERE inline FarRequest far_request_of(const FarCode& code, int slot, void* there, void* here,
-                                                unsigned long long bytes, unsigned long long value) {
-    FarRequest request;
+ATOLL_ANYWHERE inline void far_request(FarWay& way) {
+    const unsigned long long ticket = take_ticket(way.control->far_tickets);
+    way.place = way.control->far_ring->slots + ticket % FarRing::n_slots;
+    way.awaited = static_cast<unsigned>(ticket / FarRing::n_slots) * FarRing::turns;
+    way.since = 0;
+    while (!far_step(way))
+        way.since = look_around(way.control, far_report(way.control, way.request), way.since);
+}
+
+ATOLL_ANYWHERE inline FarWay far_way(const Control* control, const FarCode& code, int slot, void* there,
+                                     void* here, unsigned long long bytes, unsigned long long value) {
+    FarWay way{};
+    way.control = control;
+    FarRequest& request = way.request;
     request.there = there;
     request.here = here;
     request.bytes = bytes;
@@ -168,7 +191,7 @@ ATOLL_ANYWHERE inline FarRequest far_request_of(const FarCode& code, int slot, v
     request.is_release = code.is_release;
     request.waits = code.waits;
     request.completes = code.kind == FarKind::quiet;
-    return request;
+    return way;
 }
 
 /// One word: an atomic; a put of `bytes` bytes of `value`; a get of that many. Returns what is got.
@@ -176,11 +199,11 @@ ATOLL_APART unsigned long long far_word(const Control* control, unsigned packed,
                                         unsigned bytes, unsigned long long value,
                                         unsigned long long compare) {
     const FarCode code = FarCode::of(packed);
-    FarRequest request = far_request_of(code, slot, there, &value, bytes, value);
-    request.compare = compare;
-    request.is_in_slot = true;
-    far_request(control, request);
-    return code.kind == FarKind::get ? value : request.value;
+    FarWay way = far_way(control, code, slot, there, &value, bytes, value);
+    way.request.compare = compare;
+    way.request.is_in_slot = true;
+    far_request(way);
+    return way.request.kind == FarKind::get ? value : way.request.value;
 }
 
 /// Gets of so many bytes come by the ring, others into their target by a copy engine.
@@ -192,16 +215,19 @@ ATOLL_APART void far_copy(const Control* control, unsigned packed, int slot, voi
                           unsigned long long bytes, void* signal, unsigned long long value) {
     const FarCode code = FarCode::of(packed);
     const bool is_put = code.kind == FarKind::put;
-    FarRequest request = far_request_of(code, slot, there, here, bytes, value);
+    FarWay way = far_way(control, code, slot, there, here, bytes, value);
+    FarRequest& request = way.request;
     request.is_in_slot = bytes <= (is_put ? FarRing::data_bytes : far_short_get_bytes) || !host_reaches(here);
     if (request.is_in_slot) request.waits = !is_put;
-    for (unsigned long long left = bytes;; left -= request.bytes) {
-        const bool is_last = !request.is_in_slot || left <= FarRing::data_bytes;
-        request.bytes = is_last ? left : FarRing::data_bytes;
-        request.signal = is_last ? signal : nullptr;
-        request.value = value;
-        far_request(control, request);
-        if (is_last) return;
+    way.left = bytes;
+    way.signal = signal;
+    for (;;) {
+        const bool is_last = !request.is_in_slot || way.left <= FarRing::data_bytes;
+        request.bytes = is_last ? way.left : FarRing::data_bytes;
+        request.signal = is_last ? way.signal : nullptr;
+        far_request(way);
+        way.left -= request.bytes;
+        if (way.left == 0) return;
         request.there = static_cast<char*>(request.there) + request.bytes;
         request.here = static_cast<char*>(request.here) + request.bytes;
     }
@@ -221,12 +247,12 @@ ATOLL_APART void far_strided(const Control* control, unsigned packed, int slot, 
         }
         return;
     }
-    FarRequest request = far_request_of(code, slot, there, here, bytes, 0);
-    request.there_stride = there_stride;
-    request.here_stride = here_stride;
-    request.count = count;
-    request.kind = code.kind == FarKind::put ? FarKind::strided_put : FarKind::strided_get;
-    far_request(control, request);
+    FarWay way = far_way(control, code, slot, there, here, bytes, 0);
+    way.request.there_stride = there_stride;
+    way.request.here_stride = here_stride;
+    way.request.count = count;
+    way.request.kind = code.kind == FarKind::put ? FarKind::strided_put : FarKind::strided_get;
+    far_request(way);
 }
 
 /// quiet and fence of what far PEs were asked for; nothing where the team has none.

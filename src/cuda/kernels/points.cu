@@ -177,8 +177,10 @@ extern "C" __global__ void atoll_wait(const WaitCall call) {
 }
 
 extern "C" __global__ void atoll_far(const heap::FarCall call) {
-    heap::FarRequest request = call.request;
-    device::detail::far_request(call.team.control, request);
+    device::detail::FarWay way{};
+    way.request = call.request;
+    way.control = call.team.control;
+    device::detail::far_request(way);
 }
 
 }  // namespace atl::kernels
