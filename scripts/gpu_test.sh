@@ -177,6 +177,11 @@ test_all() {
             try "$name, 2 PEs as two hosts" far 2 a,b "$built/multi/$name"
             [ "$GPUS" -lt 4 ] || try "$name, 4 PEs as two hosts" far 4 a,b,b,b "$built/multi/$name"
         done
+        try "far_kernels, 2 PEs as two hosts" far 2 a,b "$built/gpu/far_kernels"
+        try "far_kernels, 2 PEs, window not used" env ATOLL_TRANSPORT=ucx UCX_TLS=tcp,self timeout 150 "$built/bin/atoll" run -n 2 \
+            --timeout 120 "$built/gpu/far_kernels"
+        try "device_kernels, 2 PEs as two hosts" far 2 a,b "$built/gpu/device_kernels"
+        [ "$GPUS" -lt 4 ] || try "far_kernels, 4 PEs as two hosts" far 4 a,b,b,b "$built/gpu/far_kernels"
     else
         echo "skipped        device_far, device_far_collectives: this library was built without UCX"
     fi
@@ -241,7 +246,7 @@ PYTHON
 measure_all() {
     local pes
     measure 2 gpu_put && measure 2 gpu_flag || return 1
-    ! with_ucx || far 2 a,b "$built/bench/gpu_far" || return 1
+    ! with_ucx || { far 2 a,b "$built/bench/gpu_far" && far 2 a,b "$built/bench/gpu_far_kernels"; } || return 1
     for pes in "$@"; do
         measure "$pes" gpu_team && measure "$pes" gpu_stream && measure "$pes" ../examples/gpu/jacobi times || return 1
     done

@@ -4,8 +4,11 @@
 
 #if defined(__CUDACC__)
 #define ATOLL_ANYWHERE __host__ __device__
+/// What runs seldom: a call, so that the code around it stays small.
+#define ATOLL_APART __host__ __device__ __noinline__ inline
 #else
 #define ATOLL_ANYWHERE
+#define ATOLL_APART __attribute__((noinline)) inline
 #endif
 
 namespace atl {
@@ -15,6 +18,41 @@ enum class Compare : unsigned char { eq, ne, gt, ge, lt, le };
 
 /// What a put-with-signal does to the signal word once its data stand in the target.
 enum class SignalOp : unsigned char { set, add };
+
+/// Element types that atomics and reductions know. RMA moves bytes and needs none of them.
+enum class DType : unsigned char {
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    float32,
+    float64,
+    long_double,
+    complex64,
+    complex128,
+    boolean,
+    float16,   ///< reduced on GPUs only
+    bfloat16,  ///< reduced on GPUs only
+};
+
+enum class AtomicOp : unsigned char {
+    fetch,
+    set,
+    swap,
+    compare_swap,
+    add,
+    fetch_add,
+    bit_and,
+    fetch_and,
+    bit_or,
+    fetch_or,
+    bit_xor,
+    fetch_xor,
+};
 
 namespace detail {
 

@@ -51,7 +51,9 @@ class ATOLL_API Team {
     /// What kernels and the functions of atoll/device take: this team over one kind of memory. Local.
     /// Valid until the team is destroyed, which must find no kernel that uses it. Throws Error:
     /// not_initialized (no device memory was allocated yet), unsupported (more than 64 members, more than 64
-    /// teams alive at once, PEs outside the window).
+    /// teams alive at once; of Memory::host, PEs outside the window). On the device heap kernels reach such
+    /// PEs by a thread of the host (atoll/device/far.hpp); from then on that looks for what they ask, every
+    /// 50 us where nothing comes.
     device::Team device(Memory memory) const;
 
     // ---- synchronisation

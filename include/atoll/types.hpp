@@ -14,25 +14,6 @@
 
 namespace atl {
 
-/// Element types that atomics and reductions know. RMA moves bytes and needs none of them.
-enum class DType : std::uint8_t {
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-    float32,
-    float64,
-    long_double,
-    complex64,
-    complex128,
-    boolean,
-    float16,   ///< reduced on GPUs only
-    bfloat16,  ///< reduced on GPUs only
-};
 inline constexpr int dtype_count = 16;
 
 /// The bits of CUDA's __half and __nv_bfloat16, for code that knows no CUDA: reductions add them up in float.
@@ -46,21 +27,6 @@ struct bfloat16 {  // NOLINT(readability-identifier-naming)
 /// `avg` is the sum divided by the number of members, of float, double and the half types.
 enum class ReduceOp : std::uint8_t { sum, prod, min, max, bit_and, bit_or, bit_xor, avg };
 inline constexpr int reduce_op_count = 8;
-
-enum class AtomicOp : std::uint8_t {
-    fetch,
-    set,
-    swap,
-    compare_swap,
-    add,
-    fetch_add,
-    bit_and,
-    fetch_and,
-    bit_or,
-    fetch_or,
-    bit_xor,
-    fetch_xor,
-};
 
 /// Where symmetric memory stands.
 enum class Memory : std::uint8_t {

@@ -253,7 +253,8 @@ class Team:
         Return the team as a value for kernels: a NamedTuple of integers, the fields of atl::device::Team.
 
         memory: "device", where the first device array was made before, or "host", for functions that run on the
-        host. Local. Raises NotInitialized, Unsupported (more than 64 PEs, or teams alive).
+        host. Local. Raises NotInitialized, Unsupported (more than 64 PEs, or teams alive; PEs of other hosts, which
+        only kernels in CUDA C++ reach: atoll.cupy).
         """
 
     def destroy(self) -> None:
@@ -2308,6 +2309,9 @@ def check_kernels(*, stream: Stream = None) -> None:
 
 def _kernel_failure() -> str:
     """What check_kernels would raise, or nothing."""
+
+def _cuda_team(team: Team) -> DeviceTeam:
+    """Return the team for kernels in CUDA C++, which reach PEs of other hosts too."""
 
 def _kernel_layout() -> dict[str, int]:
     """

@@ -50,7 +50,7 @@ def options(*more: str) -> tuple[str, ...]:
 def team(value: _atoll.Team | DeviceTeam) -> np.ndarray[Any, Any]:
     """Return a team as a kernel's argument of type atl::device::Team, by value (for `kernel(grid, block, args)`)."""
     if isinstance(value, _atoll.Team):
-        value = value.device("device")
+        value = _atoll._cuda_team(value)
     if not isinstance(value, DeviceTeam):
         raise TypeError(
             f"atoll.cupy.team: {value!r} is no team; pass an atoll.Team or what its device() returned"

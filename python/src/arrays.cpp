@@ -289,6 +289,7 @@ PyObject* global_view_body(const Arguments<2>& a) {
     std::copy_n(PyArray_DIMS(array), nd, dims + 1);
     std::copy_n(PyArray_STRIDES(array), nd, strides + 1);
     if (on_device(array)) {
+        check_in_window("global_view", team_of(global_view_spec, a[1]));
         const device::Team team = team_of(global_view_spec, a[1]).device(Memory::device);
         if (team.table != nullptr) fail_uneven();
         strides[0] = team.step * team.stride;

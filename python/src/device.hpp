@@ -29,6 +29,9 @@ void* current_stream_of(Library library);
 /// What is wrong with an array of a GPU that could not be adopted, for a message; empty for anything else.
 std::string why_not_adopted(PyObject* value);
 
+/// Throws Unsupported, naming the PE, where one of the team is reached by a transport only.
+void check_in_window(const char* function, const Team& team);
+
 /// The Python module atoll._device, which knows other libraries' names for things.
 PyObject* device_module();
 

@@ -37,15 +37,25 @@ std::string repr(const PyTeam& team) {
 }
 
 /// The fields of atl::device::Team, in its order.
-nb::object device_team(const PyTeam& team, const std::string& memory) {
-    if (memory != "device" && memory != "host")
-        fail(ErrorCode::invalid_argument, "Team.device(): memory is '%s'; pass \"device\" or \"host\".",
-             memory.c_str());
-    const device::Team t = of(team, "Team.device").device(memory == "host" ? Memory::host : Memory::device);
+nb::object fields_of(const device::Team& t) {
     const auto address = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };
     static const nb::object kind = nb::borrow(nb::handle(device_module())).attr("DeviceTeam");
     return kind(t.my_pe, t.n_pes, address(t.window), t.stride, t.my_slot, t.first, t.step, address(t.table),
                 address(t.control));
+}
+
+/// For languages that work out addresses themselves.
+nb::object device_team(const PyTeam& team, const std::string& memory) {
+    if (memory != "device" && memory != "host")
+        fail(ErrorCode::invalid_argument, "Team.device(): memory is '%s'; pass \"device\" or \"host\".",
+             memory.c_str());
+    const Team& t = of(team, "Team.device");
+    if (memory == "device") check_in_window("Team.device", t);
+    return fields_of(t.device(memory == "host" ? Memory::host : Memory::device));
+}
+
+nb::object cuda_team(const PyTeam& team) {
+    return fields_of(of(team, "atoll.cupy.team").device(Memory::device));
 }
 
 void leave(PyTeam& team, nb::args args) {
@@ -55,7 +65,20 @@ void leave(PyTeam& team, nb::args args) {
 
 }  // namespace
 
+void check_in_window(const char* function, const Team& team) {
+    for (int pe = 0; pe < team.n_pes(); ++pe)
+        if (team.context().map().slot(pe) < 0)
+            fail(ErrorCode::unsupported,
+                 "%s(): PE %d of the team is on another host (or ATOLL_TRANSPORT hides it), where kernels of "
+                 "Numba, Triton and CuTe and strides do not reach. Take CUDA C++ (atoll.cupy, "
+                 "atoll/device/device.hpp), whose kernels do, a team of atoll.SHARED, or the calls of the "
+                 "host.",
+                 function, pe);
+}
+
 void register_team(nb::module_& module) {
+    module.def("_cuda_team", &cuda_team, nb::sig("def _cuda_team(team: Team) -> DeviceTeam"),
+               "Return the team for kernels in CUDA C++, which reach PEs of other hosts too.");
     nb::class_<PyTeam> team(
         module, "Team",
         R"(An ordered set of PEs; collectives take it as team=, and one-sided operations number their PEs in it.
@@ -121,7 +144,9 @@ team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.)");
         "Return the team as a value for kernels: a NamedTuple of integers, the fields of "
         "atl::device::Team.\n\n"
         "memory: \"device\", where the first device array was made before, or \"host\", for functions that "
-        "run on the\nhost. Local. Raises NotInitialized, Unsupported (more than 64 PEs, or teams alive).");
+        "run on the\nhost. Local. Raises NotInitialized, Unsupported (more than 64 PEs, or teams alive; PEs "
+        "of other "
+        "hosts, which\nonly kernels in CUDA C++ reach: atoll.cupy).");
     team.def("destroy", &destroy,
              "Free what the team uses. Collective over the team; afterwards its use raises UseAfterFree.");
     team.def(

@@ -200,10 +200,12 @@ std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, vo
 
 void order_routed(core::ContextState& ctx, int pe, bool quiet) {
     const int world_pe = pe < 0 ? -1 : ctx.team().world_pe(pe);
-    if (quiet)
+    if (quiet) {
         ctx.job().transport()->quiet(ctx.id(), world_pe);
-    else
+        if (const core::DeviceMemory* device = ctx.job().device()) device->quiet_kernels();
+    } else {
         ctx.job().transport()->fence(ctx.id(), world_pe);
+    }
 }
 
 void fetch_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,

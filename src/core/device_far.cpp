@@ -43,7 +43,8 @@ StreamServer& DeviceMemory::stream_server() const {
     const std::lock_guard lock(stream_server_mutex_);
     if (!stream_server_) {
         auto* ring = new (heap_->pin(sizeof(heap::FarRing))) heap::FarRing{};
-        auto* tickets = reinterpret_cast<std::uint64_t*>(mine() + group_offset_ + group_bytes_ - line_bytes);
+        auto* tickets =
+            reinterpret_cast<unsigned long long*>(mine() + group_offset_ + group_bytes_ - line_bytes);
         stream_server_ = std::make_unique<StreamServer>(job_, *this, ring, tickets);
     }
     return *stream_server_;
@@ -58,7 +59,7 @@ TeamServer& DeviceMemory::team_server(TeamState& team) const {
         char* const tickets = mine() + group_offset_ + group_bytes_ - line_bytes - team_tickets_bytes;
         const auto way = [&](std::size_t kind) {
             return TeamServer::Way{new (heap_->pin(sizeof(heap::FarRing))) heap::FarRing{},
-                                   reinterpret_cast<std::uint64_t*>(tickets) + 2 * place + kind};
+                                   reinterpret_cast<unsigned long long*>(tickets) + 2 * place + kind};
         };
         server = std::make_unique<TeamServer>(job_, *this, way(0), way(1));
     }
@@ -70,6 +71,15 @@ void DeviceMemory::end_streams_of(const TeamState& team) const {
     const std::lock_guard lock(stream_server_mutex_);
     if (team.kernel_place() < 0 || team_servers_.empty()) return;
     if (const auto& server = team_servers_[static_cast<std::size_t>(team.kernel_place())]) server->forget();
+}
+
+void DeviceMemory::quiet_kernels() const {
+    StreamServer* server = nullptr;
+    {
+        const std::lock_guard lock(stream_server_mutex_);
+        server = stream_server_.get();
+    }
+    if (server) server->drain();
 }
 
 void DeviceMemory::end_streams() noexcept {

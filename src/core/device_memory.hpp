@@ -135,6 +135,8 @@ class DeviceMemory {
     TeamServer& team_server(TeamState& team) const;
     /// The team ends, and nobody has work of it on streams.
     void end_streams_of(const TeamState& team) const;
+    /// What kernels that have ended asked of far PEs is complete.
+    void quiet_kernels() const;
     /// Nobody has streams any more.
     void end_streams() noexcept;
     // As heap::DeviceHeap's: in the order of a stream, or complete on return.

@@ -1,9 +1,10 @@
 #include "core/kernel_control.hpp"
 
-#include "atoll/device/control.hpp"
+#include "atoll/device/far.hpp"
 #include "common/text.hpp"
 #include "core/device_memory.hpp"
 #include "core/job_state.hpp"
+#include "core/stream_server.hpp"
 
 #include <bit>
 #include <cstdio>
@@ -58,7 +59,16 @@ void write_head(TeamState& team, Memory memory, device::Control* block) {
     head.bound_ns = static_cast<unsigned long long>(bound_s * 1e9);
     head.checks = bounded;
     head.watch = memory == Memory::device ? job.device()->watch() : &job.host_watch();
-    for (int i = 0; i < team.n_pes(); ++i) head.slots_of[i] = job.slot(team.world_pe(i));
+    bool has_far = false;
+    for (int i = 0; i < team.n_pes(); ++i) {
+        const int pe = team.world_pe(i), slot = job.slot(pe);
+        has_far = has_far || slot < 0;
+        head.slots_of[i] = slot < 0 ? device::detail::far_slot(pe) : slot;
+    }
+    if (has_far && memory == Memory::device) {
+        head.far_ring = &job.device()->stream_server().ring();
+        head.far_tickets = job.device()->stream_server().tickets();
+    }
     if (memory == Memory::device)
         job.device()->put(block, &head, head_bytes, job.pe());
     else
@@ -100,8 +110,10 @@ const char* name_of(int operation) {
                                             "put_signal",
                                             "async_put",
                                             "tile_put",
-                                            "tile_get"};
-    static_assert(std::size(names) == static_cast<int>(device::Operation::tile_get) + 1);
+                                            "tile_get",
+                                            "quiet",
+                                            "fence"};
+    static_assert(std::size(names) == static_cast<int>(device::Operation::fence) + 1);
     return operation >= 0 && operation < static_cast<int>(std::size(names)) ? names[operation] : names[0];
 }
 
@@ -158,25 +170,38 @@ device::Control* kernel_control(TeamState& team, Memory memory) {
     return block;
 }
 
+int first_far(const TeamState& team) {
+    for (int i = 0; i < team.n_pes(); ++i)
+        if (team.job().slot(team.world_pe(i)) < 0) return team.world_pe(i);
+    return -1;
+}
+
+void check_near(const TeamState& team, const std::string& who, const std::string& instead) {
+    const int far = first_far(team);
+    if (far < 0) return;
+    throw Error(ErrorCode::unsupported, who + " reach PEs by the window only; in " + team.name() + " PE " +
+                                            std::to_string(far) + " is reached by " +
+                                            std::string(team.job().route_to(far)) +
+                                            " (another host, or ATOLL_TRANSPORT). Use " + instead +
+                                            ", or a team of PEs that share memory: Job::shared().");
+}
+
 device::Team kernel_team(TeamState& team, Memory memory, bool far_too) {
     const JobState& job = team.job();
-    for (int i = 0; i < team.n_pes(); ++i)
-        if (job.slot(team.world_pe(i)) < 0 &&
-            !(far_too && job.device() && job.device()->is_far(team.world_pe(i))))
-            throw Error(ErrorCode::unsupported,
-                        "Kernels and streams reach PEs by the window only; in " + team.name() + " PE " +
-                            std::to_string(team.world_pe(i)) + " is reached by " +
-                            std::string(job.route_to(team.world_pe(i))) +
-                            " (another host, or ATOLL_TRANSPORT). Use the calls of "
-                            "the host (put, get, atomics, signals, collectives), or a "
-                            "team of PEs that share memory: Job::shared().");
     if (memory == Memory::device && !job.device())
         throw Error(ErrorCode::not_initialized,
                     "There is no device heap yet; allocate memory on the GPU first (Memory::device).");
+    const int far = first_far(team);
+    if (far >= 0 && !(far_too && memory == Memory::device && job.device()->is_far(far)))
+        check_near(team,
+                   memory == Memory::host ? "Functions of kernels on the host heap"
+                   : far_too              ? "Kernels and operations on streams"
+                                          : "Collectives and messages on streams",
+                   "the calls of the host (put, get, atomics, signals, collectives)");
     const detail::TeamMap map = team.map();
     device::Control* control = kernel_control(team, memory);
     device::Team value{map.my_pe, map.n_pes, nullptr,  0,
-                       0,         map.first, map.step, map.table ? control->slots_of : nullptr,
+                       0,         map.first, map.step, map.table || far >= 0 ? control->slots_of : nullptr,
                        control};
     value.my_slot = job.host_slot(job.pe());
     if (memory == Memory::host) {
@@ -206,12 +231,27 @@ void release_kernel_control(TeamState& team) noexcept {
     }
 }
 
+namespace {
+std::string far_text(const device::Report& report) {
+    const auto pe = static_cast<int>(report.found);
+    const std::string name = pe < 0 ? "" : "PE " + std::to_string(pe);
+    if (report.compare == device::not_reached) return "; " + name;
+    return name.empty() ? "" : " at " + name;
+}
+}  // namespace
+
 std::string report_text(const device::Report& report) {
     std::string text = name_of(report.operation);
     if (report.team != 0) text += " of team " + std::to_string(report.team);
     if (report.compare == device::wrong_pe)
         return text + " for team PE " + std::to_string(report.peer) + "; the team has PEs 0 to " +
                std::to_string(static_cast<long long>(report.expected) - 1);
+    if (report.compare == device::far_wait)
+        return text + ", which a thread of the host is to carry out" + far_text(report);
+    if (report.compare == device::not_reached)
+        return text + ", which kernels have only for PEs in the window" + far_text(report) +
+               " is reached by a transport; use put, get, p, g, atomics, signals, sync, or the calls of the "
+               "host";
     if (report.compare >= 0) text += " at " + comparison_text(report);
     if (report.peer >= 0) text += ", waiting for team PE " + std::to_string(report.peer);
     if (report.tag != 0) text += ", tag " + std::to_string(report.tag);
@@ -229,6 +269,8 @@ void look_from_host(const device::Watch& watch, const device::Report& waiting, u
                     "Another thread of this PE finalized the job during " + report_text(waiting) + ".");
     if (waiting.compare == device::wrong_pe)
         throw Error(ErrorCode::invalid_argument, "No such PE, in " + report_text(waiting) + ".");
+    if (waiting.compare == device::not_reached)
+        throw Error(ErrorCode::unsupported, "Not for this PE: " + report_text(waiting) + ".");
     const double bound_s = waiting.bound_ns != 0 ? static_cast<double>(waiting.bound_ns) * 1e-9
                            : job.settings().check == common::CheckLevel::none ? 0
                                                                               : job.settings().wait_timeout_s;

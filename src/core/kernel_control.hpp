@@ -50,8 +50,12 @@ class KernelPlaces {
 /// This PE's control block of a team in that memory, filled in for kernels. Throws Error(unsupported): no
 /// place for the team, or too many members.
 device::Control* kernel_control(TeamState& team, Memory memory);
+/// The first member that only a transport reaches; -1: none.
+int first_far(const TeamState& team);
+/// Throws Error(unsupported) that names it; `who` reach no such PEs, and what does is `instead`.
+void check_near(const TeamState& team, const std::string& who, const std::string& instead);
 /// The team as kernels take it. Throws Error: unsupported, not_initialized (no device heap). `far_too`: PEs
-/// that only a transport reaches are no error, and have the slot -1.
+/// whose device heap a transport reaches are no error.
 device::Team kernel_team(TeamState& team, Memory memory, bool far_too = false);
 /// Zeroes a team's blocks on this PE and gives its place back. Once no member uses them any more.
 void release_kernel_control(TeamState& team) noexcept;

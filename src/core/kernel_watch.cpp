@@ -29,7 +29,11 @@ device::Watch* new_page() {
 
 void KernelWatch::Unmap::operator()(device::Watch* words) const { ::munmap(words, bytes); }
 
-KernelWatch::KernelWatch(JobState& job) : job_(job), words_(new_page()), thread_([this] { watch(); }) {}
+KernelWatch::KernelWatch(JobState& job) : job_(job), words_(new_page()), thread_([this] { watch(); }) {
+    // For kernels' functions that run on the host: a GPU made of its memory.
+    words_->look = look_from_host;
+    words_->job = &job_;
+}
 
 void KernelWatch::watch() {
     pollfd stop{stop_.fd(), POLLIN, 0};
@@ -84,6 +88,7 @@ std::string KernelWatch::said() const {
     if (report.state == 4)
         return "A kernel of " + me + " received a message of another size than it expected, in " + where;
     if (report.compare == device::wrong_pe) return me + " gave a number of no PE in a kernel, in " + where;
+    if (report.compare == device::not_reached) return "A kernel of " + me + " cannot do that: " + where;
     return me + " timed out in a kernel, in " + where +
            (report.bound_ns != 0 ? " Give this wait more time" : " Raise ATOLL_WAIT_TIMEOUT") +
            ", or see why nobody does what it waits for.";

@@ -12,18 +12,20 @@ namespace {
 
 /// Looks at the ring before it is looked at by the clock: about a millisecond of them.
 constexpr unsigned looks = 2000;
-constexpr unsigned nap_us = 50;
+constexpr long nap_us = 50;
 
-std::string asked_text(const heap::FarRequest& request) {
-    if (request.kind == heap::FarKind::group) return "a collective of a stream";
-    if (request.kind == heap::FarKind::messages) return "messages of a stream";
-    return "what a stream asked of PE " + std::to_string(request.pe);
+/// Null: of several.
+std::string asked_text(const heap::FarRequest* request) {
+    if (!request) return "what streams and kernels asked of other PEs";
+    if (request->kind == heap::FarKind::group) return "a collective of a stream";
+    if (request->kind == heap::FarKind::messages) return "messages of a stream";
+    return "what a stream or kernel asked of PE " + std::to_string(request->pe);
 }
 
 }  // namespace
 
 StreamServer::StreamServer(JobState& job, const DeviceMemory& device, heap::FarRing* ring,
-                           std::uint64_t* tickets, Carry carry)
+                           unsigned long long* tickets, Carry carry)
     : job_(job),
       device_(device),
       ring_(ring),
@@ -32,7 +34,11 @@ StreamServer::StreamServer(JobState& job, const DeviceMemory& device, heap::FarR
       transport_(job.shared_transport()),
       context_(transport_->create_context()),
       lane_(device.take_pinned_lane()),
-      thread_([this] { run(); }) {}
+      thread_([this] {
+          run();
+          drained_.store(UINT64_MAX);
+          drained_.notify_all();
+      }) {}
 
 StreamServer::~StreamServer() {
     stops_.store(true);
@@ -42,37 +48,67 @@ StreamServer::~StreamServer() {
 void StreamServer::start(const device::Team& team, const heap::FarRequest& request,
                          heap::StreamHandle stream) {
     if (device_.is_capturing(stream))
-        in_graphs_.store(true);
+        unannounced_.store(true);
     else
         begun_.fetch_add(1);
     wake_.signal();
     device_.start(heap::FarCall{team, ring_, tickets_, request}, stream);
 }
 
+void StreamServer::serve_kernels() {
+    if (unannounced_.exchange(true)) return;
+    wake_.signal();
+}
+
+/// They left it in the ring, where the thread finds all of it before it finds nothing.
+void StreamServer::drain() {
+    if (!unannounced_.load()) return;
+    const std::uint64_t mine = drains_.fetch_add(1) + 1;
+    wake_.signal();
+    for (std::uint64_t seen = drained_.load(); seen < mine; seen = drained_.load()) drained_.wait(seen);
+}
+
+namespace {
+
+void tell(heap::FarRing::Slot& slot, unsigned more) {
+    __atomic_store_n(&slot.turn, slot.turn + more, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
 void StreamServer::run() {
+    constexpr unsigned n = heap::FarRing::n_slots, turns = heap::FarRing::turns;
     unsigned idle = 0;
     for (std::uint64_t ticket = 0;;) {
-        heap::FarRing::Slot& slot = ring_->slots[ticket % heap::FarRing::n_slots];
-        const std::uint64_t here = 2 * (ticket / heap::FarRing::n_slots) + 1;
-        if (__atomic_load_n(&slot.turn, __ATOMIC_ACQUIRE) != here) {
+        Slot& slot = ring_->slots[ticket % n];
+        const std::uint64_t drains = drains_.load();
+        const unsigned asked = static_cast<unsigned>(ticket / n) * turns + heap::FarRing::asked;
+        if (__atomic_load_n(&slot.turn, __ATOMIC_ACQUIRE) != asked) {
+            if (settle()) continue;
+            if (drained_.exchange(drains) != drains) drained_.notify_all();
             if (!rest(ticket, idle++)) return;
             continue;
         }
-        serve(slot.request);
-        __atomic_store_n(&slot.turn, here + 1, __ATOMIC_RELEASE);
+        serve(slot);
         ++ticket;
         idle = 0;
     }
 }
 
+void StreamServer::nap() const {
+    pollfd wake{wake_.fd(), POLLIN, 0};
+    const timespec most{0, nap_us * 1000};
+    if (::ppoll(&wake, 1, &most, nullptr) > 0) wake_.clear();
+}
+
 bool StreamServer::rest(std::uint64_t ticket, unsigned idle) const {
     if (stops_.load()) return false;
-    if (ticket < begun_.load() || in_graphs_.load()) {
+    if (ticket < begun_.load() || unannounced_.load()) {
         if (idle < looks)
             ::sched_yield();
         else
-            ::usleep(nap_us);
-        return true;
+            nap();
+        return !stops_.load();
     }
     pollfd wake{wake_.fd(), POLLIN, 0};
     ::poll(&wake, 1, -1);
@@ -80,13 +116,11 @@ bool StreamServer::rest(std::uint64_t ticket, unsigned idle) const {
     return !stops_.load();
 }
 
-/// A stream cannot be told of an error, so that ends the job, and with it the kernel that waits.
-void StreamServer::serve(const heap::FarRequest& request) const {
+/// A GPU cannot be told of an error, so that ends the job, and with it the kernel that waits.
+template <class Call>
+void StreamServer::guarded(const heap::FarRequest* request, Call&& call) const {
     try {
-        if (carry_)
-            carry_(request, lane_);
-        else
-            carry_out(request);
+        call();
     } catch (const std::exception& error) {
         if (stops_.load() || job_.is_over()) return;
         const std::string text = "PE " + std::to_string(job_.pe()) + " could not carry out " +
@@ -96,39 +130,100 @@ void StreamServer::serve(const heap::FarRequest& request) const {
     }
 }
 
-void StreamServer::carry_out(const heap::FarRequest& r) const {
+void StreamServer::serve(Slot& slot) {
+    const heap::FarRequest& r = slot.request;
+    const bool waits = r.waits, completes = r.completes;
+    guarded(&r, [&] {
+        if (carry_)
+            carry_(r, lane_);
+        else
+            carry_out(slot);
+    });
+    if (!waits)
+        tell(slot, heap::FarRing::turns - heap::FarRing::asked);
+    else if (completes && is_unfinished_)
+        held_.push_back(&slot);
+    else
+        tell(slot, heap::FarRing::done - heap::FarRing::asked);
+}
+
+bool StreamServer::settle() {
+    if (!is_unfinished_) return false;
+    guarded(nullptr, [&] { transport_->quiet(context_, -1); });
+    is_unfinished_ = false;
+    for (Slot* slot : held_) tell(*slot, heap::FarRing::done - heap::FarRing::asked);
+    held_.clear();
+    return true;
+}
+
+void StreamServer::carry_out(Slot& slot) {
+    const heap::FarRequest& r = slot.request;
+    if (r.is_release && is_unfinished_) transport_->fence(context_, r.pe);
     const DeviceMemory::Far far{*transport_, context_, r.pe, &lane_};
-    const std::uint64_t offset = device_.far_offset(r.there);
     switch (r.kind) {
-        case heap::FarKind::put: {
-            const void* from = r.here ? r.here : &r.value;
-            if (r.signal) {
-                const transport::Signal signal{device_.far_offset(r.signal), r.value, r.signal_op};
-                device_.put_far(far, offset, from, r.bytes, &signal);
-            } else {
-                device_.put_far(far, offset, from, r.bytes);
-            }
+        case heap::FarKind::put:
+            put(slot);
             break;
-        }
         case heap::FarKind::get:
-            return device_.get_far(far, r.here, offset, r.bytes);
+            return get(slot);
         case heap::FarKind::strided_put:
             device_.strided_far(far, {r.there, r.here, r.there_stride, r.here_stride, r.bytes, r.count},
-                                offset, true);
+                                device_.far_offset(r.there), true);
             break;
         case heap::FarKind::strided_get:
             return device_.strided_far(
-                far, {r.here, r.there, r.here_stride, r.there_stride, r.bytes, r.count}, offset, false);
-        case heap::FarKind::atomic: {
-            const std::uint64_t before = device_.atomic_far(far, r.op, r.type, r.there, r.value, r.compare);
-            if (r.here) device_.copy(r.here, &before, size_of(r.type));
+                far, {r.here, r.there, r.here_stride, r.there_stride, r.bytes, r.count},
+                device_.far_offset(r.there), false);
+        case heap::FarKind::atomic:
+            atomic(slot);
             break;
-        }
+        case heap::FarKind::fence:
+            if (is_unfinished_) transport_->fence(context_, -1);
+            return;
+        case heap::FarKind::quiet:
+            settle();
+            return;
         case heap::FarKind::group:  // a team's, whose server has its own way
         case heap::FarKind::messages:
             return;
     }
-    transport_->quiet(context_, r.pe);
+    is_unfinished_ = true;
+}
+
+void StreamServer::put(const Slot& slot) const {
+    const heap::FarRequest& r = slot.request;
+    const DeviceMemory::Far far{*transport_, context_, r.pe, &lane_};
+    const void* from = r.is_in_slot ? slot.data : r.here ? r.here : static_cast<const void*>(&r.value);
+    const bool is_long = r.signal && r.type == DType::uint64;  // transports know signals of 8 bytes
+    const transport::Signal signal{r.signal ? device_.far_offset(r.signal) : 0, r.value, r.signal_op};
+    const std::uint64_t to = device_.far_offset(r.there);
+    constexpr auto local = transport::Completion::local;
+    if (!r.is_in_slot)
+        device_.put_far(far, to, from, r.bytes, is_long ? &signal : nullptr);
+    else if (is_long)
+        transport_->put_signal(context_, r.pe, to, from, r.bytes, signal, local);
+    else if (r.bytes != 0)
+        transport_->put(context_, r.pe, to, from, r.bytes, local);
+    if (!r.signal || is_long) return;
+    transport_->fence(context_, r.pe);
+    device_.atomic_far(far, r.signal_op == SignalOp::set ? AtomicOp::set : AtomicOp::add, r.type, r.signal,
+                       r.value, 0);
+}
+
+void StreamServer::get(Slot& slot) const {
+    const heap::FarRequest& r = slot.request;
+    const std::uint64_t from = device_.far_offset(r.there);
+    if (r.is_in_slot)
+        transport_->get(context_, r.pe, from, slot.data, r.bytes, transport::Completion::local);
+    else
+        device_.get_far({*transport_, context_, r.pe, &lane_}, r.here, from, r.bytes);
+}
+
+void StreamServer::atomic(Slot& slot) const {
+    const heap::FarRequest& r = slot.request;
+    slot.result =
+        device_.atomic_far({*transport_, context_, r.pe, &lane_}, r.op, r.type, r.there, r.value, r.compare);
+    if (r.here && !r.is_in_slot) device_.copy(r.here, &slot.result, size_of(r.type));
 }
 
 }  // namespace atl::core

@@ -5,6 +5,7 @@
 #include "core/context_state.hpp"
 #include "core/device_memory.hpp"
 #include "core/job_state.hpp"
+#include "core/stream_server.hpp"
 
 #include <algorithm>
 
@@ -36,7 +37,11 @@ int Team::translate_pe(int pe, const Team& other) const {
     return other.state().find(state().world_pe(pe));
 }
 
-device::Team Team::device(Memory memory) const { return core::kernel_team(state(), memory); }
+device::Team Team::device(Memory memory) const {
+    const device::Team team = core::kernel_team(state(), memory, true);
+    if (core::first_far(state()) >= 0) state().job().device()->stream_server().serve_kernels();
+    return team;
+}
 
 Team Team::split_strided(int start, int stride, int size) const {
     core::TeamState& parent = state();

@@ -32,8 +32,8 @@ void TeamServer::start(const device::Team& team, const GroupArguments& arguments
                         .pe = arguments.root,
                         .kind = heap::FarKind::group,
                         .type = arguments.type,
-                        .group = arguments.kind,
-                        .reduction = arguments.op,
+                        .group = static_cast<unsigned char>(arguments.kind),
+                        .reduction = static_cast<unsigned char>(arguments.op),
                         .scale = arguments.scale},
                        stream);
 }
@@ -50,13 +50,13 @@ void TeamServer::start(const device::Team& team, std::vector<MessageGroup::Messa
 
 void TeamServer::run_group(const heap::FarRequest& r, const DeviceMemory::Lane& lane) const {
     collective::run_by_host(*twin_.load(),
-                            {.kind = r.group,
+                            {.kind = static_cast<heap::Group>(r.group),
                              .dst = r.there,
                              .src = r.here,
                              .bytes = r.bytes,
                              .root = r.pe,
                              .type = r.type,
-                             .op = r.reduction,
+                             .op = static_cast<ReduceOp>(r.reduction),
                              .scale = r.scale},
                             &lane);
 }

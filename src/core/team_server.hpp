@@ -19,7 +19,7 @@ class TeamServer {
     /// What requests of one kind go by; see heap::FarCall.
     struct Way {
         heap::FarRing* ring;
-        std::uint64_t* tickets;
+        unsigned long long* tickets;
     };
     TeamServer(JobState& job, const DeviceMemory& device, const Way& collectives, const Way& messages);
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "atoll/device/control.hpp"
+#include "atoll/device/far_ring.hpp"
+#include "atoll/device/team.hpp"
 #include "atoll/types.hpp"
 
 #include <cstdint>
@@ -120,46 +122,15 @@ struct MessagesCall {
     Message messages[most];
 };
 
-enum class FarKind : std::uint8_t { put, get, strided_put, strided_get, atomic, group, messages };
-
-/// What a stream asks of the host, for PEs that only a transport reaches. `there` is an address in this PE's
-/// own slot, and means the same object on world PE `pe`.
-struct FarRequest {
-    void* there = nullptr;
-    void* here = nullptr;  ///< local memory; of an atomic where its result goes, or null
-    std::uint64_t bytes = 0;
-    std::uint64_t* signal = nullptr;  ///< as `there`; null: none
-    std::uint64_t value = 0, compare = 0;
-    std::int64_t there_stride = 0, here_stride = 0;  ///< of strided ones, whose blocks have `bytes` each
-    std::uint64_t count = 0;
-    int pe = -1;
-    FarKind kind = FarKind::put;
-    SignalOp signal_op = SignalOp::set;
-    AtomicOp op = AtomicOp::set;
-    DType type = DType::uint64;
-    // Of a collective: to `there` from `here`, `pe` is the root, in the team.
-    Group group = Group::sync;
-    ReduceOp reduction = ReduceOp::sum;
-    double scale = 1;
-    // Of messages `there` is what the host knows them by.
-};
-
-/// Requests in pinned memory. Each takes a ticket, and `n_slots` tickets go round the slots.
-struct FarRing {
-    static constexpr unsigned n_slots = 64;
-    struct alignas(128) Slot {
-        std::uint64_t
-            turn;  ///< 2 * round: free; + 1: a request stands here; + 2: done, and free for the next round
-        FarRequest request;
-    };
-    Slot slots[n_slots];
-};
+using device::FarKind;
+using device::FarRequest;
+using device::FarRing;
 
 /// The stream goes on when a thread of the host has done what is asked, with all that others see of it.
 struct FarCall {
     device::Team team;  ///< whose end ends the wait
     FarRing* ring;
-    std::uint64_t* tickets;  ///< in this GPU's memory: how many were taken
+    unsigned long long* tickets;  ///< in this GPU's memory: how many were taken
     FarRequest request;
 };
 

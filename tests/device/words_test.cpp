@@ -325,12 +325,12 @@ TEST(DeviceMailbox, TakesMoreWhileHalfOfItIsUnread) {
         constexpr unsigned long long minute_ns = 60'000'000'000, at_once_ns = 1;
         Word sent = 0, received = 0;
         const auto post = [&](unsigned long long bound_ns) {
-            device::post(team, box, &sent, 1, 0, device::Thread{}, bound_ns);
+            device::post(team, box, &sent, 1, 0, device::Thread{}, 0, bound_ns);
             ++sent;
         };
         const auto receive = [&] {
             Word got = 0;
-            device::receive(team, box, &got, 1, 0, device::Thread{}, minute_ns);
+            device::receive(team, box, &got, 1, 0, device::Thread{}, 0, minute_ns);
             EXPECT_EQ(got, received++);
         };
         for (int i = 0; i < 4; ++i) post(minute_ns);

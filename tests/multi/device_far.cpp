@@ -4,7 +4,6 @@
 #include "atoll/stream.hpp"
 #include "support/device_collectives.hpp"
 #include "support/multi_main.hpp"
-#include "support/setups.hpp"
 
 namespace atl::testing {
 namespace {
@@ -273,7 +272,7 @@ TEST_F(DeviceFar, WhatIsWrongIsNamed) {
     }
     if (far) {
         expect_error(ErrorCode::unsupported, {"window", "shared()"},
-                     [&] { job_.world().device(Memory::device); });
+                     [&] { job_.world().device(Memory::host); });
     }
     free({x});
 }

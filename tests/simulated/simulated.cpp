@@ -287,18 +287,10 @@ void perform(const heap::GroupCall& call) {
 }
 
 void perform(const heap::FarCall& call) {
-    const std::uint64_t ticket = __atomic_fetch_add(call.tickets, 1, __ATOMIC_RELAXED);
-    const std::uint64_t round = ticket / heap::FarRing::n_slots;
-    heap::FarRing::Slot& slot = call.ring->slots[ticket % heap::FarRing::n_slots];
-    const auto await_turn = [&](std::uint64_t turn) {
-        device::detail::spin(
-            call.team, [&] { return __atomic_load_n(&slot.turn, __ATOMIC_ACQUIRE) == turn; },
-            [&] { return device::detail::waiting(call.team.control, {}, &slot.turn); });
-    };
-    await_turn(2 * round);
-    slot.request = call.request;
-    __atomic_store_n(&slot.turn, 2 * round + 1, __ATOMIC_RELEASE);
-    await_turn(2 * round + 2);
+    device::detail::FarWay way{};
+    way.request = call.request;
+    way.control = call.team.control;
+    device::detail::far_request(way, call.ring, call.tickets);
 }
 
 /// Messages as the library's kernel has them: a letter says where the data are, and the receiver fetches
@@ -340,7 +332,10 @@ class Messages {
         device::detail::spin(
             call_.team,
             [&] { return static_cast<int>(__atomic_load_n(counter, __ATOMIC_ACQUIRE) - number) >= 0; },
-            [&] { return device::detail::waiting(call_.team, device::Operation::receive, counter, m.pe); });
+            [&] {
+                const auto operation = m.is_send ? device::Operation::send : device::Operation::recv;
+                return device::detail::waiting(call_.team.control, {operation, 0, 0}, counter, m.pe);
+            });
     }
     void leave_letter(const heap::Message& m) const {
         const unsigned number = number_of(m, memory_.sent_at(m.pe));

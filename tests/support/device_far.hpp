@@ -5,6 +5,7 @@
 #include "atoll/atoll.hpp"
 #include "core/job_state.hpp"
 #include "heap/device_heap.hpp"
+#include "support/setups.hpp"
 
 #include <gtest/gtest.h>
 

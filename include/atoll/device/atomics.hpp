@@ -114,30 +114,67 @@ template <class T> ATOLL_ANYWHERE void add_release(T* p, T value) {
 #endif
 }
 
+/// By the host. Integers are updated as unsigned ones: their bits are the same.
+template <class T> ATOLL_ANYWHERE constexpr DType far_type() {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a word that PEs share has 4 or 8 bytes");
+    return sizeof(T) == 8 ? (IsFloating<T>::value ? DType::float64 : DType::uint64)
+                          : (IsFloating<T>::value ? DType::float32 : DType::uint32);
+}
+template <class T>
+ATOLL_ANYWHERE T far_atomic(const Team& team, AtomicOp op, const T* word, T value, int slot,
+                            T condition = {}) {
+    const bool fetches = op != AtomicOp::set && op != AtomicOp::add && op != AtomicOp::bit_and &&
+                         op != AtomicOp::bit_or && op != AtomicOp::bit_xor;
+    const unsigned long long before =
+        far_word(team.control, far_code(Operation::atomic, op, far_type<T>(), fetches), slot,
+                 const_cast<T*>(word), sizeof(T), bits(value), bits(condition));
+    return from_bits<T>(static_cast<BitsOf<T>>(before));
+}
+
 }  // namespace detail
 
 template <class T> ATOLL_ANYWHERE T atomic_fetch(const Team& team, const T* src, int pe) {
-    return load_relaxed(detail::peer_for(team, Operation::atomic, src, pe));
+    const int slot = detail::slot_for(team, Operation::atomic, pe);
+    if (detail::is_far(slot)) return detail::far_atomic(team, AtomicOp::fetch, src, T{}, slot);
+    return load_relaxed(detail::at_slot(team, src, slot));
 }
 template <class T> ATOLL_ANYWHERE void atomic_set(const Team& team, T* dst, SameAs<T> value, int pe) {
-    store_relaxed(detail::peer_for(team, Operation::atomic, dst, pe), value);
+    const int slot = detail::slot_for(team, Operation::atomic, pe);
+    if (detail::is_far(slot))
+        detail::far_atomic(team, AtomicOp::set, dst, value, slot);
+    else
+        store_relaxed(detail::at_slot(team, dst, slot), value);
 }
 template <class T> ATOLL_ANYWHERE T atomic_swap(const Team& team, T* dst, SameAs<T> value, int pe) {
-    return detail::from_bits<T>(detail::swap_bits(
-        detail::word(detail::peer_for(team, Operation::atomic, dst, pe)), detail::bits<T>(value)));
+    const int slot = detail::slot_for(team, Operation::atomic, pe);
+    if (detail::is_far(slot)) return detail::far_atomic(team, AtomicOp::swap, dst, value, slot);
+    return detail::from_bits<T>(
+        detail::swap_bits(detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(value)));
 }
 /// `value` is stored if the word's bits are those of `condition`. Returns what was there.
 template <class T>
 ATOLL_ANYWHERE T atomic_compare_swap(const Team& team, T* dst, SameAs<T> condition, SameAs<T> value, int pe) {
-    return detail::from_bits<T>(
-        detail::compare_swap_bits(detail::word(detail::peer_for(team, Operation::atomic, dst, pe)),
-                                  detail::bits<T>(condition), detail::bits<T>(value)));
+    const int slot = detail::slot_for(team, Operation::atomic, pe);
+    if (detail::is_far(slot)) {
+        using U = detail::BitsOf<T>;
+        return detail::from_bits<T>(detail::far_atomic<U>(team, AtomicOp::compare_swap, detail::word(dst),
+                                                          detail::bits<T>(value), slot,
+                                                          detail::bits<T>(condition)));
+    }
+    return detail::from_bits<T>(detail::compare_swap_bits(
+        detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(condition), detail::bits<T>(value)));
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_add(const Team& team, T* dst, SameAs<T> value, int pe) {
-    return detail::fetch_add_at(detail::peer_for(team, Operation::atomic, dst, pe), value);
+    const int slot = detail::slot_for(team, Operation::atomic, pe);
+    if (detail::is_far(slot)) return detail::far_atomic(team, AtomicOp::fetch_add, dst, value, slot);
+    return detail::fetch_add_at(detail::at_slot(team, dst, slot), value);
 }
 template <class T> ATOLL_ANYWHERE void atomic_add(const Team& team, T* dst, SameAs<T> value, int pe) {
-    static_cast<void>(detail::fetch_add_at(detail::peer_for(team, Operation::atomic, dst, pe), value));
+    const int slot = detail::slot_for(team, Operation::atomic, pe);
+    if (detail::is_far(slot))
+        detail::far_atomic(team, AtomicOp::add, dst, value, slot);
+    else
+        static_cast<void>(detail::fetch_add_at(detail::at_slot(team, dst, slot), value));
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_inc(const Team& team, T* dst, int pe) {
     return atomic_fetch_add(team, dst, T{1}, pe);
@@ -147,27 +184,45 @@ template <class T> ATOLL_ANYWHERE void atomic_inc(const Team& team, T* dst, int 
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_and(const Team& team, T* dst, SameAs<T> value, int pe) {
     static_assert(detail::IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
-    return detail::from_bits<T>(detail::and_bits(
-        detail::word(detail::peer_for(team, Operation::atomic, dst, pe)), detail::bits<T>(value)));
+    const int slot = detail::slot_for(team, Operation::atomic, pe);
+    if (detail::is_far(slot)) return detail::far_atomic(team, AtomicOp::fetch_and, dst, value, slot);
+    return detail::from_bits<T>(
+        detail::and_bits(detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(value)));
 }
 template <class T> ATOLL_ANYWHERE void atomic_and(const Team& team, T* dst, SameAs<T> value, int pe) {
-    static_cast<void>(atomic_fetch_and(team, dst, value, pe));
+    const int slot = detail::slot_for(team, Operation::atomic, pe);
+    if (detail::is_far(slot))
+        detail::far_atomic(team, AtomicOp::bit_and, dst, value, slot);
+    else
+        detail::and_bits(detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(value));
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_or(const Team& team, T* dst, SameAs<T> value, int pe) {
     static_assert(detail::IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
-    return detail::from_bits<T>(detail::or_bits(
-        detail::word(detail::peer_for(team, Operation::atomic, dst, pe)), detail::bits<T>(value)));
+    const int slot = detail::slot_for(team, Operation::atomic, pe);
+    if (detail::is_far(slot)) return detail::far_atomic(team, AtomicOp::fetch_or, dst, value, slot);
+    return detail::from_bits<T>(
+        detail::or_bits(detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(value)));
 }
 template <class T> ATOLL_ANYWHERE void atomic_or(const Team& team, T* dst, SameAs<T> value, int pe) {
-    static_cast<void>(atomic_fetch_or(team, dst, value, pe));
+    const int slot = detail::slot_for(team, Operation::atomic, pe);
+    if (detail::is_far(slot))
+        detail::far_atomic(team, AtomicOp::bit_or, dst, value, slot);
+    else
+        detail::or_bits(detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(value));
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_xor(const Team& team, T* dst, SameAs<T> value, int pe) {
     static_assert(detail::IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
-    return detail::from_bits<T>(detail::xor_bits(
-        detail::word(detail::peer_for(team, Operation::atomic, dst, pe)), detail::bits<T>(value)));
+    const int slot = detail::slot_for(team, Operation::atomic, pe);
+    if (detail::is_far(slot)) return detail::far_atomic(team, AtomicOp::fetch_xor, dst, value, slot);
+    return detail::from_bits<T>(
+        detail::xor_bits(detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(value)));
 }
 template <class T> ATOLL_ANYWHERE void atomic_xor(const Team& team, T* dst, SameAs<T> value, int pe) {
-    static_cast<void>(atomic_fetch_xor(team, dst, value, pe));
+    const int slot = detail::slot_for(team, Operation::atomic, pe);
+    if (detail::is_far(slot))
+        detail::far_atomic(team, AtomicOp::bit_xor, dst, value, slot);
+    else
+        detail::xor_bits(detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(value));
 }
 
 }  // namespace atl::device

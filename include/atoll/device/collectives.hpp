@@ -111,6 +111,7 @@ ATOLL_ANYWHERE void broadcast(const Team& team, T* dst, const T* src, unsigned l
                               Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     const detail::Call call{Operation::broadcast, tag, bound_ns};
     detail::check_pe(team, Operation::broadcast, root);
+    detail::check_near(team, Operation::broadcast);
     const unsigned long long bytes = count * sizeof(T);
     if (!is_small<T>(team, count)) {
         detail::meet(team, scope, call);
@@ -157,6 +158,7 @@ ATOLL_ANYWHERE void gather_to_all(const Team& team, T* dst, const T* src, unsign
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void fcollect(const Team& team, T* dst, const T* src, unsigned long long count,
                              Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
+    detail::check_near(team, Operation::fcollect);
     detail::gather_to_all(team, dst, src, count, scope, {Operation::fcollect, tag, bound_ns});
 }
 
@@ -165,6 +167,7 @@ template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long collect(const Team& team, T* dst, const T* src, unsigned long long count,
                                           Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     const detail::Call call{Operation::collect, tag, bound_ns};
+    detail::check_near(team, Operation::collect);
     unsigned long long* counts = team.control->counts;
     detail::gather_to_all(team, counts, &count, 1, scope, call);
     unsigned long long before = 0, all = 0;
@@ -183,6 +186,7 @@ template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void alltoall(const Team& team, T* dst, const T* src, unsigned long long count,
                              Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     const detail::Call call{Operation::alltoall, tag, bound_ns};
+    detail::check_near(team, Operation::alltoall);
     const unsigned long long bytes = count * sizeof(T);
     const auto block = [&](int pe) { return static_cast<unsigned long long>(pe) * count; };
     if (!is_small<T>(team, count)) {
@@ -209,6 +213,7 @@ template <class T, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void reduce(const Team& team, T* dst, const T* src, unsigned long long count, Op op,
                            Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     const detail::Call call{Operation::reduce, tag, bound_ns};
+    detail::check_near(team, Operation::reduce);
     if (is_small<T>(team, count)) {
         const detail::Exchange<Scope> exchange(team, scope, call);
         exchange.send(count * sizeof(T), [&](int) { return src; });
@@ -234,6 +239,7 @@ template <class T, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void reduce_scatter(const Team& team, T* dst, const T* src, unsigned long long count, Op op,
                                    Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     const detail::Call call{Operation::reduce_scatter, tag, bound_ns};
+    detail::check_near(team, Operation::reduce_scatter);
     const auto block = [&](int pe) { return static_cast<unsigned long long>(pe) * count; };
     if (is_small<T>(team, count)) {
         const detail::Exchange<Scope> exchange(team, scope, call);

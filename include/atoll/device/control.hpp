@@ -2,6 +2,7 @@
 // made for, at the same place in every member's slot. New state goes here, never into `Team`.
 #pragma once
 
+#include "atoll/device/far_ring.hpp"
 #include "atoll/device/team.hpp"
 
 namespace atl::device {
@@ -49,7 +50,10 @@ enum class Operation : int {
     put_signal,
     async_put,
     tile_put,
-    tile_get
+    tile_get,
+    // ---- these wait for the host where a team has far PEs
+    quiet,
+    fence
 };
 
 /// What the two values of a report are, by their bits.
@@ -60,6 +64,10 @@ constexpr int compare_bits = 3;
 
 /// Report::compare of what is no wait: `peer` is not a PE of the team, which has `expected`.
 constexpr int wrong_pe = -2;
+/// Report::compare of a wait for the thread of the host that carries out what world PE `found` is asked for,
+constexpr int far_wait = -3;
+/// and of an operation that only PEs in the window have, which that PE is not.
+constexpr int not_reached = -4;
 
 /// A wait that took longer than its bound; or a wrong PE.
 struct Report {
@@ -67,7 +75,7 @@ struct Report {
     int operation;   ///< Operation
     int team;        ///< number on this PE, 0 = world
     int peer;        ///< team PE waited for, -1 any
-    int compare;     ///< Compare and Values, -1: the two values mean nothing, or wrong_pe
+    int compare;     ///< Compare and Values, -1: the two values mean nothing, or wrong_pe, far_wait, not_reached
     int tag;         ///< of the caller
     unsigned long long address;
     unsigned long long expected;  ///< bits of the awaited word's type
@@ -102,8 +110,11 @@ struct Control {
     int team;                     ///< number on this PE, for people
     unsigned long long bound_ns;  ///< of waits; 0 none
     const Watch* watch;           ///< as the memory's processor addresses it
-    int slots_of[most_team_pes];  ///< what Team::table points to where a team is irregular
+    int slots_of[most_team_pes];  ///< what Team::table points to where a team is irregular; far PEs: ~world
+                                  ///< PE
     unsigned checks;              ///< not 0: PE numbers are checked (ATOLL_CHECK)
+    FarRing* far_ring;            ///< null: the team has no far PEs
+    unsigned long long* far_tickets;  ///< of all teams and streams, in this PE's memory: how many were taken
     // ---- this PE's own
     alignas(128) unsigned long long sync_epoch;
     unsigned exchange_epoch;

@@ -1,4 +1,5 @@
-// half and bfloat16 (CUDA's types): their headers, and atomic addition. (Reductions know them without this.)
+// half and bfloat16 (CUDA's types): their headers, and atomic addition, at PEs in the window. (Reductions know
+// them without this.)
 #pragma once
 
 #include "atoll/device/atomics.hpp"
@@ -13,14 +14,14 @@ namespace atl::device {
 /// dst += value on `pe`, rounded once; in no order. 2-byte aligned.
 __device__ inline void atomic_add(const Team& team, __half* dst, __half value, int pe) {
     asm volatile("red.relaxed.sys.global.add.noftz.f16 [%0], %1;" ::"l"(
-                     detail::peer_for(team, Operation::atomic, dst, pe)),
+                     detail::near_for(team, Operation::atomic, dst, pe)),
                  "h"(__half_as_ushort(value))
                  : "memory");
 }
 /// The same; GPUs before sm_90 know no such addition, and replace the four bytes around until nobody came
 /// between.
 __device__ inline void atomic_add(const Team& team, __nv_bfloat16* dst, __nv_bfloat16 value, int pe) {
-    __nv_bfloat16* there = detail::peer_for(team, Operation::atomic, dst, pe);
+    __nv_bfloat16* there = detail::near_for(team, Operation::atomic, dst, pe);
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     asm volatile("red.relaxed.sys.global.add.noftz.bf16 [%0], %1;" ::"l"(there),
                  "h"(__bfloat16_as_ushort(value))

@@ -128,8 +128,7 @@ template <class Scope = Thread> class Outbox {
           pe_(pe),
           scope_(scope),
           call_{Operation::post, tag, bound_ns} {
-        detail::check_pe(team, Operation::post, pe);
-        slots_ = detail::at(team, detail::slot_of(team, box, team.my_pe, 0), pe);
+        slots_ = detail::near_for(team, Operation::post, detail::slot_of(team, box, team.my_pe, 0), pe);
         number_ = mine_->posted;
         taken_ = mine_->seen_taken;
     }
@@ -200,9 +199,8 @@ template <class Scope = Thread> class Inbox {
           pe_(pe),
           scope_(scope),
           call_{Operation::receive, tag, bound_ns} {
-        detail::check_pe(team, Operation::receive, pe);
         slots_ = detail::slot_of(team, box, pe, 0);
-        taken_ = &detail::at(team, detail::post_of(box, team.my_pe), pe)->taken;
+        taken_ = &detail::near_for(team, Operation::receive, detail::post_of(box, team.my_pe), pe)->taken;
         number_ = mine_->received;
     }
     /// See the function `receive`.

@@ -3,7 +3,7 @@
 // nothing is said of what happens.
 #pragma once
 
-#include "atoll/device/wait.hpp"
+#include "atoll/device/far.hpp"
 
 namespace atl::device {
 
@@ -38,16 +38,25 @@ ATOLL_ANYWHERE inline void check_pe(const Team& team, Operation operation, int p
         refuse_pe(team.control, operation, pe, team.n_pes);
 }
 
-template <class T> ATOLL_ANYWHERE T* peer_for(const Team& team, Operation operation, T* symmetric, int pe) {
+/// Negative of far PEs.
+ATOLL_ANYWHERE inline int slot_for(const Team& team, Operation operation, int pe) {
     check_pe(team, operation, pe);
-    return at(team, symmetric, pe);
+    return slot_of(team, pe);
+}
+/// For operations that reach PEs in the window only.
+template <class T> ATOLL_ANYWHERE T* near_for(const Team& team, Operation operation, T* symmetric, int pe) {
+    const int slot = slot_for(team, operation, pe);
+    if (is_far(slot)) refuse_far(team.control, operation, slot);
+    return at_slot(team, symmetric, slot);
 }
 
 }  // namespace detail
 
-/// The same object on a PE of the team. `symmetric` is an address in this PE's own slot.
+/// The same object on a PE of the team, null where only a transport reaches it. `symmetric` is an address in
+/// this PE's own slot.
 template <class T> ATOLL_ANYWHERE T* peer(const Team& team, T* symmetric, int pe) {
-    return detail::peer_for(team, Operation::peer, symmetric, pe);
+    const int slot = detail::slot_for(team, Operation::peer, pe);
+    return detail::is_far(slot) ? nullptr : detail::at_slot(team, symmetric, slot);
 }
 
 /// OpenSHMEM's name of `peer`.

@@ -90,29 +90,81 @@ template <class T> ATOLL_ANYWHERE constexpr bool is_word() {
     return sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8;
 }
 
+/// One element by the host.
+template <class T>
+ATOLL_ANYWHERE void far_store(const Team& team, Operation operation, T* dst, T value, int slot) {
+    const unsigned code = far_code(operation, FarKind::put, false);
+    if constexpr (is_word<T>()) {
+        const auto data = same_bits<typename Bits<sizeof(T)>::type>(value);
+        far_word(team.control, code, slot, dst, sizeof(T), data, 0);
+    } else {
+        far_copy(team.control, code, slot, dst, &value, sizeof(T), nullptr, 0);
+    }
+}
+template <class T> ATOLL_ANYWHERE T far_load(const Team& team, Operation operation, const T* src, int slot) {
+    const unsigned code = far_code(operation, FarKind::get, true);
+    T* from = const_cast<T*>(src);
+    if constexpr (is_word<T>()) {
+        using Word = typename Bits<sizeof(T)>::type;
+        return same_bits<T>(static_cast<Word>(far_word(team.control, code, slot, from, sizeof(T), 0, 0)));
+    } else {
+        T value;
+        far_copy(team.control, code, slot, from, &value, sizeof(T), nullptr, 0);
+        return value;
+    }
+}
+
+/// One request for the whole scope, which has met before: `waits` until `here` may be used again.
+template <class Scope>
+ATOLL_ANYWHERE void far_move(const Team& team, Operation operation, FarKind kind, int slot, const void* there,
+                             const void* here, unsigned long long bytes, bool waits, Scope scope) {
+    scope.sync();
+    if (bytes != 0 && scope.rank() == 0)
+        far_copy(team.control, far_code(operation, kind, waits), slot, const_cast<void*>(there),
+                 const_cast<void*>(here), bytes, nullptr, 0);
+    if (waits) scope.sync();
+}
+template <class T, class Scope>
+ATOLL_ANYWHERE void far_blocks(const Team& team, Operation operation, FarKind kind, int slot, const T* there,
+                               const T* here, long long there_stride, long long here_stride,
+                               unsigned long long block, unsigned long long count, Scope scope) {
+    scope.sync();
+    if (block != 0 && count != 0 && scope.rank() == 0)
+        far_strided(team.control, far_code(operation, kind, true), slot, const_cast<T*>(there),
+                    const_cast<T*>(here), there_stride * static_cast<long long>(sizeof(T)),
+                    here_stride * static_cast<long long>(sizeof(T)), block * sizeof(T), count);
+    scope.sync();
+}
+
 }  // namespace detail
 
 /// One element, in no order; never torn if it has 1, 2, 4 or 8 bytes.
 template <class T> ATOLL_ANYWHERE void p(const Team& team, T* dst, SameAs<T> value, int pe) {
-    T* there = detail::peer_for(team, Operation::p, dst, pe);
+    const int slot = detail::slot_for(team, Operation::p, pe);
+    if (detail::is_far(slot)) return detail::far_store(team, Operation::p, dst, value, slot);
     if constexpr (detail::is_word<T>())
-        store_relaxed(there, value);
+        store_relaxed(detail::at_slot(team, dst, slot), value);
     else
-        *there = value;
+        *detail::at_slot(team, dst, slot) = value;
 }
 template <class T> ATOLL_ANYWHERE T g(const Team& team, const T* src, int pe) {
-    const T* there = detail::peer_for(team, Operation::g, src, pe);
+    const int slot = detail::slot_for(team, Operation::g, pe);
+    if (detail::is_far(slot)) return detail::far_load(team, Operation::g, src, slot);
     if constexpr (detail::is_word<T>())
-        return load_relaxed(there);
+        return load_relaxed(detail::at_slot(team, src, slot));
     else
-        return *there;
+        return *detail::at_slot(team, src, slot);
 }
 
 /// `src` may be written again by any thread of the scope after it returned.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void put(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                         Scope scope = {}) {
-    detail::copy(detail::peer_for(team, Operation::put, dst, pe), src, count * sizeof(T), scope);
+    const int slot = detail::slot_for(team, Operation::put, pe);
+    if (detail::is_far(slot))
+        return detail::far_move(team, Operation::put, FarKind::put, slot, dst, src, count * sizeof(T), true,
+                                scope);
+    detail::copy(detail::at_slot(team, dst, slot), src, count * sizeof(T), scope);
     scope.sync();
 }
 
@@ -120,7 +172,11 @@ ATOLL_ANYWHERE void put(const Team& team, T* dst, const T* src, unsigned long lo
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                         Scope scope = {}) {
-    detail::copy(dst, detail::peer_for(team, Operation::get, src, pe), count * sizeof(T), scope);
+    const int slot = detail::slot_for(team, Operation::get, pe);
+    if (detail::is_far(slot))
+        return detail::far_move(team, Operation::get, FarKind::get, slot, src, dst, count * sizeof(T), true,
+                                scope);
+    detail::copy(dst, detail::at_slot(team, src, slot), count * sizeof(T), scope);
     scope.sync();
 }
 
@@ -129,12 +185,20 @@ ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long lo
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void put_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                             Scope scope = {}) {
-    detail::copy(detail::peer_for(team, Operation::put, dst, pe), src, count * sizeof(T), scope);
+    const int slot = detail::slot_for(team, Operation::put, pe);
+    if (detail::is_far(slot))
+        return detail::far_move(team, Operation::put, FarKind::put, slot, dst, src, count * sizeof(T), false,
+                                scope);
+    detail::copy(detail::at_slot(team, dst, slot), src, count * sizeof(T), scope);
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void get_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                             Scope scope = {}) {
-    detail::copy(dst, detail::peer_for(team, Operation::get, src, pe), count * sizeof(T), scope);
+    const int slot = detail::slot_for(team, Operation::get, pe);
+    if (detail::is_far(slot))
+        return detail::far_move(team, Operation::get, FarKind::get, slot, src, dst, count * sizeof(T), false,
+                                scope);
+    detail::copy(dst, detail::at_slot(team, src, slot), count * sizeof(T), scope);
 }
 
 /// Like put_nbi, meant for large blocks that stand in shared memory: these go by bulk copies (sm_90 and
@@ -145,7 +209,11 @@ ATOLL_ANYWHERE void get_nbi(const Team& team, T* dst, const T* src, unsigned lon
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void async_put(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                               Scope scope = {}) {
-    T* there = detail::peer_for(team, Operation::async_put, dst, pe);
+    const int slot = detail::slot_for(team, Operation::async_put, pe);
+    if (detail::is_far(slot))
+        return detail::far_move(team, Operation::async_put, FarKind::put, slot, dst, src, count * sizeof(T),
+                                false, scope);
+    T* there = detail::at_slot(team, dst, slot);
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     if constexpr (detail::WithinBlock<Scope>::value) {
         if (detail::can_bulk(there, src, count * sizeof(T))) {
@@ -163,30 +231,47 @@ ATOLL_ANYWHERE void async_put(const Team& team, T* dst, const T* src, unsigned l
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void iput(const Team& team, T* dst, const T* src, long long dst_stride, long long src_stride,
                          unsigned long long count, int pe, Scope scope = {}) {
-    detail::copy_strided(detail::peer_for(team, Operation::iput, dst, pe), src, dst_stride, src_stride, count,
-                         scope);
+    const int slot = detail::slot_for(team, Operation::iput, pe);
+    if (detail::is_far(slot))
+        return detail::far_blocks(team, Operation::iput, FarKind::put, slot, dst, src, dst_stride, src_stride,
+                                  1, count, scope);
+    detail::copy_strided(detail::at_slot(team, dst, slot), src, dst_stride, src_stride, count, scope);
     scope.sync();
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void iget(const Team& team, T* dst, const T* src, long long dst_stride, long long src_stride,
                          unsigned long long count, int pe, Scope scope = {}) {
-    detail::copy_strided(dst, detail::peer_for(team, Operation::iget, src, pe), dst_stride, src_stride, count,
-                         scope);
+    const int slot = detail::slot_for(team, Operation::iget, pe);
+    if (detail::is_far(slot))
+        return detail::far_blocks(team, Operation::iget, FarKind::get, slot, src, dst, src_stride, dst_stride,
+                                  1, count, scope);
+    detail::copy_strided(dst, detail::at_slot(team, src, slot), dst_stride, src_stride, count, scope);
     scope.sync();
 }
+
+namespace detail {
+
+/// For all PEs in the window at once: stores to them take the same way.
+template <class Scope> ATOLL_ANYWHERE void fence_near(Scope scope) {
+    complete_bulk();
+    scope.sync();
+    if (scope.rank() == 0) full_fence();
+    scope.sync();
+}
+
+}  // namespace detail
 
 /// The scope's puts and atomics before it, and what its threads saw, are visible to every PE before what they
 /// do after it.
-template <class Scope = Thread> ATOLL_ANYWHERE void quiet(const Team&, Scope scope = {}) {
-    detail::complete_bulk();
-    scope.sync();
-    if (scope.rank() == 0) detail::full_fence();
-    scope.sync();
+template <class Scope = Thread> ATOLL_ANYWHERE void quiet(const Team& team, Scope scope = {}) {
+    detail::settle_far(team, Operation::quiet, FarKind::quiet, scope);
+    detail::fence_near(scope);
 }
 
-/// The same for each PE by itself; stores to all of them take the same way.
+/// The same for each PE by itself.
 template <class Scope = Thread> ATOLL_ANYWHERE void fence(const Team& team, Scope scope = {}) {
-    quiet(team, scope);
+    detail::settle_far(team, Operation::fence, FarKind::fence, scope);
+    detail::fence_near(scope);
 }
 
 /// Sources of the scope's earlier puts, async_put too, may be written again; nothing is said of their

@@ -9,11 +9,42 @@ namespace atl::device {
 
 using atl::SignalOp;
 
+namespace detail {
+
+/// After all that the thread, and those that it met, asked that PE for before.
+template <class T>
+ATOLL_ANYWHERE void far_signal(const Team& team, Operation operation, T* signal, T value, AtomicOp op,
+                               int slot) {
+    static_assert(!IsFloating<T>::value, "signals are integers");
+    far_word(team.control, far_code(operation, op, far_type<T>(), false, true), slot, signal, sizeof(T),
+             bits(value), 0);
+}
+
+template <class Signal, class Scope>
+ATOLL_ANYWHERE void far_put_signal(const Team& team, void* dst, const void* src, unsigned long long bytes,
+                                   Signal* signal, Signal value, SignalOp op, int slot, bool waits,
+                                   Scope scope) {
+    static_assert(!IsFloating<Signal>::value, "signals are integers");
+    scope.sync();
+    if (scope.rank() == 0)
+        far_copy(team.control, far_code(Operation::put_signal, far_type<Signal>(), op, waits), slot, dst,
+                 const_cast<void*>(src), bytes, signal, bits(value));
+    scope.sync();
+}
+
+}  // namespace detail
+
 template <class T> ATOLL_ANYWHERE void signal_set(const Team& team, T* signal, SameAs<T> value, int pe) {
-    store_release(detail::peer_for(team, Operation::signal_set, signal, pe), value);
+    const int slot = detail::slot_for(team, Operation::signal_set, pe);
+    if (detail::is_far(slot))
+        return detail::far_signal(team, Operation::signal_set, signal, value, AtomicOp::set, slot);
+    store_release(detail::at_slot(team, signal, slot), value);
 }
 template <class T> ATOLL_ANYWHERE void signal_add(const Team& team, T* signal, SameAs<T> value, int pe) {
-    detail::add_release(detail::peer_for(team, Operation::signal_add, signal, pe), value);
+    const int slot = detail::slot_for(team, Operation::signal_add, pe);
+    if (detail::is_far(slot))
+        return detail::far_signal(team, Operation::signal_add, signal, value, AtomicOp::add, slot);
+    detail::add_release(detail::at_slot(team, signal, slot), value);
 }
 /// This PE's own signal.
 template <class T> ATOLL_ANYWHERE T signal_fetch(const Team&, const T* signal) {
@@ -25,10 +56,14 @@ template <class T> ATOLL_ANYWHERE T signal_fetch(const Team&, const T* signal) {
 template <class T, class Signal, class Scope = Thread>
 ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned long long count,
                                Signal* signal, SameAs<Signal> value, SignalOp op, int pe, Scope scope = {}) {
-    detail::copy(detail::peer_for(team, Operation::put_signal, dst, pe), src, count * sizeof(T), scope);
+    const int slot = detail::slot_for(team, Operation::put_signal, pe);
+    if (detail::is_far(slot))
+        return detail::far_put_signal<Signal>(team, dst, src, count * sizeof(T), signal, value, op, slot,
+                                              true, scope);
+    detail::copy(detail::at_slot(team, dst, slot), src, count * sizeof(T), scope);
     scope.sync();
     if (scope.rank() != 0) return;
-    Signal* there = detail::at(team, signal, pe);
+    Signal* there = detail::at_slot(team, signal, slot);
     if (op == SignalOp::set)
         store_release(there, value);
     else
@@ -39,11 +74,15 @@ ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned 
                                Signal* signal, SameAs<Signal> value, int pe, Scope scope = {}) {
     put_signal(team, dst, src, count, signal, value, SignalOp::set, pe, scope);
 }
-/// The same here: a store has left its source when it is made.
+/// Within the window the same: a store has left its source when it is made. Else as put_nbi.
 template <class T, class Signal, class Scope = Thread>
 ATOLL_ANYWHERE void put_signal_nbi(const Team& team, T* dst, const T* src, unsigned long long count,
                                    Signal* signal, SameAs<Signal> value, SignalOp op, int pe,
                                    Scope scope = {}) {
+    const int slot = detail::slot_for(team, Operation::put_signal, pe);
+    if (detail::is_far(slot))
+        return detail::far_put_signal<Signal>(team, dst, src, count * sizeof(T), signal, value, op, slot,
+                                              false, scope);
     put_signal(team, dst, src, count, signal, value, op, pe, scope);
 }
 

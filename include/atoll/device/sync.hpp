@@ -22,23 +22,25 @@ template <class Scope = Thread> class Meeting {
     ATOLL_ANYWHERE Meeting(const Team& team, Scope scope, const detail::Call& call)
         : team_(team), scope_(scope), epoch_(team.control->sync_epoch), call_(call), there_(nullptr) {
         const int rank = static_cast<int>(scope.rank());
-        if (rank < team.n_pes) there_ = detail::at(team, team.control->arrived + team.my_pe, rank);
+        if (rank < team.n_pes) there_ = word_at(rank);
     }
 
     /// See the function `sync`.
     ATOLL_ANYWHERE void sync(Order order = Order::acquire_release) {
         ++epoch_;
         unsigned long long* arrived = team_.control->arrived;
+        if (order == Order::acquire_release)
+            detail::settle_far(team_, Operation::sync, FarKind::quiet, scope_);
         scope_.sync();
         const int step = static_cast<int>(scope_.size()), rank = static_cast<int>(scope_.rank());
         if (step >= team_.n_pes) {  // a thread for each member: its branch is entered once
             if (rank < team_.n_pes && rank != team_.my_pe) {
-                tell(there_, order);
+                tell(rank, there_, order);
                 wait_for(rank, arrived + rank, order);
             }
         } else {
             for (int pe = rank; pe < team_.n_pes; pe += step)
-                if (pe != team_.my_pe) tell(detail::at(team_, arrived + team_.my_pe, pe), order);
+                if (pe != team_.my_pe) tell(pe, word_at(pe), order);
             for (int pe = rank; pe < team_.n_pes; pe += step)
                 if (pe != team_.my_pe) wait_for(pe, arrived + pe, order);
         }
@@ -49,8 +51,18 @@ template <class Scope = Thread> class Meeting {
     }
 
   private:
-    ATOLL_ANYWHERE void tell(unsigned long long* word, Order order) const {
-        if (order == Order::relaxed)
+    /// Where this PE's arrival is told to a member; null: by the host.
+    ATOLL_ANYWHERE unsigned long long* word_at(int pe) const {
+        const int slot = slot_of(team_, pe);
+        return detail::is_far(slot) ? nullptr
+                                    : detail::at_slot(team_, team_.control->arrived + team_.my_pe, slot);
+    }
+    ATOLL_ANYWHERE void tell(int pe, unsigned long long* word, Order order) const {
+        if (!word)
+            detail::far_word(team_.control,
+                             detail::far_code(Operation::sync, AtomicOp::set, DType::uint64, false),
+                             slot_of(team_, pe), team_.control->arrived + team_.my_pe, 8, epoch_, 0);
+        else if (order == Order::relaxed)
             store_relaxed(word, epoch_);
         else
             store_release(word, epoch_);
@@ -89,7 +101,7 @@ ATOLL_ANYWHERE void sync(const Team& team, Scope scope = {}, Order order = Order
     detail::meet(team, scope, {Operation::sync, tag, bound_ns}, order);
 }
 
-/// quiet for the scope, then sync: here what orders the one completes the other, but for async_put.
+/// quiet for the scope, then sync: what orders the one completes the other, but for async_put.
 template <class Scope = Thread>
 ATOLL_ANYWHERE void barrier(const Team& team, Scope scope = {}, int tag = 0,
                             unsigned long long bound_ns = 0) {

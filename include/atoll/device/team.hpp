@@ -12,7 +12,9 @@ struct Control;  // atoll/device/control.hpp
 template <class T> struct Same { using type = T; };
 template <class T> using SameAs = typename Same<T>::type;
 
-/// Made by `Team::device(Memory)`. New state goes behind `control`, so that no kernel's signature changes.
+/// Made by `Team::device(Memory)`. PEs that only a transport reaches (of other hosts) have a negative slot,
+/// see atoll/device/far.hpp; a team of such PEs has a table. New state goes behind `control`, so that no
+/// kernel's signature changes.
 struct Team {
     int my_pe;         ///< within the team
     int n_pes;         ///< of the team
@@ -43,11 +45,14 @@ ATOLL_ANYWHERE inline int translate_pe(const Team& from, int pe, const Team& to)
 
 namespace detail {
 
-/// `peer` (atoll/device/peers.hpp) for a PE whose number is right.
-template <class T> ATOLL_ANYWHERE T* at(const Team& team, T* symmetric, int pe) {
-    const long long distance = (slot_of(team, pe) - team.my_slot) * team.stride;
+template <class T> ATOLL_ANYWHERE T* at_slot(const Team& team, T* symmetric, int slot) {
+    const long long distance = (slot - team.my_slot) * team.stride;
     return reinterpret_cast<T*>(reinterpret_cast<unsigned long long>(symmetric) +
                                 static_cast<unsigned long long>(distance));
+}
+/// `peer` (atoll/device/peers.hpp) for a PE in the window whose number is right.
+template <class T> ATOLL_ANYWHERE T* at(const Team& team, T* symmetric, int pe) {
+    return at_slot(team, symmetric, slot_of(team, pe));
 }
 
 }  // namespace detail

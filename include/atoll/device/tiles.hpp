@@ -110,8 +110,11 @@ template <class T, class S> ATOLL_ANYWHERE Tile<const T> as_source(const Tile<S>
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_put(const Team& team, const Tile<T>& dst, const Tile<S>& src, int pe,
                              Scope scope = {}) {
-    const Tile<T> there{detail::peer_for(team, Operation::tile_put, dst.data, pe), src.rows, src.cols,
-                        dst.pitch};
+    const int slot = detail::slot_for(team, Operation::tile_put, pe);
+    if (detail::is_far(slot))
+        return detail::far_blocks<T>(team, Operation::tile_put, FarKind::put, slot, dst.data, src.data,
+                                     dst.pitch, src.pitch, src.cols, src.rows, scope);
+    const Tile<T> there{detail::at_slot(team, dst.data, slot), src.rows, src.cols, dst.pitch};
     detail::copy_tile(there, detail::as_source<T>(src), scope);
     scope.sync();
 }
@@ -120,8 +123,11 @@ ATOLL_ANYWHERE void tile_put(const Team& team, const Tile<T>& dst, const Tile<S>
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_get(const Team& team, const Tile<T>& dst, const Tile<S>& src, int pe,
                              Scope scope = {}) {
-    const Tile<S> there{detail::peer_for(team, Operation::tile_get, src.data, pe), dst.rows, dst.cols,
-                        src.pitch};
+    const int slot = detail::slot_for(team, Operation::tile_get, pe);
+    if (detail::is_far(slot))
+        return detail::far_blocks<T>(team, Operation::tile_get, FarKind::get, slot, src.data, dst.data,
+                                     src.pitch, dst.pitch, dst.cols, dst.rows, scope);
+    const Tile<S> there{detail::at_slot(team, src.data, slot), dst.rows, dst.cols, src.pitch};
     detail::copy_tile(dst, detail::as_source<T>(there), scope);
     scope.sync();
 }
@@ -132,6 +138,7 @@ template <class T, class S, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void tile_reduce(const Team& team, const Tile<T>& dst, const Tile<S>& src, Op op,
                                 Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     const detail::Call call{Operation::tile_reduce, tag, bound_ns};
+    detail::check_near(team, Operation::tile_reduce);
     const Tile<const T> from = detail::as_source<T>(src);
     const Tile<T> to{dst.data, src.rows, src.cols, dst.pitch};
     detail::meet(team, scope, call);
@@ -148,6 +155,7 @@ template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_allgather(const Team& team, const Tile<T>& dst, const Tile<S>& src, Scope scope = {},
                                    int tag = 0, unsigned long long bound_ns = 0) {
     const detail::Call call{Operation::tile_allgather, tag, bound_ns};
+    detail::check_near(team, Operation::tile_allgather);
     const Tile<const T> from = detail::as_source<T>(src);
     T* mine = dst.data + static_cast<long long>(team.my_pe) * src.rows * dst.pitch;
     detail::meet(team, scope, call);

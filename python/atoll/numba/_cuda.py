@@ -331,7 +331,9 @@ def _(control: Any, scope: Any, value: Any) -> Any:
     which = constant(scope)
 
     def of_warp(control, scope, value):
-        return cuda.shfl_sync(np.uint32(0xFFFFFFFF), np.int64(value), 0)
+        said = cuda.shfl_sync(np.uint32(0xFFFFFFFF), np.int64(value), 0)
+        cuda.syncwarp()  # a shuffle orders no memory
+        return said
 
     def of_block(control, scope, value):
         word = cuda.shared.array(1, i64)

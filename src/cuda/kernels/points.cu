@@ -176,30 +176,11 @@ extern "C" __global__ void atoll_wait(const WaitCall call) {
                          0 - static_cast<unsigned long long>(call.value));
 }
 
-namespace {
-
-__device__ std::uint64_t turn_of(const heap::FarRing::Slot& slot) {
-    std::uint64_t turn;
-    asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(turn) : "l"(&slot.turn) : "memory");
-    return turn;
-}
-
-__device__ void await_turn(const heap::FarCall& call, const heap::FarRing::Slot& slot, std::uint64_t turn) {
-    device::detail::spin(
-        call.team, [&] { return turn_of(slot) == turn; },
-        [&] { return device::detail::waiting(call.team.control, {}, &slot.turn); });
-}
-
-}  // namespace
-
 extern "C" __global__ void atoll_far(const heap::FarCall call) {
-    const std::uint64_t ticket = atomicAdd(reinterpret_cast<unsigned long long*>(call.tickets), 1ull);
-    const std::uint64_t round = ticket / heap::FarRing::n_slots;
-    heap::FarRing::Slot& slot = call.ring->slots[ticket % heap::FarRing::n_slots];
-    await_turn(call, slot, 2 * round);
-    slot.request = call.request;
-    asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(&slot.turn), "l"(2 * round + 1) : "memory");
-    await_turn(call, slot, 2 * round + 2);
+    device::detail::FarWay way{};
+    way.request = call.request;
+    way.control = call.team.control;
+    device::detail::far_request(way, call.ring, call.tickets);
 }
 
 }  // namespace atl::kernels

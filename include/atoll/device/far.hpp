@@ -1,0 +1,299 @@
+// Operations on PEs that only a transport reaches (of other hosts): a thread of the host carries them out,
+// see far_ring.hpp. Their slot is negative, which each operation finds by one comparison. All of this is
+// calls apart, with few arguments, so that what goes to near PEs stays as it is.
+//
+// What is put and fits into a request, and all atomics that do not fetch, return when asked for; larger puts
+// when their source may be written again; gets and what fetches when they have the value.
+#pragma once
+
+#include "atoll/device/far_ring.hpp"
+#include "atoll/device/wait.hpp"
+
+namespace atl::device {
+
+namespace detail {
+
+ATOLL_ANYWHERE inline bool is_far(int slot) { return __builtin_expect(slot < 0, 0); }
+/// What Team::table has of them.
+ATOLL_ANYWHERE constexpr int far_slot(int world_pe) { return ~world_pe; }
+ATOLL_ANYWHERE constexpr int far_pe(int slot) { return ~slot; }
+
+/// Teams that have such PEs always have a table.
+ATOLL_ANYWHERE inline bool has_far(const Team& team) { return team.table && team.control->far_ring; }
+
+/// What is the same at each place of a call, in one register.
+struct FarCode {
+    Operation operation;
+    FarKind kind;
+    AtomicOp op;
+    DType type;
+    SignalOp signal_op;
+    bool is_release;
+    bool waits;
+
+    ATOLL_ANYWHERE constexpr unsigned packed() const {
+        return static_cast<unsigned>(operation) | static_cast<unsigned>(kind) << 8 |
+               static_cast<unsigned>(op) << 12 | static_cast<unsigned>(type) << 16 |
+               static_cast<unsigned>(signal_op) << 20 | (is_release ? 1u << 21 : 0u) |
+               (waits ? 1u << 22 : 0u);
+    }
+    static ATOLL_ANYWHERE constexpr FarCode of(unsigned packed) {
+        return {static_cast<Operation>(packed & 0xff),
+                static_cast<FarKind>(packed >> 8 & 0xf),
+                static_cast<AtomicOp>(packed >> 12 & 0xf),
+                static_cast<DType>(packed >> 16 & 0xf),
+                static_cast<SignalOp>(packed >> 20 & 1),
+                (packed >> 21 & 1) != 0,
+                (packed >> 22 & 1) != 0};
+    }
+};
+ATOLL_ANYWHERE constexpr unsigned far_code(Operation operation, FarKind kind, bool waits) {
+    return FarCode{operation, kind, AtomicOp::set, DType::uint64, SignalOp::set, false, waits}.packed();
+}
+ATOLL_ANYWHERE constexpr unsigned far_code(Operation operation, AtomicOp op, DType type, bool waits,
+                                           bool is_release = false) {
+    return FarCode{operation, FarKind::atomic, op, type, SignalOp::set, is_release, waits}.packed();
+}
+ATOLL_ANYWHERE constexpr unsigned far_code(Operation operation, DType signal, SignalOp op, bool waits) {
+    return FarCode{operation, FarKind::put, AtomicOp::set, signal, op, true, waits}.packed();
+}
+
+ATOLL_ANYWHERE inline Report far_report(const Control* control, Operation operation, int pe, int compare) {
+    Report what{};
+    what.operation = static_cast<int>(operation);
+    what.team = control->team;
+    what.peer = -1;
+    what.compare = compare;
+    what.found = static_cast<unsigned long long>(pe);
+    return what;
+}
+ATOLL_ANYWHERE inline Report far_report(const Control* control, const FarRequest& request) {
+    return far_report(control, static_cast<Operation>(request.operation), request.pe, far_wait);
+}
+
+/// Polls of pinned memory by many threads would hold up what its writer has to say.
+ATOLL_ANYWHERE inline void pause_far() {
+#if defined(__CUDA_ARCH__)
+    __nanosleep(200);
+#endif
+}
+
+/// The next ticket of this PE.
+ATOLL_ANYWHERE inline unsigned long long take_ticket(unsigned long long* tickets) {
+#if defined(__CUDA_ARCH__)
+    return atomicAdd(tickets, 1ull);
+#else
+    return __atomic_fetch_add(tickets, 1ull, __ATOMIC_RELAXED);
+#endif
+}
+
+/// Whether the host can copy it: not a kernel's shared memory or stack.
+ATOLL_ANYWHERE inline bool host_reaches(const void* memory) {
+#if defined(__CUDA_ARCH__)
+    return __isGlobal(memory);
+#else
+    return memory != nullptr;
+#endif
+}
+
+/// A loop that stays one: unrolled it would take registers of every kernel that might come here.
+ATOLL_ANYWHERE inline void copy_few(void* dst, const void* src, unsigned bytes) {
+    const auto both = reinterpret_cast<unsigned long long>(dst) | reinterpret_cast<unsigned long long>(src);
+    const unsigned unit = both % 8 == 0 ? 8 : 1;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+    for (unsigned i = 0; i < bytes;) {
+        void* to = static_cast<char*>(dst) + i;
+        const void* from = static_cast<const char*>(src) + i;
+        if (unit <= bytes - i && unit == 8) {
+            *static_cast<unsigned long long*>(to) = *static_cast<const unsigned long long*>(from);
+            i += 8;
+        } else {
+            *static_cast<char*>(to) = *static_cast<const char*>(from);
+            ++i;
+        }
+    }
+}
+
+/// What the host writes into a slot, or reads from it, besides the request.
+ATOLL_ANYWHERE inline void fill_slot(FarRing::Slot* place, const FarRequest& request) {
+    copy_few(&place->request, &request, sizeof request);
+    if (request.is_in_slot && request.kind == FarKind::put)
+        copy_few(place->data, request.here, static_cast<unsigned>(request.bytes));
+}
+ATOLL_ANYWHERE inline void empty_slot(const FarRing::Slot* place, FarRequest& request) {
+    if (request.is_in_slot && request.kind == FarKind::get)
+        copy_few(request.here, place->data, static_cast<unsigned>(request.bytes));
+    if (request.kind == FarKind::atomic) request.value = place->result;
+}
+
+/// One request's way through the ring, and what comes after it: in memory, so that a kernel has few registers
+/// of it while it waits.
+struct FarWay {
+    FarRequest request;
+    const Control* control;
+    FarRing::Slot* place;
+    unsigned awaited;
+    unsigned long long since;
+    unsigned long long left;  ///< of a copy in pieces: bytes, with this one's
+    void* signal;             ///< of the last piece
+};
+
+/// Some looks at the slot: once it is free the request is written, and, where the requester waits, done. True
+/// at the end. Of what stands in the slot `here` is the other side; an atomic's result goes to `value`. Both
+/// waits are one loop, state is in memory, and nothing is called: kernels' registers are at stake.
+ATOLL_APART bool far_step(FarWay& way) {
+    FarRing::Slot* place = way.place;
+    for (unsigned looks = 0; looks < looks_between; ++looks) {
+        const unsigned awaited = way.awaited;
+        if (load_acquire(&place->turn) == awaited) {
+            if (awaited % FarRing::turns == FarRing::done) {
+                empty_slot(place, way.request);
+                store_release(&place->turn, awaited - FarRing::done + FarRing::turns);
+                return true;
+            }
+            fill_slot(place, way.request);
+            store_release(&place->turn, awaited + FarRing::asked);
+            if (!way.request.waits) return true;
+            way.awaited = awaited + FarRing::done;
+        }
+        rest(looks);
+        pause_far();
+    }
+    return false;
+}
+
+ATOLL_ANYWHERE inline void far_request(FarWay& way, FarRing* ring, unsigned long long* tickets) {
+    const unsigned long long ticket = take_ticket(tickets);
+    way.place = ring->slots + ticket % FarRing::n_slots;
+    way.awaited = static_cast<unsigned>(ticket / FarRing::n_slots) * FarRing::turns;
+    way.since = 0;
+    while (!far_step(way))
+        way.since = look_around(way.control, far_report(way.control, way.request), way.since);
+}
+
+ATOLL_ANYWHERE inline void far_request(FarWay& way) {
+    far_request(way, way.control->far_ring, way.control->far_tickets);
+}
+
+ATOLL_ANYWHERE inline FarWay far_way(const Control* control, const FarCode& code, int slot, void* there,
+                                     void* here, unsigned long long bytes, unsigned long long value) {
+    FarWay way{};
+    way.control = control;
+    FarRequest& request = way.request;
+    request.there = there;
+    request.here = here;
+    request.bytes = bytes;
+    request.value = value;
+    request.pe = far_pe(slot);
+    request.operation = static_cast<unsigned char>(code.operation);
+    request.kind = code.kind;
+    request.signal_op = code.signal_op;
+    request.op = code.op;
+    request.type = code.type;
+    request.is_release = code.is_release;
+    request.waits = code.waits;
+    request.completes = code.kind == FarKind::quiet;
+    return way;
+}
+
+/// One word: an atomic; a put of `bytes` bytes of `value`; a get of that many. Returns what is got.
+ATOLL_APART unsigned long long far_word(const Control* control, unsigned packed, int slot, void* there,
+                                        unsigned bytes, unsigned long long value,
+                                        unsigned long long compare) {
+    const FarCode code = FarCode::of(packed);
+    FarWay way = far_way(control, code, slot, there, &value, bytes, value);
+    way.request.compare = compare;
+    way.request.is_in_slot = true;
+    far_request(way);
+    return way.request.kind == FarKind::get ? value : way.request.value;
+}
+
+/// Gets of so many bytes come by the ring, others into their target by a copy engine.
+constexpr unsigned far_short_get_bytes = 64;
+
+/// put, get, and put_signal where `signal` is not null. By one thread of the scope, after the others have met
+/// it. Without code.waits `here` is the library's until quiet.
+ATOLL_APART void far_copy(const Control* control, unsigned packed, int slot, void* there, void* here,
+                          unsigned long long bytes, void* signal, unsigned long long value) {
+    const FarCode code = FarCode::of(packed);
+    const bool is_put = code.kind == FarKind::put;
+    FarWay way = far_way(control, code, slot, there, here, bytes, value);
+    FarRequest& request = way.request;
+    request.is_in_slot = bytes <= (is_put ? FarRing::data_bytes : far_short_get_bytes) || !host_reaches(here);
+    if (request.is_in_slot) request.waits = !is_put;
+    way.left = bytes;
+    way.signal = signal;
+    for (;;) {
+        const bool is_last = !request.is_in_slot || way.left <= FarRing::data_bytes;
+        request.bytes = is_last ? way.left : FarRing::data_bytes;
+        request.signal = is_last ? way.signal : nullptr;
+        far_request(way);
+        way.left -= request.bytes;
+        if (way.left == 0) return;
+        request.there = static_cast<char*>(request.there) + request.bytes;
+        request.here = static_cast<char*>(request.here) + request.bytes;
+    }
+}
+
+/// `count` blocks of `bytes` bytes, strides in bytes.
+ATOLL_APART void far_strided(const Control* control, unsigned packed, int slot, void* there, void* here,
+                             long long there_stride, long long here_stride, unsigned long long bytes,
+                             unsigned long long count) {
+    const FarCode code = FarCode::of(packed);
+    const auto least = static_cast<long long>(bytes);
+    if (!host_reaches(here) || there_stride < least || here_stride < least) {
+        for (; count != 0; --count) {
+            far_copy(control, packed, slot, there, here, bytes, nullptr, 0);
+            there = static_cast<char*>(there) + there_stride;
+            here = static_cast<char*>(here) + here_stride;
+        }
+        return;
+    }
+    FarWay way = far_way(control, code, slot, there, here, bytes, 0);
+    way.request.there_stride = there_stride;
+    way.request.here_stride = here_stride;
+    way.request.count = count;
+    way.request.kind = code.kind == FarKind::put ? FarKind::strided_put : FarKind::strided_get;
+    far_request(way);
+}
+
+/// quiet and fence of what far PEs were asked for; nothing where the team has none.
+template <class Scope>
+ATOLL_ANYWHERE void settle_far(const Team& team, Operation operation, FarKind kind, Scope scope) {
+    if (!has_far(team)) return;
+    scope.sync();
+    if (scope.rank() == 0)
+        far_word(team.control, far_code(operation, kind, kind == FarKind::quiet), far_slot(-1), nullptr, 0, 0,
+                 0);
+}
+
+#if defined(__CUDA_ARCH__)
+__device__ __noinline__ inline void refuse_far(const Control* control, Operation operation, int slot) {
+    if (control->watch)
+        report_and_trap(const_cast<Watch*>(control->watch),
+                        far_report(control, operation, far_pe(slot), not_reached));
+    __trap();
+}
+#else
+inline void refuse_far(const Control* control, Operation operation, int slot) {
+    if (control->watch && control->watch->look)
+        control->watch->look(*control->watch, far_report(control, operation, far_pe(slot), not_reached), 0);
+    __builtin_trap();
+}
+#endif
+
+ATOLL_APART void refuse_team(const Control* control, Operation operation, const int* table) {
+    while (*table >= 0) ++table;
+    refuse_far(control, operation, *table);
+}
+
+/// What is not built for far PEs ends the kernel, and says so: there is nowhere to store.
+ATOLL_ANYWHERE inline void check_near(const Team& team, Operation operation) {
+    if (has_far(team)) refuse_team(team.control, operation, team.table);
+}
+
+}  // namespace detail
+
+}  // namespace atl::device

@@ -1,0 +1,143 @@
+// The ring through which kernels ask for what only a transport reaches: its protocol, with a thread of the
+// test as the host's, so that the sanitizers judge it.
+#include "atoll/device/device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace atl::testing {
+namespace {
+
+using device::FarKind;
+using device::FarRequest;
+using device::FarRing;
+
+/// Two PEs, of which the other is far: `there` is where its slot stands as far as this test is concerned.
+class FarRingTest : public ::testing::Test {
+  protected:
+    FarRingTest() {
+        control_->far_ring = ring_.get();
+        control_->far_tickets = &tickets_;
+        control_->watch = &watch_;
+        control_->slots_of[0] = 0;
+        control_->slots_of[1] = device::detail::far_slot(1);
+        watch_.look = [](const device::Watch& watch, const device::Report&, unsigned long long) {
+            if (__atomic_load_n(&watch.abort, __ATOMIC_ACQUIRE) != 0)
+                throw std::runtime_error("the job is over");
+        };
+    }
+    ~FarRingTest() override { stop(); }
+
+    void serve() {
+        server_ = std::thread([this] {
+            for (unsigned long long ticket = 0; !stops_;) {
+                FarRing::Slot& slot = ring_->slots[ticket % FarRing::n_slots];
+                const auto free = static_cast<unsigned>(ticket / FarRing::n_slots) * FarRing::turns;
+                if (device::load_acquire(&slot.turn) != free + FarRing::asked) {
+                    std::this_thread::yield();
+                    continue;
+                }
+                carry_out(slot);
+                device::store_release(&slot.turn,
+                                      free + (slot.request.waits ? FarRing::done : FarRing::turns));
+                ++ticket;
+            }
+        });
+    }
+    void stop() {
+        stops_ = true;
+        if (server_.joinable()) server_.join();
+    }
+    /// Addresses are in this PE's slot; the far PE's has the same values at the same places.
+    static void carry_out(FarRing::Slot& slot) {
+        const FarRequest& r = slot.request;
+        void* here = r.is_in_slot ? slot.data : r.here;
+        if (r.kind == FarKind::put) std::memcpy(r.there, here, r.bytes);
+        if (r.kind == FarKind::get) std::memcpy(here, r.there, r.bytes);
+        if (r.kind == FarKind::atomic)
+            slot.result =
+                __atomic_fetch_add(static_cast<unsigned long long*>(r.there), r.value, __ATOMIC_RELAXED);
+        if (r.signal) __atomic_store_n(static_cast<unsigned long long*>(r.signal), r.value, __ATOMIC_RELEASE);
+    }
+
+    std::unique_ptr<device::Control> control_ = std::make_unique<device::Control>();
+    std::unique_ptr<FarRing> ring_ = std::make_unique<FarRing>();
+    unsigned long long tickets_ = 0;
+    device::Watch watch_{};
+    device::Team team_{0, 2, nullptr, 0, 0, 0, 1, control_->slots_of, control_.get()};
+    std::atomic<bool> stops_{false};
+    std::thread server_;
+};
+
+TEST_F(FarRingTest, ManyThreadsGoRoundTheRing) {
+    constexpr int threads = 6, each = 100;
+    std::vector<int> x(threads * each), y(threads * each);
+    unsigned long long count = 0;
+    serve();
+    std::vector<std::thread> all;
+    for (int t = 0; t < threads; ++t)
+        all.emplace_back([&, t] {
+            for (int i = 0; i < each; ++i) {
+                const int k = t * each + i;
+                device::p(team_, x.data() + k, k + 1, 1);
+                device::atomic_fetch_add(team_, &count, 1, 1);
+                device::put(team_, y.data() + k, &k, 1, 1);
+                ASSERT_EQ(device::g(team_, x.data() + k, 1), k + 1);
+            }
+            device::quiet(team_);
+        });
+    for (std::thread& thread : all) thread.join();
+    EXPECT_EQ(count, threads * each);
+    for (int k = 0; k < threads * each; ++k) {
+        EXPECT_EQ(x[static_cast<std::size_t>(k)], k + 1);
+        EXPECT_EQ(y[static_cast<std::size_t>(k)], k);
+    }
+    EXPECT_EQ(tickets_, threads * (4u * each + 1));
+}
+
+TEST_F(FarRingTest, AllSizesBringTheirSignal) {
+    serve();
+    for (const std::size_t n : {1u, 63u, 64u, 65u, 1024u, 1025u, 5000u}) {
+        std::vector<char> to(n), from(n, 'x'), back(n);
+        unsigned long long signal = 0;
+        device::put_signal(team_, to.data(), from.data(), n, &signal, 5, 1);
+        device::signal_wait_until(team_, &signal, Compare::eq, 5);
+        EXPECT_EQ(to, from) << n;
+        device::get(team_, back.data(), to.data(), n, 1);
+        EXPECT_EQ(back, from) << n;
+    }
+}
+
+TEST_F(FarRingTest, WaitsEndWithTheJob) {
+    int x = 0;
+    device::p(team_, &x, 1, 1);  // asked for, and nobody comes
+    std::thread end([this] { __atomic_store_n(&watch_.abort, 1u, __ATOMIC_RELEASE); });
+    EXPECT_THROW(device::quiet(team_), std::runtime_error);
+    EXPECT_THROW(device::g(team_, &x, 1), std::runtime_error);
+    end.join();
+}
+
+TEST_F(FarRingTest, CodesKeepTheirParts) {
+    using namespace device::detail;
+    const FarCode code{device::Operation::fence, FarKind::quiet, AtomicOp::fetch_xor,
+                       DType::bfloat16,          SignalOp::add,
+                       /*release*/ true,         /*waits*/ true};
+    const FarCode same = FarCode::of(code.packed());
+    EXPECT_EQ(same.operation, code.operation);
+    EXPECT_EQ(same.kind, code.kind);
+    EXPECT_EQ(same.op, code.op);
+    EXPECT_EQ(same.type, code.type);
+    EXPECT_EQ(same.signal_op, code.signal_op);
+    EXPECT_TRUE(same.is_release && same.waits);
+    EXPECT_EQ(far_pe(far_slot(7)), 7);
+    EXPECT_TRUE(is_far(far_slot(0)));
+}
+
+}  // namespace
+}  // namespace atl::testing
