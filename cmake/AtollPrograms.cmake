@@ -60,6 +60,7 @@ if(ATOLL_BENCH)
         endfunction()
         _atoll_add_gpu_bench(*.cpp atoll_flags CUDA::cudart_static)
         if(ATOLL_NVCC)
+            set_source_files_properties("${PROJECT_SOURCE_DIR}/bench/gpu/far_kernels.cu" PROPERTIES COMPILE_DEFINITIONS ATOLL_DEVICE_FAR=1)
             _atoll_add_gpu_bench(*.cu)   # nvcc has flags of its own, and brings its runtime
         endif()
     endif()

@@ -180,7 +180,6 @@ test_all() {
         try "far_kernels, 2 PEs as two hosts" far 2 a,b "$built/gpu/far_kernels"
         try "far_kernels, 2 PEs, window not used" env ATOLL_TRANSPORT=ucx UCX_TLS=tcp,self timeout 150 "$built/bin/atoll" run -n 2 \
             --timeout 120 "$built/gpu/far_kernels"
-        try "device_kernels, 2 PEs as two hosts" far 2 a,b "$built/gpu/device_kernels"
         [ "$GPUS" -lt 4 ] || try "far_kernels, 4 PEs as two hosts" far 4 a,b,b,b "$built/gpu/far_kernels"
     else
         echo "skipped        device_far, device_far_collectives: this library was built without UCX"

@@ -240,27 +240,11 @@ def with_triton() -> None:
         for _ in range(rounds):
             dev.reduce(team, dst, src, N, dev.SUM, BLOCK)
 
-    @dev.kernel
-    def many(team, words, first, rounds, N: tl.constexpr):
-        peer = 1 - team.my_pe
-        at = tl.arange(0, N)
-        for i in range(first, first + rounds):
-            if team.my_pe == 0:
-                dev.p(team, words + at, at.to(tl.int64) * 0 + i, peer)
-            dev.wait_until_all(team, words, N, None, dev.GE, i)
-            if team.my_pe == 1:
-                dev.p(team, words + at, at.to(tl.int64) * 0 + i, peer)
-
     team = atoll.WORLD.device("device")
     box = atoll.zeros(dev.mailbox_bytes(2, 65536), np.uint8, device="cuda", xp=torch)
     flag, to, source = words[1:2].torch(), dst.torch(), src.torch()
     with torch.cuda.stream(stream):
         measure("triton", "flag one way", 8, 2, lambda e: flags[(1,)](team, flag, e, ROUNDS, num_warps=1))
-        several = words[16:48].torch()
-        measure(
-            "triton", "32 words, wait_until_all", 256, 2,
-            lambda e: many[(1,)](team, several, e, ROUNDS, N=32, num_warps=1),
-        )  # fmt: skip
         for nbytes, threads in SIZES.items():
             n, warps = nbytes // 4, threads // 32
             most = min(max(n, 32), 4096)

@@ -51,10 +51,11 @@ class ATOLL_API Team {
     /// What kernels and the functions of atoll/device take: this team over one kind of memory. Local.
     /// Valid until the team is destroyed, which must find no kernel that uses it. Throws Error:
     /// not_initialized (no device memory was allocated yet), unsupported (more than 64 members, more than 64
-    /// teams alive at once; of Memory::host, PEs outside the window). On the device heap kernels reach such
-    /// PEs by a thread of the host (atoll/device/far.hpp); from then on that looks for what they ask, every
-    /// 50 us where nothing comes.
-    device::Team device(Memory memory) const;
+    /// teams alive at once; PEs outside the window, unless `far` and the device heap). With `far` kernels
+    /// reach such PEs by a thread of the host (atoll/device/far.hpp); from then on that looks for what they
+    /// ask, every 50 us where nothing comes. All kernels that get the team must be compiled with
+    /// ATOLL_DEVICE_FAR=1, which is also what `far` is by itself.
+    device::Team device(Memory memory, bool far = ATOLL_DEVICE_FAR != 0) const;
 
     // ---- synchronisation
     // --------------------------------------------------------------------------------------------

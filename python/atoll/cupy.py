@@ -43,8 +43,12 @@ MAILBOX = np.dtype([("block", _ADDRESS), ("room", np.uint64)], align=True)
 
 
 def options(*more: str) -> tuple[str, ...]:
-    """Return the options with which NVRTC, cuda.core and nvcc compile code that uses the headers, and then `more`."""
-    return ("-std=c++17", f"-I{include_dir()}", *more)
+    """Return the options with which NVRTC, cuda.core and nvcc compile code that uses the headers, and then `more`.
+
+    After init, in a job of several hosts, kernels are compiled such that they reach all PEs, which costs them registers.
+    """
+    far = _atoll.is_initialized() and _atoll.shared().n_pes() < _atoll.WORLD.n_pes()
+    return ("-std=c++17", f"-I{include_dir()}", *(["-DATOLL_DEVICE_FAR=1"] if far else []), *more)
 
 
 def team(value: _atoll.Team | DeviceTeam) -> np.ndarray[Any, Any]:

@@ -55,7 +55,7 @@ nb::object device_team(const PyTeam& team, const std::string& memory) {
 }
 
 nb::object cuda_team(const PyTeam& team) {
-    return fields_of(of(team, "atoll.cupy.team").device(Memory::device));
+    return fields_of(of(team, "atoll.cupy.team").device(Memory::device, true));
 }
 
 void leave(PyTeam& team, nb::args args) {

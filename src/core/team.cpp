@@ -37,9 +37,9 @@ int Team::translate_pe(int pe, const Team& other) const {
     return other.state().find(state().world_pe(pe));
 }
 
-device::Team Team::device(Memory memory) const {
-    const device::Team team = core::kernel_team(state(), memory, true);
-    if (core::first_far(state()) >= 0) state().job().device()->stream_server().serve_kernels();
+device::Team Team::device(Memory memory, bool far) const {
+    const device::Team team = core::kernel_team(state(), memory, far);
+    if (far && core::first_far(state()) >= 0) state().job().device()->stream_server().serve_kernels();
     return team;
 }
 

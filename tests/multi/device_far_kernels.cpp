@@ -248,7 +248,7 @@ TEST_F(DeviceFarKernels, WhatIsWrongIsNamed) {
                      [&] { device::post(team_, box, x, 1, pe); });
         expect_error(ErrorCode::unsupported, {"receive", name, "window"},
                      [&] { device::receive(team_, box, x, 1, pe); });
-        expect_error(ErrorCode::unsupported, {"collective", "PE ", "window"},
+        expect_error(ErrorCode::unsupported, {"reduce", "PE ", "window"},
                      [&] { device::reduce(team_, x, x, 1, device::Sum{}); });
         expect_error(ErrorCode::unsupported, {"Functions of kernels on the host heap", "shared()"},
                      [&] { job_.world().device(Memory::host); });

@@ -35,6 +35,7 @@ for xp in libraries:
         atoll.sum_reduce(y, x, stream="current")
         atoll.barrier_all(stream="current")
         assert (float(y[7]), float(y.sum())) == (n * (n + 1) / 2, 500 * n * (n + 1)), (xp.__name__, y)
+        atoll.barrier_all()  # nobody writes y before all have looked
         x += 1
         atoll.put(y, x, (me + 1) % n)  # without a stream: waits for what the library's stream has
         atoll.barrier_all()

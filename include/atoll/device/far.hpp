@@ -13,13 +13,15 @@ namespace atl::device {
 
 namespace detail {
 
-ATOLL_ANYWHERE inline bool is_far(int slot) { return __builtin_expect(slot < 0, 0); }
+ATOLL_ANYWHERE inline bool is_far(int slot) { return ATOLL_DEVICE_FAR != 0 && __builtin_expect(slot < 0, 0); }
 /// What Team::table has of them.
 ATOLL_ANYWHERE constexpr int far_slot(int world_pe) { return ~world_pe; }
 ATOLL_ANYWHERE constexpr int far_pe(int slot) { return ~slot; }
 
 /// Teams that have such PEs always have a table.
-ATOLL_ANYWHERE inline bool has_far(const Team& team) { return team.table && team.control->far_ring; }
+ATOLL_ANYWHERE inline bool has_far(const Team& team) {
+    return ATOLL_DEVICE_FAR != 0 && team.table && team.control->far_ring;
+}
 
 /// What is the same at each place of a call, in one register.
 struct FarCode {

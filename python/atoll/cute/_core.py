@@ -422,7 +422,9 @@ def share_over_grid(team: Team, value: Int32):
 def share(team: Team, scope: Scope, value):
     """The Int32 that rank 0 has, for all threads of the scope; behind what it saw (a shuffle alone orders no memory)."""
     if scope is WARP:
-        return asm("shfl.sync.idx.b32 $0, $1, 0, 31, 0xffffffff; bar.warp.sync 0xffffffff;", "=r,r", Int32, [value])
+        return asm(
+            "shfl.sync.idx.b32 $0, $1, 0, 31, 0xffffffff; bar.warp.sync 0xffffffff;", "=r,r", Int32, [value]
+        )
     if scope is BLOCK:
         return asm(_ptx.share_in_block(), "=r,r,r", Int32, [value, rank_of(BLOCK)])
     return share_over_grid(team, value) if scope is GRID else value

@@ -87,20 +87,6 @@ from ._signals import (
     test,
     wait_until,
 )
-from ._waits import (
-    test_all,
-    test_all_vector,
-    test_any,
-    test_any_vector,
-    test_some,
-    test_some_vector,
-    wait_until_all,
-    wait_until_all_vector,
-    wait_until_any,
-    wait_until_any_vector,
-    wait_until_some,
-    wait_until_some_vector,
-)
 
 __all__ = [
     "ADD",
@@ -168,12 +154,6 @@ __all__ = [
     "signal_wait_until",
     "sync",
     "test",
-    "test_all",
-    "test_all_vector",
-    "test_any",
-    "test_any_vector",
-    "test_some",
-    "test_some_vector",
     "tile_allgather",
     "tile_get",
     "tile_put",
@@ -181,10 +161,4 @@ __all__ = [
     "translate_pe",
     "try_receive",
     "wait_until",
-    "wait_until_all",
-    "wait_until_all_vector",
-    "wait_until_any",
-    "wait_until_any_vector",
-    "wait_until_some",
-    "wait_until_some_vector",
 ]

@@ -17,14 +17,6 @@ from triton.compiler import ASTSource
 ARGUMENTS = {
     "moves": {**dict.fromkeys(("a", "b", "c", "src", "out", "one"), "*fp32"), "N": "constexpr"},
     "signals": {"x": "*fp32", "src": "*fp32", "flags": "*i64", "out": "*fp32", "N": "constexpr"},
-    "waits": {
-        "words": "*i32",
-        "status": "*i32",
-        "values": "*i32",
-        "indices": "*i64",
-        "out": "*i64",
-        "N": "constexpr",
-    },
     "atomics": {"x": "*i64", "floats": "*fp32", "out": "*i64"},
     "collectives": {**dict.fromkeys(("src", "all_src", "dst", "all_dst"), "*fp32"), "N": "constexpr"},
     "bits": {"src": "*i32", "dst": "*i32", "N": "constexpr"},
