@@ -58,7 +58,7 @@ template <class Scope = Thread> class Meeting {
                                     : detail::at_slot(team_, team_.control->arrived + team_.my_pe, slot);
     }
     ATOLL_ANYWHERE void tell(int pe, unsigned long long* word, Order order) const {
-        if (!word)
+        if (ATOLL_DEVICE_FAR != 0 && !word)
             detail::far_word(team_.control,
                              detail::far_code(Operation::sync, AtomicOp::set, DType::uint64, false),
                              slot_of(team_, pe), team_.control->arrived + team_.my_pe, 8, epoch_, 0);
