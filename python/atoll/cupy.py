@@ -47,7 +47,7 @@ def options(*more: str) -> tuple[str, ...]:
 
     After init, in a job of several hosts, kernels are compiled such that they reach all PEs, which costs them registers.
     """
-    far = _atoll.is_initialized() and _atoll.shared().n_pes() < _atoll.WORLD.n_pes()
+    far = _atoll.is_initialized() and _atoll.SHARED.n_pes() < _atoll.WORLD.n_pes()
     return ("-std=c++17", f"-I{include_dir()}", *(["-DATOLL_DEVICE_FAR=1"] if far else []), *more)
 
 

@@ -190,6 +190,7 @@ template <class T> ATOLL_ANYWHERE T atomic_fetch_and(const Team& team, T* dst, S
         detail::and_bits(detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(value)));
 }
 template <class T> ATOLL_ANYWHERE void atomic_and(const Team& team, T* dst, SameAs<T> value, int pe) {
+    static_assert(detail::IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
     const int slot = detail::slot_for(team, Operation::atomic, pe);
     if (detail::is_far(slot))
         detail::far_atomic(team, AtomicOp::bit_and, dst, value, slot);
@@ -204,6 +205,7 @@ template <class T> ATOLL_ANYWHERE T atomic_fetch_or(const Team& team, T* dst, Sa
         detail::or_bits(detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(value)));
 }
 template <class T> ATOLL_ANYWHERE void atomic_or(const Team& team, T* dst, SameAs<T> value, int pe) {
+    static_assert(detail::IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
     const int slot = detail::slot_for(team, Operation::atomic, pe);
     if (detail::is_far(slot))
         detail::far_atomic(team, AtomicOp::bit_or, dst, value, slot);
@@ -218,6 +220,7 @@ template <class T> ATOLL_ANYWHERE T atomic_fetch_xor(const Team& team, T* dst, S
         detail::xor_bits(detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(value)));
 }
 template <class T> ATOLL_ANYWHERE void atomic_xor(const Team& team, T* dst, SameAs<T> value, int pe) {
+    static_assert(detail::IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
     const int slot = detail::slot_for(team, Operation::atomic, pe);
     if (detail::is_far(slot))
         detail::far_atomic(team, AtomicOp::bit_xor, dst, value, slot);
