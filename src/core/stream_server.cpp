@@ -117,8 +117,7 @@ bool StreamServer::rest(std::uint64_t ticket, unsigned idle) const {
 }
 
 /// A GPU cannot be told of an error, so that ends the job, and with it the kernel that waits.
-template <class Call>
-void StreamServer::guarded(const heap::FarRequest* request, Call&& call) const {
+template <class Call> void StreamServer::guarded(const heap::FarRequest* request, Call&& call) const {
     try {
         call();
     } catch (const std::exception& error) {
@@ -171,9 +170,9 @@ void StreamServer::carry_out(Slot& slot) {
                                 device_.far_offset(r.there), true);
             break;
         case heap::FarKind::strided_get:
-            return device_.strided_far(
-                far, {r.here, r.there, r.here_stride, r.there_stride, r.bytes, r.count},
-                device_.far_offset(r.there), false);
+            return device_.strided_far(far,
+                                       {r.here, r.there, r.here_stride, r.there_stride, r.bytes, r.count},
+                                       device_.far_offset(r.there), false);
         case heap::FarKind::atomic:
             atomic(slot);
             break;

@@ -29,9 +29,7 @@ __global__ void wait_kernel(Team team, const std::int32_t* words, unsigned long 
     *wrong += !device::test_all(team, words, 2, nullptr, Compare::ge, 5);
 }
 
-__global__ void store_kernel(std::uint64_t* word, std::uint64_t value) {
-    device::store_release(word, value);
-}
+__global__ void store_kernel(std::uint64_t* word, std::uint64_t value) { device::store_release(word, value); }
 
 void check_launch() {
     if (const cudaError_t result = cudaGetLastError(); result != cudaSuccess)

@@ -17,8 +17,8 @@ class TwoStreams : public OnStream {
         if (IsSkipped()) return;
         check_cuda(cudaStreamCreateWithFlags(&other_, cudaStreamNonBlocking));
         copy_ = job_.world().split(0);
-        // Loaded while no kernel waits for another PE: CUDA may load one when it is first launched, and wait with
-        // that for what runs.
+        // Loaded while no kernel waits for another PE: CUDA may load one when it is first launched, and wait
+        // with that for what runs.
         for (const auto user_kernel : {stir, mix, absorb}) user_kernel(Strand{}, stream_);
         check_cuda(cudaStreamSynchronize(stream_));
     }

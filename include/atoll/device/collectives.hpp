@@ -2,8 +2,8 @@
 // one scope each, in the same order, with the same counts, roots and operators; one at a time for a team. On
 // return dst holds this member's result for all threads of the scope, and src may be written again by all
 // members. Threads that were not in the team's last one (another warp, another block) meet those that were,
-// by __syncthreads or as wide as need be, before they join in the next. Nothing is checked but the root. `tag`
-// is said should one wait too long: longer than `bound_ns`, where that is not 0.
+// by __syncthreads or as wide as need be, before they join in the next. Nothing is checked but the root.
+// `tag` is said should one wait too long: longer than `bound_ns`, where that is not 0.
 //
 // Small ones go as flagged words through the team's own slots: one way of the link, and any src and dst that
 // the caller can address. Others (`is_small` says) meet before and after, and need dst symmetric; reductions

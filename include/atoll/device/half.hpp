@@ -1,5 +1,5 @@
-// half and bfloat16 (CUDA's types): their headers, and atomic addition, at PEs in the window. (Reductions know
-// them without this.)
+// half and bfloat16 (CUDA's types): their headers, and atomic addition, at PEs in the window. (Reductions
+// know them without this.)
 #pragma once
 
 #include "atoll/device/atomics.hpp"

@@ -55,7 +55,8 @@ ATOLL_ANYWHERE void local_wait_until(const Team& team, const T* word, Compare cm
         detail::spin(
             team, [&] { return detail::compare(detail::load_acquire_local(word), cmp, value); },
             [&] {
-                return detail::waiting(team.control, {Operation::wait_until, tag, bound_ns}, word, cmp, value);
+                return detail::waiting(team.control, {Operation::wait_until, tag, bound_ns}, word, cmp,
+                                       value);
             });
     scope.sync();
 }
