@@ -192,6 +192,11 @@ SIGNAL_SET: Final = SignalOp.SIGNAL_SET
 
 SIGNAL_ADD: Final = SignalOp.SIGNAL_ADD
 
+def _cuda_team(team: Team) -> DeviceTeam:
+    """
+    Return the team for kernels in CUDA C++, which reach PEs of other hosts too.
+    """
+
 class Team:
     """
     An ordered set of PEs; collectives take it as team=, and one-sided operations number their PEs in it.
@@ -2309,9 +2314,6 @@ def check_kernels(*, stream: Stream = None) -> None:
 
 def _kernel_failure() -> str:
     """What check_kernels would raise, or nothing."""
-
-def _cuda_team(team: Team) -> DeviceTeam:
-    """Return the team for kernels in CUDA C++, which reach PEs of other hosts too."""
 
 def _kernel_layout() -> dict[str, int]:
     """

@@ -11,7 +11,6 @@ from numba.core.errors import TypingError
 from . import _primitives as prim
 from ._collectives import SYNC, SYNC_EPOCH, meet_at
 from ._messages import (
-    RECEIVE,
     Inbox,
     Outbox,
     begin_in,
@@ -30,7 +29,7 @@ from ._messages import (
 )
 from ._rma import item
 from ._targets import ACQUIRE_RELEASE, RELAXED, THREAD, Kind, array, number, one_of, scope_of, vocabulary
-from ._waiting import wait_pair
+from ._waiting import RECEIVE, wait_pair
 
 i64, u64 = types.int64, types.uint64
 
