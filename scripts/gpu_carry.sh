@@ -15,7 +15,7 @@ git ls-files -z --cached --others --exclude-standard -- ':!docs/images' | xargs 
 mkdir -p "$folder/deps"
 for package in libgtest-dev libcli11-dev nlohmann-json3-dev libucx-dev libucx0 libnuma1; do
     # Of shared libraries what a loader asks for.
-    dpkg -L "$package" | grep -E '^/usr/(include|lib|share/cmake)/' | grep -vE '\.so(\.[0-9]+\.[0-9.]+)?$' | while read -r file; do
+    dpkg -L "$package" | grep -E '^/usr/(include|lib|share/cmake)/' | grep -vE '\.so(\.[0-9]+\.[0-9.]+)?$|/libuc[a-z_]*\.a$' | while read -r file; do
         [ -f "$file" ] || continue
         mkdir -p "$folder/deps/$(dirname "${file#/usr/}")"
         cp "$file" "$folder/deps/${file#/usr/}"

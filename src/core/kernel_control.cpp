@@ -193,13 +193,11 @@ device::Team kernel_team(TeamState& team, Memory memory, bool far_too) {
                     "There is no device heap yet; allocate memory on the GPU first (Memory::device).");
     const int far = first_far(team);
     if (far >= 0 && !(far_too && memory == Memory::device && job.device()->is_far(far)))
-        check_near(
-            team,
-            memory == Memory::host ? "Functions of kernels on the host heap"
-                                   : "Kernels that are compiled without ATOLL_DEVICE_FAR=1",
-            memory == Memory::host
-                ? "the calls of the host (put, get, atomics, signals, collectives)"
-                : "-DATOLL_DEVICE_FAR=1 for the whole program (CUDA C++, CuPy), the calls of the host");
+        check_near(team,
+                   memory == Memory::host ? "Functions of kernels on the host heap"
+                   : far_too              ? "Kernels and operations on streams"
+                                          : "Collectives and messages on streams",
+                   "the calls of the host (put, get, atomics, signals, collectives)");
     const detail::TeamMap map = team.map();
     device::Control* control = kernel_control(team, memory);
     device::Team value{map.my_pe, map.n_pes, nullptr,  0,

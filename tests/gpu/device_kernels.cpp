@@ -13,9 +13,6 @@ class DeviceKernels : public OnDevice {
         if (IsSkipped()) return;
         team_ = job_.world().device(Memory::device);
     }
-    template <class T> T* zeros(std::size_t n) {
-        return static_cast<T*>(job_.calloc(n, sizeof(T), Memory::device));
-    }
     device::Team team_{};
 };
 

@@ -8,29 +8,18 @@
 namespace atl::testing {
 namespace {
 
-class FarKernels : public OnDevice {
+class FarKernels : public OnDeviceWithKernels {
   protected:
-    void SetUp() override {
-        OnDevice::SetUp();
-        if (IsSkipped()) return;
-        team_ = job_.world().device(Memory::device);
-        errors_ = zeros<int>(1);
-        job_.world().barrier();
-    }
     void TearDown() override {
-        if (!errors_) return;
-        EXPECT_EQ(context_.g(errors_, job_.my_pe()), 0);
-        job_.world().barrier();
+        OnDeviceWithKernels::TearDown();
         for (void* block : blocks_) job_.free(block);
     }
     template <class T> T* zeros(std::size_t n) {
-        auto* block = static_cast<T*>(job_.calloc(n, sizeof(T), Memory::device));
+        T* block = OnDevice::zeros<T>(n);
         blocks_.insert(blocks_.begin(), block);
         return block;
     }
     bool is_far(int pe) const { return job_.state().slot(pe) < 0; }
-    device::Team team_{};
-    int* errors_ = nullptr;
     std::vector<void*> blocks_;
 };
 

@@ -50,9 +50,6 @@ class OnStream : public OnDevice {
         check_cuda(cudaGetDeviceCount(&gpus));
         return job_.n_pes() <= gpus ? 1000 : 20;
     }
-    template <class T> T* zeros(std::size_t n) {
-        return static_cast<T*>(job_.calloc(n, sizeof(T), Memory::device));
-    }
     template <class T> static std::vector<T> values(const T* from, std::size_t n) {
         std::vector<T> result(n);
         check_cuda(cudaMemcpy(result.data(), from, n * sizeof(T), cudaMemcpyDefault));

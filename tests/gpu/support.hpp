@@ -60,8 +60,31 @@ class OnDevice : public ::testing::Test {
         }
         check_cuda(cudaSetDevice(job_.device_heap_use().number));
     }
+    template <class T> T* zeros(std::size_t n) {
+        return static_cast<T*>(job_.calloc(n, sizeof(T), Memory::device));
+    }
     Job& job_ = current_job();
     const Context& context_ = current_job().context();
+};
+
+/// The same with what kernels take: the world, and where they count what they found wrong.
+class OnDeviceWithKernels : public OnDevice {
+  protected:
+    void SetUp() override {
+        OnDevice::SetUp();
+        if (IsSkipped()) return;
+        team_ = job_.world().device(Memory::device);
+        errors_ = zeros<int>(1);
+        job_.world().barrier();
+    }
+    void TearDown() override {
+        if (!errors_) return;
+        EXPECT_EQ(context_.g(errors_, job_.my_pe()), 0);
+        job_.world().barrier();
+        job_.free(errors_);
+    }
+    device::Team team_{};
+    int* errors_ = nullptr;
 };
 
 }  // namespace atl::testing

@@ -13,31 +13,13 @@
 namespace atl::testing {
 namespace {
 
-class WordKernels : public OnDevice {
+class WordKernels : public OnDeviceWithKernels {
   protected:
-    void SetUp() override {
-        OnDevice::SetUp();
-        if (IsSkipped()) return;
-        team_ = job_.world().device(Memory::device);
-        errors_ = zeros<int>(1);
-        job_.world().barrier();
-    }
-    void TearDown() override {
-        if (!errors_) return;
-        EXPECT_EQ(context_.g(errors_, job_.my_pe()), 0);
-        job_.world().barrier();
-        job_.free(errors_);
-    }
-    template <class T> T* zeros(std::size_t n) {
-        return static_cast<T*>(job_.calloc(n, sizeof(T), Memory::device));
-    }
     template <class T> T value(const std::uint64_t* word) {
         T found{};
         check_cuda(cudaMemcpy(static_cast<void*>(&found), word, sizeof found, cudaMemcpyDefault));
         return found;
     }
-    device::Team team_{};
-    int* errors_ = nullptr;
 };
 
 TEST_F(WordKernels, AdditionsOfEveryTypeAtOnce) {

@@ -54,27 +54,33 @@ template <class U> ATOLL_ANYWHERE U add_bits(U* p, U value) {
     return __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
 #endif
 }
-template <class U> ATOLL_ANYWHERE U and_bits(U* p, U value) {
+struct BitAnd {
+    template <class U> ATOLL_ANYWHERE U operator()(U* p, U value) const {
 #if defined(__CUDA_ARCH__)
-    return atomicAnd_system(p, value);
+        return atomicAnd_system(p, value);
 #else
-    return __atomic_fetch_and(p, value, __ATOMIC_RELAXED);
+        return __atomic_fetch_and(p, value, __ATOMIC_RELAXED);
 #endif
-}
-template <class U> ATOLL_ANYWHERE U or_bits(U* p, U value) {
+    }
+};
+struct BitOr {
+    template <class U> ATOLL_ANYWHERE U operator()(U* p, U value) const {
 #if defined(__CUDA_ARCH__)
-    return atomicOr_system(p, value);
+        return atomicOr_system(p, value);
 #else
-    return __atomic_fetch_or(p, value, __ATOMIC_RELAXED);
+        return __atomic_fetch_or(p, value, __ATOMIC_RELAXED);
 #endif
-}
-template <class U> ATOLL_ANYWHERE U xor_bits(U* p, U value) {
+    }
+};
+struct BitXor {
+    template <class U> ATOLL_ANYWHERE U operator()(U* p, U value) const {
 #if defined(__CUDA_ARCH__)
-    return atomicXor_system(p, value);
+        return atomicXor_system(p, value);
 #else
-    return __atomic_fetch_xor(p, value, __ATOMIC_RELAXED);
+        return __atomic_fetch_xor(p, value, __ATOMIC_RELAXED);
 #endif
-}
+    }
+};
 
 /// Processors of the host add no floating-point numbers atomically.
 template <class T> ATOLL_ANYWHERE T add_floating(T* p, T value) {
@@ -131,6 +137,15 @@ ATOLL_ANYWHERE T far_atomic(const Team& team, AtomicOp op, const T* word, T valu
     return from_bits<T>(static_cast<BitsOf<T>>(before));
 }
 
+/// What was there; by the host only where `op` fetches.
+template <class T, class Update>
+ATOLL_ANYWHERE T bitwise(const Team& team, AtomicOp op, T* dst, T value, int pe, Update update) {
+    static_assert(IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
+    const int slot = slot_for(team, Operation::atomic, pe);
+    if (is_far(slot)) return far_atomic(team, op, dst, value, slot);
+    return from_bits<T>(update(word(at_slot(team, dst, slot)), bits(value)));
+}
+
 }  // namespace detail
 
 template <class T> ATOLL_ANYWHERE T atomic_fetch(const Team& team, const T* src, int pe) {
@@ -183,49 +198,22 @@ template <class T> ATOLL_ANYWHERE void atomic_inc(const Team& team, T* dst, int 
     atomic_add(team, dst, T{1}, pe);
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_and(const Team& team, T* dst, SameAs<T> value, int pe) {
-    static_assert(detail::IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
-    const int slot = detail::slot_for(team, Operation::atomic, pe);
-    if (detail::is_far(slot)) return detail::far_atomic(team, AtomicOp::fetch_and, dst, value, slot);
-    return detail::from_bits<T>(
-        detail::and_bits(detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(value)));
+    return detail::bitwise<T>(team, AtomicOp::fetch_and, dst, value, pe, detail::BitAnd{});
 }
 template <class T> ATOLL_ANYWHERE void atomic_and(const Team& team, T* dst, SameAs<T> value, int pe) {
-    static_assert(detail::IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
-    const int slot = detail::slot_for(team, Operation::atomic, pe);
-    if (detail::is_far(slot))
-        detail::far_atomic(team, AtomicOp::bit_and, dst, value, slot);
-    else
-        detail::and_bits(detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(value));
+    detail::bitwise<T>(team, AtomicOp::bit_and, dst, value, pe, detail::BitAnd{});
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_or(const Team& team, T* dst, SameAs<T> value, int pe) {
-    static_assert(detail::IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
-    const int slot = detail::slot_for(team, Operation::atomic, pe);
-    if (detail::is_far(slot)) return detail::far_atomic(team, AtomicOp::fetch_or, dst, value, slot);
-    return detail::from_bits<T>(
-        detail::or_bits(detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(value)));
+    return detail::bitwise<T>(team, AtomicOp::fetch_or, dst, value, pe, detail::BitOr{});
 }
 template <class T> ATOLL_ANYWHERE void atomic_or(const Team& team, T* dst, SameAs<T> value, int pe) {
-    static_assert(detail::IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
-    const int slot = detail::slot_for(team, Operation::atomic, pe);
-    if (detail::is_far(slot))
-        detail::far_atomic(team, AtomicOp::bit_or, dst, value, slot);
-    else
-        detail::or_bits(detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(value));
+    detail::bitwise<T>(team, AtomicOp::bit_or, dst, value, pe, detail::BitOr{});
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_xor(const Team& team, T* dst, SameAs<T> value, int pe) {
-    static_assert(detail::IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
-    const int slot = detail::slot_for(team, Operation::atomic, pe);
-    if (detail::is_far(slot)) return detail::far_atomic(team, AtomicOp::fetch_xor, dst, value, slot);
-    return detail::from_bits<T>(
-        detail::xor_bits(detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(value)));
+    return detail::bitwise<T>(team, AtomicOp::fetch_xor, dst, value, pe, detail::BitXor{});
 }
 template <class T> ATOLL_ANYWHERE void atomic_xor(const Team& team, T* dst, SameAs<T> value, int pe) {
-    static_assert(detail::IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
-    const int slot = detail::slot_for(team, Operation::atomic, pe);
-    if (detail::is_far(slot))
-        detail::far_atomic(team, AtomicOp::bit_xor, dst, value, slot);
-    else
-        detail::xor_bits(detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(value));
+    detail::bitwise<T>(team, AtomicOp::bit_xor, dst, value, pe, detail::BitXor{});
 }
 
 }  // namespace atl::device
