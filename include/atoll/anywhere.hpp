@@ -10,6 +10,12 @@
 #define ATOLL_ANYWHERE
 #define ATOLL_APART __attribute__((noinline)) inline
 #endif
+/// Before a loop that stays one: unrolled it would take registers of every kernel that comes there.
+#if defined(__CUDA_ARCH__)
+#define ATOLL_ROLLED _Pragma("unroll 1")
+#else
+#define ATOLL_ROLLED
+#endif
 
 namespace atl {
 

@@ -80,27 +80,46 @@ ATOLL_ANYWHERE void fold_received(const Team& team, const Exchange<Scope>& excha
             0, [](int) { return 0ull; }, [](int, unsigned, unsigned long long) {});
 }
 
-/// to(i, value) for elements [begin, end) of src, folded over the members; every thread has its own.
+/// `n` elements of src, `step` apart from i on, folded over the members: their loads are on their way at
+/// once.
+template <unsigned n, class T, class Op>
+ATOLL_ANYWHERE void fold_apart(const Team& team, const T* src, unsigned long long i, unsigned long long step,
+                               Op op, T (&folded)[n]) {
+    using W = typename Wide<T>::type;
+    W so_far[n] = {};
+    ATOLL_ROLLED for (int pe = 0; pe < team.n_pes; ++pe) {
+        const T* from = at(team, src, pe) + i;
+        T value[n];
+        for (unsigned k = 0; k < n; ++k) value[k] = from[k * step];
+        for (unsigned k = 0; k < n; ++k)
+            so_far[k] = pe == 0 ? static_cast<W>(value[k]) : op(so_far[k], static_cast<W>(value[k]));
+    }
+    for (unsigned k = 0; k < n; ++k) folded[k] = static_cast<T>(so_far[k]);
+}
+
+/// to(i, step, values) for all elements [begin, end) of src, folded over the members, where values stand
+/// `step` apart from i on; every thread has its own.
 template <class T, class Op, class Scope, class To>
 ATOLL_ANYWHERE void fold_pulled(const Team& team, const T* src, unsigned long long begin,
                                 unsigned long long end, Op op, Scope scope, To to) {
-    using W = typename Wide<T>::type;
-    constexpr unsigned most = 4;  // loads on their way
+    constexpr unsigned most = 4;
     const unsigned long long step = scope.size();
-    for (unsigned long long i = begin + scope.rank(); i < end; i += most * step) {
-        W so_far[most] = {};
-        for (int pe = 0; pe < team.n_pes; ++pe) {
-            const T* from = at(team, src, pe);
-            T value[most] = {};
-            for (unsigned k = 0; k < most; ++k)
-                if (i + k * step < end) value[k] = from[i + k * step];
-            for (unsigned k = 0; k < most; ++k)
-                if (i + k * step < end)
-                    so_far[k] = pe == 0 ? static_cast<W>(value[k]) : op(so_far[k], static_cast<W>(value[k]));
-        }
-        for (unsigned k = 0; k < most; ++k)
-            if (i + k * step < end) to(i + k * step, static_cast<T>(so_far[k]));
+    unsigned long long i = begin + scope.rank();
+    for (; i + (most - 1) * step < end; i += most * step) {
+        T folded[most];
+        fold_apart(team, src, i, step, op, folded);
+        to(i, step, folded);
     }
+    ATOLL_ROLLED for (; i < end; i += step) {
+        T folded[1];
+        fold_apart(team, src, i, step, op, folded);
+        to(i, step, folded);
+    }
+}
+
+template <class T, unsigned n>
+ATOLL_ANYWHERE void store_apart(T* dst, unsigned long long step, const T (&values)[n]) {
+    for (unsigned k = 0; k < n; ++k) dst[k * step] = values[k];
 }
 
 }  // namespace detail
@@ -227,9 +246,14 @@ ATOLL_ANYWHERE void reduce(const Team& team, T* dst, const T* src, unsigned long
     const unsigned long long part = (count + n - 1) / n;
     const unsigned long long begin = me * part < count ? me * part : count;
     const unsigned long long end = begin + part < count ? begin + part : count;
-    detail::fold_pulled(team, src, begin, end, op, scope, [&](unsigned long long i, T value) {
-        for (int k = 1; k <= team.n_pes; ++k) detail::at(team, dst, (team.my_pe + k) % team.n_pes)[i] = value;
-    });
+    detail::fold_pulled(team, src, begin, end, op, scope,
+                        [&](unsigned long long i, unsigned long long step, const auto& values) {
+                            int pe = team.my_pe;
+                            ATOLL_ROLLED for (int k = 0; k < team.n_pes; ++k) {
+                                pe = pe + 1 < team.n_pes ? pe + 1 : 0;
+                                detail::store_apart(detail::at(team, dst, pe) + i, step, values);
+                            }
+                        });
     detail::meet(team, scope, call);
 }
 
@@ -250,7 +274,9 @@ ATOLL_ANYWHERE void reduce_scatter(const Team& team, T* dst, const T* src, unsig
     detail::meet(team, scope, call);
     const unsigned long long begin = block(team.my_pe);
     detail::fold_pulled(team, src, begin, begin + count, op, scope,
-                        [&](unsigned long long i, T value) { dst[i - begin] = value; });
+                        [&](unsigned long long i, unsigned long long step, const auto& values) {
+                            detail::store_apart(dst + (i - begin), step, values);
+                        });
     detail::meet(team, scope, call);
 }
 

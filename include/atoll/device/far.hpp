@@ -98,14 +98,10 @@ ATOLL_ANYWHERE inline bool host_reaches(const void* memory) {
 #endif
 }
 
-/// A loop that stays one: unrolled it would take registers of every kernel that might come here.
 ATOLL_ANYWHERE inline void copy_few(void* dst, const void* src, unsigned bytes) {
     const auto both = reinterpret_cast<unsigned long long>(dst) | reinterpret_cast<unsigned long long>(src);
     const unsigned unit = both % 8 == 0 ? 8 : 1;
-#if defined(__CUDA_ARCH__)
-#pragma unroll 1
-#endif
-    for (unsigned i = 0; i < bytes;) {
+    ATOLL_ROLLED for (unsigned i = 0; i < bytes;) {
         void* to = static_cast<char*>(dst) + i;
         const void* from = static_cast<const char*>(src) + i;
         if (unit <= bytes - i && unit == 8) {

@@ -150,14 +150,16 @@ ATOLL_ANYWHERE inline void rest(unsigned looks) {
 }
 
 /// Until `seen()`; `describe()` makes the Report of this wait, should it not end. What the slow path needs
-/// goes by value, so that the team stays in registers, and is apart from the loop that looks.
+/// goes by value, so that the team stays in registers, and is apart from the loop that looks. One short loop:
+/// what comes after it is then still among the instructions at hand when the word arrives.
 template <class Seen, class Describe>
 ATOLL_ANYWHERE void spin(const Team& team, Seen seen, Describe describe) {
-    for (unsigned long long since = 0;;) {
-        for (unsigned looks = 0; looks < looks_between; ++looks) {
-            if (seen()) return;
-            rest(looks);
-        }
+    unsigned looks = 0;
+    unsigned long long since = 0;
+    ATOLL_ROLLED while (!seen()) {
+        rest(looks);
+        if (__builtin_expect(++looks < looks_between, 1)) continue;
+        looks = 0;
         since = look_around(team.control, describe(), since);
     }
 }
