@@ -30,6 +30,9 @@ include(GoogleTest)
 
 add_library(atoll_test_support INTERFACE)
 target_include_directories(atoll_test_support INTERFACE "${PROJECT_SOURCE_DIR}/tests")
+if(ATOLL_UCX_INCLUDE)
+    target_include_directories(atoll_test_support SYSTEM INTERFACE "${ATOLL_UCX_INCLUDE}")
+endif()
 target_link_libraries(atoll_test_support INTERFACE atoll_core atoll_flags)
 file(GLOB _support CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
 if(_support)
@@ -69,7 +72,7 @@ foreach(_folder IN LISTS _folders)
     endif()
     file(GLOB _sources CONFIGURE_DEPENDS "${_folder}/*_test.cpp")
     if(NOT ATOLL_UCX_INCLUDE)
-        list(FILTER _sources EXCLUDE REGEX "/ucx_test\\.cpp$")
+        list(FILTER _sources EXCLUDE REGEX "/ucx[^/]*_test\\.cpp$")
     endif()
     set(_target ${_name}_tests)
     add_executable(${_target} ${_sources})
@@ -77,6 +80,10 @@ foreach(_folder IN LISTS _folders)
     gtest_discover_tests(${_target} TEST_PREFIX "${_name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120
                          PROPERTIES TIMEOUT 300 LABELS ${_name} ENVIRONMENT ATOLL_CHECK=all)
 endforeach()
+
+if(TARGET transport_tests)
+    add_dependencies(cluster_suite transport_tests)   # there also with another UCX
+endif()
 
 # A program at several PE counts. Under an emulator the launcher is emulated too, and starts the emulator as each PE.
 function(_atoll_add_job_tests folder counts configurations)
@@ -151,6 +158,20 @@ if(TARGET atoll_cli)
                                      ENVIRONMENT "ATOLL_CHECK=all;ATOLL_TRANSPORT=ucx;UCX_TLS=tcp,self")
             endforeach()
         endforeach()
+        # And with UCX's own puts and gets, over TCP and over shared memory; without a thread, PEs compute undisturbed.
+        foreach(_stem rma signals order contexts heap strided stress messages mailbox ucx)
+            foreach(_networks "tcp,self" "posix,cma,self")
+                string(REGEX REPLACE ",.*" "" _way "${_networks}")
+                set(_test multi.${_stem}.ucx_rma_${_way}.n2)
+                add_test(NAME ${_test} COMMAND $<TARGET_FILE:atoll_cli> run -n 2 --timeout 120 $<TARGET_FILE:multi_${_stem}>)
+                set_tests_properties(${_test} PROPERTIES TIMEOUT 150 LABELS "multi;ucx" PROCESSORS 2 ENVIRONMENT
+                    "ATOLL_CHECK=all;ATOLL_TRANSPORT=ucx;ATOLL_UCX_RMA=on;ATOLL_UCX_RMA_BYTES=1;UCX_TLS=${_networks}")
+            endforeach()
+        endforeach()
+        add_test(NAME multi.ucx.ucx_rma_unattended.n2
+                 COMMAND $<TARGET_FILE:atoll_cli> run -n 2 --timeout 120 $<TARGET_FILE:multi_ucx> --gtest_filter=*Large*)
+        set_tests_properties(multi.ucx.ucx_rma_unattended.n2 PROPERTIES TIMEOUT 150 LABELS "multi;ucx" PROCESSORS 2 ENVIRONMENT
+            "ATOLL_CHECK=all;ATOLL_TRANSPORT=ucx;ATOLL_UCX_PROGRESS=none;UCX_TLS=posix,cma,self")
     endif()
     # And on pretended hosts, two and two in turns or one and three: by the reference transport between them, and by UCX.
     file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/multi/*.cpp")

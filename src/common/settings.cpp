@@ -189,6 +189,20 @@ constexpr Variable variables[] = {
      [](Settings& s, const Raw& raw) {
          s.ucx_thread = parse_choice(raw, {"thread", "none"}) == "thread";
      }},
+    {"ATOLL_UCX_RMA",
+     {},
+     "auto",
+     "who carries out large puts and gets between hosts: UCX itself (on), the target's CPU (off), or UCX "
+     "where "
+     "the network needs no CPU for it (auto: InfiniBand and RoCE, with UCX from 1.14 on)",
+     [](Settings& s, const Raw& raw) {
+         s.ucx_rma = parse_choice(raw, {"auto", "on", "off"});
+     }},
+    {"ATOLL_UCX_RMA_BYTES",
+     {},
+     "8k",
+     "from this size on a put or get is large; what is copied into its message (4,032 bytes) never is",
+     [](Settings& s, const Raw& raw) { s.ucx_rma_bytes = parse_size(raw.value, raw.variable); }},
     {"ATOLL_UCX_LIBRARY",
      {},
      "a UCX in the process, else the system's, else that of pip install atoll[ucx]",

@@ -25,14 +25,16 @@ struct Settings {
     std::string host_id;                  ///< ATOLL_HOST_ID: a name, or a list with one for each PE
     bool ucx_connect_all = false;         ///< ATOLL_UCX_CONNECT
     bool ucx_thread = true;               ///< ATOLL_UCX_PROGRESS
-    std::string ucx_library;              ///< ATOLL_UCX_LIBRARY; empty = looked for
-    std::string algorithms;               ///< ATOLL_COLLECTIVE: "broadcast:65536=pull,reduce=slices,…"
-    std::string bootstrap = "auto";       ///< ATOLL_BOOTSTRAP: auto, single, launcher, tcp, pmix, pmi
-    std::string secret;                   ///< ATOLL_SECRET
-    int port = 0;                         ///< ATOLL_PORT; 0 = any free one, or MASTER_PORT
-    std::string interface;                ///< ATOLL_INTERFACE: an interface's name or an address; empty = all
-    double peer_timeout_s = 4;            ///< ATOLL_PEER_TIMEOUT
-    std::string agent;  ///< ATOLL_AGENT: what `atoll run --hosts` reaches hosts by; empty = ssh
+    std::string ucx_rma = "auto";         ///< ATOLL_UCX_RMA: auto, on, off
+    std::uint64_t ucx_rma_bytes = std::uint64_t{8} << 10;  ///< ATOLL_UCX_RMA_BYTES
+    std::string ucx_library;                               ///< ATOLL_UCX_LIBRARY; empty = looked for
+    std::string algorithms;          ///< ATOLL_COLLECTIVE: "broadcast:65536=pull,reduce=slices,…"
+    std::string bootstrap = "auto";  ///< ATOLL_BOOTSTRAP: auto, single, launcher, tcp, pmix, pmi
+    std::string secret;              ///< ATOLL_SECRET
+    int port = 0;                    ///< ATOLL_PORT; 0 = any free one, or MASTER_PORT
+    std::string interface;           ///< ATOLL_INTERFACE: an interface's name or an address; empty = all
+    double peer_timeout_s = 4;       ///< ATOLL_PEER_TIMEOUT
+    std::string agent;               ///< ATOLL_AGENT: what `atoll run --hosts` reaches hosts by; empty = ssh
     std::uint64_t nontemporal_bytes = never_nontemporal;  ///< ATOLL_NONTEMPORAL
     std::uint64_t reduce_engines_bytes = 0;               ///< ATOLL_REDUCE_ENGINES; 0 = by the number of PEs
     bool no_launcher = false;  ///< ATOLL_NO_LAUNCHER: init ignores the launcher that started the program

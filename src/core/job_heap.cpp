@@ -178,7 +178,10 @@ void JobState::release_block(std::size_t offset) {
 /// Pinned pages are let go of first: a GPU would go on looking at those that the heap has no more.
 void JobState::release_pages(std::size_t offset, std::size_t bytes) {
     const auto give_back = [&](PinnedHeap::Range range) {
-        mapping_->release_pages(window_.mine + range.begin, range.end - range.begin);
+        const auto release = [&](std::uint64_t begin, std::uint64_t end) {
+            mapping_->release_pages(window_.mine + begin, end - begin);
+        };
+        transport_ ? transport_->release(range.begin, range.end, release) : release(range.begin, range.end);
     };
     const PinnedHeap::Range freed{offset, offset + bytes};
     if (!device_) return give_back(freed);

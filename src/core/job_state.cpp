@@ -59,7 +59,8 @@ void JobState::announce_start() const {
         std::string(bootstrap_->name()) + ", heap limit " + std::to_string(window_.heap_bytes) +
         " bytes a PE, " +
         (hosts_.n_domains > 1 ? std::to_string(hosts_.n_hosts()) + " hosts, between them " : "transport ") +
-        std::string(transport_ ? transport_->name() : "window"));
+        std::string(transport_ ? transport_->name() : "window") +
+        (hosts_.n_domains > 1 ? std::string() : note_text()));
     if (hosts_.n_domains > 1) common::say(routes_text());
     for (common::SettingRow row : common::describe_settings()) {
         if (row.name == "ATOLL_CHECK" && !settings_.check_given &&

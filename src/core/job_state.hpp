@@ -92,6 +92,7 @@ class JobState {
     std::string reaches_text() const;
     /// One line a host: its PEs, and how they are reached from here.
     std::string routes_text() const;
+    std::string note_text() const;
     /// Predefined teams (job.hpp); the same object at every call.
     const Team& shared() const { return shared_ ? shared_ : world_; }
     const Team& host_team() const { return host_ ? host_ : world_; }

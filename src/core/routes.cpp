@@ -138,7 +138,13 @@ std::string JobState::reaches_text() const {
         text += (text.empty() ? "" : ", ") + std::string(way) + " to PE " + common::pe_ranges(pes);
     return "PE " + std::to_string(pe_) + " (host " +
            hosts_.names[static_cast<std::size_t>(hosts_.host_of[static_cast<std::size_t>(pe_)])] +
-           "): " + (text.empty() ? "alone" : text);
+           "): " + (text.empty() ? "alone" : text) + note_text();
+}
+
+/// What the transport says of itself, in parentheses.
+std::string JobState::note_text() const {
+    const std::string note = transport_ ? transport_->note() : std::string();
+    return note.empty() ? note : " (" + note + ")";
 }
 
 std::string JobState::routes_text() const {
@@ -157,7 +163,7 @@ std::string JobState::routes_text() const {
         if (ways.empty()) ways.emplace_back("loads and stores of its own");
         for (std::size_t i = 0; i < ways.size(); ++i) text += (i ? " and " : "") + std::string(ways[i]);
     }
-    return text;
+    return text + note_text();
 }
 
 }  // namespace atl::core

@@ -15,6 +15,11 @@ static std::string place_of(const JobState& job) {
     return "PE " + std::to_string(pe) + " (host " + job.hosts().names[host] + ")";
 }
 
+static transport::UcxRma rma_of(const std::string& setting) {
+    if (setting == "on") return transport::UcxRma::on;
+    return setting == "off" ? transport::UcxRma::off : transport::UcxRma::automatic;
+}
+
 std::unique_ptr<transport::Transport> make_ucx(JobState& job) {
     transport::UcxOptions options;
     options.pe = job.pe();
@@ -24,6 +29,8 @@ std::unique_ptr<transport::Transport> make_ucx(JobState& job) {
     options.memory = job.mapping();
     options.library = job.settings().ucx_library;
     options.progress_thread = job.settings().ucx_thread;
+    options.rma = rma_of(job.settings().ucx_rma);
+    options.rma_bytes = job.settings().ucx_rma_bytes;
     options.publish = [&job](const std::string& address) { job.bootstrap().put(key_of(job.pe()), address); };
     options.find = [&job](int pe) { return job.bootstrap().get(key_of(pe)); };
     options.wait = [&job](const char* operation, int pe, const std::function<bool()>& ready) {

@@ -8,7 +8,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace atl::transport {
@@ -69,6 +71,8 @@ class Transport {
     virtual ~Transport() = default;
     virtual std::string_view name() const = 0;
     virtual bool reaches(int pe) const = 0;
+    /// What else people may want to know; may be empty.
+    virtual std::string note() const { return {}; }
 
     virtual ContextId create_context() = 0;
     /// Implies quiet of that context.
@@ -97,6 +101,12 @@ class Transport {
     virtual void fence(ContextId context, int pe) = 0;
     /// All operations of this context to `pe` (-1: all) are complete and visible to everybody.
     virtual void quiet(ContextId context, int pe) = 0;
+    /// Memory of this PE's own slot is to go back to the system: calls `give_back(begin, end)` for what
+    /// nobody reaches past its page tables, and lets nobody do so meanwhile. The rest keeps its pages.
+    virtual void release(std::uint64_t begin, std::uint64_t end,
+                         const std::function<void(std::uint64_t, std::uint64_t)>& give_back) {
+        give_back(begin, end);
+    }
     /// Whether offsets may be in_device_heap. Then gets are of DeviceOwner::piece_bytes at most, and blocks
     /// put or asked for one by one where they are longer than a message.
     virtual bool carries_device_heaps() const { return false; }

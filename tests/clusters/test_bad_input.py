@@ -97,7 +97,7 @@ def test_two_versions_of_ucx_are_named(make_hosts: MakeHosts) -> None:
     script = ON_N1 % (f"ATOLL_UCX_LIBRARY={package}", built("multi/signals"))
     done = over_hosts(make_hosts(2), "n0:2,n1:2", "sh", "-c", script, UCX_TLS="tcp,self")
     assert done.status not in (0, 124), done.text
-    assert re.search(r'PE 2 speaks "atoll-ucx 1 [\d.]+", PE 0 "atoll-ucx 1 ', done.err), done.text
+    assert re.search(r'PE 2 speaks "atoll-ucx 2 [\d.]+", PE 0 "atoll-ucx 2 ', done.err), done.text
     assert "all PEs of a job need the same Atoll and the same UCX" in done.err, done.text
 
 

@@ -3,6 +3,9 @@
 #include "support/setups.hpp"
 #include "support/tcp_connections.hpp"
 
+#include "core/job_state.hpp"
+
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -15,6 +18,11 @@ using namespace std::chrono_literals;
 bool by_ucx() {
     const char* transport = std::getenv("ATOLL_TRANSPORT");
     return transport && std::string(transport) == "ucx" && current_job().n_pes() > 1;
+}
+
+bool uses(const std::string& network) {
+    const char* networks = std::getenv("UCX_TLS");
+    return networks && std::string(networks).find(network) != std::string::npos;
 }
 
 /// Who handled a crash before main().
@@ -32,6 +40,7 @@ struct Handlers {
 
 TEST(UcxJob, ConnectsByTcpAtTheFirstUse) {
     if (!by_ucx()) GTEST_SKIP() << "ATOLL_TRANSPORT is not ucx, or the job has one PE";
+    if (!uses("tcp")) GTEST_SKIP() << "UCX_TLS has no tcp";
     Job& job = current_job();
     SymmetricArray<long> x(job, 1);
     const Context& ctx = job.context();
@@ -67,6 +76,64 @@ TEST(UcxJob, ServesOthersWhileItComputes) {
         EXPECT_EQ(detail::atomic_load(&x[0]), 100);
     }
     job.world().barrier();
+}
+
+/// Only with shared memory between the PEs, UCX's own puts and gets, and no thread that serves others.
+TEST(UcxJob, LargeOperationsNeedNothingOfATargetThatComputes) {
+    const char* progress = std::getenv("ATOLL_UCX_PROGRESS");
+    if (!by_ucx() || !uses("cma") || !progress || std::string(progress) != "none")
+        GTEST_SKIP() << "for ATOLL_TRANSPORT=ucx UCX_TLS=posix,cma,self ATOLL_UCX_PROGRESS=none";
+    const std::string note = current_job().state().transport()->note();
+    if (note.find("by messages:") != std::string::npos) GTEST_SKIP() << note;
+    constexpr std::size_t bytes = std::size_t{3} << 20;
+    Job& job = current_job();
+    SymmetricArray<char> there(job, bytes);
+    SymmetricArray<long> go(job, 1);
+    const Context& ctx = job.context();
+    std::vector<char> mine(bytes);
+    if (job.my_pe() == 1) std::fill_n(&there[0], bytes, char(3));
+    job.world().barrier();
+    if (job.my_pe() == 0) ctx.get(mine.data(), &there[0], bytes, 1);  // the key comes; PE 1 waits below
+    job.world().barrier();
+    if (job.my_pe() == 0) {
+        ctx.get(mine.data(), &there[0], bytes, 1);
+        EXPECT_EQ(mine, std::vector<char>(bytes, 3));
+        std::fill(mine.begin(), mine.end(), char(4));
+        mine.back() = 5;
+        ctx.put(&there[0], mine.data(), bytes, 1);
+        ctx.quiet();
+    } else if (job.my_pe() == 1) {
+        // No call of Atoll here.
+        const auto end = std::chrono::steady_clock::now() + 60s;
+        std::atomic_ref<char> last(there[bytes - 1]);
+        while (last.load(std::memory_order_acquire) != 5 && std::chrono::steady_clock::now() < end) {
+        }
+        EXPECT_EQ(last.load(), 5);
+    }
+    job.world().barrier();
+    EXPECT_EQ(there[0], job.my_pe() == 1 ? 4 : 0);
+}
+
+/// Memory is registered when it is asked for: so what comes later is reached too, and what is freed may be
+/// given back and come again.
+TEST(UcxJob, TheHeapGrowsAndShrinksUnderLargeOperations) {
+    Job& job = current_job();
+    const Context& ctx = job.context();
+    const int next = (job.my_pe() + 1) % job.n_pes(), before = (job.my_pe() + job.n_pes() - 1) % job.n_pes();
+    for (int round = 1; round <= 6; ++round) {
+        const std::size_t n = static_cast<std::size_t>(round % 3 + 1) * 700'001;
+        SymmetricArray<int> first(job, n), second(job, n / 2);
+        std::vector<int> source(n, 100 * round + job.my_pe()), back(n);
+        ctx.put(&first[0], source.data(), n, next);
+        ctx.put(&second[0], source.data(), n / 2, next);
+        job.world().barrier();
+        EXPECT_EQ(first[0], 100 * round + before);
+        EXPECT_EQ(first[n - 1], 100 * round + before);
+        EXPECT_EQ(second[n / 2 - 1], 100 * round + before);
+        ctx.get(back.data(), &first[0], n, next);
+        EXPECT_EQ(back, source);
+        job.world().barrier();
+    }
 }
 
 TEST(UcxJob, AtomicsFromHereAndElsewhereAreAtomicTogether) {

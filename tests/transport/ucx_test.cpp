@@ -2,7 +2,7 @@
 #include "transport/ucx/ucx.hpp"
 
 #include "support/tcp_connections.hpp"
-#include "transport/conformance.hpp"
+#include "transport/ucx_world.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,71 +10,8 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
-#include <map>
-#include <mutex>
 
 namespace atl::test {
-
-/// What a bootstrap does for a transport.
-class Directory {
-  public:
-    void publish(int pe, const std::string& value) {
-        const std::lock_guard lock(mutex_);
-        values_[pe] = value;
-    }
-    std::string find(int pe) {
-        const std::lock_guard lock(mutex_);
-        ++looked_up_;
-        return values_.at(pe);
-    }
-    int looked_up() {
-        const std::lock_guard lock(mutex_);
-        return looked_up_;
-    }
-
-  private:
-    std::mutex mutex_;
-    std::map<int, std::string> values_;
-    int looked_up_ = 0;
-};
-
-struct UcxWorld {
-    static constexpr std::size_t heap_bytes = std::size_t{1} << 20;
-
-    explicit UcxWorld(int n)
-        : heaps(static_cast<std::size_t>(n), std::vector<std::uint64_t>(heap_bytes / 8)) {
-        // Shared memory is UCX's choice within a host; what is tested is the network.
-        ::setenv("UCX_TLS", "tcp,self", 1);
-        for (int pe = 0; pe < n; ++pe) transports.push_back(transport::create_ucx(options(pe, n)));
-    }
-    ~UcxWorld() {
-        for (auto& transport : transports) transport->expect_end();
-        std::vector<std::thread> ends;
-        for (auto& transport : transports) ends.emplace_back([&] { transport->close(); });
-        for (std::thread& end : ends) end.join();
-    }
-    transport::UcxOptions options(int pe, int n) {
-        transport::UcxOptions options;
-        options.pe = pe;
-        options.n_pes = n;
-        options.base = heap(pe);
-        options.bytes = heap_bytes;
-        options.publish = [=, this](const std::string& value) { directory.publish(pe, value); };
-        options.find = [this](int of) { return directory.find(of); };
-        options.wait = [=, this](const char*, int, const std::function<bool()>& ready) {
-            while (!ready())
-                if (!transports[static_cast<std::size_t>(pe)]->progress()) std::this_thread::yield();
-        };
-        options.lost = [](int, const std::string& sentence) { ADD_FAILURE() << sentence; };
-        return options;
-    }
-    Transport& transport(int pe) { return *transports[static_cast<std::size_t>(pe)]; }
-    char* heap(int pe) { return reinterpret_cast<char*>(heaps[static_cast<std::size_t>(pe)].data()); }
-
-    Directory directory;
-    std::vector<std::vector<std::uint64_t>> heaps;
-    std::vector<std::unique_ptr<Transport>> transports;
-};
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Ucx, TransportConformance, UcxWorld);
 
@@ -151,7 +88,7 @@ TEST_F(UcxShows, FetchingAtomicsOverlapAndStandAtQuiet) {
 }
 
 TEST_F(UcxShows, AnotherUcxIsNamed) {
-    world_.directory.publish(1, "atoll-ucx 1 9.9.9\nnothing");
+    world_.directory.publish(1, "atoll-ucx 2 9.9.9\nnothing");
     const std::string said = error_of(ErrorCode::bootstrap, [&] { put(0, 1, 0, 1); });
     EXPECT_NE(said.find("9.9.9"), std::string::npos) << said;
     EXPECT_NE(said.find("PE 1"), std::string::npos) << said;
@@ -193,9 +130,11 @@ TEST_F(UcxShows, AfterItsEndOperationsAreRefused) {
 
 /// The other side of the test below: PE 1 of two, until it is killed. Its base is a file of shared memory.
 TEST(UcxPeer, DISABLED_ServesUntilItIsKilled) {
-    std::vector<char> heap(4096);
+    std::vector<char> heap(std::size_t{1} << 20);
     transport::UcxOptions options;
     options.pe = 1;
+    options.rma = transport::UcxRma::on;
+    options.library = given_library();
     options.n_pes = 2;
     options.base = heap.data();
     options.bytes = heap.size();
@@ -207,7 +146,11 @@ TEST(UcxPeer, DISABLED_ServesUntilItIsKilled) {
     for (;;) ::pause();
 }
 
-TEST(UcxPeer, ADeathIsNamedAndEndsTheWait) {
+/// By messages, or by UCX's own puts.
+class UcxPeerDies : public ::testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(Sizes, UcxPeerDies, ::testing::Values(4, 100'000));
+
+TEST_P(UcxPeerDies, ADeathIsNamedAndEndsTheWait) {
     ::setenv("UCX_TLS", "tcp,self", 1);
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
@@ -218,9 +161,11 @@ TEST(UcxPeer, ADeathIsNamedAndEndsTheWait) {
                 "--gtest_filter=UcxPeer.DISABLED_*", nullptr);
         ::_exit(127);
     }
-    std::vector<char> heap(4096);
+    std::vector<char> heap(std::size_t{1} << 20);
     std::string lost;
     transport::UcxOptions options;
+    options.rma = transport::UcxRma::on;
+    options.library = given_library();
     options.n_pes = 2;
     options.base = heap.data();
     options.bytes = heap.size();
@@ -237,15 +182,15 @@ TEST(UcxPeer, ADeathIsNamedAndEndsTheWait) {
     options.lost = [&](int pe, const std::string& sentence) { lost = std::to_string(pe) + ": " + sentence; };
     const auto transport = transport::create_ucx(std::move(options));
     of = transport.get();
-    const int value = 5;
-    transport->put(0, 1, 0, &value, sizeof value, Completion::local);
+    const std::vector<char> data(GetParam(), 5);
+    transport->put(0, 1, 0, data.data(), data.size(), Completion::local);
     transport->quiet(0, 1);
     ASSERT_EQ(::kill(child, SIGKILL), 0);
     ::waitpid(child, nullptr, 0);
     std::string said;
     try {
         for (;;) {
-            transport->put(0, 1, 0, &value, sizeof value, Completion::local);
+            transport->put(0, 1, 0, data.data(), data.size(), Completion::local);
             transport->quiet(0, 1);
         }
     } catch (const Error& error) {

@@ -16,14 +16,16 @@ constexpr std::uint64_t drain_ns = 2'000'000'000;
 constexpr std::uint64_t goodbye_ns = 100'000'000;
 /// So many messages may be carried out before their sender hears of it, however much there is to do.
 constexpr std::uint64_t most_untold = 64;
-constexpr std::string_view magic = "atoll-ucx 1 ";
+constexpr std::string_view magic = "atoll-ucx 2 ";
 
 }  // namespace
 
 Engine::Engine(UcxOptions options)
     : options_(std::move(options)),
       peers_(static_cast<std::size_t>(options_.n_pes)),
-      worker_(library(options_.library), &Engine::deliver, this) {
+      worker_(library(options_.library), Rma::is_wanted(options_.rma, library(options_.library)),
+              &Engine::deliver, this) {
+    if (worker_.has_rma()) rma_ = std::make_unique<Rma>(*this, options_);
     options_.publish(std::string(magic) + worker_.ucp().version + "\n" + worker_.address());
 }
 
@@ -55,9 +57,12 @@ void Engine::connect(int pe, const std::string& value) {
         throw Error(error.code(), "PE " + std::to_string(options_.pe) + " cannot reach PE " +
                                       std::to_string(pe) + ": " + error.what());
     }
-    Header hello;
-    hello.kind = Kind::hello;
-    to.awaited = post(to, hello, worker_.address().data(), worker_.address().size());
+    greet(to);
+}
+
+void Engine::greet(Peer& peer) {
+    peer.awaited =
+        post(peer, Header{.kind = Kind::hello}, worker_.address().data(), worker_.address().size());
 }
 
 void Engine::check(const Peer& peer) const {
@@ -102,6 +107,23 @@ std::uint64_t Engine::post_from(Peer& peer, const Header& header, const void* da
     number(peer, packet.header, peer.received());
     if (const char* why = worker_.send_from(peer.endpoint, packet, data, bytes, flight)) complain(peer, why);
     return peer.sent;
+}
+
+void Engine::note_sent(Peer& peer, std::uint32_t context, std::uint64_t sequence) {
+    peer.awaited = sequence;
+    if (peer.said.size() <= context) peer.said.resize(context + 1);
+    Said& said = peer.said[context];
+    if (const std::uint64_t fences = fences_.load(std::memory_order_relaxed); said.fences != fences) {
+        said.fenced = said.last;
+        said.fences = fences;
+    }
+    said.last = sequence;
+}
+
+std::uint64_t Engine::fenced(const Peer& peer, std::uint32_t context) const {
+    if (context >= peer.said.size()) return 0;
+    const Said& said = peer.said[context];
+    return said.fences != fences_.load(std::memory_order_relaxed) ? said.last : said.fenced;
 }
 
 std::uint64_t Engine::expect(const Pending& pending) {
@@ -227,7 +249,7 @@ void Engine::close() noexcept {
     const bool together = ending_;
     ending_ = true;
     try {
-        drain(drain_ns, [&] { return is_settled(); });
+        drain(drain_ns, [&] { return is_settled() && (!rma_ || rma_->settle(met_)); });
         tell_all(1);
         Header bye;
         bye.kind = Kind::bye;
@@ -248,13 +270,15 @@ void Engine::close() noexcept {
 /// not look settled is left to the end of the process.
 void Engine::end_connections() noexcept {
     const bool orderly =
-        worker_.in_flight() == 0 &&
+        worker_.in_flight() == 0 && (!rma_ || rma_->in_flight() == 0) &&
         std::none_of(met_.begin(), met_.end(), [](const Peer* p) { return p->failed && !p->over; });
     if (!orderly) return worker_.abandon();
+    if (rma_) rma_->drop_keys(met_);
     for (const Peer* to : met_)
         if (to->endpoint) worker_.disconnect(to->endpoint);
     const std::uint64_t start = common::now_ns();
     while (!worker_.has_disconnected() && common::now_ns() - start < goodbye_ns) worker_.progress();
+    if (rma_ && worker_.has_disconnected()) rma_->own_keys().unregister_all();
 }
 
 }  // namespace atl::transport::ucx

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "transport/ucx/inbox.hpp"
+#include "transport/ucx/rma.hpp"
 #include "transport/ucx/ucx.hpp"
 #include "transport/ucx/worker.hpp"
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -15,6 +17,13 @@
 namespace atl::transport::ucx {
 
 class Engine;
+
+/// What a context has sent to one PE.
+struct Said {
+    std::uint64_t last = 0;    ///< number of its last message
+    std::uint64_t fenced = 0;  ///< of the last before the fence that was the `fences`th
+    std::uint64_t fences = 0;
+};
 
 struct Peer {
     /// Number of its last message that is carried out here.
@@ -34,7 +43,8 @@ struct Peer {
     bool reported = false;   ///< and that is a death
     std::uint64_t failed_ns = 0;
     std::string why;
-    std::vector<std::uint64_t> last;  ///< by context: number of its last message to this PE
+    std::vector<Said> said;        ///< by context
+    std::unique_ptr<RmaPeer> rma;  ///< once a large operation was asked for
 };
 
 /// What one message carries at most.
@@ -76,6 +86,8 @@ class Engine {
         return known ? *known : make_peer(pe);
     }
     bool is_connected(int pe) { return peer(pe).endpoint != nullptr; }
+    /// The answer says that the connection is made.
+    void greet(Peer& peer);
     /// `value` is what that PE published. Throws Error(bootstrap).
     void connect(int pe, const std::string& value);
     /// Throws Error: pe_died, not_initialized.
@@ -89,6 +101,19 @@ class Engine {
 
     /// Null: none any more.
     void serve_device_heap(DeviceOwner* owner);
+
+    /// UCX's own puts and gets; null: there are none.
+    Rma* rma() { return rma_.get(); }
+    /// Some context's fence. Without the mutex.
+    void note_fence() { fences_.fetch_add(1, std::memory_order_relaxed); }
+    void note_sent(Peer& peer, std::uint32_t context, std::uint64_t sequence);
+    /// Number of the context's last message to `peer`, or of the last before the last fence.
+    static std::uint64_t last(const Peer& peer, std::uint32_t context) {
+        return context < peer.said.size() ? peer.said[context].last : 0;
+    }
+    std::uint64_t fenced(const Peer& peer, std::uint32_t context) const;
+    /// The connection is lost, and why.
+    void complain(Peer& peer, const std::string& why);
 
     std::uint64_t expect(const Pending& pending);
     bool is_expected(std::uint64_t token) const { return pending_.contains(token); }
@@ -115,9 +140,9 @@ class Engine {
     void take_data(const Header& header, const char* data, std::size_t bytes);
     void take_value(const Header& header);
     char* place(std::uint64_t offset, std::uint64_t bytes);
-    void complain(Peer& peer, const std::string& why);
     void answer_all();
     void answer_get(Peer& peer, const Header& request);
+    void answer_key(Peer& peer, const Header& request);
     void answer_from(Peer& peer, const Header& request, const char* from, Flight* flight);
     void answer_blocks(Peer& peer, const Header& request);
     // device.cpp
@@ -145,6 +170,8 @@ class Engine {
     std::vector<std::unique_ptr<Peer>> peers_;  ///< by PE
     std::vector<Peer*> met_;                    ///< those that there are
     Worker worker_;
+    std::unique_ptr<Rma> rma_;
+    std::atomic<std::uint64_t> fences_{0};
     std::unordered_map<std::uint64_t, Pending> pending_;
     std::uint64_t tokens_ = 0;
     DeviceOwner* device_ = nullptr;

@@ -101,6 +101,16 @@ void resolve_all(void* handle, Library& ucp) {
     resolve(handle, "ucp_worker_set_am_recv_handler", ucp.worker_set_am_recv_handler);
     resolve(handle, "ucp_ep_create", ucp.ep_create);
     resolve(handle, "ucp_ep_close_nbx", ucp.ep_close_nbx);
+    resolve(handle, "ucp_ep_query", ucp.ep_query);
+    resolve(handle, "ucp_ep_flush_nbx", ucp.ep_flush_nbx);
+    resolve(handle, "ucp_ep_rkey_unpack", ucp.ep_rkey_unpack);
+    resolve(handle, "ucp_rkey_pack", ucp.rkey_pack);
+    resolve(handle, "ucp_rkey_buffer_release", ucp.rkey_buffer_release);
+    resolve(handle, "ucp_rkey_destroy", ucp.rkey_destroy);
+    resolve(handle, "ucp_mem_map", ucp.mem_map);
+    resolve(handle, "ucp_mem_unmap", ucp.mem_unmap);
+    resolve(handle, "ucp_put_nbx", ucp.put_nbx);
+    resolve(handle, "ucp_get_nbx", ucp.get_nbx);
     resolve(handle, "ucp_am_send_nbx", ucp.am_send_nbx);
     resolve(handle, "ucp_request_free", ucp.request_free);
     resolve(handle, "ucp_request_check_status", ucp.request_check_status);
@@ -118,6 +128,7 @@ Library load(const std::string& given) {
     unsigned major = 0, minor = 0, patch = 0;
     ucp.get_version(&major, &minor, &patch);
     ucp.version = std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+    ucp.minor = minor;
     Dl_info where{};
     if (::dladdr(reinterpret_cast<const void*>(ucp.get_version), &where) != 0 && where.dli_fname)
         ucp.path = where.dli_fname;

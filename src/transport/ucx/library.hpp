@@ -25,11 +25,22 @@ struct Library {
     decltype(&ucp_worker_set_am_recv_handler) worker_set_am_recv_handler;
     decltype(&ucp_ep_create) ep_create;
     decltype(&ucp_ep_close_nbx) ep_close_nbx;
+    decltype(&ucp_ep_query) ep_query;
+    decltype(&ucp_ep_flush_nbx) ep_flush_nbx;
+    decltype(&ucp_ep_rkey_unpack) ep_rkey_unpack;
+    decltype(&ucp_rkey_pack) rkey_pack;
+    decltype(&ucp_rkey_buffer_release) rkey_buffer_release;
+    decltype(&ucp_rkey_destroy) rkey_destroy;
+    decltype(&ucp_mem_map) mem_map;
+    decltype(&ucp_mem_unmap) mem_unmap;
+    decltype(&ucp_put_nbx) put_nbx;
+    decltype(&ucp_get_nbx) get_nbx;
     decltype(&ucp_am_send_nbx) am_send_nbx;
     decltype(&ucp_request_free) request_free;
     decltype(&ucp_request_check_status) request_check_status;
     decltype(&ucs_status_string) status_string;
     std::string version;
+    unsigned minor;  ///< of the version; the major one is 1
     std::string path;
 };
 

@@ -55,10 +55,15 @@ void Engine::act(Peer& peer, const Header& header, const char* data, std::size_t
         case Kind::get:
         case Kind::get_blocks:
             return take_request(peer, header, header.a);
+        case Kind::ask_key:
+            return take_request(peer, header, chunk_bytes);  // registering takes its time
         case Kind::value:
             return take_value(header);
         case Kind::data:
             return take_data(header, data, bytes);
+        case Kind::key:
+            if (rma_) rma_->take_key(peer, header, data, bytes);
+            return;
         case Kind::bye:
             peer.over = true;
             return;
@@ -85,6 +90,7 @@ void Engine::answer(Peer& peer, const Header& request) {
     try {
         if (request.kind == Kind::get) return answer_get(peer, request);
         if (request.kind == Kind::get_blocks) return answer_blocks(peer, request);
+        if (request.kind == Kind::ask_key) return answer_key(peer, request);
     } catch (const Error& error) {
         return is_on_device(request.offset) ? lose_device(error.what()) : complain(peer, error.what());
     }
@@ -97,6 +103,18 @@ void Engine::answer(Peer& peer, const Header& request) {
 void Engine::answer_get(Peer& peer, const Header& request) {
     if (is_on_device(request.offset)) return answer_get_from_device(peer, request);
     answer_from(peer, request, place(request.offset, request.a), nullptr);
+}
+
+/// A PE without UCX's own puts and gets refuses.
+void Engine::answer_key(Peer& peer, const Header& request) {
+    place(request.offset, request.a);
+    const Rma::Key key = rma_ ? rma_->key_to(request.offset, request.a) : Rma::Key{};
+    Packet& packet = worker_.packet();
+    packet.header = Header{.offset = key.begin, .a = key.end, .b = key.address, .kind = Kind::key};
+    if (key.end == 0) packet.header.offset = packet.header.a = request.offset;
+    std::memcpy(packet.data, key.packed.data(), key.packed.size());
+    number(peer, packet.header, request.sequence);
+    send_numbered(peer, packet, key.packed.size());
 }
 
 void Engine::answer_from(Peer& peer, const Header& request, const char* from, Flight* flight) {

@@ -3,10 +3,8 @@
 #include "atoll/detail/memory_ops.hpp"
 #include "atoll/error.hpp"
 #include "transport/apply_atomic.hpp"
-#include "transport/ucx/progress_thread.hpp"
+#include "transport/ucx/waiting.hpp"
 
-#include <poll.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,19 +16,15 @@ namespace {
 
 using namespace ucx;
 
-/// Looks before a wait of an operation turns slow, and of these such that give way to nobody: the PE that is
-/// to answer may need this core.
-constexpr int looks = 150, looks_alone = 1;
 /// Messages that UCX may hold before a put waits for it.
 constexpr std::size_t most_in_flight = 1024;
 
 class Ucx final : public Transport {
   public:
-    explicit Ucx(UcxOptions options)
-        : pe_(options.pe), n_pes_(options.n_pes), base_(options.base), wait_(options.wait) {
+    explicit Ucx(UcxOptions options) : pe_(options.pe), n_pes_(options.n_pes), base_(options.base) {
         const bool with_thread = options.progress_thread;
         engine_ = std::make_unique<Engine>(std::move(options));
-        if (with_thread) thread_ = std::make_unique<ProgressThread>(*engine_);
+        waiting_ = std::make_unique<Waiting>(*engine_, with_thread);
         contexts_.emplace_back().emplace();
     }
     ~Ucx() override {
@@ -39,11 +33,14 @@ class Ucx final : public Transport {
             return;
         }
         // A forked child is no PE: what is its parent's stays as it is.
-        static_cast<void>(thread_.release());
+        waiting_->forget();
         static_cast<void>(engine_.release());
     }
 
     std::string_view name() const override { return "ucx"; }
+    std::string note() const override {
+        return Rma::describe(engine_->options().rma, engine_->worker().ucp());
+    }
     bool reaches(int pe) const override { return pe >= 0 && pe < n_pes_; }
 
     ContextId create_context() override {
@@ -83,6 +80,7 @@ class Ucx final : public Transport {
     void get(ContextId context, int pe, std::uint64_t offset, void* dst, std::size_t bytes,
              Completion completion) override {
         if (pe == pe_) return detail::copy(dst, base_ + offset, bytes);
+        if (get_by_rma(context, pe, offset, dst, bytes, completion)) return;
         ask(context, pe, Header{.offset = offset, .a = bytes, .kind = Kind::get},
             {.dst = static_cast<char*>(dst), .left = bytes, .blocks = {}},
             completion == Completion::local ? "get" : nullptr);
@@ -119,8 +117,17 @@ class Ucx final : public Transport {
                     const Blocks& blocks) override;
 
     /// Messages to a PE are carried out in their order anyway.
-    void fence(ContextId, int) override {}
+    void fence(ContextId context, int pe) override {
+        if (engine_->rma()) fence_rma(context, pe);
+    }
     void quiet(ContextId context, int pe) override;
+
+    void release(std::uint64_t begin, std::uint64_t end,
+                 const std::function<void(std::uint64_t, std::uint64_t)>& give_back) override {
+        const std::lock_guard lock(engine_->mutex());
+        if (!engine_->rma()) return give_back(begin, end);
+        engine_->rma()->own_keys().for_each_gap(begin, end, give_back);
+    }
 
     bool carries_device_heaps() const override { return true; }
     void serve_device_heap(DeviceOwner* owner) override {
@@ -129,11 +136,14 @@ class Ucx final : public Transport {
     }
 
     bool progress() override {
-        if (thread_) thread_->note();
+        waiting_->note();
         const std::unique_lock lock(engine_->mutex(), std::try_to_lock);
         return lock && engine_->progress();
     }
-    bool sleep(std::uint64_t ns) override;
+    bool sleep(std::uint64_t ns) override {
+        waiting_->sleep(ns);
+        return true;
+    }
     bool polls() const override { return true; }
     void connect_all() override {
         const auto& carries = engine_->options().carries;
@@ -157,11 +167,10 @@ class Ucx final : public Transport {
         if (::getpid() != process_) return;
         const std::lock_guard lock(engine_->mutex());
         engine_->close();
-        if (thread_) thread_->stop();
+        waiting_->stop();
     }
 
   private:
-    using Lock = std::unique_lock<std::mutex>;
     /// PEs that a context has sent to since they were last known to have carried out all.
     using Touched = std::vector<int>;
 
@@ -185,18 +194,23 @@ class Ucx final : public Transport {
     // With the lock held.
     void note(ContextId context, int pe, std::uint64_t sequence) {
         Peer& peer = engine_->peer(pe);
-        peer.awaited = sequence;
-        if (peer.last.size() <= context) peer.last.resize(context + 1);
-        std::uint64_t& last = peer.last[context];
-        if (last <= peer.done) touch(*contexts_[context], pe);
-        last = sequence;
+        if (Engine::last(peer, context) <= peer.done) touch(*contexts_[context], pe);
+        engine_->note_sent(peer, context, sequence);
     }
     static void touch(Touched& touched, int pe) {
         if (std::find(touched.begin(), touched.end(), pe) == touched.end()) touched.push_back(pe);
     }
 
-    /// `ready` is called with the lock held.
-    template <class Ready> void wait(Lock& lock, const char* operation, int pe, Ready&& ready);
+    /// As Waiting::until.
+    template <class Ready> void wait(Lock& lock, const char* operation, int pe, Ready&& ready) {
+        waiting_->until(lock, operation, pe, std::forward<Ready>(ready));
+    }
+    /// Whether it went by UCX's own way.
+    bool put_by_rma(Lock& lock, ContextId context, int pe, const Header& header, const void* src,
+                    std::size_t bytes, Completion completion);
+    bool get_by_rma(ContextId context, int pe, std::uint64_t offset, void* dst, std::size_t bytes,
+                    Completion completion);
+    void fence_rma(ContextId context, int pe);
     void throttle(Lock& lock, int pe);
     void put_with(ContextId context, int pe, const Header& header, const void* src, std::size_t bytes,
                   Completion completion);
@@ -205,37 +219,11 @@ class Ucx final : public Transport {
     const int pe_;
     const int n_pes_;
     char* const base_;
-    const std::function<void(const char*, int, const std::function<bool()>&)> wait_;
     const pid_t process_ = ::getpid();
     std::unique_ptr<Engine> engine_;
     std::vector<std::optional<Touched>> contexts_;
-    std::unique_ptr<ProgressThread> thread_;
+    std::unique_ptr<Waiting> waiting_;
 };
-
-template <class Ready> void Ucx::wait(Lock& lock, const char* operation, int pe, Ready&& ready) {
-    const Peer& peer = engine_->peer(pe);
-    for (int idle = 0; idle < looks; ++idle) {
-        if (ready()) return;
-        engine_->check(peer);
-        if (thread_) thread_->note();
-        if (engine_->progress()) {
-            idle = 0;
-            continue;
-        }
-        lock.unlock();
-        if (idle > looks_alone) ::sched_yield();
-        lock.lock();
-    }
-    lock.unlock();
-    wait_(operation, pe, [&] {
-        const Lock inner(engine_->mutex());
-        engine_->progress();
-        if (ready()) return true;
-        engine_->check(peer);
-        return false;
-    });
-    lock.lock();
-}
 
 void Ucx::put_with(ContextId context, int pe, const Header& header, const void* src, std::size_t bytes,
                    Completion completion) {
@@ -245,6 +233,7 @@ void Ucx::put_with(ContextId context, int pe, const Header& header, const void* 
         note(context, pe, engine_->post(peer, header, src, bytes));
         return throttle(lock, pe);
     }
+    if (put_by_rma(lock, context, pe, header, src, bytes, completion)) return;
     auto flight = completion == Completion::local ? std::make_unique<Flight>() : nullptr;
     for (std::size_t at = 0; at < bytes;) {
         const std::size_t part = std::min(bytes - at, chunk_bytes);
@@ -266,6 +255,45 @@ void Ucx::put_with(ContextId context, int pe, const Header& header, const void* 
     }
 }
 
+bool Ucx::put_by_rma(Lock& lock, ContextId context, int pe, const Header& header, const void* src,
+                     std::size_t bytes, Completion completion) {
+    Rma* rma = engine_->rma();
+    Peer& peer = engine_->peer(pe);
+    if (!rma || !rma->reaches(lock, *waiting_, "put", peer, header.offset, bytes)) return false;
+    touch(*contexts_[context], pe);
+    const bool at_quiet = completion == Completion::at_quiet;
+    rma->put(lock, *waiting_, peer, context, header.offset, src, bytes, at_quiet);
+    if (header.kind != Kind::put_signal) return true;
+    rma->complete_puts(lock, *waiting_, "put_signal", peer, context);
+    note(context, pe, engine_->post(peer, header, nullptr, 0));
+    return true;
+}
+
+bool Ucx::get_by_rma(ContextId context, int pe, std::uint64_t offset, void* dst, std::size_t bytes,
+                     Completion completion) {
+    Rma* rma = engine_->rma();
+    if (!rma || bytes <= packet_data_bytes) return false;
+    Lock lock = lock_connected(pe);
+    Peer& peer = engine_->peer(pe);
+    if (!rma->reaches(lock, *waiting_, "get", peer, offset, bytes)) return false;
+    const bool at_quiet = completion == Completion::at_quiet;
+    if (at_quiet) touch(*contexts_[context], pe);
+    rma->get(lock, *waiting_, peer, context, offset, dst, bytes, at_quiet);
+    return true;
+}
+
+/// Messages are carried out by the target's CPU, what goes by UCX's own way is not: so puts of the latter are
+/// waited for here, and those that come after wait for what was sent before.
+void Ucx::fence_rma(ContextId context, int pe) {
+    engine_->note_fence();
+    if (!engine_->rma()->is_open()) return;
+    Lock lock(engine_->mutex());
+    const Touched to = pe >= 0 ? Touched{pe} : *contexts_[context];
+    for (const int each : to) engine_->rma()->begin_completing(engine_->peer(each), context);
+    for (const int each : to)
+        engine_->rma()->complete_puts(lock, *waiting_, "fence", engine_->peer(each), context);
+}
+
 void Ucx::throttle(Lock& lock, int pe) {
     const Worker& worker = engine_->worker();
     if (worker.in_flight() < most_in_flight) return;
@@ -275,6 +303,9 @@ void Ucx::throttle(Lock& lock, int pe) {
 /// Waits for the answer if `operation` says who does; else quiet does.
 void Ucx::ask(ContextId context, int pe, Header header, const Pending& pending, const char* operation) {
     Lock lock = lock_connected(pe);
+    // What this context put before is there before it asks, as among messages.
+    if (Rma* rma = engine_->rma())
+        rma->complete_puts(lock, *waiting_, operation ? operation : "get", engine_->peer(pe), context);
     const std::uint64_t token = header.token = engine_->expect(pending);
     note(context, pe, engine_->post(engine_->peer(pe), header, nullptr, 0));
     if (!operation) return throttle(lock, pe);
@@ -326,9 +357,10 @@ void Ucx::quiet(ContextId context, int pe) {
     Lock lock(engine_->mutex());
     const auto complete = [&](int of) {
         Peer& peer = engine_->peer(of);
-        if (peer.last.size() <= context) return;
-        const std::uint64_t last = peer.last[context];
+        if (Rma* rma = engine_->rma()) rma->begin_completing(peer, context);
+        const std::uint64_t last = Engine::last(peer, context);
         wait(lock, "quiet", of, [&] { return peer.done >= last; });
+        if (Rma* rma = engine_->rma()) rma->complete(lock, *waiting_, "quiet", peer, context);
     };
     if (pe >= 0) return complete(pe);
     Touched touched = std::move(*contexts_[context]);
@@ -342,25 +374,6 @@ void Ucx::quiet(ContextId context, int pe) {
             throw;
         }
     }
-}
-
-bool Ucx::sleep(std::uint64_t ns) {
-    if (thread_) thread_->enter_sleep();
-    bool armed = false;
-    {
-        const Lock lock(engine_->mutex());
-        armed = !engine_->is_closed() && !engine_->progress() && engine_->worker().arm();
-    }
-    if (armed) {
-        pollfd event{engine_->worker().event_fd(), POLLIN, 0};
-        const timespec most{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
-        ::ppoll(&event, 1, &most, nullptr);
-    }
-    if (thread_) {
-        thread_->note();
-        thread_->leave_sleep();
-    }
-    return true;
 }
 
 }  // namespace

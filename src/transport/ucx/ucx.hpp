@@ -14,6 +14,13 @@
 
 namespace atl::transport {
 
+/// Who carries out large puts and gets: UCX's own remote memory access, or messages.
+enum class UcxRma : std::uint8_t {
+    automatic,  ///< UCX's own to those PEs whose network does it without the target's CPU
+    on,         ///< UCX's own; UCX itself sends messages where the network does not do it
+    off,
+};
+
 struct UcxOptions {
     int pe = 0;
     int n_pes = 1;
@@ -22,6 +29,8 @@ struct UcxOptions {
     std::shared_ptr<const void> memory;  ///< keeps the slot mapped, may be null
     std::string library;                 ///< path of libucp.so.0; empty: as library.hpp says
     bool progress_thread = true;
+    UcxRma rma = UcxRma::automatic;
+    std::size_t rma_bytes = std::size_t{8} << 10;  ///< from this size on; what a message copies never does
     /// Whether operations on `pe` go by this transport, so that connect_all connects to it; null: all do.
     std::function<bool(int pe)> carries;
 

@@ -17,8 +17,10 @@ enum class Kind : std::uint8_t {
     fetch,       ///< the same, whose result goes back under `token`
     get,         ///< `a` bytes from `offset`, to go back under `token`
     get_blocks,  ///< as many bytes as `a` says, in blocks of `b`, the next one `c` bytes further on
+    ask_key,     ///< to `a` bytes from `offset`, for UCX's own puts and gets
     value,       ///< `a` is what was fetched
     data,        ///< of a get, from `a` on
+    key,         ///< data: what opens `offset` to `a`, whose address is `b`; nothing, where `a` is `offset`
     nothing,     ///< only the acknowledgement that all messages carry
     bye,         ///< the sender's job is over; that its connections end is no death
 };

@@ -2,6 +2,7 @@
 
 #include "atoll/error.hpp"
 #include "common/foreign_environment.hpp"
+#include "transport/ucx/endpoint_transports.hpp"
 
 #include <cstring>
 #include <filesystem>
@@ -64,8 +65,14 @@ std::string devices_asked_for() {
 
 }  // namespace
 
-Worker::Worker(const Library& ucp, Deliver deliver, void* argument)
-    : ucp_(ucp), deliver_(deliver), argument_(argument) {
+/// Over shared memory UCX cannot tell that a peer is gone. Whoever started the PEs can: they are of one
+/// machine.
+Worker::Worker(const Library& ucp, bool with_rma, Deliver deliver, void* argument)
+    : ucp_(ucp),
+      with_rma_(with_rma),
+      watches_peers_(!is_shared_memory_only()),
+      deliver_(deliver),
+      argument_(argument) {
     open_context();
     try {
         open_worker();
@@ -90,7 +97,7 @@ void Worker::open_context() {
         if (!asked.empty()) ucp_.config_modify(config, "NET_DEVICES", asked.c_str());
         ucp_params_t params{};
         params.field_mask = UCP_PARAM_FIELD_FEATURES;
-        params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+        params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP | (with_rma_ ? UCP_FEATURE_RMA : 0);
         status = ucp_.init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context_);
         ucp_.config_release(config);
     }
@@ -133,7 +140,7 @@ ucp_ep_h Worker::connect(const std::string& address, Lose lose, void* argument) 
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                         UCP_EP_PARAM_FIELD_ERR_HANDLER;
     params.address = reinterpret_cast<const ucp_address_t*>(address.data());
-    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    params.err_mode = watches_peers_ ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE;
     params.err_handler.cb = lose;
     params.err_handler.arg = argument;
     ucp_ep_h endpoint = nullptr;
@@ -152,7 +159,7 @@ ucp_ep_h Worker::connect(const std::string& address, Lose lose, void* argument) 
 void Worker::disconnect(ucp_ep_h endpoint) {
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-    param.flags = UCP_EP_CLOSE_FLAG_FORCE;
+    param.flags = watches_peers_ ? UCP_EP_CLOSE_FLAG_FORCE : 0;
     void* request = ucp_.ep_close_nbx(endpoint, &param);
     if (UCS_PTR_IS_PTR(request)) closing_.push_back(request);
 }

@@ -16,13 +16,15 @@ class Worker {
     using Lose = ucp_err_handler_cb_t;
 
     /// Throws Error(system) where UCX can use no network, naming what there is.
-    Worker(const Library& ucp, Deliver deliver, void* argument);
+    Worker(const Library& ucp, bool with_rma, Deliver deliver, void* argument);
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
     const Library& ucp() const { return ucp_; }
     const std::string& address() const { return address_; }
+    ucp_context_h context() const { return context_; }
+    bool has_rma() const { return with_rma_; }
     /// Throws Error(bootstrap).
     ucp_ep_h connect(const std::string& address, Lose lose, void* argument);
     /// Ends it without waiting for anything; progress() goes on with that.
@@ -60,6 +62,8 @@ class Worker {
                      const void* data, std::size_t bytes);
 
     const Library& ucp_;
+    const bool with_rma_;
+    const bool watches_peers_;
     const Deliver deliver_;
     void* const argument_;
     ucp_context_h context_ = nullptr;

@@ -1,0 +1,288 @@
+#include "transport/ucx/rma.hpp"
+
+#include "transport/ucx/endpoint_transports.hpp"
+#include "transport/ucx/engine.hpp"
+#include "transport/ucx/waiting.hpp"
+
+#include <algorithm>
+
+namespace atl::transport::ucx {
+namespace {
+
+/// Requests that UCX may hold before a put or a get waits for it.
+constexpr std::size_t most_in_flight = 256;
+
+RmaPeer& of(Peer& peer) {
+    if (!peer.rma) peer.rma = std::make_unique<RmaPeer>();
+    return *peer.rma;
+}
+
+RmaPeer::Context& of(Peer& peer, std::uint32_t context) {
+    std::vector<RmaPeer::Context>& all = of(peer).of;
+    if (all.size() <= context) all.resize(context + 1);
+    return all[context];
+}
+
+}  // namespace
+
+Rma::Rma(Engine& engine, const UcxOptions& options)
+    : engine_(engine),
+      ucp_(engine.worker().ucp()),
+      wish_(options.rma),
+      // Shorter data are copied into their message, whose words are stored whole.
+      least_bytes_(std::max(options.rma_bytes, packet_data_bytes + 1)),
+      own_(ucp_, engine.worker().context(), options.base, options.bytes) {}
+
+bool Rma::is_wanted(UcxRma wish, const Library& ucp) {
+    if (wish == UcxRma::automatic)
+        return tells_transports(ucp) && (has_rdma_device() || is_shared_memory_only());
+    return wish == UcxRma::on;
+}
+
+std::string Rma::describe(UcxRma wish, const Library& ucp) {
+    const std::string large = "large puts and gets ";
+    if (wish == UcxRma::off) return large + "by messages: ATOLL_UCX_RMA=off";
+    if (wish == UcxRma::on) return large + "by UCX's own: ATOLL_UCX_RMA=on";
+    if (!tells_transports(ucp))
+        return large + "by messages: UCX " + ucp.version +
+               " does not tell what a connection uses (1.14 does)";
+    if (!is_wanted(wish, ucp)) return large + "by messages: no RDMA device here";
+    return large + "by UCX's own where the network does them without the target's CPU, else by messages";
+}
+
+// ---- the way to a PE
+
+/// Known once the connection is made, which the first acknowledgement says.
+bool Rma::has_way(Lock& lock, Waiting& waiting, const char* operation, Peer& peer) {
+    if (of(peer).way == RmaPeer::Way::unknown) {
+        if (peer.awaited == 0) engine_.greet(peer);
+        waiting.until(lock, operation, peer.pe, [&] { return peer.done != 0; });
+        if (of(peer).way == RmaPeer::Way::unknown)
+            of(peer).way = does_it_itself(peer) ? RmaPeer::Way::rma : RmaPeer::Way::messages;
+    }
+    return of(peer).way == RmaPeer::Way::rma;
+}
+
+bool Rma::does_it_itself(const Peer& peer) const {
+    return wish_ == UcxRma::on || has_remote_access(ucp_, peer.endpoint);
+}
+
+bool Rma::reaches(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint64_t offset,
+                  std::size_t bytes) {
+    if (bytes < least_bytes_ || is_on_device(offset) || !has_way(lock, waiting, operation, peer))
+        return false;
+    for (std::uint64_t at = offset, end = offset + bytes; at < end; at = of(peer).keys.at(at)->end) {
+        if (of(peer).keys.at(at)) continue;
+        peer.awaited =
+            engine_.post(peer, Header{.offset = at, .a = end - at, .kind = Kind::ask_key}, nullptr, 0);
+        const auto answered = [&] { return of(peer).keys.at(at) || of(peer).way != RmaPeer::Way::rma; };
+        waiting.until(lock, operation, peer.pe, answered);
+        if (!of(peer).keys.at(at)) return false;
+    }
+    return true;
+}
+
+Rma::Key Rma::key_to(std::uint64_t offset, std::uint64_t bytes) {
+    const OwnKeys::Entry* entry = own_.cover(offset, bytes);
+    if (!entry || entry->second.key.size() > packet_data_bytes) return {};
+    const auto& [begin, region] = *entry;
+    return {begin, region.end, reinterpret_cast<std::uintptr_t>(own_.address(begin)), region.key};
+}
+
+/// An empty one is a refusal: that PE registers nothing, or no more.
+void Rma::take_key(Peer& peer, const Header& header, const char* data, std::size_t bytes) {
+    const KnownKeys::Region region{header.offset, header.a, header.b, nullptr};
+    const bool usable =
+        header.a > header.offset && of(peer).keys.add(ucp_, peer.endpoint, region, {data, bytes});
+    if (!usable) of(peer).way = RmaPeer::Way::messages;
+}
+
+// ---- operations
+
+template <class Begin>
+void Rma::for_each_part(Peer& peer, std::uint64_t offset, std::size_t bytes, Begin&& begin) {
+    for (std::uint64_t at = offset, end = offset + bytes; at < end;) {
+        const KnownKeys::Region& region = *of(peer).keys.at(at);
+        const std::uint64_t part = std::min(end, region.end) - at;
+        begin(region.key, region.address + (at - region.begin), at - offset, part);
+        at += part;
+    }
+}
+
+static ucp_request_param_t parameters(void (*done)(void*, ucs_status_t, void*), void* argument) {
+    ucp_request_param_t param;
+    param.op_attr_mask =
+        UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+    param.cb.send = done;
+    param.user_data = argument;
+    param.memory_type = UCS_MEMORY_TYPE_HOST;
+    return param;
+}
+
+void Rma::issue_put(Peer& peer, std::uint64_t offset, const void* src, std::size_t bytes, Operations& of) {
+    const ucp_request_param_t param = parameters(&Rma::done, &of);
+    // What other threads stored into the source, and this one saw, goes along.
+    std::atomic_thread_fence(std::memory_order_release);
+    for_each_part(peer, offset, bytes,
+                  [&](ucp_rkey_h key, std::uint64_t there, std::uint64_t at, std::uint64_t part) {
+                      const char* from = static_cast<const char*>(src) + at;
+                      take_request(ucp_.put_nbx(peer.endpoint, from, part, there, key, &param), of);
+                  });
+}
+
+void Rma::issue_get(Peer& peer, std::uint64_t offset, void* dst, std::size_t bytes, Operations& of) {
+    const ucp_request_param_t param = parameters(&Rma::done, &of);
+    for_each_part(peer, offset, bytes,
+                  [&](ucp_rkey_h key, std::uint64_t there, std::uint64_t at, std::uint64_t part) {
+                      char* to = static_cast<char*>(dst) + at;
+                      take_request(ucp_.get_nbx(peer.endpoint, to, part, there, key, &param), of);
+                  });
+}
+
+void Rma::take_request(void* request, Operations& of) {
+    if (UCS_PTR_IS_PTR(request)) {
+        ++of.left;
+        ++in_flight_;
+    } else if (request) {
+        of.failed = true;
+        engine_.complain(*of.peer, ucp_.status_string(UCS_PTR_STATUS(request)));
+    }
+}
+
+void Rma::done(void* request, ucs_status_t status, void* argument) {
+    auto* of = static_cast<Operations*>(argument);
+    Rma& self = *of->rma;
+    self.ucp_.request_free(request);
+    --self.in_flight_;
+    --of->left;
+    if (status != UCS_OK) {
+        of->failed = true;
+        self.engine_.complain(*of->peer, self.ucp_.status_string(status));
+    }
+    if (of->abandoned && of->left == 0) delete of;
+}
+
+template <class Issue>
+void Rma::run(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, Issue&& issue) {
+    auto operations = std::make_unique<Operations>(Operations{.rma = this, .peer = &peer});
+    issue(*operations);
+    try {
+        waiting.until(lock, operation, peer.pe, [&] { return operations->left == 0 && !operations->failed; });
+    } catch (...) {
+        if (!lock) lock.lock();
+        operations->abandoned = true;
+        if (operations->left != 0) static_cast<void>(operations.release());  // the last request deletes it
+        throw;
+    }
+}
+
+void Rma::note(Peer& peer, std::uint32_t context, bool is_put) {
+    RmaPeer& rma = of(peer);
+    if (rma.begun == rma.flushed) n_open_.fetch_add(1, std::memory_order_relaxed);
+    RmaPeer::Context& its = of(peer, context);
+    its.last = ++rma.begun;
+    if (is_put) its.last_put = its.last;
+    rma.at_quiet.rma = this;
+    rma.at_quiet.peer = &peer;
+}
+
+void Rma::put(Lock& lock, Waiting& waiting, Peer& peer, std::uint32_t context, std::uint64_t offset,
+              const void* src, std::size_t bytes, bool at_quiet) {
+    const std::uint64_t before = engine_.fenced(peer, context);
+    waiting.until(lock, "put", peer.pe, [&] { return peer.done >= before; });
+    note(peer, context, true);
+    if (!at_quiet)
+        return run(lock, waiting, "put", peer,
+                   [&](Operations& its) { issue_put(peer, offset, src, bytes, its); });
+    issue_put(peer, offset, src, bytes, of(peer).at_quiet);
+    throttle(lock, waiting, peer);
+}
+
+void Rma::get(Lock& lock, Waiting& waiting, Peer& peer, std::uint32_t context, std::uint64_t offset,
+              void* dst, std::size_t bytes, bool at_quiet) {
+    complete_puts(lock, waiting, "get", peer, context);
+    const std::uint64_t before = engine_.last(peer, context);
+    waiting.until(lock, "get", peer.pe, [&] { return peer.done >= before; });
+    if (!at_quiet)
+        return run(lock, waiting, "get", peer,
+                   [&](Operations& its) { issue_get(peer, offset, dst, bytes, its); });
+    note(peer, context, false);
+    issue_get(peer, offset, dst, bytes, of(peer).at_quiet);
+    throttle(lock, waiting, peer);
+}
+
+void Rma::throttle(Lock& lock, Waiting& waiting, Peer& peer) {
+    if (in_flight_ < most_in_flight) return;
+    waiting.until(lock, "put or get", peer.pe, [&] { return in_flight_ < most_in_flight / 2; });
+}
+
+// ---- completion
+
+void Rma::complete(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint32_t context) {
+    if (peer.rma) await_flush(lock, waiting, operation, peer, of(peer, context).last);
+}
+
+void Rma::complete_puts(Lock& lock, Waiting& waiting, const char* operation, Peer& peer,
+                        std::uint32_t context) {
+    if (peer.rma) await_flush(lock, waiting, operation, peer, of(peer, context).last_put);
+}
+
+void Rma::begin_completing(Peer& peer, std::uint32_t context) {
+    if (peer.rma && of(peer, context).last > of(peer).flushed) begin_flush(peer);
+}
+
+void Rma::await_flush(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint64_t number) {
+    if (of(peer).flushed >= number) return;
+    waiting.until(lock, operation, peer.pe, [&] {
+        // One that is under way may have begun too early.
+        if (of(peer).flushed < number) begin_flush(peer);
+        return of(peer).flushed >= number;
+    });
+}
+
+void Rma::begin_flush(Peer& peer) {
+    RmaPeer& rma = of(peer);
+    if (rma.flushing != 0 || peer.failed) return;
+    rma.flushing = rma.begun;
+    const ucp_request_param_t param = parameters(&Rma::flush_done, &peer);
+    void* request = ucp_.ep_flush_nbx(peer.endpoint, &param);
+    if (UCS_PTR_IS_PTR(request))
+        ++in_flight_;
+    else
+        end_flush(peer, UCS_PTR_STATUS(request));
+}
+
+void Rma::end_flush(Peer& peer, ucs_status_t status) {
+    RmaPeer& rma = of(peer);
+    const std::uint64_t flushed = std::exchange(rma.flushing, 0);
+    if (status != UCS_OK) return engine_.complain(peer, ucp_.status_string(status));
+    rma.flushed = flushed;
+    if (rma.begun == rma.flushed) n_open_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Rma::flush_done(void* request, ucs_status_t status, void* argument) {
+    auto& peer = *static_cast<Peer*>(argument);
+    Rma& self = *peer.engine->rma();
+    self.ucp_.request_free(request);
+    --self.in_flight_;
+    self.end_flush(peer, status);
+}
+
+// ---- the end
+
+bool Rma::settle(const std::vector<Peer*>& met) {
+    bool settled = true;
+    for (Peer* peer : met) {
+        if (!peer->rma || peer->failed || peer->over || peer->rma->flushed == peer->rma->begun) continue;
+        settled = false;
+        begin_flush(*peer);
+    }
+    return settled;
+}
+
+void Rma::drop_keys(const std::vector<Peer*>& met) noexcept {
+    for (Peer* peer : met)
+        if (peer->rma) peer->rma->keys.destroy_all(ucp_);
+}
+
+}  // namespace atl::transport::ucx

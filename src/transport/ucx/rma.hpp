@@ -1,0 +1,128 @@
+// Large puts and gets by UCX's own remote memory access, which on networks that do it in hardware needs
+// nothing of the target's CPU. Everything else stays messages. What keeps the two in order is written in
+// docs/design.md, section 15. All members, unless said otherwise, are called with the engine's mutex held.
+#pragma once
+
+#include "transport/ucx/keys.hpp"
+#include "transport/ucx/ucx.hpp"
+#include "transport/ucx/wire.hpp"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace atl::transport::ucx {
+
+class Engine;
+class Rma;
+class Waiting;
+class Worker;
+struct Peer;
+
+/// Requests that UCX has.
+struct Operations {
+    Rma* rma = nullptr;
+    Peer* peer = nullptr;
+    std::size_t left = 0;
+    bool failed = false;
+    bool abandoned = false;  ///< its owner waits no more: the last request deletes it
+};
+
+/// What one PE is to this one.
+struct RmaPeer {
+    enum class Way { unknown, messages, rma };
+    struct Context {
+        std::uint64_t last = 0;      ///< number of its last operation that quiet completes
+        std::uint64_t last_put = 0;  ///< of these, the last put
+    };
+
+    Way way = Way::unknown;
+    KnownKeys keys;
+    std::uint64_t begun = 0;     ///< number of the last operation
+    std::uint64_t flushed = 0;   ///< all up to this one are complete there
+    std::uint64_t flushing = 0;  ///< will be, by the flush that is under way; 0: none is
+    Operations at_quiet;         ///< those whose callers do not wait for them
+    std::vector<Context> of;     ///< by context
+};
+
+class Rma {
+  public:
+    using Lock = std::unique_lock<std::mutex>;
+
+    Rma(Engine& engine, const UcxOptions& options);
+    Rma(const Rma&) = delete;
+    Rma& operator=(const Rma&) = delete;
+
+    /// Whether a PE with these options asks UCX for it, and why (not), for people.
+    static bool is_wanted(UcxRma wish, const Library& ucp);
+    static std::string describe(UcxRma wish, const Library& ucp);
+
+    /// Whether an operation on `bytes` at `offset` goes this way: makes sure of the keys, for which it may
+    /// wait. Throws Error(pe_died, not_initialized).
+    bool reaches(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint64_t offset,
+                 std::size_t bytes);
+    /// Both after `reaches` was true. They return when the caller's memory may be used again, or at once if
+    /// `at_quiet`. Puts come after those messages of the context that came before its last fence, gets after
+    /// all that it sent or put before.
+    void put(Lock& lock, Waiting& waiting, Peer& peer, std::uint32_t context, std::uint64_t offset,
+             const void* src, std::size_t bytes, bool at_quiet);
+    void get(Lock& lock, Waiting& waiting, Peer& peer, std::uint32_t context, std::uint64_t offset, void* dst,
+             std::size_t bytes, bool at_quiet);
+    /// Waits until all of the context's operations are complete at the peer, or only its puts.
+    void complete(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint32_t context);
+    void complete_puts(Lock& lock, Waiting& waiting, const char* operation, Peer& peer,
+                       std::uint32_t context);
+    /// Begins what `complete` waits for.
+    void begin_completing(Peer& peer, std::uint32_t context);
+    /// False: no PE has anything to complete. Called without the mutex too.
+    bool is_open() const { return n_open_.load(std::memory_order_relaxed) != 0; }
+
+    /// What opens [begin, end) of this PE's slot, a range around `offset`; `end` is 0 where nothing does.
+    struct Key {
+        std::uint64_t begin = 0, end = 0;
+        std::uint64_t address = 0;
+        std::string_view packed;
+    };
+    Key key_to(std::uint64_t offset, std::uint64_t bytes);
+    void take_key(Peer& peer, const Header& header, const char* data, std::size_t bytes);
+    OwnKeys& own_keys() { return own_; }
+
+    // ---- the end
+    std::size_t in_flight() const { return in_flight_; }
+    /// True when nothing is under way; begins to complete what is.
+    bool settle(const std::vector<Peer*>& met);
+    /// Keys of other PEs, before the connections to them end.
+    void drop_keys(const std::vector<Peer*>& met) noexcept;
+
+  private:
+    template <class Begin>
+    void for_each_part(Peer& peer, std::uint64_t offset, std::size_t bytes, Begin&& begin);
+    /// Runs `issue(operations)` and waits for its requests.
+    template <class Issue>
+    void run(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, Issue&& issue);
+    bool has_way(Lock& lock, Waiting& waiting, const char* operation, Peer& peer);
+    bool does_it_itself(const Peer& peer) const;
+    void issue_put(Peer& peer, std::uint64_t offset, const void* src, std::size_t bytes, Operations& of);
+    void issue_get(Peer& peer, std::uint64_t offset, void* dst, std::size_t bytes, Operations& of);
+    void take_request(void* request, Operations& of);
+    void note(Peer& peer, std::uint32_t context, bool is_put);
+    void await_flush(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint64_t number);
+    void throttle(Lock& lock, Waiting& waiting, Peer& peer);
+    void begin_flush(Peer& peer);
+    void end_flush(Peer& peer, ucs_status_t status);
+    static void done(void* request, ucs_status_t status, void* operations);
+    static void flush_done(void* request, ucs_status_t status, void* peer);
+
+    Engine& engine_;
+    const Library& ucp_;
+    const UcxRma wish_;
+    const std::size_t least_bytes_;
+    OwnKeys own_;
+    std::size_t in_flight_ = 0;
+    std::atomic<int> n_open_{0};  ///< PEs with operations that are begun and not flushed
+};
+
+}  // namespace atl::transport::ucx
