@@ -19,7 +19,7 @@ else()
     list(APPEND ATOLL_CORE_SOURCES "${PROJECT_SOURCE_DIR}/src/transport/ucx/absent.cpp")
 endif()
 # Reductions give the same bits on every machine, also where the compiler would fuse multiplication and addition.
-set_source_files_properties("${PROJECT_SOURCE_DIR}/src/collective/kernels.cpp" PROPERTIES COMPILE_OPTIONS
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/collective/host_folds.cpp" PROPERTIES COMPILE_OPTIONS
                             -ffp-contract=off)
 file(GLOB_RECURSE ATOLL_CLI_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.cpp")
 

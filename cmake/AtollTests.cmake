@@ -56,7 +56,7 @@ endforeach()
 add_custom_target(cluster_programs DEPENDS ${_cluster_programs})
 add_custom_target(cluster_suite)   # the host tests, which run over hosts too
 file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/*_test.cpp")
-# What is compared bit for bit with src/collective/kernels.cpp.
+# What is compared bit for bit with src/collective/host_folds.cpp.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/tests/collective/reduce_test.cpp" PROPERTIES COMPILE_OPTIONS
                             -ffp-contract=off)
 set(_folders)

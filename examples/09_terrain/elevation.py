@@ -13,7 +13,7 @@ def sample():
         from matplotlib.cbook import get_sample_data
     except ImportError:
         sys.exit(
-            "The elevation model comes with matplotlib: pip install matplotlib, or pip install atoll[demo]   (terrain.py also runs with --synthetic)"
+            "The elevation model comes with matplotlib: pip install matplotlib   (terrain.py also runs with --synthetic)"
         )
     with get_sample_data(SAMPLE) as data:
         degree = 111_200.0

@@ -51,7 +51,7 @@ def options():
         try:
             import matplotlib  # noqa: F401
         except ImportError:
-            parser.error("the picture needs matplotlib: pip install atoll[demo]   (or run with --no-picture)")
+            parser.error("the picture needs matplotlib: pip install matplotlib   (or run with --no-picture)")
     return choice
 
 
@@ -210,9 +210,11 @@ def report(slab, depth, stored, spilled, clocks):
     rate = ground.size * slab.steps / seconds / 1e6
     print(f"{ground.shape[0]} x {ground.shape[1]} cells, {slab.steps} steps, {n} PEs: {seconds:.1f} s")
     print(
-        f"{rate:.1f} million cell updates per second; communication: {clocks[3] / clocks[1]:.0%} of the processors' time, "
-        f"{clocks[2] / clocks[0]:.0%} of the clock's with waiting"
-        + (f" (for a core too: {n} PEs on {cores})" if n > cores else "")
+        f"{rate:.1f} million cell updates per second; communication took {clocks[3] / clocks[1]:.0%} of the processors' time"
+    )
+    print(
+        f"{clocks[2] / clocks[0]:.0%} of the elapsed time went into communication and waiting for it"
+        + (f" ({n} PEs share {cores} cores)" if n > cores else "")
     )
     print(
         f"water: {rained * volume:.6f} million m³ rained = {stored * volume:.6f} stored + {spilled * volume:.6f} left"

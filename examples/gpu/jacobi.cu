@@ -73,7 +73,6 @@ __device__ void inner_rows(const Grid& g, const float* from, float* to, int firs
 }
 
 // ---- persistent
-// ----------------------------------------------------------------------------------------------------
 
 struct Seams {
     device::Mailbox up, down;  ///< what goes to the PE above, and below
@@ -178,7 +177,6 @@ __global__ void __launch_bounds__(Threads, 1)
 }
 
 // ---- stepwise
-// ------------------------------------------------------------------------------------------------------
 
 /// signals[0]: the row above is here, [1]: the row below.
 __global__ void step(device::Team team, Grid g, Word* signals) {
@@ -202,7 +200,6 @@ __global__ void step(device::Team team, Grid g, Word* signals) {
 }
 
 // ---- the host
-// ------------------------------------------------------------------------------------------------------
 
 class Solver {
   public:

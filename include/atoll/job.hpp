@@ -92,7 +92,6 @@ class ATOLL_API Job {
     }
 
     // ---- symmetric memory: collective over the world, same arguments on all PEs (always compared)
-    // -------------------
     /// `bytes` of 0 gives null without a barrier. `align` is a power of two; at least 64 is used. Throws
     /// Error: out_of_memory (on every PE alike; says size, used, largest free block), collective_mismatch,
     /// invalid_argument; unsupported, for device memory where there is no GPU, no driver, or no access from
@@ -190,7 +189,6 @@ class ATOLL_API Job {
 };
 
 // ---- the process's current job, for programs that want no object (and for the free functions of ops.hpp)
-// ------------
 /// Counted; the first call makes the job, collectively.
 ATOLL_API Job& init(const JobOptions& options = {});
 /// Counted; the last call ends the job, collectively; arrays may be destroyed after it, not used. Throws

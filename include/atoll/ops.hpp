@@ -52,7 +52,6 @@ struct atoll {
     static constexpr std::size_t none = atl::none;
 
     // ---- the current job
-    // ------------------------------------------------------------------------------------------
     static Job& init(const JobOptions& options = {}) { return atl::init(options); }
     static void finalize() { atl::finalize(); }
     static Job& current_job() { return atl::current_job(); }
@@ -75,6 +74,7 @@ struct atoll {
         template <class... Arguments> \
         static decltype(auto) name(Arguments&&... arguments) { return world().name(std::forward<Arguments>(arguments)...); }
 
+    // The members of Context of rma.hpp (signal_wait_until: waits.hpp):
     ATOLL_CONTEXT_FUNCTION(put) ATOLL_CONTEXT_FUNCTION(get) ATOLL_CONTEXT_FUNCTION(put_nbi) ATOLL_CONTEXT_FUNCTION(get_nbi)
     ATOLL_CONTEXT_FUNCTION(p) ATOLL_CONTEXT_FUNCTION(g)
     ATOLL_CONTEXT_FUNCTION(iput) ATOLL_CONTEXT_FUNCTION(iget) ATOLL_CONTEXT_FUNCTION(ibput) ATOLL_CONTEXT_FUNCTION(ibget)
@@ -82,19 +82,23 @@ struct atoll {
     ATOLL_CONTEXT_FUNCTION(signal_set) ATOLL_CONTEXT_FUNCTION(signal_add) ATOLL_CONTEXT_FUNCTION(signal_fetch)
     ATOLL_CONTEXT_FUNCTION(signal_wait_until)
     ATOLL_CONTEXT_FUNCTION(fence) ATOLL_CONTEXT_FUNCTION(quiet) ATOLL_CONTEXT_FUNCTION(pe_quiet)
+    // atomics.hpp:
     ATOLL_CONTEXT_FUNCTION(atomic_fetch) ATOLL_CONTEXT_FUNCTION(atomic_set) ATOLL_CONTEXT_FUNCTION(atomic_swap)
     ATOLL_CONTEXT_FUNCTION(atomic_compare_swap) ATOLL_CONTEXT_FUNCTION(atomic_inc) ATOLL_CONTEXT_FUNCTION(atomic_fetch_inc)
     ATOLL_CONTEXT_FUNCTION(atomic_add) ATOLL_CONTEXT_FUNCTION(atomic_fetch_add)
     ATOLL_CONTEXT_FUNCTION(atomic_and) ATOLL_CONTEXT_FUNCTION(atomic_fetch_and)
     ATOLL_CONTEXT_FUNCTION(atomic_or) ATOLL_CONTEXT_FUNCTION(atomic_fetch_or)
     ATOLL_CONTEXT_FUNCTION(atomic_xor) ATOLL_CONTEXT_FUNCTION(atomic_fetch_xor)
+    // waits.hpp:
     ATOLL_CONTEXT_FUNCTION(wait_until) ATOLL_CONTEXT_FUNCTION(wait_until_all) ATOLL_CONTEXT_FUNCTION(wait_until_any)
     ATOLL_CONTEXT_FUNCTION(wait_until_some) ATOLL_CONTEXT_FUNCTION(wait_until_all_vector)
     ATOLL_CONTEXT_FUNCTION(wait_until_any_vector) ATOLL_CONTEXT_FUNCTION(wait_until_some_vector)
     ATOLL_CONTEXT_FUNCTION(test) ATOLL_CONTEXT_FUNCTION(test_all) ATOLL_CONTEXT_FUNCTION(test_any) ATOLL_CONTEXT_FUNCTION(test_some)
     ATOLL_CONTEXT_FUNCTION(test_all_vector) ATOLL_CONTEXT_FUNCTION(test_any_vector) ATOLL_CONTEXT_FUNCTION(test_some_vector)
+    // context.hpp:
     ATOLL_CONTEXT_FUNCTION(ptr)
 
+    // Of Team, in team.hpp:
     ATOLL_TEAM_FUNCTION(broadcast) ATOLL_TEAM_FUNCTION(fcollect) ATOLL_TEAM_FUNCTION(collect)
     ATOLL_TEAM_FUNCTION(alltoall) ATOLL_TEAM_FUNCTION(alltoalls) ATOLL_TEAM_FUNCTION(gather) ATOLL_TEAM_FUNCTION(scatter)
     ATOLL_TEAM_FUNCTION(reduce) ATOLL_TEAM_FUNCTION(sum_reduce) ATOLL_TEAM_FUNCTION(prod_reduce) ATOLL_TEAM_FUNCTION(min_reduce)

@@ -11,7 +11,6 @@ namespace atl::detail {
 class ATOLL_API RmaOps : public ContextBase {
   public:
     // ---- contiguous
-    // -------------------------------------------------------------------------------------------
     /// Copies `count` elements from local `src` to symmetric `dst` on `pe`. Returns when `src` may be reused;
     /// the data stand in the target after quiet, a barrier, or (in order) a fence. Throws Error: pe,
     /// not_symmetric.
@@ -50,7 +49,6 @@ class ATOLL_API RmaOps : public ContextBase {
     }
 
     // ---- strided
-    // ----------------------------------------------------------------------------------------------
     /// dst[i * dst_stride] on `pe` = src[i * src_stride] for i < count; strides in elements, at least 1.
     template <Symmetric T>
     void iput(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t count,
@@ -90,7 +88,6 @@ class ATOLL_API RmaOps : public ContextBase {
     }
 
     // ---- put with signal
-    // --------------------------------------------------------------------------------------
     /// put, then `signal` on `pe` is set to, or increased by, `value`, after the data stand there. Whoever
     /// sees the signal (signal_wait_until, signal_fetch) sees this call's data, and no more. A count of 0
     /// still signals.
@@ -120,7 +117,6 @@ class ATOLL_API RmaOps : public ContextBase {
     }
 
     // ---- order
-    // ------------------------------------------------------------------------------------------------
     /// What this context puts to a PE after it is delivered after what it put there before. Local.
     void fence() const {
         std::atomic_thread_fence(std::memory_order_release);
@@ -142,7 +138,6 @@ class ATOLL_API RmaOps : public ContextBase {
     }
 
     // ---- bytes
-    // ------------------------------------------------------------------------------------------------
     void put_bytes(void* dst, const void* src, std::size_t bytes, int pe, bool blocking = true) const {
         put_from<Local::any>(dst, src, bytes, pe, blocking);
     }

@@ -33,7 +33,6 @@ class ATOLL_API StreamContext {
     StreamContext(const Context& context, Stream stream);
 
     // ---- data: as Context's of the same names
-    // -------------------------------------------------------------------------------
     template <Symmetric T> void put(T* dst, const T* src, std::size_t count, int pe) const {
         put_bytes(dst, src, bytes_of<T>(count), pe);
     }
@@ -68,7 +67,6 @@ class ATOLL_API StreamContext {
     void get_bytes(void* dst, const void* src, std::size_t bytes, int pe) const;
 
     // ---- signals and waits
-    // --------------------------------------------------------------------------------------------------
     template <Symmetric T>
     void put_signal(T* dst, const T* src, std::size_t count, std::uint64_t* signal, std::uint64_t value,
                     SignalOp op, int pe) const {
@@ -98,7 +96,6 @@ class ATOLL_API StreamContext {
     void synchronize() const;
 
     // ---- atomics: what is fetched goes to `*fetch`, local memory
-    // ----------------------------------------------------------------
     template <ExtendedAtomic T> void atomic_fetch(T* fetch, const T* src, int pe) const {
         atomic(AtomicOp::fetch, dtype<T>, fetch, const_cast<T*>(src), 0, 0, pe);
     }
@@ -148,7 +145,6 @@ class ATOLL_API StreamContext {
     }
 
     // ---- erased forms
-    // ------------------------------------------------------------------------------------------------------
     void atomic(AtomicOp op, DType type, void* fetch, void* dst, std::uint64_t value, std::uint64_t compare,
                 int pe) const;
     void wait(void* word, DType type, Compare cmp, std::uint64_t value) const;
@@ -267,7 +263,6 @@ class ATOLL_API StreamTeam {
     // that both send first use a StreamMessageGroup. What is sent stands in the device heap, at any place;
     // what receives is memory that the GPU reaches. One stream of a PE at a time has messages of a team.
     // Sizes that differ stop the receiver's kernel, and the job, with a report
-    // -----------------------------------------------------------------------------------------------
     template <detail::Array Src> void send(const Src& src, int pe) const {
         send_bytes(std::data(src), detail::size_bytes(src), pe);
     }

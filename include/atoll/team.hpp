@@ -58,14 +58,12 @@ class ATOLL_API Team {
     device::Team device(Memory memory, bool far = ATOLL_DEVICE_FAR != 0) const;
 
     // ---- synchronisation
-    // --------------------------------------------------------------------------------------------
     /// All members have arrived; earlier stores of each are visible to all. Does not complete puts.
     void sync() const;
     /// quiet on the team's default context, then sync.
     void barrier() const;
 
     // ---- data
-    // -------------------------------------------------------------------------------------------------------
     /// dst of every member, the root too, = src of `root`.
     template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
     void broadcast(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
@@ -105,7 +103,6 @@ class ATOLL_API Team {
     }
 
     // ---- reductions: element-wise over the members; dst may be src
-    // --------------------------------------------------
     template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
     void reduce(Dst&& dst, detail::SourceFor<Dst> src, ReduceOp op) const {
         check_equal(std::size(dst), src.size());
@@ -183,7 +180,6 @@ class ATOLL_API Team {
     // ----- A send may wait until it is received; PEs that both send first use a MessageGroup. Throws Error:
     // pe, shape_mismatch on the receiver when the sizes are not equal (that message is dropped), timeout,
     // pe_died.
-    // -----------------------------------------------------------------
     template <detail::Array Src> void send(const Src& src, int pe) const {
         send_bytes(std::data(src), detail::size_bytes(src), pe);
     }
@@ -192,7 +188,6 @@ class ATOLL_API Team {
     }
 
     // ---- erased forms, for fronts that learn types at run time. Errors as above
-    // -------------------------------------
     void broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
                          int root) const;
     void fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const;

@@ -36,7 +36,6 @@ void check_in_window(const char* function, const Team& team);
 PyObject* device_module();
 
 // ---- element types that NumPy has no name for: a structured dtype with one field, called like the type
-// -----------------------------------------------------------------------------------------------------
 struct SpecialType {
     const char* name;
     int bytes;
@@ -50,7 +49,6 @@ const SpecialType* special_type(PyArray_Descr* descr) noexcept;
 DTypeRow device_row_of(PyArrayObject* array) noexcept;
 
 // ---- moving data
-// -----------------------------------------------------------------------------------------------------
 /// `stream=`: absent (the call blocks the host), or a stream of this PE's GPU.
 struct StreamArg {
     bool given = false;

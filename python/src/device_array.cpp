@@ -42,7 +42,6 @@ PyObject* repr(PyObject* self) {
 }
 
 // ---- views
-// -----------------------------------------------------------------------------------------------------
 
 /// Only what makes a view: an index that copies would have NumPy read the elements.
 void check_index(PyObject* item) {
@@ -118,7 +117,6 @@ PyObject* transposed(PyObject* self, void*) {
 }
 
 // ---- to other libraries
-// -----------------------------------------------------------------------------------------------------
 
 dlpack::DataType data_type(PyArray_Descr* descr) {
     const auto bits = static_cast<std::uint8_t>(8 * PyDataType_ELSIZE(descr));
@@ -277,7 +275,6 @@ PyObject* refuse_array(PyObject*, PyObject*) {
 }
 
 // ---- attributes
-// -----------------------------------------------------------------------------------------------------
 
 PyObject* get_shape(PyObject* self, void*) { return shape_tuple(self); }
 PyObject* get_strides(PyObject* self, void*) {

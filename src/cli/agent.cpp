@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "bootstrap/launch_protocol.hpp"
 #include "bootstrap/tcp_socket.hpp"
 #include "bootstrap/wire.hpp"
 #include "cli/hosts.hpp"
@@ -114,8 +113,8 @@ int agent_command(const Arguments&) {
     options.timeout_s = order.timeout_s;
     options.environment = order.environment;
     options.command = order.command;
-    options.join = std::to_string(bootstrap::protocol_version) + " " + std::to_string(order.n_all) + " " +
-                   std::to_string(order.port) + " " + order.secret + " " + order.addresses;
+    options.join =
+        bootstrap::Invitation{order.first_pe, order.n_all, order.port, order.secret, order.addresses};
     const common::QuietThread listener([&, fd = orders.get()] { obey(fd, std::move(reader)); });
     const int status = run_order(options);
     std::fflush(nullptr);

@@ -115,7 +115,7 @@ void Job::start_pe(int pe) {
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
 
     common::Fd input, out, err;
-    if (pe > 0 || !options_.join.empty()) {
+    if (pe > 0 || options_.join) {
         input = common::Fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
     } else if (isatty(STDIN_FILENO)) {
         terminal_ = std::make_unique<TerminalInput>(poller_, input);
@@ -131,11 +131,10 @@ void Job::start_pe(int pe) {
                            std::to_string(bootstrap::protocol_version) + ":" + std::to_string(pe) + ":" +
                            std::to_string(n_pes_);
     for (const int fd : child.inherited) launched += ":" + std::to_string(fd);
-    if (!options_.join.empty()) {
-        // The launcher's store is elsewhere: "VERSION PE N PORT SECRET ADDRESSES".
-        const std::size_t version_end = options_.join.find(' ');
-        launched = "ATOLL_JOIN=" + options_.join.substr(0, version_end) + " " +
-                   std::to_string(options_.first_pe + pe) + options_.join.substr(version_end);
+    if (options_.join) {  // the launcher's store is elsewhere
+        bootstrap::Invitation invitation = *options_.join;
+        invitation.pe += pe;
+        launched = std::string(bootstrap::Invitation::variable) + "=" + invitation.text();
         child.inherited.clear();
     }
     environment_[environment_.size() - 2] = launched.data();

@@ -169,7 +169,7 @@ void Job::check_never_rejoined() {
 /// PEs of a job on several hosts have joined it elsewhere: here only their processes are known. Ended at
 /// once, they could be taken for the one that died.
 bool Job::some_member_lives() const {
-    if (!options_.join.empty()) return running_ > 0;
+    if (options_.join) return running_ > 0;
     return std::any_of(pes_.begin(), pes_.end(), [](const Pe& pe) { return bool(pe.lifeline); });
 }
 

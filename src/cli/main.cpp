@@ -46,9 +46,9 @@ int dispatch(const Arguments& arguments) {
         std::puts("atoll " ATOLL_VERSION);
         return 0;
     }
+    if (name == "agent") return agent_command({});  // of `atoll run --hosts`; nobody's to call
     Arguments names;
     for (const Command& command : commands) {
-        if (name == "agent") return agent_command({});  // of `atoll run --hosts`; nobody's to call
         if (name == command.name) return command.call({arguments.begin() + 1, arguments.end()});
         names.emplace_back(command.name);
     }

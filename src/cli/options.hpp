@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "bootstrap/invitation.hpp"
 #include "cli/cli.hpp"
 
 namespace atl::cli {
@@ -24,8 +25,8 @@ struct RunOptions {
     std::vector<HostShare> hosts;  ///< --hosts; empty = this host
     std::string agent;             ///< --agent; empty = ATOLL_AGENT, else ssh
     // What an agent of `atoll run --hosts` is told besides.
-    int first_pe = 0;  ///< the number of this host's first PE
-    std::string join;  ///< ATOLL_JOIN without the PE's number; empty = a job of this host
+    int first_pe = 0;                           ///< the number of this host's first PE
+    std::optional<bootstrap::Invitation> join;  ///< the first PE's; nothing = a job of this host
 };
 
 /// Throws UsageError. Nothing when help was asked for (and printed).

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "collective/kernels.hpp"
+#include "collective/host_folds.hpp"
 
 namespace atl::collective {
 

@@ -205,7 +205,7 @@ constexpr Variable variables[] = {
      [](Settings& s, const Raw& raw) { s.ucx_rma_bytes = parse_size(raw.value, raw.variable); }},
     {"ATOLL_UCX_LIBRARY",
      {},
-     "a UCX in the process, else the system's, else that of pip install atoll[ucx]",
+     "a UCX in the process, else the system's, else that of pip install 'atoll[ucx]'",
      "path of the libucp.so.0 to load",
      [](Settings& s, const Raw& raw) { s.ucx_library = raw.value; }},
     {"ATOLL_COLLECTIVE",

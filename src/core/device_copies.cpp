@@ -36,6 +36,23 @@ void DeviceMemory::copy(void* dst, const void* src, std::size_t bytes) const {
     }
 }
 
+void* DeviceMemory::at(const void* local, int pe) const noexcept {
+    const int slot = slot_of(pe);
+    return slot < 0 ? nullptr : heap_->slot(slot) + offset_of(local);
+}
+
+void DeviceMemory::put(void* dst, const void* local, std::size_t bytes, int pe) const {
+    copy(at(dst, pe), local, bytes);
+}
+
+void DeviceMemory::get(void* local, const void* src, std::size_t bytes, int pe) const {
+    copy(local, at(src, pe), bytes);
+}
+
+void DeviceMemory::fill(void* dst, unsigned char value, std::size_t bytes) const {
+    heap_->fill(dst, value, bytes);
+}
+
 bool DeviceMemory::is_on_gpu(const void* address) const {
     if (in_window(address)) return true;
     if (!address || pinned_->has(address) || host_.surely_has(address)) return false;

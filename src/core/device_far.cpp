@@ -1,5 +1,6 @@
-// Operations of the host on device heaps that a transport reaches. Their owner carries them out
-// (device_owner.hpp); here what stands on this PE's own GPU goes by way of pinned memory.
+// Operations on device heaps that a transport reaches, for the host, streams and kernels alike, and where the
+// servers of the last two are made. The owner of the memory carries the operations out (device_owner.hpp);
+// here what stands on this PE's own GPU goes by way of pinned memory.
 #include "atoll/device/control.hpp"
 #include "core/device_memory.hpp"
 #include "core/job_state.hpp"

@@ -1,9 +1,9 @@
-// How PEs come by one device heap: each opens its GPU, and a chunk is memory on every GPU at once or on none.
+// How PEs come by one device heap, each opening its GPU; its blocks, lanes and addresses.
 #include "core/device_memory.hpp"
 
-#include "atoll/detail/wait.hpp"
 #include "common/text.hpp"
 #include "core/device_owner.hpp"
+#include "core/error_of.hpp"
 #include "core/job_state.hpp"
 #include "core/kernel_watch.hpp"
 #include "core/team_server.hpp"
@@ -14,10 +14,6 @@
 namespace atl::core {
 
 namespace {
-
-/// What is taken ahead of need, so that many small blocks are not as many chunks: a quarter of what there is,
-/// at most this.
-constexpr std::size_t most_ahead_bytes = std::size_t{128} << 20;
 
 struct Hello {
     common::FdCourier::Address courier;
@@ -38,30 +34,12 @@ int code_of(const std::exception_ptr& error) {
     }
 }
 
-template <class Call> std::exception_ptr error_of(Call&& call) {
-    try {
-        call();
-    } catch (...) {
-        return std::current_exception();
-    }
-    return nullptr;
-}
-
 /// LOCAL_RANK counts the processes of a host; else PEs of one machine are counted, hosts that are pretended
 /// too.
 heap::DeviceChoice choice(const JobState& job) {
     const common::Settings& settings = job.settings();
     return {settings.device < 0 ? job.hosts().machine_index : settings.device, settings.device_exact};
 }
-
-/// For PEs to compare: FNV.
-std::uint64_t hash_of(const std::vector<std::size_t>& numbers) {
-    std::uint64_t hash = 14695981039346656037ULL;
-    for (const std::size_t number : numbers) hash = (hash ^ number) * 1099511628211ULL;
-    return hash;
-}
-
-std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
 }  // namespace
 
@@ -149,85 +127,7 @@ void DeviceMemory::settle(const std::string& what, const std::exception_ptr& min
                           "; its own message says why. Device memory is allocated by all PEs or by none.");
 }
 
-// ---- growth
-// --------------------------------------------------------------------------------------------------------------
-
-void DeviceMemory::grow_to(std::size_t end) {
-    if (end <= taken_bytes_) return;
-    const std::size_t granule = heap_->facts().granularity_bytes;
-    const std::size_t need = round_up(end - taken_bytes_, granule);
-    const std::size_t ahead = round_up(std::min(taken_bytes_ / 4, most_ahead_bytes), granule);
-    if (ahead > need && extend(ahead, false)) return;
-    extend(need, true);
-}
-
-/// False (only if not the last try) when some GPU has no room.
-bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
-    ++chunks_;
-    common::Fd chunk;
-    const std::exception_ptr none_left = error_of([&] { chunk = heap_->extend(bytes); });
-    ErrorCode code{};
-    const int failed = first_failed(none_left, code);
-    if (failed >= 0) {
-        if (!none_left) heap_->withdraw();
-        if (!last_try) return false;
-        if (none_left) std::rethrow_exception(none_left);
-        throw Error(code,
-                    "PE " + std::to_string(failed) + "'s GPU has no " + common::bytes_text(bytes) +
-                        " more for the device heap, so no PE gets them; its own message says how much it "
-                        "has.");
-    }
-    try {
-        settle("send its GPU memory's descriptor", error_of([&] { send_chunk(chunk); }));
-        settle("map another PE's GPU memory", error_of([&] {
-                   map_chunks([&](const common::FdCourier::Parcel& parcel) {
-                       heap_->map_peer(slot_of(parcel.sender), parcel.fd);
-                   });
-               }));
-    } catch (...) {
-        heap_->withdraw();
-        throw;
-    }
-    taken_bytes_ += bytes;
-    chunk_bytes_.push_back(bytes);
-    return true;
-}
-
-/// A receiver's queue is short, so whoever sends also receives. Bounded: a PE that failed fetches nothing.
-void DeviceMemory::send_chunk(const common::Fd& chunk) {
-    int next = 0;
-    const auto all_sent = [&] {
-        while (auto parcel = courier_->receive()) arrived_.push_back(std::move(*parcel));
-        for (; next < job_.n_pes(); ++next) {
-            if (next == me_ || slot_of(next) < 0) continue;
-            if (!courier_->send(couriers_[static_cast<std::size_t>(next)], job_.pe(), chunks_, chunk))
-                return false;
-        }
-        return true;
-    };
-    const detail::WaitReason reason{.operation = "allocate"};
-    detail::wait(job_, 0, reason, job_.settings().init_timeout_s, all_sent);
-}
-
-/// All were sent, so they are here or in the queue.
-void DeviceMemory::map_chunks(const std::function<void(const common::FdCourier::Parcel&)>& map) {
-    while (auto parcel = courier_->receive()) arrived_.push_back(std::move(*parcel));
-    std::vector<common::FdCourier::Parcel> parcels;
-    parcels.swap(arrived_);
-    int mapped = 1;
-    for (const common::FdCourier::Parcel& parcel : parcels) {
-        if (parcel.tag != chunks_) continue;  // of a chunk that came to nothing
-        map(parcel);
-        ++mapped;
-    }
-    const auto expected = static_cast<int>(job_.hosts().members.size());
-    if (mapped != expected)
-        throw Error(ErrorCode::system, "Descriptors of GPU memory came from " + std::to_string(mapped - 1) +
-                                           " of " + std::to_string(expected - 1) + " other PEs.");
-}
-
 // ---- blocks
-// --------------------------------------------------------------------------------------------------------------
 
 void* DeviceMemory::allocate(std::size_t bytes, std::size_t align, std::uint64_t serial) {
     std::size_t offset = 0;
@@ -317,7 +217,6 @@ void DeviceMemory::fill_on_all(void* dst, unsigned char value, std::size_t bytes
 }
 
 // ---- lanes
-// --------------------------------------------------------------------------------------------------------------
 
 DeviceMemory::Lane DeviceMemory::take_lane() const {
     {
@@ -346,66 +245,6 @@ DeviceMemory::Lane DeviceMemory::take_pinned_lane() const {
     return lane;
 }
 
-void* DeviceMemory::register_buffer(const void* memory, std::size_t bytes, std::uint64_t serial) {
-    std::optional<heap::Allocator::Block> place;
-    {
-        const std::lock_guard lock(mutex_);
-        place = views_->allocate(bytes, heap::device_alignment);
-    }
-    if (!place)
-        throw Error(ErrorCode::out_of_memory,
-                    "A device heap has room for " + common::bytes_text(views_bytes()) +
-                        " of registered buffers a PE; " + common::bytes_text(bytes) + " more were passed.");
-    const std::size_t offset = views_offset() + place->offset;
-    try {
-        // In which parts: PEs go through them together.
-        std::vector<std::size_t> sizes;
-        settle("register its buffer", error_of([&] { sizes = heap_->parts(memory, bytes); }));
-        job_.world_state().agree(call_record("register", bytes, 0, sizes.size(), hash_of(sizes)));
-        const auto* part = static_cast<const char*>(memory);
-        std::size_t at = offset;
-        for (const std::size_t size : sizes) {
-            view_parts_[offset].push_back(at);
-            share_part(at, part, size);
-            at += size;
-            part += size;
-        }
-    } catch (...) {
-        unmap_parts(offset);
-        const std::lock_guard lock(mutex_);
-        views_->free(place->offset);
-        throw;
-    }
-    const std::lock_guard lock(mutex_);
-    serial_of_[offset] = serial;
-    offset_of_serial_[serial] = offset;
-    return mine() + offset;
-}
-
-/// One allocation, at `offset` of all slots.
-void DeviceMemory::share_part(std::size_t offset, const char* memory, std::size_t bytes) {
-    ++chunks_;
-    common::Fd descriptor;
-    settle("register its buffer", error_of([&] { descriptor = heap_->adopt(offset, memory, bytes); }));
-    settle("send its buffer's descriptor", error_of([&] { send_chunk(descriptor); }));
-    settle("map another PE's buffer", error_of([&] {
-               map_chunks([&](const common::FdCourier::Parcel& parcel) {
-                   heap_->map_view(slot_of(parcel.sender), offset, bytes, parcel.fd);
-               });
-           }));
-}
-
-void DeviceMemory::unmap_parts(std::size_t offset) noexcept {
-    for (const std::size_t part : view_parts_[offset]) heap_->unmap_view(part);
-    view_parts_.erase(offset);
-}
-
-heap::DeviceRange DeviceMemory::enclosing(const void* memory, std::size_t bytes) const {
-    heap::DeviceRange whole;
-    settle("register its buffer", error_of([&] { whole = heap_->enclosing(memory, bytes); }));
-    return whole;
-}
-
 void DeviceMemory::check_kernels() const {
     if (watch_) watch_->check();
 }
@@ -427,8 +266,7 @@ void DeviceMemory::reset() {
     }
 }
 
-// ---- addresses and copies
-// --------------------------------------------------------------------------------------------------------------
+// ---- addresses
 
 std::size_t DeviceMemory::offset_of(const void* address) const noexcept {
     const auto offset = static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(address) -
@@ -486,89 +324,9 @@ std::size_t DeviceMemory::checked_block(const void* block, const char* operation
     throw Error(ErrorCode::use_after_free, what + "in no block that is allocated now; it was freed already.");
 }
 
-void* DeviceMemory::at(const void* local, int pe) const noexcept {
-    const int slot = slot_of(pe);
-    return slot < 0 ? nullptr : heap_->slot(slot) + offset_of(local);
-}
-
-void DeviceMemory::put(void* dst, const void* local, std::size_t bytes, int pe) const {
-    copy(at(dst, pe), local, bytes);
-}
-
-void DeviceMemory::get(void* local, const void* src, std::size_t bytes, int pe) const {
-    copy(local, at(src, pe), bytes);
-}
-
-void DeviceMemory::fill(void* dst, unsigned char value, std::size_t bytes) const {
-    heap_->fill(dst, value, bytes);
-}
-
 std::uint64_t DeviceMemory::atomic(AtomicOp op, DType type, void* dst, std::uint64_t value,
                                    std::uint64_t compare, int pe) const {
     return heap_->run_word({at(dst, pe), nullptr, value, compare, op, type});
-}
-
-namespace {
-
-// For collectives on streams: the world team has room for messages of 256 KiB between two PEs, a few others
-// for less.
-constexpr unsigned world_words_bytes = 2u << 20;
-constexpr unsigned team_words_bytes = 256u << 10;
-constexpr int most_group_places = 8;
-constexpr int most_members = 16;  ///< of such a team: a message of 4 KiB from each, twice
-
-/// What a team's messages stand behind.
-constexpr std::size_t collective_bytes(int n_pes, unsigned words_bytes) {
-    return (heap::GroupMemory{n_pes, words_bytes}.bytes() + 127) / 128 * 128;
-}
-constexpr std::size_t place_bytes(int n_pes, unsigned words_bytes) {
-    return (collective_bytes(n_pes, words_bytes) + heap::MessageMemory{n_pes}.bytes() + 127) / 128 * 128;
-}
-constexpr std::size_t team_place_bytes = place_bytes(most_members, team_words_bytes);
-constexpr std::size_t group_memory_bytes(int n_pes, std::size_t tickets_bytes) {
-    return place_bytes(n_pes, world_words_bytes) + (most_group_places - 1) * team_place_bytes +
-           tickets_bytes + line_bytes;
-}
-
-}  // namespace
-
-void DeviceMemory::reserve_group_memory() {
-    const std::size_t bytes = group_memory_bytes(job_.n_pes(), team_tickets_bytes);
-    // All that is taken of a GPU before a user's first byte: 8 MiB in chunks of 2 MiB, of up to 128 PEs.
-    static_assert(device::control_area_bytes <= 2u << 20 &&
-                  group_memory_bytes(128, team_tickets_bytes) <= 6u << 20);
-    void* block = allocate(bytes, 128, 0);
-    group_offset_ = offset_of(block);
-    group_bytes_ = bytes;
-    own_chunks_ = chunk_bytes_.size();
-    fill_on_all(block, 0, bytes);
-}
-
-DeviceMemory::GroupPlace DeviceMemory::group_place(const TeamState& team) const {
-    char* start = mine() + group_offset_;
-    const int place = team.kernel_place();
-    const std::size_t world_bytes = place_bytes(job_.n_pes(), world_words_bytes);
-    if (place == 0)
-        return {start, world_words_bytes, start + collective_bytes(job_.n_pes(), world_words_bytes),
-                world_bytes};
-    if (place < 0 || place >= most_group_places || team.n_pes() > most_members)
-        throw Error(ErrorCode::unsupported,
-                    team.name() +
-                        " has no device memory for collectives on streams: there is some for the world "
-                        "team and " +
-                        std::to_string(most_group_places - 1) + " others alive at once, of " +
-                        std::to_string(most_members) +
-                        " PEs at most; destroy teams that are no longer used.");
-    start += world_bytes + static_cast<std::size_t>(place - 1) * team_place_bytes;
-    return {start, team_words_bytes, start + collective_bytes(most_members, team_words_bytes),
-            team_place_bytes};
-}
-
-void DeviceMemory::clear_group_place(const TeamState& team) const {
-    if (team.kernel_place() <= 0 || team.kernel_place() >= most_group_places || team.n_pes() > most_members)
-        return;
-    const GroupPlace place = group_place(team);
-    fill(place.address, 0, place.bytes);
 }
 
 Job::DeviceHeapUse DeviceMemory::use() const {

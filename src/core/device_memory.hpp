@@ -1,4 +1,10 @@
 // The device heap of a job: GPU memory of all PEs in one window of addresses, at a constant stride.
+//   device_memory.cpp   opening it; blocks, streams of the library's own ("lanes"), addresses
+//   device_growth.cpp   its physical memory: chunks on all GPUs alike, registered buffers
+//   device_copies.cpp   put, get and copies between any two memories, for PEs in the window
+//   device_strided.cpp  the same of strided arrays
+//   device_groups.cpp   its memory for collectives on streams
+//   device_far.cpp      operations on PEs that a transport reaches; the servers of streams and kernels
 #pragma once
 
 #include "atoll/job.hpp"
@@ -46,7 +52,6 @@ class DeviceMemory {
     DeviceMemory& operator=(const DeviceMemory&) = delete;
 
     // ---- collective, called alike on all PEs
-    // -------------------------------------------------------------------------
     void* allocate(std::size_t bytes, std::size_t align, std::uint64_t serial);
     void free(void* block);
     /// Keeps the contents up to the smaller size.
@@ -64,7 +69,6 @@ class DeviceMemory {
     void fill_on_all(void* dst, unsigned char value, std::size_t bytes) const;
 
     // ---- local
-    // -------------------------------------------------------------------------------------------------------
     /// Where an address stands in this PE's slot; SIZE_MAX if it does not.
     std::size_t offset_of(const void* address) const noexcept;
     bool holds(const void* address) const noexcept { return offset_of(address) != SIZE_MAX; }

@@ -1,5 +1,6 @@
 // A word of 32 bits in another PE's memory, where the library itself loads and stores it: by the window, or
-// by the transport where that PE is in another domain.
+// by the transport where that PE is in another domain. For locks; kernels' far_word (atoll/device/far.hpp) is
+// something else.
 #pragma once
 
 #include "core/job_state.hpp"

@@ -70,7 +70,6 @@ class JobState {
     const Team& world() const { return world_; }
     TeamState& world_state() const { return world_.state(); }
     // ---- who reaches whom (routes.cpp)
-    // -----------------------------------------------------------------------------------------------------------
     const bootstrap::Hosts& hosts() const { return hosts_; }
     /// PEs of one domain load and store each other's memory.
     int domain_of(int pe) const { return hosts_.domain_of[static_cast<std::size_t>(pe)]; }
@@ -99,7 +98,6 @@ class JobState {
     const Team& rail();
 
     // ---- heap (job_heap.cpp): collective over the world
-    // ---------------------------------------------------------------
     Allocation allocate(std::size_t bytes, std::size_t align, const AllocationHints& hints);
     void* reallocate(void* block, std::size_t bytes);
     void free(void* block);
@@ -121,7 +119,6 @@ class JobState {
     void open_devices_by(OpenDevice open) { open_ = std::move(open); }
 
     // ---- arena: the library's own shared memory, local calls
-    // ------------------------------------------------------------
     /// Zeroed. Throws Error(out_of_memory).
     void* arena_allocate(std::size_t bytes);
     void arena_free(void* block) noexcept;

@@ -189,7 +189,6 @@ void Mailbox::State::wait(const detail::WaitReason& why, double timeout_s, Lonel
 }
 
 // ---- the poster
-// -------------------------------------------------------------------------------------------------------
 
 bool Mailbox::State::has_room(Pair& pair) const {
     if (static_cast<std::uint32_t>(pair.posted) - pair.credits < slots) return true;
@@ -253,7 +252,6 @@ void Mailbox::State::post(Pair& pair, const void* src, std::size_t bytes, double
 }
 
 // ---- the reader
-// -------------------------------------------------------------------------------------------------------
 
 /// Copies on from byte `done` as far as the words are there.
 bool Mailbox::State::read(Word* words, std::uint32_t flag, char* dst, std::size_t bytes, std::size_t& done) {
@@ -307,7 +305,6 @@ std::size_t Mailbox::State::take(Pair& pair, void* dst, std::size_t room, double
 }
 
 // ---- the object
-// -------------------------------------------------------------------------------------------------------
 
 Mailbox::Mailbox(Job& job, std::size_t nbytes, int slots) : Mailbox(job, job.world(), nbytes, slots) {}
 

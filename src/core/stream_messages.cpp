@@ -43,7 +43,7 @@ heap::MessagesCall messages_call(core::TeamState& team, const core::DeviceMemory
     return call;
 }
 
-void start(const Team& team, Stream stream, const std::vector<MessageGroup::Message>& messages) {
+void enqueue(const Team& team, Stream stream, const std::vector<MessageGroup::Message>& messages) {
     if (messages.empty()) return;
     if (messages.size() > heap::MessagesCall::most)
         throw Error(
@@ -70,11 +70,11 @@ void start(const Team& team, Stream stream, const std::vector<MessageGroup::Mess
 }  // namespace
 
 void StreamTeam::send_bytes(const void* src, std::size_t bytes, int pe) const {
-    start(team_, stream_, {{const_cast<void*>(src), bytes, pe, true}});
+    enqueue(team_, stream_, {{const_cast<void*>(src), bytes, pe, true}});
 }
 
 void StreamTeam::recv_bytes(void* dst, std::size_t bytes, int pe) const {
-    start(team_, stream_, {{dst, bytes, pe, false}});
+    enqueue(team_, stream_, {{dst, bytes, pe, false}});
 }
 
 StreamMessageGroup::StreamMessageGroup(const Team& team, Stream stream) : team_(team), stream_(stream) {
@@ -83,7 +83,7 @@ StreamMessageGroup::StreamMessageGroup(const Team& team, Stream stream) : team_(
 
 void StreamMessageGroup::run() {
     const std::vector<MessageGroup::Message> messages = std::exchange(messages_, {});
-    start(team_, stream_, messages);
+    enqueue(team_, stream_, messages);
 }
 
 }  // namespace atl

@@ -2,7 +2,7 @@
 #include "atoll/stream.hpp"
 
 #include "collective/arguments.hpp"
-#include "collective/kernels.hpp"
+#include "collective/host_folds.hpp"
 #include "collective/on_device.hpp"
 #include "common/text.hpp"
 #include "core/job_state.hpp"
@@ -150,7 +150,7 @@ void check_arrays(const core::TeamState& team, const core::DeviceMemory& device,
 
 /// On a stream the host meets nobody, so each member finds the others' arrays by its own; the root's source
 /// of broadcast and scatter is told within the kernel.
-void start(const Team& team, Stream stream, const char* operation, const core::GroupArguments& arguments) {
+void enqueue(const Team& team, Stream stream, const char* operation, const core::GroupArguments& arguments) {
     core::TeamState& state = team.state();
     const core::DeviceMemory& device = core::device_for_streams(state.job(), stream.handle);
     const bool is_empty = arguments.bytes == 0 && arguments.kind != heap::Group::sync;
@@ -180,24 +180,25 @@ StreamTeam::StreamTeam(const Team& team, Stream stream) : team_(team), stream_(s
     core::prepare_streams_of(team.state(), stream);
 }
 
-void StreamTeam::sync() const { start(team_, stream_, "sync", {.kind = Group::sync}); }
+void StreamTeam::sync() const { enqueue(team_, stream_, "sync", {.kind = Group::sync}); }
 
 void StreamTeam::barrier() const {
-    start(team_, stream_, "barrier", {.kind = Group::sync, .operation = device::Operation::barrier});
+    enqueue(team_, stream_, "barrier", {.kind = Group::sync, .operation = device::Operation::barrier});
 }
 
 void StreamTeam::broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
                                  int root) const {
     check_root(team_, root);
     if (team_.my_pe() == root) check_size("broadcast", "src", src_bytes, dst_bytes);
-    start(team_, stream_, "broadcast",
-          {.kind = Group::broadcast, .dst = dst, .src = src, .bytes = dst_bytes, .root = root});
+    enqueue(team_, stream_, "broadcast",
+            {.kind = Group::broadcast, .dst = dst, .src = src, .bytes = dst_bytes, .root = root});
 }
 
 void StreamTeam::fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src,
                                 std::size_t src_bytes) const {
     check_size("fcollect", "dst", dst_bytes, times(src_bytes, team_.n_pes()));
-    start(team_, stream_, "fcollect", {.kind = Group::fcollect, .dst = dst, .src = src, .bytes = src_bytes});
+    enqueue(team_, stream_, "fcollect",
+            {.kind = Group::fcollect, .dst = dst, .src = src, .bytes = src_bytes});
 }
 
 void StreamTeam::alltoall_bytes(void* dst, std::size_t dst_bytes, const void* src,
@@ -205,24 +206,24 @@ void StreamTeam::alltoall_bytes(void* dst, std::size_t dst_bytes, const void* sr
     check_size("alltoall", "dst", dst_bytes, src_bytes);
     const auto n = static_cast<std::size_t>(team_.n_pes());
     check_size("alltoall", "src", src_bytes, src_bytes / n * n);
-    start(team_, stream_, "alltoall",
-          {.kind = Group::alltoall, .dst = dst, .src = src, .bytes = src_bytes / n});
+    enqueue(team_, stream_, "alltoall",
+            {.kind = Group::alltoall, .dst = dst, .src = src, .bytes = src_bytes / n});
 }
 
 void StreamTeam::gather_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
                               int root) const {
     check_root(team_, root);
     if (team_.my_pe() == root) check_size("gather", "dst", dst_bytes, times(src_bytes, team_.n_pes()));
-    start(team_, stream_, "gather",
-          {.kind = Group::gather, .dst = dst, .src = src, .bytes = src_bytes, .root = root});
+    enqueue(team_, stream_, "gather",
+            {.kind = Group::gather, .dst = dst, .src = src, .bytes = src_bytes, .root = root});
 }
 
 void StreamTeam::scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
                                int root) const {
     check_root(team_, root);
     if (team_.my_pe() == root) check_size("scatter", "src", src_bytes, times(dst_bytes, team_.n_pes()));
-    start(team_, stream_, "scatter",
-          {.kind = Group::scatter, .dst = dst, .src = src, .bytes = dst_bytes, .root = root});
+    enqueue(team_, stream_, "scatter",
+            {.kind = Group::scatter, .dst = dst, .src = src, .bytes = dst_bytes, .root = root});
 }
 
 void StreamTeam::reduce_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,
@@ -239,14 +240,14 @@ void StreamTeam::reduce_scaled_erased(void* dst, std::size_t dst_count, const vo
                                       std::size_t src_count, DType type, ReduceOp op, double factor) const {
     check_size("reduce", "dst", dst_count, src_count, "elements");
     core::check_reduction(type, op, factor);
-    start(team_, stream_, "reduce",
-          {.kind = Group::reduce,
-           .dst = dst,
-           .src = src,
-           .bytes = src_count * size_of(type),
-           .type = type,
-           .op = op,
-           .scale = factor});
+    enqueue(team_, stream_, "reduce",
+            {.kind = Group::reduce,
+             .dst = dst,
+             .src = src,
+             .bytes = src_count * size_of(type),
+             .type = type,
+             .op = op,
+             .scale = factor});
 }
 
 void StreamTeam::reduce_scatter_scaled_erased(void* dst, std::size_t dst_count, const void* src,
@@ -254,14 +255,14 @@ void StreamTeam::reduce_scatter_scaled_erased(void* dst, std::size_t dst_count, 
                                               double factor) const {
     check_size("reduce_scatter", "src", src_count, times(dst_count, team_.n_pes()), "elements");
     core::check_reduction(type, op, factor);
-    start(team_, stream_, "reduce_scatter",
-          {.kind = Group::reduce_scatter,
-           .dst = dst,
-           .src = src,
-           .bytes = dst_count * size_of(type),
-           .type = type,
-           .op = op,
-           .scale = factor});
+    enqueue(team_, stream_, "reduce_scatter",
+            {.kind = Group::reduce_scatter,
+             .dst = dst,
+             .src = src,
+             .bytes = dst_count * size_of(type),
+             .type = type,
+             .op = op,
+             .scale = factor});
 }
 
 }  // namespace atl

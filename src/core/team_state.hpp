@@ -94,7 +94,6 @@ class TeamState {
     bool broken() const { return broken_; }
 
     // ---- meeting (sync.cpp, exchange.cpp)
-    // ---------------------------------------------------------------------------
     /// All members have arrived.
     void sync(const char* operation);
     /// All members have arrived, and `exchanged(i)` holds what member i passed (null: nothing), until this

@@ -126,7 +126,7 @@ void Kernels::fail(CUresult result) const {
 }
 
 template <class Call>
-void Kernels::start(CUfunction function, Grid grid, const Call& call, CUstream stream) const {
+void Kernels::launch_on(CUfunction function, Grid grid, const Call& call, CUstream stream) const {
     if (!function)
         throw Error(ErrorCode::unsupported,
                     "This build of libatoll_cuda.so has no kernels, which atomics, signals, waits, strided "
@@ -142,42 +142,42 @@ void Kernels::launch(const heap::CopyCall& call, CUstream stream) const {
     const std::uint64_t units = call.bytes / GroupMemory::unit_bytes + 1;
     const Grid grid = call.signal ? Grid{1, units <= 32 ? 32u : 1024u}
                                   : Grid{blocks_for(units, 256, 64), units <= 32 ? 32u : 256u};
-    start(functions_.copy, grid, call, stream);
+    launch_on(functions_.copy, grid, call, stream);
 }
 
 void Kernels::launch(const heap::StridedCall& call, CUstream stream) const {
     const std::uint64_t elements =
         call.count * std::max<std::uint64_t>(call.block_bytes / GroupMemory::unit_bytes, 1);
-    start(functions_.strided, {blocks_for(elements, 256, 64), 256}, call, stream);
+    launch_on(functions_.strided, {blocks_for(elements, 256, 64), 256}, call, stream);
 }
 
 void Kernels::launch(const heap::WordCall& call, CUstream stream) const {
-    start(functions_.word, {1, 1}, call, stream);
+    launch_on(functions_.word, {1, 1}, call, stream);
 }
 
 void Kernels::launch(const heap::WaitCall& call, CUstream stream) const {
-    start(functions_.wait, {1, 1}, call, stream);
+    launch_on(functions_.wait, {1, 1}, call, stream);
 }
 
 void Kernels::launch(const heap::FarCall& call, CUstream stream) const {
-    start(functions_.far, {1, 1}, call, stream);
+    launch_on(functions_.far, {1, 1}, call, stream);
 }
 
 void Kernels::launch(const GroupCall& call, CUstream stream) const {
     const GroupMemory memory{call.team.n_pes, call.words_bytes};
     if (call.kind == Group::sync) {
-        start(functions_.sync, {1, 32}, call, stream);
+        launch_on(functions_.sync, {1, 32}, call, stream);
         return;
     }
     const std::uint64_t units = (call.bytes + GroupMemory::unit_bytes - 1) / GroupMemory::unit_bytes;
     const unsigned blocks = blocks_for(units, GroupMemory::exchange_threads, memory.exchange_blocks());
     // At most 64 small blocks: what the core takes for small goes this way on every GPU.
     if (call.bytes <= memory.exchange_limit_bytes()) {
-        start(scales(call) ? functions_.exchange_scaled : functions_.exchange,
-              {blocks, GroupMemory::exchange_threads}, call, stream);
+        launch_on(scales(call) ? functions_.exchange_scaled : functions_.exchange,
+                  {blocks, GroupMemory::exchange_threads}, call, stream);
     } else {
         const CUfunction fold = scales(call) ? functions_.fold_scaled : functions_.fold;
-        start(folds(call.kind) ? fold : functions_.pull, large_grid(call), call, stream);
+        launch_on(folds(call.kind) ? fold : functions_.pull, large_grid(call), call, stream);
     }
 }
 
@@ -187,7 +187,7 @@ void Kernels::launch(const heap::MessagesCall& call, CUstream stream) const {
     const auto count = static_cast<unsigned>(call.count);
     const unsigned blocks =
         blocks_for(most / GroupMemory::unit_bytes, 512, std::max(1u, GroupMemory::most_blocks / count));
-    start(functions_.messages, {count * blocks, most < 4096 ? 64u : 512u}, call, stream);
+    launch_on(functions_.messages, {count * blocks, most < 4096 ? 64u : 512u}, call, stream);
 }
 
 }  // namespace atl::cuda

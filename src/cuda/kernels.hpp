@@ -51,7 +51,8 @@ class Kernels {
             messages, far;
     };
     void load(const char* source, CUfunction& function, const char* name) const;
-    template <class Call> void start(CUfunction function, Grid grid, const Call& call, CUstream stream) const;
+    template <class Call>
+    void launch_on(CUfunction function, Grid grid, const Call& call, CUstream stream) const;
     [[noreturn]] void fail(CUresult result) const;
 
     void count_resident_blocks(CUdevice device);

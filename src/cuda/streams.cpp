@@ -93,6 +93,8 @@ void Heap::copy_on(const heap::CopyCall& call, CUstream stream) {
     kernels_->launch(signal, stream);
 }
 
+/// The way of whatever a stream does: core/stream*.cpp, or collective/on_device.cpp for the host's own calls,
+/// then here, then kernels.cpp (which kernel, which grid), then kernels/*.cu.
 void Heap::start(const heap::DeviceCall& call, heap::StreamHandle stream) {
     const PrimaryContext::Current current(context_);
     const auto on = static_cast<CUstream>(stream);

@@ -99,7 +99,6 @@ class DeviceHeap {
     // ---- in the order of a stream: nothing is waited for, allocated or loaded. What one call did is visible
     // to every PE before the next of its stream begins. Throws also Error(invalid_argument) for memory that
     // this GPU cannot reach by itself.
-    // -------------------------------------------------------------------------------------------------------
     /// Throws Error(invalid_argument) unless it is a stream of this GPU.
     virtual void check_stream(StreamHandle stream) const = 0;
     /// It is being captured in a CUDA graph.

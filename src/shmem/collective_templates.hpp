@@ -6,7 +6,6 @@
 namespace atl::shmem {
 
 // ---- collectives of teams
-// -------------------------------------------------------------------------------------------
 /// Of all of a team's blocks; saturates.
 inline std::size_t times(std::size_t n, const Team& team) {
     std::size_t product = 0;
@@ -119,7 +118,6 @@ template <class T> int sum_exscan(Call call, shmem_team_t team, T* dest, const T
 }
 
 // ---- reductions of active sets (deprecated)
-// -------------------------------------------------------------------------
 template <class T>
 void to_all(Call call, T* dest, const T* source, int n, int start, int log_stride, int size, long* sync,
             ReduceOp op) {

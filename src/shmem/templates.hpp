@@ -93,7 +93,6 @@ inline char* bytes_of(void* address) { return static_cast<char*>(address); }
 inline const char* bytes_of(const void* address) { return static_cast<const char*>(address); }
 
 // ---- remote memory access
-// -------------------------------------------------------------------------------------------
 template <class T> void put(Call call, T* dest, const T* source, std::size_t n, int pe) {
     guarded(call, [&] { put_context(call, dest, source, n, pe).put(dest, source, n, pe); });
 }
@@ -160,7 +159,6 @@ inline void getmem_nbi(Call call, void* dest, const void* source, std::size_t n,
 }
 
 // ---- signals
-// --------------------------------------------------------------------------------------------------------
 inline void check_signal_put(const Context& context, const Area& dest, const Area& source,
                              const std::uint64_t* signal, int op, int pe) {
     check_signal_op(op);
@@ -219,7 +217,6 @@ inline std::uint64_t signal_wait_until(Call call, std::uint64_t* signal, int cmp
 }
 
 // ---- atomics
-// --------------------------------------------------------------------------------------------------------
 template <class T> T atomic_fetch(Call call, const T* source, int pe) {
     return guarded(call, [&] { return word_context(call, "source", source, pe).atomic_fetch(source, pe); });
 }
@@ -292,7 +289,6 @@ template <class T> void atomic_fetch_xor_nbi(Call call, T* fetch, T* dest, T val
 }
 
 // ---- point-to-point synchronisation
-// ---------------------------------------------------------------------------------
 inline Compare comparison(int cmp) { return static_cast<Compare>(cmp); }
 
 /// The context of a call that looks at this PE's own words.

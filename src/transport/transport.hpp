@@ -1,4 +1,4 @@
-// Reaching PEs outside the window: bytes, offsets and (operation, type). About eight virtual functions,
+// Reaching PEs outside the window: bytes, offsets and (operation, type). About twenty virtual functions,
 // whatever the number of names above. A context's operations to one PE may be delivered in any order until
 // `fence` or `quiet`.
 #pragma once

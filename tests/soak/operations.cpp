@@ -115,7 +115,6 @@ class Soak {
     }
 
     // ---- memory
-    // -----------------------------------------------------------------------------------------------------------
     void fill(Block& block, std::size_t from, std::size_t bytes) {
         for (int pe = 0; pe < n_; ++pe) {
             const Bytes data = noise(bytes);
@@ -157,7 +156,6 @@ class Soak {
     }
 
     // ---- one-sided
-    // ----------------------------------------------------------------------------------------------------------
     /// Every PE writes only its own part of a block, wherever that block is, so the order between PEs does
     /// not matter; its own writes are fenced.
     void move_bytes() {
@@ -223,7 +221,6 @@ class Soak {
     }
 
     // ---- objects
-    // ------------------------------------------------------------------------------------------------------------
     void change_teams() {
         if (teams_.size() > 10 || (!teams_.empty() && below(3) == 0)) {
             const std::size_t k = below(teams_.size());

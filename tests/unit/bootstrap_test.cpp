@@ -193,7 +193,6 @@ TEST(UniqueId, NamesAPeThatDiesWhileOthersWait) {
 }
 
 // ---- strangers
-// ------------------------------------------------------------------------------------------------------
 
 /// Connects, says `bytes`, and waits until it is shown the door.
 bool is_turned_away(int family, const sockaddr* address, socklen_t size, const std::string& bytes) {
@@ -246,7 +245,6 @@ TEST(UniqueId, StrangersAreIgnored) {
 }
 
 // ---- torchrun's variables
-// -------------------------------------------------------------------------------------------
 
 sockaddr_in loopback(int port) {
     sockaddr_in address{};
@@ -359,7 +357,6 @@ TEST(Tcp, SaysThatThePortIsTaken) {
 }
 
 // ---- a store that the program brings
-// ----------------------------------------------------------------------------------
 
 JobOptions::Store store_of(Bootstrap& bootstrap) {
     return {[&](const std::string& key, const std::string& value) { bootstrap.put(key, value); },

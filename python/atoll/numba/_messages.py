@@ -55,8 +55,8 @@ def slot_from(team: Any, epoch: Any, pe: Any) -> Any:
 @helper
 def send(team: Any, epoch: Any, nbytes: Any, source: Any, block: Any, scope: Any) -> Any:
     """`nbytes` at source + pe * block to each other member. Pairs of all messages are dealt to the threads in turn."""
-    refresh = (epoch & 0x3FFFFFFF) < 2 and epoch >= 2
-    pairs = pairs_of(most_bytes(team)) if refresh else pairs_of(nbytes)
+    is_round = (epoch & 0x3FFFFFFF) < 2 and epoch >= 2
+    pairs = pairs_of(most_bytes(team)) if is_round else pairs_of(nbytes)
     mine = slot_from(team, epoch, team.my_pe)
     k = prim.rank(scope)
     while k < pairs * team.n_pes:
@@ -290,8 +290,9 @@ def close_inbox(box: Any) -> Any:
 def post(team: Any, box: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
     """Send src to PE `pe` through the mailbox (dev.mailbox); src may be written again afterwards.
 
-    Waits only while 8 messages are on their way. No fence: a message orders nothing but itself. Of one mailbox and
-    pair one scope posts and one receives at a time, in order, and both pass the same size, `room` bytes at most.
+    Waits while 8 messages of the pair are not yet received; while 4 or fewer are, never. No fence: a message orders
+    nothing but itself. Of one mailbox and pair one scope posts and one receives at a time, in order, and both pass the
+    same size, `room` bytes at most.
     """
     each, which = item(array("post", "src", src)), scope_of("post", scope)
 

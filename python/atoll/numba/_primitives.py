@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+# ---- words in memory: _cpu.py (LLVM), _cuda.py (PTX)
+
 
 def address(array: Any) -> Any:
     """Of the first element."""
@@ -81,6 +83,9 @@ def load_part(source: Any, nbytes: Any, i: Any) -> Any:
 def store_part(to: Any, nbytes: Any, i: Any, data: Any) -> Any: ...
 
 
+# ---- checks, copies, and the threads of a scope: _cpu.py, _cuda.py
+
+
 def check_pe(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any:
     """With checks on, a PE that the team has not ends the kernel."""
 
@@ -104,6 +109,9 @@ def meet(control: Any, scope: Any) -> Any:
 
 def share(control: Any, scope: Any, value: Any) -> Any:
     """The integer that rank 0 has, for all threads of the scope."""
+
+
+# ---- how waits look around: _cpu.py, _cuda.py
 
 
 def rest(looks: Any) -> Any:

@@ -41,7 +41,8 @@ def reported(kind: Any, cmp: Any) -> Any:
     return lambda kind, cmp: value
 
 
-# Many looks at a word: what it is, and whether it holds. On GPUs _looks.py has them.
+# Many looks at a word: what it is, and whether it holds. These bodies are the host's; on GPUs those of _looks.py, whose import
+# registers them, take their place.
 
 
 def on_host(function: Any) -> Any:
@@ -51,7 +52,7 @@ def on_host(function: Any) -> Any:
 
 @on_host
 def look_word(kind: Any, address: Any, cmp: Any, value: Any) -> Any:
-    """With acquire."""
+    """With acquire. On GPUs: _looks.py."""
     for looks in range(p.looks_between()):
         found = p.load_acquire(kind, address)
         if compare(found, cmp, value):
@@ -62,7 +63,7 @@ def look_word(kind: Any, address: Any, cmp: Any, value: Any) -> Any:
 
 @on_host
 def look_relaxed(address: Any, value: Any) -> Any:
-    """At least `value`, in no order."""
+    """At least `value`, in no order. On GPUs: _looks.py."""
     for looks in range(p.looks_between()):
         if p.load_relaxed(i64, address) >= value:
             return True
@@ -72,7 +73,7 @@ def look_relaxed(address: Any, value: Any) -> Any:
 
 @on_host
 def look_pair(address: Any, flag: Any) -> Any:
-    """The data of two flagged words, once both carry the flag."""
+    """The data of two flagged words, once both carry the flag. On GPUs: _looks.py."""
     for looks in range(p.looks_between()):
         data, here = p.load_flagged(address, flag)
         if here != 0:
@@ -83,7 +84,7 @@ def look_pair(address: Any, flag: Any) -> Any:
 
 @on_host
 def look_pairs(first: Any, second: Any, flag: Any) -> Any:
-    """Of two pairs, whose loads are on their way at once."""
+    """Of two pairs, whose loads are on their way at once. On GPUs: _looks.py."""
     for looks in range(p.looks_between()):
         data, here = p.load_flagged(first, flag)
         more, there = p.load_flagged(second, flag)

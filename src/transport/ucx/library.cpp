@@ -76,7 +76,7 @@ class Search {
 [[noreturn]] void refuse(const std::string& sentence) {
     throw Error(ErrorCode::unsupported,
                 sentence +
-                    " Install it (Debian: apt-get install libucx0; Python: pip install atoll[ucx]), or "
+                    " Install it (Debian: apt-get install libucx0; Python: pip install 'atoll[ucx]'), or "
                     "name a libucp.so.0 by ATOLL_UCX_LIBRARY.");
 }
 

@@ -1,4 +1,5 @@
-// What reductions do to elements: one loop for each element type and operator.
+// What reductions on the host do to elements: one loop for each element type and operator. GPUs have theirs
+// in cuda/kernels/groups.cu.
 #pragma once
 
 #include <cstddef>

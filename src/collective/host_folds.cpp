@@ -1,4 +1,4 @@
-#include "collective/kernels.hpp"
+#include "collective/host_folds.hpp"
 
 #include <array>
 #include <cstdint>
