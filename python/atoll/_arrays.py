@@ -286,6 +286,15 @@ def _full(
     return where.convert(x, name)
 
 
+def _contents(object: Any, dtype: Any, on_device: bool) -> npt.NDArray[Any]:
+    if on_device and _special(getattr(object, "dtype", None) if dtype is None else dtype):
+        from . import _device
+
+        kind = _device.numpy_dtype(getattr(object, "dtype", None) if dtype is None else dtype)
+        return _device.on_host(kind, object)
+    return np.asarray(object, dtype if dtype is None else _kind(dtype, on_device))
+
+
 def _special(dtype: Any) -> bool:
     """If NumPy has no name for it."""
     from . import _device
@@ -399,7 +408,7 @@ def array(
         x = _allocate(tuple(object.shape), kind, order, align, hints, where, False, "array")  # type: ignore[union-attr]
         _atoll.put(x, object, _atoll.my_pe())
     else:
-        contents = np.asarray(object, dtype if dtype is None else _kind(dtype, where.on_device))
+        contents = _contents(object, dtype, where.on_device)
         x = _allocate(contents.shape, contents.dtype, order, align, hints, where, False, "array")
         x[...] = contents
     _atoll.sync_all()

@@ -56,7 +56,7 @@ void fail_dtypes(const Spec& spec, const char* a, PyArrayObject* x, const char* 
     fail(
         ErrorCode::dtype_mismatch,
         "%s(): %s has dtype %S, but %s has %S; they must be equal, nothing is cast: use %s.astype(%s.dtype).",
-        spec.name, b, descr_object(y), a, descr_object(x), b, a);
+        spec.name, b, dtype_name(y).get(), a, dtype_name(x).get(), b, a);
 }
 
 void fail_output_dtype(const Spec& spec, const char* input, PyArrayObject* x, const char* output,
@@ -64,7 +64,7 @@ void fail_output_dtype(const Spec& spec, const char* input, PyArrayObject* x, co
     fail(ErrorCode::dtype_mismatch,
          "%s(): %s has dtype %S, but %s has %S; they must be equal, nothing is cast: make %s with "
          "dtype=%s.dtype.",
-         spec.name, output, descr_object(y), input, descr_object(x), output, input);
+         spec.name, output, dtype_name(y).get(), input, dtype_name(x).get(), output, input);
 }
 
 void fail_shapes(const Spec& spec, const char* a, PyArrayObject* x, const char* b, PyArrayObject* y) {
@@ -209,7 +209,7 @@ Ref source_like(const Spec& spec, const char* which, PyObject* value, const char
         fail(ErrorCode::dtype_mismatch,
              "%s(): the numbers of %s have dtype %S, but %s has %S; nothing is cast: use np.array(%s, "
              "%s.dtype).",
-             spec.name, which, descr_object(loose.array()), like_name, descr_object(like), which, like_name);
+             spec.name, which, dtype_name(loose.array()).get(), like_name, dtype_name(like).get(), which, like_name);
     Py_INCREF(descr_object(like));
     return Ref(PyArray_FromAny(value, PyArray_DESCR(like), 0, 0, NPY_ARRAY_CARRAY, nullptr));
 }

@@ -252,6 +252,24 @@ for kind in ("bfloat16", "float16"):
         assert atoll.g(s, me) == 1.5 * n, atoll.g(s, me)
 assert atoll.zeros(4, "float8_e4m3fn", device="cuda").itemsize == 1
 
+# ---- values of types that NumPy has not: from Python's numbers, and to them
+for kind, codes in (
+    ("bfloat16", (0x3F80, 0xBFC0, 0x4020)),
+    ("float8_e4m3fn", (0x38, 0xBC, 0x42)),
+    ("float8_e4m3fnuz", (0x40, 0xC4, 0x4A)),
+    ("float8_e5m2", (0x3C, 0xBE, 0x41)),
+    ("float8_e5m2fnuz", (0x40, 0xC2, 0x45)),
+):
+    narrow = atoll.array([1, -1.5, 2.5], kind, device="cuda")
+    assert narrow.numpy()[kind].tolist() == list(codes), narrow.numpy()
+    assert atoll.ones(2, kind, device="cuda").numpy()[kind].tolist() == [codes[0]] * 2
+    assert atoll.full_like(narrow, -1.5).numpy()[kind].tolist() == [codes[1]] * 3
+    atoll.put(narrow[:1], 2.5, me)
+    atoll.p(narrow, 1, me, index=1)
+    narrow[2] = -1.5
+    assert [atoll.g(narrow, me, index=i) for i in range(3)] == [2.5, 1.0, -1.5]
+    assert f"dtype {kind}," in repr(narrow)
+
 # ---- other PEs' copies
 everyone = atoll.global_view(x)
 assert everyone.shape == (n, 4, 6) and isinstance(everyone, atoll.DeviceArray)
