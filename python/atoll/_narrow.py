@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+Array = np.ndarray[Any, Any]
+
 # Bits of the mantissa, bias of the exponent, the first code that is no number.
 _FLOAT8 = {
     "float8_e4m3fn": (3, 7, 0x7F),
@@ -18,20 +20,18 @@ _FLOAT8 = {
 
 
 @functools.cache
-def _numbers(name: str) -> np.ndarray[Any, Any]:
+def _numbers(name: str) -> Array:
     """What the codes from 0 mean, and the first beyond them as if it went on: what is rounded to that is too large."""
     mantissa, bias, end = _FLOAT8[name]
     code = np.arange(end + 1)
     exponent, fraction = code >> mantissa, code & ((1 << mantissa) - 1)
-    if mantissa == 0:
-        return np.ldexp(1.0, exponent - bias)
-    tiny = exponent == 0
-    return np.ldexp(
-        np.where(tiny, 0, 1 << mantissa) + fraction, np.where(tiny, 1, exponent) - bias - mantissa
+    tiny = (exponent == 0) & (mantissa > 0)
+    return np.asarray(
+        np.ldexp(np.where(tiny, 0, 1 << mantissa) + fraction, np.where(tiny, 1, exponent) - bias - mantissa)
     )
 
 
-def _float8(name: str, wide: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _float8(name: str, wide: Array) -> Array:
     """To the nearest, ties to even (up, where there is no mantissa); what is too large is infinite, or else no number, as
     PyTorch and ml_dtypes have it."""
     numbers = _numbers(name)
@@ -42,20 +42,22 @@ def _float8(name: str, wide: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     code = np.where((size > middle) | ((size == middle) & tie_up), above, above - 1)
     negative = np.signbit(wide)
     if name.endswith("uz"):  # one zero, and one that is no number, where the other zero would be
-        return np.where(np.isnan(wide), 0x80, np.where(negative & (code > 0), code | 0x80, code)).astype("u1")
-    if name == "float8_e8m0fnu":
-        return np.where(np.isnan(wide) | (wide < 0), 0xFF, code).astype("u1")
-    return (np.where(np.isnan(wide), 0x7F, code) | negative * 0x80).astype("u1")
+        code = np.where(np.isnan(wide), 0x80, np.where(negative & (code > 0), code | 0x80, code))
+    elif name == "float8_e8m0fnu":
+        code = np.where(np.isnan(wide) | (wide < 0), 0xFF, code)
+    else:
+        code = np.where(np.isnan(wide), 0x7F, code) | negative * 0x80
+    return np.asarray(code, np.uint8)
 
 
-def _bfloat16(wide: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _bfloat16(wide: Array) -> Array:
     """To the nearest, ties to even; a NaN stays one."""
     bits = wide.astype(np.float32).view(np.uint32)
     rounded = np.where(np.isnan(wide), bits | 0x400000, bits + 0x7FFF + (bits >> 16 & 1)) >> 16
-    return rounded.astype(np.uint16)
+    return np.asarray(rounded, np.uint16)
 
 
-def narrowed(name: str, value: Any) -> np.ndarray[Any, Any]:
+def narrowed(name: str, value: Any) -> Array:
     """`value` in the codes of type `name`: an array of uint8 or uint16."""
     wide = np.asarray(value, np.float64)
     flat = np.atleast_1d(wide)  # an array also where one number would be NumPy's scalar

@@ -209,7 +209,8 @@ Ref source_like(const Spec& spec, const char* which, PyObject* value, const char
         fail(ErrorCode::dtype_mismatch,
              "%s(): the numbers of %s have dtype %S, but %s has %S; nothing is cast: use np.array(%s, "
              "%s.dtype).",
-             spec.name, which, dtype_name(loose.array()).get(), like_name, dtype_name(like).get(), which, like_name);
+             spec.name, which, dtype_name(loose.array()).get(), like_name, dtype_name(like).get(), which,
+             like_name);
     Py_INCREF(descr_object(like));
     return Ref(PyArray_FromAny(value, PyArray_DESCR(like), 0, 0, NPY_ARRAY_CARRAY, nullptr));
 }

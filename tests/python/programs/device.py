@@ -51,6 +51,17 @@ check(atoll.zeros_like(x), np.zeros((4, 6)))
 check(atoll.array(x, device="cuda"), np.zeros((4, 6)))
 assert atoll.empty((3, 2), order="F", device="cuda").strides == (8, 24)
 
+# ---- as another array, there or elsewhere
+on_host = np.asfortranarray(np.arange(6, dtype=np.int16).reshape(2, 3))
+moved = atoll.zeros_like(on_host, device="cuda")
+assert isinstance(moved, atoll.DeviceArray) and moved.dtype == np.int16 and moved.strides == (2, 4)
+check(moved, np.zeros((2, 3)))
+assert atoll.empty_like(moved).strides == (2, 4) and atoll.empty_like(moved, order="C").strides == (6, 2)
+back = atoll.full_like(moved, 7, device="cpu")
+assert isinstance(back, np.ndarray) and back.dtype == np.int16 and (back == 7).all()
+assert atoll.ones_like(moved, align=4096).ptr % 4096 == 0
+check(atoll.full_like(on_host, 2.5, "float32", device="cuda"), np.full((2, 3), 2.5))
+
 # ---- views and assignment
 grid = np.arange(24.0).reshape(4, 6) + 100 * me
 x[...] = grid

@@ -81,6 +81,8 @@ with says(atoll.DtypeMismatch, "float128_x", "bfloat16"):
     atoll.zeros(3, "float128_x", device="cuda")
 with says(atoll.DtypeMismatch, "Python objects"):
     atoll.zeros(3, object, device="cuda")
+with says(atoll.DtypeMismatch, "'bfloat16' is none of NumPy's", "device='cuda'"):
+    atoll.zeros(3, "bfloat16")
 
 x = atoll.zeros((4, 6), device="cuda")
 with says(atoll.InvalidArgument, "'cuda:7'", "GPU 0"):
@@ -126,6 +128,8 @@ with says(atoll.PeError):
     atoll.get(x, x, -1, stream=0)
 with says(atoll.NotSymmetric, "memory of the host", "on a stream"):
     atoll.put(h, x[0, :4], me, stream=0)
+with says(atoll.InvalidArgument, "stream is -1"):
+    atoll.put(x, x, me, stream=-1)
 with says(atoll.NotSymmetric, "memory of a GPU"):
     atoll.pin(x)
 with says(atoll.NotSymmetric):
