@@ -98,6 +98,44 @@ def test_a_pools_memory_is_nobody_elses_until_it_is_freed(job: Job, package: str
 
 
 @needs_plugin
+def test_a_conjugate_that_is_not_carried_out_is_refused(job: Job, package: str) -> None:
+    """With tensors that tell what PyTorch's do; real ones are in tests/python_gpu/interop.py."""
+    done = job(
+        """
+        import types
+        class Tensor:
+            def __init__(self, x, bit):
+                self.x, self.bit, self.shape, self.dtype = x, bit, x.shape, x.dtype
+            def get_device(self): return self.x.device
+            def data_ptr(self): return self.x.ptr
+            def stride(self): return [s // self.x.itemsize for s in self.x.strides]
+            def is_conj(self): return self.bit == "is_conj"
+            def is_neg(self): return self.bit == "is_neg"
+        torch = sys.modules["torch"] = types.ModuleType("torch")
+        torch.Tensor = Tensor
+        atoll.init()
+        z = atoll.zeros(4, "complex64", device="cuda")
+        parts = z.view("float32")
+        for tensor, words in (
+            (Tensor(z, "is_conj"), "is_conj()"), (Tensor(z, "is_neg"), "is_neg()"), (Tensor(parts[1::2], "is_neg"), "resolve_neg()"),
+        ):
+            try:
+                atoll.put(tensor, tensor, 0, stream=0)
+            except atoll.InvalidArgument as error:
+                assert words in str(error), error
+            else:
+                raise AssertionError(words)
+        for tensor in (Tensor(z, ""), Tensor(parts, ""), Tensor(parts[1::2], "")):
+            atoll.put(tensor, tensor, 0, stream=0)
+        print("done")
+        """,
+        1,
+        PYTHONPATH=package,
+    )
+    assert "done" in done.stdout
+
+
+@needs_plugin
 @pytest.mark.parametrize("n", [1, 2])
 def test_errors_name_what_was_passed(job: Job, package: str, n: int) -> None:
     done = job("device_errors.py", n, PYTHONPATH=package)
