@@ -53,6 +53,12 @@ void fail_freed(const Spec& spec, const char* which) {
 }
 
 void fail_dtypes(const Spec& spec, const char* a, PyArrayObject* x, const char* b, PyArrayObject* y) {
+    if (special_type(PyArray_DESCR(x)) != nullptr)
+        fail(ErrorCode::dtype_mismatch,
+             "%s(): %s has dtype %S, but %s has %S; they must be equal, nothing is cast: convert it by "
+             "ml_dtypes or "
+             "PyTorch, or assign to an atoll.DeviceArray, x[...] = %s, which rounds.",
+             spec.name, b, dtype_name(y).get(), a, dtype_name(x).get(), b);
     fail(
         ErrorCode::dtype_mismatch,
         "%s(): %s has dtype %S, but %s has %S; they must be equal, nothing is cast: use %s.astype(%s.dtype).",
@@ -94,7 +100,8 @@ void check_dtype_slow(const Spec& spec, const char* which, PyArrayObject* array)
 }
 
 bool same_dtype_slow(PyArrayObject* a, PyArrayObject* b) {
-    return PyArray_EquivTypes(PyArray_DESCR(a), PyArray_DESCR(b)) != 0;
+    return PyArray_EquivTypes(PyArray_DESCR(a), PyArray_DESCR(b)) != 0 ||
+           same_special(PyArray_DESCR(a), PyArray_DESCR(b));
 }
 
 bool same_shape_slow(PyArrayObject* a, PyArrayObject* b) {
@@ -211,6 +218,8 @@ Ref source_like(const Spec& spec, const char* which, PyObject* value, const char
              "%s.dtype).",
              spec.name, which, dtype_name(loose.array()).get(), like_name, dtype_name(like).get(), which,
              like_name);
+    if (special_type(PyArray_DESCR(like)) != nullptr)
+        return Ref(PyObject_CallMethod(device_module(), "on_host", "OO", descr_object(like), value));
     Py_INCREF(descr_object(like));
     return Ref(PyArray_FromAny(value, PyArray_DESCR(like), 0, 0, NPY_ARRAY_CARRAY, nullptr));
 }

@@ -32,6 +32,16 @@ Ref dtype_name(PyArray_Descr* descr) {
     return Ref(PyObject_Str(reinterpret_cast<PyObject*>(descr)));
 }
 
+bool same_special(PyArray_Descr* a, PyArray_Descr* b) {
+    const SpecialType* special = special_type(a);
+    PyArray_Descr* other = special != nullptr ? b : a;
+    if (special == nullptr) special = special_type(b);
+    if (special == nullptr || other->type_num < NPY_USERDEF) return false;
+    const Ref name(PyObject_Str(reinterpret_cast<PyObject*>(other)));
+    return PyDataType_ELSIZE(other) == special->bytes &&
+           PyUnicode_CompareWithASCIIString(name.get(), special->name) == 0;
+}
+
 std::uint8_t float8_code(const SpecialType& type, double number) {
     const Ref module(PyImport_ImportModule("atoll._narrow"));
     const Ref code(PyObject_CallMethod(module.get(), "code_of", "sd", type.name, number));

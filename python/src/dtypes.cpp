@@ -11,7 +11,14 @@ bool numpy_scalar(const ValueName& name, PyObject* value, void* into, std::size_
     if (!PyArray_CheckScalar(value)) return false;
     Ref array(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
     auto* want = reinterpret_cast<PyArray_Descr*>(name.descr);
-    if (!PyArray_EquivTypes(PyArray_DESCR(array.array()), want)) {
+    if (!PyArray_EquivTypes(PyArray_DESCR(array.array()), want) &&
+        !same_special(PyArray_DESCR(array.array()), want)) {
+        if (special_type(want) != nullptr)
+            fail(ErrorCode::dtype_mismatch,
+                 "%s(): %s has dtype %S, but the target has %S; nothing is cast: pass a Python number, "
+                 "float(%s).",
+                 name.spec.name, name.which, dtype_name(array.array()).get(), dtype_name(want).get(),
+                 name.which);
         fail(ErrorCode::dtype_mismatch,
              "%s(): %s has dtype %S, but the target has %S; nothing is cast, so convert it first: "
              "np.%S(%s), or pass a Python number.",

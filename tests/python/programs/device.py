@@ -280,6 +280,32 @@ for kind, codes in (
     narrow[2] = -1.5
     assert [atoll.g(narrow, me, index=i) for i in range(3)] == [2.5, 1.0, -1.5]
     assert f"dtype {kind}," in repr(narrow)
+    atoll.put(narrow, [2.5, -1.5, 1], me)
+    assert narrow.numpy()[kind].tolist() == [codes[i] for i in (2, 1, 0)]
+
+try:
+    import ml_dtypes
+except ImportError:
+    ml_dtypes = None
+if ml_dtypes is not None:  # the same bits, by NumPy types of its own
+    for kind in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
+        theirs = np.array([1, -1.5, 2.5, 0.5], getattr(ml_dtypes, kind))
+        narrow = atoll.zeros(4, theirs.dtype.type, device="cuda")
+        back = np.zeros(4, theirs.dtype)
+        atoll.put(narrow, theirs, me)
+        atoll.get(back, narrow, me)
+        assert (back == theirs).all(), back
+        atoll.put(narrow[::2], theirs[1::2], me)
+        atoll.p(narrow, theirs[2], me, index=3)
+        atoll.get(back, narrow, me)
+        assert back.astype(float).tolist() == [-1.5, -1.5, 0.5, 2.5], back
+        other = "bfloat16" if kind != "bfloat16" else "float8_e5m2"
+        try:
+            atoll.put(atoll.zeros(4, other, device="cuda"), theirs, me)
+        except atoll.DtypeMismatch as error:
+            assert kind in str(error) and other in str(error), error
+        else:
+            raise AssertionError("another type was taken")
 
 # ---- other PEs' copies
 everyone = atoll.global_view(x)

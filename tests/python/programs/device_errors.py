@@ -171,6 +171,10 @@ with says(atoll.InvalidArgument, "at most 64", "65"), atoll.group():
 with says(atoll.DtypeMismatch, "integers"):
     atoll.wait_until(x, ">=", 1)
 tiny = atoll.zeros(4, "float8_e5m2", device="cuda")
+with says(atoll.DtypeMismatch, "float32", "float8_e5m2", "x[...] = src"):
+    atoll.put(tiny, np.ones(4, "f4"), me)
+with says(atoll.DtypeMismatch, "float32", "float8_e5m2", "float(value)"):
+    atoll.p(tiny, np.float32(1), me, index=0)
 with says(atoll.DtypeMismatch, "dtype float8_e5m2;", "bfloat16, float32"):
     atoll.sum_reduce(tiny, tiny)
 with says(atoll.DtypeMismatch, "dtype float8_e5m2;", "bfloat16, float32 and float64"):
