@@ -31,7 +31,7 @@ def test_what_is_no_team_is_refused() -> None:
 
 
 def test_a_mailbox_of_host_memory_is_refused() -> None:
-    with pytest.raises(TypeError, match="ndarray'>; pass atoll.zeros"):
+    with pytest.raises(TypeError, match=r"ndarray'>; pass atoll\.zeros"):
         atoll.cupy.mailbox(np.zeros(64, np.uint8), 8)
 
 
