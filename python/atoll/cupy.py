@@ -134,6 +134,8 @@ def _value(cupy: Any, argument: Any) -> Any:
         raise TypeError("a kernel on a GPU got an array of NumPy; pass one in GPU memory (device='cuda')")
     if isinstance(argument, _atoll.DeviceArray):
         return argument.cupy()
+    if hasattr(argument, "__cuda_array_interface__") and not isinstance(argument, cupy.ndarray):
+        return cupy.asarray(argument)  # the same memory
     return argument
 
 

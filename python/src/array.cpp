@@ -208,7 +208,8 @@ Ref source_like(const Spec& spec, const char* which, PyObject* value, const char
         if (c_contiguous(array)) return Ref::borrow(value);
         return Ref(PyArray_NewCopy(array, NPY_CORDER));
     }
-    if (!given(value) || !PySequence_Check(value) || PyUnicode_Check(value) || PyBytes_Check(value))
+    if (!given(value) || !PySequence_Check(value) || PyUnicode_Check(value) || PyBytes_Check(value) ||
+        !why_not_adopted(value).empty())
         fail_not_array(spec, which, value);
     Ref loose(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
     const PyArray_Descr* want = PyArray_DESCR(like);

@@ -125,6 +125,19 @@ def test_a_conjugate_that_is_not_carried_out_is_refused(job: Job, package: str) 
                 assert words in str(error), error
             else:
                 raise AssertionError(words)
+        class Elsewhere(Tensor):  # a sequence and a number, too, as CuPy's and PyTorch's are
+            def get_device(self): return 7
+            def __getitem__(self, i): raise TypeError("no conversion")
+            def __len__(self): return 4
+            def __float__(self): raise TypeError("no conversion")
+        far = Elsewhere(z, "")
+        for call in (lambda: atoll.put(z, far, 0), lambda: atoll.sum_reduce(z, far), lambda: atoll.put(far, z, 0), lambda: atoll.put(z, far, 0, stream=0)):
+            try:
+                call()
+            except atoll.NotSymmetric as error:
+                assert "on another GPU than" in str(error), error
+            else:
+                raise AssertionError("another GPU's array was taken")
         for tensor in (Tensor(z, ""), Tensor(parts, ""), Tensor(parts[1::2], "")):
             atoll.put(tensor, tensor, 0, stream=0)
         print("done")
