@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from collections.abc import Sequence
@@ -52,7 +53,13 @@ def _kind(dtype: Any, on_device: bool) -> Any:
     if dtype is None:
         return float
     if not on_device:
-        return dtype
+        try:
+            return np.dtype(dtype)
+        except TypeError:
+            raise _atoll.DtypeMismatch(
+                f"dtype {dtype!r} is none of NumPy's, which arrays in memory of the host have; for bfloat16 and float8 pass"
+                " device='cuda', or a dtype of ml_dtypes."
+            ) from None
     from . import _device
 
     return _device.numpy_dtype(dtype)
@@ -286,6 +293,15 @@ def _full(
     return where.convert(x, name)
 
 
+def _contents(object: Any, dtype: Any, on_device: bool) -> npt.NDArray[Any]:
+    if on_device and _special(getattr(object, "dtype", None) if dtype is None else dtype):
+        from . import _device
+
+        kind = _device.numpy_dtype(getattr(object, "dtype", None) if dtype is None else dtype)
+        return _device.on_host(kind, object)
+    return np.asarray(object, dtype if dtype is None else _kind(dtype, on_device))
+
+
 def _special(dtype: Any) -> bool:
     """If NumPy has no name for it."""
     from . import _device
@@ -399,7 +415,7 @@ def array(
         x = _allocate(tuple(object.shape), kind, order, align, hints, where, False, "array")  # type: ignore[union-attr]
         _atoll.put(x, object, _atoll.my_pe())
     else:
-        contents = np.asarray(object, dtype if dtype is None else _kind(dtype, where.on_device))
+        contents = _contents(object, dtype, where.on_device)
         x = _allocate(contents.shape, contents.dtype, order, align, hints, where, False, "array")
         x[...] = contents
     _atoll.sync_all()
@@ -415,80 +431,230 @@ def is_on_device(a: Any) -> bool:
     )
 
 
-def _like(a: Any, dtype: Any, order: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    if is_on_device(a):
-        library = type(a).__module__.partition(".")[0]
-        xp = sys.modules[library] if library in ("cupy", "torch") else None
-        kind = a.dtype if dtype is None else dtype
-        return (tuple(a.shape), kind, "F" if order == "F" else "C"), {"device": "cuda", "xp": xp}
-    model = np.asanyarray(a)
-    fortran = order == "F" or (order in "AK" and model.flags.fnc)
-    return (model.shape, model.dtype if dtype is None else dtype, "F" if fortran else "C"), {}
+def _like(a: Any, dtype: Any, order: str, where: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Shape, dtype and order; and where: as a, but for what the caller says."""
+    on_device = is_on_device(a)
+    if not on_device:
+        a = np.asanyarray(a)
+        kind = a.dtype
+    else:
+        from . import _device
+
+        kind = a.dtype if where["device"] is None else _device.numpy_dtype(a.dtype)
+        if where["device"] is None:
+            library = type(a).__module__.partition(".")[0]
+            xp = sys.modules[library] if library in ("cupy", "torch") else None
+            where.update(device="cuda", xp=where["xp"] or xp)
+    fortran = order == "F" or (order in "AK" and _is_fortran(a))
+    return (tuple(a.shape), kind if dtype is None else dtype, "F" if fortran else "C"), where
 
 
-@overload
-def empty_like(a: npt.NDArray[Any], dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Array: ...
+def _is_fortran(a: Any) -> bool:
+    """If its elements are in Fortran's order, and not in C's."""
+    if isinstance(a, np.ndarray):
+        return bool(a.flags.fnc)
+    strides = tuple(a.stride()) if hasattr(a, "stride") else a.strides or ()
+    return len(strides) > 1 and 0 not in a.shape and all(x < y for x, y in itertools.pairwise(strides))
+
+
 @overload
 def empty_like(
-    a: _atoll.DeviceArray, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K"
+    a: npt.NDArray[Any],
+    dtype: Any = None,
+    order: Literal["C", "F", "A", "K"] = "K",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Literal["cpu"] | None = None,
+    xp: Any = None,
+) -> Array: ...
+@overload
+def empty_like(
+    a: _atoll.DeviceArray,
+    dtype: Any = None,
+    order: Literal["C", "F", "A", "K"] = "K",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: None = None,
+    xp: None = None,
 ) -> _atoll.DeviceArray: ...
 @overload
-def empty_like(a: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Any: ...
-def empty_like(a: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Any:
-    """Return atoll.empty of a's shape and dtype (a may be any array), on a GPU in a's library if a is on one. Collective."""
-    arguments, where = _like(a, dtype, order)
-    return empty(*arguments, **where)
+def empty_like(
+    a: Any,
+    dtype: Any = None,
+    order: Literal["C", "F", "A", "K"] = "K",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Any = None,
+    xp: Any = None,
+) -> Any: ...
+def empty_like(
+    a: Any,
+    dtype: Any = None,
+    order: Literal["C", "F", "A", "K"] = "K",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Any = None,
+    xp: Any = None,
+) -> Any:
+    """Return atoll.empty of a's shape and dtype: `a` may be any array. It is where `a` is, on a GPU in a's library, unless device
+    (and xp) say otherwise. Collective; arguments and errors as for atoll.empty."""
+    (shape, kind, layout), where = _like(a, dtype, order, {"device": device, "xp": xp})
+    return empty(shape, kind, layout, align=align, hints=hints, **where)
 
 
-@overload
-def zeros_like(a: npt.NDArray[Any], dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Array: ...
 @overload
 def zeros_like(
-    a: _atoll.DeviceArray, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K"
+    a: npt.NDArray[Any],
+    dtype: Any = None,
+    order: Literal["C", "F", "A", "K"] = "K",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Literal["cpu"] | None = None,
+    xp: Any = None,
+) -> Array: ...
+@overload
+def zeros_like(
+    a: _atoll.DeviceArray,
+    dtype: Any = None,
+    order: Literal["C", "F", "A", "K"] = "K",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: None = None,
+    xp: None = None,
 ) -> _atoll.DeviceArray: ...
 @overload
-def zeros_like(a: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Any: ...
-def zeros_like(a: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Any:
-    """Return atoll.zeros of a's shape and dtype (a may be any array), on a GPU in a's library if a is on one. Collective."""
-    arguments, where = _like(a, dtype, order)
-    return zeros(*arguments, **where)
+def zeros_like(
+    a: Any,
+    dtype: Any = None,
+    order: Literal["C", "F", "A", "K"] = "K",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Any = None,
+    xp: Any = None,
+) -> Any: ...
+def zeros_like(
+    a: Any,
+    dtype: Any = None,
+    order: Literal["C", "F", "A", "K"] = "K",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Any = None,
+    xp: Any = None,
+) -> Any:
+    """Return atoll.zeros of a's shape and dtype: `a` may be any array. It is where `a` is, on a GPU in a's library, unless device
+    (and xp) say otherwise. Collective; arguments and errors as for atoll.zeros."""
+    (shape, kind, layout), where = _like(a, dtype, order, {"device": device, "xp": xp})
+    return zeros(shape, kind, layout, align=align, hints=hints, **where)
 
 
-@overload
-def ones_like(a: npt.NDArray[Any], dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Array: ...
 @overload
 def ones_like(
-    a: _atoll.DeviceArray, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K"
+    a: npt.NDArray[Any],
+    dtype: Any = None,
+    order: Literal["C", "F", "A", "K"] = "K",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Literal["cpu"] | None = None,
+    xp: Any = None,
+) -> Array: ...
+@overload
+def ones_like(
+    a: _atoll.DeviceArray,
+    dtype: Any = None,
+    order: Literal["C", "F", "A", "K"] = "K",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: None = None,
+    xp: None = None,
 ) -> _atoll.DeviceArray: ...
 @overload
-def ones_like(a: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Any: ...
-def ones_like(a: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K") -> Any:
-    """Return atoll.ones of a's shape and dtype (a may be any array), on a GPU in a's library if a is on one. Collective."""
-    arguments, where = _like(a, dtype, order)
-    return ones(*arguments, **where)
+def ones_like(
+    a: Any,
+    dtype: Any = None,
+    order: Literal["C", "F", "A", "K"] = "K",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Any = None,
+    xp: Any = None,
+) -> Any: ...
+def ones_like(
+    a: Any,
+    dtype: Any = None,
+    order: Literal["C", "F", "A", "K"] = "K",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Any = None,
+    xp: Any = None,
+) -> Any:
+    """Return atoll.ones of a's shape and dtype: `a` may be any array. It is where `a` is, on a GPU in a's library, unless device
+    (and xp) say otherwise. Collective; arguments and errors as for atoll.ones."""
+    (shape, kind, layout), where = _like(a, dtype, order, {"device": device, "xp": xp})
+    return ones(shape, kind, layout, align=align, hints=hints, **where)
 
 
 @overload
 def full_like(
-    a: npt.NDArray[Any], fill_value: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K"
+    a: npt.NDArray[Any],
+    fill_value: Any,
+    dtype: Any = None,
+    order: Literal["C", "F", "A", "K"] = "K",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Literal["cpu"] | None = None,
+    xp: Any = None,
 ) -> Array: ...
 @overload
 def full_like(
-    a: _atoll.DeviceArray, fill_value: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K"
+    a: _atoll.DeviceArray,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Literal["C", "F", "A", "K"] = "K",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: None = None,
+    xp: None = None,
 ) -> _atoll.DeviceArray: ...
 @overload
 def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, order: Literal["C", "F", "A", "K"] = "K"
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Literal["C", "F", "A", "K"] = "K",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Any = None,
+    xp: Any = None,
 ) -> Any: ...
 def full_like(
     a: Any,
     fill_value: Any,
     dtype: Any = None,
     order: Literal["C", "F", "A", "K"] = "K",
+    *,
+    align: int = 0,
+    hints: Sequence[Hint] = (),
+    device: Any = None,
+    xp: Any = None,
 ) -> Any:
-    """Return atoll.full of a's shape and dtype (a may be any array), on a GPU in a's library if a is on one. Collective."""
-    (shape, kind, layout), where = _like(a, dtype, order)
-    return full(shape, fill_value, kind, layout, **where)
+    """Return atoll.full of a's shape and dtype: `a` may be any array. It is where `a` is, on a GPU in a's library, unless device
+    (and xp) say otherwise. Collective; arguments and errors as for atoll.full."""
+    (shape, kind, layout), where = _like(a, dtype, order, {"device": device, "xp": xp})
+    return full(shape, fill_value, kind, layout, align=align, hints=hints, **where)
 
 
 @overload

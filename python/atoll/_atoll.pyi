@@ -2145,8 +2145,8 @@ def sum_exscan(src: Array, *, team: Team | None = None) -> Array: ...
 @overload
 def sum_exscan(src: Value, *, team: Team | None = None) -> Any: ...
 
-def _pool_add(address: int, bytes: int) -> None:
-    """A slab for _pool_use; see atoll.torch.Pool."""
+def _pool_add(address: int, bytes: int, kept: object) -> None:
+    """A slab for _pool_use, and what lives as long; see atoll.torch.Pool."""
 
 def _pool_use(address: int) -> int:
     """New memory comes from that slab, 0: none; returns the one before."""
@@ -2156,8 +2156,8 @@ def _pool_use_of(address: int) -> tuple[int, int, int]:
     (a number that is equal where PEs allocated alike, bytes in use, how often there was no room).
     """
 
-def _pool_remove(address: int) -> None:
-    """Forget a slab."""
+def _pool_remove(address: int) -> Any:
+    """Forget a slab; returns what lived as long."""
 
 def send(src: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = None) -> None:
     """

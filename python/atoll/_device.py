@@ -120,22 +120,22 @@ def to_buffer(x: _atoll.DeviceArray) -> Any:
 def assign(view: _atoll.DeviceArray, value: Any) -> None:
     """view[...] = value, as NumPy has it, but for casts between arrays."""
     if not hasattr(value, "__cuda_array_interface__") and not isinstance(value, _atoll.DeviceArray):
-        value = _on_host(view, value)
+        value = np.broadcast_to(on_host(view.dtype, value), view.shape)
     _atoll.put(view, value, _atoll.my_pe())
 
 
-def _on_host(view: _atoll.DeviceArray, value: Any) -> Any:
-    special = special_name(view.dtype)
-    if special == "bfloat16" and getattr(value, "dtype", None) != view.dtype:
-        # To the nearest, ties to even; a NaN stays one.
-        wide = np.asarray(value, np.float32)
-        bits = wide.view(np.uint32)
-        rounded = np.where(np.isnan(wide), bits | 0x400000, bits + 0x7FFF + (bits >> 16 & 1)) >> 16
-        value = rounded.astype(np.uint16).view(view.dtype)
-    elif special is not None and str(getattr(value, "dtype", None)) == special:  # ml_dtypes'
-        value = value.view(view.dtype)
-    host = value if isinstance(value, np.ndarray) else np.asarray(value, view.dtype)
-    return np.broadcast_to(host, view.shape)
+def on_host(dtype: np.dtype[Any], value: Any) -> np.ndarray[Any, Any]:
+    """`value` as an array of that dtype, also of one that stands for a type that NumPy has not."""
+    special = special_name(dtype)
+    if special is not None and type(value).__module__ == "torch":  # whose narrow tensors NumPy does not take
+        value = value.detach().float().numpy()
+    if special is not None and str(getattr(value, "dtype", None)) == special:  # ml_dtypes'
+        value = value.view(dtype)
+    elif special is not None and getattr(value, "dtype", None) != dtype:
+        from ._narrow import narrowed
+
+        value = narrowed(special, value).view(dtype)
+    return value if isinstance(value, np.ndarray) else np.asarray(value, dtype)
 
 
 def dtype_of_dlpack(code: int, bits: int) -> np.dtype[Any] | None:

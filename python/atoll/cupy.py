@@ -65,6 +65,10 @@ def team(value: _atoll.Team | DeviceTeam) -> np.ndarray[Any, Any]:
 def mailbox(block: Any, room: int) -> np.ndarray[Any, Any]:
     """Return a kernel's argument of type atl::device::Mailbox: `block` is a symmetric uint8 array of zeros in GPU memory,
     at least mailbox_bytes(team.n_pes(), room) long. It must be kept as long as the mailbox is used."""
+    if not hasattr(block, "__cuda_array_interface__"):
+        raise TypeError(
+            f"atoll.cupy.mailbox: block is {type(block)}; pass atoll.zeros(mailbox_bytes(n_pes, room), 'uint8', device='cuda')"
+        )
     address = block.__cuda_array_interface__["data"][0]
     return np.array((address, room), MAILBOX)
 
@@ -130,6 +134,8 @@ def _value(cupy: Any, argument: Any) -> Any:
         raise TypeError("a kernel on a GPU got an array of NumPy; pass one in GPU memory (device='cuda')")
     if isinstance(argument, _atoll.DeviceArray):
         return argument.cupy()
+    if hasattr(argument, "__cuda_array_interface__") and not isinstance(argument, cupy.ndarray):
+        return cupy.asarray(argument)  # the same memory
     return argument
 
 

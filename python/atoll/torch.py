@@ -11,6 +11,7 @@ the same names otherwise; inside torch.compile they stand in the graph as they a
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,17 +49,15 @@ class Pool:
     When the pool is full PyTorch raises its torch.cuda.OutOfMemoryError. PyTorch takes segments of 2 MiB for
     tensors up to 1 MiB, of 20 MiB up to 10 MiB, and whole 2 MiB above. This PE's GPU becomes PyTorch's current device.
 
-    Raises OutOfMemory, Unsupported. The memory stays until free(), which is collective.
+    Raises OutOfMemory, Unsupported. The memory stays until free(), which is collective, also where this object is dropped:
+    PyTorch does not say when the last tensor of a pool is gone.
     """
 
     def __init__(self, nbytes: int) -> None:
         self._slab = atoll.empty(nbytes, "uint8", device="cuda", align=2 << 20)
-        _atoll._pool_add(self._slab.ptr, nbytes)
         torch.cuda.set_device(self._slab.device)
-        library = str(_atoll.__file__)
-        names = "atoll_pool_allocate", "atoll_pool_release"
-        self._allocator = torch.cuda.memory.CUDAPluggableAllocator(library, *names)
-        self._pool = torch.cuda.MemPool(self._allocator.allocator())
+        self._pool = torch.cuda.MemPool(_allocator().allocator())
+        _atoll._pool_add(self._slab.ptr, nbytes, (self._slab, self._pool))
         self._outer: list[Any] = []
 
     def __enter__(self) -> Pool:
@@ -93,9 +92,18 @@ class Pool:
 
     def free(self) -> None:
         """Give the memory back. Collective; no tensor made in the pool may be used any more."""
-        self._pool = None  # PyTorch gives its segments back
-        _atoll._pool_remove(self._slab.ptr)
+        self._pool = None
+        _atoll._pool_remove(self._slab.ptr)  # and with what it returns PyTorch's pool is gone
         atoll.free(self._slab)
+
+
+@functools.cache
+def _allocator() -> Any:
+    """One for all pools, and never dropped: PyTorch's pools and the segments that outlive them have its bare address."""
+    names = "atoll_pool_allocate", "atoll_pool_release"
+    made = torch.cuda.memory.CUDAPluggableAllocator(str(_atoll.__file__), *names)
+    _atoll._pool_add(0, 0, made)  # of a slab without room, which is never removed
+    return made
 
 
 def atoll_uint64(value: int) -> Any:

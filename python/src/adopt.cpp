@@ -152,6 +152,22 @@ PyArray_Descr* descr_for(dlpack::DataType type) {
     return descr;
 }
 
+/// PyTorch's views of conjugates and of their imaginary parts have the numbers of what they are views of, and
+/// a bit that says so.
+void check_carried_out(PyObject* tensor, PyArray_Descr* descr, const Lengths& strides) {
+    const bool is_complex = PyTypeNum_ISCOMPLEX(descr->type_num);
+    const bool apart = strides.n > 0 && strides.of[strides.n - 1] != PyDataType_ELSIZE(descr);
+    if (!is_complex && !(apart && PyTypeNum_ISFLOAT(descr->type_num))) return;
+    for (const char* bit : {"is_conj", "is_neg"}) {
+        const Ref found(PyObject_CallMethod(tensor, bit, nullptr));
+        if (found.get() == Py_True)
+            fail(ErrorCode::invalid_argument,
+                 "A torch.Tensor is the view of a conjugate that PyTorch has not carried out (%s()); pass "
+                 "x.resolve_conj().resolve_neg().",
+                 bit);
+    }
+}
+
 /// The same as below without a Python call; false where it does not go so.
 bool quick_torch_header(PyObject* tensor, Ref& made) {
     const dlpack::ExchangeApi* api = torch_api();
@@ -170,6 +186,8 @@ bool quick_torch_header(PyObject* tensor, Ref& made) {
     shape.n = t.ndim;
     for (int i = 0; i < t.ndim; ++i) shape.of[i] = t.shape[i];
     for (int i = 0; t.strides != nullptr && i < t.ndim; ++i) strides.of[i] = t.strides[i] * item;
+    strides.n = t.strides != nullptr ? t.ndim : 0;
+    check_carried_out(tensor, descr, strides);
     const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(t.data) + t.byte_offset;
     made = header(address, descr, shape, t.strides != nullptr || t.ndim == 0 ? strides.of : nullptr);
     return true;
@@ -182,6 +200,7 @@ Ref torch_header(PyObject* tensor) {
     PyArray_Descr* descr = descr_for(attribute(tensor, names().dtype).get());
     const Lengths shape(attribute(tensor, names().shape).get());
     const Lengths strides(called(tensor, names().stride).get(), PyDataType_ELSIZE(descr));
+    check_carried_out(tensor, descr, strides);
     return header(address_of(called(tensor, names().data_ptr).get()), descr, shape, strides.of);
 }
 

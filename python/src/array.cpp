@@ -53,10 +53,16 @@ void fail_freed(const Spec& spec, const char* which) {
 }
 
 void fail_dtypes(const Spec& spec, const char* a, PyArrayObject* x, const char* b, PyArrayObject* y) {
+    if (special_type(PyArray_DESCR(x)) != nullptr)
+        fail(ErrorCode::dtype_mismatch,
+             "%s(): %s has dtype %S, but %s has %S; they must be equal, nothing is cast: convert it by "
+             "ml_dtypes or "
+             "PyTorch, or assign to an atoll.DeviceArray, x[...] = %s, which rounds.",
+             spec.name, b, dtype_name(y).get(), a, dtype_name(x).get(), b);
     fail(
         ErrorCode::dtype_mismatch,
         "%s(): %s has dtype %S, but %s has %S; they must be equal, nothing is cast: use %s.astype(%s.dtype).",
-        spec.name, b, descr_object(y), a, descr_object(x), b, a);
+        spec.name, b, dtype_name(y).get(), a, dtype_name(x).get(), b, a);
 }
 
 void fail_output_dtype(const Spec& spec, const char* input, PyArrayObject* x, const char* output,
@@ -64,7 +70,7 @@ void fail_output_dtype(const Spec& spec, const char* input, PyArrayObject* x, co
     fail(ErrorCode::dtype_mismatch,
          "%s(): %s has dtype %S, but %s has %S; they must be equal, nothing is cast: make %s with "
          "dtype=%s.dtype.",
-         spec.name, output, descr_object(y), input, descr_object(x), output, input);
+         spec.name, output, dtype_name(y).get(), input, dtype_name(x).get(), output, input);
 }
 
 void fail_shapes(const Spec& spec, const char* a, PyArrayObject* x, const char* b, PyArrayObject* y) {
@@ -94,7 +100,8 @@ void check_dtype_slow(const Spec& spec, const char* which, PyArrayObject* array)
 }
 
 bool same_dtype_slow(PyArrayObject* a, PyArrayObject* b) {
-    return PyArray_EquivTypes(PyArray_DESCR(a), PyArray_DESCR(b)) != 0;
+    return PyArray_EquivTypes(PyArray_DESCR(a), PyArray_DESCR(b)) != 0 ||
+           same_special(PyArray_DESCR(a), PyArray_DESCR(b));
 }
 
 bool same_shape_slow(PyArrayObject* a, PyArrayObject* b) {
@@ -201,7 +208,8 @@ Ref source_like(const Spec& spec, const char* which, PyObject* value, const char
         if (c_contiguous(array)) return Ref::borrow(value);
         return Ref(PyArray_NewCopy(array, NPY_CORDER));
     }
-    if (!given(value) || !PySequence_Check(value) || PyUnicode_Check(value) || PyBytes_Check(value))
+    if (!given(value) || !PySequence_Check(value) || PyUnicode_Check(value) || PyBytes_Check(value) ||
+        !why_not_adopted(value).empty())
         fail_not_array(spec, which, value);
     Ref loose(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
     const PyArray_Descr* want = PyArray_DESCR(like);
@@ -209,7 +217,10 @@ Ref source_like(const Spec& spec, const char* which, PyObject* value, const char
         fail(ErrorCode::dtype_mismatch,
              "%s(): the numbers of %s have dtype %S, but %s has %S; nothing is cast: use np.array(%s, "
              "%s.dtype).",
-             spec.name, which, descr_object(loose.array()), like_name, descr_object(like), which, like_name);
+             spec.name, which, dtype_name(loose.array()).get(), like_name, dtype_name(like).get(), which,
+             like_name);
+    if (special_type(PyArray_DESCR(like)) != nullptr)
+        return Ref(PyObject_CallMethod(device_module(), "on_host", "OO", descr_object(like), value));
     Py_INCREF(descr_object(like));
     return Ref(PyArray_FromAny(value, PyArray_DESCR(like), 0, 0, NPY_ARRAY_CARRAY, nullptr));
 }

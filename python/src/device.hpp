@@ -45,6 +45,14 @@ struct SpecialType {
 };
 /// Null for all others.
 const SpecialType* special_type(PyArray_Descr* descr) noexcept;
+/// A dtype as messages show it: such a type by its name.
+Ref dtype_name(PyArray_Descr* descr);
+inline Ref dtype_name(PyArrayObject* array) { return dtype_name(PyArray_DESCR(array)); }
+/// If one is such a type and the other the type of that name that ml_dtypes gives NumPy: the same bits.
+bool same_special(PyArray_Descr* a, PyArray_Descr* b);
+/// One element of such a type, of 8 bits, for a number, and the other way (atoll/_narrow.py).
+std::uint8_t float8_code(const SpecialType& type, double number);
+double float8_number(const SpecialType& type, std::uint8_t code);
 /// What reductions on a GPU make of a dtype.
 DTypeRow device_row_of(PyArrayObject* array) noexcept;
 

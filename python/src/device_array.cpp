@@ -35,7 +35,7 @@ PyObject* repr(PyObject* self) {
         const Ref shape(shape_tuple(self));
         const Block* block = block_of(of(self));
         return PyUnicode_FromFormat("<atoll.DeviceArray of shape %R, dtype %S, %s GPU %d%s%s>", shape.get(),
-                                    reinterpret_cast<PyObject*>(PyArray_DESCR(of(self))),
+                                    dtype_name(of(self)).get(),
                                     block->device < 0 ? "of the host, pinned for" : "on", g.device,
                                     block->parent ? ", other PEs'" : "", is_freed(block) ? ", freed" : "");
     });

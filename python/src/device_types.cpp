@@ -27,6 +27,33 @@ const SpecialType* special_type(PyArray_Descr* descr) noexcept {
     return nullptr;
 }
 
+Ref dtype_name(PyArray_Descr* descr) {
+    if (const SpecialType* special = special_type(descr)) return Ref(PyUnicode_FromString(special->name));
+    return Ref(PyObject_Str(reinterpret_cast<PyObject*>(descr)));
+}
+
+bool same_special(PyArray_Descr* a, PyArray_Descr* b) {
+    const SpecialType* special = special_type(a);
+    PyArray_Descr* other = special != nullptr ? b : a;
+    if (special == nullptr) special = special_type(b);
+    if (special == nullptr || other->type_num < NPY_USERDEF) return false;
+    const Ref name(PyObject_Str(reinterpret_cast<PyObject*>(other)));
+    return PyDataType_ELSIZE(other) == special->bytes &&
+           PyUnicode_CompareWithASCIIString(name.get(), special->name) == 0;
+}
+
+std::uint8_t float8_code(const SpecialType& type, double number) {
+    const Ref module(PyImport_ImportModule("atoll._narrow"));
+    const Ref code(PyObject_CallMethod(module.get(), "code_of", "sd", type.name, number));
+    return static_cast<std::uint8_t>(PyLong_AsLong(code.get()));
+}
+
+double float8_number(const SpecialType& type, std::uint8_t code) {
+    const Ref module(PyImport_ImportModule("atoll._narrow"));
+    const Ref number(PyObject_CallMethod(module.get(), "number_of", "si", type.name, static_cast<int>(code)));
+    return PyFloat_AsDouble(number.get());
+}
+
 DTypeRow device_row_of(PyArrayObject* array) noexcept {
     PyArray_Descr* descr = PyArray_DESCR(array);
     if (descr->type_num == NPY_HALF) return {true, true, DType::float16};

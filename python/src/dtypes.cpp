@@ -11,12 +11,19 @@ bool numpy_scalar(const ValueName& name, PyObject* value, void* into, std::size_
     if (!PyArray_CheckScalar(value)) return false;
     Ref array(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
     auto* want = reinterpret_cast<PyArray_Descr*>(name.descr);
-    if (!PyArray_EquivTypes(PyArray_DESCR(array.array()), want)) {
+    if (!PyArray_EquivTypes(PyArray_DESCR(array.array()), want) &&
+        !same_special(PyArray_DESCR(array.array()), want)) {
+        if (special_type(want) != nullptr)
+            fail(ErrorCode::dtype_mismatch,
+                 "%s(): %s has dtype %S, but the target has %S; nothing is cast: pass a Python number, "
+                 "float(%s).",
+                 name.spec.name, name.which, dtype_name(array.array()).get(), dtype_name(want).get(),
+                 name.which);
         fail(ErrorCode::dtype_mismatch,
              "%s(): %s has dtype %S, but the target has %S; nothing is cast, so convert it first: "
              "np.%S(%s), or pass a Python number.",
-             name.spec.name, name.which, reinterpret_cast<PyObject*>(PyArray_DESCR(array.array())),
-             name.descr, name.descr, name.which);
+             name.spec.name, name.which, dtype_name(array.array()).get(), dtype_name(want).get(), name.descr,
+             name.which);
     }
     std::memcpy(into, PyArray_DATA(array.array()), bytes);
     return true;
@@ -25,7 +32,7 @@ bool numpy_scalar(const ValueName& name, PyObject* value, void* into, std::size_
 [[noreturn]] void fail_range(const ValueName& name, PyObject* value) {
     PyErr_Clear();
     fail(ErrorCode::invalid_argument, "%s(): %s is %R, which does not fit %S.", name.spec.name, name.which,
-         value, name.descr);
+         value, dtype_name(reinterpret_cast<PyArray_Descr*>(name.descr)).get());
 }
 
 template <class T> void write_as(const ValueName& name, PyObject* value, void* element) {
@@ -56,9 +63,12 @@ void write_by_numpy(const ValueName& name, PyObject* value, void* element) {
     const auto bytes = static_cast<std::size_t>(PyDataType_ELSIZE(descr));
     if (numpy_scalar(name, value, element, bytes)) return;
     if (const SpecialType* special = special_type(descr)) {
-        if (special->type != DType::bfloat16) fail_value(name, value);
-        const auto number = static_cast<float>(floating_slow(name, value, sizeof(float)));
-        const std::uint16_t bits = bfloat16_bits(number);
+        const double number = floating_slow(name, value, sizeof(float));
+        if (special->type != DType::bfloat16) {
+            *static_cast<std::uint8_t*>(element) = float8_code(*special, number);
+            return;
+        }
+        const std::uint16_t bits = bfloat16_bits(static_cast<float>(number));
         std::memcpy(element, &bits, sizeof bits);
         return;
     }
@@ -76,7 +86,7 @@ void write_by_numpy(const ValueName& name, PyObject* value, void* element) {
 void fail_value(const ValueName& name, PyObject* value) {
     fail(ErrorCode::dtype_mismatch,
          "%s(): %s is %R, which is no value of dtype %S; nothing is cast, so convert it first.",
-         name.spec.name, name.which, value, name.descr);
+         name.spec.name, name.which, value, dtype_name(reinterpret_cast<PyArray_Descr*>(name.descr)).get());
 }
 
 long long signed_slow(const ValueName& name, PyObject* value, int bytes) {
@@ -194,7 +204,9 @@ PyObject* read_element(const void* element, PyArray_Descr* descr) {
                     []() -> PyObject* { return nullptr; });
         }
     }
-    if (const SpecialType* special = special_type(descr); special && special->type == DType::bfloat16) {
+    if (const SpecialType* special = special_type(descr)) {
+        if (special->type != DType::bfloat16)
+            return PyFloat_FromDouble(float8_number(*special, load(std::uint8_t{})));
         const std::uint32_t bits = static_cast<std::uint32_t>(load(std::uint16_t{})) << 16;
         float value;
         std::memcpy(&value, &bits, sizeof value);

@@ -39,7 +39,9 @@ void construct(PyMailbox* self, Py_ssize_t nbytes, int slots, nb::object team, n
         fail(ErrorCode::invalid_argument, "Mailbox(): device is %R.", device.ptr());
     if (!device.is_none() && PyUnicode_CompareWithASCIIString(device.ptr(), "cpu") != 0)
         fail(ErrorCode::unsupported,
-             "Mailbox(): device is %R; this build of Atoll has symmetric memory on 'cpu' only.",
+             "Mailbox(): device is %R; this one is of the host's memory ('cpu', None). Kernels have their "
+             "own: "
+             "mailbox of atoll.numba, atoll.cute and atoll.cupy, mailbox_bytes of atoll.triton.",
              device.ptr());
     if (nbytes < 0 || slots < 1)
         fail(ErrorCode::invalid_argument,

@@ -19,6 +19,9 @@ struct Slab {
     std::map<char*, std::size_t> taken;
     std::uint64_t log = 14695981039346656037ULL;  ///< of all that was asked for and given, to compare PEs
     std::uint64_t refused = 0;
+    /// What must live as long: never given back at the end of the process, when libtorch is not to be called
+    /// any more.
+    PyObject* kept = nullptr;
 };
 
 struct Slabs {
@@ -87,11 +90,13 @@ char* address_of(PyObject* number) {
     return static_cast<char*>(address);
 }
 
-PyObject* add_body(const Arguments<2>& a) {
+PyObject* add_body(const Arguments<3>& a) {
     char* address = address_of(a[0]);
     const std::size_t bytes = PyLong_AsSize_t(a[1]);
     const std::lock_guard lock(slabs().mutex);
-    slabs().by_address[address] = Slab{{{address, bytes}}, {}};
+    Slab& slab = slabs().by_address[address] = Slab{{{address, bytes}}, {}};
+    Py_INCREF(a[2]);
+    slab.kept = a[2];
     return none();
 }
 PyObject* use_body(const Arguments<1>& a) {
@@ -110,20 +115,23 @@ PyObject* use_of_body(const Arguments<1>& a) {
 }
 PyObject* remove_body(const Arguments<1>& a) {
     const std::lock_guard lock(slabs().mutex);
-    slabs().by_address.erase(address_of(a[0]));
-    return none();
+    const auto found = slabs().by_address.find(address_of(a[0]));
+    if (found == slabs().by_address.end()) return none();
+    PyObject* kept = found->second.kept;  // whoever gets it drops it without this lock, which release() takes
+    slabs().by_address.erase(found);
+    return kept;
 }
 
 const Function functions[] = {
-    {"_pool_add", entry<2, add_spec, add_body>, &add_spec, "(address: int, bytes: int) -> None",
-     "A slab for _pool_use; see atoll.torch.Pool."},
+    {"_pool_add", entry<3, add_spec, add_body>, &add_spec, "(address: int, bytes: int, kept: object) -> None",
+     "A slab for _pool_use, and what lives as long; see atoll.torch.Pool."},
     {"_pool_use", entry<1, use_spec, use_body>, &use_spec, "(address: int) -> int",
      "New memory comes from that slab, 0: none; returns the one before."},
     {"_pool_use_of", entry<1, use_of_spec, use_of_body>, &use_of_spec,
      "(address: int) -> tuple[int, int, int]",
      "(a number that is equal where PEs allocated alike, bytes in use, how often there was no room)."},
-    {"_pool_remove", entry<1, remove_spec, remove_body>, &remove_spec, "(address: int) -> None",
-     "Forget a slab."},
+    {"_pool_remove", entry<1, remove_spec, remove_body>, &remove_spec, "(address: int) -> Any",
+     "Forget a slab; returns what lived as long."},
 };
 
 }  // namespace

@@ -78,6 +78,7 @@ struct Pair {
     void take_src(const Spec& spec, PyObject* value) {
         if (!is_array(value) && given(value) && (PyArray_CheckScalar(value) || PyNumber_Check(value)))
             [[unlikely]] {
+            if (!why_not_adopted(value).empty()) fail_not_array(spec, "src", value);
             held = Ref(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
             value = held.get();
         }

@@ -49,9 +49,9 @@ void* handle_from(const Spec& spec, PyObject* stream, PyObject* number) {
     const Ref held(number);
     if (number == Py_None) return nullptr;
     const Ref value(PyNumber_Long(number));
-    void* handle = PyLong_AsVoidPtr(value.get());
+    const std::size_t handle = PyLong_AsSize_t(value.get());  // refuses negative ones
     if (PyErr_Occurred()) fail_stream(spec, stream);
-    return handle;
+    return reinterpret_cast<void*>(handle);
 }
 
 void* handle_of(const Spec& spec, PyObject* stream) {

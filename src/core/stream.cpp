@@ -59,7 +59,7 @@ void check_on_device(const JobState& job, const DeviceMemory& device, const void
                      ? " are in another PE's slot; pass the address in this PE's own device heap and the "
                        "number of the PE that is meant."
                      : " are not in the device heap, where operations on streams need symmetric addresses "
-                       "(allocate with Memory::device)."));
+                       "(allocate with Memory::device; in Python device=\"cuda\")."));
     device.check(symmetric, bytes);
 }
 

@@ -61,6 +61,95 @@ def test_a_pe_that_dies_ends_a_collective_on_a_stream_between_hosts(job: Job, pa
 
 @needs_plugin
 @pytest.mark.parametrize("n", [1, 2])
+def test_a_pools_memory_is_nobody_elses_until_it_is_freed(job: Job, package: str, n: int) -> None:
+    """With a PyTorch that makes no tensors: the real one does in tests/python_gpu/pytorch.py."""
+    done = job(
+        """
+        import contextlib, gc, types
+        torch = sys.modules["torch"] = types.ModuleType("torch")
+        allocator = types.SimpleNamespace(allocator=lambda: None)
+        torch.Tensor = type("Tensor", (), {})
+        torch.cuda = types.SimpleNamespace(
+            set_device=lambda number: None,
+            MemPool=lambda allocator: object(),
+            memory=types.SimpleNamespace(CUDAPluggableAllocator=lambda *names: allocator),
+            use_mem_pool=lambda pool: contextlib.nullcontext(),
+        )
+        operator = types.SimpleNamespace(register_fake=lambda function: None)
+        torch.library = types.SimpleNamespace(custom_op=lambda *what, mutates_args: operator)
+        import atoll.torch
+        atoll.init()
+        with atoll.torch.use_pool(1 << 21) as pool:
+            start = pool._slab.ptr
+        again = atoll.torch.Pool(1 << 21)
+        del pool
+        gc.collect()
+        others = [atoll.zeros(1 << 20, "uint8", device="cuda") for _ in range(4)]
+        assert not any(start <= x.ptr < start + (1 << 21) for x in others), "a tensor's memory was given away"
+        start = again._slab.ptr
+        again.free()
+        assert atoll.zeros(1 << 21, "uint8", device="cuda", align=1 << 21).ptr == start, "free() gave nothing back"
+        print("done")
+        """,
+        n,
+        PYTHONPATH=package,
+    )
+    assert done.stdout.count("done") == n
+
+
+@needs_plugin
+def test_a_conjugate_that_is_not_carried_out_is_refused(job: Job, package: str) -> None:
+    """With tensors that tell what PyTorch's do; real ones are in tests/python_gpu/interop.py."""
+    done = job(
+        """
+        import types
+        class Tensor:
+            def __init__(self, x, bit):
+                self.x, self.bit, self.shape, self.dtype = x, bit, x.shape, x.dtype
+            def get_device(self): return self.x.device
+            def data_ptr(self): return self.x.ptr
+            def stride(self): return [s // self.x.itemsize for s in self.x.strides]
+            def is_conj(self): return self.bit == "is_conj"
+            def is_neg(self): return self.bit == "is_neg"
+        torch = sys.modules["torch"] = types.ModuleType("torch")
+        torch.Tensor = Tensor
+        atoll.init()
+        z = atoll.zeros(4, "complex64", device="cuda")
+        parts = z.view("float32")
+        for tensor, words in (
+            (Tensor(z, "is_conj"), "is_conj()"), (Tensor(z, "is_neg"), "is_neg()"), (Tensor(parts[1::2], "is_neg"), "resolve_neg()"),
+        ):
+            try:
+                atoll.put(tensor, tensor, 0, stream=0)
+            except atoll.InvalidArgument as error:
+                assert words in str(error), error
+            else:
+                raise AssertionError(words)
+        class Elsewhere(Tensor):  # a sequence and a number, too, as CuPy's and PyTorch's are
+            def get_device(self): return 7
+            def __getitem__(self, i): raise TypeError("no conversion")
+            def __len__(self): return 4
+            def __float__(self): raise TypeError("no conversion")
+        far = Elsewhere(z, "")
+        for call in (lambda: atoll.put(z, far, 0), lambda: atoll.sum_reduce(z, far), lambda: atoll.put(far, z, 0), lambda: atoll.put(z, far, 0, stream=0)):
+            try:
+                call()
+            except atoll.NotSymmetric as error:
+                assert "on another GPU than" in str(error), error
+            else:
+                raise AssertionError("another GPU's array was taken")
+        for tensor in (Tensor(z, ""), Tensor(parts, ""), Tensor(parts[1::2], "")):
+            atoll.put(tensor, tensor, 0, stream=0)
+        print("done")
+        """,
+        1,
+        PYTHONPATH=package,
+    )
+    assert "done" in done.stdout
+
+
+@needs_plugin
+@pytest.mark.parametrize("n", [1, 2])
 def test_errors_name_what_was_passed(job: Job, package: str, n: int) -> None:
     done = job("device_errors.py", n, PYTHONPATH=package)
     assert done.stdout.count("done") == n

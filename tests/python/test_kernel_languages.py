@@ -30,6 +30,11 @@ def test_what_is_no_team_is_refused() -> None:
         atoll.cupy.team(3)  # type: ignore[arg-type]
 
 
+def test_a_mailbox_of_host_memory_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"ndarray'>; pass atoll\.zeros"):
+        atoll.cupy.mailbox(np.zeros(64, np.uint8), 8)
+
+
 def test_options_find_the_headers(tmp_path: Path) -> None:
     """With nvcc, whose front end NVRTC has."""
     nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from jobs import HANG_GUARD, PROGRAMS, ROOT, Job, environment, launcher
 
 pytest.importorskip("numba", reason="Numba is not installed (pip install numba)")
+import atoll.numba as dev
 
 
 @pytest.fixture(scope="module")
@@ -77,10 +79,20 @@ def test_arrays_that_a_kernel_must_not_have(job: Job) -> None:
                 raise AssertionError(words)
         atoll.init()
         x, ordinary = atoll.zeros(4), np.zeros(4)
-        said(atoll.NotSymmetric, "ordinary one of NumPy", ordinary, 1.0)
+        said(atoll.NotSymmetric, "one: argument 2 is ordinary memory: ", ordinary, 1.0)
+        said(TypeError, "one takes (team, x, value), and got 2 arguments", x)
         dev.launch(alone, 1, 1)(atoll.WORLD, ordinary)
         dev.launch(alone, 1, 1)(atoll.WORLD, ordinary[2:])
         assert ordinary[2] == atoll.my_pe()
+        @dev.kernel
+        def moved(team, x):
+            dev.put(team, x[:1], x[1:], 0)
+        try:
+            dev.launch(moved, 1, 1)(atoll.WORLD, atoll.zeros(2, np.float16))
+        except TypeError as error:
+            assert "moved: argument 2 is of float16, which Numba has on GPUs only" in str(error), error
+        else:
+            raise AssertionError("float16 on the host")
         gone = atoll.zeros(4)
         atoll.free(gone)
         said(atoll.UseAfterFree, "one: argument 2, an array of shape (2,), was freed", gone[2:], 1.0)
@@ -94,6 +106,48 @@ def test_arrays_that_a_kernel_must_not_have(job: Job) -> None:
         2,
     )
     assert done.stdout.count("done") == 2
+
+
+def test_launches_that_cannot_be() -> None:
+    def nothing(team: object, x: object) -> None:
+        pass
+
+    one = dev.kernel(nothing)
+    for grid, block, words in (
+        (0, 1, "grid is 0; pass a number from 1 on"),
+        (1, 0, "block is 0"),
+        ("all", 1, "grid is 'all'"),
+        (1, (1, 1, 1, 1), "block is (1, 1, 1, 1)"),
+        ((2, -1), 1, "or dev.RESIDENT"),
+        (1, dev.RESIDENT, "block is -1"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(words)):
+            dev.launch(one, grid, block)
+    dev.launch(one, (1, 2, np.int64(3)), 4)
+    dev.launch(one, dev.RESIDENT, 4)
+    with pytest.raises(TypeError, match="is no Python function"):
+        dev.kernel(one)
+    with pytest.raises(ValueError, match="room is 'a'; pass the bytes"):
+        dev.mailbox("a")  # type: ignore[arg-type]
+
+
+def test_what_is_no_team_is_named(job: Job) -> None:
+    done = job(
+        """
+        import atoll.numba as dev
+        @dev.kernel
+        def one(team, x):
+            dev.p(team, x, 1.0, 0)
+        atoll.init()
+        try:
+            dev.launch(one, 1, 1)(3, atoll.zeros(1))
+        except Exception as error:
+            assert "atoll.numba.p: team is int64; give dev.launch(…)(…) an atoll.Team" in str(error), error
+            print("done")
+        """,
+        1,
+    )
+    assert "done" in done.stdout
 
 
 def test_a_pe_that_dies_ends_the_wait_of_another(job: Job) -> None:

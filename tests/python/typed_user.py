@@ -66,3 +66,5 @@ where: int = kernel_team.window + kernel_team.stride
 headers: str = atoll.include_dir()
 atoll.barrier_all(stream=0)
 view = atoll.peer(g, 1)
+g = atoll.zeros_like(g)
+h: npt.NDArray[Any] = atoll.full_like(np.ones(3), 2, align=128)

@@ -269,6 +269,10 @@ def refused(kind, words, call):
 if torch:
     t = atoll.zeros(8, "float32", device="cuda", xp=torch)
     refused(atoll.NotSymmetric, "memory of the host", lambda: atoll.put(t, torch.zeros(8), right))
+    z = atoll.zeros(8, "complex64", device="cuda", xp=torch)
+    refused(atoll.InvalidArgument, "resolve_conj", lambda: atoll.put(z, z.conj(), right))
+    refused(atoll.InvalidArgument, "is_neg()", lambda: atoll.put(t, z.conj().imag, right))
+    refused(atoll.InvalidArgument, "is_neg()", lambda: atoll.put(t, z.conj().imag, right, stream="current"))
     refused(
         atoll.NotSymmetric,
         "not in this PE's symmetric memory",

@@ -1,5 +1,7 @@
 """atoll.torch: a memory pool in the symmetric heap, and operators that torch.compile keeps."""
 
+import gc
+
 import atoll
 import torch
 
@@ -39,6 +41,16 @@ atoll.put(z[1], y[0], right)
 atoll.barrier_all()
 check("pool: put", z[1], 512.0 * (left + 1))
 outside = torch.zeros(8, device="cuda")
+assert atoll.peer(z, right).data_ptr() != z.data_ptr() or n == 1
+assert atoll.global_view(z).shape == (n, 256, 512)
+# The pool's memory stays although nobody has the pool any more.
+with at.use_pool(8 << 20):
+    kept = torch.full((1000,), 3.0, device="cuda")
+gc.collect()
+others = [atoll.zeros(4 << 20, "uint8", device="cuda") for _ in range(4)]
+check("pool: kept", kept, 3.0)
+torch.cuda.empty_cache()
+del others
 assert not atoll.is_symmetric(outside)
 with pool:
     try:

@@ -7,6 +7,8 @@ import functools
 import hashlib
 import importlib.metadata
 import importlib.util
+import inspect
+import math
 import pathlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -39,8 +41,8 @@ def mailbox(room: int, team: Any = None, **where: Any) -> Mailbox:
     Collective over all PEs, as atoll.zeros, which takes `where`: device="cuda" for kernels on GPUs. Eight messages may be on their way from
     one PE to another.
     """
-    if room < 0:
-        raise ValueError(f"atoll.numba.mailbox: room is {room}; it must not be negative")
+    if not isinstance(room, (int, np.integer)) or room < 0:
+        raise ValueError(f"atoll.numba.mailbox: room is {room!r}; pass the bytes of the longest message")
     n_pes = (team or _atoll.WORLD).n_pes()
     pairs = max(1, (room + 7) // 8)
     nbytes = n_pes * (AT["post_bytes"] + AT["mailbox_depth"] * pairs * 16)
@@ -93,6 +95,10 @@ class Kernel:
         functools.update_wrapper(self, function)
         self.function = function
         self.options = options
+        parameters = inspect.signature(function).parameters.values()
+        self.fewest = sum(one.default is one.empty and one.kind != one.VAR_POSITIONAL for one in parameters)
+        several = any(one.kind == one.VAR_POSITIONAL for one in parameters)
+        self.most = math.inf if several else len(parameters)
 
     @functools.cached_property
     def host(self) -> Any:
@@ -128,7 +134,9 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Make a kernel of a function: `@dev.kernel` or `@dev.kernel(cache=True)`; options go to Numba's jit,
     those for GPUs only (max_registers, launch_bounds) not to the host's."""
     if function is None:
-        return lambda function: Kernel(function, options)
+        return lambda function: kernel(function, **options)
+    if not inspect.isfunction(function):
+        raise TypeError(f"atoll.numba.kernel: {function!r} is no Python function; decorate that itself")
     return Kernel(function, options)
 
 
@@ -169,9 +177,36 @@ def _check(name: str, arguments: tuple[Any, ...]) -> None:
             pass  # an ordinary array is fine where the kernel keeps to itself
 
 
+def _check_sizes(kernel: Kernel, grid: Any, block: Any) -> None:
+    for which, size, hint in (("grid", grid, " or dev.RESIDENT"), ("block", block, "")):
+        parts = size if isinstance(size, tuple) else (size,)
+        whole = all(isinstance(part, (int, np.integer)) for part in parts) and 1 <= len(parts) <= 3
+        if not whole or (min(parts) < 1 and not (hint and size == RESIDENT)):
+            raise ValueError(
+                f"{kernel.__name__}: {which} is {size!r}; pass a number from 1 on, a tuple of up to three{hint}"
+            )
+
+
 def _launch_on_host(kernel: Kernel, arguments: list[Any]) -> None:
     try:
         kernel.host(*arguments)
+    except NotImplementedError:
+        halves = [number for number, x in enumerate(arguments, 1) if getattr(x, "dtype", None) == np.float16]
+        if not halves:
+            raise
+        raise TypeError(
+            f"{kernel.__name__}: argument {halves[0]} is of float16, which Numba has on GPUs only; on the host pass "
+            "x.view(np.uint16), to move it, or float32"
+        ) from None
+    except _atoll.NotSymmetric as error:
+        ordinary = [
+            f"argument {number}"
+            for number, x in enumerate(arguments, 1)
+            if isinstance(x, np.ndarray) and not _atoll.is_symmetric(x)
+        ]
+        raise _atoll.NotSymmetric(
+            f"{kernel.__name__}: {' and '.join(ordinary) or 'an array of its own'} is ordinary memory: {error}"
+        ) from None
     except RuntimeError:
         raise_ended()  # what ended it, instead
         raise
@@ -192,8 +227,13 @@ def launch(
         raise TypeError(
             f"atoll.numba.launch: {kernel!r} is no kernel; decorate the function with @dev.kernel"
         )
+    _check_sizes(kernel, grid, block)
 
     def start(*arguments: Any) -> None:
+        if not kernel.fewest <= len(arguments) <= kernel.most:
+            raise TypeError(
+                f"{kernel.__name__} takes {inspect.signature(kernel.function)}, and got {len(arguments)} arguments"
+            )
         _check(kernel.__name__, arguments)
         device = any(on_device(argument) for argument in arguments)
         values = [_for("device" if device else "host", kernel.__name__, argument) for argument in arguments]

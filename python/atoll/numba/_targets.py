@@ -23,6 +23,8 @@ from numba.core import types
 from numba.core.errors import TypingError
 from numba.core.typing import templates
 
+from .._device import DeviceTeam
+
 
 class Target(NamedTuple):
     extending: Any
@@ -88,9 +90,25 @@ def vocabulary(generator: F) -> F:
             f"atoll.numba.{generator.__name__} is for kernels (@dev.kernel, numba.njit, cuda.jit)"
         )
 
+    checked = _of_a_team(generator) if "team" in inspect.signature(generator).parameters else generator
     for target in TARGETS:
-        implement(target, outside)(generator)
+        implement(target, outside)(checked)
     return outside  # type: ignore[return-value]
+
+
+def _of_a_team(generator: F) -> F:
+    """The generator, once its first argument was found to be a team."""
+
+    @functools.wraps(generator)
+    def checked(team: Kind, *kinds: Kind, **keywords: Kind) -> Any:
+        if getattr(team, "instance_class", None) is not DeviceTeam:
+            raise TypingError(
+                f"atoll.numba.{generator.__name__}: team is {team}; give dev.launch(…)(…) an atoll.Team, such as "
+                "atoll.WORLD, and pass what the kernel gets, or else team.device()"
+            )
+        return generator(team, *kinds, **keywords)
+
+    return checked  # type: ignore[return-value]
 
 
 def helper(function: F) -> F:

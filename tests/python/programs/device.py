@@ -51,6 +51,17 @@ check(atoll.zeros_like(x), np.zeros((4, 6)))
 check(atoll.array(x, device="cuda"), np.zeros((4, 6)))
 assert atoll.empty((3, 2), order="F", device="cuda").strides == (8, 24)
 
+# ---- as another array, there or elsewhere
+on_host = np.asfortranarray(np.arange(6, dtype=np.int16).reshape(2, 3))
+moved = atoll.zeros_like(on_host, device="cuda")
+assert isinstance(moved, atoll.DeviceArray) and moved.dtype == np.int16 and moved.strides == (2, 4)
+check(moved, np.zeros((2, 3)))
+assert atoll.empty_like(moved).strides == (2, 4) and atoll.empty_like(moved, order="C").strides == (6, 2)
+back = atoll.full_like(moved, 7, device="cpu")
+assert isinstance(back, np.ndarray) and back.dtype == np.int16 and (back == 7).all()
+assert atoll.ones_like(moved, align=4096).ptr % 4096 == 0
+check(atoll.full_like(on_host, 2.5, "float32", device="cuda"), np.full((2, 3), 2.5))
+
 # ---- views and assignment
 grid = np.arange(24.0).reshape(4, 6) + 100 * me
 x[...] = grid
@@ -251,6 +262,50 @@ for kind in ("bfloat16", "float16"):
         atoll.sum_reduce(s, h)
         assert atoll.g(s, me) == 1.5 * n, atoll.g(s, me)
 assert atoll.zeros(4, "float8_e4m3fn", device="cuda").itemsize == 1
+
+# ---- values of types that NumPy has not: from Python's numbers, and to them
+for kind, codes in (
+    ("bfloat16", (0x3F80, 0xBFC0, 0x4020)),
+    ("float8_e4m3fn", (0x38, 0xBC, 0x42)),
+    ("float8_e4m3fnuz", (0x40, 0xC4, 0x4A)),
+    ("float8_e5m2", (0x3C, 0xBE, 0x41)),
+    ("float8_e5m2fnuz", (0x40, 0xC2, 0x45)),
+):
+    narrow = atoll.array([1, -1.5, 2.5], kind, device="cuda")
+    assert narrow.numpy()[kind].tolist() == list(codes), narrow.numpy()
+    assert atoll.ones(2, kind, device="cuda").numpy()[kind].tolist() == [codes[0]] * 2
+    assert atoll.full_like(narrow, -1.5).numpy()[kind].tolist() == [codes[1]] * 3
+    atoll.put(narrow[:1], 2.5, me)
+    atoll.p(narrow, 1, me, index=1)
+    narrow[2] = -1.5
+    assert [atoll.g(narrow, me, index=i) for i in range(3)] == [2.5, 1.0, -1.5]
+    assert f"dtype {kind}," in repr(narrow)
+    atoll.put(narrow, [2.5, -1.5, 1], me)
+    assert narrow.numpy()[kind].tolist() == [codes[i] for i in (2, 1, 0)]
+
+try:
+    import ml_dtypes
+except ImportError:
+    ml_dtypes = None
+if ml_dtypes is not None:  # the same bits, by NumPy types of its own
+    for kind in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
+        theirs = np.array([1, -1.5, 2.5, 0.5], getattr(ml_dtypes, kind))
+        narrow = atoll.zeros(4, theirs.dtype.type, device="cuda")
+        back = np.zeros(4, theirs.dtype)
+        atoll.put(narrow, theirs, me)
+        atoll.get(back, narrow, me)
+        assert (back == theirs).all(), back
+        atoll.put(narrow[::2], theirs[1::2], me)
+        atoll.p(narrow, theirs[2], me, index=3)
+        atoll.get(back, narrow, me)
+        assert back.astype(float).tolist() == [-1.5, -1.5, 0.5, 2.5], back
+        other = "bfloat16" if kind != "bfloat16" else "float8_e5m2"
+        try:
+            atoll.put(atoll.zeros(4, other, device="cuda"), theirs, me)
+        except atoll.DtypeMismatch as error:
+            assert kind in str(error) and other in str(error), error
+        else:
+            raise AssertionError("another type was taken")
 
 # ---- other PEs' copies
 everyone = atoll.global_view(x)

@@ -81,6 +81,8 @@ with says(atoll.DtypeMismatch, "float128_x", "bfloat16"):
     atoll.zeros(3, "float128_x", device="cuda")
 with says(atoll.DtypeMismatch, "Python objects"):
     atoll.zeros(3, object, device="cuda")
+with says(atoll.DtypeMismatch, "'bfloat16' is none of NumPy's", "device='cuda'"):
+    atoll.zeros(3, "bfloat16")
 
 x = atoll.zeros((4, 6), device="cuda")
 with says(atoll.InvalidArgument, "'cuda:7'", "GPU 0"):
@@ -126,6 +128,10 @@ with says(atoll.PeError):
     atoll.get(x, x, -1, stream=0)
 with says(atoll.NotSymmetric, "memory of the host", "on a stream"):
     atoll.put(h, x[0, :4], me, stream=0)
+with says(atoll.Unsupported, "Mailbox(): device is 'cuda'", "mailbox of atoll.numba"):
+    atoll.Mailbox(8, device="cuda")
+with says(atoll.InvalidArgument, "stream is -1"):
+    atoll.put(x, x, me, stream=-1)
 with says(atoll.NotSymmetric, "memory of a GPU"):
     atoll.pin(x)
 with says(atoll.NotSymmetric):
@@ -167,6 +173,10 @@ with says(atoll.InvalidArgument, "at most 64", "65"), atoll.group():
 with says(atoll.DtypeMismatch, "integers"):
     atoll.wait_until(x, ">=", 1)
 tiny = atoll.zeros(4, "float8_e5m2", device="cuda")
+with says(atoll.DtypeMismatch, "float32", "float8_e5m2", "x[...] = src"):
+    atoll.put(tiny, np.ones(4, "f4"), me)
+with says(atoll.DtypeMismatch, "float32", "float8_e5m2", "float(value)"):
+    atoll.p(tiny, np.float32(1), me, index=0)
 with says(atoll.DtypeMismatch, "dtype float8_e5m2;", "bfloat16, float32"):
     atoll.sum_reduce(tiny, tiny)
 with says(atoll.DtypeMismatch, "dtype float8_e5m2;", "bfloat16, float32 and float64"):

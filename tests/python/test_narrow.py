@@ -1,0 +1,59 @@
+"""Numbers of 8 and 16 bits that NumPy has no types for."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from atoll import _narrow
+
+TYPES = ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"]
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_code_is_what_its_number_becomes(name: str) -> None:
+    for code in range(256):
+        number = _narrow.number_of(name, code)
+        if math.isnan(number):
+            assert math.isnan(_narrow.number_of(name, _narrow.code_of(name, number)))
+        else:
+            assert _narrow.code_of(name, number) == code, number
+
+
+# What ml_dtypes 0.5 and PyTorch 2.11 make of them.
+@pytest.mark.parametrize(
+    ("name", "number", "code"),
+    [
+        ("float8_e4m3fn", 448.0, 0x7E),
+        ("float8_e4m3fn", 464.0, 0x7E),  # a tie, to even
+        ("float8_e4m3fn", 465.0, 0x7F),  # too large: no number
+        ("float8_e4m3fn", -math.inf, 0xFF),
+        ("float8_e4m3fn", 2.0**-10, 0x00),
+        ("float8_e4m3fn", 1.0625, 0x38),
+        ("float8_e4m3fn", 1.1875, 0x3A),
+        ("float8_e4m3fnuz", 240.0, 0x7F),
+        ("float8_e4m3fnuz", 248.0, 0x80),
+        ("float8_e4m3fnuz", -0.0, 0x00),
+        ("float8_e4m3fnuz", -1e-9, 0x00),
+        ("float8_e5m2", 57344.0, 0x7B),
+        ("float8_e5m2", 61439.0, 0x7B),
+        ("float8_e5m2", 61440.0, 0x7C),  # infinite
+        ("float8_e5m2", -1e30, 0xFC),
+        ("float8_e5m2", -0.0, 0x80),
+        ("float8_e5m2fnuz", 57344.0, 0x7F),
+        ("float8_e5m2fnuz", math.nan, 0x80),
+        ("float8_e8m0fnu", 1.5, 0x80),
+        ("float8_e8m0fnu", 2.0**127, 0xFE),
+        ("float8_e8m0fnu", -1.0, 0xFF),
+        ("float8_e8m0fnu", 1e300, 0xFF),
+    ],
+)
+def test_rounding(name: str, number: float, code: int) -> None:
+    assert _narrow.code_of(name, number) == code
+
+
+def test_bfloat16() -> None:
+    given = np.array([1.0, 1.00390625, 1.01171875, -2.0, np.inf, np.nan])
+    assert _narrow.narrowed("bfloat16", given).tolist() == [0x3F80, 0x3F80, 0x3F82, 0xC000, 0x7F80, 0x7FC0]
+    assert _narrow.narrowed("bfloat16", 1).shape == ()
