@@ -142,7 +142,8 @@ def load(come: Any, part: Any) -> Any:
 
 @vocabulary
 def end(which: Any) -> Any:
-    """End the message: by all threads of the scope, which meet. Return what takes the place of `which`."""
+    """End the message: by all threads of the scope, which need not meet: their parts are in registers. Return what takes the place
+    of `which`."""
     kind = opened("end", which, Outbox, Inbox)
     return (lambda which: end_out(which)) if kind is Outbox else (lambda which: end_in(which))
 
