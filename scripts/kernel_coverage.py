@@ -43,9 +43,6 @@ HOLES = {
         "async_put": "a program's data are in registers, and Triton's own stores stage them",
         **dict.fromkeys(LOCAL, 'Triton\'s own atomics take `scope="gpu"`'),
     },
-    "Numba": {
-        "async_put": "its PTX is of sm_90 and later, and so would be all of `quiet`; Numba does not say for which GPU an intrinsic is compiled"
-    },
     "CuTe DSL": {
         "async_put": "CuTe's own bulk copies take a tensor that `peer` gave",
         **dict.fromkeys(LOCAL, "not yet"),

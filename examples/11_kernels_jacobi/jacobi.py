@@ -1,7 +1,7 @@
 """2-D Jacobi in one kernel that talks to its neighbours: atoll run -n 2 jacobi.py [cpu|cuda] [rows] [width] [steps] [picture.png].
 
 Written with Numba. Each PE has a band of rows of a grid that closes around from the last PE to the first, and one more row at either
-end: its neighbours'. The kernel runs all steps; on a CPU the same text is compiled for one thread. `jacobi.py cuda times` prints
+end, whose cells no sum contains: a row's first and last cell have something beside them. The kernel runs all steps; on a CPU the same text is compiled for one thread. `jacobi.py cuda times` prints
 what a step costs.
 """
 
@@ -64,38 +64,6 @@ def one_row(old, cells, new, row, pairs, thread, threads):
 
 
 @register_jitable
-def seam_row(old, cells, new, row, beyond, pairs, thread, threads, come, out, takes):
-    """The row beside another PE's, which is `beyond` pairs away: it comes as parts of a message, straight into registers, as the
-    new cells go."""
-    if takes:
-        come = dev.begin(come)
-    out = dev.begin(out)
-    i = thread
-    while i < pairs:
-        at = row * pairs + i
-        theirs = dev.load(come, i) if takes else old[at + beyond]
-        pair = relaxed(
-            i, pairs, theirs, old[at], old[at - beyond], cells[TWO * at - ONE], cells[TWO * at + TWO]
-        )
-        dev.store(out, i, pair)
-        new[at] = pair
-        i += threads
-    return dev.end(come) if takes else come, dev.end(out)
-
-
-@register_jitable
-def end_of_seam(rows, begin, pairs, thread, threads, come, out):
-    """What the last step sent."""
-    come = dev.begin(come)
-    i = thread
-    while i < pairs:
-        rows[begin + i] = dev.load(come, i)
-        i += threads
-    dev.close(dev.end(come))
-    dev.close(out)
-
-
-@register_jitable
 def four_rows(old, cells, new, row, pairs, thread, threads):
     """All that a thread loads is on its way before it stores."""
     i = thread
@@ -121,79 +89,173 @@ def four_rows(old, cells, new, row, pairs, thread, threads):
         i += threads
 
 
-def jacobi(team, grid, cells, rows, up, down, flags, steps):
-    """grid: the cells of both steps in pairs, cells: the same one by one. A block has two rows at least."""
+@register_jitable
+def inner_rows(old, cells, new, row, end, pairs, column, across, apart):
+    """Rows row … end - 1 in bands of four, from one of this thread's to its next `apart` rows."""
+    while row < end:
+        if row + FOUR <= end:
+            four_rows(old, cells, new, row, pairs, column, across)
+        else:
+            for single in range(row, end):
+                one_row(old, cells, new, U(single), pairs, column, across)
+        row += apart
+
+
+@register_jitable
+def edge_row(old, cells, new, row, inner, pairs, thread, threads, come, out, sends):
+    """The row beside another block's or PE's, with its own neighbour on the other side at `inner`. The one beyond comes as parts of a
+    message, straight into registers, and so the new cells go. All else is loaded before the wait."""
+    i = thread
+    while i < pairs:
+        at = row * pairs + i
+        here, beside = old[at], old[inner * pairs + i]
+        left, right = cells[TWO * at - ONE], cells[TWO * at + TWO]
+        pair = relaxed(i, pairs, dev.load(come, i), here, beside, left, right)
+        if sends:
+            dev.store(out, i, pair)
+        new[at] = pair
+        i += threads
+
+
+@register_jitable
+def send_row(cells, row, pairs, thread, threads, out):
+    out = dev.begin(out)
+    i = thread
+    while i < pairs:
+        dev.store(out, i, cells[row * pairs + i])
+        i += threads
+    return dev.end(out)
+
+
+@register_jitable
+def mine(team):
+    """This thread and its block, and how many there are of them."""
+    threads, thread = U(dev.size(dev.BLOCK)), U(dev.rank(dev.BLOCK))
+    return threads, thread, U(dev.size(dev.GRID)) // threads, U(dev.rank(dev.GRID)) // threads
+
+
+def by_messages(team, grid, cells, rows, up, down, steps):
+    """grid: the cells of both steps in pairs, cells: the same one by one.
+
+    A block has rows beside each other, two at least. Those at its edges go by message to the blocks above and below, be they this PE's
+    or another's, and nobody waits for anybody else.
+    """
     rows = U(rows)
     pairs = U(grid.shape[1]) // (rows + TWO)
-    threads, thread = U(dev.size(dev.BLOCK)), U(dev.rank(dev.BLOCK))
-    blocks, block = U(dev.size(dev.GRID)) // threads, U(dev.rank(dev.GRID)) // threads
-    first, last = ONE + rows * block // blocks, rows * (block + ONE) // blocks  # this block's rows
-    top, bottom = block == 0, block + ONE == blocks
-    above, below = (team.my_pe - 1) % team.n_pes, (team.my_pe + 1) % team.n_pes
-    from_above, to_above = dev.inbox(team, down, above, dev.BLOCK), dev.outbox(team, up, above, dev.BLOCK)
-    from_below, to_below = dev.inbox(team, up, below, dev.BLOCK), dev.outbox(team, down, below, dev.BLOCK)
+    threads, thread, blocks, block = mine(team)
+    first, last = ONE + rows * block // blocks, rows * (block + ONE) // blocks
+    # Where there are threads enough, some have the first row, others the last, others again those between: a thread that did one after the
+    # other would take longer than a message is on its way.
+    across = min(threads, pairs)
+    other = (thread + threads - across) % threads
+    workers = threads - TWO * across if threads >= FOUR * across else threads
+    worker = thread - (threads - workers)
+    bands, band, column = workers // across, worker // across, worker % across
+    row, apart = (first + ONE + FOUR * band if band < bands else last), FOUR * bands
+
+    above = team.my_pe if block > 0 else (team.my_pe - 1) % team.n_pes
+    below = team.my_pe if block + ONE < blocks else (team.my_pe + 1) % team.n_pes
+    # A block has the mailboxes that it sends to.
+    from_above = dev.inbox(team, dev.nth(down, (block + blocks - ONE) % blocks), above, dev.BLOCK)
+    from_below = dev.inbox(team, dev.nth(up, (block + ONE) % blocks), below, dev.BLOCK)
+    to_above = dev.outbox(team, dev.nth(up, block), above, dev.BLOCK)
+    to_below = dev.outbox(team, dev.nth(down, block), below, dev.BLOCK)
+    if steps > 0:
+        to_above = send_row(grid[0], first, pairs, thread, threads, to_above)
+        to_below = send_row(grid[0], last, pairs, thread, threads, to_below)
+
     for step in range(steps):
         old, new, single = grid[step & 1], grid[1 - (step & 1)], cells[step & 1]
-        # First the rows that others wait for. Those beside them are another PE's, or another block's, which says when they are there.
-        if not top:
-            dev.local_wait_until(team, flags[block - ONE :], dev.GE, step)
-        if not bottom:
-            dev.local_wait_until(team, flags[block + ONE :], dev.GE, step)
+        sends = step + 1 < steps
+        # First the rows that others wait for.
+        from_above, from_below = dev.begin(from_above), dev.begin(from_below)
+        if sends:
+            to_above, to_below = dev.begin(to_above), dev.begin(to_below)
+        edge_row(old, single, new, first, first + ONE, pairs, thread, threads, from_above, to_above, sends)
+        edge_row(old, single, new, last, last - ONE, pairs, other, threads, from_below, to_below, sends)
+        inner_rows(old, single, new, row, last, pairs, column, across, apart)
+        from_above, from_below = dev.end(from_above), dev.end(from_below)
+        if sends:
+            to_above, to_below = dev.end(to_above), dev.end(to_below)
         dev.meet(team, dev.BLOCK)
-        if top:
-            from_above, to_above = seam_row(
-                old, single, new, first, U(0) - pairs, pairs, thread, threads, from_above, to_above, step > 0
-            )
-        else:
-            one_row(old, single, new, first, pairs, thread, threads)
-        if bottom:
-            from_below, to_below = seam_row(
-                old, single, new, last, pairs, pairs, thread, threads, from_below, to_below, step > 0
-            )
-        else:
-            one_row(old, single, new, last, pairs, thread, threads)
-        dev.meet(team, dev.BLOCK)
-        if thread == 0:
-            dev.local_set(team, flags[block:], step + 1)
-        # Then those between.
-        row = first + ONE
-        while row + FOUR <= last:
-            four_rows(old, single, new, row, pairs, thread, threads)
-            row += FOUR
-        while row < last:
-            one_row(old, single, new, row, pairs, thread, threads)
-            row += ONE
+    dev.close(from_above)
+    dev.close(from_below)
+    dev.close(to_above)
+    dev.close(to_below)
+
+
+def by_meetings(team, grid, cells, rows, up, down, steps):
+    """The same for large grids: rows are dealt to the blocks in fours, so that all work at one place of the memory, and all blocks of a
+    PE meet after a step. A row that another PE needs goes by message, as above. Two blocks at least on a GPU."""
+    rows = U(rows)
+    pairs = U(grid.shape[1]) // (rows + TWO)
+    threads, thread, blocks, block = mine(team)
+    top, bottom = block == 0, block + ONE == blocks
+    above, below = (team.my_pe - 1) % team.n_pes, (team.my_pe + 1) % team.n_pes
+    from_above = dev.inbox(team, dev.nth(down, 0), above, dev.BLOCK)
+    from_below = dev.inbox(team, dev.nth(up, 0), below, dev.BLOCK)
+    to_above = dev.outbox(team, dev.nth(up, 0), above, dev.BLOCK)
+    to_below = dev.outbox(team, dev.nth(down, 0), below, dev.BLOCK)
     if top and steps > 0:
-        end_of_seam(grid[steps & 1], U(0), pairs, thread, threads, from_above, to_above)
+        to_above = send_row(grid[0], ONE, pairs, thread, threads, to_above)
     if bottom and steps > 0:
-        end_of_seam(grid[steps & 1], (rows + ONE) * pairs, pairs, thread, threads, from_below, to_below)
+        to_below = send_row(grid[0], rows, pairs, thread, threads, to_below)
+
+    for step in range(steps):
+        old, new, single = grid[step & 1], grid[1 - (step & 1)], cells[step & 1]
+        sends = step + 1 < steps
+        if top:
+            from_above = dev.begin(from_above)
+            if sends:
+                to_above = dev.begin(to_above)
+            edge_row(old, single, new, ONE, TWO, pairs, thread, threads, from_above, to_above, sends)
+            from_above = dev.end(from_above)
+            if sends:
+                to_above = dev.end(to_above)
+        if bottom:
+            from_below = dev.begin(from_below)
+            if sends:
+                to_below = dev.begin(to_below)
+            edge_row(old, single, new, rows, rows - ONE, pairs, thread, threads, from_below, to_below, sends)
+            from_below = dev.end(from_below)
+            if sends:
+                to_below = dev.end(to_below)
+        inner_rows(old, single, new, TWO + FOUR * block, rows, pairs, thread, threads, FOUR * blocks)
+        dev.meet(team, dev.GRID)
+    if top:
+        dev.close(from_above)
+        dev.close(to_above)
+    if bottom:
+        dev.close(from_below)
+        dev.close(to_below)
 
 
-# Registers for as many threads: a block has 65,536.
-KERNELS = {threads: dev.kernel(max_registers=65536 // threads)(jacobi) for threads in (512, 1024)}
+# A multiprocessor has 65,536 registers, for 512 or for 1024 threads at once.
+WAYS = by_messages, by_meetings
+MULTIPROCESSORS = 132
+KERNELS = {(way, most): dev.kernel(max_registers=65536 // most)(way) for way in WAYS for most in (512, 1024)}
 
 
 class Solver:
-    """A grid of `rows` rows a PE."""
+    """A grid of `rows` rows a PE, and of so many blocks that a mailbox each way is made for every one."""
 
-    def __init__(self, where, rows, width):
+    def __init__(self, where, rows, width, blocks):
         self.where, self.rows = where, rows
         self.u = atoll.zeros((2, rows + 2, width), np.float32, device=where)
         self.cells = self.u.reshape(2, -1)
         self.pairs = self.cells.view(np.uint64)
-        self.up, self.down = (dev.mailbox(4 * width, device=where) for _ in range(2))
-        self.flags = atoll.zeros(rows, np.uint64, device=where)
+        self.up, self.down = (dev.mailbox(4 * width, count=blocks, device=where) for _ in range(2))
 
     def start(self, whole):
         """`whole`: the rows of all PEs, and of each end one more."""
         band = whole[atoll.my_pe() * self.rows :][: self.rows + 2]
         self.u[...] = np.stack([band, band])
-        self.flags[...] = 0
         atoll.barrier_all()
 
-    def run(self, steps, blocks, threads):
-        kernel = KERNELS[512 if threads <= 512 else 1024]
-        arguments = atoll.WORLD, self.pairs, self.cells, self.rows, self.up, self.down, self.flags, steps
+    def run(self, way, steps, blocks, threads):
+        most = threads * (1 + (blocks - 1) // MULTIPROCESSORS)
+        kernel = KERNELS[way, 512 if most <= 512 else 1024]
+        arguments = atoll.WORLD, self.pairs, self.cells, self.rows, self.up, self.down, steps
         dev.launch(kernel, blocks, threads, cooperative=True)(*arguments)
 
     def result(self, steps):
@@ -231,17 +293,16 @@ def alone(whole, steps):
     return whole
 
 
-def measured(solver, steps, blocks, threads):
+def measured(solver, way, steps, blocks, threads):
     """Microseconds a step; infinite where so many blocks cannot run at once."""
     from numba import cuda
 
     begin, end = cuda.event(), cuda.event()
     for _ in range(2):  # the first warms up
-        solver.flags[...] = 0
         atoll.barrier_all()
         begin.record()
         try:
-            solver.run(steps, blocks, threads)
+            solver.run(way, steps, blocks, threads)
         except ValueError:
             return float("inf")
         end.record()
@@ -255,18 +316,20 @@ def times():
     from numba import cuda
 
     for size in (64, 128, 256, 512, 1024, 2048, 4096, 8192):
-        solver = Solver("cuda", size, size)
+        way = by_messages if size <= 1024 else by_meetings
+        solver = Solver("cuda", size, size, MULTIPROCESSORS if way is by_messages else 1)
         cuda.select_device(solver.u.device)
         solver.start(beginning(atoll.n_pes() * size, size))
         steps, best = 2000 if size < 4096 else 200, 1e30
-        for blocks in (2, 4, 8, 16, 32, 64, 132):
+        for blocks in (2, 4, 8, 16, 32, 64, 128, 132, 264, 528):
             for threads in (64, 128, 256, 512, 1024):
-                if 2 * blocks <= size and blocks * threads >= min(size * size // 64, 32768):
-                    best = min(best, measured(solver, steps, blocks, threads))
+                many = blocks * threads >= min(size * size // 64, 32768)
+                if 2 * blocks <= size and many and (blocks <= MULTIPROCESSORS or way is by_meetings):
+                    best = min(best, measured(solver, way, steps, blocks, threads))
         if atoll.my_pe() == 0:
             row = {"side": "atoll", "op": f"Jacobi step, Numba, {size} x {size} a GPU", "bytes": 4 * size}
             print(json.dumps({**row, "pes": atoll.n_pes(), "median_us": round(best, 4)}), flush=True)
-        for array in (solver.u, solver.up.block, solver.down.block, solver.flags):
+        for array in (solver.u, solver.up.block, solver.down.block):
             atoll.free(array)
 
 
@@ -301,17 +364,19 @@ if words[1:] == ["times"]:
     times()
 else:
     rows, width, steps = (int(word) for word in (words[1:4] or (40, 64, 60)))
-    solver, whole = Solver(where, rows, width), beginning(n * rows, width)
-    solver.start(whole)
-    solver.run(steps, max(1, min(rows // 2, 64)), 128)
-    found, before = solver.result(steps), whole.copy()
-    whole = alone(whole, steps)
-    assert np.allclose(found, whole[1 + me * rows : 1 + (me + 1) * rows]), "not what one PE alone computes"
+    blocks = max(1, min(rows // 2, 64))
+    solver, whole = Solver(where, rows, width, blocks), beginning(n * rows, width)
+    after = alone(whole.copy(), steps)
+    for way in WAYS:
+        solver.start(whole)
+        solver.run(way, steps, blocks, 128)
+        found = solver.result(steps)
+        assert np.allclose(found, after[1 + me * rows :][:rows]), "not what one PE alone computes"
     if me == 0:
         print(
             f"{where}, {n} PEs: {steps} steps of {n * rows} x {width} cells in one kernel, as one PE alone computes"
         )
     everything = atoll.gather(np.ascontiguousarray(found), 0)
     if me == 0 and picture:
-        draw(picture, before[1:-1], everything.reshape(n * rows, width), steps, n, where)
+        draw(picture, whole[1:-1], everything.reshape(n * rows, width), steps, n, where)
 atoll.finalize()

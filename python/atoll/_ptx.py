@@ -309,3 +309,14 @@ def copy(unit: int, count: int) -> str:
     for k in range(count):
         text += f"st.{form} [t{k}], {registers.format(k)}; "
     return text + "}"
+
+
+def start_bulk(to: str = "$0", source: str = "$1", nbytes: str = "$2") -> str:
+    """From a block's shared memory, whose address is generic, like `to`, by the copy engine (sm_90): by one thread."""
+    return f"""{{ .reg .b64 s; .reg .b32 a, n;
+    cvta.to.shared.u64 s, {source};
+    cvt.u32.u64 a, s;
+    cvt.u32.u64 n, {nbytes};
+    cp.async.bulk.global.shared::cta.bulk_group [{to}], [a], n;
+    cp.async.bulk.commit_group;
+    }}"""

@@ -55,6 +55,7 @@ from ._launch import RESIDENT, Kernel, Mailbox, kernel, launch, mailbox, raise_e
 from ._local import local_set, local_wait_until
 from ._messages import post, receive, try_receive
 from ._rma import (
+    async_put,
     fence,
     flush,
     get,
@@ -120,6 +121,7 @@ from ._ways import (
     inbox,
     load,
     meeting,
+    nth,
     outbox,
     post_next,
     receive_next,
@@ -129,6 +131,7 @@ from ._ways import (
 from ._who import grid_range, meet, my_pe, n_pes, peer, ptr, rank, size, translate_pe
 
 if _targets.DEVICE is not None:
+    from . import _bulk as _bulk
     from . import _cuda as _cuda
     from . import _looks as _looks
 
@@ -158,6 +161,7 @@ __all__ = [
     "Kernel",
     "Mailbox",
     "alltoall",
+    "async_put",
     "atomic_add",
     "atomic_and",
     "atomic_compare_swap",
@@ -199,6 +203,7 @@ __all__ = [
     "meeting",
     "my_pe",
     "n_pes",
+    "nth",
     "outbox",
     "p",
     "peer",

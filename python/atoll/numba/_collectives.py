@@ -117,10 +117,11 @@ def sync(team: Any, scope: Any = THREAD, order: Any = ACQUIRE_RELEASE) -> Any:
 
 @vocabulary
 def barrier(team: Any, scope: Any = THREAD) -> Any:
-    """quiet, then sync: here what orders the one completes the other."""
+    """quiet, then sync: here what orders the one completes the other, but for async_put."""
     which = scope_of("barrier", scope)
 
     def impl(team: Any, scope: Any = THREAD) -> None:
+        prim.complete_bulk()
         meet_members(BARRIER, team, which, False)
 
     return impl

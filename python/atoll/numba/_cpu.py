@@ -198,6 +198,13 @@ def _(address: Any, first: Any, second: Any) -> Any:
     return store_two
 
 
+does(p.can_bulk)(lambda *_: lambda to, source, nbytes: False)
+does(p.start_bulk)(lambda *_: lambda to, source, nbytes: 0)
+does(p.see_shared)(lambda: lambda: 0)
+does(p.complete_bulk)(lambda: lambda: 0)
+does(p.read_bulk)(lambda: lambda: 0)
+
+
 @emits(p.full_fence)
 def _() -> Any:
     def build(context: Any, builder: Any, values: Any) -> Any:

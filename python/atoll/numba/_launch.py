@@ -30,23 +30,25 @@ class Mailbox(NamedTuple):
     """What post and receive take; made by mailbox()."""
 
     block: Any
-    """Symmetric array of bytes."""
+    """Symmetric array of bytes; of two axes for several mailboxes, which dev.nth takes one of."""
     room: int
     """The longest message, in bytes."""
 
 
-def mailbox(room: int, team: Any = None, **where: Any) -> Mailbox:
+def mailbox(room: int, team: Any = None, *, count: int | None = None, **where: Any) -> Mailbox:
     """Return a mailbox for messages of at most `room` bytes between all PEs of a team (atoll.WORLD by default).
 
     Collective over all PEs, as atoll.zeros, which takes `where`: device="cuda" for kernels on GPUs. Eight messages may be on their way from
-    one PE to another.
+    one PE to another. With `count` so many of them, for blocks that each have their own: dev.nth(boxes, k) in kernels.
     """
     if not isinstance(room, (int, np.integer)) or room < 0:
         raise ValueError(f"atoll.numba.mailbox: room is {room!r}; pass the bytes of the longest message")
+    if count is not None and (not isinstance(count, (int, np.integer)) or count < 1):
+        raise ValueError(f"atoll.numba.mailbox: count is {count!r}; pass how many mailboxes there are to be, 1 or more")
     n_pes = (team or _atoll.WORLD).n_pes()
     pairs = max(1, (room + 7) // 8)
     nbytes = n_pes * (AT["post_bytes"] + AT["mailbox_depth"] * pairs * 16)
-    return Mailbox(_zeros(nbytes, np.uint8, **where), room)
+    return Mailbox(_zeros(nbytes if count is None else (count, nbytes), np.uint8, **where), room)
 
 
 def raise_ended() -> None:

@@ -131,6 +131,12 @@ def refresh(to: Any, pairs: Any, room_pairs: Any, flag: Any, scope: Any) -> Any:
 
 
 @helper
+def are_whole(address: Any, nbytes: Any) -> Any:
+    """If all parts of a message are aligned words of 8 bytes: asked once for all, where a thread has many."""
+    return (address | nbytes) & 7 == 0
+
+
+@helper
 def send_parts(to: Any, source: Any, nbytes: Any, pairs: Any, flag: Any, scope: Any) -> Any:
     """Two parts of a thread are on their way at once."""
     step = prim.size(scope)
@@ -176,7 +182,6 @@ def end_out(out: Any) -> Any:
         out.number & (DEPTH // 2 - 1) == 0
     ):  # looked at by the next message, which so does not wait for this load
         taken = prim.load_taken(out.mine + TAKEN)
-    prim.meet(out.team.control, out.scope)
     return Outbox(out.team, out.scope, out.pe, out.mine, out.slots, out.slot_bytes, out.number, taken)
 
 
@@ -194,7 +199,9 @@ def send_message(out: Any, data: Any, source: Any, nbytes: Any) -> Any:
         send_parts(to, source, nbytes, pairs, flag, out.scope)
     if (out.number & 0x3FFFFFFF) < DEPTH and out.number >= DEPTH:
         refresh(to, pairs, out.slot_bytes >> 4, flag, out.scope)
-    return end_out(out)
+    out = end_out(out)
+    prim.meet(out.team.control, out.scope)
+    return out
 
 
 @helper
@@ -209,12 +216,17 @@ def receive_parts(team: Any, come: Any, to: Any, nbytes: Any, flag: Any, pe: Any
                 prim.store_part(to, nbytes, i, data)
     else:
         i = rank
+        whole = are_whole(to, nbytes)
         while i < pairs:
             second = min(i + step, pairs - 1)
             data, more = wait_pairs(team.control, come + 16 * i, come + 16 * second, flag, RECEIVE, pe)
-            prim.store_part(to, nbytes, i, data)
-            if i + step < pairs:
-                prim.store_part(to, nbytes, second, more)
+            if whole:  # at the end the last part twice
+                prim.store(i64, to + 8 * i, data)
+                prim.store(i64, to + 8 * second, more)
+            else:
+                prim.store_part(to, nbytes, i, data)
+                if i + step < pairs:
+                    prim.store_part(to, nbytes, second, more)
             i += 2 * step
 
 
@@ -225,11 +237,23 @@ def begin_in(box: Any) -> Any:
 
 
 @helper
-def end_in(box: Any) -> Any:
-    prim.meet(box.team.control, box.scope)
-    if box.number & (DEPTH // 2 - 1) == 0 and prim.rank(box.scope) == 0:
-        # All have read: on a GPU a load whose value was looked at is over.
+def tells(box: Any) -> Any:
+    """If the sender is told that this message was received."""
+    return box.number & (DEPTH // 2 - 1) == 0
+
+
+@helper
+def tell(box: Any) -> Any:
+    """After a meeting, when all have read: on a GPU a load whose value was looked at is over."""
+    if prim.rank(box.scope) == 0:
         prim.tell_taken(box.taken, box.number)
+
+
+@helper
+def end_in(box: Any) -> Any:
+    if tells(box):
+        prim.meet(box.team.control, box.scope)
+        tell(box)
     return box
 
 
@@ -239,7 +263,10 @@ def receive_message(box: Any, to: Any, nbytes: Any) -> Any:
     box = begin_in(box)
     flag = box.number & 0xFFFFFFFF
     receive_parts(box.team, slot_here(box), to, nbytes, flag, box.pe, box.scope)
-    return end_in(box)
+    prim.meet(box.team.control, box.scope)
+    if tells(box):
+        tell(box)
+    return box
 
 
 @helper

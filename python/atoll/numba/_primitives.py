@@ -101,6 +101,29 @@ def copy(to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
     """By all threads of the scope, without a barrier."""
 
 
+# Bulk copies, of GPUs that have them: without an effect elsewhere.
+
+
+def can_bulk(to: Any, source: Any, nbytes: Any) -> Any:
+    """If these bytes can go from a block's shared memory by its multiprocessor's copy engine."""
+
+
+def see_shared() -> Any:
+    """What this thread wrote to shared memory is seen by bulk copies that start later."""
+
+
+def start_bulk(to: Any, source: Any, nbytes: Any) -> Any:
+    """By one thread, after all that wrote the source called see_shared and met."""
+
+
+def complete_bulk() -> Any:
+    """The copies that this thread started have written everything."""
+
+
+def read_bulk() -> Any:
+    """They have read their sources."""
+
+
 def rank(scope: Any) -> Any: ...
 def size(scope: Any) -> Any: ...
 def meet(control: Any, scope: Any) -> Any:

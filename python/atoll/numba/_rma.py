@@ -9,11 +9,12 @@ from numba.core.errors import TypingError
 
 from . import _primitives as prim
 from ._layout import AT
-from ._targets import GE, SET, THREAD, WORDS, array, number, one_of, same, scope_of, vocabulary, word
+from ._targets import GE, GRID, SET, THREAD, WORDS, array, number, one_of, same, scope_of, vocabulary, word
 from ._waiting import CONSUME, SIGNAL_WAIT, wait_word
 from ._who import at_peer, peer_for
 
 PUT, GET, IPUT, IGET = AT["check put"], AT["check get"], AT["check iput"], AT["check iget"]
+ASYNC_PUT = AT["check async_put"]
 SET_SIGNAL, ADD_SIGNAL, PUT_SIGNAL = AT["check signal_set"], AT["check signal_add"], AT["check put_signal"]
 
 
@@ -76,6 +77,32 @@ def get_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
     def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
         nbytes = min(dst.size, src.size) * each
         prim.copy(prim.address(dst), peer_for(team, GET, prim.address(src), pe), nbytes, which)
+
+    return impl
+
+
+@vocabulary
+def async_put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
+    """put_nbi, meant for large blocks that stand in shared memory: on GPUs of sm_90 and later these go by bulk copies (1 KiB and
+    more, addresses and size multiples of 16 bytes), and the scope's threads go on with something else.
+
+    `flush` makes src free again; `quiet`, `fence` and `barrier` complete the copies, so that one of these stands before the signal that
+    announces them: by the scope that started them, or one that contains it. One of the four stands before the block's end, which
+    ends its shared memory.
+    """
+    each, which = item(same("async_put", dst, src)), scope_of("async_put", scope)
+    within_block = which is not GRID
+
+    def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
+        nbytes = min(dst.size, src.size) * each
+        to, source = peer_for(team, ASYNC_PUT, prim.address(dst), pe), prim.address(src)
+        if within_block and prim.can_bulk(to, source, nbytes):
+            prim.see_shared()
+            prim.meet(team.control, which)
+            if prim.rank(which) == 0:
+                prim.start_bulk(to, source, nbytes)
+        else:
+            prim.copy(to, source, nbytes, which)
 
     return impl
 
@@ -152,6 +179,7 @@ def _quiet(name: str, scope: Any) -> Any:
     which = scope_of(name, scope)
 
     def impl(team: Any, scope: Any = THREAD) -> None:
+        prim.complete_bulk()
         prim.meet(team.control, which)
         if prim.rank(which) == 0:
             prim.full_fence()
@@ -174,10 +202,11 @@ def fence(team: Any, scope: Any = THREAD) -> Any:
 
 @vocabulary
 def flush(team: Any, scope: Any = THREAD) -> Any:
-    """Sources of the scope's earlier puts may be written again; nothing is said of their targets."""
+    """Sources of the scope's earlier puts, async_put too, may be written again; nothing is said of their targets."""
     which = scope_of("flush", scope)
 
     def impl(team: Any, scope: Any = THREAD) -> None:
+        prim.read_bulk()
         prim.meet(team.control, which)
 
     return impl

@@ -10,6 +10,7 @@ from numba.core.errors import TypingError
 
 from . import _primitives as prim
 from ._collectives import SYNC, SYNC_EPOCH, meet_at
+from ._launch import Mailbox
 from ._messages import (
     Inbox,
     Outbox,
@@ -52,6 +53,18 @@ def opened(name: str, kind: Kind, *classes: Any) -> Any:
         wanted = " or ".join(f"dev.{MADE_BY[one]}" for one in classes)
         raise TypingError(f"atoll.numba.{name}: {kind} was given; it must be what {wanted} returned")
     return found
+
+
+@vocabulary
+def nth(boxes: Any, k: Any) -> Any:
+    """Return the k-th of the mailboxes that dev.mailbox(room, count=…) made."""
+    block = getattr(boxes, "types", [None])[0]
+    if getattr(boxes, "instance_class", None) is not Mailbox or getattr(block, "ndim", 1) != 2:
+        raise TypingError(
+            f"atoll.numba.nth: {boxes} was given; it must be what dev.mailbox(room, count=...) returned"
+        )
+    number("nth", "k", k, i64)
+    return lambda boxes, k: Mailbox(boxes.block[k], boxes.room)
 
 
 @vocabulary
@@ -129,7 +142,8 @@ def load(come: Any, part: Any) -> Any:
 
 @vocabulary
 def end(which: Any) -> Any:
-    """End the message: by all threads of the scope, which meet. Return what takes the place of `which`."""
+    """End the message: by all threads of the scope, which need not meet: their parts are in registers. Return what takes the place
+    of `which`."""
     kind = opened("end", which, Outbox, Inbox)
     return (lambda which: end_out(which)) if kind is Outbox else (lambda which: end_in(which))
 

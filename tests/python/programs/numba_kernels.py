@@ -9,7 +9,9 @@ from typing import Any
 import atoll
 import atoll.numba as dev
 import numpy as np
+from atoll.numba._targets import numba_cuda
 from checks import CollectiveInputs, equal, raises, run
+from numba import extending
 
 CUDA = "cuda" in sys.argv
 SCOPE = dev.BLOCK
@@ -502,6 +504,77 @@ def check_bits_over_the_grid() -> None:
         equal(read(dst), np.stack(reduced))
 
 
+# ---- bulk copies
+
+
+def staged():
+    """512 doubles of a block's shared memory; on the host any."""
+
+
+extending.overload(staged)(lambda: lambda: np.empty(512, np.float64))
+if numba_cuda is not None:  # inline: no function of Numba's returns such an array
+
+    @numba_cuda.extending.overload(staged, target="cuda", inline="always")
+    def _():
+        return lambda: numba_cuda.shared.array(512, np.float64)
+
+
+@kernel
+def bulk(team, dst, odd, few, src, flags, out):
+    right, left = (team.my_pe + 1) % team.n_pes, (team.my_pe - 1) % team.n_pes
+    tile = staged()
+    for k in range(3):
+        for i in range(dev.rank(dev.BLOCK), 512, dev.size(dev.BLOCK)):
+            tile[i] = src[i] + k
+        dev.async_put(team, dst[512 * k : 512 * k + 512], tile, right, scope=dev.BLOCK)
+        dev.flush(team, scope=dev.BLOCK)
+    dev.async_put(team, odd, tile[1:], right, scope=dev.BLOCK)  # neither aligned, nor of whole units
+    dev.async_put(team, few, src[:20], right, scope=dev.BLOCK)  # not in shared memory, and short
+    dev.quiet(team, scope=dev.BLOCK)
+    if dev.rank(dev.BLOCK) == 0:
+        dev.signal_set(team, flags, 1, right)
+    dev.signal_wait_until(team, flags, dev.GE, 1, scope=dev.BLOCK)
+    for i in range(dev.rank(dev.BLOCK), 512, dev.size(dev.BLOCK)):
+        for k in range(3):
+            if dst[512 * k + i] != 1000 * left + i + k:
+                out[0] = 1
+    for i in range(dev.rank(dev.BLOCK), 512, dev.size(dev.BLOCK)):
+        tile[i] = 7
+    dev.async_put(team, dst[1536:], tile, right, scope=dev.BLOCK)
+    dev.barrier(team, scope=dev.BLOCK)
+    if dev.rank(dev.BLOCK) == 0 and (dst[1536] != 7 or dst[2047] != 7):
+        out[0] = 2
+
+
+def check_bulk_copies() -> None:
+    src, dst = new(512, np.float64, 1000 * me + np.arange(512)), new(4 * 512, np.float64)
+    odd, few, flags, out = new(511, np.float64), new(20, np.float64), new(1, np.uint64), new(1, np.int64)
+    start(bulk, dst, odd, few, src, flags, out)
+    assert read(out)[0] == 0, read(out)
+    equal(read(odd), 1000.0 * left + 3 + np.arange(511))
+    equal(read(few), 1000.0 * left + np.arange(20))
+
+
+# ---- mailboxes of blocks
+
+
+@kernel
+def many_boxes(team, boxes, src, dst):
+    right, left = (team.my_pe + 1) % team.n_pes, (team.my_pe - 1) % team.n_pes
+    for k in range(3):
+        dev.post(team, dev.nth(boxes, k), src[5 * k : 5 * k + 5], right, scope=dev.BLOCK)
+    for k in (2, 0, 1):
+        dev.receive(team, dev.nth(boxes, k), dst[5 * k : 5 * k + 5], left, scope=dev.BLOCK)
+
+
+def check_several_mailboxes() -> None:
+    boxes = dev.mailbox(5 * 8, count=3, **where)
+    src, dst = new(15, np.int64, 100 * me + np.arange(15)), new(15, np.int64)
+    for _ in range(10):
+        start(many_boxes, boxes, src, dst)
+    equal(read(dst), 100 * left + np.arange(15))
+
+
 # ---- what is refused
 
 
@@ -520,6 +593,8 @@ def check_wrong_types_are_refused_when_compiled() -> None:
         (lambda team, x, flags, half: dev.put_signal(team, x, x, flags, 1, dev.SUM, 0), "dev.SET"),
         (lambda team, x, flags, half: dev.get(team, x, 5, 0), "must be an array"),
         (lambda team, x, flags, half: dev.tile_put(team, x, x, 0), "two axes"),
+        (lambda team, x, flags, half: dev.async_put(team, x, half, 0), "must be alike"),
+        (lambda team, x, flags, half: dev.nth(x, 0), "count=..."),
         (lambda team, x, flags, half: dev.close(x), "dev.outbox or dev.inbox or dev.meeting"),
     ]
     for function, words in cases:
@@ -532,6 +607,7 @@ def check_wrong_types_are_refused_when_compiled() -> None:
     raises(TypeError, lambda: dev.p(None, x, 1, 0), "for kernels")
     raises(TypeError, lambda: dev.launch(print, 1, 1), "@dev.kernel")
     raises(ValueError, lambda: dev.mailbox(-1), "-1")
+    raises(ValueError, lambda: dev.mailbox(8, count=0), "count is 0")
     on_gpu = SimpleNamespace(__cuda_array_interface__={}, device=0)
     raises(TypeError, lambda: dev.launch(who, 1, 1)(None, on_gpu, np.zeros(3)), "who:", "of NumPy")
     other = SimpleNamespace(__cuda_array_interface__={}, device=SimpleNamespace(index=1))

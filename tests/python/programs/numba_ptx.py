@@ -40,6 +40,11 @@ def assemble(ptx: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def compile_for(function: Any, types: Any, cc: tuple[int, int]) -> str:
+    ptx, _ = numba.cuda.compile(function, types, device=False, cc=cc, output="ptx", abi="numba")
+    return str(ptx)
+
+
 def launch(function: Any, grid: Any, block: Any, **options: Any) -> Any:
     if not isinstance(function, dev.Kernel):
         return real_launch(function, grid, block)
@@ -53,14 +58,17 @@ def launch(function: Any, grid: Any, block: Any, **options: Any) -> Any:
         types = tuple(numba.typeof(value) for value in values)
         if (function, types) in compiled:
             return None
-        ptx, _ = numba.cuda.compile(
-            function.function, types, device=False, cc=(9, 0), output="ptx", abi="numba"
-        )
+        ptx = compile_for(function.function, types, (9, 0))
         called = re.findall(r"\bcall\.uni\s+(?:\(\w+\),\s*)?(\w+)", ptx)
         assert ".entry" in ptx and all("atoll_" in name for name in called), (
             f"inlined, but for what never runs: {called}"
         )
         assemble(ptx)
+        # Bulk copies are of sm_90, and so is what waits for them; for other GPUs they are the copies of threads.
+        bulk = function.__name__ == "bulk"
+        assert ("bulk_group" in ptx) == bulk
+        if bulk:
+            assert "bulk." not in compile_for(function.function, types, (8, 0))
         compiled.add((function, types))
         return None
 

@@ -1,0 +1,77 @@
+"""Bulk copies by a multiprocessor's copy engine, atoll/device/bulk.hpp: of sm_90. libNVVM says for which GPU it compiles, and leaves
+out what is of others; so one kernel's code, and what of it is kept on disk, is of the GPU that it is for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from .. import _ptx
+from . import _primitives as p
+from ._cpu import I64, nothing
+from ._cuda import I32, asm, does, emits, i64
+
+BULK_UNIT, BULK_LEAST = 16, 1024  # as atoll/device/bulk.hpp has them
+
+
+def architecture(builder: Any) -> Any:
+    """As __CUDA_ARCH__: 900 for sm_90. A constant to libNVVM."""
+    module, name = builder.module, "atoll_architecture"
+    text = ir.Constant(ir.ArrayType(ir.IntType(8), 12), bytearray(b"__CUDA_ARCH\0"))
+    said = module.globals.get(name)
+    if said is None:
+        said = ir.GlobalVariable(module, text.type, name)
+        said.initializer, said.global_constant, said.linkage = text, True, "internal"
+    pointer = ir.IntType(8).as_pointer()
+    reflect = module.globals.get("__nvvm_reflect")
+    if reflect is None:
+        reflect = ir.Function(module, ir.FunctionType(I32, [pointer]), "__nvvm_reflect")
+    return builder.call(reflect, [builder.bitcast(said, pointer)])
+
+
+def has_bulk(builder: Any) -> Any:
+    return builder.icmp_unsigned(">=", architecture(builder), ir.Constant(I32, 900))
+
+
+def with_bulk(stub: Any, text: str, constraints: str, *kinds: Any) -> None:
+    """PTX without a value, where the GPU has bulk copies."""
+
+    @emits(stub)
+    def _(*_: Any) -> Any:
+        def build(context: Any, builder: Any, values: Any) -> Any:
+            with builder.if_then(has_bulk(builder)):
+                asm(builder, text, constraints, ir.VoidType(), list(values))
+            return nothing(context)
+
+        return i64(*kinds), build
+
+
+with_bulk(p.see_shared, "fence.proxy.async.shared::cta;", "")
+with_bulk(p.start_bulk, _ptx.start_bulk(), "l,l,l", i64, i64, i64)
+with_bulk(p.complete_bulk, "cp.async.bulk.wait_group 0;", "")
+with_bulk(p.read_bulk, "cp.async.bulk.wait_group.read 0;", "")
+
+
+def in_shared(address: Any) -> Any:
+    """1 if the address is one of the block's shared memory, and the GPU has bulk copies."""
+
+
+@emits(in_shared)
+def _(address: Any) -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        text = "{ .reg .pred p; isspacep.shared p, $1; selp.u64 $0, 1, 0, p; }"
+        return builder.select(
+            has_bulk(builder), asm(builder, text, "=l,l", I64, list(values)), ir.Constant(I64, 0)
+        )
+
+    return i64(i64), build
+
+
+@does(p.can_bulk)
+def _(to: Any, source: Any, nbytes: Any) -> Any:
+    def can_bulk(to, source, nbytes):
+        whole = (to | source | nbytes) % BULK_UNIT == 0
+        return nbytes >= BULK_LEAST and whole and in_shared(source) != 0
+
+    return can_bulk
