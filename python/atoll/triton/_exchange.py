@@ -12,6 +12,7 @@ from ._core import reach
 from ._words import (
     load,
     load_part,
+    meet_threads,
     num_threads,
     pairs_of,
     store,
@@ -34,14 +35,14 @@ def is_small(team, nbytes):
 def begin(team):
     """The number of this exchange; what the program stored before may be sent."""
     epoch = load(team.control + _EPOCH, tl.int32) + 1
-    tl.debug_barrier()
+    meet_threads()
     return epoch
 
 
 @jit
 def end(team, epoch):
     """All threads have read."""
-    tl.debug_barrier()
+    meet_threads()
     store(team.control + _EPOCH, epoch, tl.int32)
 
 
@@ -53,9 +54,7 @@ def _slot_from(team, epoch, pe):
 @jit
 def send(team, epoch, nbytes, source, block):
     """nbytes at source + pe * block to each other member; 0 bytes are a message too."""
-    # Words that small messages never touch get a new flag once in 2^30 calls.
-    refresh = ((epoch & 0x3FFFFFFF) < 2) & ((epoch < 0) | (epoch >= 2))
-    pairs = tl.where(refresh, _AREA // team.n_pes, pairs_of(nbytes))
+    pairs = pairs_of(nbytes)
     mine = _slot_from(team, epoch, team.my_pe)
     k = thread()
     while k < pairs * team.n_pes:
@@ -64,6 +63,19 @@ def send(team, epoch, nbytes, source, block):
             data = load_part(source + pe * block, nbytes, i)
             store_flagged(reach(team, mine, pe) + 16 * i, data, epoch)
         k += num_threads()
+    if ((epoch & 0x3FFFFFFF) < 2) & ((epoch < 0) | (epoch >= 2)):
+        _refresh(team, epoch, mine, pairs)
+
+
+@jit
+def _refresh(team, epoch, mine, pairs):
+    """Words that small messages never touch get a new flag once in 2^30 calls."""
+    for pe in range(team.n_pes):
+        if pe != team.my_pe:
+            i = pairs + thread()
+            while i < _AREA // team.n_pes:
+                store_flagged(reach(team, mine, pe) + 16 * i, tl.full((), 0, tl.int64), epoch)
+                i += num_threads()
 
 
 @jit
