@@ -267,7 +267,11 @@ def wait_flagged(count: int) -> str:
 
 
 def share_in_block() -> str:
-    """$0 (r) = what the thread of rank 0 has in $1 (r); $2 (r) is each thread's rank. All threads of the block."""
+    """$0 (r) = what the thread of rank 0 has in $1 (r); $2 (r) is each thread's rank. All threads of the block.
+
+    Not `.shared word<2>` for two words: ptxas (12.8, 13.0) counts those of many such blocks as one, and lays them side by side, so
+    that the later ones lie beyond the kernel's shared memory.
+    """
     return """{ .shared .align 4 .b32 word; .reg .pred p;
     setp.eq.u32 p, $2, 0;
     @p st.shared.b32 [word], $1;
