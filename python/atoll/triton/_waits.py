@@ -51,14 +51,14 @@ def _wanted(values, i, active, kind: tl.constexpr, VECTOR: tl.constexpr):
 def _look(ivars, n, indices, status, cmp: tl.constexpr, values, VECTOR: tl.constexpr, LOWEST: tl.constexpr):
     """How many words hold; with LOWEST n less the first that does, or 0. How many count."""
     kind: tl.constexpr = ivars.dtype.element_ty
-    found, left = tl.full((), 0, tl.int32), tl.full((), 0, tl.int32)
-    for begin in range(0, n, num_threads()):
+    found, left, count = tl.full((), 0, tl.int32), tl.full((), 0, tl.int32), at_int32(n)
+    for begin in range(0, count, num_threads()):
         i = begin + tl.arange(0, num_threads())
-        active = _counts(status, i, n)
+        active = _counts(status, i, count)
         left += tl.sum(active.to(tl.int32), 0)
         hit = active & holds(load_words(ivars + i, active), cmp, _wanted(values, i, active, kind, VECTOR))
         if LOWEST:
-            found = tl.maximum(found, tl.max(tl.where(hit, n - i, 0), 0))
+            found = tl.maximum(found, tl.max(tl.where(hit, count - i, 0), 0))
         else:
             if indices is not None:
                 before = found + tl.cumsum(hit.to(tl.int32), 0) - 1
@@ -86,7 +86,7 @@ def _wait(
     since, looks = tl.full((), 0, tl.int64), tl.full((), 0, tl.int32)
     found, left = _look(ivars, n, indices, status, cmp, values, VECTOR, LOWEST)
     while (found == 0) & (left != 0):
-        looks += tl.cdiv(n, num_threads())
+        looks += tl.cdiv(at_int32(n), num_threads())
         if looks >= _LOOKS:
             looks = tl.full((), 0, tl.int32)
             first = _wanted(values, 0, True, ivars.dtype.element_ty, VECTOR)
@@ -105,9 +105,10 @@ def _test(ivars, n, indices, status, cmp: tl.constexpr, values, VECTOR: tl.const
 def _wait_all(team, ivars, n, status, cmp: tl.constexpr, values, tag, VECTOR: tl.constexpr):
     """Each thread for its own."""
     _check(ivars)
-    for begin in range(0, n, num_threads()):
+    count = at_int32(n)
+    for begin in range(0, count, num_threads()):
         i = begin + tl.arange(0, num_threads())
-        active = _counts(status, i, n)
+        active = _counts(status, i, count)
         wanted = _wanted(values, i, active, ivars.dtype.element_ty, VECTOR)
         wait_words(team, ivars + i, cmp, wanted, _WAIT, tag, active)
     meet_threads()
