@@ -25,7 +25,7 @@ from ._core import (
     word_at,
 )
 from ._moves import copy_tile, put_nbi
-from ._words import load, load_part, meet_threads, num_threads, pairs_of, store, store_part, thread, wait_word
+from ._words import load, load_part, num_threads, pairs_of, store, store_part, thread, wait_word
 
 _ROOT = checks("broadcast")
 _SYNC_EPOCH, _ARRIVED = tl.constexpr(AT["sync_epoch"]), tl.constexpr(AT["arrived"])
@@ -43,7 +43,7 @@ _REDUCE, _REDUCE_SCATTER, _TILE_REDUCE, _TILE_ALLGATHER = (
 def _meet(team, operation: tl.constexpr):
     epoch = load(team.control + _SYNC_EPOCH, tl.int64) + 1
     arrived = team.control + _ARRIVED
-    meet_threads()
+    tl.debug_barrier()
     for first in range(0, team.n_pes, num_threads()):
         pe = first + thread()
         other = ((pe < team.n_pes) & (pe != team.my_pe)).to(tl.int32)
@@ -53,7 +53,7 @@ def _meet(team, operation: tl.constexpr):
         pe = first + thread()
         other = ((pe < team.n_pes) & (pe != team.my_pe)).to(tl.int32)
         wait_word(team, arrived + 8 * pe, tl.int64, GE, epoch, operation, pe, 0, "acquire", other)
-    meet_threads()
+    tl.debug_barrier()
     store(team.control + _SYNC_EPOCH, epoch, tl.int64)
 
 
@@ -246,7 +246,7 @@ def _reduce_small(team, dst, src, own, nbytes, block, op: tl.constexpr, operatio
     kind: tl.constexpr = dst.dtype.element_ty
     epoch = exchange.begin(team)
     exchange.send(team, epoch, nbytes, src, block)
-    meet_threads()  # dst may be src, which all threads have sent now
+    tl.debug_barrier()  # dst may be src, which all threads have sent now
     i = thread()
     while i < pairs_of(nbytes):
         so_far = _elements(_part_of(team, epoch, 0, own, nbytes, i, operation), kind)

@@ -12,7 +12,6 @@ from ._core import reach
 from ._words import (
     load,
     load_part,
-    meet_threads,
     num_threads,
     pairs_of,
     store,
@@ -35,14 +34,14 @@ def is_small(team, nbytes):
 def begin(team):
     """The number of this exchange; what the program stored before may be sent."""
     epoch = load(team.control + _EPOCH, tl.int32) + 1
-    meet_threads()
+    tl.debug_barrier()
     return epoch
 
 
 @jit
 def end(team, epoch):
     """All threads have read."""
-    meet_threads()
+    tl.debug_barrier()
     store(team.control + _EPOCH, epoch, tl.int32)
 
 

@@ -11,7 +11,6 @@ from ._core import GE, at_int64, check_pe, checks, reach, word_at
 from ._words import (
     load,
     load_part,
-    meet_threads,
     num_threads,
     pairs_of,
     store,
@@ -59,7 +58,7 @@ def post(team, block, room, src, n, pe):
     taken = load(mine + _SEEN_TAKEN, tl.int64)
     source, nbytes = src.to(tl.int64), _bytes(src, n)
     pairs = pairs_of(nbytes)
-    meet_threads()  # behind what the program stored at src
+    tl.debug_barrier()  # behind what the program stored at src
     i = thread()
     data = tl.full((), 0, tl.int64)
     if pairs <= num_threads():  # loaded beside the counters
@@ -88,7 +87,7 @@ def post(team, block, room, src, n, pe):
     # Looked at by the next message, which so does not wait for this load.
     if number & (_DEPTH // 2 - 1) == 0:
         taken = load(mine + _TAKEN, tl.int64, ".relaxed.sys")
-    meet_threads()
+    tl.debug_barrier()
     store(mine + _POSTED, number, tl.int64)
     store(mine + _SEEN_TAKEN, taken, tl.int64)
 
@@ -114,7 +113,7 @@ def receive(team, block, room, dst, n, pe):
             store_part(to, nbytes, i, data)
             store_part(to, nbytes, second, more)
             i += 2 * num_threads()
-    meet_threads()
+    tl.debug_barrier()
     if number & (_DEPTH // 2 - 1) == 0:  # all have read
         tell = reach(team, block.to(tl.int64) + team.my_pe * _ENTRY + _TAKEN, pe)
         store(tell, number, tl.int64, ".relaxed.sys", (thread() == 0).to(tl.int32))

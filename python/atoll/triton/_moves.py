@@ -7,7 +7,6 @@ import triton.language as tl
 from triton import jit
 
 from ._core import checks, peer_for
-from ._words import meet_threads
 
 _P, _G, _PUT, _GET = checks("p"), checks("g"), checks("put"), checks("get")
 _IPUT, _IGET = checks("iput"), checks("iget")
@@ -39,7 +38,7 @@ def put_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
 def put(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
     """n elements at src to dst of PE `pe`; src may be written again afterwards."""
     put_nbi(team, dst, src, n, pe, BLOCK)
-    meet_threads()
+    tl.debug_barrier()
 
 
 @jit
@@ -55,7 +54,7 @@ def get_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
 def get(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
     """n elements at src of PE `pe` to dst, which may be read afterwards."""
     get_nbi(team, dst, src, n, pe, BLOCK)
-    meet_threads()
+    tl.debug_barrier()
 
 
 @jit
@@ -65,7 +64,7 @@ def iput(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 10
     for begin in range(0, n, BLOCK):
         at = (begin + tl.arange(0, BLOCK)).to(tl.int64)
         tl.store(to + at * dst_stride, tl.load(src + at * src_stride, mask=at < n), mask=at < n)
-    meet_threads()
+    tl.debug_barrier()
 
 
 @jit
@@ -77,7 +76,7 @@ def iget(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 10
         tl.store(
             dst + at * dst_stride, tl.load(come + at * src_stride, mask=at < n, volatile=True), mask=at < n
         )
-    meet_threads()
+    tl.debug_barrier()
 
 
 @jit
@@ -100,7 +99,7 @@ def tile_put(
 ):
     """A tile of src to a tile of dst on PE `pe`; ordered and complete as a put."""
     copy_tile(peer_for(team, dst, pe, _TILE_PUT), src, dst_pitch, src_pitch, rows, cols, ROWS, COLS)
-    meet_threads()
+    tl.debug_barrier()
 
 
 @jit
@@ -109,4 +108,4 @@ def tile_get(
 ):
     """A tile of src on PE `pe` to a tile of dst, which may be read afterwards."""
     copy_tile(dst, peer_for(team, src, pe, _TILE_GET), dst_pitch, src_pitch, rows, cols, ROWS, COLS)
-    meet_threads()
+    tl.debug_barrier()

@@ -14,7 +14,7 @@ from triton import jit
 from .. import _ptx
 from .._ptx import AT
 from ._core import at_int32, holds
-from ._words import load_words, look_around, meet_threads, num_threads, wait_words
+from ._words import load_words, look_around, num_threads, wait_words
 
 _WAIT = tl.constexpr(AT["wait_until"])
 _LOOKS = tl.constexpr(_ptx.LOOKS)
@@ -64,7 +64,7 @@ def _look(ivars, n, indices, status, cmp: tl.constexpr, values, VECTOR: tl.const
                 before = found + tl.cumsum(hit.to(tl.int32), 0) - 1
                 tl.store(indices + before, i.to(tl.int64), mask=hit)
             found += tl.sum(hit.to(tl.int32), 0)
-    meet_threads()
+    tl.debug_barrier()
     return found, left
 
 
@@ -111,7 +111,7 @@ def _wait_all(team, ivars, n, status, cmp: tl.constexpr, values, tag, VECTOR: tl
         active = _counts(status, i, count)
         wanted = _wanted(values, i, active, ivars.dtype.element_ty, VECTOR)
         wait_words(team, ivars + i, cmp, wanted, _WAIT, tag, active)
-    meet_threads()
+    tl.debug_barrier()
 
 
 @jit
