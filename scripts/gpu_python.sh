@@ -70,7 +70,7 @@ if [[ $what == *tests* ]]; then
         try "$(basename "$program"), 2 PEs" env ATOLL_CHECK=all timeout 150 build/release/bin/atoll run -n 2 --timeout 140 \
             python3 "$program"
     done
-    for mode in torch wrong_pe; do
+    for mode in torch many wrong_pe; do
         try "kernel_error.py $mode, 2 PEs" timeout 60 build/release/bin/atoll run -n 2 --timeout 50 \
             python3 tests/python_gpu/kernel_error.py "$mode"
     done

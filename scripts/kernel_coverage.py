@@ -36,10 +36,6 @@ GROUPS["atomics"] = [f"atomic_{name}" for name in GROUPS["atomics"]]
 # Why a language has no such function.
 HOLES = {
     "Triton": {
-        **dict.fromkeys(
-            WAITS,
-            "not yet (a form by one thread ended with an illegal access on a GPU); a loop over the words with `signal_wait_until`, or `test`",
-        ),
         "async_put": "a program's data are in registers, and Triton's own stores stage them",
         **dict.fromkeys(LOCAL, 'Triton\'s own atomics take `scope="gpu"`'),
     },

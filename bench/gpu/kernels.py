@@ -256,7 +256,7 @@ def with_triton() -> None:
                 "triton", "post and receive, block", nbytes, 2,
                 lambda e: messages[(1,)](team, box, to, source, ROUNDS, N=n, num_warps=warps),  # noqa: B023
             )  # fmt: skip
-        measure("triton", "sync, block", 0, 1, lambda e: syncs[(1,)](team, ROUNDS, num_warps=2))
+        measure("triton", "sync, block", 0, 1, lambda e: syncs[(1,)](team, ROUNDS, num_warps=1))
         to, source = floats[0].torch(), floats[1].torch()
         for count in REDUCED:
             measure(

@@ -187,15 +187,17 @@ def store_flagged() -> str:
 
 
 def _until(look: str, again: str) -> str:
-    """`look` until it makes predicate ok true; `again` every LOOKS times. One block with what both need."""
+    """`look` until it makes predicate ok true; `again` every LOOKS times. One block with what both need.
+
+    Four looks to a round: what a round takes besides is as long as a look.
+    """
+    look = f"{look}\n    @ok bra OUT;\n    " * 4
     return f"""{{ .reg .pred ok, more; .reg .b32 looks; .reg .b64 begun, seen, want;
     mov.b64 begun, 0;
     AGAIN:
     mov.b32 looks, 0;
     LOOK:
-    {look}
-    @ok bra OUT;
-    add.u32 looks, looks, 1;
+    {look}add.u32 looks, looks, 4;
     setp.lt.u32 more, looks, {LOOKS};
     @more bra LOOK;
     {again}
@@ -228,6 +230,23 @@ def wait_word(form: str, compare: int, order: str) -> str:
     return f"{{ .reg .pred idle; {found} setp.eq.u32 idle, $7, 0; @idle bra LEAVE; {_until(look, again)} LEAVE: mov.b32 $0, 0; }}"
 
 
+def load_words(bits: int) -> str:
+    """The word at an address, with acquire, by the threads whose $2 (r) is not 0; 0 elsewhere. $0 (=&l or =&r), $1 address (l)."""
+    return f"{{ .reg .pred p; setp.ne.u32 p, $2, 0; mov.b{bits} $0, 0; @p ld.acquire.sys.global.b{bits} $0, [$1]; }}"
+
+
+def look_around_by_first(form: str, compare: int) -> str:
+    """look_around() for nobody in particular, by the thread whose $7 (r) is 0: $0 (=&l) = since when it looks.
+
+    form: u32, s32, u64 or s64. $1 control (l), $2 operation (r), $3 tag (r), $4 address (l), $5 expected (l), $6 found (l),
+    $7 the thread's number (r), $8 since (l).
+    """
+    look = look_around("$0", "$1", "$2", reported(form, compare), "-1", "$3", "$4", "$5", "$6", "$8")
+    return (
+        f"{{ .reg .pred other; mov.b64 $0, $8; setp.ne.u32 other, $7, 0; @other bra LEAVE; {look} LEAVE: }}"
+    )
+
+
 def wait_flagged(count: int) -> str:
     """The data of `count` pairs of flagged words, $0 … (=&l), once all carry a flag.
 
@@ -248,7 +267,11 @@ def wait_flagged(count: int) -> str:
 
 
 def share_in_block() -> str:
-    """$0 (r) = what the thread of rank 0 has in $1 (r); $2 (r) is each thread's rank. All threads of the block."""
+    """$0 (r) = what the thread of rank 0 has in $1 (r); $2 (r) is each thread's rank. All threads of the block.
+
+    Not `.shared word<2>` for two words: ptxas (12.8, 13.0) counts those of many such blocks as one, and lays them side by side, so
+    that the later ones lie beyond the kernel's shared memory.
+    """
     return """{ .shared .align 4 .b32 word; .reg .pred p;
     setp.eq.u32 p, $2, 0;
     @p st.shared.b32 [word], $1;
@@ -284,15 +307,19 @@ def _part(to: str, nbytes: str, i: str, whole: str, first: str, each: str) -> st
     }}"""
 
 
-def load_part() -> str:
-    """Bytes 8 * $3 … of $2 bytes at $1 (all l), whatever its alignment; what lies past the end is 0. $0 (=&l)."""
-    each = "ld.u8 t, [a];\n    shl.b64 t, t, k;\n    or.b64 $0, $0, t;"
-    return _part("$1", "$2", "$3", "ld.b64 $0, [a];", "mov.b64 $0, 0;\n    ", each)
+def load_part(space: str = "") -> str:
+    """Bytes 8 * $3 … of $2 bytes at $1 (all l), whatever its alignment; what lies past the end is 0. $0 (=&l).
+
+    space: .global, or nothing where the address may be another's.
+    """
+    each = f"ld{space}.u8 t, [a];\n    shl.b64 t, t, k;\n    or.b64 $0, $0, t;"
+    return _part("$1", "$2", "$3", f"ld{space}.b64 $0, [a];", "mov.b64 $0, 0;\n    ", each)
 
 
-def store_part() -> str:
+def store_part(space: str = "") -> str:
     """The other way: $0 to, $1 how many bytes there, $2 which part, $3 its data (all l). No result."""
-    return _part("$0", "$1", "$2", "st.b64 [a], $3;", "", "shr.u64 t, $3, k;\n    st.u8 [a], t;")
+    each = f"shr.u64 t, $3, k;\n    st{space}.u8 [a], t;"
+    return _part("$0", "$1", "$2", f"st{space}.b64 [a], $3;", "", each)
 
 
 def copy(unit: int, count: int) -> str:

@@ -1,4 +1,4 @@
-"""What a program hears when the GPU stops a kernel: kernel_error.py [atoll|torch|wrong_pe]. One PE's; the others go on."""
+"""What a program hears when the GPU stops a kernel: kernel_error.py [atoll|many|torch|wrong_pe]. One PE's; the others go on."""
 
 import os
 import sys
@@ -52,9 +52,14 @@ if me == n - 1:
         def late(team, flag):
             dev.signal_wait_until(team, flag, dev.GE, 5, 42)
 
-        late[(1,)](atoll.WORLD.device(), flag.torch())
-        waited = "signal_wait_until at 0x", "found 0, waiting for >= 5", "tag 42"
-        if mode == "atoll":
+        @dev.kernel
+        def none_of_many(team, flag):
+            dev.wait_until_any(team, flag, 1, None, dev.GE, 5, 42)
+
+        (none_of_many if mode == "many" else late)[(1,)](atoll.WORLD.device(), flag.torch())
+        call = "wait_until" if mode == "many" else "signal_wait_until"
+        waited = f"{call} at 0x", "found 0, waiting for >= 5", "tag 42"
+        if mode != "torch":
             heard(lambda: atoll.check_kernels(stream="current"), *waited)
         else:
             try:

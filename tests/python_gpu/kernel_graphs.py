@@ -16,7 +16,9 @@ import atoll.numba as in_numba  # noqa: E402
 import atoll.triton as in_triton  # noqa: E402
 import cupy  # noqa: E402
 import numba.cuda  # noqa: E402
+import triton  # noqa: E402
 import triton.language as tl  # noqa: E402
+from atoll.triton.inductor import ADD, put_signal, signal_consume, sync, team_at, team_tensor  # noqa: E402
 
 numba.cuda.select_device(gpu)
 cupy.cuda.Device(gpu).use()
@@ -115,7 +117,7 @@ for start in (start_numba, start_triton, start_cupy):
             captured.launch(stream)
     a.check(f"{start.__name__} in CuPy's capture", REPLAYS)
 
-# ---- torch.compile: by custom_op. Inductor writes the kernels of triton_op down anew, and knows no tuple (the team) in them.
+# ---- torch.compile: by custom_op, and by triton_op, whose kernels Inductor writes down anew: names from atoll.triton.inductor.
 
 
 @torch.library.custom_op("atoll_test::step", mutates_args=("x", "src", "flag"))
@@ -123,22 +125,47 @@ def custom_step(x: torch.Tensor, src: torch.Tensor, flag: torch.Tensor) -> None:
     triton_step[(1,)](team, x, src, flag, SIZE)
 
 
+@triton.jit
+def inductor_step(state, x, src, flag, N: tl.constexpr):
+    team = team_at(state)
+    right = (team.my_pe + 1) % team.n_pes
+    put_signal(team, x, src, N, flag, 1, ADD, right)
+    signal_consume(team, flag, 1)
+    at = tl.arange(0, 512)
+    tl.store(src + at, tl.load(x + at, mask=at < N, volatile=True) + 1, mask=at < N)
+    sync(team)
+
+
+@torch.library.triton_op("atoll_test::inductor_step", mutates_args={"x", "src", "flag"})
+def triton_op_step(state: torch.Tensor, x: torch.Tensor, src: torch.Tensor, flag: torch.Tensor) -> None:
+    torch.library.wrap_triton(inductor_step)[(1,)](state, x, src, flag, SIZE)
+
+
 @torch.compile(fullgraph=True)
-def by_custom_op(x, src, flag):
+def by_custom_op(state, x, src, flag):
     custom_step(x, src, flag)
     src.mul_(2)
     return src.sum()
 
 
-a = Arrays()
-wanted = [float(pe) for pe in range(n)]
-for _ in range(3):
-    total = by_custom_op(a.x, a.src, a.flag).item()
-    wanted = [2 * (wanted[(pe - 1) % n] + 1) for pe in range(n)]
-    assert total == SIZE * wanted[me], (me, total, wanted)
-assert (a.src == wanted[me]).all()
-passed.append("custom_op in torch.compile")
-atoll.barrier_all()
+@torch.compile(fullgraph=True)
+def by_triton_op(state, x, src, flag):
+    triton_op_step(state, x, src, flag)
+    src.mul_(2)
+    return src.sum()
+
+
+state = team_tensor(atoll.WORLD)
+for compiled in (by_custom_op, by_triton_op):
+    a = Arrays()
+    wanted = [float(pe) for pe in range(n)]
+    for _ in range(3):
+        total = compiled(state, a.x, a.src, a.flag).item()
+        wanted = [2 * (wanted[(pe - 1) % n] + 1) for pe in range(n)]
+        assert total == SIZE * wanted[me], (me, compiled, total, wanted)
+    assert (a.src == wanted[me]).all()
+    passed.append(f"{compiled.__name__} in torch.compile")
+    atoll.barrier_all()
 
 if me == 0:
     print(len(passed), "passed:", "; ".join(passed))

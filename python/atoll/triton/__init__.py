@@ -72,6 +72,7 @@ from ._core import (
     peer,
     ptr,
     quiet,
+    team_at,
     translate_pe,
 )
 from ._messages import mailbox_bytes, post, receive, try_receive
@@ -86,6 +87,20 @@ from ._signals import (
     signal_wait_until,
     test,
     wait_until,
+)
+from ._waits import (
+    test_all,
+    test_all_vector,
+    test_any,
+    test_any_vector,
+    test_some,
+    test_some_vector,
+    wait_until_all,
+    wait_until_all_vector,
+    wait_until_any,
+    wait_until_any_vector,
+    wait_until_some,
+    wait_until_some_vector,
 )
 
 __all__ = [
@@ -153,7 +168,14 @@ __all__ = [
     "signal_set",
     "signal_wait_until",
     "sync",
+    "team_at",
     "test",
+    "test_all",
+    "test_all_vector",
+    "test_any",
+    "test_any_vector",
+    "test_some",
+    "test_some_vector",
     "tile_allgather",
     "tile_get",
     "tile_put",
@@ -161,4 +183,10 @@ __all__ = [
     "translate_pe",
     "try_receive",
     "wait_until",
+    "wait_until_all",
+    "wait_until_all_vector",
+    "wait_until_any",
+    "wait_until_any_vector",
+    "wait_until_some",
+    "wait_until_some_vector",
 ]

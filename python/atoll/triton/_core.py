@@ -10,6 +10,7 @@ import triton.language as tl
 from triton import jit
 
 from .. import _ptx
+from .._device import DeviceTeam
 from .._ptx import AT
 
 
@@ -33,6 +34,22 @@ EQ, NE, GT, GE, LT, LE = (tl.constexpr(value) for value in range(6))
 SET, ADD = tl.constexpr(0), tl.constexpr(1)
 SUM, PROD, MIN, MAX, AND, OR, XOR = (tl.constexpr(value) for value in range(7))
 MOST_PES = tl.constexpr(64)
+
+
+@jit
+def team_at(state):
+    """The team whose fields, int64, stand at a pointer: inductor.team_tensor's, for kernels that take no tuple."""
+    return DeviceTeam(
+        tl.load(state).to(tl.int32),
+        tl.load(state + 1).to(tl.int32),
+        tl.load(state + 2),
+        tl.load(state + 3),
+        tl.load(state + 4).to(tl.int32),
+        tl.load(state + 5).to(tl.int32),
+        tl.load(state + 6).to(tl.int32),
+        tl.load(state + 7),
+        tl.load(state + 8),
+    )
 
 
 @jit

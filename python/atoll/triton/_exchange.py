@@ -53,9 +53,7 @@ def _slot_from(team, epoch, pe):
 @jit
 def send(team, epoch, nbytes, source, block):
     """nbytes at source + pe * block to each other member; 0 bytes are a message too."""
-    # Words that small messages never touch get a new flag once in 2^30 calls.
-    refresh = ((epoch & 0x3FFFFFFF) < 2) & ((epoch < 0) | (epoch >= 2))
-    pairs = tl.where(refresh, _AREA // team.n_pes, pairs_of(nbytes))
+    pairs = pairs_of(nbytes)
     mine = _slot_from(team, epoch, team.my_pe)
     k = thread()
     while k < pairs * team.n_pes:
@@ -64,6 +62,19 @@ def send(team, epoch, nbytes, source, block):
             data = load_part(source + pe * block, nbytes, i)
             store_flagged(reach(team, mine, pe) + 16 * i, data, epoch)
         k += num_threads()
+    if ((epoch & 0x3FFFFFFF) < 2) & ((epoch < 0) | (epoch >= 2)):
+        _refresh(team, epoch, mine, pairs)
+
+
+@jit
+def _refresh(team, epoch, mine, pairs):
+    """Words that small messages never touch get a new flag once in 2^30 calls."""
+    for pe in range(team.n_pes):
+        if pe != team.my_pe:
+            i = pairs + thread()
+            while i < _AREA // team.n_pes:
+                store_flagged(reach(team, mine, pe) + 16 * i, tl.full((), 0, tl.int64), epoch)
+                i += num_threads()
 
 
 @jit

@@ -57,19 +57,20 @@ def post(team, block, room, src, n, pe):
     number = load(mine + _POSTED, tl.int64) + 1
     taken = load(mine + _SEEN_TAKEN, tl.int64)
     source, nbytes = src.to(tl.int64), _bytes(src, n)
+    pairs = pairs_of(nbytes)
     tl.debug_barrier()  # behind what the program stored at src
+    i = thread()
+    data = tl.full((), 0, tl.int64)
+    if pairs <= num_threads():  # loaded beside the counters
+        data = load_part(source, nbytes, tl.minimum(i, pairs - 1))
     if number > taken + _DEPTH:
         wait_word(team, mine + _TAKEN, tl.int64, GE, number - _DEPTH, _POST, pe, 0, "relaxed", 1)
         taken = number - _DEPTH
-    # Words that short messages leave untouched get a new flag in time.
-    refresh = ((number & 0x3FFFFFFF) < _DEPTH) & (number >= _DEPTH)
-    pairs = pairs_of(tl.where(refresh, at_int64(room), nbytes))
     to = reach(team, _box_slot(team, block, room, team.my_pe, number), pe)
     flag = number.to(tl.int32)
-    i = thread()
     if pairs <= num_threads():
         if i < pairs:
-            store_flagged(to + 16 * i, load_part(source, nbytes, i), flag)
+            store_flagged(to + 16 * i, data, flag)
     else:
         while i < pairs:
             second = tl.where(i + num_threads() < pairs, i + num_threads(), i)
@@ -77,6 +78,12 @@ def post(team, block, room, src, n, pe):
             store_flagged(to + 16 * i, data, flag)
             store_flagged(to + 16 * second, more, flag)
             i += 2 * num_threads()
+    if ((number & 0x3FFFFFFF) < _DEPTH) & (number >= _DEPTH):
+        # Words that short messages leave untouched get a new flag in time.
+        i = pairs + thread()
+        while i < pairs_of(room):
+            store_flagged(to + 16 * i, tl.full((), 0, tl.int64), flag)
+            i += num_threads()
     # Looked at by the next message, which so does not wait for this load.
     if number & (_DEPTH // 2 - 1) == 0:
         taken = load(mine + _TAKEN, tl.int64, ".relaxed.sys")

@@ -9,7 +9,7 @@ from triton import jit
 from .._ptx import AT
 from ._core import GE, SET, checks, holds, peer_for
 from ._moves import put_nbi
-from ._words import thread, wait_word
+from ._words import meet_threads, thread, wait_word
 
 _SIGNAL_SET, _SIGNAL_ADD = checks("signal_set"), checks("signal_add")
 _SIGNAL_WAIT, _CONSUME, _WAIT = (
@@ -20,14 +20,14 @@ _SIGNAL_WAIT, _CONSUME, _WAIT = (
 @jit
 def signal_set(team, signal, value, pe):
     """signal of PE `pe` = value, after all that the program wrote and saw."""
-    tl.debug_barrier()
+    meet_threads()
     tl.atomic_xchg(peer_for(team, signal, pe, _SIGNAL_SET), value, sem="release", scope="sys")
 
 
 @jit
 def signal_add(team, signal, value, pe):
     """signal of PE `pe` += value, after all that the program wrote and saw."""
-    tl.debug_barrier()
+    meet_threads()
     tl.atomic_add(peer_for(team, signal, pe, _SIGNAL_ADD), value, sem="release", scope="sys")
 
 
@@ -62,7 +62,7 @@ def _wait(team, signal, cmp: tl.constexpr, value, tag, operation: tl.constexpr):
     )
     first = (thread() == 0).to(tl.int32)
     wait_word(team, signal.to(tl.int64), kind, cmp, value, operation, -1, tag, "acquire", first)
-    tl.debug_barrier()
+    meet_threads()
 
 
 @jit

@@ -32,17 +32,15 @@ def _with_result(text):
 
 
 _PLAIN = tl.constexpr("")
-_LOAD_PART = tl.constexpr(_ptx.load_part())
-_STORE_PART = _with_result(_ptx.store_part())
+_LOAD_PART = tl.constexpr(_ptx.load_part(".global"))
+_STORE_PART = _with_result(_ptx.store_part(".global"))
 _STORE_FLAGGED = _with_result(_ptx.store_flagged())
+_FORMS = [(form, compare) for form in ("s32", "u32", "s64", "u64") for compare in range(6)]
 _WAITS = tl.constexpr(
-    {
-        (form, compare, order): _ptx.wait_word(form, compare, order)
-        for form in ("s32", "u32", "s64", "u64")
-        for compare in range(6)
-        for order in ("acquire", "relaxed")
-    }
+    {(*form, order): _ptx.wait_word(*form, order) for form in _FORMS for order in ("acquire", "relaxed")}
 )
+_LOAD_WORDS = tl.constexpr({bits: _ptx.load_words(bits) for bits in (32, 64)})
+_LOOKS_AROUND = tl.constexpr({form: _ptx.look_around_by_first(*form) for form in _FORMS})
 _WAIT_ONE, _WAIT_TWO = tl.constexpr(_ptx.wait_flagged(1)), tl.constexpr(_ptx.wait_flagged(2))
 
 
@@ -53,6 +51,17 @@ def thread():
         return tl.full((), 0, tl.int32)
     else:  # noqa: RET505
         return tl.inline_asm_elementwise("mov.u32 $0, %tid.x;", "=r", [], tl.int32, is_pure=True, pack=1)
+
+
+@jit
+def meet_threads():
+    """tl.debug_barrier, faster in a program of one warp; slower where single threads come from branches of their own."""
+    if INTERPRETED or num_threads() != 32:
+        tl.debug_barrier()
+    else:
+        tl.inline_asm_elementwise(
+            "bar.warp.sync 0xffffffff; mov.u32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1
+        )
 
 
 @constexpr_function
@@ -93,6 +102,21 @@ def _wait_text(kind, compare, order):
 @constexpr_function
 def _wait_letters(kind):
     return f"=r,l,r,r,r,l,{_letter(kind)},r"
+
+
+@constexpr_function
+def _load_words_text(kind):
+    return _LOAD_WORDS.value[kind.primitive_bitwidth]
+
+
+@constexpr_function
+def _load_words_letters(kind):
+    return f"=&{_letter(kind)},l,r"
+
+
+@constexpr_function
+def _look_around_text(kind, compare):
+    return _LOOKS_AROUND.value[(_form(kind), compare)]
 
 
 @jit
@@ -145,6 +169,51 @@ def wait_word(
                 at_int32(active),
             ],
             tl.int32, is_pure=False, pack=1,
+        )  # fmt: skip
+
+
+@jit
+def load_words(words, active):
+    """A block of words, with acquire, as many as there are threads: so each is loaded once, and is one number of all. 0 where
+    `active` is not."""
+    kind: tl.constexpr = words.dtype.scalar.element_ty
+    if INTERPRETED:
+        return tl.atomic_add(words, 0, mask=active, sem="acquire", scope="sys")
+    else:  # noqa: RET505
+        return tl.inline_asm_elementwise(
+            _load_words_text(kind), _load_words_letters(kind), [words.to(tl.int64), active.to(tl.int32)],
+            kind.value,
+            is_pure=False, pack=1,
+        )  # fmt: skip
+
+
+@jit
+def wait_words(team, words, cmp: tl.constexpr, values, operation: tl.constexpr, tag, active):
+    """Until the words of such a block cmp values, each thread its own; not those where `active` is not."""
+    if INTERPRETED:
+        while tl.max((active & (holds(load_words(words, active), cmp, values) == 0)).to(tl.int32), 0) != 0:
+            pass
+    else:
+        kind: tl.constexpr = words.dtype.scalar.element_ty
+        which = active.to(tl.int32)
+        wait_word(team, words.to(tl.int64), kind, cmp, values, operation, -1, tag, "acquire", which)
+
+
+@jit
+def look_around(team, word, cmp: tl.constexpr, value, operation: tl.constexpr, tag, since):
+    """Between two looks at many words, of which `word` is the first: ends the kernel where a wait must end. Since when it looks."""
+    kind: tl.constexpr = word.dtype.element_ty
+    if INTERPRETED:
+        return since
+    else:  # noqa: RET505
+        address = word.to(tl.int64)
+        return tl.inline_asm_elementwise(
+            _look_around_text(kind, cmp), "=&l,l,r,r,l,l,l,r,l",
+            [
+                team.control, at_int32(operation), at_int32(tag), address, value.to(tl.int64),
+                load(address, kind, ".relaxed.sys").to(tl.int64), thread(), since,
+            ],
+            tl.int64, is_pure=False, pack=1,
         )  # fmt: skip
 
 

@@ -50,6 +50,42 @@ def check_meetings() -> None:
 
 
 @dev.kernel
+def waits(team, words, status, values, indices, out, N: tl.constexpr):
+    words, values = words.to(tl.pointer_type(tl.int64)), values.to(tl.pointer_type(tl.int64))
+    indices, out = indices.to(tl.pointer_type(tl.int64)), out.to(tl.pointer_type(tl.int64))
+    status = status.to(tl.pointer_type(tl.int32))
+    dev.sync(team)
+    tl.store(out, dev.test_any(team, words, N, None, dev.GT, 0))
+    dev.sync(team)
+    right = (team.my_pe + 1) % team.n_pes
+    for i in range(N):
+        dev.p(team, words + i, i + 1, right)
+    dev.wait_until_all(team, words, N, None, dev.GE, 1, tag=5)
+    dev.wait_until_all_vector(team, words, N, status, dev.EQ, values)
+    tl.store(out + 1, dev.wait_until_any(team, words, N, status, dev.GE, 2))
+    tl.store(out + 2, dev.wait_until_any_vector(team, words, N, status, dev.EQ, values))
+    tl.store(out + 3, dev.wait_until_some(team, words, N, indices, None, dev.LE, 3))
+    tl.store(out + 4, tl.load(indices) + 10 * tl.load(indices + 1) + 100 * tl.load(indices + 2))
+    tl.store(out + 5, dev.wait_until_some_vector(team, words, N, indices, status, dev.EQ, values))
+    tl.store(out + 6, tl.load(indices))
+    tl.store(out + 7, dev.test_all(team, words, N, None, dev.LT, 10000).to(tl.int32))
+    tl.store(out + 8, dev.test_all_vector(team, words, N, None, dev.EQ, values).to(tl.int32))
+    tl.store(out + 9, dev.test_any(team, words, N, status, dev.GT, 0))
+    tl.store(out + 10, dev.test_any_vector(team, words, N, status, dev.NE, values))
+    tl.store(out + 11, dev.test_some(team, words, N, indices, status, dev.GT, 0))
+    tl.store(out + 12, dev.test_some_vector(team, words, N, indices, None, dev.EQ, values))
+    tl.store(out + 13, dev.wait_until_any(team, words, 1, status, dev.GE, 0))
+    dev.sync(team)
+
+
+def check_waits() -> None:
+    words, indices, out = new(5, np.int64), new(5, np.int64), new(14, np.int64)
+    status, values = new(5, np.int32, [1, 0, 0, 0, 0]), new(5, np.int64, [99, 2, 3, 4, 5])
+    start(waits, words, status, values, indices, out, N=5)
+    equal(out, np.array([-1, 1, 1, 3, 210, 4, 1, 1, 0, 1, -1, 4, 4, -1]))
+
+
+@dev.kernel
 def messages(team, box, src, dst, sums, N: tl.constexpr, WIDE: tl.constexpr, ROOM: tl.constexpr):
     kind: tl.constexpr = tl.pointer_type(tl.int64) if WIDE else tl.pointer_type(tl.int16)
     src, dst, sums = src.to(kind), dst.to(kind), sums.to(tl.pointer_type(tl.int64))

@@ -108,6 +108,42 @@ def check_signals() -> None:
 
 
 @dev.kernel
+def waits(team, words, status, values, indices, out, N: tl.constexpr):
+    dev.sync(team)
+    tl.store(out, dev.test_any(team, words, N, None, dev.GT, 0))
+    dev.sync(team)
+    right = (team.my_pe + 1) % team.n_pes
+    for i in range(N):
+        dev.p(team, words + i, i + 1, right)
+    dev.wait_until_all(team, words, N, None, dev.GE, 1, tag=5)
+    dev.wait_until_all_vector(team, words, N, status, dev.EQ, values)
+    tl.store(out + 1, dev.wait_until_any(team, words, N, status, dev.GE, 2))
+    tl.store(out + 2, dev.wait_until_any_vector(team, words, N, status, dev.EQ, values))
+    tl.store(out + 3, dev.wait_until_some(team, words, N, indices, None, dev.LE, 3))
+    tl.store(out + 4, tl.load(indices) + 10 * tl.load(indices + 1) + 100 * tl.load(indices + 2))
+    tl.store(out + 5, dev.wait_until_some_vector(team, words, N, indices, status, dev.EQ, values))
+    tl.store(out + 6, tl.load(indices))
+    tl.store(out + 7, dev.test_all(team, words, N, None, dev.LT, 10000).to(tl.int32))
+    tl.store(out + 8, dev.test_all_vector(team, words, N, None, dev.EQ, values).to(tl.int32))
+    tl.store(out + 9, dev.test_any(team, words, N, status, dev.GT, 0))
+    tl.store(out + 10, dev.test_any_vector(team, words, N, status, dev.NE, values))
+    tl.store(out + 11, dev.test_some(team, words, N, indices, status, dev.GT, 0))
+    tl.store(out + 12, dev.test_some_vector(team, words, N, indices, None, dev.EQ, values))
+    tl.store(out + 13, dev.wait_until_any(team, words, 1, status, dev.GE, 0))
+    dev.sync(team)
+
+
+def check_waits() -> None:
+    for dtype, size in ((np.int64, 5), (np.int32, 300)):
+        words, indices, out = new(size, dtype), new(size, np.int64), new(14, np.int64)
+        status = new(size, np.int32, np.arange(size) == 0)
+        values = new(size, dtype, np.where(np.arange(size) == 0, 99, np.arange(size) + 1))
+        start(waits, words, status, values, indices, out, N=size)
+        rest = size - 1
+        equal(out.cpu().numpy(), np.array([-1, 1, 1, 3, 210, rest, 1, 1, 0, 1, -1, rest, rest, -1]))
+
+
+@dev.kernel
 def atomics(team, x, floats, out):
     right = (team.my_pe + 1) % team.n_pes
     for pe in range(team.n_pes):

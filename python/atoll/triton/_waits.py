@@ -1,0 +1,197 @@
+"""Waiting for and testing many of this PE's words, with acquire for all of the program (OpenSHMEM 1.6, section 9.10): the n from
+`ivars`, a pointer to integers of 4 or 8 bytes.
+
+`status` is None or a pointer to int32: words whose entry is not 0 are left out. The _vector forms compare word i with values[i].
+`indices` is a pointer to int64 with room for n. -1 is no index: nothing holds, or all words are left out.
+"""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import triton.language as tl
+from triton import jit
+
+from .. import _ptx
+from .._ptx import AT
+from ._core import at_int32, holds
+from ._words import load_words, look_around, num_threads, wait_words
+
+_WAIT = tl.constexpr(AT["wait_until"])
+_LOOKS = tl.constexpr(_ptx.LOOKS)
+
+
+@jit
+def _check(ivars):
+    kind: tl.constexpr = ivars.dtype.element_ty
+    tl.static_assert(
+        kind.is_int() and kind.primitive_bitwidth >= 32,
+        "words that are awaited are integers of 4 or 8 bytes",
+    )
+
+
+@jit
+def _counts(status, i, n):
+    """Which words do."""
+    inside = i < n
+    if status is not None:
+        inside = inside & (tl.load(status + i, mask=inside, other=1) == 0)
+    return inside
+
+
+@jit
+def _wanted(values, i, active, kind: tl.constexpr, VECTOR: tl.constexpr):
+    """What words are compared with."""
+    if VECTOR:
+        return tl.load(values + i, mask=active, other=0).to(kind)
+    else:  # noqa: RET505
+        return (values + tl.full((), 0, kind)).to(kind)
+
+
+@jit
+def _look(ivars, n, indices, status, cmp: tl.constexpr, values, VECTOR: tl.constexpr, LOWEST: tl.constexpr):
+    """How many words hold; with LOWEST n less the first that does, or 0. How many count."""
+    kind: tl.constexpr = ivars.dtype.element_ty
+    found, left, count = tl.full((), 0, tl.int32), tl.full((), 0, tl.int32), at_int32(n)
+    for begin in range(0, count, num_threads()):
+        i = begin + tl.arange(0, num_threads())
+        active = _counts(status, i, count)
+        left += tl.sum(active.to(tl.int32), 0)
+        hit = active & holds(load_words(ivars + i, active), cmp, _wanted(values, i, active, kind, VECTOR))
+        if LOWEST:
+            found = tl.maximum(found, tl.max(tl.where(hit, count - i, 0), 0))
+        else:
+            if indices is not None:
+                before = found + tl.cumsum(hit.to(tl.int32), 0) - 1
+                tl.store(indices + before, i.to(tl.int64), mask=hit)
+            found += tl.sum(hit.to(tl.int32), 0)
+    tl.debug_barrier()
+    return found, left
+
+
+@jit
+def _wait(
+    team,
+    ivars,
+    n,
+    indices,
+    status,
+    cmp: tl.constexpr,
+    values,
+    tag,
+    VECTOR: tl.constexpr,
+    LOWEST: tl.constexpr,
+):
+    """_look until a word holds, or none counts."""
+    _check(ivars)
+    since, looks = tl.full((), 0, tl.int64), tl.full((), 0, tl.int32)
+    found, left = _look(ivars, n, indices, status, cmp, values, VECTOR, LOWEST)
+    while (found == 0) & (left != 0):
+        looks += tl.cdiv(at_int32(n), num_threads())
+        if looks >= _LOOKS:
+            looks = tl.full((), 0, tl.int32)
+            first = _wanted(values, 0, True, ivars.dtype.element_ty, VECTOR)
+            since = look_around(team, ivars, cmp, first, _WAIT, tag, since)
+        found, left = _look(ivars, n, indices, status, cmp, values, VECTOR, LOWEST)
+    return found
+
+
+@jit
+def _test(ivars, n, indices, status, cmp: tl.constexpr, values, VECTOR: tl.constexpr, LOWEST: tl.constexpr):
+    _check(ivars)
+    return _look(ivars, n, indices, status, cmp, values, VECTOR, LOWEST)
+
+
+@jit
+def _wait_all(team, ivars, n, status, cmp: tl.constexpr, values, tag, VECTOR: tl.constexpr):
+    """Each thread for its own."""
+    _check(ivars)
+    count = at_int32(n)
+    for begin in range(0, count, num_threads()):
+        i = begin + tl.arange(0, num_threads())
+        active = _counts(status, i, count)
+        wanted = _wanted(values, i, active, ivars.dtype.element_ty, VECTOR)
+        wait_words(team, ivars + i, cmp, wanted, _WAIT, tag, active)
+    tl.debug_barrier()
+
+
+@jit
+def _index(found, n):
+    return tl.where(found == 0, -1, at_int32(n) - found)
+
+
+@jit
+def wait_until_all(team, ivars, n, status, cmp: tl.constexpr, value, tag=0):
+    """Wait until all words hold."""
+    _wait_all(team, ivars, n, status, cmp, value, tag, False)
+
+
+@jit
+def wait_until_all_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0):
+    """Wait until all words hold, each its own value."""
+    _wait_all(team, ivars, n, status, cmp, values, tag, True)
+
+
+@jit
+def wait_until_any(team, ivars, n, status, cmp: tl.constexpr, value, tag=0):
+    """Wait until a word holds; the lowest index that does (int32)."""
+    return _index(_wait(team, ivars, n, None, status, cmp, value, tag, False, True), n)
+
+
+@jit
+def wait_until_any_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0):
+    """The same, each with its own value."""
+    return _index(_wait(team, ivars, n, None, status, cmp, values, tag, True, True), n)
+
+
+@jit
+def wait_until_some(team, ivars, n, indices, status, cmp: tl.constexpr, value, tag=0):
+    """Wait until words hold; how many do (int32), and their indices. 0: all are left out."""
+    return _wait(team, ivars, n, indices, status, cmp, value, tag, False, False)
+
+
+@jit
+def wait_until_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values, tag=0):
+    """The same, each with its own value."""
+    return _wait(team, ivars, n, indices, status, cmp, values, tag, True, False)
+
+
+@jit
+def test_all(team, ivars, n, status, cmp: tl.constexpr, value):
+    """Whether all words hold."""
+    found, left = _test(ivars, n, None, status, cmp, value, False, False)
+    return found == left
+
+
+@jit
+def test_all_vector(team, ivars, n, status, cmp: tl.constexpr, values):
+    """The same, each with its own value."""
+    found, left = _test(ivars, n, None, status, cmp, values, True, False)
+    return found == left
+
+
+@jit
+def test_any(team, ivars, n, status, cmp: tl.constexpr, value):
+    """The lowest index that holds, or -1 (int32)."""
+    found, _ = _test(ivars, n, None, status, cmp, value, False, True)
+    return _index(found, n)
+
+
+@jit
+def test_any_vector(team, ivars, n, status, cmp: tl.constexpr, values):
+    """The same, each with its own value."""
+    found, _ = _test(ivars, n, None, status, cmp, values, True, True)
+    return _index(found, n)
+
+
+@jit
+def test_some(team, ivars, n, indices, status, cmp: tl.constexpr, value):
+    """How many words hold (int32), and their indices."""
+    found, _ = _test(ivars, n, indices, status, cmp, value, False, False)
+    return found
+
+
+@jit
+def test_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values):
+    """The same, each with its own value."""
+    found, _ = _test(ivars, n, indices, status, cmp, values, True, False)
+    return found

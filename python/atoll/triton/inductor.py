@@ -1,0 +1,77 @@
+"""The names of atoll.triton for kernels that PyTorch's Inductor writes down anew: those of torch.library.triton_op in torch.compile.
+
+    from atoll.triton.inductor import GE, SET, put_signal, signal_wait_until, team_at, team_tensor
+
+    @triton.jit
+    def exchange(state, x, flags, n: tl.constexpr):
+        team = team_at(state)                   # state = team_tensor(atoll.WORLD), an argument of the operation
+        right = (team.my_pe + 1) % team.n_pes
+        put_signal(team, x + n, x, n, flags, 1, SET, right)
+        signal_wait_until(team, flags, GE, 1)
+
+Inductor copies a kernel's source and that of what it calls into one file, with neither imports nor modules, and its arguments are
+tensors and numbers. So names are imported one by one, each stands for its function by an expression that Inductor copies, and the
+team comes as a tensor.
+"""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import triton.language as tl
+
+from .. import triton as _all
+from ._core import INTERPRETED
+
+_HERE = Path(__file__).parent
+_SOURCES = [*sorted(_HERE.glob("*.py")), _HERE.parent / "_ptx.py"]
+_FINGERPRINT = hashlib.sha256(b"".join(file.read_bytes() for file in _SOURCES)).hexdigest()[:16]
+
+
+class _Named:
+    """A function of atoll.triton whose repr() is an expression that gives it."""
+
+    __triton_builtin__ = True  # so Triton calls it with what compiles a kernel
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        # With what the functions are made of: Triton's cache of kernels does not look behind a name.
+        return f"__import__({__name__!r}, fromlist=['_'])._named({self.name!r}, {_FINGERPRINT!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Named) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __deepcopy__(self, memo: object) -> _Named:
+        return self
+
+    def __call__(self, *args: Any, _generator: Any, **kwargs: Any) -> Any:
+        return _generator.call_JitFunction(getattr(_all, self.name), list(args), kwargs)
+
+
+def _named(name: str, fingerprint: str) -> _Named:
+    """What source that Inductor wrote evaluates."""
+    return _Named(name)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _all.__all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(_all, name)
+    if isinstance(found, tl.constexpr) or not hasattr(found, "fn") or INTERPRETED:
+        return found
+    return tl.constexpr(_Named(name))
+
+
+def team_tensor(team: Any) -> Any:
+    """Nine int64 of PyTorch's memory on the current GPU, for team_at() in kernels. Local; make it once, and keep it."""
+    import torch
+
+    return torch.tensor([int(field) for field in team.device("device")], dtype=torch.int64, device="cuda")
