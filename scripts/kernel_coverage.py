@@ -46,10 +46,6 @@ HOLES = {
     "Numba": {
         "async_put": "its PTX is of sm_90 and later, and so would be all of `quiet`; Numba does not say for which GPU an intrinsic is compiled"
     },
-    "CuTe DSL": {
-        "async_put": "CuTe's own bulk copies take a tensor that `peer` gave",
-        **dict.fromkeys(LOCAL, "not yet"),
-    },
 }
 
 
