@@ -112,16 +112,12 @@ def meet_at(
             wait_for(operation, team, rank, epoch, order)
     else:
         meet_threads(team, scope)
-        pe = rank
-        while pe < team.n_pes:
+        for pe in cutlass.range(rank, team.n_pes, step, unroll=1):
             if pe != team.my_pe:
                 tell(at_peer(team, mine, pe), epoch, order)
-            pe += step
-        pe = rank
-        while pe < team.n_pes:
+        for pe in cutlass.range(rank, team.n_pes, step, unroll=1):
             if pe != team.my_pe:
                 wait_for(operation, team, pe, epoch, order)
-            pe += step
     meet_threads(team, scope)
 
 
