@@ -496,14 +496,26 @@ def share(team: Team, scope: Scope, value):
 
 @cute.jit
 def copy_units(to: Int64, source: Int64, n: Int64, unit: cutlass.Constexpr, rank: Int64, size: Int64):
-    i = rank
-    step = size * unit
+    i, step = rank, size * unit
     while i + size * (_ptx.BULK - 1) < n:
         asm(_ptx.copy(unit, _ptx.BULK), "l,l,l", None, [to + i * unit, source + i * unit, step])
         i += size * _ptx.BULK
     while i < n:
         asm(_ptx.copy(unit, 1), "l,l,l", None, [to + i * unit, source + i * unit, step])
         i += size
+
+
+def unknown(number):
+    """The number itself, of which the compiler knows nothing. CuTe DSL 4.8.1 knows that a thread's number is below 1024 and that a block has
+    no more threads; of `i + 3 * threads < 4096` it then made a loop without an end, i having been such a number at first."""
+    width, letter = (64, "l") if isinstance(number, Int64) else (32, "r")
+    return asm(f"mov.b{width} $0, $1;", f"={letter},{letter}", type(number), [number])
+
+
+def place_of(scope: Scope, kind):
+    """This thread's number in the scope and how many it has, for loops whose step is the latter."""
+    rank, size = kind(rank_of(scope)), kind(size_of(scope))
+    return (rank, size) if scope is THREAD else (unknown(rank), unknown(size))
 
 
 @cute.jit
@@ -517,7 +529,7 @@ def copy_bytes(
 ):
     """In units as large as both addresses allow; `aligned` and `least`: bytes of which the addresses are known multiples,
     and of which nbytes is one, too."""
-    rank, size = Int64(rank_of(scope)), Int64(size_of(scope))
+    rank, size = place_of(scope, Int64)
     if cutlass.const_expr(aligned >= 16):  # noqa: SIM114 (decided when it is compiled, the latter in the kernel)
         copy_units(to, source, nbytes >> 4, 16, rank, size)
         rest = nbytes & ~15

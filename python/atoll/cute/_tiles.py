@@ -24,6 +24,7 @@ from ._core import (
     moved,
     one_of,
     peer_for,
+    place_of,
     rank_of,
     same,
     size_of,
@@ -96,7 +97,7 @@ def _copy(
     scope: cutlass.Constexpr,
 ):
     """rows times cols elements, without a barrier. The tensors have their elements one by one."""
-    i, step = Int32(rank_of(scope)), Int32(size_of(scope))
+    i, step = place_of(scope, Int32)
     if _whole(dst, cols, item) & _whole(src, cols, item):
         in_row = cols * item // 16
         count = rows * in_row

@@ -163,6 +163,25 @@ def check_moves() -> None:
 
 
 @cute.kernel
+def large(team: dev.Team, values):
+    x, y, src = values
+    right = (team.my_pe + 1) % team.n_pes
+    dev.put(team, x, src, right, scope=dev.BLOCK)
+    dev.sync(team, scope=dev.BLOCK)
+    dev.get(team, y, src, right, scope=dev.BLOCK)
+
+
+def check_moves_of_four_units_a_thread() -> None:
+    """CuTe DSL 4.8.1 made an endless loop of that: unknown() of _core.py."""
+    for size, block in ((16384, 1024), (4096, 256), (2048, 128)):
+        x, y = new(size, np.int32), new(size, np.int32)
+        src = new(size, np.int32, np.arange(size) + 7 * me)
+        start(large, x, y, src, block=block)
+        same(x, np.arange(size) + 7 * left)
+        same(y, np.arange(size) + 7 * right)
+
+
+@cute.kernel
 def tiles(team: dev.Team, values):
     """A tile of a matrix to another place of the neighbour's; a tile of shared memory; announced by signals."""
     x, y, flags = values
