@@ -39,10 +39,6 @@ HOLES = {
         "async_put": "a program's data are in registers, and Triton's own stores stage them",
         **dict.fromkeys(LOCAL, 'Triton\'s own atomics take `scope="gpu"`'),
     },
-    "CuTe DSL": {
-        "async_put": "CuTe's own bulk copies take a tensor that `peer` gave",
-        **dict.fromkeys(LOCAL, "not yet"),
-    },
 }
 
 

@@ -434,6 +434,44 @@ def with_cute() -> None:
                 dev.post(team, box, src, peer, scope=dev.BLOCK)
 
     @cute.kernel
+    def ways(team: dev.Team, box: dev.Mailbox, dst: cute.Tensor, src: cute.Tensor, rounds: Int32):
+        peer = 1 - team.my_pe
+        out, come = dev.outbox(team, box, peer, dev.BLOCK), dev.inbox(team, box, peer, dev.BLOCK)
+        for _ in cutlass.range(rounds, unroll=1):
+            if team.my_pe == 0:
+                out = dev.post_next(out, src)
+            come = dev.receive_next(come, dst)
+            if team.my_pe == 1:
+                out = dev.post_next(out, src)
+        dev.close(out)
+        dev.close(come)
+
+    @cute.kernel
+    def meetings(team: dev.Team, rounds: Int32):
+        met = dev.meeting(team, dev.BLOCK)
+        for _ in cutlass.range(rounds, unroll=1):
+            met = dev.sync_next(met)
+        dev.close(met)
+
+    @cute.kernel
+    def tiles(
+        team: dev.Team, dst: cute.Tensor, src: cute.Tensor, flag: cute.Tensor, first: Int64, rounds: Int32
+    ):
+        peer = 1 - team.my_pe
+        i = first
+        while i < first + rounds:
+            if team.my_pe == 0:
+                dev.tile_put(team, dst, src, peer, scope=dev.BLOCK)
+                if dev.rank(dev.BLOCK) == 0:
+                    dev.signal_set(team, flag, i, peer)
+            dev.signal_wait_until(team, flag, dev.GE, i, scope=dev.BLOCK)
+            if team.my_pe == 1:
+                dev.tile_put(team, dst, src, peer, scope=dev.BLOCK)
+                if dev.rank(dev.BLOCK) == 0:
+                    dev.signal_set(team, flag, i, peer)
+            i += 1
+
+    @cute.kernel
     def syncs(team: dev.Team, rounds: Int32):
         for _ in cutlass.range(rounds, unroll=1):
             dev.sync(team, scope=dev.BLOCK)
@@ -478,12 +516,15 @@ def with_cute() -> None:
         to, source = (dev.tensor(x[: nbytes // 4].torch(), 16) for x in (dst, src))
         run("put_signal, block", nbytes, 2, puts, threads, (to, source, flag), True)
         run("post and receive, block", nbytes, 2, messages, threads, (box, to, source), False)
+        run("outbox and inbox, block", nbytes, 2, ways, threads, (box, to, source), False)
     run("sync, block", 0, 1, syncs, 32, (), False)
+    run("sync by a meeting, block", 0, 1, meetings, 32, (), False)
     for count in REDUCED:
         to, source = (dev.tensor(x[:count].torch(), 16) for x in (floats[0], floats[1]))
         run("reduce float, block", 4 * count, 1, reduces, 256 if count < 1024 else 1024, (to, source), False)
     for rows in TILES:
         to, source = (dev.tensor(x[:rows, :64].torch(), 16) for x in (matrix[0], matrix[1]))
+        run("tile_put with signal, block", 256 * rows, 2, tiles, 256, (to, source, flag), True)
         run("tile_reduce float, block", 256 * rows, 1, tile_reduces, 256, (to, source), False)
 
 

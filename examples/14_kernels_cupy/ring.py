@@ -49,7 +49,7 @@ def draw(file, sums):
     figure, ax = plt.subplots(figsize=(5, 3.6), layout="constrained")
     for k, values in enumerate(sums):
         ax.plot(values, ".", ms=3, label="its own" if k == 0 else f"after {k} message{'s' if k > 1 else ''}")
-    ax.set(xlabel="number", ylabel="sum on PE 0", title=f"Sums around a ring of {len(sums)} GPUs")
+    ax.set(xlabel="number", ylabel="sum on PE 0", title=f"Sums around a ring of {len(sums)} PEs")
     ax.grid(alpha=0.3)
     ax.legend()
     figure.savefig(file, dpi=90)

@@ -176,6 +176,30 @@ def load_flagged() -> str:
     }"""
 
 
+def look_flagged(count: int) -> str:
+    """Up to LOOKS looks at `count` pairs of flagged words: their data, $0 … (=&l), and 1 in the next (=r) once all carry a flag.
+
+    Then come: flag (r), and the addresses (l). Four looks to a round of the loop, whose own part is in the way of the next look.
+    """
+    flag, address = f"${count + 1}", [f"${count + 2 + k}" for k in range(count)]
+    look = "".join(f"ld.relaxed.sys.global.v2.b64 {{v{k}, w{k}}}, [{address[k]}]; " for k in range(count))
+    for k in range(count):
+        look += f"mov.b64 {{d{k}, f{k}}}, v{k}; mov.b64 {{e{k}, g{k}}}, w{k}; mov.b64 ${k}, {{d{k}, e{k}}}; "
+        look += f"setp.eq{'.and' if k else ''}.u32 ok, f{k}, {flag}{', ok' if k else ''}; setp.eq.and.u32 ok, g{k}, {flag}, ok; "
+    names = ", ".join(f"d{k}, e{k}, f{k}, g{k}" for k in range(count))
+    words = ", ".join(f"v{k}, w{k}" for k in range(count))
+    return f"""{{ .reg .pred ok, more; .reg .b32 rounds, {names}; .reg .b64 {words};
+    mov.b32 rounds, 0;
+    LOOK:
+    {f"{look} @ok bra OUT; " * 4}
+    add.u32 rounds, rounds, 1;
+    setp.lt.u32 more, rounds, {LOOKS // 4};
+    @more bra LOOK;
+    OUT:
+    selp.u32 ${count}, 1, 0, ok;
+    }}"""
+
+
 def store_flagged() -> str:
     """Eight bytes of data in two flagged words: $0 address (l), $1 data (l), $2 flag (r)."""
     return """{ .reg .u32 d0, d1; .reg .u64 w0, w1;

@@ -112,6 +112,7 @@ nb::dict layout() {
     operation("check g", device::Operation::g);
     operation("check put", device::Operation::put);
     operation("check get", device::Operation::get);
+    operation("check async_put", device::Operation::async_put);
     operation("check iput", device::Operation::iput);
     operation("check iget", device::Operation::iget);
     operation("check atomic", device::Operation::atomic);

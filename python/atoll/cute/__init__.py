@@ -59,8 +59,10 @@ from ._core import (
     Team,
     team,
 )  # fmt: skip
-from ._messages import Mailbox, mailbox, mailbox_bytes, post, receive, try_receive
+from ._host import mailbox, mailbox_bytes, tensor
+from ._messages import Inbox, Mailbox, Outbox, post, receive, try_receive
 from ._moves import (
+    async_put,
     atomic_add,
     atomic_and,
     atomic_compare_swap,
@@ -102,6 +104,8 @@ from ._moves import (
 )
 from ._tiles import tile_allgather, tile_get, tile_put, tile_reduce
 from ._waits import (
+    local_set,
+    local_wait_until,
     signal_consume,
     signal_wait_until,
     test,
@@ -119,27 +123,33 @@ from ._waits import (
     wait_until_some,
     wait_until_some_vector,
 )
-
-
-def tensor(x, assumed_align: int | None = None):
-    """Return an array of any library that has DLPack as a cute.Tensor. On the host.
-
-    assumed_align: bytes of which its address is a multiple; 16 of a whole symmetric array makes copies shorter to decide.
-    """
-    from cutlass.cute.runtime import from_dlpack
-
-    return from_dlpack(x, assumed_align=assumed_align)
-
+from ._ways import (
+    Meeting,
+    begin,
+    close,
+    end,
+    has_message,
+    inbox,
+    load,
+    meeting,
+    outbox,
+    post_next,
+    receive_next,
+    store,
+    sync_next,
+)
 
 __all__ = [
-    "ACQUIRE_RELEASE", "ADD", "AND", "BLOCK", "EQ", "GE", "GRID", "GT", "LE", "LT", "MAX", "MIN", "NE", "OR", "PROD", "RELAXED",
-    "SET", "SUM", "THREAD", "WARP", "XOR", "Mailbox", "Team", "alltoall", "atomic_add", "atomic_and", "atomic_compare_swap",
-    "atomic_fetch", "atomic_fetch_add", "atomic_fetch_and", "atomic_fetch_inc", "atomic_fetch_or", "atomic_fetch_xor",
-    "atomic_inc", "atomic_or", "atomic_set", "atomic_swap", "atomic_xor", "barrier", "broadcast", "collect", "fcollect", "fence",
-    "flush", "g", "get", "get_nbi", "iget", "iput", "mailbox", "mailbox_bytes", "meet", "my_pe", "n_pes", "p", "peer", "post",
-    "ptr", "put", "put_nbi", "put_signal", "put_signal_nbi", "quiet", "rank", "receive", "reduce", "reduce_scatter",
-    "signal_add", "signal_consume", "signal_fetch", "signal_set", "signal_wait_until", "size", "sync", "team", "tensor", "test",
-    "test_all", "test_all_vector", "test_any", "test_any_vector", "test_some", "test_some_vector",
-    "tile_allgather", "tile_get", "tile_put", "tile_reduce", "translate_pe", "try_receive", "wait_until", "wait_until_all", "wait_until_all_vector", "wait_until_any", "wait_until_any_vector",
-    "wait_until_some", "wait_until_some_vector",
+    "ACQUIRE_RELEASE", "ADD", "AND", "BLOCK", "EQ", "GE", "GRID", "GT", "LE", "LT", "MAX", "MIN", "NE", "OR", "PROD",
+    "RELAXED", "SET", "SUM", "THREAD", "WARP", "XOR", "Inbox", "Mailbox", "Meeting", "Outbox", "Team", "alltoall",
+    "async_put", "atomic_add", "atomic_and", "atomic_compare_swap", "atomic_fetch", "atomic_fetch_add", "atomic_fetch_and",
+    "atomic_fetch_inc", "atomic_fetch_or", "atomic_fetch_xor", "atomic_inc", "atomic_or", "atomic_set", "atomic_swap",
+    "atomic_xor", "barrier", "begin", "broadcast", "close", "collect", "end", "fcollect", "fence", "flush", "g", "get",
+    "get_nbi", "has_message", "iget", "inbox", "iput", "load", "local_set", "local_wait_until", "mailbox", "mailbox_bytes",
+    "meet", "meeting", "my_pe", "n_pes", "outbox", "p", "peer", "post", "post_next", "ptr", "put", "put_nbi", "put_signal",
+    "put_signal_nbi", "quiet", "rank", "receive", "receive_next", "reduce", "reduce_scatter", "signal_add", "signal_consume",
+    "signal_fetch", "signal_set", "signal_wait_until", "size", "store", "sync", "sync_next", "team", "tensor", "test",
+    "test_all", "test_all_vector", "test_any", "test_any_vector", "test_some", "test_some_vector", "tile_allgather",
+    "tile_get", "tile_put", "tile_reduce", "translate_pe", "try_receive", "wait_until", "wait_until_all",
+    "wait_until_all_vector", "wait_until_any", "wait_until_any_vector", "wait_until_some", "wait_until_some_vector",
 ]  # fmt: skip

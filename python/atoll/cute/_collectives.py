@@ -35,7 +35,9 @@ from ._core import (
     asm,
     at_peer,
     check_pe,
+    complete_bulk,
     copy_bytes,
+    fits,
     from_bits,
     load,
     look_around,
@@ -46,11 +48,14 @@ from ._core import (
     size_in_bytes,
     size_of,
     store,
+    team_of,
     to_bits,
+    words_at,
 )  # fmt: skip
 from ._messages import (
     dense,
     end_exchange,
+    is_whole,
     load_part,
     most_bytes,
     next_epoch,
@@ -90,10 +95,10 @@ def wait_for(operation: str, team, pe, epoch, order: Order) -> None:
 
 
 @cute.jit
-def meet_members(
-    operation: cutlass.Constexpr, team: Team, scope: cutlass.Constexpr, order: cutlass.Constexpr
+def meet_at(
+    operation: cutlass.Constexpr, team: Team, epoch: Int64, scope: cutlass.Constexpr, order: cutlass.Constexpr
 ):
-    epoch = load(Int64, team.control + SYNC_EPOCH) + 1
+    """The meeting of that number."""
     rank, step = Int32(rank_of(scope)), Int32(size_of(scope))
     mine = team.control + ARRIVED + Int64(team.my_pe) * 8
     if step >= team.n_pes:  # a thread for each member: its branch is entered once
@@ -107,17 +112,18 @@ def meet_members(
             wait_for(operation, team, rank, epoch, order)
     else:
         meet_threads(team, scope)
-        pe = rank
-        while pe < team.n_pes:
+        for pe in cutlass.range(rank, team.n_pes, step, unroll=1):
             if pe != team.my_pe:
                 tell(at_peer(team, mine, pe), epoch, order)
-            pe += step
-        pe = rank
-        while pe < team.n_pes:
+        for pe in cutlass.range(rank, team.n_pes, step, unroll=1):
             if pe != team.my_pe:
                 wait_for(operation, team, pe, epoch, order)
-            pe += step
     meet_threads(team, scope)
+
+
+def meet_members(operation: str, team, scope: Scope, order: Order) -> None:
+    epoch = load(Int64, team.control + SYNC_EPOCH) + 1
+    meet_at(operation, team, epoch, scope, order)
     store(Int64, team.control + SYNC_EPOCH, epoch)  # by every thread, so that each reads its own
 
 
@@ -126,12 +132,13 @@ def sync(team, scope: Scope = THREAD, order: Order = ACQUIRE_RELEASE):
 
     order=RELAXED is an extension: all have arrived, and no data are ordered by that.
     """
-    meet_members("sync", team, one_of(Scope, "sync", scope), one_of(Order, "sync", order))
+    meet_members("sync", team_of("sync", team), one_of(Scope, "sync", scope), one_of(Order, "sync", order))
 
 
 def barrier(team, scope: Scope = THREAD):
-    """quiet, then sync: here what orders the one completes the other."""
-    meet_members("barrier", team, one_of(Scope, "barrier", scope), ACQUIRE_RELEASE)
+    """quiet, then sync: here what orders the one completes the other, but for async_put."""
+    complete_bulk()
+    meet_members("barrier", team_of("barrier", team), one_of(Scope, "barrier", scope), ACQUIRE_RELEASE)
 
 
 @cute.jit
@@ -165,6 +172,7 @@ def _broadcast(
     nbytes: Int64,
     root: Int32,
     least: cutlass.Constexpr,
+    whole: cutlass.Constexpr,
     scope: cutlass.Constexpr,
 ):
     if nbytes > most_bytes(team):
@@ -177,7 +185,7 @@ def _broadcast(
         sent = Int64(0)
         if team.my_pe == root:
             sent = nbytes
-        send(team, epoch, sent, source, Int64(0), scope)
+        send(team, epoch, sent, source, Int64(0), False, scope)
         pairs = Int32(pairs_of(nbytes))
         k = Int32(rank_of(scope))
         while k < pairs * team.n_pes:
@@ -186,7 +194,7 @@ def _broadcast(
             if (pe != team.my_pe) & ((pe == root) | (i == 0)):
                 data = part("broadcast", team, epoch, pe, i)
                 if pe == root:
-                    store_part(to, nbytes, i, data)
+                    store_part(to, nbytes, Int64(i), data, whole)
             k += Int32(size_of(scope))
         if team.my_pe == root:
             copy_own(to, source, nbytes, 1, least, scope)
@@ -201,6 +209,7 @@ def take(
     nbytes: Int64,
     to: Int64,
     block: Int64,
+    whole: cutlass.Constexpr,
     scope: cutlass.Constexpr,
 ):
     """The message of each other member to `to + pe * block`."""
@@ -210,7 +219,8 @@ def take(
         pe = k // pairs
         i = k - pe * pairs
         if pe != team.my_pe:
-            store_part(to + Int64(pe) * block, nbytes, i, part(operation, team, epoch, pe, i))
+            data = part(operation, team, epoch, pe, i)
+            store_part(to + Int64(pe) * block, nbytes, Int64(i), data, whole)
         k += Int32(size_of(scope))
 
 
@@ -222,6 +232,7 @@ def gather(
     source: Int64,
     nbytes: Int64,
     least: cutlass.Constexpr,
+    whole: cutlass.Constexpr,
     scope: cutlass.Constexpr,
 ):
     own = to + Int64(team.my_pe) * nbytes
@@ -231,8 +242,8 @@ def gather(
         meet_members(operation, team, scope, ACQUIRE_RELEASE)
     else:
         epoch = next_epoch(team)
-        send(team, epoch, nbytes, source, Int64(0), scope)
-        take(operation, team, epoch, nbytes, to, nbytes, scope)
+        send(team, epoch, nbytes, source, Int64(0), whole, scope)
+        take(operation, team, epoch, nbytes, to, nbytes, whole, scope)
         copy_own(own, source, nbytes, 1, least, scope)
         end_exchange(team, epoch, scope)
 
@@ -252,7 +263,7 @@ def _collect(
     if rank_of(scope) == 0:
         store(Int64, mine, count, SYSTEM)
     meet_threads(team, scope)
-    gather("collect", team, counts, mine, Int64(8), 8, scope)
+    gather("collect", team, counts, mine, Int64(8), 8, True, scope)
     before, arrived = Int64(0), Int64(0)
     for pe in cutlass.range(team.n_pes, unroll=1):
         one = load(Int64, counts + Int64(pe) * 8, SYSTEM)
@@ -278,45 +289,50 @@ def _alltoall(
         meet_members("alltoall", team, scope, ACQUIRE_RELEASE)
     else:
         epoch = next_epoch(team)
-        send(team, epoch, nbytes, source, nbytes, scope)
-        take("alltoall", team, epoch, nbytes, to, nbytes, scope)
+        send(team, epoch, nbytes, source, nbytes, False, scope)
+        take("alltoall", team, epoch, nbytes, to, nbytes, False, scope)
         copy_own(to + mine, source + mine, nbytes, 1, least, scope)
         end_exchange(team, epoch, scope)
 
 
-def _both(name: str, dst, src, scope):
-    """Of both tensors: their address, the size of src in bytes, the unit that its size is a multiple of."""
+def _both(name: str, team, dst, src, scope):
+    """Of both tensors: their address, the size of src in bytes, the unit that its size is a multiple of, and whether src goes by
+    8 bytes at multiples of 8."""
+    team_of(name, team)
     kind = same(name, dst, src)
     dense(name, "dst", dst)
     dense(name, "src", src)
     one_of(Scope, name, scope)
+    if name in ("broadcast", "reduce", "alltoall", "fcollect"):
+        fits(name, dst, src)
     item = kind.width // 8
-    return address(dst), address(src), size_in_bytes(src), item, min(item & -item, 8)
+    whole = is_whole(src) and words_at(dst) % 8 == 0
+    return address(dst), address(src), size_in_bytes(src), item, min(item & -item, 8), whole
 
 
 def broadcast(team, dst, src, root, scope: Scope = THREAD):
     """dst of every member, the root too, = src of `root`; as many elements as src has."""
-    to, source, nbytes, _, least = _both("broadcast", dst, src, scope)
+    to, source, nbytes, _, least, whole = _both("broadcast", team, dst, src, scope)
     check_pe(team, "broadcast", root)
-    _broadcast(team, to, source, nbytes, Int32(root), least, scope)
+    _broadcast(team, to, source, nbytes, Int32(root), least, whole, scope)
 
 
 def fcollect(team, dst, src, scope: Scope = THREAD):
     """dst = src of member 0, 1, …"""
-    to, source, nbytes, _, least = _both("fcollect", dst, src, scope)
-    gather("fcollect", team, to, source, nbytes, least, scope)
+    to, source, nbytes, _, least, whole = _both("fcollect", team, dst, src, scope)
+    gather("fcollect", team, to, source, nbytes, least, whole, scope)
 
 
 def collect(team, dst, src, count, scope: Scope = THREAD):
     """fcollect with counts that differ between members: the first `count` elements of src; dst is symmetric. How many
     elements arrived (Int64)."""
-    to, source, _, item, least = _both("collect", dst, src, scope)
+    to, source, _, item, least, _ = _both("collect", team, dst, src, scope)
     return _collect(team, to, source, Int64(count), item, least, scope)
 
 
 def alltoall(team, dst, src, scope: Scope = THREAD):
     """Block j of my src becomes block my_pe of member j's dst; a block is an n_pes-th of src."""
-    to, source, nbytes, item, least = _both("alltoall", dst, src, scope)
+    to, source, nbytes, item, least, _ = _both("alltoall", team, dst, src, scope)
     _alltoall(team, to, source, nbytes // item // team.n_pes * item, least, scope)
 
 
@@ -350,6 +366,7 @@ def fold_received(
     to: Int64,
     own: Int64,
     nbytes: Int64,
+    whole: cutlass.Constexpr,
     scope: cutlass.Constexpr,
 ):
     """to = the fold over the members, in PE order, of what each sent me; `own` is my part."""
@@ -361,7 +378,7 @@ def fold_received(
         for pe in cutlass.range(team.n_pes, unroll=1):
             data = Int64(0)
             if pe == team.my_pe:
-                data = load_part(own, nbytes, i)
+                data = load_part(own, nbytes, Int64(i), whole)
             else:
                 data = part(operation, team, epoch, pe, i)
             first, second = from_bits(kind, data), from_bits(kind, data >> (bits & 63))
@@ -374,17 +391,72 @@ def fold_received(
         folded = to_bits(kind, low)
         if cutlass.const_expr(bits == 32):
             folded = folded | (to_bits(kind, high) << 32)
-        store_part(to, nbytes, i, folded)
+        store_part(to, nbytes, Int64(i), folded, whole)
         i += Int32(size_of(scope))
 
 
+def load_many(kind, many: int, at):
+    """Elements one behind the other."""
+    form, letter = FORMS[kind]
+    names = ", ".join(f"${k}" for k in range(many))
+    vector = f".v{many}.{form} {{{names}}}" if many > 1 else f".{form} {names}"
+    return list(asm(f"ld{vector}, [${many}];", f"={letter}," * many + "l", (kind,) * many, [at]))
+
+
+def store_many(kind, many: int, at, values) -> None:
+    form, letter = FORMS[kind]
+    names = ", ".join(f"${k + 1}" for k in range(many))
+    text = f"st.v{many}.{form} [$0], {{{names}}};" if many > 1 else f"st.{form} [$0], {names};"
+    asm(text, "l" + f",{letter}" * many, None, [at, *values])
+
+
 @cute.jit
-def fold_pulled(team: Team, kind: cutlass.Constexpr, op: cutlass.Constexpr, source: Int64):
-    """One element, at `source` of every member."""
-    so_far = load(kind, at_peer(team, source, Int32(0)))
+def fold_pulled(
+    team: Team,
+    kind: cutlass.Constexpr,
+    op: cutlass.Constexpr,
+    many: cutlass.Constexpr,
+    places: cutlass.Constexpr,
+):
+    """`many` elements at each of these addresses, of every member: all on their way at once."""
+    so_far = [load_many(kind, many, at_peer(team, at, Int32(0))) for at in places]
     for pe in cutlass.range(1, team.n_pes, unroll=1):
-        so_far = combine(kind, op, so_far, load(kind, at_peer(team, source, Int32(pe))))
+        come = [load_many(kind, many, at_peer(team, at, Int32(pe))) for at in places]
+        so_far = [
+            [combine(kind, op, one[k], other[k]) for k in range(many)]
+            for one, other in zip(so_far, come, strict=True)
+        ]
     return so_far
+
+
+@cute.jit
+def _reduce_units(
+    team: Team,
+    kind: cutlass.Constexpr,
+    op: cutlass.Constexpr,
+    many: cutlass.Constexpr,
+    to: Int64,
+    source: Int64,
+    count: Int64,
+    scope: cutlass.Constexpr,
+):
+    """My share of `count` units of so many elements, two of a thread at once, to all members."""
+    unit = many * kind.width // 8
+    each = (count + team.n_pes - 1) // team.n_pes
+    begin = cutlass.min(Int64(team.my_pe) * each, count)
+    end = cutlass.min(begin + each, count)
+    step = Int64(size_of(scope))
+    i = begin + Int64(rank_of(scope))
+    while i < end:
+        other = i
+        if i + step < end:
+            other = i + step
+        first, second = fold_pulled(team, kind, op, many, (source + i * unit, source + other * unit))
+        for k in cutlass.range(1, team.n_pes + 1, unroll=1):
+            there = at_peer(team, to, (team.my_pe + k) % team.n_pes)
+            store_many(kind, many, there + i * unit, first)
+            store_many(kind, many, there + other * unit, second)
+        i += 2 * step
 
 
 @cute.jit
@@ -395,27 +467,26 @@ def _reduce(
     to: Int64,
     source: Int64,
     count: Int64,
+    whole: cutlass.Constexpr,
     scope: cutlass.Constexpr,
 ):
     item = kind.width // 8
     nbytes = count * item
     if nbytes <= most_bytes(team):
         epoch = next_epoch(team)
-        send(team, epoch, nbytes, source, Int64(0), scope)
+        send(team, epoch, nbytes, source, Int64(0), whole, scope)
         meet_threads(team, scope)  # dst may be src, which all threads have sent now
-        fold_received("reduce", team, kind, op, epoch, to, source, nbytes, scope)
+        fold_received("reduce", team, kind, op, epoch, to, source, nbytes, whole, scope)
         end_exchange(team, epoch, scope)
     else:
         meet_members("reduce", team, scope, ACQUIRE_RELEASE)
-        each = (count + team.n_pes - 1) // team.n_pes
-        begin = cutlass.min(Int64(team.my_pe) * each, count)
-        end = cutlass.min(begin + each, count)
-        i = begin + Int64(rank_of(scope))
-        while i < end:
-            value = fold_pulled(team, kind, op, source + i * item)
-            for k in cutlass.range(1, team.n_pes + 1, unroll=1):
-                store(kind, at_peer(team, to, (team.my_pe + k) % team.n_pes) + i * item, value)
-            i += Int64(size_of(scope))
+        many = 16 // item
+        units = Int64(0)
+        if (to | source) & 15 == 0:
+            units = count // many
+            _reduce_units(team, kind, op, many, to, source, units, scope)
+        done = units * 16
+        _reduce_units(team, kind, op, 1, to + done, source + done, count - units * many, scope)
         meet_members("reduce", team, scope, ACQUIRE_RELEASE)
 
 
@@ -434,14 +505,14 @@ def _reduce_scatter(
     mine = source + Int64(team.my_pe) * nbytes
     if nbytes <= most_bytes(team):
         epoch = next_epoch(team)
-        send(team, epoch, nbytes, source, nbytes, scope)
-        fold_received("reduce_scatter", team, kind, op, epoch, to, mine, nbytes, scope)
+        send(team, epoch, nbytes, source, nbytes, False, scope)
+        fold_received("reduce_scatter", team, kind, op, epoch, to, mine, nbytes, False, scope)
         end_exchange(team, epoch, scope)
     else:
         meet_members("reduce_scatter", team, scope, ACQUIRE_RELEASE)
         i = Int64(rank_of(scope))
         while i < count:
-            store(kind, to + i * item, fold_pulled(team, kind, op, mine + i * item))
+            store_many(kind, 1, to + i * item, fold_pulled(team, kind, op, 1, (mine + i * item,))[0])
             i += Int64(size_of(scope))
         meet_members("reduce_scatter", team, scope, ACQUIRE_RELEASE)
 
@@ -454,20 +525,19 @@ def reducible(name: str, kind, op) -> None:
         raise TypeError(f"atoll.cute.{name}: {op.name} of {kind.__name__}; it takes {listed}")
 
 
-def _reduction(name: str, dst, src, op, scope):
+def _reduction(name: str, team, dst, src, op, scope):
     kind = same(name, dst, src)
     reducible(name, kind, one_of(ReduceOp, name, op))
-    _both(name, dst, src, scope)
-    return kind
+    return kind, _both(name, team, dst, src, scope)[-1]
 
 
 def reduce(team, dst, src, op, scope: Scope = THREAD):
     """dst = src of member 0 op src of member 1 op …, element by element (SUM …); dst may be src."""
-    kind = _reduction("reduce", dst, src, op, scope)
-    _reduce(team, kind, op, address(dst), address(src), Int64(cute.size(src)), scope)
+    kind, whole = _reduction("reduce", team, dst, src, op, scope)
+    _reduce(team, kind, op, address(dst), address(src), Int64(cute.size(src)), whole, scope)
 
 
 def reduce_scatter(team, dst, src, op, scope: Scope = THREAD):
     """dst = block my_pe of the reduction of src, which has n_pes blocks of dst's size, apart from dst."""
-    kind = _reduction("reduce_scatter", dst, src, op, scope)
+    kind, _ = _reduction("reduce_scatter", team, dst, src, op, scope)
     _reduce_scatter(team, kind, op, address(dst), address(src), Int64(cute.size(dst)), scope)

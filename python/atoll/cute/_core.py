@@ -10,17 +10,19 @@ import cutlass
 import cutlass.cute as cute
 from cutlass import (
     BFloat16,
+    Float,
     Float16,
     Float32,
     Float64,
     Int32,
     Int64,
+    Numeric,
     Uint32,
     Uint64,
 )
 from cutlass._mlir import ir
 from cutlass._mlir.dialects import func, llvm
-from cutlass.cutlass_dsl import dsl_user_op
+from cutlass.cutlass_dsl import CuTeDSL, dsl_user_op
 
 from .. import _atoll, _ptx
 from .._device import DeviceTeam
@@ -115,7 +117,8 @@ def one_of(kind, name: str, given):
     """The constant that an argument is; a TypeError lists what it may be."""
     if not isinstance(given, kind):
         allowed = ", ".join(f"dev.{one.name}" for one in kind)
-        raise TypeError(f"atoll.cute.{name}: {given!r} is given; it must be one of {allowed}")
+        shown = f"dev.{given.name}" if isinstance(given, enum.Enum) else repr(given)
+        raise TypeError(f"atoll.cute.{name}: {shown} is given; it must be one of {allowed}")
     return given
 
 
@@ -152,10 +155,14 @@ def same(name: str, dst, src):
 
 def number(name: str, which: str, value, kind):
     """A value as the type of the word that it is for; a float for an integer is refused."""
+    if not isinstance(value, (int, float, Numeric, ir.Value)):
+        raise TypeError(
+            f"atoll.cute.{name}: {which} is {type(value).__name__}; it must be a number, for a word of {kind.__name__}"
+        )
     floating = isinstance(value, (float, Float16, BFloat16, Float32, Float64))
     if floating and kind not in FLOATS:
         raise TypeError(
-            f"atoll.cute.{name}: {which} is {type(value).__name__}; the word is of {kind.__name__}"
+            f"atoll.cute.{name}: {which} is {type(value).__name__}, and the word of {kind.__name__}; convert one to the other"
         )
     if (
         isinstance(value, int)
@@ -271,14 +278,39 @@ def full_fence() -> None:
     asm("fence.sc.sys;", "", None, [])
 
 
+# ---- bulk copies (atoll/device/bulk.hpp), of sm_90 and later
+
+
+def has_bulk() -> bool:
+    """Whether the GPU that is compiled for copies from shared memory by itself."""
+    return CuTeDSL._get_dsl().get_arch_enum().major >= 9
+
+
+def complete_bulk() -> None:
+    """The copies that this thread started have written everything."""
+    if has_bulk():
+        asm("cp.async.bulk.wait_group 0;", "", None, [])
+
+
+def read_bulk() -> None:
+    """They have read their sources."""
+    if has_bulk():
+        asm("cp.async.bulk.wait_group.read 0;", "", None, [])
+
+
 # ---- addresses
+
+
+def is_shared(x) -> bool:
+    pointer = x.iterator if isinstance(x, cute.Tensor) else x
+    return pointer.memspace == cute.AddressSpace.smem
 
 
 def address(x):
     """Of the first element, as a generic address (Int64)."""
     pointer = x.iterator if isinstance(x, cute.Tensor) else x
     space = pointer.memspace
-    if space == cute.AddressSpace.smem:
+    if is_shared(x):
         return asm(
             "{ .reg .b64 s; cvt.u64.u32 s, $1; cvta.shared.u64 $0, s; }",
             "=l,r",
@@ -318,9 +350,38 @@ def refuse_pe(team: Team, name: cutlass.Constexpr, pe: Int32):
         apart("atoll_refuse_pe", _ptx.check_pe("$3"), "r,r,l,r", None, words)
 
 
+def team_of(name: str, given) -> Team:
+    """The team that an argument is."""
+    if not isinstance(given, Team):
+        raise TypeError(
+            f"atoll.cute.{name}: team is {type(given).__name__}; it must be what dev.team(team) returned on the host, as the "
+            "kernel's argument `team: dev.Team`"
+        )
+    return given
+
+
+def fits(name: str, dst, src) -> None:
+    """Refuse a dst that is known to be smaller than src."""
+    room, n = cute.size(dst), cute.size(src)
+    if isinstance(room, int) and isinstance(n, int) and room < n:
+        raise ValueError(
+            f"atoll.cute.{name}: dst has {room} elements, and src {n}, all of which go; pass a part of src as long as dst"
+        )
+
+
+def pe_of(name: str, pe):
+    """A PE's number."""
+    if isinstance(pe, (float, Float, cute.Tensor, cute.Pointer, tuple, str)) or pe is None:
+        raise TypeError(
+            f"atoll.cute.{name}: pe is {type(pe).__name__}; it must be an integer, a PE's number in the team"
+        )
+    return Int32(pe)
+
+
 def check_pe(team: Team, name: str, pe) -> None:
     """One comparison where the number is right."""
-    refuse_pe(team, name, Int32(pe))
+    team_of(name, team)
+    refuse_pe(team, name, pe_of(name, pe))
 
 
 def peer_for(team: Team, name: str, at, pe):
@@ -435,14 +496,26 @@ def share(team: Team, scope: Scope, value):
 
 @cute.jit
 def copy_units(to: Int64, source: Int64, n: Int64, unit: cutlass.Constexpr, rank: Int64, size: Int64):
-    i = rank
-    step = size * unit
+    i, step = rank, size * unit
     while i + size * (_ptx.BULK - 1) < n:
         asm(_ptx.copy(unit, _ptx.BULK), "l,l,l", None, [to + i * unit, source + i * unit, step])
         i += size * _ptx.BULK
     while i < n:
         asm(_ptx.copy(unit, 1), "l,l,l", None, [to + i * unit, source + i * unit, step])
         i += size
+
+
+def unknown(number):
+    """The number itself, of which the compiler knows nothing. CuTe DSL 4.8.1 knows that a thread's number is below 1024 and that a block has
+    no more threads; of `i + 3 * threads < 4096` it then made a loop without an end, i having been such a number at first."""
+    width, letter = (64, "l") if isinstance(number, Int64) else (32, "r")
+    return asm(f"mov.b{width} $0, $1;", f"={letter},{letter}", type(number), [number])
+
+
+def place_of(scope: Scope, kind):
+    """This thread's number in the scope and how many it has, for loops whose step is the latter."""
+    rank, size = kind(rank_of(scope)), kind(size_of(scope))
+    return (rank, size) if scope is THREAD else (unknown(rank), unknown(size))
 
 
 @cute.jit
@@ -456,7 +529,7 @@ def copy_bytes(
 ):
     """In units as large as both addresses allow; `aligned` and `least`: bytes of which the addresses are known multiples,
     and of which nbytes is one, too."""
-    rank, size = Int64(rank_of(scope)), Int64(size_of(scope))
+    rank, size = place_of(scope, Int64)
     if cutlass.const_expr(aligned >= 16):  # noqa: SIM114 (decided when it is compiled, the latter in the kernel)
         copy_units(to, source, nbytes >> 4, 16, rank, size)
         rest = nbytes & ~15

@@ -3,6 +3,7 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import cutlass
@@ -18,6 +19,7 @@ from ._core import (
     Scope,
     Team,
     address,
+    apart,
     asm,
     at_peer,
     check_pe,
@@ -25,14 +27,16 @@ from ._core import (
     load,
     meet_threads,
     one_of,
+    pe_of,
     rank_of,
     same,
     share,
     size_in_bytes,
     size_of,
     store,
+    words_at,
 )  # fmt: skip
-from ._waits import wait_pair, wait_word
+from ._waits import wait_pair, wait_pairs, wait_word
 
 DEPTH, ENTRY = AT["mailbox_depth"], AT["post_bytes"]
 POSTED, SEEN_TAKEN, RECEIVED, TAKEN = (
@@ -41,17 +45,10 @@ POSTED, SEEN_TAKEN, RECEIVED, TAKEN = (
 
 
 class Mailbox(NamedTuple):
-    """What post and receive take; made by mailbox(). Annotate kernels' arguments with it."""
+    """What post and receive take; made by mailbox() of _host.py. Annotate kernels' arguments with it."""
 
     block: Int64
     room: Int64
-
-
-def mailbox(block, room: int) -> Mailbox:
-    """Return a kernel's mailbox: `block` is a symmetric uint8 array of zeros in GPU memory, mailbox_bytes(n_pes, room) long.
-    It must be kept as long as the mailbox is used. On the host."""
-    at = block.data_ptr() if hasattr(block, "data_ptr") else block.__cuda_array_interface__["data"][0]
-    return Mailbox(Int64(at), Int64(room))
 
 
 def mailbox_bytes(n_pes: int, room: int) -> int:
@@ -59,12 +56,35 @@ def mailbox_bytes(n_pes: int, room: int) -> int:
     return n_pes * (ENTRY + DEPTH * max(1, (room + 7) // 8) * 16)
 
 
-def load_part(source, nbytes, i):
-    return asm(_ptx.load_part(), "=&l,l,l,l", Int64, [source, nbytes, Int64(i)])
+def is_whole(x) -> bool:
+    """Whether it is known that x is made of 8 bytes at multiples of 8."""
+    size = cute.size(x) * x.element_type.width // 8
+    return words_at(x) % 8 == 0 and isinstance(size, int) and size >= 8 and size % 8 == 0
 
 
-def store_part(to, nbytes, i, data) -> None:
-    asm(_ptx.store_part(), "l,l,l,l", None, [to, nbytes, Int64(i), data])
+@cute.jit
+def load_part(source: Int64, nbytes: Int64, i: Int64, whole: cutlass.Constexpr):
+    """Bytes 8 * i … of an array; what lies past its end is 0."""
+    at = source + i * 8
+    data = Int64(0)
+    if cutlass.const_expr(whole):  # noqa: SIM114 (decided when it is compiled, the latter in the kernel)
+        data = load(Int64, at)
+    elif (at & 7 == 0) & (i * 8 + 8 <= nbytes):
+        data = load(Int64, at)
+    else:
+        data = apart("atoll_load_part", _ptx.load_part(), "=&l,l,l,l", Int64, [source, nbytes, i])
+    return data
+
+
+@cute.jit
+def store_part(to: Int64, nbytes: Int64, i: Int64, data: Int64, whole: cutlass.Constexpr):
+    at = to + i * 8
+    if cutlass.const_expr(whole):  # noqa: SIM114
+        store(Int64, at, data)
+    elif (at & 7 == 0) & (i * 8 + 8 <= nbytes):
+        store(Int64, at, data)
+    else:
+        apart("atoll_store_part", _ptx.store_part(), "l,l,l,l", None, [to, nbytes, i, data])
 
 
 def store_flagged(at, data, flag) -> None:
@@ -79,108 +99,254 @@ def pairs_of(nbytes: Int64):
     return pairs
 
 
-@cute.jit
-def box_slot(team: Team, box: Mailbox, sender: Int32, number: Int64):
-    """Where message `number` of a sender stands."""
-    slot = Int64(sender) * DEPTH + (number & (DEPTH - 1))
-    return box.block + Int64(team.n_pes) * ENTRY + slot * pairs_of(box.room) * 16
+@dataclass(frozen=True)
+class Outbox:
+    """This PE's end of the way to one other, whose counters are values: outbox() of _ways.py."""
+
+    team: Team
+    scope: cutlass.Constexpr
+    pe: Int32
+    mine: Int64
+    """Counters of the pair in this PE's mailbox."""
+    slots: Int64
+    """Of this PE, at that PE."""
+    slot_bytes: Int64
+    number: Int64
+    """Messages so far."""
+    taken: Int64
+    """Of these, how many that PE has received, as last looked at."""
+
+
+@dataclass(frozen=True)
+class Inbox:
+    """The same of the way from one other: inbox() of _ways.py."""
+
+    team: Team
+    scope: cutlass.Constexpr
+    pe: Int32
+    mine: Int64
+    slots: Int64
+    """Of that PE, here."""
+    slot_bytes: Int64
+    number: Int64
+    taken: Int64
+    """Where that PE is told how many were received."""
+
+
+def mailbox_of(name: str, box) -> Mailbox:
+    if not isinstance(box, Mailbox):
+        raise TypeError(
+            f"atoll.cute.{name}: box is {type(box).__name__}; it must be what dev.mailbox returned"
+        )
+    return box
+
+
+def box_slots(team, box, sender):
+    """Where a sender's messages stand."""
+    return box.block + Int64(team.n_pes) * ENTRY + Int64(sender) * DEPTH * pairs_of(box.room) * 16
+
+
+def slot_here(box):
+    """Of the message that an Outbox or Inbox is at."""
+    return box.slots + (box.number & (DEPTH - 1)) * box.slot_bytes
+
+
+def flag_of(box):
+    return Int32(box.number & 0xFFFFFFFF)
+
+
+def open_outbox(name: str, team, box, pe, scope) -> Outbox:
+    one_of(Scope, name, scope)
+    box, pe = mailbox_of(name, box), pe_of(name, pe)
+    check_pe(team, "post", pe)
+    mine = box.block + Int64(pe) * ENTRY
+    slots = at_peer(team, box_slots(team, box, team.my_pe), pe)
+    number, taken = load(Int64, mine + POSTED), load(Int64, mine + SEEN_TAKEN)
+    return Outbox(team, scope, pe, mine, slots, pairs_of(box.room) * 16, number, taken)
+
+
+def close_outbox(out: Outbox) -> None:
+    """By every thread, so that each reads its own."""
+    store(Int64, out.mine + POSTED, out.number)
+    store(Int64, out.mine + SEEN_TAKEN, out.taken)
+
+
+def open_inbox(name: str, team, box, pe, scope) -> Inbox:
+    one_of(Scope, name, scope)
+    box, pe = mailbox_of(name, box), pe_of(name, pe)
+    check_pe(team, "receive", pe)
+    mine = box.block + Int64(pe) * ENTRY
+    taken = at_peer(team, box.block + Int64(team.my_pe) * ENTRY, pe) + TAKEN
+    slots, number = box_slots(team, box, pe), load(Int64, mine + RECEIVED)
+    return Inbox(team, scope, pe, mine, slots, pairs_of(box.room) * 16, number, taken)
+
+
+def close_inbox(come: Inbox) -> None:
+    store(Int64, come.mine + RECEIVED, come.number)
 
 
 @cute.jit
-def send_flagged(
-    to: Int64, source: Int64, nbytes: Int64, pairs: Int32, flag: Int32, scope: cutlass.Constexpr
+def _room(team: Team, mine: Int64, number: Int64, taken: Int64, pe: Int32):
+    """How many were received, as last looked at: so many that there is a slot for the message."""
+    if number > taken + DEPTH:
+        taken = wait_word(team, Int64, mine + TAKEN, GE, number - DEPTH, "post", pe, Int32(0), SYSTEM)
+    return taken
+
+
+def begin_out(out: Outbox) -> Outbox:
+    """With the next message's number; once there is room for it."""
+    number = out.number + 1
+    return replace(out, number=number, taken=_room(out.team, out.mine, number, out.taken, out.pe))
+
+
+@cute.jit
+def _look_at_taken(mine: Int64, number: Int64, taken: Int64):
+    if number & (DEPTH // 2 - 1) == 0:  # looked at by the next message, which so does not wait for this load
+        taken = load(Int64, mine + TAKEN, SYSTEM)
+    return taken
+
+
+def end_out(out: Outbox) -> Outbox:
+    taken = _look_at_taken(out.mine, out.number, out.taken)
+    meet_threads(out.team, out.scope)
+    return replace(out, taken=taken)
+
+
+@cute.jit
+def _refresh(to: Int64, pairs: Int32, slot_bytes: Int64, number: Int64, scope: cutlass.Constexpr):
+    """What short messages leave untouched gets a new flag, long before an old one comes again."""
+    if (number & 0x3FFFFFFF < DEPTH) & (number >= DEPTH):
+        first, end, step = pairs + Int32(rank_of(scope)), Int32(slot_bytes >> 4), Int32(size_of(scope))
+        for i in cutlass.range(first, end, step, unroll=1):
+            store_flagged(to + Int64(i) * 16, Int64(0), Int32(number & 0xFFFFFFFF))
+
+
+@cute.jit
+def own_part(source: Int64, nbytes: Int64, whole: cutlass.Constexpr, scope: cutlass.Constexpr):
+    """Of a message of no more parts than threads, this thread's. Threads that have none do as the last that has, up to the
+    end of its warp, so that warps do not diverge."""
+    pairs, rank = Int32(pairs_of(nbytes)), Int32(rank_of(scope))
+    data = Int64(0)
+    if (pairs <= Int32(size_of(scope))) & (rank < ((pairs + 31) & ~31)):
+        data = load_part(source, nbytes, Int64(cutlass.min(rank, pairs - 1)), whole)
+    return data
+
+
+@cute.jit
+def _send_parts(
+    to: Int64,
+    source: Int64,
+    nbytes: Int64,
+    whole: cutlass.Constexpr,
+    data: Int64,
+    flag: Int32,
+    scope: cutlass.Constexpr,
 ):
-    """Two parts of a thread are on their way at once. Threads that have no part of a short message do as the last that
-    has, up to the end of its warp, so that warps do not diverge."""
-    rank, step = Int32(rank_of(scope)), Int32(size_of(scope))
+    """Two parts of a thread are on their way at once."""
+    pairs, rank, step = Int32(pairs_of(nbytes)), Int32(rank_of(scope)), Int32(size_of(scope))
     if pairs <= step:
-        if rank < (pairs + 31) // 32 * 32:
-            i = cutlass.min(rank, pairs - 1)
-            data = load_part(source, nbytes, i)
-            if rank < pairs:
-                store_flagged(to + Int64(i) * 16, data, flag)
+        if rank < pairs:
+            store_flagged(to + Int64(rank) * 16, data, flag)
     else:
         i = rank
         while i < pairs:
             other = cutlass.min(i + step, pairs - 1)
-            data, more = load_part(source, nbytes, i), load_part(source, nbytes, other)
-            store_flagged(to + Int64(i) * 16, data, flag)
+            first = load_part(source, nbytes, Int64(i), whole)
+            second = load_part(source, nbytes, Int64(other), whole)
+            store_flagged(to + Int64(i) * 16, first, flag)
             if i + step < pairs:
-                store_flagged(to + Int64(other) * 16, more, flag)
+                store_flagged(to + Int64(other) * 16, second, flag)
             i += 2 * step
 
 
+def send_message(out: Outbox, source, nbytes, whole: bool, data) -> Outbox:
+    """The next of an Outbox, of which own_part has `data`: how many parts there are does not depend on what number the message
+    has, so that they are loaded before, or beside, the counters."""
+    out = begin_out(out)
+    to = slot_here(out)
+    _send_parts(to, source, nbytes, whole, data, flag_of(out), out.scope)
+    _refresh(to, Int32(pairs_of(nbytes)), out.slot_bytes, out.number, out.scope)
+    return end_out(out)
+
+
 @cute.jit
-def receive_flagged(
-    team: Team, come: Int64, to: Int64, nbytes: Int64, flag: Int32, pe: Int32, scope: cutlass.Constexpr
+def _receive_parts(
+    team: Team,
+    come: Int64,
+    to: Int64,
+    nbytes: Int64,
+    whole: cutlass.Constexpr,
+    flag: Int32,
+    pe: Int32,
+    scope: cutlass.Constexpr,
 ):
-    rank, step = Int32(rank_of(scope)), Int32(size_of(scope))
-    pairs = Int32(pairs_of(nbytes))
+    pairs, rank, step = Int32(pairs_of(nbytes)), Int32(rank_of(scope)), Int32(size_of(scope))
     if pairs <= step:
-        if rank < (pairs + 31) // 32 * 32:
-            i = cutlass.min(rank, pairs - 1)
-            data = wait_pair(team, come + Int64(i) * 16, flag, "receive", pe)
+        if rank < ((pairs + 31) & ~31):
+            i = Int64(cutlass.min(rank, pairs - 1))
+            data = wait_pair(team, come + i * 16, flag, "receive", pe)
             if rank < pairs:
-                store_part(to, nbytes, i, data)
+                store_part(to, nbytes, i, data, whole)
     else:
         i = rank
         while i < pairs:
-            data = wait_pair(team, come + Int64(i) * 16, flag, "receive", pe)
-            store_part(to, nbytes, i, data)
-            i += step
+            other = cutlass.min(i + step, pairs - 1)
+            places = (come + Int64(i) * 16, come + Int64(other) * 16)
+            first, second = wait_pairs(team, places, flag, "receive", pe)
+            store_part(to, nbytes, Int64(i), first, whole)
+            if i + step < pairs:
+                store_part(to, nbytes, Int64(other), second, whole)
+            i += 2 * step
+
+
+def begin_in(come: Inbox) -> Inbox:
+    """With the next message's number."""
+    return replace(come, number=come.number + 1)
 
 
 @cute.jit
-def _post(team: Team, box: Mailbox, source: Int64, nbytes: Int64, pe: Int32, scope: cutlass.Constexpr):
-    mine = box.block + Int64(pe) * ENTRY
-    number, taken = load(Int64, mine + POSTED) + 1, load(Int64, mine + SEEN_TAKEN)
-    if number > taken + DEPTH:
-        taken = wait_word(team, Int64, mine + TAKEN, GE, number - DEPTH, "post", pe, Int32(0))
-    pairs = Int32(pairs_of(nbytes))
-    if ((number & 0x3FFFFFFF) < DEPTH) & (
-        number >= DEPTH
-    ):  # words that short messages leave get a new flag in time
-        pairs = Int32(pairs_of(box.room))
-    to = at_peer(team, box_slot(team, box, team.my_pe, number), pe)
-    send_flagged(to, source, nbytes, pairs, Int32(number & 0xFFFFFFFF), scope)
-    if number & (DEPTH // 2 - 1) == 0:  # looked at by the next message, which so does not wait for this load
-        taken = load(Int64, mine + TAKEN, SYSTEM)
-    meet_threads(team, scope)
-    store(Int64, mine + POSTED, number)  # by every thread, so that each reads its own
-    store(Int64, mine + SEEN_TAKEN, taken)
-
-
-@cute.jit
-def _receive(team: Team, box: Mailbox, to: Int64, nbytes: Int64, pe: Int32, scope: cutlass.Constexpr):
-    mine = box.block + Int64(pe) * ENTRY
-    number = load(Int64, mine + RECEIVED) + 1
-    come = box_slot(team, box, pe, number)
-    receive_flagged(team, come, to, nbytes, Int32(number & 0xFFFFFFFF), pe, scope)
-    meet_threads(team, scope)
+def _tell_taken(taken: Int64, number: Int64, scope: cutlass.Constexpr):
     if (number & (DEPTH // 2 - 1) == 0) & (rank_of(scope) == 0):
-        # All have read: a load whose value was looked at is over.
-        store(Int64, at_peer(team, box.block + Int64(team.my_pe) * ENTRY, pe) + TAKEN, number, SYSTEM)
-    store(Int64, mine + RECEIVED, number)
+        store(Int64, taken, number, SYSTEM)  # all have read: a load whose value was looked at is over
+
+
+def end_in(come: Inbox) -> Inbox:
+    meet_threads(come.team, come.scope)
+    _tell_taken(come.taken, come.number, come.scope)
+    return come
+
+
+def receive_message(come: Inbox, dst) -> Inbox:
+    """The next of an Inbox."""
+    come = begin_in(come)
+    _receive_parts(
+        come.team, slot_here(come), address(dst), size_in_bytes(dst), is_whole(dst), flag_of(come), come.pe, come.scope
+    )  # fmt: skip
+    return end_in(come)
+
+
+def load_flagged(at, flag):
+    return asm(_ptx.load_flagged(), "=l,=r,l,r", (Int64, Int32), [at, flag])
 
 
 @cute.jit
-def _here(team: Team, box: Mailbox, pe: Int32, scope: cutlass.Constexpr):
+def _looks_come(at: Int64, flag: Int32, scope: cutlass.Constexpr):
     here = Int32(0)
     if rank_of(scope) == 0:
-        number = load(Int64, box.block + Int64(pe) * ENTRY + RECEIVED) + 1
-        at, flag = box_slot(team, box, pe, number), number & 0xFFFFFFFF
-        first, second = load(Int64, at, SYSTEM), load(Int64, at + 8, SYSTEM)
-        if (((first >> 32) & 0xFFFFFFFF) == flag) & (((second >> 32) & 0xFFFFFFFF) == flag):
-            here = Int32(1)
-    return share(team, scope, here)
+        _, here = load_flagged(at, flag)
+    return here
+
+
+def has_come(come: Inbox):
+    """Whether the next message has begun to come, 1 or 0, for all threads of the scope."""
+    coming = begin_in(come)
+    return share(come.team, come.scope, _looks_come(slot_here(coming), flag_of(coming), come.scope))
 
 
 @cute.jit
-def _receive_if(
-    team: Team, box: Mailbox, to: Int64, nbytes: Int64, pe: Int32, here: Int32, scope: cutlass.Constexpr
-):
+def _receive_if(come: cutlass.Constexpr, dst: cute.Tensor, here: Int32):
     if here != 0:
-        _receive(team, box, to, nbytes, pe, scope)
+        close_inbox(receive_message(come, dst))
 
 
 def dense(name: str, which: str, x) -> None:
@@ -198,23 +364,23 @@ def post(team, box, src, pe, scope: Scope = THREAD):
     pair one scope posts and one receives at a time, in order, and both pass the same size, `room` bytes at most.
     """
     dense("post", "src", src)
-    check_pe(team, "post", pe)
-    _post(team, box, address(src), size_in_bytes(src), Int32(pe), one_of(Scope, "post", scope))
+    source, nbytes, whole = address(src), size_in_bytes(src), is_whole(src)
+    data = own_part(source, nbytes, whole, one_of(Scope, "post", scope))
+    close_outbox(send_message(open_outbox("post", team, box, pe, scope), source, nbytes, whole, data))
 
 
 def receive(team, box, dst, pe, scope: Scope = THREAD):
     """dst = the next message of PE `pe`; every thread of the scope may read it afterwards."""
     dense("receive", "dst", dst)
-    check_pe(team, "receive", pe)
-    _receive(team, box, address(dst), size_in_bytes(dst), Int32(pe), one_of(Scope, "receive", scope))
+    close_inbox(receive_message(open_inbox("receive", team, box, pe, scope), dst))
 
 
 def try_receive(team, box, dst, pe, scope: Scope = THREAD):
     """receive if the message has begun to come, and true; else false at once."""
     dense("try_receive", "dst", dst)
-    check_pe(team, "receive", pe)
-    here = _here(team, box, Int32(pe), one_of(Scope, "try_receive", scope))
-    _receive_if(team, box, address(dst), size_in_bytes(dst), Int32(pe), here, scope)
+    come = open_inbox("try_receive", team, box, pe, scope)
+    here = has_come(come)
+    _receive_if(come, dst, here)
     return here != 0
 
 
@@ -229,12 +395,12 @@ def most_bytes(team):
 
 
 def next_epoch(team):
-    return load(Int32, team.control + EPOCH, SYSTEM) + 1
+    return load(Int32, team.control + EPOCH) + 1
 
 
 def end_exchange(team, epoch, scope) -> None:
     meet_threads(team, scope)
-    store(Int32, team.control + EPOCH, epoch, SYSTEM)  # by every thread, each reads its own
+    store(Int32, team.control + EPOCH, epoch)  # by every thread, each reads its own
 
 
 def slot_from(team, epoch, pe):
@@ -242,20 +408,35 @@ def slot_from(team, epoch, pe):
 
 
 @cute.jit
-def send(team: Team, epoch: Int32, nbytes: Int64, source: Int64, block: Int64, scope: cutlass.Constexpr):
-    """`nbytes` at source + pe * block to each other member."""
+def send(
+    team: Team,
+    epoch: Int32,
+    nbytes: Int64,
+    source: Int64,
+    block: Int64,
+    whole: cutlass.Constexpr,
+    scope: cutlass.Constexpr,
+):
+    """`nbytes` at source + pe * block to each other member. `whole`: these are all made of 8 bytes at multiples of 8."""
     pairs = Int32(pairs_of(nbytes))
-    if ((epoch & 0x3FFFFFFF) < 2) & ((epoch < 0) | (epoch >= 2)):
-        pairs = Int32(pairs_of(most_bytes(team)))
     mine = slot_from(team, epoch, team.my_pe)
     k = Int32(rank_of(scope))
     while k < pairs * team.n_pes:
         pe = k // pairs
         i = k - pe * pairs
         if pe != team.my_pe:
-            data = load_part(source + Int64(pe) * block, nbytes, i)
+            data = load_part(source + Int64(pe) * block, nbytes, Int64(i), whole)
             store_flagged(at_peer(team, mine, pe) + Int64(i) * 16, data, epoch)
         k += Int32(size_of(scope))
+    if ((epoch & 0x3FFFFFFF) < 2) & (
+        (epoch < 0) | (epoch >= 2)
+    ):  # what short messages leave gets a new flag in time
+        rest = Int32(pairs_of(most_bytes(team))) - pairs
+        for k in cutlass.range(Int32(rank_of(scope)), rest * team.n_pes, Int32(size_of(scope)), unroll=1):
+            pe = k // rest
+            i = pairs + k - pe * rest
+            if pe != team.my_pe:
+                store_flagged(at_peer(team, mine, pe) + Int64(i) * 16, Int64(0), epoch)
 
 
 def part(operation: str, team, epoch, pe, i):

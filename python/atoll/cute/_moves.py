@@ -20,11 +20,17 @@ from ._core import (
     Team,
     add_release,
     address,
+    asm,
     at_peer,
     check_pe,
     compare_swap,
+    complete_bulk,
     copy_tensor,
+    fits,
     full_fence,
+    has_bulk,
+    is_dense,
+    is_shared,
     kind_of,
     load,
     meet_threads,
@@ -33,7 +39,9 @@ from ._core import (
     one_of,
     peer_for,
     rank_of,
+    read_bulk,
     same,
+    size_in_bytes,
     size_of,
     slot_of,
     store,
@@ -101,12 +109,14 @@ def meet(team, scope: Scope = BLOCK):
 
 def _put(name: str, team, dst, src, pe, scope) -> None:
     same(name, dst, src)
+    fits(name, dst, src)
     to = peer_for(team, "put", address(dst), pe)
     copy_tensor(dst, src, to, address(src), one_of(Scope, name, scope))
 
 
 def _get(name: str, team, dst, src, pe, scope) -> None:
     same(name, dst, src)
+    fits(name, dst, src)
     source = peer_for(team, "get", address(src), pe)
     copy_tensor(dst, src, address(dst), source, one_of(Scope, name, scope))
 
@@ -134,6 +144,49 @@ def put_nbi(team, dst, src, pe, scope: Scope = THREAD):
 def get_nbi(team, dst, src, pe, scope: Scope = THREAD):
     """get, but only quiet makes dst hold the data for all threads of the scope."""
     _get("get_nbi", team, dst, src, pe, scope)
+
+
+BULK_UNIT, LEAST_BULK = (
+    16,
+    1024,
+)  # bytes: addresses and sizes are multiples; below, threads' stores are no slower
+
+
+@cute.jit
+def _async_put(
+    team: Team,
+    dst: cute.Tensor,
+    src: cute.Tensor,
+    to: Int64,
+    source: Int64,
+    nbytes: Int64,
+    scope: cutlass.Constexpr,
+):
+    if ((to | source | nbytes) & (BULK_UNIT - 1) == 0) & (nbytes >= LEAST_BULK):
+        asm("fence.proxy.async.shared::cta;", "", None, [])
+        meet_threads(team, scope)
+        if rank_of(scope) == 0:
+            copy = "cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], $2; cp.async.bulk.commit_group;"
+            asm(copy, "l,r,r", None, [to, Int32(src.iterator.toint()), Int32(nbytes)])
+    else:
+        copy_tensor(dst, src, to, source, scope)
+
+
+def async_put(team, dst, src, pe, scope: Scope = THREAD):
+    """put_nbi, meant for large contiguous tensors in shared memory: these go by bulk copies (sm_90 and later; 1 KiB and more,
+    addresses and sizes multiples of 16 bytes), and the scope's threads go on with something else.
+
+    flush makes src free again, quiet and fence complete the copies: by the scope that started them, or one that contains it.
+    One of them stands before the block's end, which ends its shared memory.
+    """
+    same("async_put", dst, src)
+    fits("async_put", dst, src)
+    one_of(Scope, "async_put", scope)
+    to, source = peer_for(team, "async_put", address(dst), pe), address(src)
+    if has_bulk() and scope is not GRID and is_shared(src) and is_dense(dst) and is_dense(src):
+        _async_put(team, dst, src, to, source, size_in_bytes(src), scope)
+    else:
+        copy_tensor(dst, src, to, source, scope)
 
 
 @cute.jit
@@ -185,6 +238,7 @@ def _fence(scope: cutlass.Constexpr):
 
 def quiet(team, scope: Scope = THREAD):
     """The scope's puts and atomics before it, and what it saw, are visible to every PE before what it does after it."""
+    complete_bulk()
     meet_threads(team, one_of(Scope, "quiet", scope))
     _fence(scope)
     meet_threads(team, scope)
@@ -196,7 +250,8 @@ def fence(team, scope: Scope = THREAD):
 
 
 def flush(team, scope: Scope = THREAD):
-    """Sources of the scope's earlier puts may be written again; nothing is said of their targets."""
+    """Sources of the scope's earlier puts, async_put too, may be written again; nothing is said of their targets."""
+    read_bulk()
     meet_threads(team, one_of(Scope, "flush", scope))
 
 
@@ -338,6 +393,7 @@ def _announce(
 
 def _put_signal(name: str, team, dst, src, signal, value, op, pe, scope) -> None:
     same(name, dst, src)
+    fits(name, dst, src)
     kind = word(name, "signal", signal, WORDS)
     setting = one_of(SignalOp, name, op) is SET
     one_of(Scope, name, scope)

@@ -10,10 +10,9 @@ import cutlass
 import cutlass.cute as cute
 from cutlass import Int32, Int64
 
-from ._collectives import combine, meet_members, reducible
+from ._collectives import combine, load_many, meet_members, reducible, store_many
 from ._core import (
     ACQUIRE_RELEASE,
-    FORMS,
     THREAD,
     ReduceOp,
     Scope,
@@ -25,6 +24,7 @@ from ._core import (
     moved,
     one_of,
     peer_for,
+    place_of,
     rank_of,
     same,
     size_of,
@@ -41,9 +41,7 @@ class Rows(NamedTuple):
     stride: Int64
 
 
-def _tile(name: str, which: str, x) -> Rows:
-    if cute.rank(x) != 2 or any(isinstance(extent, tuple) for extent in x.shape):
-        raise TypeError(f"atoll.cute.{name}: {which} has the shape {x.shape}; it must have two flat modes")
+def _tile(x) -> Rows:
     item = x.element_type.width // 8
     return Rows(address(x), Int64(x.stride[0]) * item, Int64(x.stride[1]) * item)
 
@@ -51,10 +49,21 @@ def _tile(name: str, which: str, x) -> Rows:
 def _tiles(name: str, dst, src, scope):
     """The element type of both, and where they stand."""
     kind = same(name, dst, src)
+    for which, x in (("dst", dst), ("src", src)):
+        if cute.rank(x) != 2 or any(isinstance(extent, tuple) for extent in x.shape):
+            raise TypeError(
+                f"atoll.cute.{name}: {which} has the shape {x.shape}; it must have two flat modes"
+            )
     one_of(Scope, name, scope)
     if kind.width not in (8, 16, 32, 64):
         raise TypeError(f"atoll.cute.{name}: elements of {kind.width} bits; of 8, 16, 32 or 64")
-    return kind, _tile(name, "dst", dst), _tile(name, "src", src)
+    for mode in (0, 1) if name != "tile_allgather" else (1,):
+        room, n = dst.shape[mode], src.shape[mode]
+        if isinstance(room, int) and isinstance(n, int) and room < n:
+            raise ValueError(
+                f"atoll.cute.{name}: dst has the shape {dst.shape}, and src {src.shape}, all of which goes; pass a part of src"
+            )
+    return kind, _tile(dst), _tile(src)
 
 
 def _place(tile: Rows, stride, in_row, i):
@@ -88,7 +97,7 @@ def _copy(
     scope: cutlass.Constexpr,
 ):
     """rows times cols elements, without a barrier. The tensors have their elements one by one."""
-    i, step = Int32(rank_of(scope)), Int32(size_of(scope))
+    i, step = place_of(scope, Int32)
     if _whole(dst, cols, item) & _whole(src, cols, item):
         in_row = cols * item // 16
         count = rows * in_row
@@ -110,7 +119,7 @@ def _copy(
 def _copy_tile(dst, src, to, source, kind, shape, scope) -> None:
     """src, at `source`, to dst, at `to`, both of that shape."""
     rows, cols = shape
-    at = _tile("tile", "dst", dst)._replace(at=to), _tile("tile", "src", src)._replace(at=source)
+    at = _tile(dst)._replace(at=to), _tile(src)._replace(at=source)
     _copy(*at, moved(dst, to), moved(src, source), Int32(rows), Int32(cols), kind.width // 8, scope)
 
 
@@ -150,22 +159,6 @@ def tile_allgather(team, dst, src, scope: Scope = THREAD):
 # ---- reductions: each member folds a part of the tile over the members, in PE order, and stores it at all of them
 
 
-def _load(kind, many: int, at):
-    """Elements one behind the other."""
-    form, letter = FORMS[kind]
-    names = ", ".join(f"${k}" for k in range(many))
-    vector = f".v{many}.{form} {{{names}}}" if many > 1 else f".{form} {names}"
-    found = asm(f"ld{vector}, [${many}];", f"={letter}," * many + "l", (kind,) * many, [at])
-    return list(found)
-
-
-def _store(kind, many: int, at, values) -> None:
-    form, letter = FORMS[kind]
-    names = ", ".join(f"${k + 1}" for k in range(many))
-    text = f"st.v{many}.{form} [$0], {{{names}}};" if many > 1 else f"st.{form} [$0], {names};"
-    asm(text, "l" + f",{letter}" * many, None, [at, *values])
-
-
 @cute.jit
 def _fold(
     team: Team,
@@ -188,13 +181,13 @@ def _fold(
     i = begin + Int32(rank_of(scope))
     while i < end:
         at = _place(src, unit if cutlass.const_expr(many > 1) else src.stride, in_row, i)
-        so_far = _load(kind, many, at_peer(team, at, Int32(0)))
+        so_far = load_many(kind, many, at_peer(team, at, Int32(0)))
         for pe in cutlass.range(1, team.n_pes, unroll=1):
-            come = _load(kind, many, at_peer(team, at, Int32(pe)))
+            come = load_many(kind, many, at_peer(team, at, Int32(pe)))
             so_far = [combine(kind, op, so_far[k], come[k]) for k in range(many)]
         there = _place(dst, unit if cutlass.const_expr(many > 1) else dst.stride, in_row, i)
         for k in cutlass.range(1, team.n_pes + 1, unroll=1):
-            _store(kind, many, at_peer(team, there, (team.my_pe + k) % team.n_pes), so_far)
+            store_many(kind, many, at_peer(team, there, (team.my_pe + k) % team.n_pes), so_far)
         i += Int32(size_of(scope))
 
 

@@ -35,6 +35,8 @@ from ._core import (
     one_of,
     rank_of,
     share,
+    store,
+    team_of,
     to_bits,
     update,
     word,
@@ -69,10 +71,11 @@ def wait_word(
     operation: cutlass.Constexpr,
     peer: Int32,
     tag: Int32,
+    order: cutlass.Constexpr = ACQUIRE,
 ):
     """Until the word holds, with acquire; what it is then."""
     since, looks = Int64(0), Int32(0)
-    found = load(kind, at, ACQUIRE)
+    found = load(kind, at, order)
     while not holds(found, cmp, value):
         looks += 1
         if looks == _ptx.LOOKS:
@@ -88,26 +91,31 @@ def wait_word(
                 to_bits(kind, found),
                 since,
             )
-        found = load(kind, at, ACQUIRE)
+        found = load(kind, at, order)
     return found
 
 
-def load_flagged(at, flag):
-    return asm(_ptx.load_flagged(), "=l,=r,l,r", (Int64, Int32), [at, flag])
+def look_flagged(flag, *places):
+    found = asm(_ptx.look_flagged(len(places)), f"{'=&l,' * len(places)}=r,r{',l' * len(places)}", (*(Int64,) * len(places), Int32), [flag, *places])  # fmt: skip
+    return list(found[:-1]), found[-1]
 
 
 @cute.jit
-def wait_pair(team: Team, at: Int64, flag: Int32, operation: cutlass.Constexpr, peer: Int32):
-    """The eight bytes of data in two flagged words, once both carry `flag`."""
-    since, looks = Int64(0), Int32(0)
-    data, here = load_flagged(at, flag)
+def wait_pairs(team: Team, places: cutlass.Constexpr, flag: Int32, operation: cutlass.Constexpr, peer: Int32):
+    """The eight bytes of data in two flagged words at each of these addresses, once all carry `flag`."""
+    since, here = Int64(0), Int32(0)
+    data = [Int64(0) for _ in places]
     while here == 0:
-        looks += 1
-        if looks == _ptx.LOOKS:
-            looks = Int32(0)
-            since = look_around(team, AT[operation], -1, peer, Int32(0), at, Int64(flag), Int64(0), since)
-        data, here = load_flagged(at, flag)
+        data, here = look_flagged(flag, *places)
+        if here == 0:
+            since = look_around(
+                team, AT[operation], -1, peer, Int32(0), places[0], Int64(flag), Int64(0), since
+            )
     return data
+
+
+def wait_pair(team, at, flag, operation: str, peer):
+    return wait_pairs(team, (at,), flag, operation, peer)[0]
 
 
 @cute.jit
@@ -120,16 +128,19 @@ def _wait(
     operation: cutlass.Constexpr,
     tag: Int32,
     scope: cutlass.Constexpr,
+    order: cutlass.Constexpr,
 ):
     if rank_of(scope) == 0:
-        wait_word(team, kind, at, cmp, value, operation, Int32(-1), tag)
+        wait_word(team, kind, at, cmp, value, operation, Int32(-1), tag, order)
 
 
-def _wait_one(name: str, team, ivar, cmp, value, scope, tag) -> None:
-    kind = word(name, "signal" if "signal" in name else "ivar", ivar, WORDS)
+def _wait_one(name: str, which: str, team, x, cmp, value, scope, tag, order: str = ACQUIRE) -> None:
+    team_of(name, team)
+    kind = word(name, which, x, WORDS)
     one_of(Compare, name, cmp)
     value = number(name, "value", value, kind)
-    _wait(team, kind, address(ivar), cmp, value, name, Int32(tag), one_of(Scope, name, scope))
+    operation = "wait_until" if name == "local_wait_until" else name
+    _wait(team, kind, address(x), cmp, value, operation, Int32(tag), one_of(Scope, name, scope), order)
     meet_threads(team, scope)
 
 
@@ -138,12 +149,29 @@ def signal_wait_until(team, signal, cmp, value, scope: Scope = THREAD, tag=0):
 
     `tag` is said should it wait longer than ATOLL_WAIT_TIMEOUT.
     """
-    _wait_one("signal_wait_until", team, signal, cmp, value, scope, tag)
+    _wait_one("signal_wait_until", "signal", team, signal, cmp, value, scope, tag)
 
 
 def wait_until(team, ivar, cmp, value, scope: Scope = THREAD, tag=0):
     """The same for any word."""
-    _wait_one("wait_until", team, ivar, cmp, value, scope, tag)
+    _wait_one("wait_until", "ivar", team, ivar, cmp, value, scope, tag)
+
+
+# Words by which the blocks of one PE's kernel tell each other something: no other PE sees them, so their order is that of the
+# PE's own threads, which costs less than the system's.
+
+
+def local_set(team, words, value):
+    """The first of words = value, with release among this PE's threads: after all that the thread wrote and saw, for those of
+    this PE that see the value by local_wait_until. By one thread; the others' writes are included after `meet`."""
+    kind = word("local_set", "words", words, WORDS)
+    store(kind, address(words), number("local_set", "value", value, kind), ".release.gpu.global")
+
+
+def local_wait_until(team, words, cmp, value, scope: Scope = THREAD, tag=0):
+    """Wait until the first of words cmp value, where only this PE's threads set it, by local_set; with acquire among them, for
+    all threads of the scope."""
+    _wait_one("local_wait_until", "words", team, words, cmp, value, scope, tag, ".acquire.gpu.global")
 
 
 @cute.jit
@@ -156,6 +184,7 @@ def _consume(team: Team, kind: cutlass.Constexpr, at: Int64, n, tag: Int32, scop
 def signal_consume(team, signal, n, scope: Scope = THREAD, tag=0):
     """Wait until this PE's signal is at least n, with acquire, then take n away: what is replayed finds it as before."""
     name = "signal_consume"
+    team_of(name, team)
     kind = word(name, "signal", signal, WORDS)
     _consume(team, kind, address(signal), number(name, "n", n, kind), Int32(tag), one_of(Scope, name, scope))
     meet_threads(team, scope)
@@ -173,6 +202,7 @@ def _test(
 
 def test(team, ivar, cmp, value, scope: Scope = THREAD):
     """Whether this PE's word cmp value, with acquire."""
+    team_of("test", team)
     kind = word("test", "ivar", ivar, WORDS)
     one_of(Compare, "test", cmp)
     value = number("test", "value", value, kind)
@@ -249,11 +279,18 @@ def _until(
 def _many(
     name: str, team, ivars, status, cmp, values, wait: str, tag, scope, indices=None, vector: bool = False
 ):
+    team_of(name, team)
     kind = word(name, "ivars", ivars, WORDS)
     one_of(Compare, name, cmp)
     one_of(Scope, name, scope)
-    if vector != isinstance(values, cute.Tensor):
-        raise TypeError(f"atoll.cute.{name}: {'values is no cute.Tensor' if vector else 'value is a tensor'}")
+    for which, x in (("ivars", ivars), ("status", status), ("indices", indices)):
+        if x is not None and not isinstance(x, cute.Tensor):
+            either = "None or a cute.Tensor of integers" if which == "status" else "a cute.Tensor"
+            raise TypeError(f"atoll.cute.{name}: {which} is {type(x).__name__}; it must be {either}")
+    if vector and not isinstance(values, cute.Tensor):
+        raise TypeError(
+            f"atoll.cute.{name}: values is {type(values).__name__}; it must be a cute.Tensor, a value for each word"
+        )
     if not vector:
         values = number(name, "value", values, kind)
     first, found, left = _until(team, kind, ivars, status, cmp, values, indices, wait, Int32(tag), scope)

@@ -163,6 +163,25 @@ def check_moves() -> None:
 
 
 @cute.kernel
+def large(team: dev.Team, values):
+    x, y, src = values
+    right = (team.my_pe + 1) % team.n_pes
+    dev.put(team, x, src, right, scope=dev.BLOCK)
+    dev.sync(team, scope=dev.BLOCK)
+    dev.get(team, y, src, right, scope=dev.BLOCK)
+
+
+def check_moves_of_four_units_a_thread() -> None:
+    """CuTe DSL 4.8.1 made an endless loop of that: unknown() of _core.py."""
+    for size, block in ((16384, 1024), (4096, 256), (2048, 128)):
+        x, y = new(size, np.int32), new(size, np.int32)
+        src = new(size, np.int32, np.arange(size) + 7 * me)
+        start(large, x, y, src, block=block)
+        same(x, np.arange(size) + 7 * left)
+        same(y, np.arange(size) + 7 * right)
+
+
+@cute.kernel
 def tiles(team: dev.Team, values):
     """A tile of a matrix to another place of the neighbour's; a tile of shared memory; announced by signals."""
     x, y, flags = values
@@ -200,6 +219,41 @@ def check_tiles() -> None:
     wanted[8:16, 32:48] = (np.arange(1024).reshape(16, 64) + left)[0:8, 16:32]
     wanted[0] = 100 * left + np.arange(64)
     same(y, wanted)
+
+
+@cute.kernel
+def bulk(team: dev.Team, values):
+    """From shared memory, which is written again after flush; complete with barrier, or with quiet and a signal."""
+    x, flags, out = values
+    right, left = (team.my_pe + 1) % team.n_pes, (team.my_pe + team.n_pes - 1) % team.n_pes
+    n, first, step = cute.size(x), dev.rank(dev.BLOCK), dev.size(dev.BLOCK)
+    staged = cute.make_tensor(cute.arch.alloc_smem(Int32, n, 16), cute.make_layout(n))
+    for round in cutlass.range(1, 21, unroll=1):
+        for i in cutlass.range(first, n, step, unroll=1):
+            staged[i] = 1000 * round + 10 * i + team.my_pe
+        dev.async_put(team, x, staged, right, scope=dev.BLOCK)
+        dev.flush(team, scope=dev.BLOCK)
+        for i in cutlass.range(first, n, step, unroll=1):
+            staged[i] = Int32(-1)
+        if round % 2 == 0:
+            dev.barrier(team, scope=dev.BLOCK)
+        else:
+            dev.quiet(team, scope=dev.BLOCK)
+            if first == 0:
+                dev.signal_set(team, flags, round, right)
+            dev.signal_wait_until(team, flags, dev.GE, round, scope=dev.BLOCK)
+        for i in cutlass.range(first, n, step, unroll=1):
+            if x[i] != 1000 * round + 10 * i + left:
+                out[0] = Int64(round)
+        dev.sync(team, scope=dev.BLOCK)
+
+
+def check_bulk_copies() -> None:
+    for size in (4096, 1020, 100, 3):
+        x, flags, out = new(size, np.int32), new(1, np.int64), new(1, np.int64)
+        start(bulk, x, flags, out)
+        same(out, [0])
+        same(x, 20000 + 10 * np.arange(size) + left)
 
 
 @cute.kernel
@@ -382,6 +436,28 @@ def check_waits() -> None:
     same(out, [0, -1, 1, 1, 3, 210, 4, 1, 1, 0, 1, -1, 4, 4])
 
 
+@cute.kernel
+def in_turn(team: dev.Team, values):
+    """Each block of this PE after the one before it."""
+    words, x = values
+    block = cute.arch.block_idx()[0]
+    if block > 0:
+        dev.local_wait_until(team, words.iterator + block, dev.GE, block, scope=dev.BLOCK, tag=9)
+    i = dev.rank(dev.BLOCK)
+    x[block + 1, i] = x[block, i] + 1
+    dev.meet(team, dev.BLOCK)
+    if (i == 0) & (block + 1 < cute.arch.grid_dim()[0]):
+        dev.local_set(team, words.iterator + block + 1, block + 1)
+
+
+def check_words_within_a_pe() -> None:
+    for dtype in (np.int32, np.int64):
+        words, x = new(8, dtype), new((9, 64), np.int32)
+        start(in_turn, words, x, grid=8)
+        same(words, np.arange(8))
+        same(x, np.broadcast_to(np.arange(9)[:, None], (9, 64)))
+
+
 # ---- mailboxes
 
 
@@ -417,12 +493,97 @@ def messages(team: dev.Team, values):
 def check_mailboxes() -> None:
     for size in (1, 2, 40, 777):
         room = 4 * size
-        memory = None if PTX else new(dev.mailbox_bytes(n, room), np.uint8)
-        box = dev.Mailbox(Int64(0), Int64(room)) if PTX else dev.mailbox(memory, room)
+        box, memory = a_mailbox(room)
         src, dst, out = new(size, np.int32), new(size, np.int32), new(1, np.int64)
         start(messages, box, src, dst, out)
         same(out, [0])
         same(dst, 1000 * left + 49 + np.arange(size))
+        del memory
+
+
+@cute.kernel
+def ways(team: dev.Team, values):
+    box, src, dst, out = values
+    right, left = (team.my_pe + 1) % team.n_pes, (team.my_pe + team.n_pes - 1) % team.n_pes
+    first, step = dev.rank(dev.BLOCK), dev.size(dev.BLOCK)
+    to, come = dev.outbox(team, box, right, dev.BLOCK), dev.inbox(team, box, left, dev.BLOCK)
+    for k in cutlass.range(50, unroll=1):
+        for i in cutlass.range(first, cute.size(src), step, unroll=1):
+            src[i] = 1000 * team.my_pe + k + i
+        dev.meet(team, dev.BLOCK)
+        to = dev.post_next(to, src)
+        if k > 2:  # three are on their way
+            come = dev.receive_next(come, dst)
+            for i in cutlass.range(first, cute.size(dst), step, unroll=1):
+                if dst[i] != 1000 * left + k - 3 + i:
+                    out[0] = Int64(1)
+        dev.meet(team, dev.BLOCK)
+    for _ in cutlass.range(3, unroll=1):
+        come = dev.receive_next(come, dst)
+    met = dev.meeting(team, dev.BLOCK)
+    none = dev.has_message(come)
+    for _ in cutlass.range(5, unroll=1):
+        met = dev.sync_next(met)
+    met = dev.sync_next(met, order=dev.RELAXED)
+    dev.close(met)
+    to = dev.post_next(to, src)
+    here = Int32(0)
+    while here == 0:
+        here = Int32(dev.has_message(come))
+    come = dev.receive_next(come, dst)
+    dev.close(to)
+    dev.close(come)
+    dev.sync(team, scope=dev.BLOCK)  # which the meeting's numbers go on in
+    dev.post(team, box, src, right, scope=dev.BLOCK)
+    dev.receive(team, box, dst, left, scope=dev.BLOCK)
+    if (first == 0) & none:
+        out[0] = Int64(2)
+
+
+def a_mailbox(room: int) -> Any:
+    """It, and its memory, which is to be kept."""
+    if PTX:
+        return dev.Mailbox(Int64(0), Int64(room)), None
+    memory = new(dev.mailbox_bytes(n, room), np.uint8)
+    return dev.mailbox(memory, room), memory
+
+
+def check_ways() -> None:
+    for size, dtype in ((1, np.int32), (2, np.int32), (41, np.int32), (777, np.int64)):
+        box, memory = a_mailbox(size * np.dtype(dtype).itemsize)
+        src, dst, out = new(size, dtype), new(size, dtype), new(1, np.int64)
+        start(ways, box, src, dst, out)
+        same(out, [0])
+        same(dst, 1000 * left + 49 + np.arange(size))
+        del memory
+
+
+@cute.kernel
+def parts(team: dev.Team, values):
+    """A message from and to registers, a part of each thread."""
+    box, out = values
+    right, left = (team.my_pe + 1) % team.n_pes, (team.my_pe + team.n_pes - 1) % team.n_pes
+    i = dev.rank(dev.BLOCK)
+    to, come = dev.outbox(team, box, right, dev.BLOCK), dev.inbox(team, box, left, dev.BLOCK)
+    sum = cutlass.Uint64(0)
+    for k in cutlass.range(30, unroll=1):
+        to = dev.begin(to)
+        dev.store(to, i, (Int64(team.my_pe + 1) << 40) + 100 * k + i)
+        to = dev.end(to)
+        come = dev.begin(come)
+        sum += dev.load(come, cute.size(out) - 1 - i)
+        come = dev.end(come)
+    out[i] = Int64(sum)
+    dev.close(to)
+    dev.close(come)
+
+
+def check_parts_of_messages() -> None:
+    box, memory = a_mailbox(8 * 64)
+    out = new(64, np.int64)
+    start(parts, box, out)
+    same(out, 30 * ((left + 1) << 40) + 100 * 29 * 15 + 30 * np.arange(64)[::-1])
+    del memory
 
 
 # ---- collectives
@@ -499,26 +660,59 @@ def refused(function: Any, words: str, *arguments: Any) -> None:
         raise AssertionError(f"nothing was raised; expected {words}")
 
 
-def check_wrong_types_are_refused_when_compiled() -> None:
+MISTAKES = {
+    "p: dst is of Uint8; it must be of Int32, Int64,": lambda team, x, flags, small: dev.p(team, small, 1, 0),
+    "p: dst is int; it must be a cute.Tensor or a cute.Pointer": lambda team, x, flags, small: dev.p(team, 1 << 40, 1, 0),
+    "p: value is float, and the word of Int64": lambda team, x, flags, small: dev.p(team, flags, 1.5, 0),
+    "does not fit Int64": lambda team, x, flags, small: dev.p(team, flags, 1 << 70, 0),
+    "p: value is _Tensor; it must be a number": lambda team, x, flags, small: dev.p(team, flags, flags, 0),
+    "p: pe is float; it must be an integer": lambda team, x, flags, small: dev.p(team, flags, 1, 0.5),
+    "get: pe is Float32; it must": lambda team, x, flags, small: dev.get(team, x, x, Float32(1)),
+    "put: dst is of Float32, src of Int64; they must be alike": lambda team, x, flags, small: dev.put(team, x, flags, 0),
+    "put: dst is ndarray; it must be a cute.Tensor": lambda team, x, flags, small: dev.put(team, np.zeros(4), x, 0),
+    "put: dst has 2 elements, and src 4": lambda team, x, flags, small: dev.put(team, cute.make_tensor(x.iterator, cute.make_layout(2)), x, 0),
+    "put: team is NoneType; it must be what dev.team(team)": lambda team, x, flags, small: dev.put(None, x, x, 0),
+    "sync: team is int": lambda team, x, flags, small: dev.sync(3),
+    "put: 3 is given; it must be one of dev.THREAD, dev.WARP, dev.BLOCK": lambda team, x, flags, small: dev.put(team, x, x, 0, 3),
+    "put: 'block' is given": lambda team, x, flags, small: dev.put(team, x, x, 0, scope="block"),
+    "get: src is int; it must be a cute.Tensor": lambda team, x, flags, small: dev.get(team, x, 5, 0),
+    "signal_set: signal is of Float32": lambda team, x, flags, small: dev.signal_set(team, x, 1, 0),
+    "put_signal: dev.SUM is given; it must be one of dev.SET, dev.ADD": lambda team, x, flags, small: dev.put_signal(team, x, x, flags, 1, dev.SUM, 0),
+    "wait_until: '>=' is given; it must be one of dev.EQ": lambda team, x, flags, small: dev.wait_until(team, flags, ">=", 1),
+    "wait_until_all: status is int": lambda team, x, flags, small: dev.wait_until_all(team, flags, 0, dev.EQ, 1),
+    "local_set: words is of Uint8": lambda team, x, flags, small: dev.local_set(team, small, 1),
+    "post: box is _Tensor; it must be what dev.mailbox returned": lambda team, x, flags, small: dev.post(team, small, x, 0),
+    "post_next: _Tensor was given; it must be what dev.outbox returned": lambda team, x, flags, small: dev.post_next(x, x),
+    "reduce: XOR of Float32": lambda team, x, flags, small: dev.reduce(team, x, x, dev.XOR),
+    "async_put: dst is of Float32, src of Int64": lambda team, x, flags, small: dev.async_put(team, x, flags, 0),
+    "tile_put: dst has the shape (4,); it must have two flat modes": lambda team, x, flags, small: dev.tile_put(team, x, x, 0),
+}  # fmt: skip
+
+
+def check_mistakes_are_named_when_compiled() -> None:
     x, flags, small = new(4, np.float32), new(4, np.int64), new(4, np.uint8)
-    refused(lambda team, x, flags, small: dev.p(team, small, 1, 0), "Uint8", x, flags, small)
-    refused(lambda team, x, flags, small: dev.p(team, flags, 1.5, 0), "Int64", x, flags, small)
-    refused(
-        lambda team, x, flags, small: dev.p(team, flags, 1 << 70, 0), "does not fit Int64", x, flags, small
-    )
-    refused(lambda team, x, flags, small: dev.put(team, x, flags, 0), "must be alike", x, flags, small)
-    refused(lambda team, x, flags, small: dev.put(team, x, x, 0, 3), "dev.BLOCK", x, flags, small)
-    refused(lambda team, x, flags, small: dev.signal_set(team, x, 1, 0), "Float32", x, flags, small)
-    refused(lambda team, x, flags, small: dev.reduce(team, x, x, dev.XOR), "XOR", x, flags, small)
-    refused(
-        lambda team, x, flags, small: dev.put_signal(team, x, x, flags, 1, dev.SUM, 0),
-        "dev.SET",
-        x,
-        flags,
-        small,
-    )
-    refused(lambda team, x, flags, small: dev.get(team, x, 5, 0), "must be a cute.Tensor", x, flags, small)
+    for words, mistake in MISTAKES.items():
+        refused(mistake, words, x, flags, small)
+
+
+def check_mistakes_on_the_host_are_named() -> None:
     raises(TypeError, lambda: dev.team(3), "no team")
+    raises(TypeError, lambda: dev.tensor(np.zeros(3)), "in host memory; pass an array in GPU memory")
+    raises(TypeError, lambda: dev.tensor([1]), "x is list; it must be an array in GPU memory")
+    raises(TypeError, lambda: dev.mailbox(np.zeros(4096, np.uint8), 8), "it must be a symmetric uint8 array")
+    if PTX:
+        return
+    raises(
+        atoll.NotSymmetric,
+        lambda: dev.mailbox(torch.zeros(4096, dtype=torch.uint8, device="cuda"), 8),
+        "ordinary",
+    )
+    memory = new(4096, np.uint8)
+    raises(ValueError, lambda: dev.mailbox(memory, 1 << 20), "it needs dev.mailbox_bytes")
+    raises(ValueError, lambda: dev.tensor(memory[1:], 16), "no multiple")
+    raises(TypeError, lambda: dev.tensor(torch.zeros(3)), "in host memory")
+    atoll.free(memory)
+    raises(atoll.UseAfterFree, lambda: dev.tensor(memory), "was freed by atoll.free()")
 
 
 if PTX:

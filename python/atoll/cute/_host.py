@@ -1,0 +1,84 @@
+"""What the host calls: arrays and mailboxes as kernels take them."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import numpy as np
+from cutlass import Int64
+from cutlass.cute.runtime import from_dlpack
+
+from .. import _atoll
+from ._messages import Mailbox, mailbox_bytes
+
+HOST = 1
+"""What DLPack says of an array there."""
+
+
+def _refuse_freed(name: str, x) -> None:
+    if _atoll.is_symmetric(x) or not _atoll.is_initialized():
+        return
+    try:
+        _atoll.peer(x, _atoll.my_pe())
+    except _atoll.UseAfterFree:
+        raise _atoll.UseAfterFree(
+            f"atoll.cute.{name}: the array, of shape {tuple(x.shape)}, was freed by atoll.free() or belongs to a job that was "
+            "finalized; allocate another."
+        ) from None
+    except _atoll.Error:
+        pass  # an ordinary array is fine where the kernel keeps to itself
+
+
+def tensor(x, assumed_align: int | None = None):
+    """Return an array in GPU memory, of any library that has DLPack, as a cute.Tensor. On the host.
+
+    assumed_align: bytes of which its address is a multiple; 16 of a whole symmetric array makes copies shorter to decide.
+    Raises TypeError (no array, or one in host memory), UseAfterFree, ValueError (another alignment). Local.
+    """
+    if not hasattr(x, "__dlpack_device__"):
+        raise TypeError(
+            f"atoll.cute.tensor: x is {type(x).__name__}; it must be an array in GPU memory that has DLPack, as those "
+            "of Atoll, PyTorch and CuPy have"
+        )
+    if x.__dlpack_device__()[0] == HOST:
+        raise TypeError(
+            f"atoll.cute.tensor: x is {type(x).__name__}, of shape {tuple(x.shape)}, in host memory; pass an array in GPU memory: "
+            "atoll.zeros(..., device='cuda')"
+        )
+    _refuse_freed("tensor", x)
+    made = from_dlpack(x, assumed_align=assumed_align)
+    if assumed_align is not None and made.data_ptr % assumed_align != 0:
+        raise ValueError(
+            f"atoll.cute.tensor: assumed_align is {assumed_align}, and the array's address {made.data_ptr:#x} is no multiple of "
+            "it; leave it out, or pass what the view is aligned to"
+        )
+    return made
+
+
+def mailbox(block, room: int) -> Mailbox:
+    """Return a kernel's mailbox: `block` is a symmetric uint8 array of zeros in GPU memory, mailbox_bytes(n_pes, room) long.
+    It must be kept as long as the mailbox is used. On the host. Local.
+
+    Raises TypeError (no array in GPU memory), NotSymmetric, ValueError (one too small even for a single PE).
+    """
+    interface = getattr(block, "__cuda_array_interface__", None)
+    if interface is None:
+        raise TypeError(
+            f"atoll.cute.mailbox: block is {type(block).__name__}; it must be a symmetric uint8 array in GPU memory: "
+            "atoll.zeros(dev.mailbox_bytes(n_pes, room), np.uint8, device='cuda')"
+        )
+    if not _atoll.is_symmetric(block):
+        _refuse_freed("mailbox", block)
+        raise _atoll.NotSymmetric(
+            "atoll.cute.mailbox: block is an ordinary array; it must be a symmetric one: "
+            "atoll.zeros(dev.mailbox_bytes(n_pes, room), np.uint8, device='cuda')"
+        )
+    nbytes = int(np.prod(interface["shape"])) * np.dtype(interface["typestr"]).itemsize
+    if room < 0 or nbytes < mailbox_bytes(1, room):
+        raise ValueError(
+            f"atoll.cute.mailbox: room is {room}, and block has {nbytes} bytes; it needs dev.mailbox_bytes(n_pes, room), "
+            f"{mailbox_bytes(1, max(room, 0))} for each PE of the team"
+        )
+    return Mailbox(Int64(interface["data"][0]), Int64(room))
+
+
+__all__ = ["mailbox", "mailbox_bytes", "tensor"]

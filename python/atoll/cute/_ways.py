@@ -1,0 +1,159 @@
+"""Mailboxes and meetings in loops, with counters that stay in registers from `outbox`, `inbox`, `meeting` until `close`: Outbox,
+Inbox and Meeting of atoll/device/mailbox.hpp and sync.hpp. They are values: each call returns the next one, which takes the old
+one's place, also in loops and branches of the kernel."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import cutlass
+from cutlass import Int64, Uint64
+
+from . import _core
+from ._collectives import SYNC_EPOCH, meet_at
+from ._core import (
+    ACQUIRE_RELEASE,
+    THREAD,
+    Order,
+    Scope,
+    Team,
+    address,
+    number,
+    one_of,
+    size_in_bytes,
+    team_of,
+)
+from ._messages import (
+    Inbox,
+    Outbox,
+    begin_in,
+    begin_out,
+    close_inbox,
+    close_outbox,
+    dense,
+    end_in,
+    end_out,
+    flag_of,
+    has_come,
+    is_whole,
+    open_inbox,
+    open_outbox,
+    own_part,
+    receive_message,
+    send_message,
+    slot_here,
+    store_flagged,
+)
+from ._waits import wait_pair
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """What meeting returns."""
+
+    team: Team
+    scope: cutlass.Constexpr
+    epoch: Int64
+
+
+MADE_BY = {Outbox: "outbox", Inbox: "inbox", Meeting: "meeting"}
+
+
+def _opened(name: str, given, *classes) -> None:
+    if not isinstance(given, classes):
+        wanted = " or ".join(f"dev.{MADE_BY[one]}" for one in classes)
+        raise TypeError(
+            f"atoll.cute.{name}: {type(given).__name__} was given; it must be what {wanted} returned"
+        )
+
+
+def outbox(team, box, pe, scope: Scope = THREAD):
+    """Return this PE's end of the way to PE `pe`, for `out = dev.post_next(out, src)`, and at last `dev.close(out)`.
+
+    Nobody else posts that way meanwhile. The scope is that of all three.
+    """
+    return open_outbox("outbox", team, box, pe, scope)
+
+
+def post_next(out, src):
+    """post by an outbox. Return the outbox as it is then, which takes its place."""
+    _opened("post_next", out, Outbox)
+    dense("post_next", "src", src)
+    source, nbytes, whole = address(src), size_in_bytes(src), is_whole(src)
+    return send_message(out, source, nbytes, whole, own_part(source, nbytes, whole, out.scope))
+
+
+def inbox(team, box, pe, scope: Scope = THREAD):
+    """Return this PE's end of the way from PE `pe`, for `come = dev.receive_next(come, dst)`, and at last `dev.close(come)`."""
+    return open_inbox("inbox", team, box, pe, scope)
+
+
+def receive_next(come, dst):
+    """receive by an inbox. Return the inbox as it is then, which takes its place."""
+    _opened("receive_next", come, Inbox)
+    dense("receive_next", "dst", dst)
+    return receive_message(come, dst)
+
+
+def begin(which):
+    """Begin the next message of an outbox or inbox, by parts of 8 bytes, for threads that have them, or want them, in registers:
+    begin, `store` or `load` of each part by one thread, `end`. Return what takes the place of `which`.
+
+    All messages of such a mailbox have as many parts. An outbox waits here while 8 messages are on their way.
+    """
+    _opened("begin", which, Outbox, Inbox)
+    return begin_out(which) if isinstance(which, Outbox) else begin_in(which)
+
+
+def store(out, part, data):
+    """Part number `part` of the message that was begun: 8 bytes, an integer."""
+    _opened("store", out, Outbox)
+    at = slot_here(out) + Int64(part) * 16
+    store_flagged(at, Int64(number("store", "data", data, Uint64)), flag_of(out))
+
+
+def load(come, part):
+    """Return part number `part` of the message that was begun, a Uint64, once it has come."""
+    _opened("load", come, Inbox)
+    return Uint64(wait_pair(come.team, slot_here(come) + Int64(part) * 16, flag_of(come), "receive", come.pe))
+
+
+def end(which):
+    """End the message: by all threads of the scope, which meet. Return what takes the place of `which`."""
+    _opened("end", which, Outbox, Inbox)
+    return end_out(which) if isinstance(which, Outbox) else end_in(which)
+
+
+def has_message(come):
+    """Return whether the next message of an inbox has begun to come."""
+    _opened("has_message", come, Inbox)
+    return has_come(come) != 0
+
+
+def meeting(team, scope: Scope = THREAD):
+    """Return what `met = dev.sync_next(met)` takes, in place of dev.sync, and at last `dev.close(met)`.
+
+    Nobody else uses the team for meetings or collectives meanwhile.
+    """
+    epoch = _core.load(Int64, team_of("meeting", team).control + SYNC_EPOCH)
+    return Meeting(team, one_of(Scope, "meeting", scope), epoch)
+
+
+def sync_next(met, order: Order = ACQUIRE_RELEASE):
+    """sync by a meeting. Return the meeting as it is then, which takes its place."""
+    _opened("sync_next", met, Meeting)
+    epoch = met.epoch + 1
+    meet_at("sync", met.team, epoch, met.scope, one_of(Order, "sync_next", order))
+    return replace(met, epoch=epoch)
+
+
+def close(which):
+    """The end of an outbox, an inbox, or a meeting: its counters go back to memory. By the scope's threads, like all else."""
+    _opened("close", which, Outbox, Inbox, Meeting)
+    if isinstance(which, Outbox):
+        close_outbox(which)
+    elif isinstance(which, Inbox):
+        close_inbox(which)
+    else:
+        _core.store(Int64, which.team.control + SYNC_EPOCH, which.epoch)
