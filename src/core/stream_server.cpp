@@ -95,7 +95,9 @@ void StreamServer::run() {
     }
 }
 
+/// Over the transport's events, where it has such: its own thread stays away from one that sleeps there.
 void StreamServer::nap() const {
+    if (transport_->sleep(nap_us * 1000)) return;
     pollfd wake{wake_.fd(), POLLIN, 0};
     const timespec most{0, nap_us * 1000};
     if (::ppoll(&wake, 1, &most, nullptr) > 0) wake_.clear();
@@ -104,10 +106,12 @@ void StreamServer::nap() const {
 bool StreamServer::rest(std::uint64_t ticket, unsigned idle) const {
     if (stops_.load()) return false;
     if (ticket < begun_.load() || unannounced_.load()) {
-        if (idle < looks)
-            ::sched_yield();
-        else
+        // What comes in is looked after as well: with this thread at the worker for a moment, the transport's
+        // own would leave what comes next for a millisecond, and the answer to a kernel's signal comes then.
+        if (idle >= looks)
             nap();
+        else if (!transport_->progress())
+            ::sched_yield();
         return !stops_.load();
     }
     pollfd wake{wake_.fd(), POLLIN, 0};
