@@ -1,6 +1,7 @@
 // What `atoll run` was asked for.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 
@@ -24,7 +25,8 @@ struct RunOptions {
     std::vector<HostShare> hosts;  ///< --hosts; empty = this host
     std::string agent;             ///< --agent; empty = ATOLL_AGENT, else ssh
     // What an agent of `atoll run --hosts` is told besides.
-    int first_pe = 0;  ///< the number of this host's first PE
+    int first_pe = 0;                             ///< the number of this host's first PE
+    const std::atomic<bool>* is_quiet = nullptr;  ///< once true, why the job ends has been said; null = never
     std::string join;  ///< ATOLL_JOIN without the PE's number; empty = a job of this host
 };
 
