@@ -13,6 +13,8 @@ namespace {
 /// Looks at the ring before it is looked at by the clock: about a millisecond of them.
 constexpr unsigned looks = 2000;
 constexpr long nap_us = 50;
+/// Until the transport's own thread is back for sure.
+constexpr unsigned naps_at_transport = 60;
 
 /// Null: of several.
 std::string asked_text(const heap::FarRequest* request) {
@@ -95,9 +97,7 @@ void StreamServer::run() {
     }
 }
 
-/// Over the transport's events, where it has such: its own thread stays away from one that sleeps there.
 void StreamServer::nap() const {
-    if (transport_->sleep(nap_us * 1000)) return;
     pollfd wake{wake_.fd(), POLLIN, 0};
     const timespec most{0, nap_us * 1000};
     if (::ppoll(&wake, 1, &most, nullptr) > 0) wake_.clear();
@@ -106,12 +106,11 @@ void StreamServer::nap() const {
 bool StreamServer::rest(std::uint64_t ticket, unsigned idle) const {
     if (stops_.load()) return false;
     if (ticket < begun_.load() || unannounced_.load()) {
-        // What comes in is looked after as well: with this thread at the worker for a moment, the transport's
-        // own would leave what comes next for a millisecond, and the answer to a kernel's signal comes then.
-        if (idle >= looks)
-            nap();
-        else if (!transport_->progress())
-            ::sched_yield();
+        // The transport's own thread stays away for a millisecond or two after this one was at it, and in
+        // that time the answer to a kernel's signal comes.
+        if (idle >= looks) nap();
+        const bool moved = idle < looks + naps_at_transport && transport_->progress_in_passing();
+        if (!moved && idle < looks) ::sched_yield();
         return !stops_.load();
     }
     pollfd wake{wake_.fd(), POLLIN, 0};
