@@ -30,13 +30,13 @@ intel() {
     "$python" -m venv --clear "$folder" &&
         "$folder/bin/python" -m pip install -q --disable-pip-version-check --no-deps impi-rt && touch "$folder/done"
 }
-# 200 MB: asked for. Finds atoll where this environment does.
+# 200 MB where PIP_INDEX_URL names an index of builds for CPUs, gigabytes else: asked for. Finds atoll where this environment does.
 torch() {
     local folder=build/clusters/torch
     [ -e "$folder/done" ] && return 0
     mkdir -p build/clusters
     "$python" -m venv --clear "$folder" &&
-        "$folder/bin/python" -m pip install -q --disable-pip-version-check torch numpy --index-url https://download.pytorch.org/whl/cpu &&
+        "$folder/bin/python" -m pip install -q --disable-pip-version-check torch numpy &&
         "$python" -c 'import sysconfig; print("import site; site.addsitedir(" + repr(sysconfig.get_path("purelib")) + ")")' \
             >"$("$folder/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/atoll.pth" &&
         touch "$folder/done"
@@ -58,7 +58,7 @@ else
     [ "${ATOLL_CLUSTERS_INTEL:-}" != 1 ] ||
         step "PyPI: impi-rt" timeout 300 bash -c "python=$python; $(declare -f intel); intel" || true
     [ "${ATOLL_CLUSTERS_TORCH:-}" != 1 ] ||
-        step "PyTorch's index: torch" timeout 400 bash -c "python=$python; $(declare -f torch); torch" || true
+        step "PyPI: torch" timeout 400 bash -c "python=$python; $(declare -f torch); torch" || true
     check "build" bash -c "source scripts/lib.sh; { [ -f build/release/build.ninja ] || configure release; } && \
         build release atoll_cli && build release cluster_programs && \
         { [ ! -d src/transport/ucx ] || build release cluster_suite; } && scripts/install.sh"

@@ -18,7 +18,7 @@ PROGRAM = Path(__file__).parent / "programs/beside_torch.py"
 def installed() -> None:
     if not TORCHRUN.exists():
         pytest.skip(
-            f"there is no {TORCHRUN} (torch is 200 MB); ATOLL_CLUSTERS_TORCH=1 scripts/clusters.sh installs it"
+            f"there is no {TORCHRUN} (torch is 200 MB or more); ATOLL_CLUSTERS_TORCH=1 scripts/clusters.sh installs it"
         )
 
 
