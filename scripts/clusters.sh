@@ -30,6 +30,17 @@ intel() {
     "$python" -m venv --clear "$folder" &&
         "$folder/bin/python" -m pip install -q --disable-pip-version-check --no-deps impi-rt && touch "$folder/done"
 }
+# 200 MB where PIP_INDEX_URL names an index of builds for CPUs, gigabytes else: asked for. Finds atoll where this environment does.
+torch() {
+    local folder=build/clusters/torch
+    [ -e "$folder/done" ] && return 0
+    mkdir -p build/clusters
+    "$python" -m venv --clear "$folder" &&
+        "$folder/bin/python" -m pip install -q --disable-pip-version-check torch numpy &&
+        "$python" -c 'import sysconfig; print("import site; site.addsitedir(" + repr(sysconfig.get_path("purelib")) + ")")' \
+            >"$("$folder/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/atoll.pth" &&
+        touch "$folder/done"
+}
 # Another UCX than Debian's: two in one job are told apart.
 other_ucx() {
     [ -e build/clusters/ucx/libucx ] ||
@@ -46,6 +57,8 @@ else
     step "PyPI: libucx-cu13" timeout 200 bash -c "python=$python; $(declare -f other_ucx); other_ucx" || true
     [ "${ATOLL_CLUSTERS_INTEL:-}" != 1 ] ||
         step "PyPI: impi-rt" timeout 300 bash -c "python=$python; $(declare -f intel); intel" || true
+    [ "${ATOLL_CLUSTERS_TORCH:-}" != 1 ] ||
+        step "PyPI: torch" timeout 400 bash -c "python=$python; $(declare -f torch); torch" || true
     check "build" bash -c "source scripts/lib.sh; { [ -f build/release/build.ninja ] || configure release; } && \
         build release atoll_cli && build release cluster_programs && \
         { [ ! -d src/transport/ucx ] || build release cluster_suite; } && scripts/install.sh"

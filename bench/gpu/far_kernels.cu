@@ -56,7 +56,7 @@ void measure(Bench& b, const char* operation, What what, unsigned long long byte
 
 int main() {
     atl::Job& job = atl::init();
-    constexpr std::size_t bytes = 2 * bench::most;
+    constexpr std::size_t bytes = 3 * bench::most;
     auto* block = static_cast<char*>(job.calloc(bytes, 1, atl::Memory::device));
     bench::check(cudaSetDevice(job.device_heap_use().number));
     {
@@ -76,12 +76,14 @@ int main() {
             }
         }
         job.world().barrier();
-        for (const unsigned long long n : {8ull, 65536ull})
-            b.one_way("atoll", "far kernel: put_signal one way", n,
-                      [&](cudaStream_t stream, Word from, int rounds) {
-                          ping_pong<<<1, 1, 0, stream>>>(b.team, b.target(), block + 4096, n, b.flag(), from,
-                                                         rounds);
-                      });
+        for (const unsigned long long n : {8ull, 1024ull, 65536ull, 1ull << 20})
+            b.one_way(
+                "atoll", "far kernel: put_signal one way", n,
+                [&](cudaStream_t stream, Word from, int rounds) {
+                    ping_pong<<<1, 1, 0, stream>>>(b.team, b.target(), b.target() + bench::most, n, b.flag(),
+                                                   from, rounds);
+                },
+                n <= 1024 ? 200 : 20);
         job.world().barrier();
     }
     job.free(block);

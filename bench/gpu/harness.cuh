@@ -44,9 +44,9 @@ struct Bench {
 
     /// PEs 0 and 1 run `rounds` of a ping-pong; one way is half of a round.
     template <class Launch>
-    void one_way(const char* side, const char* operation, std::size_t bytes, Launch launch) {
+    void one_way(const char* side, const char* operation, std::size_t bytes, Launch launch,
+                 int rounds = 2000) {
         std::vector<double> us;
-        constexpr int rounds = 2000;
         for (int i = 0; i < batches + 2; ++i) {
             job.world().barrier();
             const double total =

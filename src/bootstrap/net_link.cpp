@@ -123,6 +123,11 @@ class NetLink final : public StoreLink {
 
     /// Also before there is a board: then the server's failure is what ends the waits.
     void hear(const Frame& frame) const {
+        if (frame.type == 'T') {
+            const bool is_in = board_ && board_.view().state(pe_) != common::PeState::absent;
+            return client_->tell_doing(is_in ? board_.view().doing(pe_)
+                                             : common::PeDoing{common::PeState::absent, "is in init"});
+        }
         const auto [head, sentence] = split(frame.body);
         int pe = -1, second = 0;
         if (!board_ || std::sscanf(head.c_str(), "%d %d", &pe, &second) != 2 || pe < -1 || pe >= n_pes_)

@@ -100,7 +100,7 @@ void StoreClient::send(const std::string& bytes) {
 StoreClient::Came StoreClient::receive(Frame& frame, int poll_ms) {
     for (;;) {
         if (std::optional<Frame> next = reader_.next()) {
-            if (next->type == 'D' || next->type == 'X') {
+            if (next->type == 'D' || next->type == 'X' || next->type == 'T') {
                 if (news_) news_(*next);
                 continue;
             }
@@ -184,6 +184,11 @@ void StoreClient::abort(int status, const std::string& sentence) noexcept {
 void StoreClient::goodbye(bool finalized) noexcept {
     const char frame[] = {1, 0, 0, 0, 'B', finalized ? 'f' : 'l'};
     common::send_with_fds(fd_.get(), frame, sizeof frame, {}, MSG_DONTWAIT);
+}
+
+void StoreClient::tell_doing(const common::PeDoing& doing) const {
+    const std::string frame = encode('T', encode_doing(doing));
+    common::send_with_fds(fd_.get(), frame.data(), frame.size(), {}, MSG_DONTWAIT);
 }
 
 void StoreClient::watches() {

@@ -38,9 +38,11 @@ class StoreClient {
     void abort(int status, const std::string& sentence) noexcept;
     /// From now on closing this connection is no death.
     void goodbye(bool finalized) noexcept;
+    /// An answer to 'T', within the handler.
+    void tell_doing(const common::PeDoing& doing) const;
 
-    /// What the server of several hosts tells at any time (types D and X) goes to `handler`, within whatever
-    /// call reads it.
+    /// What the server of several hosts tells, or asks, at any time (types D, X and T) goes to `handler`,
+    /// within whatever call reads it.
     void on_news(std::function<void(const Frame&)> handler) { news_ = std::move(handler); }
     /// Tells the server that this PE is set up.
     void watches();

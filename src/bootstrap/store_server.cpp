@@ -47,6 +47,8 @@ StoreServer::StoreServer(std::vector<Listener> listeners, common::Fd own, Option
       collected_(static_cast<std::size_t>(options_.n_pes)),
       values_missing_(options_.n_pes),
       seen_(static_cast<std::size_t>(options_.n_pes)),
+      states_(static_cast<std::size_t>(options_.n_pes), common::PeState::absent),
+      said_(static_cast<std::size_t>(options_.n_pes)),
       thread_([this, fd = own.release()] {
           if (fd >= 0) {
               const std::lock_guard lock(mutex_);
@@ -105,6 +107,28 @@ void StoreServer::end_job(int pe, int status, const std::string& sentence) {
 StoreServer::Failure StoreServer::failure() {
     const std::lock_guard lock(mutex_);
     return {failure_pe_, failure_status_, split(failure_).second, failure_silent_};
+}
+
+std::vector<common::PeDoing> StoreServer::doing(double seconds) {
+    std::unique_lock lock(mutex_);
+    std::fill(said_.begin(), said_.end(), std::nullopt);
+    for (Peer& peer : peers_)
+        if (peer.pe >= 0 && !peer.gone && !peer.goodbye) send(peer, 'T');
+    wake_.signal();
+    const auto is_silent = [&](const Peer& peer) {
+        return peer.pe >= 0 && !peer.gone && !peer.goodbye && !said_[static_cast<std::size_t>(peer.pe)];
+    };
+    changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                      [&] { return std::none_of(peers_.begin(), peers_.end(), is_silent); });
+    std::vector<common::PeDoing> all;
+    for (std::size_t pe = 0; pe < said_.size(); ++pe) {
+        const common::PeState state = states_[pe];
+        const char* const silence = "does not answer: its process is stopped, or its host gone";
+        const bool is_there = state == common::PeState::running;
+        all.push_back(
+            said_[pe].value_or(common::PeDoing{state, is_there ? silence : common::state_text(state)}));
+    }
+    return all;
 }
 
 bool StoreServer::wait_until_alone(double seconds) {
@@ -246,7 +270,8 @@ void StoreServer::handle(Peer& peer, const Frame& frame) {
         if (frame.type == 'H') return handle_hello(peer, frame.body);
         return refuse(peer, "it said no hello");
     }
-    if (!failure_.empty() && frame.type != 'B' && frame.type != 'A') return send(peer, 'E', failure_);
+    if (!failure_.empty() && frame.type != 'B' && frame.type != 'A' && frame.type != 'T')
+        return send(peer, 'E', failure_);
     switch (frame.type) {
         case 'P':
             return handle_put(frame.body);
@@ -265,12 +290,17 @@ void StoreServer::handle(Peer& peer, const Frame& frame) {
             return handle_abort(peer, frame.body);
         case 'B':
             peer.goodbye = true;
+            states_[static_cast<std::size_t>(peer.pe)] =
+                frame.body == "l" ? common::PeState::left : common::PeState::finalized;
             if (hosts_ && frame.body == "l") announce_gone(peer.pe, common::PeState::left);
             return;
         case 'M':
             if (!peer.watches) ++watching_;
             peer.watches = true;
             if (watching_ == options_.n_pes) set_up_ = true;
+            return;
+        case 'T':
+            said_[static_cast<std::size_t>(peer.pe)] = decode_doing(frame.body);
             return;
         default:
             return lost(peer);
@@ -325,6 +355,7 @@ void StoreServer::handle_hello(Peer& peer, const std::string& body) {
     }
     peer.pe = pe;
     by_pe_[static_cast<std::size_t>(pe)] = &peer;
+    states_[static_cast<std::size_t>(pe)] = common::PeState::running;
     send(peer, 'O', server_proof(*hello, options_.secret));
 }
 
@@ -425,6 +456,7 @@ void StoreServer::lost(Peer& peer, int error) {
     const bool expected = pe < 0 || peer.goodbye;
     const std::string name = who(peer), silence = is_silence(error) ? silent(peer) : "";
     drop(peer);
+    if (!expected) states_[static_cast<std::size_t>(pe)] = common::PeState::died;
     if (expected || !failure_.empty()) return;
     const bool left = board_ && board_.state(pe) >= common::PeState::finalized;
     if (left) return;

@@ -55,6 +55,9 @@ class StoreServer {
         bool silent = false;  ///< its host does not answer: nothing can be asked there any more
     };
     Failure failure();
+    /// What each PE does: as it says itself within `seconds`, of those that are gone or to come as is known
+    /// here.
+    std::vector<common::PeDoing> doing(double seconds);
 
     /// What PEs get when they ask for the host's segment.
     void offer(const common::BoardView& board, common::Fd board_fd, common::Fd heap_fd);
@@ -138,6 +141,8 @@ class StoreServer {
     std::vector<std::optional<std::string>> collected_;
     int values_missing_ = 0;
     std::vector<bool> seen_;  // PEs that have said hello, also if they are gone
+    std::vector<common::PeState> states_;
+    std::vector<std::optional<common::PeDoing>> said_;  // since doing() asked
     common::BoardView board_;
     common::Fd board_fd_, heap_fd_;
     std::size_t most_peers_ = SIZE_MAX;  // connections at once, once they have

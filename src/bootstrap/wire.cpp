@@ -133,6 +133,24 @@ std::vector<std::string> unpack(const std::string& packed, int count) {
     return values;
 }
 
+std::string encode_doing(const common::PeDoing& doing) {
+    std::ostringstream head;
+    head << static_cast<unsigned>(doing.state) << ' ' << doing.waits << ' ' << doing.seconds << ' '
+         << doing.mark;
+    return head.str() + '\0' + doing.text;
+}
+
+common::PeDoing decode_doing(const std::string& body) {
+    auto [head, text] = split(body);
+    std::istringstream fields(head);
+    unsigned state = 0;
+    common::PeDoing doing;
+    fields >> state >> doing.waits >> doing.seconds >> doing.mark;
+    doing.state = static_cast<common::PeState>(state);
+    doing.text = std::move(text);
+    return doing;
+}
+
 std::pair<std::string, std::string> split(const std::string& body) {
     const std::size_t nul = body.find('\0');
     if (nul == std::string::npos) return {body, {}};

@@ -19,6 +19,7 @@
 //                                                    failed
 //                                                    'D' "PE STATE": a PE has gone (PeState)
 //                                                    'X' "PE STATUS" NUL sentence: the job is over
+//   'T' what this PE does (encode_doing)             'T' what do you do?
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/board.hpp"
 #include "common/fd.hpp"
 
 namespace atl::bootstrap {
@@ -59,6 +61,9 @@ std::optional<Hello> decode_hello(const std::string& body, const std::string& se
                                   const std::string& number, bool& proven);
 /// What the server answers to a hello.
 std::string server_proof(const Hello& hello, const std::string& secret);
+
+std::string encode_doing(const common::PeDoing& doing);
+common::PeDoing decode_doing(const std::string& body);
 
 /// Takes bytes as they come and gives frames.
 class FrameReader {

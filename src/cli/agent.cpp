@@ -1,5 +1,6 @@
 // `atoll agent`: the part of `atoll run --hosts` that runs on each host. It is told what to start on its
 // standard input, starts it as `atoll run` does, and ends it when that input ends.
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -29,9 +30,11 @@ std::optional<bootstrap::Frame> next_frame(int fd, bootstrap::FrameReader& reade
 
 /// The launcher's signals, as if they had been sent to this process; and its end, which is ours: the guard of
 /// the PEs' process group sees to them.
-[[noreturn]] void obey(int fd, bootstrap::FrameReader reader) {
-    while (const std::optional<bootstrap::Frame> frame = next_frame(fd, reader))
+[[noreturn]] void obey(int fd, bootstrap::FrameReader reader, std::atomic<bool>& is_quiet) {
+    while (const std::optional<bootstrap::Frame> frame = next_frame(fd, reader)) {
+        if (frame->type == 'Q') is_quiet = true;
         if (frame->type == 'S') ::kill(::getpid(), std::atoi(frame->body.c_str()));
+    }
     ::_exit(1);
 }
 
@@ -60,7 +63,6 @@ std::string encode_order(const AgentOrder& order) {
                                        std::to_string(order.port),
                                        order.label ? "1" : "0",
                                        order.bind_core ? "1" : "0",
-                                       std::to_string(order.timeout_s),
                                        order.secret,
                                        order.addresses,
                                        order.folder,
@@ -72,7 +74,7 @@ std::string encode_order(const AgentOrder& order) {
 }
 
 AgentOrder decode_order(const std::string& body) {
-    constexpr int n_fields = 14;
+    constexpr int n_fields = 13;
     const std::vector<std::string> f = bootstrap::unpack(body, n_fields);
     AgentOrder order;
     order.first_pe = std::atoi(f[0].c_str());
@@ -81,12 +83,11 @@ AgentOrder decode_order(const std::string& body) {
     order.port = std::atoi(f[3].c_str());
     order.label = f[4] == "1";
     order.bind_core = f[5] == "1";
-    order.timeout_s = std::atof(f[6].c_str());
-    order.secret = f[7];
-    order.addresses = f[8];
-    order.folder = f[9];
-    order.environment = bootstrap::unpack(f[10], std::atoi(f[11].c_str()));
-    order.command = bootstrap::unpack(f[12], std::atoi(f[13].c_str()));
+    order.secret = f[6];
+    order.addresses = f[7];
+    order.folder = f[8];
+    order.environment = bootstrap::unpack(f[9], std::atoi(f[10].c_str()));
+    order.command = bootstrap::unpack(f[11], std::atoi(f[12].c_str()));
     return order;
 }
 
@@ -110,12 +111,13 @@ int agent_command(const Arguments&) {
     options.first_pe = order.first_pe;
     options.label = order.label;
     options.bind_core = order.bind_core;
-    options.timeout_s = order.timeout_s;
     options.environment = order.environment;
     options.command = order.command;
     options.join =
         bootstrap::Invitation{order.first_pe, order.n_all, order.port, order.secret, order.addresses};
-    const common::QuietThread listener([&, fd = orders.get()] { obey(fd, std::move(reader)); });
+    std::atomic<bool> is_quiet{false};
+    options.is_quiet = &is_quiet;
+    const common::QuietThread listener([&, fd = orders.get()] { obey(fd, std::move(reader), is_quiet); });
     const int status = run_order(options);
     std::fflush(nullptr);
     ::_exit(status);  // the thread still listens

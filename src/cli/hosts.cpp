@@ -16,9 +16,11 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "bootstrap/deadline.hpp"
 #include "bootstrap/store_server.hpp"
 #include "bootstrap/tcp_socket.hpp"
 #include "bootstrap/wire.hpp"
+#include "cli/stall.hpp"
 #include "common/hmac.hpp"
 #include "common/log.hpp"
 #include "common/settings.hpp"
@@ -31,6 +33,11 @@ using Clock = std::chrono::steady_clock;
 
 /// From the end of the job to the end of agents that do not come to one by themselves.
 constexpr auto grace = std::chrono::seconds(5);
+/// After --timeout: time for PEs to say where they were.
+constexpr auto abort_grace = std::chrono::milliseconds(700);
+/// Each look asks all PEs.
+constexpr double longest_stall_interval_s = 10;
+constexpr int timeout_status = 124;  // as timeout(1)
 
 /// What a remote shell takes for one word.
 std::string quoted(const std::string& text) {
@@ -126,9 +133,7 @@ class HostsJob {
         : options_(options), settings_(settings), deadline_(Clock::time_point::max()) {
         take_signals();
         open_store();
-        if (options.timeout_s > 0)
-            deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                           std::chrono::duration<double>(options.timeout_s + 2));
+        stall_.restart(0);
     }
 
     int run() {
@@ -141,6 +146,8 @@ class HostsJob {
             look();
             reap();
             judge();
+            check_timeout();
+            check_stall();
             if (Clock::now() >= deadline_) end_agents();
         }
         store_->end_setup();  // nobody is still on the way to it
@@ -183,7 +190,6 @@ class HostsJob {
         order.port = port_;
         order.label = options_.label;
         order.bind_core = options_.bind_core;
-        order.timeout_s = options_.timeout_s;
         order.secret = secret_;
         for (const std::string& address : addresses_)
             order.addresses += (order.addresses.empty() ? "" : ",") + address;
@@ -282,6 +288,10 @@ class HostsJob {
         while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
             const int number = static_cast<int>(info.ssi_signo);
             if (number == SIGCHLD) continue;
+            if (number == SIGQUIT) {
+                print_table("what the PEs are doing");
+                continue;
+            }
             for (const auto& agent : agents_)
                 if (!agent->ended) tell(*agent, bootstrap::encode('S', std::to_string(number)));
             if (number == SIGINT || number == SIGTERM || number == SIGHUP) {
@@ -344,6 +354,43 @@ class HostsJob {
         store_->end_job(guilty->first_pe, ended_with, "The PEs of " + sentence + ".");
     }
 
+    /// The PEs say it themselves: their hosts' boards are not here.
+    void print_table(const std::string& heading) {
+        constexpr double patience_s = 1;
+        print_table(heading, store_->doing(patience_s));
+    }
+    void print_table(const std::string& heading, const std::vector<common::PeDoing>& doing) const {
+        std::string table = common::table_of(doing);
+        if (!table.empty()) table.pop_back();
+        say(heading + ", " + elapsed() + " after the start:\n" + table);
+    }
+
+    void check_timeout() {
+        if (options_.timeout_s <= 0 || is_over_ || seconds_since_start() < options_.timeout_s) return;
+        const std::string limit = bootstrap::seconds_text(options_.timeout_s);
+        print_table("time is up (--timeout " + limit + "); what the PEs are doing");
+        const std::string sentence = "the job was ended after its --timeout of " + limit;
+        say(sentence);
+        status_ = timeout_status;
+        for (const auto& agent : agents_)
+            if (!agent->ended) tell(*agent, bootstrap::encode('Q'));
+        store_->end_job(-1, timeout_status, sentence);
+        over();
+        deadline_ = Clock::now() + abort_grace;
+    }
+
+    void check_stall() {
+        const double now_s = seconds_since_start();
+        if (is_over_ || now_s < stall_.next_s()) return;
+        constexpr double patience_s = 0.2;
+        const std::vector<common::PeDoing> doing = store_->doing(patience_s);
+        if (stall_.look(doing, now_s))
+            print_table("every PE waits and nothing has moved for " +
+                            bootstrap::seconds_text(settings_.stall_warn_s) +
+                            " (ATOLL_STALL_WARN); what the PEs are doing",
+                        doing);
+    }
+
     void over() {
         is_over_ = true;
         deadline_ = std::min(deadline_, Clock::now() + grace);
@@ -352,7 +399,7 @@ class HostsJob {
     /// Closing its input ends an agent and its PEs; one that cannot be reached any more is given up.
     void end_agents() {
         if (status_ == 0) {
-            status_ = 124;  // as timeout(1): only --timeout comes here without a status
+            status_ = timeout_status;
         }
         for (const auto& agent : agents_) {
             if (agent->ended) continue;
@@ -366,10 +413,11 @@ class HostsJob {
         deadline_ = Clock::now() + std::chrono::seconds(1);
     }
 
-    std::string after_the_start() const {
-        const std::chrono::duration<double> elapsed = Clock::now() - began_;
-        return " (" + common::elapsed_text(elapsed.count()) + " after the start)";
+    double seconds_since_start() const {
+        return std::chrono::duration<double>(Clock::now() - began_).count();
     }
+    std::string elapsed() const { return common::elapsed_text(seconds_since_start()); }
+    std::string after_the_start() const { return " (" + elapsed() + " after the start)"; }
 
     static void say(const std::string& sentence) {
         const std::string line = "atoll run: " + sentence + "\n";
@@ -388,6 +436,7 @@ class HostsJob {
     int status_ = 0;
     bool is_over_ = false, ending_ = false;
     const Agent* first_failed_ = nullptr;
+    StallWatch stall_{settings_.stall_warn_s, longest_stall_interval_s};
     Clock::time_point deadline_, trouble_since_;
 };
 

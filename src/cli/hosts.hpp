@@ -16,11 +16,11 @@ std::vector<HostShare> parse_hosts(const std::string& text);
 int run_on_hosts(const RunOptions& options);
 
 /// What an agent is told on its standard input, as a frame 'C' of bootstrap/wire.hpp. Frames 'S' with the
-/// number of a signal may follow; the end of the input is the end of its PEs.
+/// number of a signal may follow, and 'Q': the launcher has said why the job ends. The end of the input is
+/// the end of its PEs.
 struct AgentOrder {
     int first_pe = 0, n_pes = 1, n_all = 1, port = 0;
     bool label = false, bind_core = false;
-    double timeout_s = 0;
     std::string secret, addresses, folder;
     Arguments environment, command;
 };

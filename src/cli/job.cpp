@@ -222,6 +222,7 @@ void Job::dispatch(Tag tag, std::uint32_t events) {
 double Job::now() const { return monotonic_s() - start_s_; }
 
 void Job::say(const std::string& sentence) {
+    if (options_.is_quiet && *options_.is_quiet) return;
     const std::string line = "atoll run: " + sentence + "\n";
     if (output_) return output_->say(line);
     // One write, so that it stays whole among what PEs write to the same place.

@@ -1,7 +1,9 @@
 // How PEs end, and with them the job.
 #include <algorithm>
+#include <chrono>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <thread>
 
 #include "cli/job.hpp"
 #include "common/pe_ranges.hpp"
@@ -17,11 +19,38 @@ constexpr double term_grace_s = 0.5;
 // From SIGKILL to giving up.
 constexpr double kill_grace_s = 1.0;
 
+struct Ended {
+    pid_t pid;
+    int wait_status;
+};
+bool was_killed(const Ended& one) { return WIFSIGNALED(one.wait_status); }
+bool has_failed(const Ended& one) { return one.wait_status != 0; }
+
+std::vector<Ended> ended_processes() {
+    std::vector<Ended> ended;
+    int wait_status = 0;
+    for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) ended.push_back({pid, wait_status});
+    return ended;
+}
+
 }  // namespace
 
 void Job::reap() {
-    int wait_status = 0;
-    for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) {
+    std::vector<Ended> ended = ended_processes();
+    // PEs of several hosts hear from the launcher that one has died, and may be gone before the kernel tells
+    // of that one here, which would then not be the one that is named.
+    constexpr auto for_the_first = std::chrono::milliseconds(100);
+    if (!options_.join.empty() && phase_ == Phase::running &&
+        std::any_of(ended.begin(), ended.end(), has_failed) &&
+        std::none_of(ended.begin(), ended.end(), was_killed)) {
+        std::this_thread::sleep_for(for_the_first);
+        const std::vector<Ended> more = ended_processes();
+        ended.insert(ended.end(), more.begin(), more.end());
+    }
+    if (!options_.join.empty()) std::stable_partition(ended.begin(), ended.end(), was_killed);
+    for (const Ended& one : ended) {
+        const pid_t pid = one.pid;
+        const int wait_status = one.wait_status;
         if (group_->is_guard(pid)) continue;  // somebody killed it: the kernel's death signal remains
         auto started =
             std::find_if(pes_.begin(), pes_.end(), [&](const Pe& pe) { return pe.pid == pid && !pe.reaped; });

@@ -32,8 +32,8 @@ void Job::on_signals() {
             case SIGTERM:
                 interrupt(number, static_cast<int>(info.ssi_pid));
                 break;
-            case SIGQUIT:
-                print_table("what the PEs are doing");
+            case SIGQUIT:  // an agent's launcher asks the PEs, whose board is not this one
+                if (options_.join.empty()) print_table("what the PEs are doing");
                 break;
             case SIGTSTP:
                 stop();
@@ -71,7 +71,7 @@ void Job::stop() {
 }
 
 void Job::print_table(const std::string& heading) {
-    std::string table = board_.table();
+    std::string table = common::table_of(board_.all_doing());
     if (!table.empty()) table.pop_back();
     char when[32];
     std::snprintf(when, sizeof when, "%.1f s", now());
@@ -86,7 +86,7 @@ void Job::check_timeout() {
 
 void Job::check_stall() {
     if (phase_ != Phase::running || now() < stall_.next_s()) return;
-    if (stall_.look(board_, now())) {
+    if (stall_.look(board_.all_doing(), now())) {
         print_table("every PE waits and nothing has moved for " + seconds(settings_.stall_warn_s) +
                     " (ATOLL_STALL_WARN); what the PEs are doing");
     }

@@ -1,6 +1,7 @@
 // What `atoll run` was asked for.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 
@@ -25,8 +26,9 @@ struct RunOptions {
     std::vector<HostShare> hosts;  ///< --hosts; empty = this host
     std::string agent;             ///< --agent; empty = ATOLL_AGENT, else ssh
     // What an agent of `atoll run --hosts` is told besides.
-    int first_pe = 0;                           ///< the number of this host's first PE
-    std::optional<bootstrap::Invitation> join;  ///< the first PE's; nothing = a job of this host
+    int first_pe = 0;                             ///< the number of this host's first PE
+    const std::atomic<bool>* is_quiet = nullptr;  ///< once true, why the job ends has been said; null = never
+    std::optional<bootstrap::Invitation> join;    ///< the first PE's; nothing = a job of this host
 };
 
 /// Throws UsageError. Nothing when help was asked for (and printed).

@@ -4,7 +4,7 @@
 
 namespace atl::cli {
 
-double StallWatch::interval_s() const { return std::clamp(limit_s_ / 4, 0.1, 1.0); }
+double StallWatch::interval_s() const { return std::clamp(limit_s_ / 4, 0.1, longest_interval_s_); }
 
 void StallWatch::restart(double now_s) {
     if (limit_s_ <= 0 || warned_) return;
@@ -12,25 +12,24 @@ void StallWatch::restart(double now_s) {
     next_s_ = now_s + interval_s();
 }
 
-bool StallWatch::all_wait(const common::BoardView& board, std::uint64_t& picture) {
+bool StallWatch::all_wait(const std::vector<common::PeDoing>& doing, std::uint64_t& picture) {
     bool any = false;
     picture = 0;
-    for (int pe = 0; pe < board.n_pes(); ++pe) {
-        const common::PeState state = board.state(pe);
-        if (state == common::PeState::absent) return false;  // its program may be at work before init
-        if (state != common::PeState::running) continue;
-        const std::optional<std::uint64_t> mark = board.wait_mark(pe);
-        if (!mark) return false;
-        picture = (picture ^ *mark) * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(pe);
+    for (std::size_t pe = 0; pe < doing.size(); ++pe) {
+        const common::PeDoing& one = doing[pe];
+        if (one.state == common::PeState::absent) return false;  // its program may be at work before init
+        if (one.state != common::PeState::running) continue;
+        if (!one.waits) return false;
+        picture = (picture ^ one.mark) * 0x9E3779B97F4A7C15u + pe;
         any = true;
     }
     return any;
 }
 
-bool StallWatch::look(const common::BoardView& board, double now_s) {
+bool StallWatch::look(const std::vector<common::PeDoing>& doing, double now_s) {
     next_s_ = now_s + interval_s();
     std::uint64_t picture = 0;
-    const bool waiting = all_wait(board, picture);
+    const bool waiting = all_wait(doing, picture);
     if (!waiting || picture != picture_) {
         picture_ = picture;
         since_s_ = now_s;

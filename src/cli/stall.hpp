@@ -1,6 +1,8 @@
 // Notices that every PE waits and nothing moves.
 #pragma once
 
+#include <vector>
+
 #include "common/board.hpp"
 
 namespace atl::cli {
@@ -8,22 +10,23 @@ namespace atl::cli {
 class StallWatch {
   public:
     /// `limit_s` 0: never.
-    explicit StallWatch(double limit_s) : limit_s_(limit_s) {}
+    explicit StallWatch(double limit_s, double longest_interval_s = 1)
+        : limit_s_(limit_s), longest_interval_s_(longest_interval_s) {}
 
     /// When the next look is due; `never` when there is none.
     double next_s() const { return next_s_; }
     /// True once: when all PEs between init and finalize have waited and none has moved for the limit.
-    bool look(const common::BoardView& board, double now_s);
+    bool look(const std::vector<common::PeDoing>& doing, double now_s);
     /// The first PE has called init; or time has passed that does not count, as the job was stopped.
     void restart(double now_s);
 
     static constexpr double never = 1e18;
 
   private:
-    static bool all_wait(const common::BoardView& board, std::uint64_t& picture);
+    static bool all_wait(const std::vector<common::PeDoing>& doing, std::uint64_t& picture);
     double interval_s() const;
 
-    double limit_s_;
+    double limit_s_, longest_interval_s_;
     double next_s_ = never;
     double since_s_ = 0;         ///< when `picture_` was first seen
     std::uint64_t picture_ = 0;  ///< of all PEs' waits: another as soon as one of them moves

@@ -105,22 +105,6 @@ double seconds_since(std::uint64_t since_ns) {
     return since_ns == 0 || now < since_ns ? 0 : static_cast<double>(now - since_ns) * 1e-9;
 }
 
-const char* describe(PeState state) {
-    switch (state) {
-        case PeState::absent:
-            return "has not called init";
-        case PeState::running:
-            return "running, waits for nothing";
-        case PeState::finalized:
-            return "has finalized";
-        case PeState::left:
-            return "ended without finalize";
-        case PeState::died:
-            return "died";
-    }
-    return "in a state that this launcher does not know";
-}
-
 bool is_gone(PeState state) { return state >= PeState::finalized; }
 
 /// PEs of one line of the table, and for how long they have been at it.
@@ -146,6 +130,22 @@ std::string render(const Group& group) {
 }
 
 }  // namespace
+
+const char* state_text(PeState state) {
+    switch (state) {
+        case PeState::absent:
+            return "has not called init";
+        case PeState::running:
+            return "running, waits for nothing";
+        case PeState::finalized:
+            return "has finalized";
+        case PeState::left:
+            return "ended without finalize";
+        case PeState::died:
+            return "died";
+    }
+    return "in a state that this launcher does not know";
+}
 
 BoardView BoardView::create(void* memory, int n_pes) {
     BoardView board(new (memory) BoardHeader);
@@ -208,31 +208,34 @@ std::string BoardView::wait_text(int pe) const {
     return describe(*wait) + time;
 }
 
-std::optional<std::uint64_t> BoardView::wait_mark(int pe) const {
-    const std::optional<WaitCopy> wait = copy_wait(entry(pe).wait);
-    if (!wait) return std::nullopt;
+PeDoing BoardView::doing(int pe) const {
+    const PeState now = state(pe);
+    const std::optional<WaitCopy> wait = now == PeState::running ? copy_wait(entry(pe).wait) : std::nullopt;
+    if (!wait) return {now, state_text(now)};
     // Mixed, so that one value's growth does not hide another's fall.
     std::uint64_t mark = entry(pe).waits.load(std::memory_order_relaxed);
     for (const std::uint64_t part : {wait->since_ns, wait->found, wait->expected, wait->offset}) {
         mark = (mark ^ part) * 0x9E3779B97F4A7C15u;
     }
-    return mark;
+    return {now, describe(*wait), true, seconds_since(wait->since_ns), mark};
 }
 
-std::string BoardView::table() const {
+std::vector<PeDoing> BoardView::all_doing() const {
+    std::vector<PeDoing> all;
+    for (int pe = 0; pe < n_pes(); ++pe) all.push_back(doing(pe));
+    return all;
+}
+
+std::string table_of(const std::vector<PeDoing>& doing) {
     std::vector<Group> groups;
-    for (int pe = 0; pe < n_pes(); ++pe) {
-        const PeState now = state(pe);
-        const std::optional<WaitCopy> wait =
-            now == PeState::running ? copy_wait(entry(pe).wait) : std::nullopt;
-        const std::string text = wait ? describe(*wait) : describe(now);
-        const double seconds = wait ? seconds_since(wait->since_ns) : 0;
-        const bool waits = wait.has_value();
-        auto group = std::find_if(groups.begin(), groups.end(),
-                                  [&](const Group& g) { return g.text == text && g.waits == waits; });
+    for (std::size_t pe = 0; pe < doing.size(); ++pe) {
+        const auto& [state, text, waits, seconds, mark] = doing[pe];
+        auto group = std::find_if(
+            groups.begin(), groups.end(),
+            [&, &text = text, &waits = waits](const Group& g) { return g.text == text && g.waits == waits; });
         if (group == groups.end())
             group = groups.insert(groups.end(), Group{text, {}, waits, seconds, seconds});
-        group->pes.push_back(pe);
+        group->pes.push_back(static_cast<int>(pe));
         group->shortest = std::min(group->shortest, seconds);
         group->longest = std::max(group->longest, seconds);
     }

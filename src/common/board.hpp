@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "atoll/types.hpp"
 
@@ -19,6 +20,9 @@ enum class PeState : std::uint32_t {
     left,       ///< ended without finalize
     died,       ///< killed, crashed, or ended with a status other than 0
 };
+
+/// "has not called init", "has finalized", …
+const char* state_text(PeState state);
 
 /// A word's place: how far it is in the heap; with a bit, how far in the executable, or its address.
 inline constexpr std::uint64_t static_place = std::uint64_t{1} << 63, address_place = std::uint64_t{1} << 62;
@@ -80,6 +84,20 @@ struct alignas(64) BoardHeader {
     std::atomic<std::uint32_t> left{0};  ///< of those: without finalize
 };
 
+/// What a PE does, in words that PEs which do the same share.
+struct PeDoing {
+    PeState state = PeState::absent;
+    std::string text;    ///< "barrier, for PE 2", "has not called init"
+    bool waits = false;  ///< in the library, for `seconds`
+    double seconds = 0;
+    /// Of a wait: stays the same as long as the PE is in it and sees nothing new. (The record's sequence will
+    /// not do: a PE that waits writes its record again and again.)
+    std::uint64_t mark = 0;
+};
+
+/// The table that --timeout, SIGQUIT and a stall print: a line for all PEs that do the same, `doing` by PE.
+std::string table_of(const std::vector<PeDoing>& doing);
+
 /// A board in shared memory (or, for PEs that are threads, in the process's own).
 class BoardView {
   public:
@@ -114,11 +132,8 @@ class BoardView {
     /// A consistent copy of what `pe` waits for, as text such as
     /// "signal_wait_until on heap+0x40: found 3, waiting for >= 4 (12.3 s)"; empty when it does not wait.
     std::string wait_text(int pe) const;
-    /// A number that stays the same as long as `pe` is in one wait and sees nothing new; none when it does
-    /// not wait. (The record's sequence will not do: a PE that waits writes its record again and again.)
-    std::optional<std::uint64_t> wait_mark(int pe) const;
-    /// The table that `--timeout`, SIGQUIT and a stall print: PEs that do the same grouped in one line.
-    std::string table() const;
+    PeDoing doing(int pe) const;
+    std::vector<PeDoing> all_doing() const;
 
   private:
     BoardHeader* header_ = nullptr;

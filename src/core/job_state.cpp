@@ -6,6 +6,7 @@
 #include "common/clock.hpp"
 #include "common/log.hpp"
 #include "core/start_watch.hpp"
+#include "core/ucx.hpp"
 
 #include <unistd.h>
 
@@ -81,6 +82,7 @@ void JobState::join() {
     spins_ = settings_.spin >= 0 ? settings_.spin : (has_cores ? spins_with_cores : spins_without);
     pauses_of_a_line_ = pauses_in(line_trip_ns);
     map_window();
+    if (uses_ucx()) agree_on_ucx(*this);
     std::optional<StartWatch> watch;
     if (hosts_.n_domains > 1 && settings_.transport != "loopback") watch.emplace(*this);
     make_transport();

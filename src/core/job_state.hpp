@@ -140,6 +140,7 @@ class JobState {
     void place_slots();
     void map_window();
     int file_slot_of(int pe) const;
+    bool uses_ucx() const;
     void make_transport();
     std::unique_ptr<transport::Transport> make_loopback() const;
     void check_reached() const;

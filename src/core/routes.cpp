@@ -48,11 +48,15 @@ int JobState::pe_of_slot(int slot) const {
     return segment_.heap_memory ? slot : hosts_.members[static_cast<std::size_t>(slot)];
 }
 
+bool JobState::uses_ucx() const {
+    return settings_.transport == "ucx" || (settings_.transport == "auto" && hosts_.n_domains > 1);
+}
+
 void JobState::make_transport() {
     const bool several = hosts_.n_domains > 1;
     if (settings_.transport == "loopback")
         transport_ = make_loopback();
-    else if (settings_.transport == "ucx" || (settings_.transport == "auto" && several))
+    else if (uses_ucx())
         transport_ = make_ucx(*this);
     // On one host the window reaches everybody, so a transport only carries what could go by it.
     everything_routed_ = transport_ && !several;

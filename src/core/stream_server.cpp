@@ -13,6 +13,8 @@ namespace {
 /// Looks at the ring before it is looked at by the clock: about a millisecond of them.
 constexpr unsigned looks = 2000;
 constexpr long nap_us = 50;
+/// Until the transport's own thread is back for sure.
+constexpr unsigned naps_at_transport = 60;
 
 /// Null: of several.
 std::string asked_text(const heap::FarRequest* request) {
@@ -104,10 +106,11 @@ void StreamServer::nap() const {
 bool StreamServer::rest(std::uint64_t ticket, unsigned idle) const {
     if (stops_.load()) return false;
     if (ticket < begun_.load() || unannounced_.load()) {
-        if (idle < looks)
-            ::sched_yield();
-        else
-            nap();
+        // The transport's own thread stays away for a millisecond or two after this one was at it, and in
+        // that time the answer to a kernel's signal comes.
+        if (idle >= looks) nap();
+        const bool moved = idle < looks + naps_at_transport && transport_->progress_in_passing();
+        if (!moved && idle < looks) ::sched_yield();
         return !stops_.load();
     }
     pollfd wake{wake_.fd(), POLLIN, 0};

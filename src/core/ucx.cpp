@@ -1,8 +1,12 @@
 #include "core/ucx.hpp"
 
 #include "atoll/detail/wait.hpp"
+#include "common/pe_ranges.hpp"
 #include "core/job_state.hpp"
 #include "transport/ucx/ucx.hpp"
+
+#include <map>
+#include <vector>
 
 namespace atl::core {
 
@@ -18,6 +22,34 @@ static std::string place_of(const JobState& job) {
 static transport::UcxRma rma_of(const std::string& setting) {
     if (setting == "on") return transport::UcxRma::on;
     return setting == "off" ? transport::UcxRma::off : transport::UcxRma::automatic;
+}
+
+/// What differs between PEs would else be found when two of them first talk, which may be hours later. Its
+/// answer holds each version once, so it costs a PE one small message.
+void agree_on_ucx(JobState& job) {
+    std::string mine;
+    try {
+        mine = transport::describe_ucx(job.settings().ucx_library);
+    } catch (const Error& error) {  // the others hear of it too
+        throw Error(error.code(), place_of(job) + ": " + error.what());
+    }
+    std::map<std::string, std::vector<int>> versions;
+    std::map<std::string, std::string> examples;
+    const std::vector<std::string> all = job.bootstrap().allgather(mine);
+    for (std::size_t pe = 0; pe < all.size(); ++pe) {
+        const std::string version = all[pe].substr(0, all[pe].find(" ("));  // its place may differ
+        versions[version].push_back(static_cast<int>(pe));
+        examples.try_emplace(version, all[pe]);
+    }
+    if (versions.size() == 1) return;
+    std::string text;
+    for (const auto& [version, pes] : versions)
+        text += (text.empty() ? "PE " : ", PE ") + common::pe_ranges(pes) + " would use " + examples[version];
+    throw Error(
+        ErrorCode::bootstrap,
+        text +
+            ": all PEs of a job need the same UCX. ATOLL_UCX_LIBRARY names one; an MPI that is loaded "
+            "before brings its own.");
 }
 
 std::unique_ptr<transport::Transport> make_ucx(JobState& job) {

@@ -114,6 +114,9 @@ class Transport {
     virtual void serve_device_heap(DeviceOwner* owner) { static_cast<void>(owner); }
     /// Called by whoever waits; must be cheap when there is nothing to do. True if something moved.
     virtual bool progress() = 0;
+    /// The same for a thread that has something else to wait for, and so does not keep the transport's own
+    /// thread away.
+    virtual bool progress_in_passing() { return progress(); }
     /// For whoever waits for what others send: returns when something may have come, after `ns` at the
     /// latest. False: this transport cannot sleep, the caller does so as it likes.
     virtual bool sleep(std::uint64_t ns) {

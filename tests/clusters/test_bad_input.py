@@ -94,11 +94,19 @@ def test_two_versions_of_ucx_are_named(make_hosts: MakeHosts) -> None:
     package = next(iter(sorted(ROOT.glob("build/clusters/ucx/libucx/lib/libucp.so.0"))), None)
     if package is None:
         pytest.skip("there is no second UCX in build/clusters/ucx; scripts/clusters.sh installs it")
-    script = ON_N1 % (f"ATOLL_UCX_LIBRARY={package}", built("multi/signals"))
+    # Of a host's last PE, which would talk to none of the other host at the start.
+    script = f"""case "$ATOLL_JOIN" in "1 3 "*) export ATOLL_UCX_LIBRARY={package};; esac; exec {built("multi/signals")}"""
     done = over_hosts(make_hosts(2), "n0:2,n1:2", "sh", "-c", script, UCX_TLS="tcp,self")
     assert done.status not in (0, 124), done.text
-    assert re.search(r'PE 2 speaks "atoll-ucx 2 [\d.]+", PE 0 "atoll-ucx 2 ', done.err), done.text
-    assert "all PEs of a job need the same Atoll and the same UCX" in done.err, done.text
+    said = r"PE 0-2 would use UCX [\d.]+ \(.*\), PE 3 would use UCX [\d.]+ \(.*\): all PEs of a job need the same UCX"
+    assert len(re.findall(said, done.err)) >= 4, done.text
+
+
+def test_ucx_that_a_hosts_last_pe_lacks_is_named(make_hosts: MakeHosts) -> None:
+    script = f"""case "$ATOLL_JOIN" in "1 3 "*) export ATOLL_UCX_LIBRARY=/no/libucp.so.0;; esac; exec {built("multi/signals")}"""
+    done = over_hosts(make_hosts(2), "n0:2,n1:2", "sh", "-c", script, UCX_TLS="tcp,self")
+    assert done.status not in (0, 124) and done.seconds < 20, done.text
+    assert len(re.findall(r"PE 3 \(host n1\): .*not found: /no/libucp\.so\.0", done.err)) >= 4, done.text
 
 
 WALL = """table inet wall {

@@ -6,6 +6,8 @@ import os
 import re
 import signal
 import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -157,7 +159,52 @@ def test_a_vanished_host_is_named(make_hosts: MakeHosts, pe: str) -> None:
     assert hosts.empty_within(5)
 
 
-def test_timeout_ends_the_job(make_hosts: MakeHosts) -> None:
+WAITS = """
+import os, signal, sys, time
+import atoll
+atoll.init()
+word = atoll.zeros(1, dtype="int64")
+if atoll.my_pe() == 3 and "stop" in sys.argv:
+    os.kill(os.getpid(), signal.SIGSTOP)
+if atoll.my_pe() == 1:
+    atoll.wait_until(word, "==", 7)
+if atoll.my_pe() != 0 or "all" in sys.argv:
+    atoll.barrier_all()
+time.sleep(100)
+"""
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_timeout_says_what_the_pes_of_all_hosts_do(make_hosts: MakeHosts, stopped: bool) -> None:
+    hosts = make_hosts(2)
+    program = [sys.executable, "-c", WAITS, *(["stop"] if stopped else [])]
+    done = run(hosts, "--timeout", "5", "--hosts", "n0:2,n1:2", *program)
+    assert done.status == 124 and hosts.empty_within(5), done.text
+    lines = [line for line in done.err.splitlines() if line.startswith("  PE")]
+    assert lines[0] == "  PE 0: running, waits for nothing", done.text
+    assert lines[1].startswith("  PE 1: wait_until on heap+0x0: found 0, waiting for == 7 ("), done.text
+    assert lines[2].startswith("  PE 2: barrier"), done.text
+    last = "  PE 3: does not answer: its process is stopped" if stopped else "  PE 3: barrier"
+    assert lines[3].startswith(last) and len(lines) == 4, done.text
+    assert "the job was ended after its --timeout of 5 s" in done.err
+    assert "killed" not in done.err and "status" not in done.err, done.text
+
+
+def test_a_stall_over_hosts_is_reported_once(make_hosts: MakeHosts) -> None:
+    hosts = make_hosts(2)
+    started = start(hosts, "--hosts", "n0:2,n1:2", sys.executable, "-c", WAITS, "all", ATOLL_STALL_WARN="0.5")
+    started.wait_for("every PE waits and nothing has moved for 0.5 s (ATOLL_STALL_WARN)")
+    started.wait_for("  PE 3: barrier")
+    time.sleep(1.5)
+    assert started.process.poll() is None and started.err().count("every PE waits") == 1, started.err()
+    os.kill(started.process.pid, signal.SIGQUIT)
+    started.wait_for("atoll run: what the PEs are doing")
+    os.kill(started.process.pid, signal.SIGTERM)
+    assert started.wait(30).status == 128 + signal.SIGTERM and hosts.empty_within(5)
+
+
+def test_timeout_before_init(make_hosts: MakeHosts) -> None:
     hosts = make_hosts(2)
     done = run(hosts, "--timeout", "1", "--hosts", "n0:1,n1:1", "sleep", "100")
     assert done.status == 124 and hosts.empty_within(5), done.text
+    assert "PE 0,1: has not called init" in done.err, done.text

@@ -45,7 +45,7 @@ TEST_F(Board, StartsWithAllAbsentAndNobodyAborting) {
     EXPECT_EQ(board.header().abort.load(), 0u);
     EXPECT_EQ(board.header().abort_pe.load(), -1);
     for (int pe = 0; pe < 4; ++pe) EXPECT_EQ(board.state(pe), PeState::absent);
-    EXPECT_EQ(board.table(), "  PE 0-3: has not called init\n");
+    EXPECT_EQ(table_of(board.all_doing()), "  PE 0-3: has not called init\n");
 }
 
 TEST_F(Board, FirstAbortWins) {
@@ -121,17 +121,18 @@ TEST_F(Board, NegativeValuesAreShownAsSuch) {
 }
 
 TEST_F(Board, WaitMarkMovesWithTheWaitOnly) {
-    EXPECT_FALSE(board.wait_mark(0));
+    board.set_state(0, PeState::running);
+    EXPECT_FALSE(board.doing(0).waits);
     wait(0, "barrier");
-    const auto mark = board.wait_mark(0);
-    ASSERT_TRUE(mark);
+    ASSERT_TRUE(board.doing(0).waits);
+    const auto mark = board.doing(0).mark;
     wait(0, "barrier");  // written again, as a PE does while it waits
-    EXPECT_EQ(board.wait_mark(0), mark);
+    EXPECT_EQ(board.doing(0).mark, mark);
     board.entry(0).wait.found = 5;
-    EXPECT_NE(board.wait_mark(0), mark);
+    EXPECT_NE(board.doing(0).mark, mark);
     board.entry(0).wait.found = 0;
     board.entry(0).wait.since_ns = 77;
-    EXPECT_NE(board.wait_mark(0), mark);
+    EXPECT_NE(board.doing(0).mark, mark);
 }
 
 TEST_F(Board, TornWaitRecordIsNotShown) {
@@ -169,7 +170,7 @@ TEST_F(Board, TableGroupsThoseThatDoTheSame) {
     wait(0, "barrier");
     wait(2, "barrier");
     board.set_state(3, PeState::died);
-    const std::string table = board.table();
+    const std::string table = table_of(board.all_doing());
     EXPECT_NE(table.find("  PE 0,2: barrier ("), std::string::npos) << table;
     EXPECT_NE(table.find("  PE 1: running, waits for nothing\n"), std::string::npos) << table;
     EXPECT_NE(table.find("  PE 3: died\n"), std::string::npos) << table;

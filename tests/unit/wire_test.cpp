@@ -34,6 +34,21 @@ TEST(Wire, WhatAllOfAHostSayCostsOnceAHost) {
     EXPECT_EQ(unpack(pack(in_turn), 2000), in_turn);
 }
 
+TEST(Wire, WhatAPeDoesComesBackAsItWas) {
+    const common::PeDoing waits{common::PeState::running, "barrier of team 2, for PE 3", true, 1.5,
+                                ~0ull - 1};
+    const common::PeDoing doing = decode_doing(encode_doing(waits));
+    EXPECT_EQ(doing.state, waits.state);
+    EXPECT_EQ(doing.text, waits.text);
+    EXPECT_TRUE(doing.waits);
+    EXPECT_EQ(doing.seconds, 1.5);
+    EXPECT_EQ(doing.mark, waits.mark);
+    const common::PeDoing none = decode_doing(encode_doing({common::PeState::absent, ""}));
+    EXPECT_FALSE(none.waits);
+    EXPECT_EQ(none.text, "");
+    for (const char* rubbish : {"", "x", "9999999999 2 y z", "1 1 1"}) EXPECT_NO_THROW(decode_doing(rubbish));
+}
+
 TEST(Wire, RubbishIsRefused) {
     const std::string packed = pack({"one", "two", "two", "one"});
     for (std::size_t bytes = 0; bytes < packed.size(); ++bytes)

@@ -137,6 +137,9 @@ class Ucx final : public Transport {
 
     bool progress() override {
         waiting_->note();
+        return progress_in_passing();
+    }
+    bool progress_in_passing() override {
         const std::unique_lock lock(engine_->mutex(), std::try_to_lock);
         return lock && engine_->progress();
     }

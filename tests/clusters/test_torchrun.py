@@ -1,0 +1,51 @@
+"""torchrun itself, on two hosts. (The variables that it sets are tested without it, see test_launchers.py.)"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from hosts import Done, Hosts
+
+MakeHosts = Callable[[int], Hosts]
+TORCHRUN = ROOT / "build/clusters/torch/bin/torchrun"
+PROGRAM = Path(__file__).parent / "programs/beside_torch.py"
+
+
+@pytest.fixture(autouse=True)
+def installed() -> None:
+    if not TORCHRUN.exists():
+        pytest.skip(
+            f"there is no {TORCHRUN} (torch is 200 MB or more); ATOLL_CLUSTERS_TORCH=1 scripts/clusters.sh installs it"
+        )
+
+
+def torchrun(hosts: Hosts, *arguments: str, **environment: str) -> list[Done]:
+    """2 processes on each of two hosts."""
+    places = ["--nnodes", "2", "--nproc_per_node", "2", "--rdzv_backend", "c10d"]
+    meet = ["--rdzv_endpoint", f"{hosts.address(0)}:29400", "--rdzv_id", "atoll"]
+    variables = {"GLOO_SOCKET_IFNAME": "eth0", "UCX_TLS": "tcp,self", **environment}
+    started = [
+        hosts.start(host, [str(TORCHRUN), *places, *meet, *arguments], variables)
+        for host in range(hosts.count)
+    ]
+    return [each.wait() for each in started]
+
+
+@pytest.mark.parametrize("secret", ["", "told to nobody"])
+@pytest.mark.parametrize("way", ["variables", "store"])
+def test_python(make_hosts: MakeHosts, way: str, secret: str) -> None:
+    known = {"ATOLL_SECRET": secret} if secret else {}
+    ends = torchrun(make_hosts(2), str(PROGRAM), way, **known)
+    assert [done.status for done in ends] == [0, 0], ends[0].text + ends[1].text
+    assert sum("ok: 4 PEs" in done.out for done in ends) == 1, ends[0].text
+    warnings = sum(done.err.count("the network is trusted") for done in ends)
+    assert warnings == (way == "variables" and not secret), ends[0].text + ends[1].text
+
+
+def test_a_program_without_torch_has_a_port_of_its_own(make_hosts: MakeHosts, pe: str) -> None:
+    ends = torchrun(make_hosts(2), "--no_python", pe, ATOLL_SECRET="told to nobody", ATOLL_PORT="31012")
+    assert [done.status for done in ends] == [0, 0], ends[0].text + ends[1].text
+    assert any("ok: 4 PEs on 2 hosts by tcp store" in done.out for done in ends), ends[0].text
