@@ -54,6 +54,20 @@ enum class AtomicOp : unsigned char {
     fetch_xor,
 };
 
+/// False of those that only change the word: they return nothing, and may complete at quiet.
+ATOLL_ANYWHERE constexpr bool is_fetching(AtomicOp op) noexcept {
+    switch (op) {
+        case AtomicOp::set:
+        case AtomicOp::add:
+        case AtomicOp::bit_and:
+        case AtomicOp::bit_or:
+        case AtomicOp::bit_xor:
+            return false;
+        default:
+            return true;
+    }
+}
+
 namespace detail {
 
 template <class T> ATOLL_ANYWHERE constexpr bool compare(T found, Compare cmp, T expected) noexcept {
