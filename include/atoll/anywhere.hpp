@@ -11,6 +11,13 @@
 #define ATOLL_APART __attribute__((noinline)) inline
 #endif
 
+/// Of structures as which memory of any type is copied. (NVRTC has no host compiler, and warns of it.)
+#if defined(__CUDACC_RTC__)
+#define ATOLL_MAY_ALIAS
+#else
+#define ATOLL_MAY_ALIAS [[gnu::may_alias]]
+#endif
+
 namespace atl {
 
 /// OpenSHMEM's SHMEM_CMP_*: `value cmp expected`, signed or unsigned as the type is.

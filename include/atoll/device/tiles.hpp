@@ -31,7 +31,7 @@ template <class T> ATOLL_ANYWHERE unsigned long long bits_of_tile(const Tile<T>&
 }
 
 /// Elements that are loaded and stored at once.
-template <class T, unsigned N> struct alignas(N == 1 ? alignof(T) : N * sizeof(T)) [[gnu::may_alias]] Run {
+template <class T, unsigned N> struct alignas(N == 1 ? alignof(T) : N * sizeof(T)) ATOLL_MAY_ALIAS Run {
     T element[N];
 };
 

@@ -23,9 +23,9 @@ template <class T> ATOLL_ANYWHERE constexpr bool is_word() {
 
 /// Memory of any type, taken as words of that size: compilers may not conclude from the type that it is other
 /// memory than its owner's.
-template <class U> struct [[gnu::may_alias]] Raw { U word; };
+template <class U> struct ATOLL_MAY_ALIAS Raw { U word; };
 /// Two words of 8 bytes in one access, each of which arrives whole.
-struct alignas(16) [[gnu::may_alias]] Quad {
+struct alignas(16) ATOLL_MAY_ALIAS Quad {
     unsigned long long words[2];
 };
 
