@@ -113,7 +113,6 @@ ends_in_vain() {
         bounded_reduce) words='reduce, waiting for team PE 1, tag 8.*Give this wait more time' bound=0 ;;
         sync_relaxed) words=sync ;;
         large_*) words=${words#large_} ;;
-        wait_until_*) words=wait_until ;;
         signed) words='wait_until at .*: found -1, waiting for == -2' ;;
         fraction) words='wait_until at .*: found -1.5, waiting for > 0.25' ;;
         grid_sync) words='sync of a grid' ;;

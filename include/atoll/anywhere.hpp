@@ -17,6 +17,13 @@
 #define ATOLL_ROLLED
 #endif
 
+/// Of structures as which memory of any type is copied. (NVRTC has no host compiler, and warns of it.)
+#if defined(__CUDACC_RTC__)
+#define ATOLL_MAY_ALIAS
+#else
+#define ATOLL_MAY_ALIAS [[gnu::may_alias]]
+#endif
+
 namespace atl {
 
 /// OpenSHMEM's SHMEM_CMP_*: `value cmp expected`, signed or unsigned as the type is.
@@ -59,6 +66,20 @@ enum class AtomicOp : unsigned char {
     bit_xor,
     fetch_xor,
 };
+
+/// False of those that only change the word: they return nothing, and may complete at quiet.
+ATOLL_ANYWHERE constexpr bool is_fetching(AtomicOp op) noexcept {
+    switch (op) {
+        case AtomicOp::set:
+        case AtomicOp::add:
+        case AtomicOp::bit_and:
+        case AtomicOp::bit_or:
+        case AtomicOp::bit_xor:
+            return false;
+        default:
+            return true;
+    }
+}
 
 namespace detail {
 

@@ -91,13 +91,13 @@ def look_around(
     @p bra ANYBODY;
     mul.wide.s32 a, {peer}, 4;
     add.s64 a, a, {control};
-    ld.relaxed.sys.global.u32 y, [a+{at["slots_of"]}];
-    setp.ge.u32 p, y, 1024;
-    @p bra PRESENT;
+    ld.relaxed.sys.global.u32 y, [a+{at["pes_of"]}];
+    setp.ge.u32 p, y, {at["most_gone"]};
+    @p bra ANYBODY;
     shr.u32 x, y, 5;
     mul.wide.u32 a, x, 4;
     add.s64 a, a, w;
-    ld.relaxed.sys.global.u32 x, [a+{at["gone_slots"]}];
+    ld.relaxed.sys.global.u32 x, [a+{at["gone_pes"]}];
     and.b32 y, y, 31;
     shr.u32 x, x, y;
     and.b32 x, x, 1;

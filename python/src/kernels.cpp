@@ -46,7 +46,7 @@ nb::dict layout() {
     at["team"] = offsetof(Control, team);
     at["bound_ns"] = offsetof(Control, bound_ns);
     at["watch"] = offsetof(Control, watch);
-    at["slots_of"] = offsetof(Control, slots_of);
+    at["pes_of"] = offsetof(Control, pes_of);
     at["checks"] = offsetof(Control, checks);
     at["sync_epoch"] = offsetof(Control, sync_epoch);
     at["exchange_epoch"] = offsetof(Control, exchange_epoch);
@@ -58,7 +58,8 @@ nb::dict layout() {
     at["slot_area_pairs"] = device::slot_area_pairs;
     at["abort"] = offsetof(Watch, abort);
     at["gone"] = offsetof(Watch, gone);
-    at["gone_slots"] = offsetof(Watch, gone_slots);
+    at["gone_pes"] = offsetof(Watch, gone_pes);
+    at["most_gone"] = +Watch::most_gone;
     at["report"] = offsetof(Watch, report);
     at["report_operation"] = offsetof(Report, operation);
     at["report_team"] = offsetof(Report, team);

@@ -64,6 +64,7 @@ void write_head(TeamState& team, Memory memory, device::Control* block) {
         const int pe = team.world_pe(i), slot = job.slot(pe);
         has_far = has_far || slot < 0;
         head.slots_of[i] = slot < 0 ? device::detail::far_slot(pe) : slot;
+        head.pes_of[i] = pe;
     }
     if (has_far && memory == Memory::device) {
         head.far_ring = &job.device()->stream_server().ring();
@@ -79,7 +80,14 @@ const char* name_of(int operation) {
     static constexpr const char* names[] = {"a wait",
                                             "signal_wait_until",
                                             "signal_consume",
+                                            "local_wait_until",
                                             "wait_until",
+                                            "wait_until_all",
+                                            "wait_until_any",
+                                            "wait_until_some",
+                                            "wait_until_all_vector",
+                                            "wait_until_any_vector",
+                                            "wait_until_some_vector",
                                             "receive",
                                             "post",
                                             "send",
@@ -98,22 +106,39 @@ const char* name_of(int operation) {
                                             "tile_reduce",
                                             "tile_allgather",
                                             "peer",
+                                            "ptr",
                                             "p",
                                             "g",
                                             "put",
                                             "get",
+                                            "put_nbi",
+                                            "get_nbi",
                                             "iput",
                                             "iget",
                                             "an atomic",
+                                            "atomic_fetch",
+                                            "atomic_set",
+                                            "atomic_swap",
+                                            "atomic_compare_swap",
+                                            "atomic_add",
+                                            "atomic_fetch_add",
+                                            "atomic_and",
+                                            "atomic_fetch_and",
+                                            "atomic_or",
+                                            "atomic_fetch_or",
+                                            "atomic_xor",
+                                            "atomic_fetch_xor",
                                             "signal_set",
                                             "signal_add",
                                             "put_signal",
+                                            "put_signal_nbi",
                                             "async_put",
                                             "tile_put",
                                             "tile_get",
                                             "quiet",
-                                            "fence"};
-    static_assert(std::size(names) == static_cast<int>(device::Operation::fence) + 1);
+                                            "fence",
+                                            "flush"};
+    static_assert(std::size(names) == static_cast<int>(device::Operation::flush) + 1);
     return operation >= 0 && operation < static_cast<int>(std::size(names)) ? names[operation] : names[0];
 }
 

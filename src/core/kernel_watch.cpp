@@ -18,6 +18,8 @@ constexpr int interval_ms = 100;
 /// trapped, so its next call of the GPU comes back at once.
 constexpr std::chrono::seconds time_to_hear{5};
 
+static_assert(sizeof(device::Watch) <= KernelWatch::bytes);
+
 device::Watch* new_page() {
     void* page =
         ::mmap(nullptr, KernelWatch::bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -49,9 +51,9 @@ void KernelWatch::note_gone() {
     for (int pe = 0; pe < job_.n_pes(); ++pe) {
         if (pe == job_.pe() || board.state(pe) < common::PeState::finalized) continue;
         ++others;
-        const int slot = job_.host_slot(pe);
-        if (slot >= 0 && slot < 1024)
-            __atomic_fetch_or(&words_->gone_slots[slot / 32], 1u << (slot % 32), __ATOMIC_RELEASE);
+        const auto number = static_cast<unsigned>(pe);
+        if (number < device::Watch::most_gone)
+            __atomic_fetch_or(&words_->gone_pes[number / 32], 1u << (number % 32), __ATOMIC_RELEASE);
     }
     if (others != 0) __atomic_store_n(&words_->gone, others == job_.n_pes() - 1 ? 2u : 1u, __ATOMIC_RELEASE);
 }

@@ -185,6 +185,8 @@ void StreamServer::carry_out(Slot& slot) {
         case heap::FarKind::quiet:
             settle();
             return;
+        case heap::FarKind::flush:  // requests are carried out in order, and are done with their sources then
+            return;
         case heap::FarKind::group:  // a team's, whose server has its own way
         case heap::FarKind::messages:
             return;

@@ -11,19 +11,7 @@
 
 namespace atl::transport {
 
-/// True for those that only change the word: they return nothing and may complete at quiet.
-constexpr bool is_fetching(AtomicOp op) noexcept {
-    switch (op) {
-        case AtomicOp::set:
-        case AtomicOp::add:
-        case AtomicOp::bit_and:
-        case AtomicOp::bit_or:
-        case AtomicOp::bit_xor:
-            return false;
-        default:
-            return true;
-    }
-}
+using atl::is_fetching;
 
 constexpr bool is_bitwise(AtomicOp op) noexcept { return op >= AtomicOp::bit_and; }
 

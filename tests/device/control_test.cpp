@@ -3,6 +3,10 @@
 
 #include "support/setups.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <memory>
+
 namespace atl::testing {
 namespace {
 
@@ -83,15 +87,20 @@ TEST(DeviceControl, EveryWaitIsBounded) {
             ends("signal_wait_until",
                  [&] { device::signal_wait_until(team, x.data(), Compare::ge, 3, device::Thread{}); });
             ends("signal_consume", [&] { device::signal_consume(team, x.data(), 1); });
-            const auto waits = [&](auto&& wait) { ends("wait_until", wait); };
-            waits([&] { device::wait_until(team, x.data(), Compare::ne, Word{0}); });
-            waits([&] { device::local_wait_until(team, x.data(), Compare::ge, 3); });
-            waits([&] { device::wait_until_all(team, x.data(), 4, nullptr, Compare::ne, Word{0}); });
-            waits([&] { device::wait_until_any(team, x.data(), 4, nullptr, Compare::ne, Word{0}); });
-            waits([&] { device::wait_until_some(team, x.data(), 4, found, nullptr, Compare::ne, Word{0}); });
-            waits([&] { device::wait_until_all_vector(team, x.data(), 4, nullptr, Compare::eq, wanted); });
-            waits([&] { device::wait_until_any_vector(team, x.data(), 4, nullptr, Compare::eq, wanted); });
-            waits([&] {
+            const auto waits = [&](const char* form, auto&& wait) {
+                ends(("wait_until" + std::string(form) + " ").c_str(), wait);
+            };
+            waits("", [&] { device::wait_until(team, x.data(), Compare::ne, Word{0}); });
+            ends("local_wait_until ", [&] { device::local_wait_until(team, x.data(), Compare::ge, 3); });
+            waits("_all", [&] { device::wait_until_all(team, x.data(), 4, nullptr, Compare::ne, Word{0}); });
+            waits("_any", [&] { device::wait_until_any(team, x.data(), 4, nullptr, Compare::ne, Word{0}); });
+            waits("_some",
+                  [&] { device::wait_until_some(team, x.data(), 4, found, nullptr, Compare::ne, Word{0}); });
+            waits("_all_vector",
+                  [&] { device::wait_until_all_vector(team, x.data(), 4, nullptr, Compare::eq, wanted); });
+            waits("_any_vector",
+                  [&] { device::wait_until_any_vector(team, x.data(), 4, nullptr, Compare::eq, wanted); });
+            waits("_some_vector", [&] {
                 device::wait_until_some_vector(team, x.data(), 4, found, nullptr, Compare::eq, wanted);
             });
             ends("receive", [&] { device::receive(team, box, found, 1, 1); });
@@ -119,6 +128,54 @@ TEST(DeviceControl, EveryWaitIsBounded) {
                  [&] { device::tile_allgather(team, device::make_tile(to, 4, 2, 2), source); });
         },
         options);
+}
+
+TEST(DeviceControl, AWaitForSomeWordsShowsOneThatCounts) {
+    ThreadJobOptions options;
+    options.wait_timeout_s = 0.01;
+    options.finalize = false;
+    run_pes(
+        1,
+        [](Job& job) {
+            SymmetricArray<int> x(job, 3);
+            const device::Team team = job.world().device(Memory::host);
+            x[0] = 7;
+            x[1] = 8;
+            x[2] = 9;
+            const int status[] = {1, 0, 0}, wanted[] = {70, 80, 90};
+            unsigned long long found[3];
+            const auto shows = [](const char* says, auto&& wait) {
+                expect_error(ErrorCode::timeout, {says}, wait);
+            };
+            shows("found 8, waiting for == 1",
+                  [&] { device::wait_until_any(team, x.data(), 3, status, Compare::eq, 1); });
+            shows("found 8, waiting for == 1",
+                  [&] { device::wait_until_some(team, x.data(), 3, found, status, Compare::eq, 1); });
+            shows("found 8, waiting for == 80",
+                  [&] { device::wait_until_any_vector(team, x.data(), 3, status, Compare::eq, wanted); });
+        },
+        options);
+}
+
+/// What a GPU's waits look at: PEs are those of the job, whether they are in the window or far.
+TEST(DeviceControl, AWaitKnowsWhomItIsFor) {
+    using device::detail::is_for_the_gone;
+    const auto control = std::make_unique<device::Control>();
+    device::Watch watch{};
+    const int pes[] = {3, 40, 2000, device::Watch::most_gone + 5};
+    std::copy(std::begin(pes), std::end(pes), control->pes_of);
+    control->slots_of[1] = device::detail::far_slot(40);
+    for (int member = -1; member < 4; ++member)
+        EXPECT_FALSE(is_for_the_gone(control.get(), &watch, member)) << member;
+    watch.gone = 1;
+    for (const unsigned pe : {40u, 2000u}) watch.gone_pes[pe / 32] |= 1u << (pe % 32);
+    const bool expected[] = {false, false, true, true, false};  // of any, and of the four
+    for (int member = -1; member < 4; ++member)
+        EXPECT_EQ(is_for_the_gone(control.get(), &watch, member), expected[member + 1]) << member;
+    watch.gone = 2;
+    EXPECT_TRUE(is_for_the_gone(control.get(), &watch, -1));
+    EXPECT_TRUE(is_for_the_gone(control.get(), &watch, 3)) << "who has no bit";
+    EXPECT_FALSE(is_for_the_gone(control.get(), &watch, 0)) << "a PE that waits for itself";
 }
 
 template <class T> void awaits(Job& job, T found, T wanted, const char* says) {
@@ -158,9 +215,10 @@ TEST(DeviceControl, AWaitHasABoundOfItsOwn) {
         [](Job& job) {
             using Word = unsigned long long;
             SymmetricArray<Word> x(job, 4);
-            SymmetricArray<char> block(job, device::mailbox_bytes(2, 8));
+            SymmetricArray<char> block(job, device::mailbox_bytes(2, 8)),
+                wide(job, device::mailbox_bytes(2, 16));
             const device::Team team = job.world().device(Memory::host);
-            const device::Mailbox box{block.data(), 8};
+            const device::Mailbox box{block.data(), 8}, two{wide.data(), 16};
             if (job.my_pe() == 1) return;
             const device::Thread thread;
             const auto ends = [](const char* name, const char* tag, auto&& wait) {
@@ -179,6 +237,11 @@ TEST(DeviceControl, AWaitHasABoundOfItsOwn) {
                 device::wait_until_any(team, to, 1, nullptr, Compare::ge, Word{1}, thread, 8, bound_ns);
             });
             ends("receive", "9", [&] { device::receive(team, box, to, 1, 1, thread, 9, bound_ns); });
+            // A message that has begun to come: one of its two parts.
+            device::Outbox<> half_sent(team, two, 0);
+            half_sent.begin();
+            half_sent.store(0, 3);
+            ends("receive", "19", [&] { device::try_receive(team, two, to, 2, 0, thread, 19, bound_ns); });
             ends("sync", "10",
                  [&] { device::sync(team, thread, device::Order::acquire_release, 10, bound_ns); });
             ends("barrier", "11", [&] { device::barrier(team, thread, 11, bound_ns); });
@@ -220,7 +283,23 @@ TEST(DeviceControl, APeThatTheTeamHasNotIsRefusedByName) {
                     [&] { device::put_signal(team, x.data(), &one, 1, x.data() + 1, 1, 2); });
             refused("in signal_set of team ", 2, [&] { device::signal_set(team, x.data(), 1, 2); });
             refused("in signal_add of team ", 2, [&] { device::signal_add(team, x.data(), 1, 2); });
-            refused("in an atomic of team ", 2, [&] { device::atomic_add(team, x.data(), 1, 2); });
+            refused("in put_nbi of team ", 2, [&] { device::put_nbi(team, x.data(), &one, 1, 2); });
+            refused("in get_nbi of team ", 2, [&] { device::get_nbi(team, &got, x.data(), 1, 2); });
+            refused("in put_signal_nbi of team ", 2, [&] {
+                device::put_signal_nbi(team, x.data(), &one, 1, x.data() + 1, 1, SignalOp::set, 2);
+            });
+            refused("in ptr of team ", 2, [&] { device::ptr(team, x.data(), 2); });
+            refused("in atomic_fetch of team ", 2, [&] { device::atomic_fetch(team, x.data(), 2); });
+            refused("in atomic_set of team ", 2, [&] { device::atomic_set(team, x.data(), 1, 2); });
+            refused("in atomic_swap of team ", 2, [&] { device::atomic_swap(team, x.data(), 1, 2); });
+            refused("in atomic_compare_swap of team ", 2,
+                    [&] { device::atomic_compare_swap(team, x.data(), 1, 1, 2); });
+            refused("in atomic_add of team ", 2, [&] { device::atomic_add(team, x.data(), 1, 2); });
+            refused("in atomic_fetch_add of team ", 2,
+                    [&] { device::atomic_fetch_add(team, x.data(), 1, 2); });
+            refused("in atomic_and of team ", 2, [&] { device::atomic_and(team, x.data(), 1, 2); });
+            refused("in atomic_fetch_xor of team ", 2,
+                    [&] { device::atomic_fetch_xor(team, x.data(), 1, 2); });
             refused("in peer of team ", 2, [&] { device::peer(team, x.data(), 2); });
             refused("in broadcast of team ", 2, [&] { device::broadcast(team, x.data(), x.data(), 1, 2); });
             const auto tile = device::make_tile(x.data(), 1, 1, 1);

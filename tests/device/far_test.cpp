@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -121,6 +122,28 @@ TEST_F(FarRingTest, WaitsEndWithTheJob) {
     EXPECT_THROW(device::quiet(team_), std::runtime_error);
     EXPECT_THROW(device::g(team_, &x, 1), std::runtime_error);
     end.join();
+}
+
+/// The source of a put that is asked for is the server's until it has carried that out.
+TEST_F(FarRingTest, FlushWaitsForSources) {
+    std::vector<char> to(5000), from(5000, 'x');
+    device::put_nbi(team_, to.data(), from.data(), from.size(), 1);
+    __atomic_store_n(&watch_.abort, 1u, __ATOMIC_RELEASE);  // nobody comes: a wait ends so
+    EXPECT_THROW(device::flush(team_), std::runtime_error);
+    __atomic_store_n(&watch_.abort, 0u, __ATOMIC_RELEASE);
+}
+
+TEST_F(FarRingTest, FlushMakesSourcesFree) {
+    serve();
+    std::vector<int> to(2000), from(2000);
+    for (int round = 1; round <= 20; ++round) {
+        std::fill(from.begin(), from.end(), round);
+        device::put_nbi(team_, to.data(), from.data(), from.size(), 1);
+        device::flush(team_);
+        std::fill(from.begin(), from.end(), -1);
+        EXPECT_EQ(to, std::vector<int>(2000, round));
+    }
+    EXPECT_EQ(tickets_, 40u);
 }
 
 TEST_F(FarRingTest, CodesKeepTheirParts) {

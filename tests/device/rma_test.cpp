@@ -41,6 +41,31 @@ TEST_P(DeviceFunctions, EverySmallSizeAtEveryAlignment) {
     });
 }
 
+/// Nothing of the address is hidden from the compiler, so it may conclude what it can from types.
+double moved_sum(double value) {
+    alignas(16) static double from[8], to[8];
+    for (double& e : to) e = 0;
+    for (double& e : from) e = value;
+    device::detail::copy(to, from, sizeof to, device::Thread{});
+    double sum = 0;
+    for (const double e : to) sum += e;
+    return sum;
+}
+double moved_parts(double* to, double* from) {
+    to[0] = to[1] = 0;
+    from[0] = 5;
+    from[1] = 6;
+    for (unsigned i = 0; i < 2; ++i)
+        device::detail::store_part(to, 16, i, device::detail::load_part(from, 16, i));
+    return to[0] + to[1];
+}
+
+TEST(DeviceCopies, AreSeenByTheTypesOwner) {
+    EXPECT_EQ(moved_sum(2.5), 20);
+    double to[2], from[2];
+    EXPECT_EQ(moved_parts(to, from), 11);
+}
+
 template <class T> void narrow(Job& job) {
     SymmetricArray<T> x(job, 3);
     const device::Team team = job.world().device(Memory::host);

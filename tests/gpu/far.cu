@@ -33,10 +33,13 @@ __global__ void exchange_kernel(Team team, int* dst, int* src, std::uint64_t* si
         const bool is_shared = round % 3 == 0;
         int* from = is_shared ? shared : src;
         for (int i = rank; i < n; i += size) from[i] = round * 1000 + seed + i;
-        if (round % 3 == 1)
+        if (round % 3 == 1) {
             device::put_signal_nbi(team, dst, from, n, signal, 1, SignalOp::add, pe, block);
-        else
+            device::flush(team, block);
+            for (int i = rank; i < n; i += size) from[i] = -1;
+        } else {
             device::put_signal(team, dst, from, n, signal, 1, SignalOp::add, pe, block);
+        }
         device::signal_wait_until(team, signal, Compare::ge, static_cast<std::uint64_t>(round), block);
         for (int i = rank; i < n; i += size) expect(dst[i] == round * 1000 + theirs + i, errors);
         device::barrier(team, block);  // read before the next comes, and src free

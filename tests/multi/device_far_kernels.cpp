@@ -219,6 +219,24 @@ TEST_F(DeviceFarKernels, FenceOrdersPuts) {
     free({flag, mine, data});
 }
 
+TEST_F(DeviceFarKernels, FlushedSourcesMayBeWrittenAgain) {
+    constexpr std::size_t n = 300000;
+    auto* x = zeros<int>(2 * n);
+    std::vector<int> mine(n);
+    for (int round = 1; round <= 10; ++round) {
+        for (std::size_t half = 0; half < 2; ++half) {
+            std::fill(mine.begin(), mine.end(), 2 * round + static_cast<int>(half));
+            device::put_nbi(team_, x + half * n, mine.data(), n, right_);
+            device::flush(team_);
+        }
+        device::barrier(team_);
+        for (std::size_t half = 0; half < 2; ++half)
+            ASSERT_EQ(values(x + half * n, n), std::vector<int>(n, 2 * round + static_cast<int>(half)));
+        device::barrier(team_);
+    }
+    free({x});
+}
+
 /// Members of several hosts meet, and what each put before is seen after.
 TEST_F(DeviceFarKernels, SyncMeetsAndBarrierCompletes) {
     auto* x = zeros<int>(static_cast<std::size_t>(job_.n_pes()));

@@ -65,10 +65,19 @@ def test_each_compiles_alone_with_clang(tmp_path: Path) -> None:
         ("float x; atomic_and(team, &x, 1, 0)", "bitwise atomics are of integers"),
         ("short x; atomic_swap(team, &x, 1, 0)", "atomics are for words of 4 and 8 bytes"),
         ("float x; signal_add(team, &x, 1, 0)", "signals are integers"),
+        ("short x; p(team, &x, 1, 0)", ""),
+        ("short x; signal_fetch(team, &x)", "words that PEs wait for have 4 or 8 bytes"),
+        ("char x; wait_until(team, &x, Compare::eq, 1)", "words that PEs wait for have 4 or 8 bytes"),
+        ("short x; signal_set(team, &x, 1, 0)", "words that PEs wait for have 4 or 8 bytes"),
+        ("struct { char a[3]; } x; load_relaxed(&x)", "words have 1, 2, 4 or 8 bytes"),
+        ("Outbox<> out(team, Mailbox{}, 0)", ""),
+        ("Outbox<> out(Team{team}, Mailbox{}, 0)", "deleted"),
+        ("Inbox<> in(Team{team}, Mailbox{}, 0)", "deleted"),
+        ("Meeting<> meeting(Team{team})", "deleted"),
     ],
 )
-def test_atomics_refuse_what_they_would_get_wrong(call: str, sentence: str, tmp_path: Path) -> None:
-    """Two floats are not added as an integer of eight bytes."""
+def test_what_would_go_wrong_is_refused(call: str, sentence: str, tmp_path: Path) -> None:
+    """Two floats are not added as an integer of eight bytes; what is for loops keeps a reference to its team."""
     text = (
         f"#include <atoll/device/device.hpp>\nusing namespace atl::device;\nvoid f(Team team) {{ {call}; }}\n"
     )
@@ -95,6 +104,24 @@ def test_the_line_of_the_guide_for_nvcc(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     said = subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=True).stdout
     assert not said or "GPU" in said, said
+
+
+def test_words_of_8_bytes_are_copied_whole(tmp_path: Path) -> None:
+    """PTX promises each element of a vector by itself, so sixteen bytes are two of 8, not four of 4."""
+    if not NVCC:
+        pytest.skip("nvcc is not installed")
+    text = """
+#include <atoll/device/device.hpp>
+using namespace atl::device;
+__global__ void move(Team team, double* x, const double* y) { put(team, x, y, 100, 1, Block{}); }
+"""
+    flags = ["-std=c++17", "-arch=sm_90", "-ptx", "-o", str(tmp_path / "kernel.ptx"), f"-I{ROOT}/include"]
+    done = compiled(tmp_path, text, NVCC, *flags, "-x", "cu")
+    assert done.returncode == 0, done.stderr
+    moves = set(
+        re.findall(r"\b(?:ld\.global|st|st\.global)\.(v\d\.\w+)", (tmp_path / "kernel.ptx").read_text())
+    )
+    assert {"v2.u64", "v2.b64"} & moves and not {"v4.u32", "v4.b32"} & moves, moves
 
 
 def test_kernels_alone_are_cpp17(tmp_path: Path) -> None:

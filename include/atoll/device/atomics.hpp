@@ -9,6 +9,7 @@
 #include "atoll/device/peers.hpp"
 
 namespace atl::device {
+inline namespace ATOLL_DEVICE_WAYS {
 
 namespace detail {
 
@@ -120,6 +121,11 @@ template <class T> ATOLL_ANYWHERE void add_release(T* p, T value) {
 #endif
 }
 
+ATOLL_ANYWHERE constexpr Operation name_of(AtomicOp op) {
+    return static_cast<Operation>(static_cast<int>(Operation::atomic_fetch) + static_cast<int>(op));
+}
+static_assert(name_of(AtomicOp::fetch_xor) == Operation::atomic_fetch_xor, "as AtomicOp has them");
+
 /// By the host. Integers are updated as unsigned ones: their bits are the same.
 template <class T> ATOLL_ANYWHERE constexpr DType far_type() {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a word that PEs share has 4 or 8 bytes");
@@ -129,10 +135,8 @@ template <class T> ATOLL_ANYWHERE constexpr DType far_type() {
 template <class T>
 ATOLL_ANYWHERE T far_atomic(const Team& team, AtomicOp op, const T* word, T value, int slot,
                             T condition = {}) {
-    const bool fetches = op != AtomicOp::set && op != AtomicOp::add && op != AtomicOp::bit_and &&
-                         op != AtomicOp::bit_or && op != AtomicOp::bit_xor;
     const unsigned long long before =
-        far_word(team.control, far_code(Operation::atomic, op, far_type<T>(), fetches), slot,
+        far_word(team.control, far_code(name_of(op), op, far_type<T>(), is_fetching(op)), slot,
                  const_cast<T*>(word), sizeof(T), bits(value), bits(condition));
     return from_bits<T>(static_cast<BitsOf<T>>(before));
 }
@@ -141,7 +145,7 @@ ATOLL_ANYWHERE T far_atomic(const Team& team, AtomicOp op, const T* word, T valu
 template <class T, class Update>
 ATOLL_ANYWHERE T bitwise(const Team& team, AtomicOp op, T* dst, T value, int pe, Update update) {
     static_assert(IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
-    const int slot = slot_for(team, Operation::atomic, pe);
+    const int slot = slot_for(team, name_of(op), pe);
     if (is_far(slot)) return far_atomic(team, op, dst, value, slot);
     return from_bits<T>(update(word(at_slot(team, dst, slot)), bits(value)));
 }
@@ -149,19 +153,19 @@ ATOLL_ANYWHERE T bitwise(const Team& team, AtomicOp op, T* dst, T value, int pe,
 }  // namespace detail
 
 template <class T> ATOLL_ANYWHERE T atomic_fetch(const Team& team, const T* src, int pe) {
-    const int slot = detail::slot_for(team, Operation::atomic, pe);
+    const int slot = detail::slot_for(team, Operation::atomic_fetch, pe);
     if (detail::is_far(slot)) return detail::far_atomic(team, AtomicOp::fetch, src, T{}, slot);
     return load_relaxed(detail::at_slot(team, src, slot));
 }
 template <class T> ATOLL_ANYWHERE void atomic_set(const Team& team, T* dst, SameAs<T> value, int pe) {
-    const int slot = detail::slot_for(team, Operation::atomic, pe);
+    const int slot = detail::slot_for(team, Operation::atomic_set, pe);
     if (detail::is_far(slot))
         detail::far_atomic(team, AtomicOp::set, dst, value, slot);
     else
         store_relaxed(detail::at_slot(team, dst, slot), value);
 }
 template <class T> ATOLL_ANYWHERE T atomic_swap(const Team& team, T* dst, SameAs<T> value, int pe) {
-    const int slot = detail::slot_for(team, Operation::atomic, pe);
+    const int slot = detail::slot_for(team, Operation::atomic_swap, pe);
     if (detail::is_far(slot)) return detail::far_atomic(team, AtomicOp::swap, dst, value, slot);
     return detail::from_bits<T>(
         detail::swap_bits(detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(value)));
@@ -169,7 +173,7 @@ template <class T> ATOLL_ANYWHERE T atomic_swap(const Team& team, T* dst, SameAs
 /// `value` is stored if the word's bits are those of `condition`. Returns what was there.
 template <class T>
 ATOLL_ANYWHERE T atomic_compare_swap(const Team& team, T* dst, SameAs<T> condition, SameAs<T> value, int pe) {
-    const int slot = detail::slot_for(team, Operation::atomic, pe);
+    const int slot = detail::slot_for(team, Operation::atomic_compare_swap, pe);
     if (detail::is_far(slot)) {
         using U = detail::BitsOf<T>;
         return detail::from_bits<T>(detail::far_atomic<U>(team, AtomicOp::compare_swap, detail::word(dst),
@@ -180,12 +184,12 @@ ATOLL_ANYWHERE T atomic_compare_swap(const Team& team, T* dst, SameAs<T> conditi
         detail::word(detail::at_slot(team, dst, slot)), detail::bits<T>(condition), detail::bits<T>(value)));
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_add(const Team& team, T* dst, SameAs<T> value, int pe) {
-    const int slot = detail::slot_for(team, Operation::atomic, pe);
+    const int slot = detail::slot_for(team, Operation::atomic_fetch_add, pe);
     if (detail::is_far(slot)) return detail::far_atomic(team, AtomicOp::fetch_add, dst, value, slot);
     return detail::fetch_add_at(detail::at_slot(team, dst, slot), value);
 }
 template <class T> ATOLL_ANYWHERE void atomic_add(const Team& team, T* dst, SameAs<T> value, int pe) {
-    const int slot = detail::slot_for(team, Operation::atomic, pe);
+    const int slot = detail::slot_for(team, Operation::atomic_add, pe);
     if (detail::is_far(slot))
         detail::far_atomic(team, AtomicOp::add, dst, value, slot);
     else
@@ -216,4 +220,5 @@ template <class T> ATOLL_ANYWHERE void atomic_xor(const Team& team, T* dst, Same
     detail::bitwise<T>(team, AtomicOp::bit_xor, dst, value, pe, detail::BitXor{});
 }
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

@@ -5,6 +5,7 @@
 #include "atoll/device/scope.hpp"
 
 namespace atl::device {
+inline namespace ATOLL_DEVICE_WAYS {
 
 namespace detail {
 
@@ -43,4 +44,5 @@ ATOLL_ANYWHERE inline void read_bulk() {}
 
 }  // namespace detail
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

@@ -3,7 +3,8 @@
 // return dst holds this member's result for all threads of the scope, and src may be written again by all
 // members. Threads that were not in the team's last one (another warp, another block) meet those that were,
 // by __syncthreads or as wide as need be, before they join in the next. Nothing is checked but the root.
-// `tag` is said should one wait too long: longer than `bound_ns`, where that is not 0.
+// dst and src overlap only where a function says so. `tag` is said should one wait too long: longer than
+// `bound_ns`, where that is not 0.
 //
 // Small ones go as flagged words through the team's own slots: one way of the link, and any src and dst that
 // the caller can address. Others (`is_small` says) meet before and after, and need dst symmetric; reductions
@@ -16,6 +17,7 @@
 #include "atoll/device/sync.hpp"
 
 namespace atl::device {
+inline namespace ATOLL_DEVICE_WAYS {
 
 /// If messages of so many bytes from member to member take the short way.
 template <class T> ATOLL_ANYWHERE bool is_small(const Team& team, unsigned long long count) {
@@ -124,7 +126,7 @@ ATOLL_ANYWHERE void store_apart(T* dst, unsigned long long step, const T (&value
 
 }  // namespace detail
 
-/// dst of every member, the root too, = src of `root`.
+/// dst of every member, the root too, = src of `root`; dst may be src.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void broadcast(const Team& team, T* dst, const T* src, unsigned long long count, int root,
                               Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -173,7 +175,7 @@ ATOLL_ANYWHERE void gather_to_all(const Team& team, T* dst, const T* src, unsign
 
 }  // namespace detail
 
-/// dst = src of member 0, 1, …; `count` elements of each.
+/// dst = src of member 0, 1, …; `count` elements of each. src may be its own block of dst.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void fcollect(const Team& team, T* dst, const T* src, unsigned long long count,
                              Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -181,7 +183,8 @@ ATOLL_ANYWHERE void fcollect(const Team& team, T* dst, const T* src, unsigned lo
     detail::gather_to_all(team, dst, src, count, scope, {Operation::fcollect, tag, bound_ns});
 }
 
-/// fcollect with counts that differ between members; dst is symmetric. Returns how many elements arrived.
+/// fcollect with counts that differ between members; dst is symmetric, src may be where it goes to in it.
+/// Returns how many elements arrived.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long collect(const Team& team, T* dst, const T* src, unsigned long long count,
                                           Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -257,8 +260,7 @@ ATOLL_ANYWHERE void reduce(const Team& team, T* dst, const T* src, unsigned long
     detail::meet(team, scope, call);
 }
 
-/// dst = block my_pe of the reduction of src, which has n_pes blocks of `count` elements and does not overlap
-/// dst.
+/// dst = block my_pe of the reduction of src, which has n_pes blocks of `count` elements.
 template <class T, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void reduce_scatter(const Team& team, T* dst, const T* src, unsigned long long count, Op op,
                                    Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -280,4 +282,5 @@ ATOLL_ANYWHERE void reduce_scatter(const Team& team, T* dst, const T* src, unsig
     detail::meet(team, scope, call);
 }
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

@@ -9,7 +9,7 @@ namespace atl::device {
 
 constexpr int most_team_pes = 64;  ///< members of a team that kernels can serve
 constexpr int most_teams = 64;     ///< teams alive at once on a PE that kernels can serve
-constexpr unsigned control_version = 1;
+constexpr unsigned control_version = 2;
 constexpr unsigned long control_bytes = 32 * 1024;                        ///< of one team in one slot
 constexpr unsigned long control_area_bytes = most_teams * control_bytes;  ///< of all teams in one slot
 
@@ -18,7 +18,14 @@ enum class Operation : int {
     none,
     signal_wait_until,
     signal_consume,
+    local_wait_until,
     wait_until,
+    wait_until_all,
+    wait_until_any,
+    wait_until_some,
+    wait_until_all_vector,
+    wait_until_any_vector,
+    wait_until_some_vector,
     receive,
     post,
     send,
@@ -38,22 +45,40 @@ enum class Operation : int {
     tile_allgather,
     // ---- these wait for nothing, and are told of where they are given a PE that the team has not
     peer,
+    ptr,
     p,
     g,
     put,
     get,
+    put_nbi,
+    get_nbi,
     iput,
     iget,
-    atomic,
+    atomic,  ///< of kernels in Python
+    // as AtomicOp has them
+    atomic_fetch,
+    atomic_set,
+    atomic_swap,
+    atomic_compare_swap,
+    atomic_add,
+    atomic_fetch_add,
+    atomic_and,
+    atomic_fetch_and,
+    atomic_or,
+    atomic_fetch_or,
+    atomic_xor,
+    atomic_fetch_xor,
     signal_set,
     signal_add,
     put_signal,
+    put_signal_nbi,
     async_put,
     tile_put,
     tile_get,
     // ---- these wait for the host where a team has far PEs
     quiet,
-    fence
+    fence,
+    flush
 };
 
 /// What the two values of a report are, by their bits.
@@ -87,12 +112,13 @@ struct Report {
 /// itself `look` is called instead, and throws.
 struct Watch {
     unsigned abort;  ///< not 0: the job is over, kernels trap
-    unsigned gone;   ///< not 0: PEs have ended, see `gone_slots`; 2: all others have
+    unsigned gone;   ///< not 0: PEs have ended, see `gone_pes`; 2: all others have
     unsigned pad[14];
     Report report;
     void (*look)(const Watch& watch, const Report& waiting, unsigned long long waited_ns);
     void* job;
-    unsigned gone_slots[32];  ///< bits, of slots 0 … 1023
+    static constexpr unsigned most_gone = 16384;
+    unsigned gone_pes[most_gone / 32];  ///< bits, of the first PEs of the job
 };
 
 /// Two words of {data, flag}. Each is one 8-byte access, so neither tears, and data need no fence before
@@ -112,6 +138,7 @@ struct Control {
     const Watch* watch;           ///< as the memory's processor addresses it
     int slots_of[most_team_pes];  ///< what Team::table points to where a team is irregular; far PEs: ~world
                                   ///< PE
+    int pes_of[most_team_pes];    ///< the members' numbers in the world
     unsigned checks;              ///< not 0: PE numbers are checked (ATOLL_CHECK)
     FarRing* far_ring;            ///< null: the team has no far PEs
     unsigned long long* far_tickets;  ///< of all teams and streams, in this PE's memory: how many were taken

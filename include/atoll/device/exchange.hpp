@@ -7,6 +7,7 @@
 #include "atoll/device/scope.hpp"
 
 namespace atl::device {
+inline namespace ATOLL_DEVICE_WAYS {
 
 namespace detail {
 
@@ -16,7 +17,7 @@ ATOLL_ANYWHERE inline unsigned long long load_part(const void* from, unsigned lo
     const char* at = static_cast<const char*>(from) + 8 * i;
     unsigned long long data = 0;
     if (i < bytes / 8 && reinterpret_cast<unsigned long long>(at) % 8 == 0)
-        return *reinterpret_cast<const unsigned long long*>(at);
+        return reinterpret_cast<const Raw<unsigned long long>*>(at)->word;
     for (unsigned k = 0; k < 8 && 8 * i + k < bytes; ++k)
         data |= static_cast<unsigned long long>(static_cast<unsigned char>(at[k])) << (8 * k);
     return data;
@@ -25,9 +26,22 @@ ATOLL_ANYWHERE inline void store_part(void* to, unsigned long long bytes, unsign
                                       unsigned long long data) {
     char* at = static_cast<char*>(to) + 8 * i;
     if (i < bytes / 8 && reinterpret_cast<unsigned long long>(at) % 8 == 0)
-        *reinterpret_cast<unsigned long long*>(at) = data;
+        reinterpret_cast<Raw<unsigned long long>*>(at)->word = data;
     else
         for (unsigned k = 0; k < 8 && 8 * i + k < bytes; ++k) at[k] = static_cast<char>(data >> (8 * k));
+}
+
+/// Of two words that carry flags: a message of nothing is one, too.
+ATOLL_ANYWHERE inline unsigned long long pairs_of(unsigned long long bytes) {
+    return bytes == 0 ? 1 : (bytes + 7) / 8;
+}
+/// Of message `number` in one of `Places` places of `room` bytes that are used in turns. Flags are 32 bits of
+/// the number: words that short messages leave untouched get a new one once in 2^30, long before an old one
+/// comes again.
+template <unsigned Places, class Number>
+ATOLL_ANYWHERE unsigned pairs_to_send(unsigned long long room, unsigned long long bytes, Number number) {
+    return static_cast<unsigned>(
+        pairs_of((number & 0x3fffffffu) < Places && number >= Places ? room : bytes));
 }
 
 /// One call of a small collective, as one of the scope's threads sees it.
@@ -43,7 +57,7 @@ template <class Scope> class Exchange {
 
     /// `bytes` at source(pe) to each other member; 0 bytes are a message too.
     template <class SourceOf> ATOLL_ANYWHERE void send(unsigned long long bytes, SourceOf source) const {
-        const unsigned pairs = pairs_to_send(bytes);
+        const unsigned pairs = pairs_to_send<2>(most_bytes(team_), bytes, epoch_);
         const unsigned all = pairs * static_cast<unsigned>(team_.n_pes);
         for (unsigned k = scope_.rank(); k < all; k += scope_.size()) {
             const int pe = static_cast<int>(k / pairs);
@@ -66,7 +80,7 @@ template <class Scope> class Exchange {
     /// each is.
     template <class BytesFrom, class Take>
     ATOLL_ANYWHERE void receive(unsigned long long most, BytesFrom bytes_from, Take take) const {
-        const unsigned pairs = pairs_of(most);
+        const auto pairs = static_cast<unsigned>(pairs_of(most));
         const unsigned all = pairs * static_cast<unsigned>(team_.n_pes);
         for (unsigned k = scope_.rank(); k < all; k += scope_.size()) {
             const int pe = static_cast<int>(k / pairs);
@@ -82,17 +96,9 @@ template <class Scope> class Exchange {
     }
 
   private:
-    static ATOLL_ANYWHERE unsigned pairs_of(unsigned long long bytes) {
-        return bytes == 0 ? 1 : static_cast<unsigned>((bytes + 7) / 8);
-    }
     ATOLL_ANYWHERE FlaggedPair* slot_from(int pe) const {
         const unsigned pairs = slot_area_pairs / static_cast<unsigned>(team_.n_pes);
         return team_.control->slots[epoch_ & 1] + static_cast<unsigned>(pe) * pairs;
-    }
-    /// Words that small messages never touch get a new flag once in 2^30 calls, long before an old one comes
-    /// again.
-    ATOLL_ANYWHERE unsigned pairs_to_send(unsigned long long bytes) const {
-        return pairs_of((epoch_ & 0x3fffffffu) < 2 && epoch_ >= 2 ? most_bytes(team_) : bytes);
     }
 
     const Team& team_;
@@ -103,4 +109,5 @@ template <class Scope> class Exchange {
 
 }  // namespace detail
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

@@ -10,6 +10,7 @@
 #include "atoll/device/wait.hpp"
 
 namespace atl::device {
+inline namespace ATOLL_DEVICE_WAYS {
 
 namespace detail {
 
@@ -105,7 +106,7 @@ ATOLL_ANYWHERE inline void copy_few(void* dst, const void* src, unsigned bytes) 
         void* to = static_cast<char*>(dst) + i;
         const void* from = static_cast<const char*>(src) + i;
         if (unit <= bytes - i && unit == 8) {
-            *static_cast<unsigned long long*>(to) = *static_cast<const unsigned long long*>(from);
+            *static_cast<Raw<unsigned long long>*>(to) = *static_cast<const Raw<unsigned long long>*>(from);
             i += 8;
         } else {
             *static_cast<char*>(to) = *static_cast<const char*>(from);
@@ -212,7 +213,7 @@ ATOLL_APART unsigned long long far_word(const Control* control, unsigned packed,
 constexpr unsigned far_short_get_bytes = 64;
 
 /// put, get, and put_signal where `signal` is not null. By one thread of the scope, after the others have met
-/// it. Without code.waits `here` is the library's until quiet.
+/// it. Without code.waits `here` is the library's until flush or quiet.
 ATOLL_APART void far_copy(const Control* control, unsigned packed, int slot, void* there, void* here,
                           unsigned long long bytes, void* signal, unsigned long long value) {
     const FarCode code = FarCode::of(packed);
@@ -257,13 +258,13 @@ ATOLL_APART void far_strided(const Control* control, unsigned packed, int slot, 
     far_request(way);
 }
 
-/// quiet and fence of what far PEs were asked for; nothing where the team has none.
+/// quiet, flush and fence of what far PEs were asked for; nothing where the team has none.
 template <class Scope>
 ATOLL_ANYWHERE void settle_far(const Team& team, Operation operation, FarKind kind, Scope scope) {
     if (!has_far(team)) return;
     scope.sync();
     if (scope.rank() == 0)
-        far_word(team.control, far_code(operation, kind, kind == FarKind::quiet), far_slot(-1), nullptr, 0, 0,
+        far_word(team.control, far_code(operation, kind, kind != FarKind::fence), far_slot(-1), nullptr, 0, 0,
                  0);
 }
 
@@ -294,4 +295,5 @@ ATOLL_ANYWHERE inline void check_near(const Team& team, Operation operation) {
 
 }  // namespace detail
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

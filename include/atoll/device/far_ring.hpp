@@ -14,6 +14,7 @@ enum class FarKind : unsigned char {
     atomic,
     fence,  ///< puts and atomics asked for before are delivered before those asked for after it, at each PE
     quiet,  ///< all that was asked for before is complete
+    flush,  ///< and of this the requester's memory is its own again
     // ---- of streams, on teams: carried out by a thread of the team's own
     group,
     messages

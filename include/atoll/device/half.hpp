@@ -9,19 +9,20 @@
 #include <cuda_fp16.h>
 
 namespace atl::device {
+inline namespace ATOLL_DEVICE_WAYS {
 
 #if defined(__CUDACC__)
 /// dst += value on `pe`, rounded once; in no order. 2-byte aligned.
 __device__ inline void atomic_add(const Team& team, __half* dst, __half value, int pe) {
     asm volatile("red.relaxed.sys.global.add.noftz.f16 [%0], %1;" ::"l"(
-                     detail::near_for(team, Operation::atomic, dst, pe)),
+                     detail::near_for(team, Operation::atomic_add, dst, pe)),
                  "h"(__half_as_ushort(value))
                  : "memory");
 }
 /// The same; GPUs before sm_90 know no such addition, and replace the four bytes around until nobody came
 /// between.
 __device__ inline void atomic_add(const Team& team, __nv_bfloat16* dst, __nv_bfloat16 value, int pe) {
-    __nv_bfloat16* there = detail::near_for(team, Operation::atomic, dst, pe);
+    __nv_bfloat16* there = detail::near_for(team, Operation::atomic_add, dst, pe);
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     asm volatile("red.relaxed.sys.global.add.noftz.bf16 [%0], %1;" ::"l"(there),
                  "h"(__bfloat16_as_ushort(value))
@@ -43,4 +44,5 @@ __device__ inline void atomic_add(const Team& team, __nv_bfloat16* dst, __nv_bfl
 }
 #endif
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

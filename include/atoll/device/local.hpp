@@ -1,11 +1,13 @@
 // Words by which the threads of one PE tell each other something: blocks of a kernel that wait for their
 // neighbours, not for all. No other PE sees them, so their order is that of this PE's own threads (on a GPU
-// the device's scope), which costs less than the system's. 4 or 8 bytes each; they need not be symmetric.
+// the device's scope), which costs less than the system's. 4 or 8 bytes each, in global memory, symmetric or
+// not; nothing tells of one in a block's shared memory, where __syncthreads is the means.
 #pragma once
 
 #include "atoll/device/signals.hpp"
 
 namespace atl::device {
+inline namespace ATOLL_DEVICE_WAYS {
 
 namespace detail {
 
@@ -55,10 +57,11 @@ ATOLL_ANYWHERE void local_wait_until(const Team& team, const T* word, Compare cm
         detail::spin(
             team, [&] { return detail::compare(detail::load_acquire_local(word), cmp, value); },
             [&] {
-                return detail::waiting(team.control, {Operation::wait_until, tag, bound_ns}, word, cmp,
+                return detail::waiting(team.control, {Operation::local_wait_until, tag, bound_ns}, word, cmp,
                                        value);
             });
     scope.sync();
 }
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

@@ -20,6 +20,8 @@ struct Mailbox {
     unsigned long long room;  ///< the longest message, in bytes, fewer than 2^34
 };
 
+inline namespace ATOLL_DEVICE_WAYS {
+
 namespace detail {
 
 /// Counters of one pair. `taken` is written by the receiver, the others by this PE.
@@ -30,25 +32,15 @@ struct alignas(32) Post {
     unsigned long long taken;       ///< how many of mine that PE has received, as far as it told
 };
 
-ATOLL_ANYWHERE inline unsigned long long pairs_of(unsigned long long bytes) {
-    return bytes == 0 ? 1 : (bytes + 7) / 8;
-}
 ATOLL_ANYWHERE inline Post* post_of(const Mailbox& box, int pe) {
     return reinterpret_cast<Post*>(box.block) + pe;
 }
 /// Where message `number` of a sender stands.
-ATOLL_ANYWHERE inline FlaggedPair* slot_of(const Team& team, const Mailbox& box, int sender,
-                                           unsigned long long number) {
-    const unsigned long long slot =
+ATOLL_ANYWHERE inline FlaggedPair* message_at(const Team& team, const Mailbox& box, int sender,
+                                              unsigned long long number) {
+    const unsigned long long place =
         static_cast<unsigned long long>(sender) * Mailbox::depth + number % Mailbox::depth;
-    return reinterpret_cast<FlaggedPair*>(post_of(box, team.n_pes)) + slot * pairs_of(box.room);
-}
-
-/// Flags are 32 bits of the number. Words that short messages leave untouched get a new one in time.
-ATOLL_ANYWHERE inline unsigned pairs_to_send(unsigned long long room, unsigned long long bytes,
-                                             unsigned long long number) {
-    return static_cast<unsigned>(
-        pairs_of((number & 0x3fffffff) < Mailbox::depth && number >= Mailbox::depth ? room : bytes));
+    return reinterpret_cast<FlaggedPair*>(post_of(box, team.n_pes)) + place * pairs_of(box.room);
 }
 
 /// How many parts a thread has on their way at once.
@@ -117,7 +109,7 @@ ATOLL_ANYWHERE inline unsigned long long mailbox_bytes(int n_pes, unsigned long 
 }
 
 /// This PE's end of the way to one other, for loops: its counters stay in registers until `close`, and nobody
-/// else posts that way meanwhile.
+/// else posts that way meanwhile. The team outlives it.
 template <class Scope = Thread> class Outbox {
   public:
     ATOLL_ANYWHERE Outbox(const Team& team, const Mailbox& box, int pe, Scope scope = {}, int tag = 0,
@@ -128,15 +120,17 @@ template <class Scope = Thread> class Outbox {
           pe_(pe),
           scope_(scope),
           call_{Operation::post, tag, bound_ns} {
-        slots_ = detail::near_for(team, Operation::post, detail::slot_of(team, box, team.my_pe, 0), pe);
+        slots_ = detail::near_for(team, Operation::post, detail::message_at(team, box, team.my_pe, 0), pe);
         number_ = mine_->posted;
         taken_ = mine_->seen_taken;
     }
+    Outbox(const Team&&, const Mailbox&, int, Scope = {}, int = 0, unsigned long long = 0) = delete;
     /// See the function `post`.
     template <class T> ATOLL_ANYWHERE void post(const T* src, unsigned long long count) {
         begin();
         const unsigned long long bytes = count * sizeof(T);
-        detail::send_flagged(slot_, src, bytes, detail::pairs_to_send(8 * pairs_, bytes, number_),
+        detail::send_flagged(slot_, src, bytes,
+                             detail::pairs_to_send<Mailbox::depth>(8 * pairs_, bytes, number_),
                              static_cast<unsigned>(number_), scope_);
         end();
     }
@@ -199,10 +193,11 @@ template <class Scope = Thread> class Inbox {
           pe_(pe),
           scope_(scope),
           call_{Operation::receive, tag, bound_ns} {
-        slots_ = detail::slot_of(team, box, pe, 0);
+        slots_ = detail::message_at(team, box, pe, 0);
         taken_ = &detail::near_for(team, Operation::receive, detail::post_of(box, team.my_pe), pe)->taken;
         number_ = mine_->received;
     }
+    Inbox(const Team&&, const Mailbox&, int, Scope = {}, int = 0, unsigned long long = 0) = delete;
     /// See the function `receive`.
     template <class T> ATOLL_ANYWHERE void receive(T* dst, unsigned long long count) {
         begin();
@@ -283,15 +278,17 @@ ATOLL_ANYWHERE void receive(const Team& team, const Mailbox& box, T* dst, unsign
     in.close();
 }
 
-/// receive, if the message has begun to come; else false at once.
+/// receive, if the message has begun to come; else false at once. What has begun is waited for, so `tag` and
+/// `bound_ns` are those of a wait.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE bool try_receive(const Team& team, const Mailbox& box, T* dst, unsigned long long count,
-                                int pe, Scope scope = {}) {
-    Inbox<Scope> in(team, box, pe, scope);
+                                int pe, Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
+    Inbox<Scope> in(team, box, pe, scope, tag, bound_ns);
     if (!in.has_message()) return false;
     in.receive(dst, count);
     in.close();
     return true;
 }
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

@@ -10,6 +10,7 @@ struct __half;         // NOLINT(bugprone-reserved-identifier)
 struct __nv_bfloat16;  // NOLINT(bugprone-reserved-identifier)
 
 namespace atl::device {
+inline namespace ATOLL_DEVICE_WAYS {
 
 namespace detail {
 /// What an integer is added and multiplied as: it wraps, as the host's reductions do.
@@ -54,4 +55,5 @@ template <class T> struct Wide { using type = T; };
 template <> struct Wide<__half> { using type = float; };
 template <> struct Wide<__nv_bfloat16> { using type = float; };
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

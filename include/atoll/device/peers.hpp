@@ -6,6 +6,7 @@
 #include "atoll/device/far.hpp"
 
 namespace atl::device {
+inline namespace ATOLL_DEVICE_WAYS {
 
 namespace detail {
 
@@ -22,12 +23,12 @@ ATOLL_ANYWHERE inline Report wrong_pe_report(const Control* control, Operation o
 #if defined(__CUDA_ARCH__)
 __device__ __noinline__ inline void refuse_pe(const Control* control, Operation operation, int pe,
                                               int n_pes) {
-    if (control && control->watch && control->checks != 0)
+    if (control->watch && control->checks != 0)
         report_and_trap(const_cast<Watch*>(control->watch), wrong_pe_report(control, operation, pe, n_pes));
 }
 #else
 inline void refuse_pe(const Control* control, Operation operation, int pe, int n_pes) {
-    if (control && control->watch && control->watch->look && control->checks != 0)
+    if (control->watch && control->watch->look && control->checks != 0)
         control->watch->look(*control->watch, wrong_pe_report(control, operation, pe, n_pes), 0);
 }
 #endif
@@ -52,16 +53,26 @@ template <class T> ATOLL_ANYWHERE T* near_for(const Team& team, Operation operat
 
 }  // namespace detail
 
+namespace detail {
+
+template <class T>
+ATOLL_ANYWHERE T* peer_or_null(const Team& team, Operation operation, T* symmetric, int pe) {
+    const int slot = slot_for(team, operation, pe);
+    return is_far(slot) ? nullptr : at_slot(team, symmetric, slot);
+}
+
+}  // namespace detail
+
 /// The same object on a PE of the team, null where only a transport reaches it. `symmetric` is an address in
 /// this PE's own slot.
 template <class T> ATOLL_ANYWHERE T* peer(const Team& team, T* symmetric, int pe) {
-    const int slot = detail::slot_for(team, Operation::peer, pe);
-    return detail::is_far(slot) ? nullptr : detail::at_slot(team, symmetric, slot);
+    return detail::peer_or_null(team, Operation::peer, symmetric, pe);
 }
 
 /// OpenSHMEM's name of `peer`.
 template <class T> ATOLL_ANYWHERE T* ptr(const Team& team, T* symmetric, int pe) {
-    return peer(team, symmetric, pe);
+    return detail::peer_or_null(team, Operation::ptr, symmetric, pe);
 }
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

@@ -9,12 +9,9 @@
 #include "atoll/device/words.hpp"
 
 namespace atl::device {
+inline namespace ATOLL_DEVICE_WAYS {
 
 namespace detail {
-
-struct alignas(16) Quad {
-    unsigned words[4];
-};
 
 /// Many loads before their stores: a link's latency is long, and stores wait for nobody.
 constexpr unsigned in_flight = 4;
@@ -39,7 +36,8 @@ ATOLL_ANYWHERE unsigned copy_word(char* dst, const char* src, unsigned long long
     return sizeof(Unit);
 }
 
-/// In units as large as both addresses allow, so words that are aligned on both sides are never torn.
+/// In units as large as both addresses allow: words that both are multiples of (2, 4, 8 bytes) arrive whole,
+/// wherever they stand. On hosts no compiler is bound to that.
 template <class Unit, class Scope>
 ATOLL_ANYWHERE void copy_aligned(void* to, const void* from, unsigned long long bytes, Scope scope) {
     copy_units(static_cast<Unit*>(to), static_cast<const Unit*>(from), bytes / sizeof(Unit), scope);
@@ -48,9 +46,9 @@ ATOLL_ANYWHERE void copy_aligned(void* to, const void* from, unsigned long long 
     char* dst = static_cast<char*>(to) + done;
     const char* src = static_cast<const char*>(from) + done;
     unsigned at = 0;
-    if (sizeof(Unit) > 8) at += copy_word<unsigned long long>(dst, src, bytes);
-    if (sizeof(Unit) > 4) at += copy_word<unsigned>(dst + at, src + at, bytes);
-    if (sizeof(Unit) > 2) at += copy_word<unsigned short>(dst + at, src + at, bytes);
+    if (sizeof(Unit) > 8) at += copy_word<Raw<unsigned long long>>(dst, src, bytes);
+    if (sizeof(Unit) > 4) at += copy_word<Raw<unsigned>>(dst + at, src + at, bytes);
+    if (sizeof(Unit) > 2) at += copy_word<Raw<unsigned short>>(dst + at, src + at, bytes);
     copy_word<char>(dst + at, src + at, bytes);
 }
 
@@ -61,11 +59,11 @@ ATOLL_ANYWHERE void copy(void* dst, const void* src, unsigned long long bytes, S
     if (either % sizeof(Quad) == 0)
         copy_aligned<Quad>(dst, src, bytes, scope);
     else if (either % sizeof(unsigned long long) == 0)
-        copy_aligned<unsigned long long>(dst, src, bytes, scope);
+        copy_aligned<Raw<unsigned long long>>(dst, src, bytes, scope);
     else if (either % sizeof(unsigned) == 0)
-        copy_aligned<unsigned>(dst, src, bytes, scope);
+        copy_aligned<Raw<unsigned>>(dst, src, bytes, scope);
     else if (either % sizeof(unsigned short) == 0)
-        copy_aligned<unsigned short>(dst, src, bytes, scope);
+        copy_aligned<Raw<unsigned short>>(dst, src, bytes, scope);
     else
         copy_units(static_cast<char*>(dst), static_cast<const char*>(src), bytes, scope);
 }
@@ -83,11 +81,6 @@ ATOLL_ANYWHERE inline void full_fence() {
 #else
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
-}
-
-/// Stored and loaded at once, whatever other threads do.
-template <class T> ATOLL_ANYWHERE constexpr bool is_word() {
-    return sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8;
 }
 
 /// One element by the host.
@@ -180,24 +173,24 @@ ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long lo
     scope.sync();
 }
 
-/// Like put and get, but only quiet makes `src` of a put free, and `dst` of a get hold the data for all
-/// threads of the scope.
+/// Like put and get, but only flush or quiet makes `src` of a put free, and only quiet lets `dst` of a get
+/// hold the data for all threads of the scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void put_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                             Scope scope = {}) {
-    const int slot = detail::slot_for(team, Operation::put, pe);
+    const int slot = detail::slot_for(team, Operation::put_nbi, pe);
     if (detail::is_far(slot))
-        return detail::far_move(team, Operation::put, FarKind::put, slot, dst, src, count * sizeof(T), false,
-                                scope);
+        return detail::far_move(team, Operation::put_nbi, FarKind::put, slot, dst, src, count * sizeof(T),
+                                false, scope);
     detail::copy(detail::at_slot(team, dst, slot), src, count * sizeof(T), scope);
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void get_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                             Scope scope = {}) {
-    const int slot = detail::slot_for(team, Operation::get, pe);
+    const int slot = detail::slot_for(team, Operation::get_nbi, pe);
     if (detail::is_far(slot))
-        return detail::far_move(team, Operation::get, FarKind::get, slot, src, dst, count * sizeof(T), false,
-                                scope);
+        return detail::far_move(team, Operation::get_nbi, FarKind::get, slot, src, dst, count * sizeof(T),
+                                false, scope);
     detail::copy(dst, detail::at_slot(team, src, slot), count * sizeof(T), scope);
 }
 
@@ -276,9 +269,11 @@ template <class Scope = Thread> ATOLL_ANYWHERE void fence(const Team& team, Scop
 
 /// Sources of the scope's earlier puts, async_put too, may be written again; nothing is said of their
 /// targets.
-template <class Scope = Thread> ATOLL_ANYWHERE void flush(const Team&, Scope scope = {}) {
+template <class Scope = Thread> ATOLL_ANYWHERE void flush(const Team& team, Scope scope = {}) {
+    detail::settle_far(team, Operation::flush, FarKind::flush, scope);
     detail::read_bulk();
     scope.sync();
 }
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

@@ -6,6 +6,7 @@
 #include "atoll/device/peers.hpp"
 
 namespace atl::device {
+inline namespace ATOLL_DEVICE_WAYS {
 
 /// One thread, of a kernel or of the host.
 struct Thread {
@@ -52,10 +53,11 @@ struct Block {
 };
 
 /// All threads of a kernel, which must be resident at once (cooperative_launch, atoll/device/launch.hpp). Of
-/// the kernels of one PE one at a time uses a team at this scope.
+/// the kernels of one PE one at a time uses a team at this scope. The team outlives it.
 class Grid {
   public:
     explicit __device__ Grid(const Team& team) : team_(team) {}
+    explicit Grid(const Team&&) = delete;
     __device__ unsigned rank() const { return block() * Block{}.size() + Block{}.rank(); }
     __device__ unsigned size() const { return blocks() * Block{}.size(); }
     __device__ void sync() const {
@@ -95,4 +97,5 @@ class Grid {
 };
 #endif
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

@@ -1,11 +1,14 @@
 // Signals: words that are written after the data that they announce. Setting and adding release what the
-// calling thread wrote, or saw through a barrier of its scope; waiting acquires it.
+// calling thread wrote, or saw through a barrier of its scope; waiting acquires it. For a PE that only a
+// transport reaches they come after what it was sent before, but not after what other such PEs were: quiet
+// stands between for that.
 #pragma once
 
 #include "atoll/device/atomics.hpp"
 #include "atoll/device/rma.hpp"
 
 namespace atl::device {
+inline namespace ATOLL_DEVICE_WAYS {
 
 using atl::SignalOp;
 
@@ -79,7 +82,7 @@ template <class T, class Signal, class Scope = Thread>
 ATOLL_ANYWHERE void put_signal_nbi(const Team& team, T* dst, const T* src, unsigned long long count,
                                    Signal* signal, SameAs<Signal> value, SignalOp op, int pe,
                                    Scope scope = {}) {
-    const int slot = detail::slot_for(team, Operation::put_signal, pe);
+    const int slot = detail::slot_for(team, Operation::put_signal_nbi, pe);
     if (detail::is_far(slot))
         return detail::far_put_signal<Signal>(team, dst, src, count * sizeof(T), signal, value, op, slot,
                                               false, scope);
@@ -115,4 +118,5 @@ ATOLL_ANYWHERE void signal_consume(const Team& team, T* signal, SameAs<T> n, Sco
     scope.sync();
 }
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

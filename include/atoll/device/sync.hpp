@@ -6,18 +6,20 @@
 #include "atoll/device/bulk.hpp"
 
 namespace atl::device {
+inline namespace ATOLL_DEVICE_WAYS {
 
 /// `relaxed` is an extension: all have arrived, and no data are ordered by that.
 enum class Order { acquire_release, relaxed };
 
 /// The members' meetings, for loops: the count of them stays in a register until `close`, and nobody else
 /// meets on that team meanwhile. (A word of memory that was just written takes a fifth of a meeting to read
-/// again.)
+/// again.) The team outlives it.
 template <class Scope = Thread> class Meeting {
   public:
     explicit ATOLL_ANYWHERE Meeting(const Team& team, Scope scope = {}, int tag = 0,
                                     unsigned long long bound_ns = 0)
         : Meeting(team, scope, detail::Call{Operation::sync, tag, bound_ns}) {}
+    explicit Meeting(const Team&&, Scope = {}, int = 0, unsigned long long = 0) = delete;
     /// As a part of that call.
     ATOLL_ANYWHERE Meeting(const Team& team, Scope scope, const detail::Call& call)
         : team_(team), scope_(scope), epoch_(team.control->sync_epoch), call_(call), there_(nullptr) {
@@ -109,4 +111,5 @@ ATOLL_ANYWHERE void barrier(const Team& team, Scope scope = {}, int tag = 0,
     detail::meet(team, scope, {Operation::barrier, tag, bound_ns});
 }
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

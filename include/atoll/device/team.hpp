@@ -11,6 +11,14 @@
 #define ATOLL_DEVICE_FAR 0
 #endif
 
+/// Where functions stand, but no structure that the library knows: those of the two kinds have names of their
+/// own, so a program that has sources of both keeps them apart.
+#if ATOLL_DEVICE_FAR
+#define ATOLL_DEVICE_WAYS far_too
+#else
+#define ATOLL_DEVICE_WAYS near_only
+#endif
+
 namespace atl::device {
 
 struct Control;  // atoll/device/control.hpp
@@ -31,8 +39,10 @@ struct Team {
     int first;  ///< team PE i has slot first + i * step,
     int step;
     const int* table;  ///< or table[i] where this is not null
-    Control* control;  ///< this PE's; at the same place in every member's slot
+    Control* control;  ///< this PE's, never null; at the same place in every member's slot
 };
+
+inline namespace ATOLL_DEVICE_WAYS {
 
 ATOLL_ANYWHERE inline int slot_of(const Team& team, int pe) {
     return team.table ? team.table[pe] : team.first + pe * team.step;
@@ -64,4 +74,5 @@ template <class T> ATOLL_ANYWHERE T* at(const Team& team, T* symmetric, int pe) 
 
 }  // namespace detail
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

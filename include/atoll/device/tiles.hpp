@@ -8,6 +8,7 @@
 #include "atoll/device/sync.hpp"
 
 namespace atl::device {
+inline namespace ATOLL_DEVICE_WAYS {
 
 /// `rows` times `cols` elements; row r begins at data + r * pitch. At most 2^31 elements.
 template <class T> struct Tile {
@@ -30,7 +31,9 @@ template <class T> ATOLL_ANYWHERE unsigned long long bits_of_tile(const Tile<T>&
 }
 
 /// Elements that are loaded and stored at once.
-template <class T, unsigned N> struct alignas(N == 1 ? alignof(T) : N * sizeof(T)) Run { T element[N]; };
+template <class T, unsigned N> struct alignas(N == 1 ? alignof(T) : N * sizeof(T)) ATOLL_MAY_ALIAS Run {
+    T element[N];
+};
 
 /// How many elements of T `Bytes` are; 1 where they are no whole number, and of what is no smaller.
 template <class T, unsigned Bytes> struct RunOf {
@@ -166,4 +169,5 @@ ATOLL_ANYWHERE void tile_allgather(const Team& team, const Tile<T>& dst, const T
     detail::meet(team, scope, call);
 }
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

@@ -13,6 +13,7 @@
 #endif
 
 namespace atl::device {
+inline namespace ATOLL_DEVICE_WAYS {
 
 using atl::Compare;
 
@@ -50,7 +51,7 @@ ATOLL_ANYWHERE inline Report waiting(const Control* control, const Call& call, c
                                      int peer = -1) {
     Report report{};
     report.operation = static_cast<int>(call.operation);
-    report.team = control ? control->team : 0;
+    report.team = control->team;
     report.peer = peer;
     report.compare = -1;
     report.tag = call.tag;
@@ -67,6 +68,15 @@ ATOLL_ANYWHERE Report waiting(const Control* control, const Call& call, const T*
     report.expected = bits_of(expected);
     report.found = bits_of(device::load_relaxed(word));
     return report;
+}
+
+/// If whom this wait is for has ended: its team PE, or, for a wait without one, everybody else.
+ATOLL_ANYWHERE inline bool is_for_the_gone(const Control* control, const Watch* watch, int peer) {
+    const unsigned gone = load_relaxed(&watch->gone);
+    if (gone == 0 || peer < 0) return gone == 2;
+    const auto pe = static_cast<unsigned>(control->pes_of[peer]);
+    if (pe >= Watch::most_gone) return gone == 2;
+    return (load_relaxed(&watch->gone_pes[pe / 32]) >> (pe % 32) & 1) != 0;
 }
 
 #if defined(__CUDA_ARCH__)
@@ -97,21 +107,13 @@ __device__ __noinline__ inline void report_and_trap(Watch* watch, const Report& 
     trap(watch);
 }
 
-/// If whom this wait is for has ended: its team PE, or, for a wait without one, everybody else.
-__device__ inline bool is_for_the_gone(const Control* control, const Watch* watch, int peer) {
-    const unsigned gone = load_relaxed(&watch->gone);
-    if (gone == 0 || peer < 0) return gone == 2;
-    const auto slot = static_cast<unsigned>(control->slots_of[peer]);
-    return slot < 1024 && (load_relaxed(&watch->gone_slots[slot / 32]) >> (slot % 32) & 1) != 0;
-}
-
 /// In `since`: what it waits for was seen to have ended once. What it did last may still be on its way, so
 /// the word is looked at again before the kernel gives up.
 constexpr unsigned long long seen_gone = 1ull << 63;
 
 __device__ __noinline__ inline unsigned long long look_around(const Control* control, const Report& what,
                                                               unsigned long long since) {
-    if (!control || !control->watch) return 0;
+    if (!control->watch) return 0;
     Watch* watch = const_cast<Watch*>(control->watch);
     if (load_relaxed(&watch->abort) != 0) trap(watch);
     const unsigned long long now = now_ns();
@@ -133,7 +135,7 @@ inline unsigned long long now_ns() {
 }
 
 inline unsigned long long look_around(const Control* control, const Report& what, unsigned long long since) {
-    const Watch* watch = control ? control->watch : nullptr;
+    const Watch* watch = control->watch;
     const unsigned long long now = now_ns();
     if (watch && watch->look) watch->look(*watch, what, since == 0 ? 0 : now - since);
     return since == 0 ? now : since;
@@ -166,4 +168,5 @@ ATOLL_ANYWHERE void spin(const Team& team, Seen seen, Describe describe) {
 
 }  // namespace detail
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

@@ -6,6 +6,7 @@
 #include "atoll/device/rma.hpp"
 
 namespace atl::device {
+inline namespace ATOLL_DEVICE_WAYS {
 
 /// No index: nothing holds, or all words are left out.
 constexpr unsigned long long no_index = ~0ull;
@@ -28,6 +29,12 @@ template <class T, class Values> struct Words {
     ATOLL_ANYWHERE bool counts(unsigned long long i) const { return !status || status[i] == 0; }
     ATOLL_ANYWHERE bool holds(unsigned long long i) const {
         return compare(device::load_acquire(words + i), cmp, static_cast<T>(values[i]));
+    }
+    /// For people: the first that is not left out, where there is one.
+    ATOLL_ANYWHERE unsigned long long first() const {
+        unsigned long long i = 0;
+        while (i + 1 < n && !counts(i)) ++i;
+        return i;
     }
     /// The first that holds; `left` counts those that are not left out.
     ATOLL_ANYWHERE unsigned long long any(unsigned long long& left) const {
@@ -78,7 +85,7 @@ ATOLL_ANYWHERE unsigned long long wait_any(const Team& team, const Words<T, Valu
     if (scope.rank() == 0)
         spin(
             team, [&] { return (index = all.any(left)) != no_index || left == 0; },
-            [&] { return all.report(team, 0, call); });
+            [&] { return all.report(team, all.first(), call); });
     return scope.broadcast(index);
 }
 
@@ -95,7 +102,7 @@ ATOLL_ANYWHERE unsigned long long wait_some(const Team& team, const Words<T, Val
     if (scope.rank() == 0)
         spin(
             team, [&] { return (found = all.some(indices, left)) != 0 || left == 0; },
-            [&] { return all.report(team, 0, call); });
+            [&] { return all.report(team, all.first(), call); });
     return scope.broadcast(found);
 }
 
@@ -135,7 +142,7 @@ ATOLL_ANYWHERE void wait_until_all(const Team& team, const T* ivars, unsigned lo
                                    Compare cmp, SameAs<T> value, Scope scope = {}, int tag = 0,
                                    unsigned long long bound_ns = 0) {
     detail::wait_all(team, detail::words<T>(ivars, n, status, cmp, value), scope,
-                     {Operation::wait_until, tag, bound_ns});
+                     {Operation::wait_until_all, tag, bound_ns});
 }
 /// Returns the lowest index that holds; no_index at once if all are left out.
 template <class T, class Scope = Thread>
@@ -144,7 +151,7 @@ ATOLL_ANYWHERE unsigned long long wait_until_any(const Team& team, const T* ivar
                                                  Scope scope = {}, int tag = 0,
                                                  unsigned long long bound_ns = 0) {
     return detail::wait_any(team, detail::words<T>(ivars, n, status, cmp, value), scope,
-                            {Operation::wait_until, tag, bound_ns});
+                            {Operation::wait_until_any, tag, bound_ns});
 }
 /// Returns how many hold, at least one unless all are left out; their indices are written by rank 0 of the
 /// scope.
@@ -154,7 +161,7 @@ ATOLL_ANYWHERE unsigned long long wait_until_some(const Team& team, const T* iva
                                                   SameAs<T> value, Scope scope = {}, int tag = 0,
                                                   unsigned long long bound_ns = 0) {
     return detail::wait_some(team, detail::words<T>(ivars, n, status, cmp, value), indices, scope,
-                             {Operation::wait_until, tag, bound_ns});
+                             {Operation::wait_until_some, tag, bound_ns});
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE bool test_all(const Team&, const T* ivars, unsigned long long n, const int* status,
@@ -179,7 +186,7 @@ ATOLL_ANYWHERE void wait_until_all_vector(const Team& team, const T* ivars, unsi
                                           const int* status, Compare cmp, const T* values, Scope scope = {},
                                           int tag = 0, unsigned long long bound_ns = 0) {
     detail::wait_all(team, detail::words_of(ivars, n, status, cmp, values), scope,
-                     {Operation::wait_until, tag, bound_ns});
+                     {Operation::wait_until_all_vector, tag, bound_ns});
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long wait_until_any_vector(const Team& team, const T* ivars,
@@ -187,7 +194,7 @@ ATOLL_ANYWHERE unsigned long long wait_until_any_vector(const Team& team, const 
                                                         const T* values, Scope scope = {}, int tag = 0,
                                                         unsigned long long bound_ns = 0) {
     return detail::wait_any(team, detail::words_of(ivars, n, status, cmp, values), scope,
-                            {Operation::wait_until, tag, bound_ns});
+                            {Operation::wait_until_any_vector, tag, bound_ns});
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long wait_until_some_vector(const Team& team, const T* ivars,
@@ -196,7 +203,7 @@ ATOLL_ANYWHERE unsigned long long wait_until_some_vector(const Team& team, const
                                                          Scope scope = {}, int tag = 0,
                                                          unsigned long long bound_ns = 0) {
     return detail::wait_some(team, detail::words_of(ivars, n, status, cmp, values), indices, scope,
-                             {Operation::wait_until, tag, bound_ns});
+                             {Operation::wait_until_some_vector, tag, bound_ns});
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE bool test_all_vector(const Team&, const T* ivars, unsigned long long n, const int* status,
@@ -216,4 +223,5 @@ ATOLL_ANYWHERE unsigned long long test_some_vector(const Team&, const T* ivars, 
     return detail::test_some(detail::words_of(ivars, n, status, cmp, values), indices, scope);
 }
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

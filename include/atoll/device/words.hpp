@@ -5,6 +5,7 @@
 #include "atoll/device/control.hpp"
 
 namespace atl::device {
+inline namespace ATOLL_DEVICE_WAYS {
 
 namespace detail {
 
@@ -14,6 +15,19 @@ template <> struct Bits<1> { using type = unsigned char; };
 template <> struct Bits<2> { using type = unsigned short; };
 template <> struct Bits<4> { using type = unsigned; };
 template <> struct Bits<8> { using type = unsigned long long; };
+
+/// Stored and loaded at once, whatever other threads do.
+template <class T> ATOLL_ANYWHERE constexpr bool is_word() {
+    return sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8;
+}
+
+/// Memory of any type, taken as words of that size: compilers may not conclude from the type that it is other
+/// memory than its owner's.
+template <class U> struct ATOLL_MAY_ALIAS Raw { U word; };
+/// Two words of 8 bytes in one access, each of which arrives whole.
+struct alignas(16) ATOLL_MAY_ALIAS Quad {
+    unsigned long long words[2];
+};
 
 /// The same bits as another type of the same size.
 template <class To, class From> ATOLL_ANYWHERE To same_bits(const From& from) {
@@ -96,11 +110,11 @@ __device__ inline unsigned load_in_gpu(const unsigned* p) {
 }  // namespace detail
 
 template <class T> ATOLL_ANYWHERE T load_acquire(const T* p) {
-    using Bits = typename detail::Bits<sizeof(T)>::type;
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "words that PEs wait for have 4 or 8 bytes");
 #if defined(__CUDA_ARCH__)
+    using Bits = typename detail::Bits<sizeof(T)>::type;
     return detail::same_bits<T>(detail::load_acquire(reinterpret_cast<const Bits*>(p)));
 #else
-    static_assert(sizeof(Bits) == sizeof(T), "");
     T value;
     __atomic_load(const_cast<T*>(p), &value, __ATOMIC_ACQUIRE);
     return value;
@@ -108,11 +122,11 @@ template <class T> ATOLL_ANYWHERE T load_acquire(const T* p) {
 }
 
 template <class T> ATOLL_ANYWHERE T load_relaxed(const T* p) {
-    using Bits = typename detail::Bits<sizeof(T)>::type;
+    static_assert(detail::is_word<T>(), "words have 1, 2, 4 or 8 bytes");
 #if defined(__CUDA_ARCH__)
+    using Bits = typename detail::Bits<sizeof(T)>::type;
     return detail::same_bits<T>(detail::load_relaxed(reinterpret_cast<const Bits*>(p)));
 #else
-    static_assert(sizeof(Bits) == sizeof(T), "");
     T value;
     __atomic_load(const_cast<T*>(p), &value, __ATOMIC_RELAXED);
     return value;
@@ -120,21 +134,21 @@ template <class T> ATOLL_ANYWHERE T load_relaxed(const T* p) {
 }
 
 template <class T> ATOLL_ANYWHERE void store_release(T* p, T value) {
-    using Bits = typename detail::Bits<sizeof(T)>::type;
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "words that PEs wait for have 4 or 8 bytes");
 #if defined(__CUDA_ARCH__)
+    using Bits = typename detail::Bits<sizeof(T)>::type;
     detail::store_release(reinterpret_cast<Bits*>(p), detail::same_bits<Bits>(value));
 #else
-    static_assert(sizeof(Bits) == sizeof(T), "");
     __atomic_store(p, &value, __ATOMIC_RELEASE);
 #endif
 }
 
 template <class T> ATOLL_ANYWHERE void store_relaxed(T* p, T value) {
-    using Bits = typename detail::Bits<sizeof(T)>::type;
+    static_assert(detail::is_word<T>(), "words have 1, 2, 4 or 8 bytes");
 #if defined(__CUDA_ARCH__)
+    using Bits = typename detail::Bits<sizeof(T)>::type;
     detail::store_relaxed(reinterpret_cast<Bits*>(p), detail::same_bits<Bits>(value));
 #else
-    static_assert(sizeof(Bits) == sizeof(T), "");
     __atomic_store(p, &value, __ATOMIC_RELAXED);
 #endif
 }
@@ -172,4 +186,5 @@ ATOLL_ANYWHERE inline bool load_flagged(const FlaggedPair* from, unsigned flag, 
 
 }  // namespace detail
 
+}  // namespace ATOLL_DEVICE_WAYS
 }  // namespace atl::device

@@ -56,7 +56,7 @@ __device__ const char* opened(const MessagesCall& call, const MessageMemory& mem
     unsigned long long offset = 0, bytes = 0;
     memcpy(&offset, letter.words, sizeof offset);
     memcpy(&bytes, letter.words + 2, sizeof bytes);
-    if (bytes != message.bytes && call.team.control && call.team.control->watch) {
+    if (bytes != message.bytes && call.team.control->watch) {
         device::Report report = awaited(call, message, message.data);
         report.compare = static_cast<int>(device::Compare::eq);
         report.expected = message.bytes;

@@ -1,6 +1,5 @@
 // Copies, atomics and waits: what a stream does between two PEs.
-#include "atoll/device/rma.hpp"
-#include "atoll/device/wait.hpp"
+#include "atoll/device/signals.hpp"
 #include "cuda/kernels/everybody.cuh"
 #include "heap/device_calls.hpp"
 
@@ -98,12 +97,10 @@ extern "C" __global__ void atoll_copy(const CopyCall call) {
     if (!call.signal) return;
     __syncthreads();
     if (threadIdx.x != 0) return;
-    if (call.signal_op == SignalOp::set) {
+    if (call.signal_op == SignalOp::set)
         device::store_release(call.signal, call.value);
-    } else {
-        __threadfence_system();
-        atomicAdd_system(reinterpret_cast<unsigned long long*>(call.signal), call.value);
-    }
+    else
+        device::detail::add_release(call.signal, call.value);
 }
 
 extern "C" __global__ void atoll_strided(const StridedCall call) {
@@ -111,7 +108,7 @@ extern "C" __global__ void atoll_strided(const StridedCall call) {
                      reinterpret_cast<unsigned long long>(call.src) |
                      static_cast<unsigned long long>(call.dst_stride | call.src_stride) | call.block_bytes;
     if (all % 16 == 0)
-        copy_elements<uint4>(call);
+        copy_elements<device::detail::Quad>(call);
     else if (all % 8 == 0)
         copy_elements<unsigned long long>(call);
     else if (all % 4 == 0)

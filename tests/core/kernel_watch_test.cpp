@@ -1,0 +1,53 @@
+// What the host tells kernels while they spin.
+#include "core/kernel_watch.hpp"
+
+#include "core/job_state.hpp"
+#include "support/setups.hpp"
+
+#include <sched.h>
+
+namespace atl::testing {
+namespace {
+
+/// What the word is once that is not 0.
+unsigned awaited(const unsigned& word) {
+    for (;;) {
+        if (const unsigned now = __atomic_load_n(&word, __ATOMIC_ACQUIRE)) return now;
+        ::sched_yield();
+    }
+}
+
+TEST(KernelWatch, TellsWhichPesHaveLeft) {
+    constexpr int n = 40;  // more than one word has
+    ThreadJobOptions options;
+    options.finalize = false;
+    run_pes(
+        n,
+        [](Job& job) {
+            job.world().sync();
+            if (job.my_pe() != 2) return;
+            core::KernelWatch watch(job.state());
+            const device::Watch& words = watch.words();
+            while (__atomic_load_n(&words.gone, __ATOMIC_ACQUIRE) != 2) ::sched_yield();
+            EXPECT_EQ(words.gone_pes[0], ~(1u << 2)) << "all but this PE";
+            EXPECT_EQ(words.gone_pes[1], (1u << (n - 32)) - 1);
+            EXPECT_EQ(words.gone_pes[2], 0u);
+        },
+        options);
+}
+
+TEST(KernelWatch, TellsThatTheJobIsOver) {
+    ThreadJobOptions options;
+    options.finalize = false;
+    run_pes(
+        1,
+        [](Job& job) {
+            core::KernelWatch watch(job.state());
+            job.state().board().abort(0, 1, "enough, in this test");
+            EXPECT_EQ(awaited(watch.words().abort), 1u);
+        },
+        options);
+}
+
+}  // namespace
+}  // namespace atl::testing

@@ -1,0 +1,11 @@
+// What two sources of the two kinds show each other, see near_only_test.cpp.
+#pragma once
+
+#include "atoll/device/far.hpp"
+
+namespace atl::testing {
+
+using HasFar = bool(const device::Team&);
+HasFar* has_far_of_near_only();
+
+}  // namespace atl::testing
