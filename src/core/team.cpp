@@ -41,7 +41,7 @@ device::Team Team::device(Memory memory, bool far) const {
     if (memory == Memory::device && !far && state().job().device())
         core::check_near(
             state(), "Kernels that are compiled without ATOLL_DEVICE_FAR=1",
-            "-DATOLL_DEVICE_FAR=1 for the whole program (CUDA C++, CuPy), the calls of the host");
+            "-DATOLL_DEVICE_FAR=1 for their source (CUDA C++, CuPy), the calls of the host");
     const device::Team team = core::kernel_team(state(), memory, far);
     if (far && core::first_far(state()) >= 0) state().job().device()->stream_server().serve_kernels();
     return team;
