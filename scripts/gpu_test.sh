@@ -4,6 +4,7 @@
 # It needs nvcc, CMake, ninja and g++; GoogleTest, CLI11, nlohmann-json and UCX may stand in the folder deps/ (a prefix, as
 # scripts/gpu_carry.sh makes it). With --no-build it takes build/release as it is, or what `gpu_carry.sh --built` carried of
 # it. Results go to $OUT (build/results/gpu): tests.log, soak.json, gpu.json. ATOLL_TEST_SOAK_SECONDS: 20 by default.
+# COUNTS: numbers of PEs that the test programs run with; 1, 2, 4 and one a GPU by default.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=${OUT:-build/results/gpu}
@@ -132,7 +133,7 @@ no_such_gpu() {
 
 test_all() {
     local program name n counts
-    counts=$(printf '%s\n' 1 2 4 "$GPUS" | sort -nu)
+    counts=${COUNTS:-$(printf '%s\n' 1 2 4 "$GPUS" | sort -nu)}
     for program in "$built"/gpu/*; do
         [ -f "$program" ] || continue
         name=${program##*/}
