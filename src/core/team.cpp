@@ -39,9 +39,8 @@ int Team::translate_pe(int pe, const Team& other) const {
 
 device::Team Team::device(Memory memory, bool far) const {
     if (memory == Memory::device && !far && state().job().device())
-        core::check_near(
-            state(), "Kernels that are compiled without ATOLL_DEVICE_FAR=1",
-            "-DATOLL_DEVICE_FAR=1 for their source (CUDA C++, CuPy), the calls of the host");
+        core::check_near(state(), "Kernels that are compiled without ATOLL_DEVICE_FAR=1",
+                         "-DATOLL_DEVICE_FAR=1 for their source (CUDA C++, CuPy), the calls of the host");
     const device::Team team = core::kernel_team(state(), memory, far);
     if (far && core::first_far(state()) >= 0) state().job().device()->stream_server().serve_kernels();
     return team;

@@ -4,8 +4,9 @@
 
 #include "atoll/anywhere.hpp"
 
-/// Whether a source's kernels reach PEs of other hosts: 1 where -DATOLL_DEVICE_FAR=1 is given. Their calls cost registers of every kernel that makes one (a block all-reduce 74, without them
-/// 48), so kernels that stay within a host are compiled without.
+/// Whether a source's kernels reach PEs of other hosts: 1 where -DATOLL_DEVICE_FAR=1 is given. Their calls
+/// cost registers of every kernel that makes one (a block all-reduce 74, without them 48), so kernels that
+/// stay within a host are compiled without.
 #if !defined(ATOLL_DEVICE_FAR)
 #define ATOLL_DEVICE_FAR 0
 #endif

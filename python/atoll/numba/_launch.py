@@ -44,7 +44,9 @@ def mailbox(room: int, team: Any = None, *, count: int | None = None, **where: A
     if not isinstance(room, (int, np.integer)) or room < 0:
         raise ValueError(f"atoll.numba.mailbox: room is {room!r}; pass the bytes of the longest message")
     if count is not None and (not isinstance(count, (int, np.integer)) or count < 1):
-        raise ValueError(f"atoll.numba.mailbox: count is {count!r}; pass how many mailboxes there are to be, 1 or more")
+        raise ValueError(
+            f"atoll.numba.mailbox: count is {count!r}; pass how many mailboxes there are to be, 1 or more"
+        )
     n_pes = (team or _atoll.WORLD).n_pes()
     pairs = max(1, (room + 7) // 8)
     nbytes = n_pes * (AT["post_bytes"] + AT["mailbox_depth"] * pairs * 16)
