@@ -1,6 +1,6 @@
 """Meetings and collectives (atoll/device/sync.hpp, collectives.hpp). All members call with one scope each, in the same order,
 with the same sizes, roots and operators; one at a time for a team. On return dst holds the result for all threads of the
-scope. Small ones go through the team's own slots, and take any tensors; others need dst symmetric, reductions src too.
+scope. Small ones go through the team's own slots, and take any tensors, in shared memory too; others need dst symmetric, reductions src too.
 Tensors are contiguous. Reductions are evaluated in PE order: the same bits on all members and in all runs."""
 
 # mypy: ignore-errors
@@ -39,6 +39,7 @@ from ._core import (
     copy_bytes,
     fits,
     from_bits,
+    global_memory,
     load,
     look_around,
     meet_threads,
@@ -327,6 +328,7 @@ def collect(team, dst, src, count, scope: Scope = THREAD):
     """fcollect with counts that differ between members: the first `count` elements of src; dst is symmetric. How many
     elements arrived (Int64)."""
     to, source, _, item, least, _ = _both("collect", team, dst, src, scope)
+    global_memory("collect", "dst", dst)
     return _collect(team, to, source, Int64(count), item, least, scope)
 
 

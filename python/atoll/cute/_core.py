@@ -134,18 +134,25 @@ def kind_of(name: str, which: str, x):
 
 
 def word(name: str, which: str, x, allowed=WORDS + FLOATS):
+    """The type of a word in global memory."""
     kind = kind_of(name, which, x)
+    global_memory(name, which, x)
     if kind not in allowed:
         listed = ", ".join(one.__name__ for one in allowed)
         raise TypeError(f"atoll.cute.{name}: {which} is of {kind.__name__}; it must be of {listed}")
     return kind
 
 
+def tensor_in_memory(name: str, which: str, x) -> None:
+    if not isinstance(x, cute.Tensor):
+        raise TypeError(f"atoll.cute.{name}: {which} is {type(x).__name__}; it must be a cute.Tensor")
+    addressed(name, which, x)
+
+
 def same(name: str, dst, src):
     """The element type that both tensors have."""
-    for which, x in (("dst", dst), ("src", src)):
-        if not isinstance(x, cute.Tensor):
-            raise TypeError(f"atoll.cute.{name}: {which} is {type(x).__name__}; it must be a cute.Tensor")
+    tensor_in_memory(name, "dst", dst)
+    tensor_in_memory(name, "src", src)
     if dst.element_type is not src.element_type:
         raise TypeError(
             f"atoll.cute.{name}: dst is of {dst.element_type.__name__}, src of {src.element_type.__name__}; they must be alike"
@@ -301,15 +308,51 @@ def read_bulk() -> None:
 # ---- addresses
 
 
+def pointer_of(x):
+    """Of the first element; of a tensor that has coordinates for elements: None."""
+    found = x.iterator if isinstance(x, cute.Tensor) else x
+    return found if isinstance(found, cute.Pointer) else None
+
+
 def is_shared(x) -> bool:
-    pointer = x.iterator if isinstance(x, cute.Tensor) else x
-    return pointer.memspace == cute.AddressSpace.smem
+    pointer = pointer_of(x)
+    return pointer is not None and pointer.memspace == cute.AddressSpace.smem
+
+
+def is_swizzled(x) -> bool:
+    """Whether the addresses that the layout gives are mixed, so that only its elements, one by one, are found."""
+    swizzled_layout = isinstance(x, cute.Tensor) and isinstance(x.layout, cute.ComposedLayout)
+    return swizzled_layout or pointer_of(x).value.type.is_swizzled
+
+
+def addressed(name: str, which: str, x) -> None:
+    """Refuse what stands in neither global nor shared memory."""
+    pointer = pointer_of(x)
+    space = "no memory" if pointer is None else pointer.memspace.name
+    if space not in ("gmem", "generic", "smem"):
+        where = {"rmem": "registers", "tmem": "tensor memory"}.get(space, space)
+        raise TypeError(
+            f"atoll.cute.{name}: {which} stands in {where}; copy it to shared or global memory first, or move words by p and g"
+        )
+
+
+def global_memory(name: str, which: str, x) -> None:
+    """Refuse what other PEs or blocks do not reach."""
+    addressed(name, which, x)
+    if is_shared(x):
+        raise TypeError(
+            f"atoll.cute.{name}: {which} stands in shared memory, which other blocks and PEs do not reach; it must stand in global "
+            "memory, and be symmetric where another PE's is meant"
+        )
+    if is_swizzled(x):
+        raise TypeError(
+            f"atoll.cute.{name}: {which} is swizzled in global memory; pass it without its swizzle"
+        )
 
 
 def address(x):
     """Of the first element, as a generic address (Int64)."""
-    pointer = x.iterator if isinstance(x, cute.Tensor) else x
-    space = pointer.memspace
+    pointer = pointer_of(x)
     if is_shared(x):
         return asm(
             "{ .reg .b64 s; cvt.u64.u32 s, $1; cvta.shared.u64 $0, s; }",
@@ -317,17 +360,12 @@ def address(x):
             Int64,
             [Int32(pointer.toint())],
         )
-    if space not in (cute.AddressSpace.gmem, cute.AddressSpace.generic):
-        raise TypeError(
-            f"atoll.cute: a tensor in {space} has no address; copy it to shared or global memory first"
-        )
     return Int64(pointer.toint())
 
 
 def words_at(x) -> int:
     """What the address of x is known to be a multiple of, in bytes."""
-    pointer = x.iterator if isinstance(x, cute.Tensor) else x
-    return int(getattr(pointer, "alignment", 1) or 1)
+    return int(getattr(pointer_of(x), "alignment", 1) or 1)
 
 
 @cute.jit
@@ -544,6 +582,8 @@ def copy_bytes(
 
 def is_dense(x) -> bool:
     """Whether it is known that x's elements stand one behind the other."""
+    if is_swizzled(x):
+        return False
     layout = cute.coalesce(x.layout)
     stride = layout.stride
     return stride in (1, (1,)) or (cute.is_static(layout) and cute.size(layout) == 1)
@@ -551,16 +591,16 @@ def is_dense(x) -> bool:
 
 @cute.jit
 def copy_elements(dst: cute.Tensor, src: cute.Tensor, scope: cutlass.Constexpr):
-    i = Int32(rank_of(scope))
+    i, step = place_of(scope, Int32)
     n = Int32(cute.size(src))
     while i < n:
         dst[i] = src[i]
-        i += size_of(scope)
+        i += step
 
 
-def moved(x, at):
-    """x's layout at another address, in global memory."""
-    pointer = cute.make_ptr(x.element_type, at, cute.AddressSpace.gmem, assumed_align=words_at(x))
+def moved(x, at, aligned: int = 0):
+    """x, which is symmetric, at another address: that of a PE's copy. `aligned`: bytes of which it is a multiple, if not those of x."""
+    pointer = cute.make_ptr(x.element_type, at, cute.AddressSpace.gmem, assumed_align=aligned or words_at(x))
     return cute.make_tensor(pointer, x.layout)
 
 
@@ -568,12 +608,13 @@ def size_in_bytes(x):
     return Int64(cute.size(x)) * (x.element_type.width // 8)
 
 
-def copy_tensor(dst, src, to, source, scope: Scope) -> None:
-    """src, which stands at `source`, to dst, which stands at `to`: as many elements as src has."""
+def copy_tensor(dst, src, scope: Scope) -> None:
+    """src to dst: as many elements as src has. Tensors, for these say which memory they stand in: elements are loaded and stored
+    by instructions of that memory, units through generic addresses."""
     if is_dense(dst) and is_dense(src):
         item = src.element_type.width // 8
         aligned = min(words_at(dst), words_at(src))
         least = min(item & -item, 8)
-        copy_bytes(to, source, size_in_bytes(src), aligned, least, scope)
+        copy_bytes(address(dst), address(src), size_in_bytes(src), aligned, least, scope)
     else:
-        copy_elements(moved(dst, to), moved(src, source), scope)
+        copy_elements(dst, src, scope)

@@ -29,11 +29,11 @@ from ._core import (
     one_of,
     pe_of,
     rank_of,
-    same,
     share,
     size_in_bytes,
     size_of,
     store,
+    tensor_in_memory,
     words_at,
 )  # fmt: skip
 from ._waits import wait_pair, wait_pairs, wait_word
@@ -350,7 +350,7 @@ def _receive_if(come: cutlass.Constexpr, dst: cute.Tensor, here: Int32):
 
 
 def dense(name: str, which: str, x) -> None:
-    same(name, x, x)
+    tensor_in_memory(name, which, x)
     if not is_dense(x):
         raise TypeError(
             f"atoll.cute.{name}: {which} is not known to be contiguous ({x.layout}); copy it first"

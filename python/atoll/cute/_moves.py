@@ -28,9 +28,11 @@ from ._core import (
     copy_tensor,
     fits,
     full_fence,
+    global_memory,
     has_bulk,
     is_dense,
     is_shared,
+    is_swizzled,
     kind_of,
     load,
     meet_threads,
@@ -38,6 +40,7 @@ from ._core import (
     number,
     one_of,
     peer_for,
+    place_of,
     rank_of,
     read_bulk,
     same,
@@ -45,6 +48,7 @@ from ._core import (
     size_of,
     slot_of,
     store,
+    tensor_in_memory,
     update,
     word,
     words_at,
@@ -78,14 +82,15 @@ def translate_pe(team: Team, pe: Int32, to: Team):
 def ptr(team, x, pe):
     """PE `pe`'s copy of the symmetric tensor or pointer `x`, as a cute.Pointer."""
     kind = kind_of("ptr", "x", x)
+    global_memory("ptr", "x", x)
     at = peer_for(team, "peer", address(x), pe)
     return cute.make_ptr(kind, at, cute.AddressSpace.gmem, assumed_align=words_at(x))
 
 
 def peer(team, x, pe):
     """PE `pe`'s copy of the symmetric tensor `x`, of the same layout: loads and stores are remote, in no order."""
-    same("peer", x, x)
-    return moved(x, peer_for(team, "peer", address(x), pe))
+    tensor_in_memory("peer", "x", x)
+    return there("peer", "x", team, x, pe)
 
 
 def rank(scope: Scope = GRID):
@@ -107,18 +112,22 @@ def meet(team, scope: Scope = BLOCK):
 # ---- put, get
 
 
+def there(name: str, which: str, team, x, pe):
+    """PE `pe`'s copy of a tensor."""
+    global_memory(name, which, x)
+    return moved(x, peer_for(team, name.removesuffix("_nbi"), address(x), pe))
+
+
 def _put(name: str, team, dst, src, pe, scope) -> None:
     same(name, dst, src)
     fits(name, dst, src)
-    to = peer_for(team, "put", address(dst), pe)
-    copy_tensor(dst, src, to, address(src), one_of(Scope, name, scope))
+    copy_tensor(there(name, "dst", team, dst, pe), src, one_of(Scope, name, scope))
 
 
 def _get(name: str, team, dst, src, pe, scope) -> None:
     same(name, dst, src)
     fits(name, dst, src)
-    source = peer_for(team, "get", address(src), pe)
-    copy_tensor(dst, src, address(dst), source, one_of(Scope, name, scope))
+    copy_tensor(dst, there(name, "src", team, src, pe), one_of(Scope, name, scope))
 
 
 def put(team, dst, src, pe, scope: Scope = THREAD):
@@ -157,11 +166,9 @@ def _async_put(
     team: Team,
     dst: cute.Tensor,
     src: cute.Tensor,
-    to: Int64,
-    source: Int64,
-    nbytes: Int64,
     scope: cutlass.Constexpr,
 ):
+    to, source, nbytes = address(dst), address(src), size_in_bytes(src)
     if ((to | source | nbytes) & (BULK_UNIT - 1) == 0) & (nbytes >= LEAST_BULK):
         asm("fence.proxy.async.shared::cta;", "", None, [])
         meet_threads(team, scope)
@@ -169,7 +176,7 @@ def _async_put(
             copy = "cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], $2; cp.async.bulk.commit_group;"
             asm(copy, "l,r,r", None, [to, Int32(src.iterator.toint()), Int32(nbytes)])
     else:
-        copy_tensor(dst, src, to, source, scope)
+        copy_tensor(dst, src, scope)
 
 
 def async_put(team, dst, src, pe, scope: Scope = THREAD):
@@ -182,11 +189,11 @@ def async_put(team, dst, src, pe, scope: Scope = THREAD):
     same("async_put", dst, src)
     fits("async_put", dst, src)
     one_of(Scope, "async_put", scope)
-    to, source = peer_for(team, "async_put", address(dst), pe), address(src)
+    dst = there("async_put", "dst", team, dst, pe)
     if has_bulk() and scope is not GRID and is_shared(src) and is_dense(dst) and is_dense(src):
-        _async_put(team, dst, src, to, source, size_in_bytes(src), scope)
+        _async_put(team, dst, src, scope)
     else:
-        copy_tensor(dst, src, to, source, scope)
+        copy_tensor(dst, src, scope)
 
 
 @cute.jit
@@ -199,14 +206,17 @@ def copy_strided(
     scope: cutlass.Constexpr,
 ):
     to, source = dst.iterator, src.iterator
-    i = Int64(rank_of(scope))
+    i, step = place_of(scope, Int64)
     while i < count:
         (to + i * dst_stride).store((source + i * src_stride).load())
-        i += Int64(size_of(scope))
+        i += step
 
 
 def _strided(name: str, dst, src):
     kind = same(name, dst, src)
+    for which, x in (("dst", dst), ("src", src)):
+        if is_swizzled(x):
+            raise TypeError(f"atoll.cute.{name}: {which} is swizzled; its elements have no strides")
     if kind.width not in (8, 16, 32, 64):
         raise TypeError(f"atoll.cute.{name}: elements of {kind.width} bits; of 8, 16, 32 or 64")
 
@@ -214,16 +224,16 @@ def _strided(name: str, dst, src):
 def iput(team, dst, src, dst_stride, src_stride, count, pe, scope: Scope = THREAD):
     """Element i from src + i * src_stride to dst + i * dst_stride of PE `pe`; strides count elements from the first."""
     _strided("iput", dst, src)
-    there = moved(dst, peer_for(team, "iput", address(dst), pe))
-    copy_strided(there, src, Int64(dst_stride), Int64(src_stride), Int64(count), one_of(Scope, "iput", scope))
+    dst = there("iput", "dst", team, dst, pe)
+    copy_strided(dst, src, Int64(dst_stride), Int64(src_stride), Int64(count), one_of(Scope, "iput", scope))
     meet_threads(team, scope)
 
 
 def iget(team, dst, src, dst_stride, src_stride, count, pe, scope: Scope = THREAD):
     """Element i from src + i * src_stride of PE `pe` to dst + i * dst_stride."""
     _strided("iget", dst, src)
-    there = moved(src, peer_for(team, "iget", address(src), pe))
-    copy_strided(dst, there, Int64(dst_stride), Int64(src_stride), Int64(count), one_of(Scope, "iget", scope))
+    src = there("iget", "src", team, src, pe)
+    copy_strided(dst, src, Int64(dst_stride), Int64(src_stride), Int64(count), one_of(Scope, "iget", scope))
     meet_threads(team, scope)
 
 
@@ -398,7 +408,8 @@ def _put_signal(name: str, team, dst, src, signal, value, op, pe, scope) -> None
     setting = one_of(SignalOp, name, op) is SET
     one_of(Scope, name, scope)
     check_pe(team, "put_signal", pe)
-    copy_tensor(dst, src, at_peer(team, address(dst), Int32(pe)), address(src), scope)
+    global_memory(name, "dst", dst)
+    copy_tensor(moved(dst, at_peer(team, address(dst), Int32(pe))), src, scope)
     meet_threads(team, scope)
     _announce(team, kind, address(signal), number(name, "value", value, kind), setting, Int32(pe), scope)
 

@@ -20,15 +20,17 @@ from ._core import (
     address,
     asm,
     at_peer,
+    global_memory,
+    is_swizzled,
     meet_threads,
     moved,
     one_of,
-    peer_for,
     place_of,
     rank_of,
     same,
     size_of,
 )  # fmt: skip
+from ._moves import there
 
 IN_FLIGHT = 4
 
@@ -42,12 +44,14 @@ class Rows(NamedTuple):
 
 
 def _tile(x) -> Rows:
+    if is_swizzled(x):  # not made of units
+        return Rows(address(x), Int64(0), Int64(0))
     item = x.element_type.width // 8
     return Rows(address(x), Int64(x.stride[0]) * item, Int64(x.stride[1]) * item)
 
 
 def _tiles(name: str, dst, src, scope):
-    """The element type of both, and where they stand."""
+    """The element type of both."""
     kind = same(name, dst, src)
     for which, x in (("dst", dst), ("src", src)):
         if cute.rank(x) != 2 or any(isinstance(extent, tuple) for extent in x.shape):
@@ -63,7 +67,7 @@ def _tiles(name: str, dst, src, scope):
             raise ValueError(
                 f"atoll.cute.{name}: dst has the shape {dst.shape}, and src {src.shape}, all of which goes; pass a part of src"
             )
-    return kind, _tile(dst), _tile(src)
+    return kind
 
 
 def _place(tile: Rows, stride, in_row, i):
@@ -116,43 +120,42 @@ def _copy(
             i += step
 
 
-def _copy_tile(dst, src, to, source, kind, shape, scope) -> None:
-    """src, at `source`, to dst, at `to`, both of that shape."""
+def _copy_tile(dst, src, shape, scope) -> None:
+    """src to dst, both of that shape."""
     rows, cols = shape
-    at = _tile(dst)._replace(at=to), _tile(src)._replace(at=source)
-    _copy(*at, moved(dst, to), moved(src, source), Int32(rows), Int32(cols), kind.width // 8, scope)
+    _copy(_tile(dst), _tile(src), dst, src, Int32(rows), Int32(cols), src.element_type.width // 8, scope)
 
 
 def tile_put(team, dst, src, pe, scope: Scope = THREAD):
     """src to dst of PE `pe`, both of src's shape; ordered and complete as a put."""
-    kind, to, source = _tiles("tile_put", dst, src, scope)
-    _copy_tile(dst, src, peer_for(team, "tile_put", to.at, pe), source.at, kind, src.shape, scope)
+    _tiles("tile_put", dst, src, scope)
+    _copy_tile(there("tile_put", "dst", team, dst, pe), src, src.shape, scope)
     meet_threads(team, scope)
 
 
 def tile_get(team, dst, src, pe, scope: Scope = THREAD):
     """src of PE `pe` to dst, both of dst's shape. Every thread of the scope may read dst afterwards."""
-    kind, to, source = _tiles("tile_get", dst, src, scope)
-    _copy_tile(dst, src, to.at, peer_for(team, "tile_get", source.at, pe), kind, dst.shape, scope)
+    _tiles("tile_get", dst, src, scope)
+    _copy_tile(dst, there("tile_get", "src", team, src, pe), dst.shape, scope)
     meet_threads(team, scope)
 
 
 @cute.jit
-def _gather(
-    team: Team, dst: cute.Tensor, src: cute.Tensor, mine: Int64, source: Int64, scope: cutlass.Constexpr
-):
+def _gather(team: Team, dst: cute.Tensor, src: cute.Tensor, mine: Int64, scope: cutlass.Constexpr):
     """The next member first, so that not all store to one at once."""
     for k in cutlass.range(1, team.n_pes + 1, unroll=1):
         to = at_peer(team, mine, (team.my_pe + k) % team.n_pes)
-        _copy_tile(dst, src, to, source, src.element_type, src.shape, scope)
+        _copy_tile(moved(dst, to, dst.element_type.width // 8), src, src.shape, scope)
 
 
 def tile_allgather(team, dst, src, scope: Scope = THREAD):
     """Rows pe * src's rows … of dst of every member = src of member pe. dst is symmetric, and has n_pes times the rows of src."""
-    _, to, source = _tiles("tile_allgather", dst, src, scope)
+    _tiles("tile_allgather", dst, src, scope)
+    global_memory("tile_allgather", "dst", dst)
+    to = _tile(dst)
     mine = to.at + Int64(team.my_pe) * Int64(src.shape[0]) * to.pitch
     meet_members("tile_allgather", team, scope, ACQUIRE_RELEASE)
-    _gather(team, dst, src, mine, source.at, scope)
+    _gather(team, dst, src, mine, scope)
     meet_members("tile_allgather", team, scope, ACQUIRE_RELEASE)
 
 
@@ -214,6 +217,8 @@ def _reduce(
 def tile_reduce(team, dst, src, op, scope: Scope = THREAD):
     """dst of every member = src of member 0 op src of member 1 op …, element by element (SUM …). Both symmetric, of src's shape;
     dst may be src."""
-    kind, to, source = _tiles("tile_reduce", dst, src, scope)
+    kind = _tiles("tile_reduce", dst, src, scope)
+    for which, x in (("dst", dst), ("src", src)):
+        global_memory("tile_reduce", which, x)
     reducible("tile_reduce", kind, one_of(ReduceOp, "tile_reduce", op))
-    _reduce(team, kind, op, to, source, Int32(src.shape[0]), Int32(src.shape[1]), scope)
+    _reduce(team, kind, op, _tile(dst), _tile(src), Int32(src.shape[0]), Int32(src.shape[1]), scope)

@@ -12,6 +12,8 @@ import cutlass.cute as cute
 import numpy as np
 from atoll._device import DeviceTeam
 from checks import CollectiveInputs, equal, raises, run
+from cute_mistakes import MISTAKES
+from cute_shared import shared_memory, shared_memory_of_the_rest
 from cutlass import Float32, Int32, Int64, Uint32
 from cutlass.cute.runtime import make_fake_compact_tensor
 
@@ -254,6 +256,28 @@ def check_bulk_copies() -> None:
         start(bulk, x, flags, out)
         same(out, [0])
         same(x, 20000 + 10 * np.arange(size) + left)
+
+
+def check_shared_memory() -> None:
+    for dtype in (np.float32, np.uint8, np.float64):
+        x, flags, out = new((20, 256), dtype), new(5, np.int64), new((10, 256), dtype)
+        start(shared_memory, x, flags, out, block=96)
+        rows = (50 * left + np.arange(256)).astype(dtype)
+        columns = rows.reshape(16, 16).T.reshape(256)
+        same(x, np.repeat([columns, rows, rows, columns, rows], 4, axis=0))
+        same(out, np.broadcast_to((50 * me + np.arange(256)).astype(dtype), (10, 256)))
+
+
+def check_shared_memory_of_the_rest() -> None:
+    box, memory = a_mailbox(400)
+    x, out = new(100, np.int32), new((8, 100), np.int32)
+    start(shared_memory_of_the_rest, box, x, out, block=96)
+    base, wanted = np.arange(100), np.zeros((8, 100))
+    wanted[0, :50] = 1000 * me + base[:50]
+    wanted[1], wanted[2], wanted[3] = (1000 * pe + base for pe in (left, n - 1, n - 1))
+    wanted[4:].flat[: 25 * n] = np.concatenate([1000 * pe + base[:25] for pe in range(n)])
+    same(out, wanted)
+    del memory
 
 
 @cute.kernel
@@ -658,35 +682,6 @@ def refused(function: Any, words: str, *arguments: Any) -> None:
         assert "atoll.cute." in str(error) and words in str(error), (words, str(error))
     else:
         raise AssertionError(f"nothing was raised; expected {words}")
-
-
-MISTAKES = {
-    "p: dst is of Uint8; it must be of Int32, Int64,": lambda team, x, flags, small: dev.p(team, small, 1, 0),
-    "p: dst is int; it must be a cute.Tensor or a cute.Pointer": lambda team, x, flags, small: dev.p(team, 1 << 40, 1, 0),
-    "p: value is float, and the word of Int64": lambda team, x, flags, small: dev.p(team, flags, 1.5, 0),
-    "does not fit Int64": lambda team, x, flags, small: dev.p(team, flags, 1 << 70, 0),
-    "p: value is _Tensor; it must be a number": lambda team, x, flags, small: dev.p(team, flags, flags, 0),
-    "p: pe is float; it must be an integer": lambda team, x, flags, small: dev.p(team, flags, 1, 0.5),
-    "get: pe is Float32; it must": lambda team, x, flags, small: dev.get(team, x, x, Float32(1)),
-    "put: dst is of Float32, src of Int64; they must be alike": lambda team, x, flags, small: dev.put(team, x, flags, 0),
-    "put: dst is ndarray; it must be a cute.Tensor": lambda team, x, flags, small: dev.put(team, np.zeros(4), x, 0),
-    "put: dst has 2 elements, and src 4": lambda team, x, flags, small: dev.put(team, cute.make_tensor(x.iterator, cute.make_layout(2)), x, 0),
-    "put: team is NoneType; it must be what dev.team(team)": lambda team, x, flags, small: dev.put(None, x, x, 0),
-    "sync: team is int": lambda team, x, flags, small: dev.sync(3),
-    "put: 3 is given; it must be one of dev.THREAD, dev.WARP, dev.BLOCK": lambda team, x, flags, small: dev.put(team, x, x, 0, 3),
-    "put: 'block' is given": lambda team, x, flags, small: dev.put(team, x, x, 0, scope="block"),
-    "get: src is int; it must be a cute.Tensor": lambda team, x, flags, small: dev.get(team, x, 5, 0),
-    "signal_set: signal is of Float32": lambda team, x, flags, small: dev.signal_set(team, x, 1, 0),
-    "put_signal: dev.SUM is given; it must be one of dev.SET, dev.ADD": lambda team, x, flags, small: dev.put_signal(team, x, x, flags, 1, dev.SUM, 0),
-    "wait_until: '>=' is given; it must be one of dev.EQ": lambda team, x, flags, small: dev.wait_until(team, flags, ">=", 1),
-    "wait_until_all: status is int": lambda team, x, flags, small: dev.wait_until_all(team, flags, 0, dev.EQ, 1),
-    "local_set: words is of Uint8": lambda team, x, flags, small: dev.local_set(team, small, 1),
-    "post: box is _Tensor; it must be what dev.mailbox returned": lambda team, x, flags, small: dev.post(team, small, x, 0),
-    "post_next: _Tensor was given; it must be what dev.outbox returned": lambda team, x, flags, small: dev.post_next(x, x),
-    "reduce: XOR of Float32": lambda team, x, flags, small: dev.reduce(team, x, x, dev.XOR),
-    "async_put: dst is of Float32, src of Int64": lambda team, x, flags, small: dev.async_put(team, x, flags, 0),
-    "tile_put: dst has the shape (4,); it must have two flat modes": lambda team, x, flags, small: dev.tile_put(team, x, x, 0),
-}  # fmt: skip
 
 
 def check_mistakes_are_named_when_compiled() -> None:
