@@ -241,6 +241,77 @@ TEST_P(DeviceWords, MailboxesKeepTheOrderOfEachPair) {
     });
 }
 
+/// Lengths about parts of 8 bytes, and about the two that a thread has on their way; each at 8 bytes'
+/// multiples and off them, at either end.
+TEST_P(DeviceWords, MailboxesTakeAnyLengthAtAnyAddress) {
+    run_device_pes(GetParam(), [](Job& job) {
+        constexpr Word room = 1000, edge = 16;
+        const device::Team team = job.world().device(Memory::host);
+        SymmetricArray<char> block(job, device::mailbox_bytes(team.n_pes, room));
+        const device::Mailbox box{block.data(), room};
+        const auto byte = [](int pe, Word bytes, Word i) {
+            return static_cast<unsigned char>(static_cast<Word>(pe) * 57 + bytes * 11 + i * 3);
+        };
+        alignas(8) unsigned char out[room + edge], in[room + edge];
+        for (const Word bytes : {0, 1, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 999, 1000})
+            for (const Word from : {0, 1, 4, 7})
+                for (const Word to : {0, 3, 4}) {
+                    for (Word i = 0; i < bytes; ++i) out[from + i] = byte(job.my_pe(), bytes, i);
+                    std::fill(in, in + room + edge, 0xee);
+                    device::post(team, box, out + from, bytes, right_of(job));
+                    device::receive(team, box, in + to, bytes, left_of(job));
+                    for (Word i = 0; i < room + edge; ++i)
+                        ASSERT_EQ(in[i], i - to < bytes ? byte(left_of(job), bytes, i - to) : 0xee)
+                            << bytes << " bytes from offset " << from << " to " << to << ", byte " << i;
+                }
+        job.world().barrier();
+    });
+}
+
+/// Threads of a scope by turns, where what each does waits for no other.
+struct OneOf {
+    unsigned mine, all;
+    unsigned rank() const { return mine; }
+    unsigned size() const { return all; }
+    void sync() const {}
+    template <class T> T broadcast(T value) const { return value; }
+};
+
+/// What a block does with a message: fewer, as many, and more parts than it has threads, and than two for
+/// each.
+TEST_P(DeviceWords, ThreadsShareAMessagesParts) {
+    run_device_pes(GetParam(), [](Job& job) {
+        constexpr Word room = 800;
+        const device::Team team = job.world().device(Memory::host);
+        SymmetricArray<char> block(job, device::mailbox_bytes(team.n_pes, room));
+        const device::Mailbox box{block.data(), room};
+        int message = 0;
+        for (const unsigned threads : {1u, 5u, 32u, 40u})
+            for (const Word bytes : {0, 1, 8, 9, 40, 41, 80, 81, 255, 256, 257, 320, 639, 641, 800}) {
+                ++message;
+                std::vector<unsigned char> out(room), in(room, 0xee);
+                for (Word i = 0; i < room; ++i) out[i] = static_cast<unsigned char>(i * 7 + bytes);
+                device::detail::Post* const pair = device::detail::post_of(box, right_of(job));
+                const device::detail::Post before = *pair;
+                for (unsigned t = 0; t < threads; ++t) {  // each reads the counters as they were
+                    pair->posted = before.posted;
+                    pair->seen_taken = before.seen_taken;
+                    device::post(team, box, out.data(), bytes, right_of(job), OneOf{t, threads});
+                }
+                device::detail::Post* const other = device::detail::post_of(box, left_of(job));
+                const Word received = other->received;
+                for (unsigned t = 0; t < threads; ++t) {
+                    other->received = received;
+                    device::receive(team, box, in.data(), bytes, left_of(job), OneOf{t, threads});
+                }
+                for (Word i = 0; i < room; ++i)
+                    ASSERT_EQ(in[i], i < bytes ? out[i] : 0xee)
+                        << bytes << " bytes by " << threads << " threads, message " << message;
+                job.world().barrier();
+            }
+    });
+}
+
 /// A PE's three parts are three of its threads.
 TEST_P(DeviceWords, NewsReachAThirdPeWithTheirData) {
 #if defined(__SANITIZE_THREAD__) && defined(ATOLL_PES_ARE_PROCESSES)

@@ -31,17 +31,46 @@ ATOLL_ANYWHERE inline void store_part(void* to, unsigned long long bytes, unsign
         for (unsigned k = 0; k < 8 && 8 * i + k < bytes; ++k) at[k] = static_cast<char>(data >> (8 * k));
 }
 
+/// If all of an array's parts are words of 8 bytes: asked once, not at each of them.
+ATOLL_ANYWHERE inline bool has_whole_parts(const void* array, unsigned long long bytes) {
+    return bytes != 0 && (reinterpret_cast<unsigned long long>(array) | bytes) % 8 == 0;
+}
+ATOLL_APART unsigned long long load_odd_part(const void* from, unsigned long long bytes, unsigned i) {
+    return load_part(from, bytes, i);
+}
+ATOLL_APART void store_odd_part(void* to, unsigned long long bytes, unsigned i, unsigned long long data) {
+    store_part(to, bytes, i, data);
+}
+
+/// How many parts a thread has on their way at once.
+constexpr unsigned parts_at_once = 2;
+
+/// Parts i, i + step … of an array, as far as it has them; `whole` is has_whole_parts.
+ATOLL_ANYWHERE inline void load_parts(const void* from, unsigned long long bytes, bool whole, unsigned i,
+                                      unsigned step, unsigned pairs, unsigned long long* data) {
+    if (whole) {
+        const auto* at = static_cast<const Raw<unsigned long long>*>(from) + i;
+        for (unsigned k = 0; k < parts_at_once; ++k)
+            if (i + k * step < pairs) data[k] = at[static_cast<unsigned long long>(k) * step].word;
+    } else {
+        for (unsigned k = 0; k < parts_at_once; ++k)
+            if (i + k * step < pairs) data[k] = load_odd_part(from, bytes, i + k * step);
+    }
+}
 /// Of two words that carry flags: a message of nothing is one, too.
 ATOLL_ANYWHERE inline unsigned long long pairs_of(unsigned long long bytes) {
     return bytes == 0 ? 1 : (bytes + 7) / 8;
 }
-/// Of message `number` in one of `Places` places of `room` bytes that are used in turns. Flags are 32 bits of
-/// the number: words that short messages leave untouched get a new one once in 2^30, long before an old one
-/// comes again.
+/// If message `number`, in one of `Places` places that are used in turns, fills all of its place. Flags are
+/// 32 bits of the number: words that short messages leave untouched get a new one once in 2^30, long before
+/// an old one comes again.
+template <unsigned Places, class Number> ATOLL_ANYWHERE bool is_refreshing(Number number) {
+    return (number & 0x3fffffffu) < Places && number >= Places;
+}
+/// Of message `number` in a place of `room` bytes.
 template <unsigned Places, class Number>
 ATOLL_ANYWHERE unsigned pairs_to_send(unsigned long long room, unsigned long long bytes, Number number) {
-    return static_cast<unsigned>(
-        pairs_of((number & 0x3fffffffu) < Places && number >= Places ? room : bytes));
+    return static_cast<unsigned>(pairs_of(is_refreshing<Places>(number) ? room : bytes));
 }
 
 /// One call of a small collective, as one of the scope's threads sees it.

@@ -43,61 +43,97 @@ ATOLL_ANYWHERE inline FlaggedPair* message_at(const Team& team, const Mailbox& b
     return reinterpret_cast<FlaggedPair*>(post_of(box, team.n_pes)) + place * pairs_of(box.room);
 }
 
-/// How many parts a thread has on their way at once.
-constexpr unsigned parts_at_once = 2;
-
 /// Threads that have no part of a short message do as the last one that has, up to the end of its warp, so
 /// that warps do not diverge.
 template <class Scope> ATOLL_ANYWHERE bool is_beside(unsigned pairs, Scope scope) {
     return scope.rank() < (pairs + 31) / 32 * 32;
 }
 
-template <class Scope>
-ATOLL_ANYWHERE void send_flagged(FlaggedPair* to, const void* src, unsigned long long bytes, unsigned pairs,
-                                 unsigned flag, Scope scope) {
+/// A message on its way out, of which the thread's first parts are loaded when it is made: before the wait
+/// for a slot, and beside the counters that say which.
+template <class Scope> class Outgoing {
+  public:
+    ATOLL_ANYWHERE Outgoing(const void* src, unsigned long long bytes, Scope scope)
+        : src_(src),
+          bytes_(bytes),
+          pairs_(static_cast<unsigned>(pairs_of(bytes))),
+          step_(scope.size()),
+          rank_(scope.rank()),
+          whole_(has_whole_parts(src, bytes)) {
+        load(rank_);
+    }
+    ATOLL_ANYWHERE void send(FlaggedPair* to, unsigned flag) {
+        for (unsigned i = rank_;;) {
+            FlaggedPair* at = to + i;
+            for (unsigned k = 0; k < parts_at_once; ++k)
+                if (i + k * step_ < pairs_)
+                    store_flagged(at + static_cast<unsigned long long>(k) * step_, data_[k], flag);
+            i += parts_at_once * step_;
+            if (i >= pairs_) return;
+            load(i);
+        }
+    }
+    /// The rest of a place that has `all` pairs, see is_refreshing.
+    ATOLL_ANYWHERE void refresh(FlaggedPair* to, unsigned flag, unsigned all) const {
+        ATOLL_ROLLED for (unsigned i = pairs_ + rank_; i < all; i += step_) store_flagged(to + i, 0, flag);
+    }
+
+  private:
+    ATOLL_ANYWHERE void load(unsigned i) { load_parts(src_, bytes_, whole_, i, step_, pairs_, data_); }
+
+    const void* src_;
+    unsigned long long bytes_;
+    unsigned pairs_, step_, rank_;
+    bool whole_;
+    unsigned long long data_[parts_at_once] = {};
+};
+
+/// store(i, data) for each of a message's parts, once it has come.
+template <class Scope, class Store, class Describe>
+ATOLL_ANYWHERE void receive_parts(const Team& team, const FlaggedPair* from, unsigned pairs, unsigned flag,
+                                  Scope scope, Store store, Describe describe) {
     const unsigned step = scope.size(), rank = scope.rank();
+    unsigned long long data = 0, other = 0;
     if (pairs <= step) {
         if (!is_beside(pairs, scope)) return;
-        const unsigned i = rank < pairs ? rank : pairs - 1;
-        const unsigned long long data = load_part(src, bytes, i);
-        if (rank < pairs) store_flagged(to + i, data, flag);
+        const FlaggedPair* at = from + (rank < pairs ? rank : pairs - 1);
+        spin(
+            team, [&] { return load_flagged(at, flag, data); }, [&] { return describe(at); });
+        if (rank < pairs) store(rank, data);
         return;
     }
+    static_assert(parts_at_once == 2, "each look is at two words of this thread");
     for (unsigned i = rank; i < pairs; i += parts_at_once * step) {
-        unsigned long long data[parts_at_once] = {};
-        for (unsigned k = 0; k < parts_at_once; ++k)
-            if (i + k * step < pairs) data[k] = load_part(src, bytes, i + k * step);
-        for (unsigned k = 0; k < parts_at_once; ++k)
-            if (i + k * step < pairs) store_flagged(to + i + k * step, data[k], flag);
+        const bool has_second = i + step < pairs;
+        const FlaggedPair* first = from + i;
+        const FlaggedPair* second = has_second ? first + step : first;
+        spin(
+            team,
+            [&] {
+                const bool here = load_flagged(first, flag, data);
+                return load_flagged(second, flag, other) && here;
+            },
+            [&] { return describe(first); });
+        store(i, data);
+        if (has_second) store(i + step, other);
     }
 }
 
 template <class Scope, class Describe>
 ATOLL_ANYWHERE void receive_flagged(const Team& team, const FlaggedPair* from, void* dst,
                                     unsigned long long bytes, unsigned flag, Scope scope, Describe describe) {
-    const unsigned step = scope.size(), rank = scope.rank(), pairs = static_cast<unsigned>(pairs_of(bytes));
-    if (pairs <= step) {
-        if (!is_beside(pairs, scope)) return;
-        const unsigned i = rank < pairs ? rank : pairs - 1;
-        unsigned long long data = 0;
-        spin(
-            team, [&] { return load_flagged(from + i, flag, data); }, [&] { return describe(from + i); });
-        if (rank < pairs) store_part(dst, bytes, i, data);
-        return;
-    }
-    for (unsigned i = rank; i < pairs; i += parts_at_once * step) {
-        const unsigned second = i + step < pairs ? i + step : i;  // at the end the first again
-        unsigned long long data[parts_at_once] = {};
-        spin(
-            team,
-            [&] {
-                const bool here = load_flagged(from + i, flag, data[0]);
-                return load_flagged(from + second, flag, data[1]) && here;
+    const auto pairs = static_cast<unsigned>(pairs_of(bytes));
+    if (has_whole_parts(dst, bytes))
+        receive_parts(
+            team, from, pairs, flag, scope,
+            [&](unsigned i, unsigned long long data) {
+                static_cast<Raw<unsigned long long>*>(dst)[i].word = data;
             },
-            [&] { return describe(from + i); });
-        store_part(dst, bytes, i, data[0]);
-        if (second != i) store_part(dst, bytes, second, data[1]);
-    }
+            describe);
+    else
+        receive_parts(
+            team, from, pairs, flag, scope,
+            [&](unsigned i, unsigned long long data) { store_odd_part(dst, bytes, i, data); }, describe);
 }
 
 }  // namespace detail
@@ -115,23 +151,30 @@ template <class Scope = Thread> class Outbox {
     ATOLL_ANYWHERE Outbox(const Team& team, const Mailbox& box, int pe, Scope scope = {}, int tag = 0,
                           unsigned long long bound_ns = 0)
         : team_(team),
-          pairs_(detail::pairs_of(box.room)),
-          mine_(detail::post_of(box, pe)),
+          box_(box),
+          pairs_(static_cast<unsigned>(detail::pairs_of(box.room))),
+          told_(&detail::post_of(box, pe)->taken),
           pe_(pe),
           scope_(scope),
           call_{Operation::post, tag, bound_ns} {
         slots_ = detail::near_for(team, Operation::post, detail::message_at(team, box, team.my_pe, 0), pe);
-        number_ = mine_->posted;
-        taken_ = mine_->seen_taken;
+        const detail::Post* mine = detail::post_of(box, pe);
+        number_ = mine->posted;
+        taken_ = static_cast<unsigned>(mine->seen_taken);
     }
     Outbox(const Team&&, const Mailbox&, int, Scope = {}, int = 0, unsigned long long = 0) = delete;
     /// See the function `post`.
     template <class T> ATOLL_ANYWHERE void post(const T* src, unsigned long long count) {
+        detail::Outgoing<Scope> message(src, count * sizeof(T), scope_);
+        send(message);
+    }
+    /// The same of a message that the caller began to load.
+    ATOLL_ANYWHERE void send(detail::Outgoing<Scope>& message) {
         begin();
-        const unsigned long long bytes = count * sizeof(T);
-        detail::send_flagged(slot_, src, bytes,
-                             detail::pairs_to_send<Mailbox::depth>(8 * pairs_, bytes, number_),
-                             static_cast<unsigned>(number_), scope_);
+        const auto flag = static_cast<unsigned>(number_);
+        message.send(slot_, flag);
+        if (__builtin_expect(detail::is_refreshing<Mailbox::depth>(number_), 0))
+            message.refresh(slot_, flag, pairs_);
         end();
     }
 
@@ -139,8 +182,8 @@ template <class Scope = Thread> class Outbox {
     /// one thread, end. All messages of such a mailbox have the same number of parts.
     ATOLL_ANYWHERE void begin() {
         ++number_;
-        if (number_ > taken_ + Mailbox::depth) wait_for_room();
-        slot_ = slots_ + static_cast<unsigned>(number_ % Mailbox::depth) * pairs_;
+        if (on_their_way() > Mailbox::depth) wait_for_room();
+        slot_ = slots_ + number_ % Mailbox::depth * pairs_;
     }
     ATOLL_ANYWHERE void store(unsigned long long part, unsigned long long data) const {
         detail::store_flagged(slot_ + part, data, static_cast<unsigned>(number_));
@@ -151,35 +194,46 @@ template <class Scope = Thread> class Outbox {
         scope_.sync();
     }
     ATOLL_ANYWHERE void close() const {
-        mine_->posted = number_;  // by every thread, so that each reads its own
-        mine_->seen_taken = taken_;
+        detail::Post* mine = detail::post_of(box_, pe_);
+        mine->posted = number_;  // by every thread, so that each reads its own
+        mine->seen_taken = number_ - on_their_way();
     }
 
   private:
     /// On a GPU nothing is loaded or stored on a guess, so that the stores that depend on it come after it.
-    ATOLL_ANYWHERE unsigned long long load_taken() const {
+    ATOLL_ANYWHERE unsigned load_taken() const {
 #if defined(__CUDA_ARCH__)
-        return load_relaxed(&mine_->taken);
+        return static_cast<unsigned>(load_relaxed(told_));
 #else
-        return load_acquire(&mine_->taken);
+        return static_cast<unsigned>(load_acquire(told_));
 #endif
     }
+    /// Nine at the most, with this one, so half of the counters' bits say it.
+    ATOLL_ANYWHERE unsigned on_their_way() const { return static_cast<unsigned>(number_) - taken_; }
     ATOLL_ANYWHERE void wait_for_room() {
-        const unsigned long long needed = number_ - Mailbox::depth;
         detail::spin(
-            team_, [&] { return (taken_ = load_taken()) >= needed; },
-            [&] { return detail::waiting(team_.control, call_, &mine_->taken, Compare::ge, needed, pe_); });
+            team_,
+            [&] {
+                taken_ = load_taken();
+                return on_their_way() <= Mailbox::depth;
+            },
+            [&] {
+                return detail::waiting(team_.control, call_, told_, Compare::ge, number_ - Mailbox::depth,
+                                       pe_);
+            });
     }
 
     const Team& team_;
-    unsigned long long pairs_;  ///< of a slot
-    detail::Post* mine_;
+    Mailbox box_;
+    unsigned pairs_;            ///< of a slot, fewer than 2^31
+    unsigned long long* told_;  ///< how many that PE has received
     int pe_;
     Scope scope_;
     detail::Call call_;
     FlaggedPair* slots_;  ///< of mine, at that PE
     FlaggedPair* slot_ = nullptr;
-    unsigned long long number_, taken_;
+    unsigned long long number_;
+    unsigned taken_;  ///< half of *told_, as last looked at
 };
 
 /// The same of the way from one other.
@@ -188,14 +242,14 @@ template <class Scope = Thread> class Inbox {
     ATOLL_ANYWHERE Inbox(const Team& team, const Mailbox& box, int pe, Scope scope = {}, int tag = 0,
                          unsigned long long bound_ns = 0)
         : team_(team),
-          pairs_(detail::pairs_of(box.room)),
-          mine_(detail::post_of(box, pe)),
+          box_(box),
+          pairs_(static_cast<unsigned>(detail::pairs_of(box.room))),
           pe_(pe),
           scope_(scope),
           call_{Operation::receive, tag, bound_ns} {
         slots_ = detail::message_at(team, box, pe, 0);
         taken_ = &detail::near_for(team, Operation::receive, detail::post_of(box, team.my_pe), pe)->taken;
-        number_ = mine_->received;
+        number_ = detail::post_of(box, pe)->received;
     }
     Inbox(const Team&&, const Mailbox&, int, Scope = {}, int = 0, unsigned long long = 0) = delete;
     /// See the function `receive`.
@@ -229,14 +283,14 @@ template <class Scope = Thread> class Inbox {
             here = detail::load_flagged(slot(number_ + 1), static_cast<unsigned>(number_ + 1), data);
         return scope_.broadcast(here) != 0;
     }
-    ATOLL_ANYWHERE void close() const { mine_->received = number_; }
+    ATOLL_ANYWHERE void close() const { detail::post_of(box_, pe_)->received = number_; }
 
   private:
     ATOLL_ANYWHERE Report awaited(const FlaggedPair* word) const {
         return detail::waiting(team_.control, call_, word, pe_);
     }
     ATOLL_ANYWHERE const FlaggedPair* slot(unsigned long long number) const {
-        return slots_ + static_cast<unsigned>(number % Mailbox::depth) * pairs_;
+        return slots_ + number % Mailbox::depth * pairs_;
     }
     /// All lanes have read: on a GPU a load whose value was looked at is over, and a release there would wait
     /// for stores that have nothing to do with it.
@@ -249,8 +303,8 @@ template <class Scope = Thread> class Inbox {
     }
 
     const Team& team_;
-    unsigned long long pairs_;  ///< of a slot
-    detail::Post* mine_;
+    Mailbox box_;
+    unsigned pairs_;  ///< of a slot, fewer than 2^31
     int pe_;
     Scope scope_;
     detail::Call call_;
@@ -264,8 +318,9 @@ template <class Scope = Thread> class Inbox {
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void post(const Team& team, const Mailbox& box, const T* src, unsigned long long count, int pe,
                          Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
+    detail::Outgoing<Scope> message(src, count * sizeof(T), scope);
     Outbox<Scope> out(team, box, pe, scope, tag, bound_ns);
-    out.post(src, count);
+    out.send(message);
     out.close();
 }
 
