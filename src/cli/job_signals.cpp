@@ -33,7 +33,7 @@ void Job::on_signals() {
                 interrupt(number, static_cast<int>(info.ssi_pid));
                 break;
             case SIGQUIT:  // an agent's launcher asks the PEs, whose board is not this one
-                if (options_.join.empty()) print_table("what the PEs are doing");
+                if (!options_.join) print_table("what the PEs are doing");
                 break;
             case SIGTSTP:
                 stop();
