@@ -40,8 +40,7 @@ void Job::reap() {
     // PEs of several hosts hear from the launcher that one has died, and may be gone before the kernel tells
     // of that one here, which would then not be the one that is named.
     constexpr auto for_the_first = std::chrono::milliseconds(100);
-    if (options_.join && phase_ == Phase::running &&
-        std::any_of(ended.begin(), ended.end(), has_failed) &&
+    if (options_.join && phase_ == Phase::running && std::any_of(ended.begin(), ended.end(), has_failed) &&
         std::none_of(ended.begin(), ended.end(), was_killed)) {
         std::this_thread::sleep_for(for_the_first);
         const std::vector<Ended> more = ended_processes();
