@@ -34,7 +34,8 @@ inline void check_place_of_next(const Spec& spec, const char* which, const void*
     check_place(spec, which, address, team.context(), (team.my_pe() + 1) % team.n_pes());
 }
 
-/// Before the job ends, and with it the memory of the tables, which libtorch does not know when it releases.
+/// Where the job ends: its slabs and tables are nothing to the next one, which may stand at the same
+/// addresses.
 void forget_pool_tables();
 
 }  // namespace atl::python

@@ -152,11 +152,4 @@ if team is not None and me == n - 1:
 atoll.barrier_all()
 _atoll._pool_use(0)
 pool.free()
-
-# libtorch gives segments back when it likes, also when the job and the memory of its tables are gone.
-pool = atoll.torch.Pool(32 * MIB)
-pool.__enter__()
-x = Words(2 * MIB)
-atoll.finalize()
-x.release()
 print("done")
