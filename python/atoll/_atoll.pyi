@@ -2145,8 +2145,10 @@ def sum_exscan(src: Array, *, team: Team | None = None) -> Array: ...
 @overload
 def sum_exscan(src: Value, *, team: Team | None = None) -> Any: ...
 
-def _pool_add(address: int, bytes: int, kept: object) -> None:
-    """A slab for _pool_use, and what lives as long; see atoll.torch.Pool."""
+def _pool_add(address: int, bytes: int, table: int, table_bytes: int, kept: object) -> None:
+    """
+    A slab for _pool_use, zeros of the host heap for what other PEs may know of it, and what lives as long; see atoll.torch.Pool.
+    """
 
 def _pool_use(address: int) -> int:
     """New memory comes from that slab, 0: none; returns the one before."""

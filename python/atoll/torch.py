@@ -45,8 +45,11 @@ class Pool:
     """A part of the symmetric heap that PyTorch makes tensors in, while `with pool:` holds.
 
     nbytes: the size, equal on all PEs: reserved here, collectively, and never more. Inside, allocation is local; PEs
-    that allocate alike get equal offsets, and `check()`, which leaving the block calls, compares them on all PEs.
-    When the pool is full PyTorch raises its torch.cuda.OutOfMemoryError. PyTorch takes segments of 2 MiB for
+    that allocate alike get equal offsets. The first operation that takes a tensor of the pool for a PE reads where that
+    PE's stands, without its help, and raises NotSymmetric where it has another segment at that place; a collective
+    looks at the next member. A PE that has not made as many segments yet is looked at again at the next use; a graph
+    that is replayed and kernels do not look. `check()`, which leaving the block calls, compares all PEs. Segments are
+    compared: how PyTorch divides one, it alone knows. When the pool is full PyTorch raises its torch.cuda.OutOfMemoryError. PyTorch takes segments of 2 MiB for
     tensors up to 1 MiB, of 20 MiB up to 10 MiB, and whole 2 MiB above. This PE's GPU becomes PyTorch's current device.
 
     Raises OutOfMemory, Unsupported. The memory stays until free(), which is collective, also where this object is dropped:
@@ -56,8 +59,10 @@ class Pool:
     def __init__(self, nbytes: int) -> None:
         self._slab = atoll.empty(nbytes, "uint8", device="cuda", align=2 << 20)
         torch.cuda.set_device(self._slab.device)
+        self._table = atoll.zeros(3 + 3 * (nbytes // (2 << 20) + 64), "uint64")  # what other PEs read of it
         self._pool = torch.cuda.MemPool(_allocator().allocator())
-        _atoll._pool_add(self._slab.ptr, nbytes, (self._slab, self._pool))
+        table = self._table.ctypes.data, self._table.nbytes
+        _atoll._pool_add(self._slab.ptr, nbytes, *table, (self._slab, self._table, self._pool))
         self._outer: list[Any] = []
 
     def __enter__(self) -> Pool:
@@ -95,6 +100,7 @@ class Pool:
         self._pool = None
         _atoll._pool_remove(self._slab.ptr)  # and with what it returns PyTorch's pool is gone
         atoll.free(self._slab)
+        atoll.free(self._table)
 
 
 @functools.cache
@@ -102,7 +108,7 @@ def _allocator() -> Any:
     """One for all pools, and never dropped: PyTorch's pools and the segments that outlive them have its bare address."""
     names = "atoll_pool_allocate", "atoll_pool_release"
     made = torch.cuda.memory.CUDAPluggableAllocator(str(_atoll.__file__), *names)
-    _atoll._pool_add(0, 0, made)  # of a slab without room, which is never removed
+    _atoll._pool_add(0, 0, 0, 0, made)  # of a slab without room, which is never removed
     return made
 
 

@@ -1,5 +1,6 @@
 // Allocating symmetric arrays, freeing them, and seeing other PEs' copies of them.
 #include "device.hpp"
+#include "pool.hpp"
 #include "registry.hpp"
 
 #include <algorithm>
@@ -237,6 +238,7 @@ PyObject* peer_body(const Arguments<3>& a) {
     PyArrayObject* array = array_arg(peer_spec, "x", a[0]);
     const Extent extent = symmetric_arg(peer_spec, "x", array, false);
     const int pe = pe_of(peer_spec, a[1]);
+    check_place(peer_spec, "x", extent.low, ctx, pe);
     if (on_device(array)) return peer_on_device(ctx, array, extent, pe, a.adopted.library).release();
     const int slot = ctx.route(extent.low, extent.bytes, pe);
     if (slot < 0) fail_unreachable(peer_spec, pe);

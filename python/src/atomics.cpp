@@ -1,4 +1,5 @@
 // Atomic operations on one element of a symmetric array.
+#include "pool.hpp"
 #include "registry.hpp"
 #include "stream_cache.hpp"
 
@@ -77,6 +78,7 @@ PyObject* run(PyObject* const* a, const Adopted& adopted, PyArrayObject* fetch, 
     const int pe = pe_of(S, a[operands + 1]);
     check_dtype(S, "dst", dst);
     char* element = symmetric_element(S, "dst", dst, a[operands + 2], O.code != AtomicOp::fetch);
+    check_place(S, "dst", element, ctx, pe);
     const DTypeRow& row = row_of(dst);
     const auto refuse = [&]() -> PyObject* { fail_type(S, dst, O.integers_only); };
     if (!row.known) [[unlikely]]

@@ -1,6 +1,7 @@
 // OpenSHMEM's own strided forms: iput, iget, ibput, ibget. (put and get take any NumPy view, which says
 // more.)
 #include "device.hpp"
+#include "pool.hpp"
 #include "registry.hpp"
 #include "transfer.hpp"
 
@@ -63,7 +64,8 @@ void move(PyObject* dst_object, PyObject* src_object, Layout dst_layout, Layout 
         check_readable(S, "src", src);
     else
         check_writeable(S, "dst", dst);
-    symmetric_arg(S, Put ? "dst" : "src", far, Put);
+    const char* which = Put ? "dst" : "src";
+    check_place(S, which, symmetric_arg(S, which, far, Put).low, ctx, pe);
     if (dst_layout.block == 0 || dst_layout.nblocks == 0) return ctx.check_pe(pe);
     check_layout(S, "dst", dst, dst_layout);
     check_layout(S, "src", src, src_layout);

@@ -77,7 +77,7 @@ PyObject* broadcast_body(const Arguments<5>& a) {
     Rooted r(spec, team, a[0], a[1], a[2]);
     Ref made;
     if (r.pair.src == nullptr) fail_not_array(spec, "src", nullptr);
-    r.pair.check_on_device(spec, a.adopted, a[4]);
+    r.pair.check_on_device(spec, team, a.adopted, a[4]);
     if (r.pair.dst == nullptr) {
         made = new_array(r.pair.src, PyArray_NDIM(r.pair.src), PyArray_DIMS(r.pair.src));
         r.pair.dst = made.array();
@@ -94,7 +94,7 @@ PyObject* fcollect_body(const Arguments<4>& a) {
     const Spec& spec = fcollect_spec;
     const Team& team = team_of(spec, a[2]);
     Pair pair = pair_of(spec, a[0], a[1]);
-    pair.check_on_device(spec, a.adopted, a[3]);
+    pair.check_on_device(spec, team, a.adopted, a[3]);
     Ref made;
     if (pair.dst == nullptr) {
         made = stacked(pair.src, team.n_pes());
@@ -150,7 +150,7 @@ PyObject* alltoall_body(const Arguments<4>& a) {
     const Spec& spec = alltoall_spec;
     const Team& team = team_of(spec, a[2]);
     Pair pair = pair_of(spec, a[0], a[1]);
-    pair.check_on_device(spec, a.adopted, a[3]);
+    pair.check_on_device(spec, team, a.adopted, a[3]);
     const auto n = static_cast<std::size_t>(team.n_pes());
     Ref made;
     if (pair.dst == nullptr) {
@@ -210,7 +210,7 @@ PyObject* gather_body(const Arguments<5>& a) {
     const Team& team = team_of(spec, a[3]);
     Rooted r(spec, team, a[0], a[1], a[2]);
     if (r.pair.src == nullptr) fail_not_array(spec, "src", nullptr);
-    r.pair.check_on_device(spec, a.adopted, a[4]);
+    r.pair.check_on_device(spec, team, a.adopted, a[4]);
     if (team.my_pe() != r.root && !is_device_call(a.adopted, a[4])) {
         const SourceStage from(spec, "src", r.pair.src);
         {
@@ -238,7 +238,7 @@ PyObject* scatter_body(const Arguments<5>& a) {
     const Spec& spec = scatter_spec;
     const Team& team = team_of(spec, a[3]);
     Rooted r(spec, team, a[0], a[1], a[2]);
-    r.pair.check_on_device(spec, a.adopted, a[4]);
+    r.pair.check_on_device(spec, team, a.adopted, a[4]);
     const npy_intp n = team.n_pes();
     Ref made;
     if (r.pair.dst == nullptr) {

@@ -1,6 +1,7 @@
 // The process's job: init and finalize, who and how many, and its end.
 #include "core/launching.hpp"
 
+#include "pool.hpp"
 #include "registry.hpp"
 #include "state.hpp"
 
@@ -109,7 +110,10 @@ PyObject* finalize_body(const Arguments<0>&) {
     g.inits -= counted;
     ++g.finalizing;
     // The last one: other threads run meanwhile, and must not touch a job that may end at any moment.
-    if (g.inits == 0) use(nullptr);
+    if (g.inits == 0) {
+        use(nullptr);
+        forget_pool_tables();
+    }
     const auto back = [] {
         ending = nullptr;
         --g.finalizing;
@@ -162,6 +166,7 @@ PyObject* heap_body(const Arguments<0>&) {
 PyObject* forked_body(const Arguments<0>&) {
     if (g.job != nullptr || g.forked) g.forked = true;
     use(nullptr);
+    forget_pool_tables();
     g.inits = 0;
     g.finalizing = 0;
     return none();

@@ -2,21 +2,39 @@
 // and without the GIL. Sub-allocation is local; PEs that allocate alike get equal offsets.
 #include "atoll/export.hpp"
 
-#include "registry.hpp"
-#include "state.hpp"
+#include "core/context_state.hpp"
+#include "core/team_state.hpp"
 
+#include "pool.hpp"
+#include "pool_table.hpp"
+#include "registry.hpp"
+
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 
 namespace atl::python {
+
+PoolRange pool_range;
+
 namespace {
 
 constexpr std::size_t granule = 512;  // as CUDA's own blocks
 
+struct Taken {
+    std::size_t bytes;
+    std::uint64_t number;   ///< of this PE's allocations, from 1
+    std::set<int> alike{};  ///< the PEs of the world that have been found to have it too
+};
+
 struct Slab {
+    std::size_t bytes = 0;
     std::map<char*, std::size_t> free;
-    std::map<char*, std::size_t> taken;
+    std::map<char*, Taken> taken;
+    PoolTable table;
+    std::uint64_t made = 0;
     std::uint64_t log = 14695981039346656037ULL;  ///< of all that was asked for and given, to compare PEs
     std::uint64_t refused = 0;
     /// What must live as long: never given back at the end of the process, when libtorch is not to be called
@@ -48,7 +66,8 @@ void* allocate(std::size_t bytes) {
         auto [address, room] = *it;
         slab.free.erase(it);
         if (room > size) slab.free[address + size] = room - size;
-        slab.taken[address] = size;
+        slab.taken[address] = {size, ++slab.made};
+        slab.table.enter({static_cast<std::uint64_t>(address - found->first), size, slab.made});
         note(slab, size);
         note(slab, static_cast<std::uint64_t>(address - found->first));
         return address;
@@ -65,7 +84,9 @@ void release(char* address) {
     Slab& slab = (--owner)->second;
     const auto taken = slab.taken.find(address);
     if (taken == slab.taken.end()) return;
-    auto [start, size] = *taken;
+    char* start = taken->first;
+    std::size_t size = taken->second.bytes;
+    slab.table.remove(taken->second.number);
     slab.taken.erase(taken);
     auto next = slab.free.lower_bound(start);
     if (next != slab.free.end() && next->first == start + size) {
@@ -90,13 +111,31 @@ char* address_of(PyObject* number) {
     return static_cast<char*>(address);
 }
 
-PyObject* add_body(const Arguments<3>& a) {
+/// Under the lock.
+void note_range() {
+    std::uintptr_t low = UINTPTR_MAX, high = 0;
+    for (const auto& [address, slab] : slabs().by_address) {
+        if (!slab.table) continue;
+        low = std::min(low, reinterpret_cast<std::uintptr_t>(address));
+        high = std::max(high, reinterpret_cast<std::uintptr_t>(address) + slab.bytes);
+    }
+    pool_range.low = high != 0 ? low : 0;
+    pool_range.bytes = high != 0 ? high - low : 0;
+}
+
+PyObject* add_body(const Arguments<5>& a) {
     char* address = address_of(a[0]);
     const std::size_t bytes = PyLong_AsSize_t(a[1]);
+    char* table = address_of(a[2]);
+    const std::size_t table_bytes = PyLong_AsSize_t(a[3]);
     const std::lock_guard lock(slabs().mutex);
-    Slab& slab = slabs().by_address[address] = Slab{{{address, bytes}}, {}};
-    Py_INCREF(a[2]);
-    slab.kept = a[2];
+    Slab& slab = slabs().by_address[address] = Slab{};
+    slab.bytes = bytes;
+    slab.free[address] = bytes;
+    if (table != nullptr) slab.table = PoolTable(table, table_bytes);
+    Py_INCREF(a[4]);
+    slab.kept = a[4];
+    note_range();
     return none();
 }
 PyObject* use_body(const Arguments<1>& a) {
@@ -109,7 +148,7 @@ PyObject* use_of_body(const Arguments<1>& a) {
     const std::lock_guard lock(slabs().mutex);
     const Slab& slab = slabs().by_address[address_of(a[0])];
     std::size_t taken = 0;
-    for (const auto& [address, bytes] : slab.taken) taken += bytes;
+    for (const auto& [address, block] : slab.taken) taken += block.bytes;
     return Py_BuildValue("KnK", static_cast<unsigned long long>(slab.log), static_cast<Py_ssize_t>(taken),
                          static_cast<unsigned long long>(slab.refused));
 }
@@ -119,12 +158,71 @@ PyObject* remove_body(const Arguments<1>& a) {
     if (found == slabs().by_address.end()) return none();
     PyObject* kept = found->second.kept;  // whoever gets it drops it without this lock, which release() takes
     slabs().by_address.erase(found);
+    note_range();
     return kept;
 }
 
+/// A block of this PE, and where to look for other PEs'.
+struct Mine {
+    char* slab;
+    char* address;
+    PoolBlock block;
+    PoolTable table;
+};
+
+/// Under the lock: the block that an address lies in, and its slab; null where there is none.
+std::pair<char*, Slab*> slab_at(char* address) {
+    auto slab = slabs().by_address.upper_bound(address);
+    if (slab == slabs().by_address.begin()) return {};
+    --slab;
+    if (static_cast<std::size_t>(address - slab->first) >= slab->second.bytes) return {};
+    return {slab->first, &slab->second};
+}
+
+/// What is to be compared with world PE `pe`; nothing where it is of no pool, or has been found alike.
+std::optional<Mine> unknown_on(char* address, int pe) {
+    const std::lock_guard lock(slabs().mutex);
+    const auto [start, slab] = slab_at(address);
+    if (slab == nullptr || !slab->table) return std::nullopt;
+    auto at = slab->taken.upper_bound(address);
+    if (at == slab->taken.begin()) return std::nullopt;
+    --at;
+    const Taken& taken = at->second;
+    if (static_cast<std::size_t>(address - at->first) >= taken.bytes || taken.alike.contains(pe))
+        return std::nullopt;
+    const auto offset = static_cast<std::uint64_t>(at->first - start);
+    return Mine{start, at->first, {offset, taken.bytes, taken.number}, slab->table};
+}
+
+void note_alike(const Mine& mine, int pe) {
+    const std::lock_guard lock(slabs().mutex);
+    const auto slab = slabs().by_address.find(mine.slab);
+    if (slab == slabs().by_address.end()) return;
+    const auto at = slab->second.taken.find(mine.address);
+    if (at != slab->second.taken.end() && at->second.number == mine.block.number) at->second.alike.insert(pe);
+}
+
+[[noreturn]] void fail_place(const Spec& spec, const char* which, const PoolBlock& mine,
+                             const PoolBlock& theirs, int pe) {
+    const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
+    fail(ErrorCode::not_symmetric,
+         "%s(): %s is in this PE's allocation %llu of the pool, %llu bytes at offset %llu, but PE %d's "
+         "allocation %llu is %llu bytes at offset %llu: the PEs have not made tensors of the same sizes in "
+         "the same order in it. Make what differs between PEs outside the pool.",
+         spec.name, which, number(mine.number), number(mine.bytes), number(mine.offset), pe,
+         number(theirs.number), number(theirs.bytes), number(theirs.offset));
+}
+
+bool overlap(const PoolBlock& a, const PoolBlock& b) {
+    return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
 const Function functions[] = {
-    {"_pool_add", entry<3, add_spec, add_body>, &add_spec, "(address: int, bytes: int, kept: object) -> None",
-     "A slab for _pool_use, and what lives as long; see atoll.torch.Pool."},
+    {"_pool_add", entry<5, add_spec, add_body>, &add_spec,
+     "(address: int, bytes: int, table: int, table_bytes: int, kept: object) -> None",
+     "A slab for _pool_use, zeros of the host heap for what other PEs may know of it, and what lives as "
+     "long; "
+     "see atoll.torch.Pool."},
     {"_pool_use", entry<1, use_spec, use_body>, &use_spec, "(address: int) -> int",
      "New memory comes from that slab, 0: none; returns the one before."},
     {"_pool_use_of", entry<1, use_of_spec, use_of_body>, &use_of_spec,
@@ -135,6 +233,31 @@ const Function functions[] = {
 };
 
 }  // namespace
+
+void check_place_slow(const Spec& spec, const char* which, const void* address, const Context& ctx, int pe) {
+    if (pe < 0 || pe >= ctx.n_pes() || pe == ctx.my_pe()) return;
+    const int world_pe = ctx.state().team().world_pe(pe);
+    const auto mine = unknown_on(static_cast<char*>(const_cast<void*>(address)), world_pe);
+    if (!mine) return;
+    const auto theirs = mine->table.read(ctx, pe);
+    if (!theirs || theirs->made < mine->block.number) return;
+    const PoolBlock* same_number = nullptr;
+    for (const PoolBlock& block : theirs->blocks) {
+        if (block.bytes == 0) continue;
+        if (block.offset == mine->block.offset && block.bytes == mine->block.bytes)
+            return note_alike(*mine, world_pe);
+        if (overlap(block, mine->block)) fail_place(spec, which, mine->block, block, world_pe);
+        if (block.number == mine->block.number) same_number = &block;
+    }
+    // Where it has neither, it has freed it, or its table was full.
+    if (same_number != nullptr) fail_place(spec, which, mine->block, *same_number, world_pe);
+}
+
+void forget_pool_tables() {
+    const std::lock_guard lock(slabs().mutex);
+    for (auto& [address, slab] : slabs().by_address) slab.table = {};
+    note_range();
+}
 
 void register_pool(PyObject* module) { register_functions(module, functions); }
 

@@ -79,7 +79,7 @@ template <class Call> PyObject* elementwise(const Spec& spec, Pair pair, ReduceO
 /// A reduction where a GPU is concerned.
 PyObject* reduce_on_device(const Spec& spec, const Team& team, const Pair& pair, ReduceOp op,
                            PyObject* stream, const Adopted& adopted, double factor = 1) {
-    pair.check_on_device(spec, adopted, stream);
+    pair.check_on_device(spec, team, adopted, stream);
     check_pair(spec, pair);
     const DType type = type_for(spec, pair.src, op);
     const SourceStage src(spec, "src", pair.src);
@@ -199,7 +199,7 @@ PyObject* any_body(const Arguments<6>& a) {
 
 PyObject* scatter(const Spec& spec, const Arguments<5>& a, Pair pair, ReduceOp op, double factor) {
     const Team& team = team_of(spec, a[3]);
-    pair.check_on_device(spec, a.adopted, a[4]);
+    pair.check_on_device(spec, team, a.adopted, a[4]);
     const DType type = type_for(spec, pair.src, op);
     const npy_intp n = team.n_pes();
     Ref made;

@@ -1,5 +1,6 @@
 // put, get, p, g and what orders them.
 #include "device.hpp"
+#include "pool.hpp"
 #include "registry.hpp"
 #include "transfer.hpp"
 
@@ -96,6 +97,7 @@ PyObject* p_body(const Arguments<7>& a) {
     const int pe = pe_of(p_spec, a[2]);
     check_dtype(p_spec, "dst", dst);
     char* target = symmetric_element(p_spec, "dst", dst, a[3], true);
+    check_place(p_spec, "dst", target, ctx, pe);
     const std::size_t item = item_bytes(dst);
     alignas(16) char small[64];
     std::unique_ptr<char[]> large(item > sizeof small ? new char[item] : nullptr);
@@ -114,6 +116,7 @@ PyObject* g_body(const Arguments<5>& a) {
     const int pe = pe_of(g_spec, a[1]);
     check_dtype(g_spec, "src", src);
     char* source = symmetric_element(g_spec, "src", src, a[2], false);
+    check_place(g_spec, "src", source, ctx, pe);
     const std::size_t item = item_bytes(src);
     alignas(16) char small[64];
     std::unique_ptr<char[]> large(item > sizeof small ? new char[item] : nullptr);

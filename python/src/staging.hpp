@@ -1,6 +1,7 @@
 // What collectives take: any array. Those that are not contiguous are staged through one that is.
 #pragma once
 
+#include "pool.hpp"
 #include "stream_cache.hpp"
 
 #include <utility>
@@ -86,7 +87,7 @@ struct Pair {
     }
     /// Where a GPU is concerned, both arrays are needed, symmetric and on it, also where a PE's own would not
     /// be looked at.
-    void check_on_device(const Spec& spec, const Adopted& adopted, PyObject* stream) const {
+    void check_on_device(const Spec& spec, const Team& team, const Adopted& adopted, PyObject* stream) const {
         if (!is_device_call(adopted, stream)) return;
         if (src == nullptr || dst == nullptr)
             fail(ErrorCode::unsupported,
@@ -98,6 +99,7 @@ struct Pair {
             if (!python::on_device(array)) fail_on_host(spec, which, array);
             const Extent extent = extent_of(array);
             check_symmetric(spec, which, array, extent.low, extent.bytes);
+            check_place_of_next(spec, which, extent.low, team);
         }
         if (!given(stream)) finish_current(adopted);
     }

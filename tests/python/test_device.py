@@ -98,6 +98,14 @@ def test_a_pools_memory_is_nobody_elses_until_it_is_freed(job: Job, package: str
 
 
 @needs_plugin
+@pytest.mark.parametrize("n", [2, 3])
+def test_a_place_of_a_pool_is_compared_with_the_pes_at_first_use(job: Job, package: str, n: int) -> None:
+    """Segments are made as libtorch makes them; tensors there are adopted as PyTorch's are."""
+    done = job("pool.py", n, PYTHONPATH=package)
+    assert done.stdout.count("done") == n
+
+
+@needs_plugin
 def test_a_conjugate_that_is_not_carried_out_is_refused(job: Job, package: str) -> None:
     """With tensors that tell what PyTorch's do; real ones are in tests/python_gpu/interop.py."""
     done = job(

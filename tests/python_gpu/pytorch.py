@@ -67,6 +67,13 @@ if n > 1:
         passed.append("pool: CollectiveMismatch")
     else:
         raise AssertionError("PEs that allocated differently were not told")
+    try:
+        atoll.put(wrong[:8], wrong[8:16], right)
+    except atoll.NotSymmetric as error:
+        assert f"PE {right}'s allocation" in str(error), error
+        passed.append("pool: first use")
+    else:
+        raise AssertionError("a tensor that stands otherwise on the other PE was taken")
 
 # ---- torch.compile
 x = atoll.full(1024, float(me), "float32", device="cuda", xp=torch)
