@@ -42,7 +42,7 @@ ends() {
         for kind in "" -pe; do
             words='signal_wait_until.*found 0.*>= 5.*tag 42'
             [ -n "$kind" ] && words='in put for team PE 7; the team has PEs 0 to 1'
-            said=$(ATOLL_WAIT_TIMEOUT=1 timeout 40 build/release/bin/atoll run -n 2 --timeout 35 \
+            said=$(ATOLL_WAIT_TIMEOUT=4 timeout 40 build/release/bin/atoll run -n 2 --timeout 35 \
                 python3 tests/python/programs/kernel_ends.py "$mode$kind" 2>&1) && failed=$((failed + 1))
             if grep -q "$words" <<<"$said"; then
                 echo "ok             how a kernel ends is said, $mode$kind"

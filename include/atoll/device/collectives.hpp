@@ -119,10 +119,32 @@ ATOLL_ANYWHERE void fold_pulled(const Team& team, const T* src, unsigned long lo
     }
 }
 
-template <class T, unsigned n>
-ATOLL_ANYWHERE void store_apart(T* dst, unsigned long long step, const T (&values)[n]) {
-    for (unsigned k = 0; k < n; ++k) dst[k * step] = values[k];
-}
+/// What fold_pulled gives, to this PE's dst, whose first element is number `begin`. (Not lambdas: NVRTC takes
+/// no generic ones.)
+template <class T> struct StoreHere {
+    T* dst;
+    unsigned long long begin;
+    template <unsigned n>
+    ATOLL_ANYWHERE void operator()(unsigned long long i, unsigned long long step,
+                                   const T (&values)[n]) const {
+        for (unsigned k = 0; k < n; ++k) dst[i - begin + k * step] = values[k];
+    }
+};
+
+/// The same to all members, the next one first, so that not all store to one at once.
+template <class T> struct StoreToAll {
+    const Team& team;
+    T* dst;
+    template <unsigned n>
+    ATOLL_ANYWHERE void operator()(unsigned long long i, unsigned long long step,
+                                   const T (&values)[n]) const {
+        int pe = team.my_pe;
+        ATOLL_ROLLED for (int k = 0; k < team.n_pes; ++k) {
+            pe = pe + 1 < team.n_pes ? pe + 1 : 0;
+            StoreHere<T>{at(team, dst, pe), 0}(i, step, values);
+        }
+    }
+};
 
 }  // namespace detail
 
@@ -249,14 +271,7 @@ ATOLL_ANYWHERE void reduce(const Team& team, T* dst, const T* src, unsigned long
     const unsigned long long part = (count + n - 1) / n;
     const unsigned long long begin = me * part < count ? me * part : count;
     const unsigned long long end = begin + part < count ? begin + part : count;
-    detail::fold_pulled(team, src, begin, end, op, scope,
-                        [&](unsigned long long i, unsigned long long step, const auto& values) {
-                            int pe = team.my_pe;
-                            ATOLL_ROLLED for (int k = 0; k < team.n_pes; ++k) {
-                                pe = pe + 1 < team.n_pes ? pe + 1 : 0;
-                                detail::store_apart(detail::at(team, dst, pe) + i, step, values);
-                            }
-                        });
+    detail::fold_pulled(team, src, begin, end, op, scope, detail::StoreToAll<T>{team, dst});
     detail::meet(team, scope, call);
 }
 
@@ -275,10 +290,7 @@ ATOLL_ANYWHERE void reduce_scatter(const Team& team, T* dst, const T* src, unsig
     }
     detail::meet(team, scope, call);
     const unsigned long long begin = block(team.my_pe);
-    detail::fold_pulled(team, src, begin, begin + count, op, scope,
-                        [&](unsigned long long i, unsigned long long step, const auto& values) {
-                            detail::store_apart(dst + (i - begin), step, values);
-                        });
+    detail::fold_pulled(team, src, begin, begin + count, op, scope, detail::StoreHere<T>{dst, begin});
     detail::meet(team, scope, call);
 }
 
