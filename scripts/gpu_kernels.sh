@@ -10,12 +10,6 @@ export OUT=${OUT:-build/results/gpu-kernels} STAGE=${STAGE:-/tmp/atoll-python}
 what=${*:-tests examples bench}
 failed=0
 scripts/gpu_python.sh module || exit 1
-# numba-cuda 0.30 wants a name that NumPy 2.5 has no more.
-cat >"$STAGE/sitecustomize.py" <<'PYTHON'
-import numpy
-if not hasattr(numpy, "row_stack"):
-    numpy.row_stack = numpy.vstack
-PYTHON
 export PYTHONPATH=$STAGE LD_LIBRARY_PATH=$STAGE/atoll/lib PYTHONUNBUFFERED=1 NUMBA_CACHE_DIR=/tmp/numba-cache
 export NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS=0
 export NCCL_NVLS_ENABLE=0 NVSHMEM_DISABLE_NVLS=1 TORCH_SYMM_MEM_DISABLE_MULTICAST=1

@@ -58,6 +58,12 @@ if [ ! -e "$stage/atoll/built" ]; then
     try "module for $(python3 --version)" build
     touch "$stage/atoll/built"
 fi
+# numba-cuda 0.30 wants a name that NumPy 2.5 has no more.
+cat >"$stage/sitecustomize.py" <<'PYTHON'
+import numpy
+if not hasattr(numpy, "row_stack"):
+    numpy.row_stack = numpy.vstack
+PYTHON
 if [[ $what == *tests* ]]; then
     for n in ${PES:-1 2}; do
         try "device.py, $n PEs" env ATOLL_CHECK=all timeout 100 build/release/bin/atoll run -n "$n" --timeout 90 \
