@@ -186,7 +186,6 @@ void StreamServer::carry_out(Slot& slot) {
             settle();
             return;
         case heap::FarKind::flush:  // requests are carried out in order, and are done with their sources then
-            return;
         case heap::FarKind::group:  // a team's, whose server has its own way
         case heap::FarKind::messages:
             return;
