@@ -24,6 +24,21 @@ _SPECIAL = {
 }
 
 
+def refuse_freed(what: str, x: Any) -> None:
+    """Raise UseAfterFree that begins with `what` if x, which a kernel is to have, was freed. Ordinary arrays are fine where
+    the kernel keeps to itself."""
+    if _atoll.is_symmetric(x) or not _atoll.is_initialized():
+        return
+    try:
+        _atoll.peer(x, _atoll.my_pe())
+    except _atoll.UseAfterFree:
+        raise _atoll.UseAfterFree(
+            f"{what}, was freed by atoll.free() or belongs to a job that was finalized; allocate another."
+        ) from None
+    except _atoll.Error:
+        pass
+
+
 class DeviceTeam(NamedTuple):
     """A team as kernels take it, by value: the fields of atl::device::Team (atoll/device/team.hpp), in its order.
 

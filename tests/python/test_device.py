@@ -63,37 +63,7 @@ def test_a_pe_that_dies_ends_a_collective_on_a_stream_between_hosts(job: Job, pa
 @pytest.mark.parametrize("n", [1, 2])
 def test_a_pools_memory_is_nobody_elses_until_it_is_freed(job: Job, package: str, n: int) -> None:
     """With a PyTorch that makes no tensors: the real one does in tests/python_gpu/pytorch.py."""
-    done = job(
-        """
-        import contextlib, gc, types
-        torch = sys.modules["torch"] = types.ModuleType("torch")
-        allocator = types.SimpleNamespace(allocator=lambda: None)
-        torch.Tensor = type("Tensor", (), {})
-        torch.cuda = types.SimpleNamespace(
-            set_device=lambda number: None,
-            MemPool=lambda allocator: object(),
-            memory=types.SimpleNamespace(CUDAPluggableAllocator=lambda *names: allocator),
-            use_mem_pool=lambda pool: contextlib.nullcontext(),
-        )
-        operator = types.SimpleNamespace(register_fake=lambda function: None)
-        torch.library = types.SimpleNamespace(custom_op=lambda *what, mutates_args: operator)
-        import atoll.torch
-        atoll.init()
-        with atoll.torch.use_pool(1 << 21) as pool:
-            start = pool._slab.ptr
-        again = atoll.torch.Pool(1 << 21)
-        del pool
-        gc.collect()
-        others = [atoll.zeros(1 << 20, "uint8", device="cuda") for _ in range(4)]
-        assert not any(start <= x.ptr < start + (1 << 21) for x in others), "a tensor's memory was given away"
-        start = again._slab.ptr
-        again.free()
-        assert atoll.zeros(1 << 21, "uint8", device="cuda", align=1 << 21).ptr == start, "free() gave nothing back"
-        print("done")
-        """,
-        n,
-        PYTHONPATH=package,
-    )
+    done = job("pool_kept.py", n, PYTHONPATH=package)
     assert done.stdout.count("done") == n
 
 

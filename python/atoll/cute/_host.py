@@ -8,24 +8,11 @@ from cutlass import Int64
 from cutlass.cute.runtime import from_dlpack
 
 from .. import _atoll
+from .._device import refuse_freed
 from ._messages import Mailbox, mailbox_bytes
 
 HOST = 1
 """What DLPack says of an array there."""
-
-
-def _refuse_freed(name: str, x) -> None:
-    if _atoll.is_symmetric(x) or not _atoll.is_initialized():
-        return
-    try:
-        _atoll.peer(x, _atoll.my_pe())
-    except _atoll.UseAfterFree:
-        raise _atoll.UseAfterFree(
-            f"atoll.cute.{name}: the array, of shape {tuple(x.shape)}, was freed by atoll.free() or belongs to a job that was "
-            "finalized; allocate another."
-        ) from None
-    except _atoll.Error:
-        pass  # an ordinary array is fine where the kernel keeps to itself
 
 
 def tensor(x, assumed_align: int | None = None):
@@ -44,7 +31,7 @@ def tensor(x, assumed_align: int | None = None):
             f"atoll.cute.tensor: x is {type(x).__name__}, of shape {tuple(x.shape)}, in host memory; pass an array in GPU memory: "
             "atoll.zeros(..., device='cuda')"
         )
-    _refuse_freed("tensor", x)
+    refuse_freed(f"atoll.cute.tensor: the array, of shape {tuple(x.shape)}", x)
     made = from_dlpack(x, assumed_align=assumed_align)
     if assumed_align is not None and made.data_ptr % assumed_align != 0:
         raise ValueError(
@@ -67,7 +54,7 @@ def mailbox(block, room: int) -> Mailbox:
             "atoll.zeros(dev.mailbox_bytes(n_pes, room), np.uint8, device='cuda')"
         )
     if not _atoll.is_symmetric(block):
-        _refuse_freed("mailbox", block)
+        refuse_freed(f"atoll.cute.mailbox: the array, of shape {tuple(block.shape)}", block)
         raise _atoll.NotSymmetric(
             "atoll.cute.mailbox: block is an ordinary array; it must be a symmetric one: "
             "atoll.zeros(dev.mailbox_bytes(n_pes, room), np.uint8, device='cuda')"

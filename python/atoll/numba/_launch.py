@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import _atoll
 from .. import zeros as _zeros
-from .._device import DeviceTeam
+from .._device import DeviceTeam, refuse_freed
 from ._layout import AT
 from ._targets import numba_cuda
 
@@ -168,17 +168,8 @@ def _check(name: str, arguments: tuple[Any, ...]) -> None:
         if isinstance(x, int) and not -(1 << 63) <= x < 1 << 64:
             raise OverflowError(f"{name}: argument {number} is {x}, which does not fit 64 bits")
         owned = x.base is not None if isinstance(x, np.ndarray) else isinstance(x, _atoll.DeviceArray)
-        if not owned or _atoll.is_symmetric(x):
-            continue
-        try:
-            _atoll.peer(x, _atoll.my_pe())
-        except _atoll.UseAfterFree:
-            raise _atoll.UseAfterFree(
-                f"{name}: argument {number}, an array of shape {x.shape}, was freed by atoll.free() or belongs to a job that was "
-                "finalized; allocate another."
-            ) from None
-        except _atoll.Error:
-            pass  # an ordinary array is fine where the kernel keeps to itself
+        if owned:
+            refuse_freed(f"{name}: argument {number}, an array of shape {x.shape}", x)
 
 
 def _check_sizes(kernel: Kernel, grid: Any, block: Any) -> None:

@@ -1,29 +1,16 @@
 """Places of a pool on several PEs, with a PyTorch that makes no tensors: segments are asked for as libtorch asks."""
 
-import contextlib
 import ctypes
-import sys
-import types
 from collections.abc import Callable
 from typing import Any
 
-torch: Any = types.ModuleType("torch")
-sys.modules["torch"] = torch
-allocator = types.SimpleNamespace(allocator=lambda: None)
-torch.Tensor = type("Tensor", (), {})
-torch.cuda = types.SimpleNamespace(
-    set_device=lambda number: None,
-    MemPool=lambda allocator: object(),
-    memory=types.SimpleNamespace(CUDAPluggableAllocator=lambda *names: allocator),
-    use_mem_pool=lambda pool: contextlib.nullcontext(),
-)
-made = types.SimpleNamespace(register_fake=lambda function: None)
-torch.library = types.SimpleNamespace(custom_op=lambda *what, mutates_args: made)
+import stand_in_torch  # noqa: F401
 
-import atoll  # noqa: E402
-import atoll.torch  # noqa: E402
-import numpy as np  # noqa: E402
-from atoll import _atoll  # noqa: E402
+# isort: split
+import atoll
+import atoll.torch
+import numpy as np
+from atoll import _atoll
 
 MIB = 1 << 20
 libtorch = ctypes.CDLL(_atoll.__file__)
