@@ -21,7 +21,7 @@ void post_letter(core::TeamState& team, int pe, const Channel* channel, std::uin
     }
     // Numbers only grow, so none may be overtaken.
     spread.order(keeper);
-    spread.put(keeper, place + offsetof(Letter, cells), &cells, sizeof cells);
+    spread.put(keeper, place + offsetof(Letter, cells), &cells, sizeof cells, transport::Completion::unheard);
     spread.transport().progress();
 }
 
@@ -42,7 +42,8 @@ void fetch_cell(core::TeamState& team, int pe, std::uint32_t i, Cell& cell) {
 void return_cells(core::TeamState& team, int pe, std::uint32_t taken) {
     const core::Spread& spread = *team.spread();
     spread.order(pe);
-    spread.put(pe, spread.my_letter(pe).channel - 1 + offsetof(Channel, taken), &taken, sizeof taken);
+    spread.put(pe, spread.my_letter(pe).channel - 1 + offsetof(Channel, taken), &taken, sizeof taken,
+               transport::Completion::unheard);
     spread.transport().progress();
 }
 

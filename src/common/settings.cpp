@@ -201,7 +201,7 @@ constexpr Variable variables[] = {
     {"ATOLL_UCX_RMA_BYTES",
      {},
      "8k",
-     "from this size on a put or get is large; what is copied into its message (4,032 bytes) never is",
+     "from this size on a put or get is large; what is copied into its message (4,096 bytes) never is",
      [](Settings& s, const Raw& raw) { s.ucx_rma_bytes = parse_size(raw.value, raw.variable); }},
     {"ATOLL_UCX_LIBRARY",
      {},

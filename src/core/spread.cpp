@@ -140,7 +140,7 @@ void Spread::meet_parts(const char* operation, bool carries) {
         order(leader);  // also after the flag of the meeting before, which need not be there yet
         const std::uint64_t flag = block_place(to) + offsetof(SpreadBlock, round) +
                                    static_cast<std::size_t>(round) * sizeof(SyncLine);
-        put(leader, flag, &epoch_, sizeof epoch_);
+        put(leader, flag, &epoch_, sizeof epoch_, transport::Completion::unheard);
         transport_->progress();  // it must not stay here while this PE does something else
         await_round(operation, round, (parts_.mine - distance + n) % n);
     }
@@ -151,7 +151,7 @@ void Spread::send_rows(int to, int from, int count) {
     const std::size_t rows =
         first_row_[static_cast<std::size_t>(from) + static_cast<std::size_t>(count)] - lo;
     put(parts_.first[static_cast<std::size_t>(to)], block_place(to) + row_at(lo), block_ + row_at(lo),
-        rows * exchange_bytes);
+        rows * exchange_bytes, transport::Completion::unheard);
 }
 
 void Spread::await_round(const char* operation, int round, int from) {

@@ -121,6 +121,26 @@ TYPED_TEST_P(TransportConformance, GetsEverySizeAndAlignmentAndNothingBeside) {
     }
 }
 
+TYPED_TEST_P(TransportConformance, PutsThatNobodyHearsOfArriveInTheirOrder) {
+    constexpr std::uint64_t flag = 8, data = 64;
+    std::uint64_t turn = 0;
+    for (const std::size_t bytes : sizes) {
+        const std::vector<char> expected = this->pattern(bytes, static_cast<int>(bytes));
+        std::vector<char> source = expected;
+        this->from(0).put(this->context, 1, data, source.data(), bytes, Completion::unheard);
+        std::fill(source.begin(), source.end(), 0x7f);
+        this->from(0).fence(this->context, 1);
+        ++turn;
+        this->from(0).put(this->context, 1, flag, &turn, sizeof turn, Completion::unheard);
+        this->wait(1, [&] {
+            this->from(0).progress();
+            return this->template found<std::uint64_t>(1, flag) == turn;
+        });
+        ASSERT_EQ(std::memcmp(this->world_.heap(1) + data, expected.data(), bytes), 0) << bytes << " bytes";
+    }
+    this->from(0).quiet(this->context, -1);
+}
+
 TYPED_TEST_P(TransportConformance, ReachesItself) {
     this->put(1, 1, 8, std::uint64_t{42});
     this->from(1).quiet(this->context, -1);
@@ -361,14 +381,12 @@ TYPED_TEST_P(TransportConformance, ThreadsUseContextsAtOnce) {
     for (std::thread& thread : threads) thread.join();
 }
 
-REGISTER_TYPED_TEST_SUITE_P(TransportConformance, SaysWhatItReaches,
-                            PutsEverySizeAndAlignmentAndNothingBeside,
-                            GetsEverySizeAndAlignmentAndNothingBeside, ReachesItself,
-                            QuietCompletesOnePeOrAll, ManyOutstandingPutsKeepTheirSources,
-                            TheLaterPutWinsAfterAFence, AFenceStandsBetweenPutsAndAtomics,
-                            DataStandBeforeTheirFlag, PollingByGetOrFetchComesToAnEnd, ContextsAreIndependent,
-                            AtomicsOfAllOperationsAndTypes, AtomicsThatDoNotExistAreRefused,
-                            AtomicsFromAllPesAndThreadsAddUp, AlignedWordsAreNeverTorn,
-                            ThreadsUseContextsAtOnce);
+REGISTER_TYPED_TEST_SUITE_P(
+    TransportConformance, SaysWhatItReaches, PutsEverySizeAndAlignmentAndNothingBeside,
+    GetsEverySizeAndAlignmentAndNothingBeside, PutsThatNobodyHearsOfArriveInTheirOrder, ReachesItself,
+    QuietCompletesOnePeOrAll, ManyOutstandingPutsKeepTheirSources, TheLaterPutWinsAfterAFence,
+    AFenceStandsBetweenPutsAndAtomics, DataStandBeforeTheirFlag, PollingByGetOrFetchComesToAnEnd,
+    ContextsAreIndependent, AtomicsOfAllOperationsAndTypes, AtomicsThatDoNotExistAreRefused,
+    AtomicsFromAllPesAndThreadsAddUp, AlignedWordsAreNeverTorn, ThreadsUseContextsAtOnce);
 
 }  // namespace atl::test

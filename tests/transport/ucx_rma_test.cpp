@@ -102,7 +102,7 @@ TYPED_TEST(UcxRmaShows, ASignalStandsBehindItsLargeData) {
     constexpr std::uint64_t signal = 900'000;
     std::uint64_t expected = 0;
     for (const Completion completion : {Completion::local, Completion::at_quiet})
-        for (const std::size_t bytes : {4096, 100'003, 300'000}) {
+        for (const std::size_t bytes : {4097, 100'003, 300'000}) {
             const std::vector<char> source = this->pattern(bytes, static_cast<int>(bytes));
             this->from(0).put_signal(this->context, 1, 64, source.data(), bytes,
                                      {signal, ++expected, SignalOp::set}, completion);

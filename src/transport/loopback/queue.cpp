@@ -25,7 +25,7 @@ void copy_upside_down(void* dst, const void* src, std::size_t bytes) {
 
 void Queue::put(std::uint64_t offset, const void* src, std::size_t bytes, Completion completion) {
     Operation operation{.kind = Kind::put, .offset = offset, .bytes = bytes, .src = src};
-    if (completion == Completion::local) {
+    if (completion != Completion::at_quiet) {
         operation.copy = std::make_unique_for_overwrite<char[]>(bytes);
         std::memcpy(operation.copy.get(), src, bytes);
         operation.src = operation.copy.get();

@@ -16,7 +16,7 @@ constexpr std::uint64_t drain_ns = 2'000'000'000;
 constexpr std::uint64_t goodbye_ns = 100'000'000;
 /// So many messages may be carried out before their sender hears of it, however much there is to do.
 constexpr std::uint64_t most_untold = 64;
-constexpr std::string_view magic = "atoll-ucx 2 ";
+constexpr std::string_view magic = "atoll-ucx 3 ";
 
 }  // namespace
 
@@ -154,7 +154,7 @@ void Engine::carry_out(Peer& peer, const Header& header, const char* data, std::
     }
     peer.done = std::max(peer.done, header.done);  // after what came before it is where it belongs
     const bool is_answer = header.kind >= Kind::value;
-    if (!is_answer && !peer.owed) {
+    if (!is_answer && header.is_awaited && !peer.owed) {
         peer.owed = true;
         owed_.push_back(peer.pe);
     }

@@ -125,6 +125,7 @@ class Engine {
     bool progress();
     /// From now on a connection may end.
     void expect_end() { ending_ = true; }
+    bool expects_end() const { return ending_; }
     bool is_closed() const { return closed_; }
     /// No more messages from or to anybody.
     void close() noexcept;

@@ -9,7 +9,7 @@
 namespace atl::transport::ucx {
 
 /// What messages of this size and less are copied into; longer ones are sent from where they stand.
-inline constexpr std::size_t packet_data_bytes = 4096 - sizeof(Header);
+inline constexpr std::size_t packet_data_bytes = 4096;
 
 /// Counts messages that are sent from a caller's memory.
 struct Flight {

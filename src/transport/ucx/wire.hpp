@@ -36,7 +36,7 @@ struct Header {
     Kind kind = Kind::nothing;
     AtomicOp op = AtomicOp::fetch;
     DType type = DType::uint64;
-    std::uint8_t version = 1;
+    bool is_awaited = true;  ///< the sender wants to hear that this is carried out
 };
 static_assert(sizeof(Header) == 64);
 
