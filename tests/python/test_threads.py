@@ -148,8 +148,8 @@ def test_ctrl_c_ends_finalize_and_a_second_one_leaves(job: Job) -> None:
             raise Alarm
         if me == 0:
             signal.signal(signal.SIGALRM, handler)
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
             try:
+                signal.setitimer(signal.ITIMER_REAL, 0.05)
                 atoll.finalize()
             except Alarm:
                 assert atoll.is_initialized()
