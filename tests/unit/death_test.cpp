@@ -159,7 +159,7 @@ TEST(Death, OfAPeWhoseForkedChildLivesOn) {
             return text;
         });
         const Outcome outcome = survives.wait();
-        EXPECT_TRUE(outcome.ok());
+        EXPECT_TRUE(outcome.ok()) << "status " << outcome.status << ": " << outcome.text;
         EXPECT_NE(outcome.text.find("PE " + std::to_string(victim)), std::string::npos) << outcome.text;
         survivor_is_done.open();
         EXPECT_TRUE(dies.wait().ended_by(SIGKILL));
