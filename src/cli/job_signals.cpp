@@ -52,8 +52,9 @@ void Job::on_signals() {
 
 /// Once: the PEs decide what to do about it. Twice: they have had their chance.
 void Job::interrupt(int number, int sender) {
-    // timeout(1) sends its signal to its child and then to the child's process group.
-    constexpr double same_s = 0.1;
+    // timeout(1) sends its signal to its child and then to the child's process group, in between which a busy
+    // machine may let others run. A terminal's signals have no sender, so people are as fast as they like.
+    constexpr double same_s = 0.5;
     if (sender != 0 && sender == interrupter_ && now() < interrupted_at_ + same_s) return;
     interrupter_ = sender;
     interrupted_at_ = now();

@@ -36,8 +36,8 @@ std::string place_text(std::uint64_t place) {
 
 namespace {
 
-/// Longer than anybody needs from claiming an abort to having written it.
-constexpr std::uint64_t claim_ns = 100'000'000;
+/// Longer than anybody needs from claiming an abort to having written it, on a machine with too much to do.
+constexpr std::uint64_t claim_ns = 1'000'000'000;
 
 /// Process numbers mean something within one namespace only; 0 where none can be told.
 std::uint64_t my_pid_namespace() noexcept {

@@ -169,7 +169,7 @@ def test_second_interrupt_kills(atoll, program, witness):
     assert [job.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
     job.send_signal(signal.SIGINT)
     assert [job.stdout.readline() for _ in range(2)] == ["not yet\n"] * 2
-    time.sleep(0.3)  # at once it would be taken for the same one, as timeout(1) sends
+    time.sleep(0.8)  # at once it would be taken for the same one, as timeout(1) sends
     job.send_signal(signal.SIGINT)
     _, err = job.communicate(timeout=60)
     assert job.returncode == 130

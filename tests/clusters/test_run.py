@@ -135,7 +135,7 @@ def test_signals_reach_all(make_hosts: MakeHosts, pe: str, number: signal.Signal
     started.wait_for("started")
     os.kill(started.process.pid, number)
     done = started.wait(30)
-    assert done.status == 128 + number and hosts.empty_within(5), done.text
+    assert done.status == 128 + number and hosts.empty_within(20), done.text
 
 
 def test_a_launcher_that_dies(make_hosts: MakeHosts, pe: str) -> None:
@@ -144,7 +144,7 @@ def test_a_launcher_that_dies(make_hosts: MakeHosts, pe: str) -> None:
     started.wait_for("started")
     os.kill(started.process.pid, signal.SIGKILL)
     started.process.wait(10)
-    assert hosts.empty_within(5)
+    assert hosts.empty_within(20)
 
 
 def test_a_vanished_host_is_named(make_hosts: MakeHosts, pe: str) -> None:
@@ -156,7 +156,7 @@ def test_a_vanished_host_is_named(make_hosts: MakeHosts, pe: str) -> None:
     assert (
         done.status != 0 and done.status != 124 and "Host n1 (PE 1,2) does not answer within 4 s" in done.err
     ), done.text
-    assert hosts.empty_within(5)
+    assert hosts.empty_within(20)
 
 
 WAITS = """
@@ -177,16 +177,17 @@ time.sleep(100)
 @pytest.mark.parametrize("stopped", [False, True])
 def test_timeout_says_what_the_pes_of_all_hosts_do(make_hosts: MakeHosts, stopped: bool) -> None:
     hosts = make_hosts(2)
+    # Long enough for four interpreters to start where cores are few.
     program = [sys.executable, "-c", WAITS, *(["stop"] if stopped else [])]
-    done = run(hosts, "--timeout", "5", "--hosts", "n0:2,n1:2", *program)
-    assert done.status == 124 and hosts.empty_within(5), done.text
+    done = run(hosts, "--timeout", "10", "--hosts", "n0:2,n1:2", *program)
+    assert done.status == 124 and hosts.empty_within(20), done.text
     lines = [line for line in done.err.splitlines() if line.startswith("  PE")]
     assert lines[0] == "  PE 0: running, waits for nothing", done.text
     assert lines[1].startswith("  PE 1: wait_until on heap+0x0: found 0, waiting for == 7 ("), done.text
     assert lines[2].startswith("  PE 2: barrier"), done.text
     last = "  PE 3: does not answer: its process is stopped" if stopped else "  PE 3: barrier"
     assert lines[3].startswith(last) and len(lines) == 4, done.text
-    assert "the job was ended after its --timeout of 5 s" in done.err
+    assert "the job was ended after its --timeout of 10 s" in done.err
     assert "killed" not in done.err and "status" not in done.err, done.text
 
 
@@ -200,11 +201,11 @@ def test_a_stall_over_hosts_is_reported_once(make_hosts: MakeHosts) -> None:
     os.kill(started.process.pid, signal.SIGQUIT)
     started.wait_for("atoll run: what the PEs are doing")
     os.kill(started.process.pid, signal.SIGTERM)
-    assert started.wait(30).status == 128 + signal.SIGTERM and hosts.empty_within(5)
+    assert started.wait(30).status == 128 + signal.SIGTERM and hosts.empty_within(20)
 
 
 def test_timeout_before_init(make_hosts: MakeHosts) -> None:
     hosts = make_hosts(2)
     done = run(hosts, "--timeout", "1", "--hosts", "n0:1,n1:1", "sleep", "100")
-    assert done.status == 124 and hosts.empty_within(5), done.text
+    assert done.status == 124 and hosts.empty_within(20), done.text
     assert "PE 0,1: has not called init" in done.err, done.text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 import socket
 import subprocess
 import sys
@@ -33,6 +35,15 @@ import atoll
 """
 
 
+def free_port() -> int:
+    """None of those that the kernel gives to whoever asks for any, which may be gone again before it is used."""
+    while True:
+        port = random.randrange(10000, 30000)  # Linux gives those from 32768 on
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
 def run_alone(code: str, **changes: str) -> None:
     done = python(code, **changes)
     assert done.returncode == 0, done.stderr
@@ -40,9 +51,7 @@ def run_alone(code: str, **changes: str) -> None:
 
 def test_torchrun_variables(tmp_path: Path) -> None:
     """Processes that know RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT find each other."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     program = write_program(
         tmp_path, "atoll.init(); atoll.barrier_all(); print(atoll.my_pe(), atoll.n_pes())"
     )
@@ -75,9 +84,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("pe", ["0", "1"])
 def test_ctrl_c_in_init_of_pes_without_the_launcher(pe: str) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
+    port = str(free_port())
     place = {"RANK": pe, "WORLD_SIZE": "2", "LOCAL_RANK": pe, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     done = subprocess.run(
         [sys.executable, "-c", CTRL_C_IN_INIT], env=environment(ATOLL_INIT_TIMEOUT="1000", **place),
