@@ -25,18 +25,49 @@ _SPECIAL = {
 
 
 def refuse_freed(what: str, x: Any) -> None:
-    """Raise UseAfterFree that begins with `what` if x, which a kernel is to have, was freed. Ordinary arrays are fine where
-    the kernel keeps to itself."""
-    if _atoll.is_symmetric(x) or not _atoll.is_initialized():
+    """Raise UseAfterFree that begins with `what` and x's shape if x, which a kernel is to have, was freed. Ordinary arrays
+    are fine where the kernel keeps to itself."""
+    if _atoll.is_symmetric(x):
         return
-    try:
-        _atoll.peer(x, _atoll.my_pe())
-    except _atoll.UseAfterFree:
-        raise _atoll.UseAfterFree(
-            f"{what}, was freed by atoll.free() or belongs to a job that was finalized; allocate another."
-        ) from None
-    except _atoll.Error:
-        pass
+    if _atoll.is_initialized():
+        try:
+            _atoll.peer(x, _atoll.my_pe())
+            return
+        except _atoll.UseAfterFree:
+            pass
+        except (_atoll.Error, TypeError):  # an ordinary array, or none that Atoll knows
+            return
+    elif not isinstance(x, _atoll.DeviceArray):
+        return
+    raise _atoll.UseAfterFree(
+        f"{what}, an array of shape {tuple(x.shape)}, was freed by atoll.free() or belongs to a job that was finalized; "
+        "allocate another."
+    )
+
+
+def mailbox_address(function: str, block: Any, room: int, per_pe: int) -> int:
+    """Where `block`, an array for mailboxes of per_pe bytes for each PE, stands. `function` begins what is said of a wrong one.
+
+    Raises TypeError (no array in GPU memory), UseAfterFree, NotSymmetric, ValueError (too small even for a single PE).
+    """
+    ask = "atoll.zeros(mailbox_bytes(n_pes, room), np.uint8, device='cuda')"
+    if not isinstance(block, _atoll.DeviceArray) and not hasattr(block, "__cuda_array_interface__"):
+        raise TypeError(
+            f"{function}: block is {type(block).__name__}; it must be a symmetric uint8 array in GPU memory: {ask}"
+        )
+    refuse_freed(f"{function}: block", block)
+    if not _atoll.is_symmetric(block):
+        raise _atoll.NotSymmetric(
+            f"{function}: block is an ordinary array; it must be a symmetric one: {ask}"
+        )
+    interface = block.__cuda_array_interface__
+    nbytes = int(np.prod(interface["shape"])) * np.dtype(interface["typestr"]).itemsize
+    if room < 0 or nbytes < per_pe:
+        raise ValueError(
+            f"{function}: room is {room}, and block has {nbytes} bytes; it needs mailbox_bytes(n_pes, room), "
+            f"{per_pe} for each PE of the team"
+        )
+    return int(interface["data"][0])
 
 
 class DeviceTeam(NamedTuple):
