@@ -125,6 +125,7 @@ def _need(module: str, package: str, name: str) -> Any:
 def to_cupy(x: _atoll.DeviceArray) -> Any:
     """The same memory as a cupy.ndarray, which keeps it."""
     cupy = _need("cupy", "cupy-cuda13x", "An array of CuPy")
+    refuse_freed("DeviceArray.cupy(): x", x)
     if (special := special_name(x.dtype)) is not None:
         raise _atoll.DtypeMismatch(
             f"CuPy has no {special}; use x.torch(), or x.view(np.uint{8 * x.itemsize})."
@@ -157,6 +158,7 @@ def to_torch(x: _atoll.DeviceArray) -> Any:
 def to_buffer(x: _atoll.DeviceArray) -> Any:
     """The same memory as a cuda.core.Buffer, which keeps it."""
     core = _need("cuda.core", "cuda-core", "A Buffer")
+    refuse_freed("DeviceArray.buffer(): x", x)
     low, high = _extent(x)
     if high - low != max(x.nbytes, 1) and x.nbytes != 0:
         raise _atoll.Unsupported("DeviceArray.buffer() needs a contiguous array.")

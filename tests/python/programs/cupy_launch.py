@@ -53,6 +53,7 @@ raises(
     lambda: atoll.cupy.mailbox(whole, 8),
     "atoll.cupy.mailbox: block, an array of shape (3000,), was",
 )
+raises(atoll.UseAfterFree, y.cupy, "DeviceArray.cupy(): x, an array of shape (8,), was freed")
 
 old, team = atoll.zeros(4, device="cuda"), atoll.WORLD.device()
 atoll.finalize()
