@@ -102,7 +102,7 @@ def untested() -> list[str]:
         for operations in GROUPS.values()
         for name in operations
         if name in known
-        and not re.search(rf"\b(?:dev|device|dv|d)(?:\.|::){name}\b|\b{name}\(", tried[language])
+        and not re.search(rf"\b(?:dev|device|dv|d)(?:\.|::){name}\s*(?:<[^>]*>)?\(", tried[language])
     ]
 
 

@@ -25,18 +25,49 @@ _SPECIAL = {
 
 
 def refuse_freed(what: str, x: Any) -> None:
-    """Raise UseAfterFree that begins with `what` if x, which a kernel is to have, was freed. Ordinary arrays are fine where
-    the kernel keeps to itself."""
-    if _atoll.is_symmetric(x) or not _atoll.is_initialized():
+    """Raise UseAfterFree that begins with `what` and x's shape if x, which a kernel is to have, was freed. Ordinary arrays
+    are fine where the kernel keeps to itself."""
+    if _atoll.is_symmetric(x):
         return
-    try:
-        _atoll.peer(x, _atoll.my_pe())
-    except _atoll.UseAfterFree:
-        raise _atoll.UseAfterFree(
-            f"{what}, was freed by atoll.free() or belongs to a job that was finalized; allocate another."
-        ) from None
-    except _atoll.Error:
-        pass
+    if _atoll.is_initialized():
+        try:
+            _atoll.peer(x, _atoll.my_pe())
+            return
+        except _atoll.UseAfterFree:
+            pass
+        except (_atoll.Error, TypeError):  # an ordinary array, or none that Atoll knows
+            return
+    elif not isinstance(x, _atoll.DeviceArray):
+        return
+    raise _atoll.UseAfterFree(
+        f"{what}, an array of shape {tuple(x.shape)}, was freed by atoll.free() or belongs to a job that was finalized; "
+        "allocate another."
+    )
+
+
+def mailbox_address(function: str, block: Any, room: int, per_pe: int) -> int:
+    """Where `block`, an array for mailboxes of per_pe bytes for each PE, stands. `function` begins what is said of a wrong one.
+
+    Raises TypeError (no array in GPU memory), UseAfterFree, NotSymmetric, ValueError (too small even for a single PE).
+    """
+    ask = "atoll.zeros(mailbox_bytes(n_pes, room), np.uint8, device='cuda')"
+    if not isinstance(block, _atoll.DeviceArray) and not hasattr(block, "__cuda_array_interface__"):
+        raise TypeError(
+            f"{function}: block is {type(block).__name__}; it must be a symmetric uint8 array in GPU memory: {ask}"
+        )
+    refuse_freed(f"{function}: block", block)
+    if not _atoll.is_symmetric(block):
+        raise _atoll.NotSymmetric(
+            f"{function}: block is an ordinary array; it must be a symmetric one: {ask}"
+        )
+    interface = block.__cuda_array_interface__
+    nbytes = int(np.prod(interface["shape"])) * np.dtype(interface["typestr"]).itemsize
+    if room < 0 or nbytes < per_pe:
+        raise ValueError(
+            f"{function}: room is {room}, and block has {nbytes} bytes; it needs mailbox_bytes(n_pes, room), "
+            f"{per_pe} for each PE of the team"
+        )
+    return int(interface["data"][0])
 
 
 class DeviceTeam(NamedTuple):
@@ -94,6 +125,7 @@ def _need(module: str, package: str, name: str) -> Any:
 def to_cupy(x: _atoll.DeviceArray) -> Any:
     """The same memory as a cupy.ndarray, which keeps it."""
     cupy = _need("cupy", "cupy-cuda13x", "An array of CuPy")
+    refuse_freed("DeviceArray.cupy(): x", x)
     if (special := special_name(x.dtype)) is not None:
         raise _atoll.DtypeMismatch(
             f"CuPy has no {special}; use x.torch(), or x.view(np.uint{8 * x.itemsize})."
@@ -126,6 +158,7 @@ def to_torch(x: _atoll.DeviceArray) -> Any:
 def to_buffer(x: _atoll.DeviceArray) -> Any:
     """The same memory as a cuda.core.Buffer, which keeps it."""
     core = _need("cuda.core", "cuda-core", "A Buffer")
+    refuse_freed("DeviceArray.buffer(): x", x)
     low, high = _extent(x)
     if high - low != max(x.nbytes, 1) and x.nbytes != 0:
         raise _atoll.Unsupported("DeviceArray.buffer() needs a contiguous array.")

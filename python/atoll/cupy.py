@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _atoll
-from ._device import DeviceTeam
+from ._device import DeviceTeam, mailbox_address, refuse_freed
 from ._include import include_dir
 
 if TYPE_CHECKING:
@@ -64,12 +64,11 @@ def team(value: _atoll.Team | DeviceTeam) -> np.ndarray[Any, Any]:
 
 def mailbox(block: Any, room: int) -> np.ndarray[Any, Any]:
     """Return a kernel's argument of type atl::device::Mailbox: `block` is a symmetric uint8 array of zeros in GPU memory,
-    at least mailbox_bytes(team.n_pes(), room) long. It must be kept as long as the mailbox is used."""
-    if not hasattr(block, "__cuda_array_interface__"):
-        raise TypeError(
-            f"atoll.cupy.mailbox: block is {type(block)}; pass atoll.zeros(mailbox_bytes(n_pes, room), 'uint8', device='cuda')"
-        )
-    address = block.__cuda_array_interface__["data"][0]
+    at least mailbox_bytes(team.n_pes(), room) long. It must be kept as long as the mailbox is used. Local.
+
+    Raises TypeError (no array in GPU memory), UseAfterFree, NotSymmetric, ValueError (one too small even for a single PE).
+    """
+    address = mailbox_address("atoll.cupy.mailbox", block, room, mailbox_bytes(1, max(room, 0)))
     return np.array((address, room), MAILBOX)
 
 
@@ -111,6 +110,7 @@ def launch(
     An atoll.Team goes as atl::device::Team; Python integers as long long, floats as double (pass np.int32(1) for int).
     grid=RESIDENT takes the most blocks that run at once. cooperative=True checks that all do, which blocks that wait for
     one another need (scope Grid): a grid that cannot is a ValueError. Asynchronous, on CuPy's current stream or `stream`.
+    Local. Raises TypeError (an array of NumPy), UseAfterFree.
     """
     cupy = _cupy()
     threads = int(np.prod(block))
@@ -122,21 +122,35 @@ def launch(
                 f"{blocks} blocks of {threads} threads cannot run at once; this GPU holds {most}"
             )
         grid = blocks if grid == RESIDENT else grid
-    values = tuple(_value(cupy, argument) for argument in arguments)
+    name = getattr(kernel, "name", "kernel")
+    values = tuple(_value(cupy, name, number, argument) for number, argument in enumerate(arguments, 1))
     with stream if stream is not None else cupy.cuda.get_current_stream():
         kernel(_tuple(grid), _tuple(block), values, shared_mem=shared)
 
 
-def _value(cupy: Any, argument: Any) -> Any:
+def _value(cupy: Any, name: str, number: int, argument: Any) -> Any:
     if isinstance(argument, (_atoll.Team, DeviceTeam)):
         return team(argument)
     if isinstance(argument, np.ndarray) and argument.dtype not in (TEAM, MAILBOX):
-        raise TypeError("a kernel on a GPU got an array of NumPy; pass one in GPU memory (device='cuda')")
+        raise TypeError(
+            f"{name}: argument {number} is an array of NumPy, in host memory; pass one in GPU memory (device='cuda')"
+        )
+    theirs = isinstance(argument, cupy.ndarray)
+    if theirs and type(argument.data.mem).__name__ == "PooledMemory":
+        return (
+            argument  # CuPy's pool allocated it; an error for each that it is not symmetric would take 5 us
+        )
+    if (
+        not theirs
+        and not isinstance(argument, _atoll.DeviceArray)
+        and not hasattr(argument, "__cuda_array_interface__")
+    ):
+        return argument
+    if not _atoll.is_symmetric(argument):  # else nothing is to be said, and nothing put together for it
+        refuse_freed(f"{name}: argument {number}", argument)
     if isinstance(argument, _atoll.DeviceArray):
         return argument.cupy()
-    if hasattr(argument, "__cuda_array_interface__") and not isinstance(argument, cupy.ndarray):
-        return cupy.asarray(argument)  # the same memory
-    return argument
+    return argument if theirs else cupy.asarray(argument)  # the same memory
 
 
 def _tuple(size: Any) -> tuple[int, ...]:

@@ -36,8 +36,7 @@ constexpr Op op_fetch_xor{AtomicOp::fetch_xor, Operand::value, true, true};
 
 [[noreturn, gnu::cold]] void fail_type(const Spec& spec, PyArrayObject* array, bool integers_only) {
     fail(ErrorCode::dtype_mismatch, "%s(): dst has dtype %S; this takes 32- and 64-bit integers%s.",
-         spec.name, reinterpret_cast<PyObject*>(PyArray_DESCR(array)),
-         integers_only ? "" : ", float32 and float64");
+         spec.name, dtype_name(array).get(), integers_only ? "" : ", float32 and float64");
 }
 
 template <Op O, class T> T apply(const Context& ctx, T* element, T value, T compare, int pe) {

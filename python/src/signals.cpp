@@ -18,7 +18,7 @@ std::uint64_t* signal_word(const Spec& spec, PyObject* object, PyObject* index) 
     if (!row.known || row.type != DType::uint64)
         fail(ErrorCode::dtype_mismatch,
              "%s(): sig has dtype %S; signals are uint64 words, as atoll.signal() makes them.", spec.name,
-             reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
+             dtype_name(array).get());
     check_dtype(spec, "sig", array);
     return reinterpret_cast<std::uint64_t*>(symmetric_element(spec, "sig", array, index, true));
 }

@@ -1,4 +1,5 @@
 // Waiting for, and looking at, this PE's own symmetric words.
+#include "device.hpp"
 #include "enums.hpp"
 #include "registry.hpp"
 #include "staging.hpp"
@@ -30,7 +31,7 @@ struct Words {
 
 [[noreturn, gnu::cold]] void fail_type(const Spec& spec, PyArrayObject* array) {
     fail(ErrorCode::dtype_mismatch, "%s(): dtype %S cannot be waited for; use integers.", spec.name,
-         reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
+         dtype_name(array).get());
 }
 
 Words words_of(const Spec& spec, PyObject* object) {

@@ -215,7 +215,8 @@ device::Team kernel_team(TeamState& team, Memory memory, bool far_too) {
     const JobState& job = team.job();
     if (memory == Memory::device && !job.device())
         throw Error(ErrorCode::not_initialized,
-                    "There is no device heap yet; allocate memory on the GPU first (Memory::device).");
+                    "There is no device heap yet; allocate memory on the GPU first (Memory::device; in "
+                    "Python device=\"cuda\").");
     const int far = first_far(team);
     if (far >= 0 && !(far_too && memory == Memory::device && job.device()->is_far(far)))
         check_near(team,

@@ -150,6 +150,8 @@ TEST_P(DeviceCollectives, OfPartsOfIt) {
         every_size<float>(job, some);
         if (some) {
             const device::Team team = some.device(Memory::host), world = job.world().device(Memory::host);
+            EXPECT_EQ(device::my_pe(team), some.my_pe());
+            EXPECT_EQ(device::n_pes(team), some.n_pes());
             for (int pe = 0; pe < team.n_pes; ++pe) {
                 EXPECT_EQ(device::translate_pe(team, pe, world), some.world_pe(pe));
                 EXPECT_EQ(device::translate_pe(world, some.world_pe(pe), team), pe);

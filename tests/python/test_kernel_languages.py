@@ -12,7 +12,8 @@ import atoll.cupy
 import numpy as np
 import pytest
 from atoll import _atoll
-from jobs import HANG_GUARD, PROGRAMS, environment, launcher, python
+from jobs import HANG_GUARD, PROGRAMS, Job, environment, launcher, python
+from simulated import needs_plugin
 
 
 def test_structures_are_those_of_the_headers() -> None:
@@ -31,8 +32,16 @@ def test_what_is_no_team_is_refused() -> None:
 
 
 def test_a_mailbox_of_host_memory_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"ndarray'>; pass atoll\.zeros"):
+    with pytest.raises(TypeError, match=r"block is ndarray; it must be .*: atoll\.zeros"):
         atoll.cupy.mailbox(np.zeros(64, np.uint8), 8)
+
+
+@needs_plugin
+@pytest.mark.parametrize("n", [1, 2])
+def test_cupys_launch_refuses_what_a_kernel_must_not_have(job: Job, package: str, n: int) -> None:
+    """With a CuPy whose kernels only keep their arguments; the real one's are in programs/cupy_kernels.py."""
+    done = job("cupy_launch.py", n, PYTHONPATH=package)
+    assert done.stdout.count("done") == n
 
 
 def test_options_find_the_headers(tmp_path: Path) -> None:

@@ -3,12 +3,10 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-import numpy as np
 from cutlass import Int64
 from cutlass.cute.runtime import from_dlpack
 
-from .. import _atoll
-from .._device import refuse_freed
+from .._device import mailbox_address, refuse_freed
 from ._messages import Mailbox, mailbox_bytes
 
 HOST = 1
@@ -31,7 +29,7 @@ def tensor(x, assumed_align: int | None = None):
             f"atoll.cute.tensor: x is {type(x).__name__}, of shape {tuple(x.shape)}, in host memory; pass an array in GPU memory: "
             "atoll.zeros(..., device='cuda')"
         )
-    refuse_freed(f"atoll.cute.tensor: the array, of shape {tuple(x.shape)}", x)
+    refuse_freed("atoll.cute.tensor: x", x)
     made = from_dlpack(x, assumed_align=assumed_align)
     if assumed_align is not None and made.data_ptr % assumed_align != 0:
         raise ValueError(
@@ -45,27 +43,10 @@ def mailbox(block, room: int) -> Mailbox:
     """Return a kernel's mailbox: `block` is a symmetric uint8 array of zeros in GPU memory, mailbox_bytes(n_pes, room) long.
     It must be kept as long as the mailbox is used. On the host. Local.
 
-    Raises TypeError (no array in GPU memory), NotSymmetric, ValueError (one too small even for a single PE).
+    Raises TypeError (no array in GPU memory), UseAfterFree, NotSymmetric, ValueError (one too small even for a single PE).
     """
-    interface = getattr(block, "__cuda_array_interface__", None)
-    if interface is None:
-        raise TypeError(
-            f"atoll.cute.mailbox: block is {type(block).__name__}; it must be a symmetric uint8 array in GPU memory: "
-            "atoll.zeros(dev.mailbox_bytes(n_pes, room), np.uint8, device='cuda')"
-        )
-    if not _atoll.is_symmetric(block):
-        refuse_freed(f"atoll.cute.mailbox: the array, of shape {tuple(block.shape)}", block)
-        raise _atoll.NotSymmetric(
-            "atoll.cute.mailbox: block is an ordinary array; it must be a symmetric one: "
-            "atoll.zeros(dev.mailbox_bytes(n_pes, room), np.uint8, device='cuda')"
-        )
-    nbytes = int(np.prod(interface["shape"])) * np.dtype(interface["typestr"]).itemsize
-    if room < 0 or nbytes < mailbox_bytes(1, room):
-        raise ValueError(
-            f"atoll.cute.mailbox: room is {room}, and block has {nbytes} bytes; it needs dev.mailbox_bytes(n_pes, room), "
-            f"{mailbox_bytes(1, max(room, 0))} for each PE of the team"
-        )
-    return Mailbox(Int64(interface["data"][0]), Int64(room))
+    address = mailbox_address("atoll.cute.mailbox", block, room, mailbox_bytes(1, max(room, 0)))
+    return Mailbox(Int64(address), Int64(room))
 
 
 __all__ = ["mailbox", "mailbox_bytes", "tensor"]

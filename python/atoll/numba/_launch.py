@@ -151,12 +151,12 @@ def _for(memory: str, name: str, argument: Any) -> Any:
     if isinstance(argument, DeviceTeam):
         if memory == "host" and argument.window != _atoll.WORLD.device("host").window:
             raise ValueError(
-                f"{name}: no argument is an array on a GPU, but the team was made for GPU memory; pass the "
+                f"{name}: no argument is an array on a GPU, but the team is not of this job's host memory; pass the "
                 "atoll.Team itself, or team.device('host')"
             )
         if memory == "device" and argument.window != _atoll.WORLD.device("device").window:
             raise ValueError(
-                f"{name}: an argument is an array on a GPU, but the team was made for host memory; pass the "
+                f"{name}: an argument is an array on a GPU, but the team is not of this job's GPU memory; pass the "
                 "atoll.Team itself, or team.device('device')"
             )
     return argument
@@ -167,9 +167,21 @@ def _check(name: str, arguments: tuple[Any, ...]) -> None:
     for number, x in enumerate(arguments, 1):
         if isinstance(x, int) and not -(1 << 63) <= x < 1 << 64:
             raise OverflowError(f"{name}: argument {number} is {x}, which does not fit 64 bits")
-        owned = x.base is not None if isinstance(x, np.ndarray) else isinstance(x, _atoll.DeviceArray)
-        if owned:
-            refuse_freed(f"{name}: argument {number}, an array of shape {x.shape}", x)
+        _check_freed(f"{name}: argument {number}", x)
+
+
+def _check_freed(what: str, x: Any) -> None:
+    if isinstance(x, np.ndarray):
+        if x.base is not None:  # else it is no symmetric one
+            refuse_freed(what, x)
+    elif isinstance(x, Mailbox):
+        _check_freed(f"{what}, a mailbox: its block", x.block)
+    elif isinstance(x, tuple):
+        if not isinstance(x, DeviceTeam):
+            for part in x:
+                _check_freed(what, part)
+    elif isinstance(x, _atoll.DeviceArray) or hasattr(x, "__cuda_array_interface__"):
+        refuse_freed(what, x)
 
 
 def _check_sizes(kernel: Kernel, grid: Any, block: Any) -> None:

@@ -73,7 +73,7 @@ with says(atoll.InvalidArgument, "xp is", "cupy or torch"):
 with says(atoll.InvalidArgument, "xp is", "numpy"):
     atoll.zeros(3, xp=__import__("math"))
 assert isinstance(atoll.zeros(3, device="cpu", xp=np), np.ndarray)
-with says(atoll.NotInitialized, "device"):
+with says(atoll.NotInitialized, 'device="cuda"'):
     atoll.WORLD.device()
 with says(atoll.InvalidArgument, "memory is 'gpu'"):
     atoll.WORLD.device("gpu")
@@ -192,6 +192,9 @@ with says(atoll.Unsupported, "a slice" if False else "indices"):
     x[[0, 1]]
 with says(atoll.Unsupported, "contiguous"):
     x.T.reshape(-1)
+for call in (atoll.atomic_add, lambda half, *more: atoll.wait_until(half, ">=", 1), atoll.signal_set):
+    with says(atoll.DtypeMismatch, "dtype bfloat16"):
+        call(atoll.zeros(1, "bfloat16", device="cuda"), 1, me)
 with says(TypeError, "x.numpy()"):
     np.asarray(x)
 with says(atoll.Unsupported, "pip install cupy-cuda13x"):

@@ -1,0 +1,59 @@
+"""In CuPy's place once this is imported: a module with what Atoll needs to make its arrays and to start kernels. It computes
+nothing; a kernel keeps what it was started with."""
+
+import contextlib
+import sys
+import types
+from typing import Any
+
+import numpy as np
+
+cupy: Any = types.ModuleType("cupy")
+sys.modules["cupy"] = cupy
+
+
+class ndarray:
+    """An array as CuPy shows it."""
+
+    def __init__(self, shape: Any, dtype: Any, memptr: Any, strides: Any) -> None:
+        self.shape, self.dtype, self.strides = shape, np.dtype(dtype), strides
+        self.data = memptr
+        self.device = types.SimpleNamespace(id=0)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        data, typestr = (self.data.ptr, False), self.dtype.str
+        return {"shape": self.shape, "typestr": typestr, "data": data, "strides": self.strides, "version": 3}
+
+
+class Kernel:
+    """A function of a RawModule."""
+
+    name = "stand_in"
+
+    def __call__(self, grid: Any, block: Any, arguments: Any, *, shared_mem: int) -> None:
+        self.started = (grid, block, arguments)
+
+
+def pointer(memory: Any, offset: int) -> Any:
+    return types.SimpleNamespace(ptr=memory.ptr + offset, device_id=memory.device_id, mem=memory)
+
+
+class PooledMemory:
+    """What CuPy's own arrays stand in."""
+
+    def __init__(self, address: int) -> None:
+        self.ptr, self.device_id = address, 0
+
+
+def unowned(address: int, size: int, owner: object, device: int) -> Any:
+    return types.SimpleNamespace(ptr=address, device_id=device, owner=owner)
+
+
+cupy.ndarray = ndarray
+cupy.asarray = lambda x: x
+cupy.cuda = types.SimpleNamespace(
+    UnownedMemory=unowned,
+    MemoryPointer=pointer,
+    get_current_stream=contextlib.nullcontext,
+)
