@@ -137,9 +137,7 @@ def _value(cupy: Any, name: str, number: int, argument: Any) -> Any:
         )
     theirs = isinstance(argument, cupy.ndarray)
     if theirs and type(argument.data.mem).__name__ == "PooledMemory":
-        return (
-            argument  # CuPy's pool allocated it; an error for each that it is not symmetric would take 5 us
-        )
+        return argument  # of CuPy's own pool: that it is not symmetric need not cost an error
     if (
         not theirs
         and not isinstance(argument, _atoll.DeviceArray)
