@@ -73,10 +73,11 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
     CLI::App app("Starts PROGRAM as N processing elements (PEs) of one job. A .py file is run by Python.",
                  "atoll run");
     app.add_option("-n,--np", count, "number of PEs (also -np)")->type_name("N");
-    app.add_option("--hosts", hosts,
-                   "hosts and how many PEs each starts, such as a:4,b:4; needs the same atoll at the "
-                   "same path there")
-        ->type_name("HOST:N,...");
+    const CLI::Option* over_hosts =
+        app.add_option("--hosts", hosts,
+                       "hosts and how many PEs each starts, such as a:4,b:4; needs the same atoll at the "
+                       "same path there")
+            ->type_name("HOST:N,...");
     app.add_option(
            "--agent", options.agent,
            "what starts a command on a host of --hosts: gets the host's name and the command (default: "
@@ -111,7 +112,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
         throw UsageError(std::string(error.what()) + " (usage: " + usage + ")");
     }
 
-    if (!hosts.empty()) {
+    if (over_hosts->count() != 0) {  // an empty one is what an unset variable leaves
         options.hosts = parse_hosts(hosts);
         for (const HostShare& host : options.hosts) options.n_pes += host.n_pes;
         if (!count.empty() && parse_pe_count(count) != options.n_pes)

@@ -43,6 +43,16 @@ void Messages::release() noexcept {
     if (outbox_) team_.job().arena_free(outbox_);
 }
 
+/// Letters and what gives cells back: else they could fall into what stands there after the team's end.
+void Messages::ask_to_hear() {
+    const core::Spread& spread = *team_.spread();
+    for (int pe = 0; pe < team_.n_pes(); ++pe) {
+        if (spread.is_local(pe)) continue;
+        if (sender(pe).cells != 0) spread.ask_to_hear(spread.first_of_part(pe));
+        if (receiver(pe).cells != 0) spread.ask_to_hear(pe);
+    }
+}
+
 void Messages::open(int pe) {
     core::JobState& job = team_.job();
     const std::lock_guard lock(mutex_);

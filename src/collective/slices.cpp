@@ -1,6 +1,7 @@
 #include "collective/slices.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include "atoll/error.hpp"
 
@@ -115,7 +116,12 @@ void Slices::send_far(std::size_t lo, std::size_t hi) {
         if (to >= 0)
             spread.put(to, target_place(to) + lo, out_.data(), hi - lo, transport::Completion::at_quiet);
     }
-    spread.complete();
+    try {
+        spread.complete();
+    } catch (...) {
+        static_cast<void>(new auto(std::move(out_)));  // it may still be sent from there
+        throw;
+    }
 }
 
 /// What came from other hosts went to one member of each host; the others copy it from there.

@@ -99,6 +99,14 @@ void Spread::order(int member) const { transport_->fence(context_, team_.world_p
 
 void Spread::complete() const { transport_->quiet(context_, -1); }
 
+/// Puts of nothing are carried out after all that was put before a fence, and are heard of.
+void Spread::ask_to_hear(int member) const {
+    order(member);
+    transport_->put(context_, team_.world_pe(member),
+                    block_place(parts_.part_of[static_cast<std::size_t>(member)]), block_, 0,
+                    transport::Completion::local);
+}
+
 void Spread::sync(const char* operation) {
     ++epoch_;
     local_->sync(operation);

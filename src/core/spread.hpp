@@ -119,6 +119,8 @@ class Spread {
     /// What was put to a member before is there before what is put after.
     void order(int member) const;
     void complete() const;
+    /// What was put to a member unheard is there, too, once `complete` returns.
+    void ask_to_hear(int member) const;
     // ---- letters between members of different parts
     /// Where `reader` looks for `writer`'s letter, in the slot of the first member of its part.
     std::uint64_t letter_place(int reader, int writer) const;

@@ -93,7 +93,9 @@ void TeamState::release_attachments() {
 }
 
 void TeamState::complete() const {
-    if (spread_) spread_->complete();
+    if (!spread_) return;
+    if (messages) messages->ask_to_hear();
+    spread_->complete();
 }
 
 TeamState& TeamState::twin() {

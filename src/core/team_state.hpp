@@ -40,6 +40,8 @@ struct TeamAttachment {
     virtual ~TeamAttachment() = default;
     /// Gives shared memory back; called by destroy, once no member uses it any more.
     virtual void release() noexcept {}
+    /// Before it: what was sent between hosts and not heard of is heard of once Spread::complete returns.
+    virtual void ask_to_hear() {}
 };
 
 class TeamState {

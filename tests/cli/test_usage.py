@@ -20,6 +20,7 @@ import pytest
         (["-n", "1.5", "true"], 2, "-n 1.5: expected the number of PEs"),
         (["-n", "99999999999", "true"], 2, "expected the number of PEs"),
         (["true"], 2, "-n is missing"),
+        (["--hosts", "", "true"], 2, '"" is no host\'s name'),
         (["-n", "2"], 2, "PROGRAM is missing"),
         (["-n"], 2, "-n"),
         (["-n", "2", "--"], 2, "PROGRAM is missing"),

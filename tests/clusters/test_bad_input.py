@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -159,3 +160,27 @@ def test_rubbish_at_the_launchers_port(make_hosts: MakeHosts, pe: str) -> None:
     assert f"{hosts.address(2)}]:" in done.err and len(done.err.splitlines()) <= 9, (
         f"seed {seed}\n{done.text}"
     )
+
+
+COLLECTIVE_THAT_ENDS = """
+import atoll, numpy as np
+atoll.init()
+colors, order = [0, 1, 1, 1, 1, 0], [3, 0, 2, 4, 1, 5]
+team = atoll.WORLD.split(colors[atoll.my_pe()], order[atoll.my_pe()])
+x, s = atoll.zeros(300), atoll.zeros(300)
+atoll.sum_reduce(s, x, team=team)
+raise RuntimeError("on purpose")
+"""
+
+
+def test_what_comes_after_a_collective_has_ended_by_an_error(make_hosts: MakeHosts, tmp_path: Path) -> None:
+    """Who is done first ends by an exception; the others' collectives throw while answers are on their way to them."""
+    pytest.importorskip("atoll", reason="the package is not installed: scripts/install.sh")
+    program = tmp_path / "ends.py"
+    program.write_text(COLLECTIVE_THAT_ENDS)
+    for _ in range(3):
+        hosts = make_hosts(3)
+        done = over_hosts(hosts, "n0:3,n1:1,n2:2", sys.executable, str(program), UCX_TLS="tcp,self")
+        assert done.status == 1 and "on purpose" in done.err, done.text
+        assert "killed by" not in done.err and "corrupted" not in done.err, done.text
+        hosts.close()

@@ -1,6 +1,7 @@
 // send and recv: order, sizes, groups that could deadlock one by one, mismatches, and partners that end.
 #include "support/setups.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <numeric>
 #include <thread>
@@ -156,6 +157,36 @@ TEST(MessagesAlone, ATimeoutBeforeAnythingMovedLeavesTheStreamUsable) {
             }
         },
         options);
+}
+
+/// The last cells and what gives them back may still be on their way when a team ends: they must not fall
+/// into what stands there next.
+TEST_P(Messages, TeamsEndRightAfterTheirMessages) {
+    run([](Job& job) {
+        const int n = job.n_pes();
+        std::vector<unsigned char> mine, got;
+        for (int round = 0; round < 60; ++round) {
+            Team team = job.world().split(0, round % 2 == 0 ? job.my_pe() : -job.my_pe());
+            const int me = team.my_pe();
+            for (int message = 0; message < 2; ++message) {
+                const std::size_t bytes = message == 0 ? 160'000 : 8;  // more cells than a channel has
+                const auto value = [&](int pe) {
+                    return static_cast<unsigned char>(17 * pe + 5 * round + message);
+                };
+                mine.assign(bytes, value(me));
+                got.assign(bytes, 0);
+                MessageGroup group(team);
+                group.send_bytes(mine.data(), bytes, (me + 1) % n);
+                group.recv_bytes(got.data(), bytes, (me + n - 1) % n);
+                group.run();
+                const auto expected = value((me + n - 1) % n);
+                const auto wrong =
+                    std::count_if(got.begin(), got.end(), [&](auto b) { return b != expected; });
+                ASSERT_EQ(wrong, 0) << "round " << round << ", message " << message;
+            }
+            team.destroy();
+        }
+    });
 }
 
 TEST_P(Messages, AnEndedPartnerIsNamed) {

@@ -141,6 +141,17 @@ TYPED_TEST_P(TransportConformance, PutsThatNobodyHearsOfArriveInTheirOrder) {
     this->from(0).quiet(this->context, -1);
 }
 
+TYPED_TEST_P(TransportConformance, APutOfNothingTellsOfThoseThatNobodyHeardOf) {
+    for (std::uint64_t turn = 1; turn <= 200; ++turn) {
+        const std::uint64_t at = 8 * (turn % 7);
+        this->from(0).put(this->context, 1, at, &turn, sizeof turn, Completion::unheard);
+        this->from(0).fence(this->context, 1);
+        this->from(0).put(this->context, 1, 0, &turn, 0, Completion::local);
+        this->from(0).quiet(this->context, 1);
+        ASSERT_EQ(this->template found<std::uint64_t>(1, at), turn);
+    }
+}
+
 TYPED_TEST_P(TransportConformance, ReachesItself) {
     this->put(1, 1, 8, std::uint64_t{42});
     this->from(1).quiet(this->context, -1);
@@ -383,10 +394,11 @@ TYPED_TEST_P(TransportConformance, ThreadsUseContextsAtOnce) {
 
 REGISTER_TYPED_TEST_SUITE_P(
     TransportConformance, SaysWhatItReaches, PutsEverySizeAndAlignmentAndNothingBeside,
-    GetsEverySizeAndAlignmentAndNothingBeside, PutsThatNobodyHearsOfArriveInTheirOrder, ReachesItself,
-    QuietCompletesOnePeOrAll, ManyOutstandingPutsKeepTheirSources, TheLaterPutWinsAfterAFence,
-    AFenceStandsBetweenPutsAndAtomics, DataStandBeforeTheirFlag, PollingByGetOrFetchComesToAnEnd,
-    ContextsAreIndependent, AtomicsOfAllOperationsAndTypes, AtomicsThatDoNotExistAreRefused,
-    AtomicsFromAllPesAndThreadsAddUp, AlignedWordsAreNeverTorn, ThreadsUseContextsAtOnce);
+    GetsEverySizeAndAlignmentAndNothingBeside, PutsThatNobodyHearsOfArriveInTheirOrder,
+    APutOfNothingTellsOfThoseThatNobodyHeardOf, ReachesItself, QuietCompletesOnePeOrAll,
+    ManyOutstandingPutsKeepTheirSources, TheLaterPutWinsAfterAFence, AFenceStandsBetweenPutsAndAtomics,
+    DataStandBeforeTheirFlag, PollingByGetOrFetchComesToAnEnd, ContextsAreIndependent,
+    AtomicsOfAllOperationsAndTypes, AtomicsThatDoNotExistAreRefused, AtomicsFromAllPesAndThreadsAddUp,
+    AlignedWordsAreNeverTorn, ThreadsUseContextsAtOnce);
 
 }  // namespace atl::test

@@ -306,11 +306,14 @@ void Ucx::fence_rma(ContextId context, int pe) {
 }
 
 /// After a message that nobody waits for. A program that sends one after the other looks after the worker
-/// itself: its thread, woken by each acknowledgement, would take half as much again.
+/// itself: its thread, woken by each acknowledgement, would take half as much again. Between its looks the
+/// program is not there for others: where it sends now and then only, the thread is.
 void Ucx::posted(Lock& lock, int pe) {
     const Worker& worker = engine_->worker();
-    waiting_->note();
-    if (++posts_ % posts_a_look == 0) engine_->progress();
+    if (++posts_ % posts_a_look == 0) {
+        waiting_->note();
+        engine_->progress();
+    }
     if (worker.in_flight() < most_in_flight) return;
     wait(lock, "put", pe, [&] { return worker.in_flight() < most_in_flight / 2; });
 }
