@@ -1,6 +1,6 @@
 // Large puts and gets by UCX's own remote memory access, which on networks that do it in hardware needs
 // nothing of the target's CPU. Everything else stays messages. What keeps the two in order is written in
-// docs/design.md, section 15. All members, unless said otherwise, are called with the engine's mutex held.
+// docs/design/ucx.md. All members, unless said otherwise, are called with the engine's mutex held.
 #pragma once
 
 #include "transport/ucx/keys.hpp"
