@@ -1,8 +1,8 @@
 """Atoll and Open MPI's OSHMEM between two hosts, by TCP and the same UCX, in one run: each host a network namespace.
 
 Needs root (for the namespaces), Debian's openmpi-bin and `bench/peers/build.sh c`. Both sides run bench/peers/network.c in
-turn; where Debian's ucx-utils is there, ucx_perftest says what UCX itself takes there and back. Written down are medians and tenth percentiles of batches: where other programs run, the latter say what the
-code costs.
+turn; where Debian's ucx-utils is there, ucx_perftest says what UCX itself takes there and back. Written down are medians
+and tenth percentiles of batches: where other programs run, the latter say what the code costs.
 """
 
 import argparse
@@ -139,16 +139,18 @@ def ucx_alone(prefix: str) -> float | None:
     with subprocess.Popen(
         ["ip", "netns", "exec", f"{prefix}0", *command], env=environment, stdout=subprocess.DEVNULL
     ) as server:
-        time.sleep(0.5)  # it does not say when it listens
-        done = subprocess.run(
-            ["ip", "netns", "exec", f"{prefix}1", *command, "10.79.0.1"],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        server.kill()
+        try:
+            time.sleep(0.5)  # it does not say when it listens
+            done = subprocess.run(
+                ["ip", "netns", "exec", f"{prefix}1", *command, "10.79.0.1"],
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+        finally:
+            server.kill()
     lines = done.stdout.split("\n")
     found = [line.split() for line in lines if line.strip() and line.split()[0].isdigit()]
     return 2 * float(found[-1][1]) if found else None
@@ -177,7 +179,7 @@ def main() -> None:
         settings["ATOLL_HOST_ID"] = NAMES
     where = machine()
     rows: list[dict[str, Any]] = []
-    alone: list[float | None] = []
+    alone: list[float] = []
     with tempfile.TemporaryDirectory() as folder, hosts(prefix, 4):
         scripts = {name: Path(folder) / name for name in ("agent", "pe")}
         for name, text in (("agent", AGENT), ("pe", PE)):
@@ -204,7 +206,8 @@ def main() -> None:
             ]
 
         for number in range(1 if options.quick else options.rounds):
-            alone.append(ucx_alone(prefix))
+            if (bare := ucx_alone(prefix)) is not None:
+                alone.append(bare)
             for side, command, environment in (
                 ("atoll", ours, settings),
                 ("atoll without thread", ours, {**settings, "ATOLL_UCX_PROGRESS": "none"}),
@@ -238,9 +241,8 @@ def main() -> None:
             + " ".join(f"{ratio:6.2f}" if ratio else f"{'-':>6}" for ratio in ratios)
             + (f"    {line['aim']:.2f}" if line["aim"] else "")
         )
-    bare = [each for each in alone if each]
-    if bare:
-        print(f"UCX's own 8 bytes there and back (ucx_perftest): {median(bare):.2f} µs")
+    if alone:
+        print(f"UCX's own 8 bytes there and back (ucx_perftest): {median(alone):.2f} µs")
     if options.output:
         result = {
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
@@ -251,7 +253,7 @@ def main() -> None:
             "what": "2 PEs in 2 network namespaces (barrier_of_4: 4 in 4), veth and a bridge, TCP; "
             "UCX_TLS=tcp,self on both sides",
             "barriers": "by the transport" if by_hosts else "Atoll's go by shared memory here: not measured",
-            "ucx_perftest ucp_am_lat 8 B, there and back, us": bare,
+            "ucx_perftest ucp_am_lat 8 B, there and back, us": alone,
             "table": table,
             "rows": rows,
         }

@@ -24,22 +24,24 @@ _SPECIAL = {
 }
 
 
-def refuse_freed(what: str, x: Any) -> None:
-    """Raise UseAfterFree that begins with `what` and x's shape if x, which a kernel is to have, was freed. Ordinary arrays
-    are fine where the kernel keeps to itself."""
+def is_freed(x: Any) -> bool:
+    """Whether a kernel must not have array x. Ordinary arrays are fine where the kernel keeps to itself."""
     if _atoll.is_symmetric(x):
-        return
-    if _atoll.is_initialized():
-        try:
-            _atoll.peer(x, _atoll.my_pe())
-            return
-        except _atoll.UseAfterFree:
-            pass
-        except (_atoll.Error, TypeError):  # an ordinary array, or none that Atoll knows
-            return
-    elif not isinstance(x, _atoll.DeviceArray):
-        return
-    raise _atoll.UseAfterFree(
+        return False
+    if not _atoll.is_initialized():
+        return isinstance(x, _atoll.DeviceArray)
+    try:
+        _atoll.peer(x, _atoll.my_pe())
+    except _atoll.UseAfterFree:
+        return True
+    except (_atoll.Error, TypeError):  # an ordinary array, or none that Atoll knows
+        pass
+    return False
+
+
+def freed(what: str, x: Any) -> _atoll.UseAfterFree:
+    """The error that says so of x. `what` begins it."""
+    return _atoll.UseAfterFree(
         f"{what}, an array of shape {tuple(x.shape)}, was freed by atoll.free() or belongs to a job that was finalized; "
         "allocate another."
     )
@@ -55,7 +57,8 @@ def mailbox_address(function: str, block: Any, room: int, per_pe: int) -> int:
         raise TypeError(
             f"{function}: block is {type(block).__name__}; it must be a symmetric uint8 array in GPU memory: {ask}"
         )
-    refuse_freed(f"{function}: block", block)
+    if is_freed(block):
+        raise freed(f"{function}: block", block)
     if not _atoll.is_symmetric(block):
         raise _atoll.NotSymmetric(
             f"{function}: block is an ordinary array; it must be a symmetric one: {ask}"
@@ -125,7 +128,8 @@ def _need(module: str, package: str, name: str) -> Any:
 def to_cupy(x: _atoll.DeviceArray) -> Any:
     """The same memory as a cupy.ndarray, which keeps it."""
     cupy = _need("cupy", "cupy-cuda13x", "An array of CuPy")
-    refuse_freed("DeviceArray.cupy(): x", x)
+    if is_freed(x):
+        raise freed("DeviceArray.cupy(): x", x)
     if (special := special_name(x.dtype)) is not None:
         raise _atoll.DtypeMismatch(
             f"CuPy has no {special}; use x.torch(), or x.view(np.uint{8 * x.itemsize})."
@@ -158,7 +162,8 @@ def to_torch(x: _atoll.DeviceArray) -> Any:
 def to_buffer(x: _atoll.DeviceArray) -> Any:
     """The same memory as a cuda.core.Buffer, which keeps it."""
     core = _need("cuda.core", "cuda-core", "A Buffer")
-    refuse_freed("DeviceArray.buffer(): x", x)
+    if is_freed(x):
+        raise freed("DeviceArray.buffer(): x", x)
     low, high = _extent(x)
     if high - low != max(x.nbytes, 1) and x.nbytes != 0:
         raise _atoll.Unsupported("DeviceArray.buffer() needs a contiguous array.")

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _atoll
-from ._device import DeviceTeam, mailbox_address, refuse_freed
+from ._device import DeviceTeam, freed, is_freed, mailbox_address
 from ._include import include_dir
 
 if TYPE_CHECKING:
@@ -138,15 +138,12 @@ def _value(cupy: Any, name: str, number: int, argument: Any) -> Any:
     theirs = isinstance(argument, cupy.ndarray)
     if theirs and type(argument.data.mem).__name__ == "PooledMemory":
         return argument  # of CuPy's own pool: that it is not symmetric need not cost an error
-    if (
-        not theirs
-        and not isinstance(argument, _atoll.DeviceArray)
-        and not hasattr(argument, "__cuda_array_interface__")
-    ):
+    ours = isinstance(argument, _atoll.DeviceArray)
+    if not (theirs or ours or hasattr(argument, "__cuda_array_interface__")):
         return argument
-    if not _atoll.is_symmetric(argument):  # else nothing is to be said, and nothing put together for it
-        refuse_freed(f"{name}: argument {number}", argument)
-    if isinstance(argument, _atoll.DeviceArray):
+    if is_freed(argument):
+        raise freed(f"{name}: argument {number}", argument)
+    if ours:
         return argument.cupy()
     return argument if theirs else cupy.asarray(argument)  # the same memory
 

@@ -1,7 +1,6 @@
 #include "collective/fetch.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace atl::collective {
 
@@ -35,14 +34,10 @@ void Fetch::get(const FarPiece& piece, std::size_t lo, std::size_t hi, char* to)
 void Fetch::for_me(const std::vector<FarPiece>& pieces) {
     own_.resize(place(pieces));
     base_ = own_.data();
-    try {
+    if (pieces.empty()) return;
+    state_.spread()->complete_on(own_, [&] {
         for (std::size_t i = 0; i < pieces.size(); ++i) get(pieces[i], 0, SIZE_MAX, own_.data() + starts_[i]);
-        if (!pieces.empty()) state_.spread()->complete();
-    } catch (...) {
-        // Some PE died: answers of those that have not yet heard of it still come, and need a place.
-        static_cast<void>(new auto(std::move(own_)));
-        throw;
-    }
+    });
 }
 
 void Fetch::for_all_here(const std::vector<FarPiece>& pieces) {

@@ -1,7 +1,6 @@
 #include "collective/slices.hpp"
 
 #include <cstring>
-#include <utility>
 
 #include "atoll/error.hpp"
 
@@ -110,18 +109,14 @@ int Slices::receiver(int part, int writer) const {
 
 void Slices::send_far(std::size_t lo, std::size_t hi) {
     const core::Spread& spread = *state_.spread();
-    for (int part = 0; part < spread.parts().count(); ++part) {
-        if (part == spread.parts().mine) continue;
-        const int to = receiver(part, state_.my_pe());
-        if (to >= 0)
-            spread.put(to, target_place(to) + lo, out_.data(), hi - lo, transport::Completion::at_quiet);
-    }
-    try {
-        spread.complete();
-    } catch (...) {
-        static_cast<void>(new auto(std::move(out_)));  // it may still be sent from there
-        throw;
-    }
+    spread.complete_on(out_, [&] {
+        for (int part = 0; part < spread.parts().count(); ++part) {
+            if (part == spread.parts().mine) continue;
+            const int to = receiver(part, state_.my_pe());
+            if (to >= 0)
+                spread.put(to, target_place(to) + lo, out_.data(), hi - lo, transport::Completion::at_quiet);
+        }
+    });
 }
 
 /// What came from other hosts went to one member of each host; the others copy it from there.

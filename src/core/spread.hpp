@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace atl::core {
@@ -119,6 +120,17 @@ class Spread {
     /// What was put to a member before is there before what is put after.
     void order(int member) const;
     void complete() const;
+    /// `begin` starts operations on `buffer`, which are complete on return. Where that ends by an error
+    /// others have perhaps not heard of it yet, and answers still come: so the buffer stays for ever.
+    template <class Buffer, class Begin> void complete_on(Buffer& buffer, Begin&& begin) const {
+        try {
+            begin();
+            complete();
+        } catch (...) {
+            static_cast<void>(new Buffer(std::move(buffer)));
+            throw;
+        }
+    }
     /// What was put to a member unheard is there, too, once `complete` returns.
     void ask_to_hear(int member) const;
     // ---- letters between members of different parts

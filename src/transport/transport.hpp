@@ -82,7 +82,8 @@ class Transport {
     /// Implies quiet of that context.
     virtual void destroy_context(ContextId context) = 0;
 
-    /// `offset` is from the start of `pe`'s heap; ranges were checked above. `bytes` > 0.
+    /// `offset` is from the start of `pe`'s heap; ranges were checked above. `bytes` > 0, but for a put that
+    /// only tells of others (Completion::unheard).
     virtual void put(ContextId context, int pe, std::uint64_t offset, const void* src, std::size_t bytes,
                      Completion) = 0;
     virtual void get(ContextId context, int pe, std::uint64_t offset, void* dst, std::size_t bytes,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from cutlass import Int64
 from cutlass.cute.runtime import from_dlpack
 
-from .._device import mailbox_address, refuse_freed
+from .._device import freed, is_freed, mailbox_address
 from ._messages import Mailbox, mailbox_bytes
 
 HOST = 1
@@ -29,7 +29,8 @@ def tensor(x, assumed_align: int | None = None):
             f"atoll.cute.tensor: x is {type(x).__name__}, of shape {tuple(x.shape)}, in host memory; pass an array in GPU memory: "
             "atoll.zeros(..., device='cuda')"
         )
-    refuse_freed("atoll.cute.tensor: x", x)
+    if is_freed(x):
+        raise freed("atoll.cute.tensor: x", x)
     made = from_dlpack(x, assumed_align=assumed_align)
     if assumed_align is not None and made.data_ptr % assumed_align != 0:
         raise ValueError(

@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import _atoll
 from .. import zeros as _zeros
-from .._device import DeviceTeam, refuse_freed
+from .._device import DeviceTeam, freed, is_freed
 from ._layout import AT
 from ._targets import numba_cuda
 
@@ -167,21 +167,23 @@ def _check(name: str, arguments: tuple[Any, ...]) -> None:
     for number, x in enumerate(arguments, 1):
         if isinstance(x, int) and not -(1 << 63) <= x < 1 << 64:
             raise OverflowError(f"{name}: argument {number} is {x}, which does not fit 64 bits")
-        _check_freed(f"{name}: argument {number}", x)
+        if (found := _freed_part(x)) is not None:
+            which, array = found
+            raise freed(f"{name}: argument {number}{which}", array)
 
 
-def _check_freed(what: str, x: Any) -> None:
+def _freed_part(x: Any) -> tuple[str, Any] | None:
+    """What of an argument was freed: how an error names that part, and the array."""
     if isinstance(x, np.ndarray):
-        if x.base is not None:  # else it is no symmetric one
-            refuse_freed(what, x)
-    elif isinstance(x, Mailbox):
-        _check_freed(f"{what}, a mailbox: its block", x.block)
-    elif isinstance(x, tuple):
-        if not isinstance(x, DeviceTeam):
-            for part in x:
-                _check_freed(what, part)
-    elif isinstance(x, _atoll.DeviceArray) or hasattr(x, "__cuda_array_interface__"):
-        refuse_freed(what, x)
+        return ("", x) if x.base is not None and is_freed(x) else None  # symmetric ones are views
+    if isinstance(x, DeviceTeam):
+        return None
+    if isinstance(x, Mailbox):
+        return (", a mailbox: its block", x.block) if _freed_part(x.block) else None
+    if isinstance(x, tuple):
+        return next(filter(None, map(_freed_part, x)), None)
+    is_array = isinstance(x, _atoll.DeviceArray) or hasattr(x, "__cuda_array_interface__")
+    return ("", x) if is_array and is_freed(x) else None
 
 
 def _check_sizes(kernel: Kernel, grid: Any, block: Any) -> None:

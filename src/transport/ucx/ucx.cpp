@@ -217,7 +217,7 @@ class Ucx final : public Transport {
                     Completion completion);
     void fence_rma(ContextId context, int pe);
     void posted(Lock& lock, int pe);
-    void put_with(ContextId context, int pe, const Header& header, const void* src, std::size_t bytes,
+    void put_with(ContextId context, int pe, Header header, const void* src, std::size_t bytes,
                   Completion completion);
     void ask(ContextId context, int pe, Header header, const Pending& pending, const char* operation);
 
@@ -231,17 +231,15 @@ class Ucx final : public Transport {
     std::unique_ptr<Waiting> waiting_;
 };
 
-void Ucx::put_with(ContextId context, int pe, const Header& header, const void* src, std::size_t bytes,
+void Ucx::put_with(ContextId context, int pe, Header header, const void* src, std::size_t bytes,
                    Completion completion) {
     Lock lock = lock_connected(pe);
     Peer& peer = engine_->peer(pe);
     if (bytes <= packet_data_bytes) {
         // The job's last flags are waited for: what a connection still holds when it ends may be lost.
-        const bool is_awaited = completion != Completion::unheard || engine_->expects_end();
-        Header next = header;
-        next.is_awaited = is_awaited;
-        const std::uint64_t sequence = engine_->post(peer, next, src, bytes);
-        if (is_awaited) note(context, pe, sequence);
+        header.is_awaited = completion != Completion::unheard || engine_->expects_end();
+        const std::uint64_t sequence = engine_->post(peer, header, src, bytes);
+        if (header.is_awaited) note(context, pe, sequence);
         return posted(lock, pe);
     }
     if (put_by_rma(lock, context, pe, header, src, bytes, completion)) return;
