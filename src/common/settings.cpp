@@ -192,11 +192,11 @@ constexpr Variable variables[] = {
     {"ATOLL_UCX_RMA",
      {},
      "auto",
-     "who carries out large puts and gets between hosts: UCX itself (on), the target's CPU (off), or UCX "
-     "where "
-     "the network needs no CPU for it (auto: InfiniBand and RoCE, with UCX from 1.14 on)",
+     "who carries out large puts and gets between hosts: UCX itself (on; device: of GPUs' memory too, where "
+     "the network reaches it), the target's CPU (off), or UCX where the network needs no CPU for it (auto: "
+     "InfiniBand and RoCE, with UCX from 1.14 on)",
      [](Settings& s, const Raw& raw) {
-         s.ucx_rma = parse_choice(raw, {"auto", "on", "off"});
+         s.ucx_rma = parse_choice(raw, {"auto", "on", "device", "off"});
      }},
     {"ATOLL_UCX_RMA_BYTES",
      {},

@@ -25,7 +25,7 @@ struct Settings {
     std::string host_id;                  ///< ATOLL_HOST_ID: a name, or a list with one for each PE
     bool ucx_connect_all = false;         ///< ATOLL_UCX_CONNECT
     bool ucx_thread = true;               ///< ATOLL_UCX_PROGRESS
-    std::string ucx_rma = "auto";         ///< ATOLL_UCX_RMA: auto, on, off
+    std::string ucx_rma = "auto";         ///< ATOLL_UCX_RMA: auto, on, device, off
     std::uint64_t ucx_rma_bytes = std::uint64_t{8} << 10;  ///< ATOLL_UCX_RMA_BYTES
     std::string ucx_library;                               ///< ATOLL_UCX_LIBRARY; empty = looked for
     std::string algorithms;          ///< ATOLL_COLLECTIVE: "broadcast:65536=pull,reduce=slices,…"

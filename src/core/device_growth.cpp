@@ -65,6 +65,7 @@ bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
         heap_->withdraw();
         throw;
     }
+    if (server_) job_.transport()->add_device_chunk(taken_bytes_, mine() + taken_bytes_, bytes);
     taken_bytes_ += bytes;
     chunk_bytes_.push_back(bytes);
     return true;

@@ -20,6 +20,10 @@ class DeviceServer final : public transport::DeviceOwner {
                          std::uint64_t compare) override;
     void settle() override { heap_.finish(stream_); }
     char* pin_piece() override { return static_cast<char*>(heap_.pin(piece_bytes)); }
+    bool admits_networks() const override { return heap_.facts().admits_networks; }
+    void show_network_puts() override { heap_.show_network_puts(); }
+    bool is_gpu_memory() const override { return heap_.facts().is_gpu_memory; }
+    void make_current() const override { heap_.make_current(); }
 
   private:
     static constexpr std::size_t ring_bytes = std::size_t{4} << 20;

@@ -21,6 +21,7 @@ static std::string place_of(const JobState& job) {
 
 static transport::UcxRma rma_of(const std::string& setting) {
     if (setting == "on") return transport::UcxRma::on;
+    if (setting == "device") return transport::UcxRma::device;
     return setting == "off" ? transport::UcxRma::off : transport::UcxRma::automatic;
 }
 

@@ -35,6 +35,18 @@ int count_devices(const Driver& driver) {
     return count;
 }
 
+/// Writes of networks come to the GPU by PCIe, on which nothing orders them for kernels that run, or for
+/// those of other GPUs.
+bool admits_networks(const Driver& driver, CUdevice device) {
+    const auto value = [&](CUdevice_attribute attribute) {
+        int found = 0;
+        return driver.device_attribute(&found, attribute, device) == CUDA_SUCCESS ? found : 0;
+    };
+    return value(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED) != 0 &&
+           (value(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS) &
+            CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST) != 0;
+}
+
 }  // namespace
 
 CUdevice choose_device(const Driver& driver, const heap::DeviceChoice& choice) {
@@ -68,6 +80,7 @@ heap::DeviceFacts describe_device(const Driver& driver, CUdevice device) {
     const CUmemAllocationProp properties = shared_memory_on(device);
     driver.check(driver.granularity(&facts.granularity_bytes, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
                  "tell the granularity of its memory");
+    facts.admits_networks = admits_networks(driver, device);
     return facts;
 }
 

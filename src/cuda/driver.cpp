@@ -98,6 +98,7 @@ void find_functions(Driver& d) {
     find.optional(d.load_function, "cuFuncLoad", 12040);
     find(d.resident_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050);
     find(d.launch, "cuLaunchKernel", 4000);
+    find(d.show_network_writes, "cuFlushGPUDirectRDMAWrites", 11030);
 }
 
 Driver load() {

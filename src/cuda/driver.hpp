@@ -65,6 +65,7 @@ struct Driver {
     PFN_cuFuncLoad_v12040 load_function;  ///< null in drivers before CUDA 12.4
     PFN_cuOccupancyMaxActiveBlocksPerMultiprocessor_v6050 resident_blocks;
     PFN_cuLaunchKernel_v4000 launch;
+    PFN_cuFlushGPUDirectRDMAWrites_v11030 show_network_writes;
 
     /// Loads it and calls cuInit. Throws Error(unsupported): no driver, too old, no GPU.
     static const Driver& get();

@@ -95,7 +95,8 @@ char* Heap::slot(int i) const noexcept {
 }
 
 CUmemGenericAllocationHandle Heap::create(std::size_t bytes) const {
-    const CUmemAllocationProp properties = shared_memory_on(device_);
+    CUmemAllocationProp properties = shared_memory_on(device_);
+    properties.allocFlags.gpuDirectRDMACapable = facts_.admits_networks ? 1 : 0;
     CUmemGenericAllocationHandle memory = 0;
     const CUresult result = driver_.create(&memory, bytes, &properties, 0);
     if (result == CUDA_SUCCESS) return memory;
@@ -197,6 +198,19 @@ void* Heap::show(void* pages, std::size_t bytes) {
     CUdeviceptr seen = 0;
     driver_.check(driver_.host_as_device(&seen, pages, 0), "show pinned memory of the host to the GPU");
     return reinterpret_cast<void*>(seen);
+}
+
+void Heap::show_network_puts() {
+    const PrimaryContext::Current current(context_);
+    driver_.check(driver_.show_network_writes(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
+                                              CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES),
+                  "show what networks wrote into its memory");
+}
+
+void Heap::make_current() const {
+    CUcontext current = nullptr;
+    if (driver_.current_context(&current) == CUDA_SUCCESS && current == context_.get()) return;
+    driver_.check(driver_.push_context(context_.get()), "use its context");
 }
 
 void Heap::hide(void* pages) noexcept {

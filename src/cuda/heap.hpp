@@ -74,6 +74,8 @@ class Heap final : public heap::DeviceHeap {
     heap::StreamHandle make_stream() override;
     void finish(heap::StreamHandle stream) override;
     void* pin(std::size_t bytes) override;
+    void show_network_puts() override;
+    void make_current() const override;
     bool reaches(const void* address) const override;
     bool is_on_gpu(const void* address) const override;
 

@@ -31,6 +31,9 @@ struct DeviceFacts {
     DeviceUuid uuid{};
     std::size_t granularity_bytes = 0;  ///< chunks are multiples of it
     unsigned resident_blocks = 0;       ///< of the library's collective kernels, at once
+    bool is_gpu_memory = true;          ///< what the host cannot load and store
+    /// Networks can read and write its memory, and what they wrote can be made visible to everybody.
+    bool admits_networks = false;
 };
 
 /// What slots start at a multiple of.
@@ -112,6 +115,11 @@ class DeviceHeap {
     virtual void finish(StreamHandle stream) = 0;
     /// Memory of the host that kernels reach, as long as this object lives.
     virtual void* pin(std::size_t bytes) = 0;
+    /// What networks wrote into this memory before is visible to everybody.
+    virtual void show_network_puts() {}
+    /// For libraries that look for the calling thread's current GPU: it is this one from now on.
+    virtual void make_current() const {}
+
     /// False for ordinary memory of the host. Throws Error(invalid_argument) for memory of another GPU.
     virtual bool reaches(const void* address) const = 0;
     /// Memory of this or another GPU that the host cannot load and store.

@@ -67,6 +67,15 @@ class DeviceOwner {
     virtual void settle() = 0;
     /// Memory of piece_bytes that a GPU fills fast; it stays as long as this object.
     virtual char* pin_piece() = 0;
+
+    // ---- for networks that read and write this memory themselves
+    /// Whether they may: their writes can be made visible to everybody, by `show_network_puts`.
+    virtual bool admits_networks() const { return false; }
+    virtual void show_network_puts() {}
+    /// Memory that the host cannot load and store.
+    virtual bool is_gpu_memory() const { return true; }
+    /// The GPU is the calling thread's from now on, for libraries that take it from there.
+    virtual void make_current() const {}
 };
 
 /// Thread-safe. What fails for good throws Error(pe_died) that names the PE.
@@ -117,6 +126,11 @@ class Transport {
     virtual bool carries_device_heaps() const { return false; }
     /// What others ask of this PE's device heap from now on is done by `owner`; null: there is none any more.
     virtual void serve_device_heap(DeviceOwner* owner) { static_cast<void>(owner); }
+    /// This PE's device heap, which is served, has memory at `offset`: one allocation, which stays until
+    /// nothing is served any more.
+    virtual void add_device_chunk(std::uint64_t offset, char* memory, std::size_t bytes) {
+        static_cast<void>(offset), static_cast<void>(memory), static_cast<void>(bytes);
+    }
     /// Called by whoever waits; must be cheap when there is nothing to do. True if something moved.
     virtual bool progress() = 0;
     /// The same for a thread that has something else to wait for, and so does not keep the transport's own

@@ -370,6 +370,8 @@ class SimulatedHeap final : public heap::DeviceHeap {
         facts_.number = 0;
         facts_.name = "simulated";
         facts_.granularity_bytes = granule;
+        facts_.is_gpu_memory = false;
+        facts_.admits_networks = true;
     }
     ~SimulatedHeap() override { ::munmap(window_, slot_bytes * static_cast<std::size_t>(n_slots_)); }
     SimulatedHeap(const SimulatedHeap&) = delete;

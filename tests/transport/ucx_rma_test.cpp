@@ -255,9 +255,9 @@ class Keys : public ::testing::Test {
     ~Keys() override { keys_.unregister_all(); }
 
     std::vector<char> slot_ = std::vector<char>(100 * mib);
-    transport::ucx::Worker worker_{transport::ucx::library(given_library()), true,
-                                   [](void*, const transport::ucx::Header&, const char*, std::size_t) {},
-                                   nullptr};
+    transport::ucx::Worker worker_{
+        transport::ucx::library(given_library()), transport::ucx::OwnAccess::host_memory,
+        [](void*, const transport::ucx::Header&, const char*, std::size_t) {}, nullptr};
     transport::ucx::OwnKeys keys_{worker_.ucp(), worker_.context(), slot_.data(), 99 * mib};
 };
 

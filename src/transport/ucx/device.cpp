@@ -11,8 +11,25 @@ constexpr std::size_t pieces_ahead = 4;
 
 void Engine::serve_device_heap(DeviceOwner* owner) {
     settle_device();
+    if (rma_ && worker_.access() == OwnAccess::device_memory) {
+        if (owner) check_own_access(*owner);
+        rma_->drop_device_chunks();
+    }
     device_ = owner;
     while (owner && pieces_.size() < pieces_ahead) pieces_.push_back({owner->pin_piece(), {}});
+}
+
+/// ATOLL_UCX_RMA=device was asked for by name.
+void Engine::check_own_access(const DeviceOwner& owner) {
+    const auto refuse = [&](const std::string& why) {
+        throw Error(ErrorCode::unsupported, "ATOLL_UCX_RMA=device: " + why +
+                                                " Unset, data of device heaps go by way of pinned memory.");
+    };
+    if (!owner.admits_networks()) refuse("no network may reach this GPU's memory (GPUDirect RDMA).");
+    if (owner.is_gpu_memory() && !worker_.knows_cuda())
+        refuse("UCX " + worker_.ucp().version + " (" + worker_.ucp().path + ")" +
+               " knows no CUDA here; ATOLL_UCX_LIBRARY names another, and UCX_TLS, if set, must have "
+               "cuda_copy in it.");
 }
 
 DeviceOwner& Engine::device() {
@@ -59,6 +76,10 @@ void Engine::act_on_device(Peer& peer, const Header& header, const char* data, s
                                             header.b);
                 return take_request(peer, request, 0);
             }
+            case Kind::ask_key:
+                return take_request(peer, header, chunk_bytes);
+            case Kind::show_puts:
+                return device().show_network_puts();
             default:
                 return take_request(peer, header, header.a);
         }

@@ -35,9 +35,10 @@ struct EndpointAttributes {
 };
 constexpr std::uint64_t transports_field = 1 << 3;
 
-bool has_remote_access(const Library& ucp, std::string_view transport) {
+bool reaches(const Library& ucp, std::string_view transport, ReachedMemory memory) {
     for (const std::string_view network : {"rc_", "dc_", "gga_", "ugni_rdma"})
         if (transport.starts_with(network)) return true;
+    if (memory == ReachedMemory::gpu) return false;
     return ucp.minor >= copies_from && (transport == "cma" || transport == "knem" || transport == "xpmem");
 }
 
@@ -50,7 +51,7 @@ bool is_of_shared_memory(std::string_view name) {
 
 bool tells_transports(const Library& ucp) { return ucp.minor >= queries_from; }
 
-bool has_remote_access(const Library& ucp, ucp_ep_h endpoint) {
+bool has_remote_access(const Library& ucp, ucp_ep_h endpoint, ReachedMemory memory) {
     if (!tells_transports(ucp)) return false;
     TransportName names[32] = {};
     EndpointAttributes attributes{};
@@ -59,7 +60,7 @@ bool has_remote_access(const Library& ucp, ucp_ep_h endpoint) {
     if (ucp.ep_query(endpoint, reinterpret_cast<ucp_ep_attr_t*>(&attributes)) != UCS_OK) return false;
     return std::any_of(
         names, names + std::min<std::size_t>(attributes.transports.n, std::size(names)),
-        [&](const TransportName& name) { return name.transport && has_remote_access(ucp, name.transport); });
+        [&](const TransportName& name) { return name.transport && reaches(ucp, name.transport, memory); });
 }
 
 bool has_rdma_device() {

@@ -23,9 +23,9 @@ constexpr std::string_view magic = "atoll-ucx 3 ";
 Engine::Engine(UcxOptions options)
     : options_(std::move(options)),
       peers_(static_cast<std::size_t>(options_.n_pes)),
-      worker_(library(options_.library), Rma::is_wanted(options_.rma, library(options_.library)),
+      worker_(library(options_.library), Rma::wanted(options_.rma, library(options_.library)),
               &Engine::deliver, this) {
-    if (worker_.has_rma()) rma_ = std::make_unique<Rma>(*this, options_);
+    if (worker_.access() != OwnAccess::none) rma_ = std::make_unique<Rma>(*this, options_);
     options_.publish(std::string(magic) + worker_.ucp().version + "\n" + worker_.address());
 }
 
@@ -164,6 +164,7 @@ void Engine::carry_out(Peer& peer, const Header& header, const char* data, std::
 
 bool Engine::progress() {
     if (closed_) return false;
+    if (device_ && worker_.access() == OwnAccess::device_memory) device_->make_current();
     const bool moved = worker_.progress();
     answer_all();
     if (!owed_.empty()) tell_all(moved ? most_untold : 1);
@@ -278,7 +279,7 @@ void Engine::end_connections() noexcept {
         if (to->endpoint) worker_.disconnect(to->endpoint);
     const std::uint64_t start = common::now_ns();
     while (!worker_.has_disconnected() && common::now_ns() - start < goodbye_ns) worker_.progress();
-    if (rma_ && worker_.has_disconnected()) rma_->own_keys().unregister_all();
+    if (rma_ && worker_.has_disconnected()) rma_->unregister_all();
 }
 
 }  // namespace atl::transport::ucx

@@ -101,6 +101,9 @@ class Engine {
 
     /// Null: none any more.
     void serve_device_heap(DeviceOwner* owner);
+    void add_device_chunk(std::uint64_t offset, char* memory, std::size_t bytes) {
+        if (rma_ && device_) rma_->add_device_chunk(offset, memory, bytes, device_->is_gpu_memory());
+    }
 
     /// UCX's own puts and gets; null: there are none.
     Rma* rma() { return rma_.get(); }
@@ -147,6 +150,7 @@ class Engine {
     void answer_from(Peer& peer, const Header& request, const char* from, Flight* flight);
     void answer_blocks(Peer& peer, const Header& request);
     // device.cpp
+    void check_own_access(const DeviceOwner& owner);
     DeviceOwner& device();
     void act_on_device(Peer& peer, const Header& header, const char* data, std::size_t bytes);
     void put_on_device(const Header& header, const char* data, std::size_t bytes);

@@ -35,7 +35,7 @@ bool OwnKeys::enroll(std::uint64_t begin, std::uint64_t end) {
                         UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE;
     params.address = base_ + begin;
     params.length = end - begin;
-    params.memory_type = UCS_MEMORY_TYPE_HOST;
+    params.memory_type = type_;
     Region region;
     region.end = end;
     if (ucp_.mem_map(context_, &params, &region.memory) != UCS_OK) return false;

@@ -1,5 +1,5 @@
 // Registered memory: what this PE registered for others to reach, and the keys that it has to other PEs'. Not
-// thread-safe. Offsets are in the PE's slot.
+// thread-safe.
 #pragma once
 
 #include "transport/ucx/library.hpp"
@@ -11,8 +11,9 @@
 
 namespace atl::transport::ucx {
 
-/// What of this PE's slot is registered: only what somebody asked for, since a network pins what is
-/// registered, and most of a slot is never touched. What is registered stays so until the end.
+/// What of this PE's slot, or of a chunk of its device heap, is registered: only what somebody asked for,
+/// since a network pins what is registered, and most of a slot is never touched. What is registered stays so
+/// until the end. Offsets are from the beginning of it.
 class OwnKeys {
   public:
     struct Region {
@@ -24,8 +25,9 @@ class OwnKeys {
 
     static constexpr std::uint64_t least_bytes = std::uint64_t{2} << 20;
 
-    OwnKeys(const Library& ucp, ucp_context_h context, char* base, std::uint64_t bytes)
-        : ucp_(ucp), context_(context), base_(base), bytes_(bytes) {}
+    OwnKeys(const Library& ucp, ucp_context_h context, char* base, std::uint64_t bytes,
+            ucs_memory_type_t type = UCS_MEMORY_TYPE_HOST)
+        : ucp_(ucp), context_(context), base_(base), bytes_(bytes), type_(type) {}
     ~OwnKeys() = default;
     OwnKeys(const OwnKeys&) = delete;
     OwnKeys& operator=(const OwnKeys&) = delete;
@@ -34,6 +36,7 @@ class OwnKeys {
     /// another region begins before. Null where UCX cannot register it (locked memory has a limit).
     const Entry* cover(std::uint64_t offset, std::uint64_t bytes);
     char* address(std::uint64_t offset) const { return base_ + offset; }
+    bool is_of_gpu() const { return type_ == UCS_MEMORY_TYPE_CUDA; }
 
     /// Calls `visit(begin, end)` for each part of [begin, end) that is not registered.
     template <class Visit> void for_each_gap(std::uint64_t begin, std::uint64_t end, Visit&& visit) const {
@@ -57,6 +60,7 @@ class OwnKeys {
     const ucp_context_h context_;
     char* const base_;
     const std::uint64_t bytes_;
+    const ucs_memory_type_t type_;
     std::uint64_t total_ = 0;  ///< bytes registered
     std::map<std::uint64_t, Region> regions_;
 };

@@ -91,6 +91,7 @@ void resolve_all(void* handle, Library& ucp) {
     resolve(handle, "ucp_config_release", ucp.config_release);
     resolve(handle, "ucp_init_version", ucp.init_version);
     resolve(handle, "ucp_cleanup", ucp.cleanup);
+    resolve(handle, "ucp_context_query", ucp.context_query);
     resolve(handle, "ucp_worker_create", ucp.worker_create);
     resolve(handle, "ucp_worker_destroy", ucp.worker_destroy);
     resolve(handle, "ucp_worker_get_address", ucp.worker_get_address);

@@ -15,6 +15,7 @@ struct Library {
     decltype(&ucp_config_release) config_release;
     decltype(&ucp_init_version) init_version;
     decltype(&ucp_cleanup) cleanup;
+    decltype(&ucp_context_query) context_query;
     decltype(&ucp_worker_create) worker_create;
     decltype(&ucp_worker_destroy) worker_destroy;
     decltype(&ucp_worker_get_address) worker_get_address;

@@ -27,7 +27,8 @@ char* Engine::place(std::uint64_t offset, std::uint64_t bytes) {
 }
 
 void Engine::act(Peer& peer, const Header& header, const char* data, std::size_t bytes) {
-    if (is_on_device(header.offset) || (header.kind == Kind::put_signal && is_on_device(header.a)))
+    const bool is_signal = header.kind == Kind::put_signal && is_on_device(header.a);
+    if (header.kind < Kind::value && (is_on_device(header.offset) || is_signal))
         return act_on_device(peer, header, data, bytes);
     if (header.kind < Kind::value) settle_device();  // what was put on the GPU before comes first
     switch (header.kind) {
@@ -67,6 +68,7 @@ void Engine::act(Peer& peer, const Header& header, const char* data, std::size_t
         case Kind::bye:
             peer.over = true;
             return;
+        case Kind::show_puts:
         case Kind::nothing:
             return;
     }
@@ -107,8 +109,8 @@ void Engine::answer_get(Peer& peer, const Header& request) {
 
 /// A PE without UCX's own puts and gets refuses.
 void Engine::answer_key(Peer& peer, const Header& request) {
-    place(request.offset, request.a);
-    const Rma::Key key = rma_ ? rma_->key_to(request.offset, request.a) : Rma::Key{};
+    if (!is_on_device(request.offset)) place(request.offset, request.a);
+    const Rma::Key key = rma_ ? rma_->key_to(peer, request.offset, request.a) : Rma::Key{};
     Packet& packet = worker_.packet();
     packet.header = Header{.offset = key.begin, .a = key.end, .b = key.address, .kind = Kind::key};
     if (key.end == 0) packet.header.offset = packet.header.a = request.offset;

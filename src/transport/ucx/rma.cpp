@@ -33,20 +33,22 @@ Rma::Rma(Engine& engine, const UcxOptions& options)
       least_bytes_(std::max(options.rma_bytes, packet_data_bytes + 1)),
       own_(ucp_, engine.worker().context(), options.base, options.bytes) {}
 
-bool Rma::is_wanted(UcxRma wish, const Library& ucp) {
-    if (wish == UcxRma::automatic)
-        return tells_transports(ucp) && (has_rdma_device() || is_shared_memory_only());
-    return wish == UcxRma::on;
+OwnAccess Rma::wanted(UcxRma wish, const Library& ucp) {
+    if (wish == UcxRma::device) return OwnAccess::device_memory;
+    const bool itself = tells_transports(ucp) && (has_rdma_device() || is_shared_memory_only());
+    const bool wanted = wish == UcxRma::on || (wish == UcxRma::automatic && itself);
+    return wanted ? OwnAccess::host_memory : OwnAccess::none;
 }
 
 std::string Rma::describe(UcxRma wish, const Library& ucp) {
     const std::string large = "large puts and gets ";
     if (wish == UcxRma::off) return large + "by messages: ATOLL_UCX_RMA=off";
     if (wish == UcxRma::on) return large + "by UCX's own: ATOLL_UCX_RMA=on";
+    if (wish == UcxRma::device) return large + "by UCX's own, device heaps' too: ATOLL_UCX_RMA=device";
     if (!tells_transports(ucp))
         return large + "by messages: UCX " + ucp.version +
                " does not tell what a connection uses (1.14 does)";
-    if (!is_wanted(wish, ucp)) return large + "by messages: no RDMA device here";
+    if (wanted(wish, ucp) == OwnAccess::none) return large + "by messages: no RDMA device here";
     return large + "by UCX's own where the network does them without the target's CPU, else by messages";
 }
 
@@ -64,29 +66,67 @@ bool Rma::has_way(Lock& lock, Waiting& waiting, const char* operation, Peer& pee
 }
 
 bool Rma::does_it_itself(const Peer& peer) const {
-    return wish_ == UcxRma::on || has_remote_access(ucp_, peer.endpoint);
+    return wish_ == UcxRma::on || wish_ == UcxRma::device ||
+           has_remote_access(ucp_, peer.endpoint, ReachedMemory::host);
 }
 
 bool Rma::reaches(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint64_t offset,
                   std::size_t bytes) {
-    if (bytes < least_bytes_ || is_on_device(offset) || !has_way(lock, waiting, operation, peer))
+    if (bytes < least_bytes_ || (is_on_device(offset) && wish_ != UcxRma::device) ||
+        !has_way(lock, waiting, operation, peer) || is_refused(peer, offset))
         return false;
     for (std::uint64_t at = offset, end = offset + bytes; at < end; at = of(peer).keys.at(at)->end) {
         if (of(peer).keys.at(at)) continue;
         peer.awaited =
             engine_.post(peer, Header{.offset = at, .a = end - at, .kind = Kind::ask_key}, nullptr, 0);
-        const auto answered = [&] { return of(peer).keys.at(at) || of(peer).way != RmaPeer::Way::rma; };
+        const auto answered = [&] { return of(peer).keys.at(at) || is_refused(peer, offset); };
         waiting.until(lock, operation, peer.pe, answered);
         if (!of(peer).keys.at(at)) return false;
     }
     return true;
 }
 
-Rma::Key Rma::key_to(std::uint64_t offset, std::uint64_t bytes) {
-    const OwnKeys::Entry* entry = own_.cover(offset, bytes);
+bool Rma::is_refused(Peer& peer, std::uint64_t offset) {
+    return of(peer).way != RmaPeer::Way::rma || (is_on_device(offset) && of(peer).refuses_device);
+}
+
+void Rma::add_device_chunk(std::uint64_t offset, char* memory, std::size_t bytes, bool is_gpu_memory) {
+    if (wish_ != UcxRma::device) return;
+    device_.try_emplace(offset, ucp_, engine_.worker().context(), memory, bytes,
+                        is_gpu_memory ? UCS_MEMORY_TYPE_CUDA : UCS_MEMORY_TYPE_HOST);
+}
+
+void Rma::drop_device_chunks() noexcept {
+    for (auto& [begin, keys] : device_) keys.unregister_all();
+    device_.clear();
+}
+
+void Rma::unregister_all() noexcept {
+    drop_device_chunks();
+    own_.unregister_all();
+}
+
+std::pair<OwnKeys*, std::uint64_t> Rma::own_keys(std::uint64_t offset) {
+    if (!is_on_device(offset)) return {&own_, 0};
+    const auto after = device_.upper_bound(offset_on_device(offset));
+    if (after == device_.begin()) return {};
+    auto& [begin, keys] = *std::prev(after);
+    return {&keys, begin | in_device_heap};
+}
+
+/// Over other networks UCX would make messages of puts and gets of a GPU's memory, and copy them by what
+/// waits for kernels, which may wait for the messages.
+bool Rma::admits(const Peer& peer, const OwnKeys& own) const {
+    return !own.is_of_gpu() || has_remote_access(ucp_, peer.endpoint, ReachedMemory::gpu);
+}
+
+Rma::Key Rma::key_to(const Peer& peer, std::uint64_t offset, std::uint64_t bytes) {
+    const auto [own, from] = own_keys(offset);
+    const OwnKeys::Entry* entry = own && admits(peer, *own) ? own->cover(offset - from, bytes) : nullptr;
     if (!entry || entry->second.key.size() > packet_data_bytes) return {};
     const auto& [begin, region] = *entry;
-    return {begin, region.end, reinterpret_cast<std::uintptr_t>(own_.address(begin)), region.key};
+    return {from + begin, from + region.end, reinterpret_cast<std::uintptr_t>(own->address(begin)),
+            region.key};
 }
 
 /// An empty one is a refusal: that PE registers nothing, or no more.
@@ -94,7 +134,11 @@ void Rma::take_key(Peer& peer, const Header& header, const char* data, std::size
     const KnownKeys::Region region{header.offset, header.a, header.b, nullptr};
     const bool usable =
         header.a > header.offset && of(peer).keys.add(ucp_, peer.endpoint, region, {data, bytes});
-    if (!usable) of(peer).way = RmaPeer::Way::messages;
+    if (usable) return;
+    if (is_on_device(header.offset))
+        of(peer).refuses_device = true;
+    else
+        of(peer).way = RmaPeer::Way::messages;
 }
 
 // ---- operations
@@ -176,12 +220,13 @@ void Rma::run(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, I
     }
 }
 
-void Rma::note(Peer& peer, std::uint32_t context, bool is_put) {
+void Rma::note(Peer& peer, std::uint32_t context, bool is_put, std::uint64_t offset) {
     RmaPeer& rma = of(peer);
     if (rma.begun == rma.flushed) n_open_.fetch_add(1, std::memory_order_relaxed);
     RmaPeer::Context& its = of(peer, context);
     its.last = ++rma.begun;
     if (is_put) its.last_put = its.last;
+    if (is_put && is_on_device(offset)) rma.on_device = its.last;
     rma.at_quiet.rma = this;
     rma.at_quiet.peer = &peer;
 }
@@ -190,7 +235,7 @@ void Rma::put(Lock& lock, Waiting& waiting, Peer& peer, std::uint32_t context, s
               const void* src, std::size_t bytes, bool at_quiet) {
     const std::uint64_t before = engine_.fenced(peer, context);
     waiting.until(lock, "put", peer.pe, [&] { return peer.done >= before; });
-    note(peer, context, true);
+    note(peer, context, true, offset);
     if (!at_quiet)
         return run(lock, waiting, "put", peer,
                    [&](Operations& its) { issue_put(peer, offset, src, bytes, its); });
@@ -206,7 +251,7 @@ void Rma::get(Lock& lock, Waiting& waiting, Peer& peer, std::uint32_t context, s
     if (!at_quiet)
         return run(lock, waiting, "get", peer,
                    [&](Operations& its) { issue_get(peer, offset, dst, bytes, its); });
-    note(peer, context, false);
+    note(peer, context, false, offset);
     issue_get(peer, offset, dst, bytes, of(peer).at_quiet);
     throttle(lock, waiting, peer);
 }
@@ -232,12 +277,25 @@ void Rma::begin_completing(Peer& peer, std::uint32_t context) {
 }
 
 void Rma::await_flush(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint64_t number) {
-    if (of(peer).flushed >= number) return;
-    waiting.until(lock, operation, peer.pe, [&] {
-        // One that is under way may have begun too early.
-        if (of(peer).flushed < number) begin_flush(peer);
-        return of(peer).flushed >= number;
-    });
+    if (of(peer).flushed < number)
+        waiting.until(lock, operation, peer.pe, [&] {
+            // One that is under way may have begun too early.
+            if (of(peer).flushed < number) begin_flush(peer);
+            return of(peer).flushed >= number;
+        });
+    show(lock, waiting, operation, peer, number);
+}
+
+/// What stands in a GPU's memory by a network's writes is visible to kernels there once its owner saw to it.
+void Rma::show(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint64_t number) {
+    RmaPeer& rma = of(peer);
+    if (rma.shown >= std::min(number, rma.on_device)) return;
+    const std::uint64_t flushed = rma.flushed;
+    const std::uint64_t message =
+        engine_.post(peer, Header{.offset = in_device_heap, .kind = Kind::show_puts}, nullptr, 0);
+    peer.awaited = message;
+    waiting.until(lock, operation, peer.pe, [&] { return peer.done >= message; });
+    rma.shown = std::max(rma.shown, flushed);
 }
 
 void Rma::begin_flush(Peer& peer) {

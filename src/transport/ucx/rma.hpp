@@ -8,6 +8,7 @@
 #include "transport/ucx/wire.hpp"
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,6 +21,7 @@ class Engine;
 class Rma;
 class Waiting;
 class Worker;
+enum class OwnAccess : std::uint8_t;
 struct Peer;
 
 /// Requests that UCX has.
@@ -40,12 +42,15 @@ struct RmaPeer {
     };
 
     Way way = Way::unknown;
+    bool refuses_device = false;  ///< its device heap goes by messages
     KnownKeys keys;
-    std::uint64_t begun = 0;     ///< number of the last operation
-    std::uint64_t flushed = 0;   ///< all up to this one are complete there
-    std::uint64_t flushing = 0;  ///< will be, by the flush that is under way; 0: none is
-    Operations at_quiet;         ///< those whose callers do not wait for them
-    std::vector<Context> of;     ///< by context
+    std::uint64_t begun = 0;      ///< number of the last operation
+    std::uint64_t flushed = 0;    ///< all up to this one are complete there
+    std::uint64_t flushing = 0;   ///< will be, by the flush that is under way; 0: none is
+    std::uint64_t on_device = 0;  ///< the last that put into its device heap
+    std::uint64_t shown = 0;      ///< of these all up to this one are visible to everybody there
+    Operations at_quiet;          ///< those whose callers do not wait for them
+    std::vector<Context> of;      ///< by context
 };
 
 class Rma {
@@ -56,8 +61,8 @@ class Rma {
     Rma(const Rma&) = delete;
     Rma& operator=(const Rma&) = delete;
 
-    /// Whether a PE with these options asks UCX for it, and why (not), for people.
-    static bool is_wanted(UcxRma wish, const Library& ucp);
+    /// What a PE with these options asks UCX for, and why (not), for people.
+    static OwnAccess wanted(UcxRma wish, const Library& ucp);
     static std::string describe(UcxRma wish, const Library& ucp);
 
     /// Whether an operation on `bytes` at `offset` goes this way: makes sure of the keys, for which it may
@@ -86,9 +91,14 @@ class Rma {
         std::uint64_t address = 0;
         std::string_view packed;
     };
-    Key key_to(std::uint64_t offset, std::uint64_t bytes);
+    Key key_to(const Peer& peer, std::uint64_t offset, std::uint64_t bytes);
     void take_key(Peer& peer, const Header& header, const char* data, std::size_t bytes);
-    OwnKeys& own_keys() { return own_; }
+    const OwnKeys& slot_keys() const { return own_; }
+    /// This PE's device heap has memory at `offset`.
+    void add_device_chunk(std::uint64_t offset, char* memory, std::size_t bytes, bool is_gpu_memory);
+    /// Nobody reaches it any more.
+    void drop_device_chunks() noexcept;
+    void unregister_all() noexcept;
 
     // ---- the end
     std::size_t in_flight() const { return in_flight_; }
@@ -105,11 +115,16 @@ class Rma {
     void run(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, Issue&& issue);
     bool has_way(Lock& lock, Waiting& waiting, const char* operation, Peer& peer);
     bool does_it_itself(const Peer& peer) const;
+    bool admits(const Peer& peer, const OwnKeys& own) const;
+    static bool is_refused(Peer& peer, std::uint64_t offset);
+    /// What of this PE holds `offset`, and the offset where that begins; null: nothing.
+    std::pair<OwnKeys*, std::uint64_t> own_keys(std::uint64_t offset);
     void issue_put(Peer& peer, std::uint64_t offset, const void* src, std::size_t bytes, Operations& of);
     void issue_get(Peer& peer, std::uint64_t offset, void* dst, std::size_t bytes, Operations& of);
     void take_request(void* request, Operations& of);
-    void note(Peer& peer, std::uint32_t context, bool is_put);
+    void note(Peer& peer, std::uint32_t context, bool is_put, std::uint64_t offset);
     void await_flush(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint64_t number);
+    void show(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint64_t number);
     void throttle(Lock& lock, Waiting& waiting, Peer& peer);
     void begin_flush(Peer& peer);
     void end_flush(Peer& peer, ucs_status_t status);
@@ -120,7 +135,8 @@ class Rma {
     const Library& ucp_;
     const UcxRma wish_;
     const std::size_t least_bytes_;
-    OwnKeys own_;
+    OwnKeys own_;                              ///< of the slot
+    std::map<std::uint64_t, OwnKeys> device_;  ///< of the device heap's chunks, by their begin
     std::size_t in_flight_ = 0;
     std::atomic<int> n_open_{0};  ///< PEs with operations that are begun and not flushed
 };

@@ -128,10 +128,14 @@ class Ucx final : public Transport {
                  const std::function<void(std::uint64_t, std::uint64_t)>& give_back) override {
         const std::lock_guard lock(engine_->mutex());
         if (!engine_->rma()) return give_back(begin, end);
-        engine_->rma()->own_keys().for_each_gap(begin, end, give_back);
+        engine_->rma()->slot_keys().for_each_gap(begin, end, give_back);
     }
 
     bool carries_device_heaps() const override { return true; }
+    void add_device_chunk(std::uint64_t offset, char* memory, std::size_t bytes) override {
+        const std::lock_guard lock(engine_->mutex());
+        engine_->add_device_chunk(offset, memory, bytes);
+    }
     void serve_device_heap(DeviceOwner* owner) override {
         const std::lock_guard lock(engine_->mutex());
         engine_->serve_device_heap(owner);

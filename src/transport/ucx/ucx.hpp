@@ -18,6 +18,7 @@ namespace atl::transport {
 enum class UcxRma : std::uint8_t {
     automatic,  ///< UCX's own to those PEs whose network does it without the target's CPU
     on,         ///< UCX's own; UCX itself sends messages where the network does not do it
+    device,     ///< the same, and device heaps where the network reaches GPUs' memory (GPUDirect RDMA)
     off,
 };
 

@@ -18,6 +18,7 @@ enum class Kind : std::uint8_t {
     get,         ///< `a` bytes from `offset`, to go back under `token`
     get_blocks,  ///< as many bytes as `a` says, in blocks of `b`, the next one `c` bytes further on
     ask_key,     ///< to `a` bytes from `offset`, for UCX's own puts and gets
+    show_puts,   ///< what UCX's own put into the device heap is visible to everybody once this is carried out
     value,       ///< `a` is what was fetched
     data,        ///< of a get, from `a` on
     key,         ///< data: what opens `offset` to `a`, whose address is `b`; nothing, where `a` is `offset`

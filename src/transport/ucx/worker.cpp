@@ -67,9 +67,9 @@ std::string devices_asked_for() {
 
 /// Over shared memory UCX cannot tell that a peer is gone. Whoever started the PEs can: they are of one
 /// machine.
-Worker::Worker(const Library& ucp, bool with_rma, Deliver deliver, void* argument)
+Worker::Worker(const Library& ucp, OwnAccess access, Deliver deliver, void* argument)
     : ucp_(ucp),
-      with_rma_(with_rma),
+      access_(access),
       watches_peers_(!is_shared_memory_only()),
       deliver_(deliver),
       argument_(argument) {
@@ -89,15 +89,39 @@ Worker::~Worker() {
     ucp_.cleanup(context_);
 }
 
+bool Worker::knows_cuda() const {
+    ucp_context_attr_t attributes{};
+    attributes.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
+    return ucp_.context_query(context_, &attributes) == UCS_OK &&
+           (attributes.memory_types & (1U << UCS_MEMORY_TYPE_CUDA)) != 0;
+}
+
+/// A UCX with CUDA pins what it registers of the host's memory, and then the GPU's driver refuses to pin it
+/// for kernels (`Job::pin`). So it is told to leave CUDA alone where it is not to reach GPUs' memory: only if
+/// it has CUDA, since others warn of what they do not know.
 void Worker::open_context() {
+    open_context(nullptr);
+    if (access_ != OwnAccess::host_memory || !knows_cuda() || common::foreign_variable("UCX_TLS")) return;
+    ucp_.cleanup(context_);
+    open_context("^cuda");
+}
+
+void Worker::open_context(const char* networks) {
     const std::string asked = devices_asked_for();
     ucp_config_t* config = nullptr;
     ucs_status_t status = ucp_.config_read(nullptr, nullptr, &config);
     if (status == UCS_OK) {
         if (!asked.empty()) ucp_.config_modify(config, "NET_DEVICES", asked.c_str());
+        if (networks) ucp_.config_modify(config, "TLS", networks);
+        // It notes what cuMemAlloc gives, nothing of cuMemMap, and takes the rest for the host's.
+        if (access_ == OwnAccess::device_memory) {
+            ucp_.config_modify(config, "MEMTYPE_CACHE", "n");
+            ucp_.config_modify(config, "MEMTYPE_REG_WHOLE_ALLOC_TYPES", "");
+        }
         ucp_params_t params{};
         params.field_mask = UCP_PARAM_FIELD_FEATURES;
-        params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP | (with_rma_ ? UCP_FEATURE_RMA : 0);
+        params.features =
+            UCP_FEATURE_AM | UCP_FEATURE_WAKEUP | (access_ != OwnAccess::none ? UCP_FEATURE_RMA : 0);
         status = ucp_.init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context_);
         ucp_.config_release(config);
     }

@@ -8,6 +8,9 @@
 
 namespace atl::transport::ucx {
 
+/// What UCX's own puts and gets are for.
+enum class OwnAccess : std::uint8_t { none, host_memory, device_memory };
+
 class Worker {
   public:
     /// Called within progress() for each message; must not throw.
@@ -16,7 +19,7 @@ class Worker {
     using Lose = ucp_err_handler_cb_t;
 
     /// Throws Error(system) where UCX can use no network, naming what there is.
-    Worker(const Library& ucp, bool with_rma, Deliver deliver, void* argument);
+    Worker(const Library& ucp, OwnAccess access, Deliver deliver, void* argument);
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
@@ -24,7 +27,9 @@ class Worker {
     const Library& ucp() const { return ucp_; }
     const std::string& address() const { return address_; }
     ucp_context_h context() const { return context_; }
-    bool has_rma() const { return with_rma_; }
+    OwnAccess access() const { return access_; }
+    /// This UCX can reach GPUs' memory, as far as UCX itself can tell.
+    bool knows_cuda() const;
     /// Throws Error(bootstrap).
     ucp_ep_h connect(const std::string& address, Lose lose, void* argument);
     /// Ends it without waiting for anything; progress() goes on with that.
@@ -57,12 +62,13 @@ class Worker {
                                 std::size_t bytes, const ucp_am_recv_param_t* param);
     static void sent(void* request, ucs_status_t status, void* packet);
     void open_context();
+    void open_context(const char* networks);
     void open_worker();
     const char* post(ucp_ep_h endpoint, unsigned id, Packet& packet, std::size_t header_bytes,
                      const void* data, std::size_t bytes);
 
     const Library& ucp_;
-    const bool with_rma_;
+    const OwnAccess access_;
     const bool watches_peers_;
     const Deliver deliver_;
     void* const argument_;
