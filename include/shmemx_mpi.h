@@ -29,7 +29,7 @@ static inline void shmemx_mpi_abort(int status, const char* sentence, void* comm
 }
 
 /* shmemx_init_callbacks by MPI: rank r of comm becomes PE r. Collective over comm, which is used until this
- * returns. */
+ * returns. A program that aborts ends all of MPI_COMM_WORLD. */
 static inline int shmemx_init_mpi(MPI_Comm comm) {
     int rank = -1, size = -1;
     shmemx_callbacks_t callbacks;

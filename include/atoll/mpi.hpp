@@ -10,22 +10,34 @@
 
 #include <mpi.h>
 
+#include <string>
+
+#include "atoll/error.hpp"
 #include "atoll/job.hpp"
 
 namespace atl {
 
+namespace detail {
+inline void check_mpi(int status, const char* call) {
+    if (status != MPI_SUCCESS)
+        throw Error(ErrorCode::bootstrap, std::string(call) + " failed while PEs find each other by MPI.");
+}
+}  // namespace detail
+
 /// For init or Job: rank r becomes PE r. Collective over `comm` when used; `comm` must live until init has
-/// returned, and is used later only to abort. Its errors are reported as MPI's error handler says.
+/// returned. A job that aborts ends all of MPI_COMM_WORLD. Where MPI's error handler returns, init throws
+/// Error(bootstrap).
 inline JobOptions mpi_options(MPI_Comm comm) {
     JobOptions options;
     MPI_Comm_rank(comm, &options.pe);
     MPI_Comm_size(comm, &options.n_pes);
     options.callbacks.emplace();
     options.callbacks->allgather = [comm](const void* mine, std::size_t bytes, void* all) {
-        MPI_Allgather(const_cast<void*>(mine), static_cast<int>(bytes), MPI_BYTE, all,
-                      static_cast<int>(bytes), MPI_BYTE, comm);
+        detail::check_mpi(MPI_Allgather(const_cast<void*>(mine), static_cast<int>(bytes), MPI_BYTE, all,
+                                        static_cast<int>(bytes), MPI_BYTE, comm),
+                          "MPI_Allgather");
     };
-    options.callbacks->barrier = [comm] { MPI_Barrier(comm); };
+    options.callbacks->barrier = [comm] { detail::check_mpi(MPI_Barrier(comm), "MPI_Barrier"); };
     options.callbacks->abort = [](int status, const std::string&) {
         int finalized = 1;
         MPI_Finalized(&finalized);

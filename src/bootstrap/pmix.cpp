@@ -211,6 +211,10 @@ class Client {
 }  // namespace
 
 std::unique_ptr<Bootstrap> create_pmix(const common::Settings& settings) {
+    if (common::read_job_environment().pmix_namespace.empty())
+        throw_bootstrap(
+            "ATOLL_BOOTSTRAP=pmix needs PMIX_NAMESPACE and PMIX_RANK, as srun --mpi=pmix, prterun and Open "
+            "MPI's mpirun set them; the first is missing.");
     Client client(settings.init_timeout_s);
     return meet(settings, exchange_through(client), "PMIx");
 }

@@ -209,7 +209,7 @@ bool StoreClient::read_news(int& error) {
 
 void StoreClient::throw_failure(const std::string& body) const {
     const auto [code, sentence] = split(body);
-    throw Error(static_cast<ErrorCode>(std::atoi(code.c_str())), sentence);
+    throw Refusal(static_cast<ErrorCode>(std::atoi(code.c_str())), sentence);
 }
 
 void StoreClient::throw_late(const std::string& awaited) {

@@ -13,6 +13,11 @@
 
 namespace atl::bootstrap {
 
+/// What the server has said against this PE, or against the job.
+struct Refusal : Error {
+    using Error::Error;
+};
+
 class StoreClient {
   public:
     struct Identity {
@@ -20,7 +25,7 @@ class StoreClient {
         int n_pes = 1;
         std::string secret;
         std::string settings;  ///< as in Hello
-        double silence_s = 4;  ///< after which a host that does not answer is gone
+        double silence_s = 3;  ///< after which a host that does not answer is gone
     };
     /// One attempt to connect: an invalid Fd means "not yet"; throws if trying again is of no use.
     using Connect = std::function<common::Fd()>;

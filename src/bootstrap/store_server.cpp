@@ -52,7 +52,7 @@ StoreServer::StoreServer(std::vector<Listener> listeners, common::Fd own, Option
       thread_([this, fd = own.release()] {
           if (fd >= 0) {
               const std::lock_guard lock(mutex_);
-              greet(peers_.emplace_back(), common::Fd(fd));
+              greet(peers_.emplace_back(), common::ProcessFd(common::Fd(fd)));
           }
           run();
       }) {}
@@ -194,7 +194,9 @@ void StoreServer::accept_from(const common::ProcessFd& listener, bool same_user)
     rlimit limit{};
     static_cast<void>(::getrlimit(RLIMIT_NOFILE, &limit));
     while (has_room()) {
-        common::Fd fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        auto fd = common::ProcessFd::made_by([&] {
+            return common::Fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        });
         const int number = fd.get();
         if (!fd && errno != EMFILE && errno != ENFILE) return;
         if (fd && (!same_user || is_same_user(number))) greet(peers_.emplace_back(), std::move(fd));
@@ -208,11 +210,11 @@ void StoreServer::accept_from(const common::ProcessFd& listener, bool same_user)
     }
 }
 
-void StoreServer::greet(Peer& peer, common::Fd fd) {
+void StoreServer::greet(Peer& peer, common::ProcessFd fd) {
     peer.address = peer_address(fd.get());
     peer.number = common::random_digits(16);
     notice_silence(fd.get(), options_.silence_s);
-    peer.fd = common::ProcessFd(std::move(fd));
+    peer.fd = std::move(fd);
     peer.out.push_back({std::string(greeting), {}});
     send(peer, 'N', peer.number);
 }

@@ -27,7 +27,7 @@ class StoreServer {
         int n_pes = 1;
         std::string secret;    ///< what PEs must prove to know
         std::string settings;  ///< those that must be alike, as text; empty: as the first PE to come has them
-        double silence_s = 4;  ///< after which a host that does not answer is gone
+        double silence_s = 3;  ///< after which a host that does not answer is gone
         std::string secret_name = "secret";  ///< what the user calls it
     };
     struct Listener {
@@ -94,7 +94,7 @@ class StoreServer {
     int poll_ms() const;
     void accept_all();
     void accept_from(const common::ProcessFd& listener, bool same_user);
-    void greet(Peer& peer, common::Fd fd);
+    void greet(Peer& peer, common::ProcessFd fd);
     void refuse(Peer& peer, const std::string& why);
     bool has_room() const { return peers_.size() < most_peers_; }
     void read_from(Peer& peer);

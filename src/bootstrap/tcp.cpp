@@ -38,6 +38,20 @@ common::Fd listen_or_throw(const addrinfo* addresses, const Place& place, const 
                     ". RANK 0 must run on the host that MASTER_ADDR names.");
 }
 
+/// Where PE 0 cannot listen, another process may be PE 0 already: that one hears of this one, and tells all.
+void tell_another(const StoreClient::Connect& attempt, const std::string& where,
+                  const StoreClient::Identity& identity) {
+    constexpr double patience_s = 2;
+    common::Fd fd = attempt();
+    if (!fd) return;
+    try {
+        const StoreClient client([&] { return std::move(fd); }, where, identity, patience_s);
+    } catch (const Refusal&) {
+        throw;
+    } catch (const Error&) {  // a program of somebody else's
+    }
+}
+
 /// The store at `place`, in PE 0, and this PE's connection to it.
 Link connect(const common::Settings& settings, const Place& place, const char* port_variable, int pe,
              int n_pes) {
@@ -46,18 +60,25 @@ Link connect(const common::Settings& settings, const Place& place, const char* p
     Link link;
     link.pe = pe;
     link.n_pes = n_pes;
+    const std::string where = place.text() + " (MASTER_ADDR, " + port_variable + ")";
+    const StoreClient::Identity identity = identity_of(settings, pe, n_pes, settings.secret);
     if (pe == 0) {
+        common::Fd listener;
+        try {
+            listener = listen_or_throw(addresses.get(), place, port_variable);
+        } catch (const Error&) {
+            tell_another(attempt, where, identity);
+            throw;
+        }
         auto [mine, theirs] = common::socket_pair(SOCK_STREAM);
         StoreServer::Options options = server_options(settings, n_pes, settings.secret);
         options.secret_name = "ATOLL_SECRET";
         std::vector<StoreServer::Listener> listeners;
-        listeners.push_back({listen_or_throw(addresses.get(), place, port_variable), false});
+        listeners.push_back({std::move(listener), false});
         link.server = std::make_unique<StoreServer>(std::move(listeners), std::move(theirs), options);
         attempt = [fd = std::make_shared<common::Fd>(std::move(mine))] { return std::move(*fd); };
     }
-    link.client = std::make_unique<StoreClient>(
-        attempt, place.text() + " (MASTER_ADDR, " + port_variable + ")",
-        identity_of(settings, pe, n_pes, settings.secret), settings.init_timeout_s);
+    link.client = std::make_unique<StoreClient>(attempt, where, identity, settings.init_timeout_s);
     return link;
 }
 

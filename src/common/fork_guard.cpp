@@ -34,15 +34,19 @@ void install_once() {
 
 }  // namespace
 
-void replace_after_fork(int fd) {
-    install_once();
+void replace_after_fork(int fd) { NoFork().guard(fd); }
+
+void close_guarded(Fd fd) noexcept {
     const std::lock_guard lock(guarded().mutex);
-    guarded().fds.insert(fd);
+    guarded().fds.erase(fd.get());
+    const Fd closing = std::move(fd);
 }
 
-void release_after_fork(int fd) noexcept {
-    const std::lock_guard lock(guarded().mutex);
-    guarded().fds.erase(fd);
+NoFork::NoFork() {
+    install_once();
+    guarded().mutex.lock();
 }
+NoFork::~NoFork() { guarded().mutex.unlock(); }
+void NoFork::guard(int fd) const { guarded().fds.insert(fd); }
 
 }  // namespace atl::common

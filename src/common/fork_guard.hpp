@@ -7,9 +7,21 @@
 
 namespace atl::common {
 
-/// `fd` becomes such a descriptor, until `release_after_fork` (call that before closing it).
+/// `fd` becomes such a descriptor, until `close_guarded` closes it.
 void replace_after_fork(int fd);
-void release_after_fork(int fd) noexcept;
+void close_guarded(Fd fd) noexcept;
+
+/// While it lives no thread of this process forks: from the making of a descriptor to its being guarded a
+/// child would keep a copy. Not for longer than a system call.
+class NoFork {
+  public:
+    NoFork();
+    ~NoFork();
+    /// As replace_after_fork.
+    void guard(int fd) const;
+    NoFork(const NoFork&) = delete;
+    NoFork& operator=(const NoFork&) = delete;
+};
 
 /// An Fd of that kind.
 class ProcessFd {
@@ -18,6 +30,14 @@ class ProcessFd {
     explicit ProcessFd(Fd fd) : fd_(std::move(fd)) {
         if (fd_) replace_after_fork(fd_.get());
     }
+    /// What `make` returns, an Fd. Keeps errno where that is none.
+    template <class Make> static ProcessFd made_by(Make&& make) {
+        ProcessFd made;
+        const NoFork lock;
+        made.fd_ = make();
+        if (made.fd_) lock.guard(made.fd_.get());
+        return made;
+    }
     ProcessFd(ProcessFd&&) noexcept = default;
     ProcessFd& operator=(ProcessFd&&) noexcept = default;
     ~ProcessFd() { close(); }
@@ -25,8 +45,7 @@ class ProcessFd {
     int get() const noexcept { return fd_.get(); }
     explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
     void close() noexcept {
-        if (fd_) release_after_fork(fd_.get());
-        const Fd closing = std::move(fd_);
+        if (fd_) close_guarded(std::move(fd_));
     }
 
   private:

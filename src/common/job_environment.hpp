@@ -27,6 +27,11 @@ struct JobEnvironment {
         return !slurm_task.empty() && slurm_tasks.find_first_not_of("01") != std::string::npos &&
                pmix_namespace.empty() && !has_pmi();
     }
+    /// One of several, by torchrun's variables, but without those by which they would find each other.
+    bool lacks_torchrun_place() const {
+        return !rank.empty() && world_size.find_first_not_of("01") != std::string::npos &&
+               !has_torchrun_variables();
+    }
     bool has_torchrun_variables() const {
         return !rank.empty() && !world_size.empty() && !master_addr.empty() && !master_port.empty();
     }

@@ -238,7 +238,7 @@ constexpr Variable variables[] = {
      [](Settings& s, const Raw& raw) { s.interface = raw.value; }},
     {"ATOLL_PEER_TIMEOUT",
      {},
-     "4",
+     "3",
      "seconds after which a host that does not answer ends the job",
      [](Settings& s, const Raw& raw) {
          s.peer_timeout_s = parse_seconds(raw);

@@ -33,7 +33,7 @@ struct Settings {
     std::string secret;              ///< ATOLL_SECRET
     int port = 0;                    ///< ATOLL_PORT; 0 = any free one, or MASTER_PORT
     std::string interface;           ///< ATOLL_INTERFACE: an interface's name or an address; empty = all
-    double peer_timeout_s = 4;       ///< ATOLL_PEER_TIMEOUT
+    double peer_timeout_s = 3;       ///< ATOLL_PEER_TIMEOUT
     std::string agent;               ///< ATOLL_AGENT: what `atoll run --hosts` reaches hosts by; empty = ssh
     std::uint64_t nontemporal_bytes = never_nontemporal;  ///< ATOLL_NONTEMPORAL
     std::uint64_t reduce_engines_bytes = 0;               ///< ATOLL_REDUCE_ENGINES; 0 = by the number of PEs

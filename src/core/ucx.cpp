@@ -72,6 +72,7 @@ std::unique_ptr<transport::Transport> make_ucx(JobState& job) {
         reason.peer = pe;
         detail::wait(job, 0, reason, -1, ready);
     };
+    options.is_over = [&job] { return job.board().header().abort.load(std::memory_order_acquire) != 0; };
     options.lost = [&job](int pe, const std::string& sentence) {
         job.board().abort(pe, 1, sentence);
         job.bootstrap().abort(1, sentence);

@@ -184,3 +184,26 @@ def test_what_comes_after_a_collective_has_ended_by_an_error(make_hosts: MakeHos
         assert done.status == 1 and "on purpose" in done.err, done.text
         assert "killed by" not in done.err and "corrupted" not in done.err, done.text
         hosts.close()
+
+
+def test_a_launcher_that_was_asked_for_and_is_none(make_hosts: MakeHosts, pe: str) -> None:
+    hosts = make_hosts(1)
+    for bootstrap, needs in (
+        ("pmix", "needs PMIX_NAMESPACE and PMIX_RANK, as srun --mpi=pmix"),
+        ("pmi", "needs PMI_FD, PMI_RANK and PMI_SIZE, as mpiexec of MPICH"),
+        ("tcp", "needs RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun"),
+    ):
+        done = hosts.run(0, [pe], {"ATOLL_BOOTSTRAP": bootstrap})
+        assert done.status == 4 and f"ATOLL_BOOTSTRAP={bootstrap} {needs}" in done.err, done.text
+
+
+@pytest.mark.parametrize(("given", "missing"), [({}, "MASTER_ADDR"), ({"MASTER_ADDR": "n0"}, "MASTER_PORT")])
+def test_torchruns_variables_in_part(
+    make_hosts: MakeHosts, pe: str, given: dict[str, str], missing: str
+) -> None:
+    """Each process would be a job of its own, and not know it."""
+    done = make_hosts(1).run(0, [pe], {"RANK": "1", "WORLD_SIZE": "2", **given})
+    assert done.status == 0 and "ok: 1 PEs" in done.out, done.text
+    assert f"but {missing}, by which they would find each other, is not set" in done.err, done.text
+    alone = make_hosts(1).run(0, [pe], {"RANK": "0", "WORLD_SIZE": "1"})
+    assert alone.status == 0 and alone.err == "", alone.text

@@ -46,21 +46,22 @@ INSTEAD = {
 
 
 @pytest.mark.parametrize(
-    ("heading", "program"),
+    ("heading", "program", "by"),
     [
-        ("atoll run --hosts", "atoll"),
-        ("PRRTE and Open MPI", "prterun"),
-        ("PRRTE and Open MPI", "mpirun"),
-        ("MPICH and Intel MPI", "mpiexec"),
+        ("atoll run --hosts", "atoll", "launcher over hosts"),
+        ("PRRTE and Open MPI", "prterun", "PMIx"),
+        ("PRRTE and Open MPI", "mpirun", "PMIx"),
+        ("MPICH and Intel MPI", "mpiexec", "PMI"),
     ],
 )
-def test_command(make_hosts: MakeHosts, heading: str, program: str) -> None:
+def test_command(make_hosts: MakeHosts, heading: str, program: str, by: str) -> None:
+    """And ATOLL_INFO says which way was taken."""
     hosts = make_hosts(2)
     (line,) = (line for line in block(heading).splitlines() if line.split()[0] == program)
-    done = hosts.run(
-        0, [*INSTEAD[program](hosts), *here(line).split()[1:]], {**TCP, "ATOLL_AGENT": hosts.agent()}
-    )
+    environment = {**TCP, "ATOLL_AGENT": hosts.agent(), "ATOLL_INFO": "1"}
+    done = hosts.run(0, [*INSTEAD[program](hosts), *here(line).split()[1:]], environment)
     assert done.status == 0 and EXPECTED in done.out, done.text
+    assert done.err.count(f"job of 8 PEs, started by {by}, ") == 1, done.text
 
 
 def test_batch_script(slurm: Slurm, tmp_path: Path) -> None:

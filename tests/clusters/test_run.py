@@ -154,7 +154,7 @@ def test_a_vanished_host_is_named(make_hosts: MakeHosts, pe: str) -> None:
     hosts.cut(1)
     done = started.wait(40)
     assert (
-        done.status != 0 and done.status != 124 and "Host n1 (PE 1,2) does not answer within 4 s" in done.err
+        done.status != 0 and done.status != 124 and "Host n1 (PE 1,2) does not answer within 3 s" in done.err
     ), done.text
     assert hosts.empty_within(20)
 

@@ -53,7 +53,7 @@ def test_a_vanished_host(cluster: Cluster, pe: str) -> None:
     started.wait_for("started")
     cluster.hosts.cut(1)
     done = started.wait(40)
-    expected = r"atoll run: Host n1 \(PE 1,2\) does not answer within 4 s .*\(\S+ s after the start\)"
+    expected = r"atoll run: Host n1 \(PE 1,2\) does not answer within 3 s .*\(\S+ s after the start\)"
     assert done.status == 1 and re.search(expected, done.err), done.text
 
 

@@ -79,6 +79,21 @@ def test_numbers_of_pes_that_differ(make_hosts: MakeHosts, pe: str) -> None:
         )
 
 
+@pytest.mark.parametrize("host", [0, 1])
+def test_a_second_pe_0_is_named_by_all(make_hosts: MakeHosts, pe: str, host: int) -> None:
+    """On the store's host, where it cannot listen at the port, and on another, where the address is not its own."""
+    hosts = make_hosts(2)
+    first = hosts.start(0, [pe], rank(hosts, 0, 3))
+    other = hosts.start(1, [pe], rank(hosts, 1, 3))
+    listens = 'until ss -ltnH | grep -q ":29500 "; do sleep 0.05; done'
+    assert hosts.run(0, ["sh", "-c", listens]).status == 0
+    second = hosts.start(host, [pe], rank(hosts, 0, 3))
+    for done in wait_all([first, other, second]):
+        assert done.status == 4, done.text
+        said = rf"Process \d+ on n{host} says that it is PE 0, which process \d+ already is"
+        assert re.search(said, done.err), done.text
+
+
 def test_settings_that_differ(make_hosts: MakeHosts, pe: str) -> None:
     hosts = make_hosts(2)
     started = [

@@ -43,27 +43,32 @@ def test_the_route(make_hosts: MakeHosts) -> None:
     assert "PE 2 (host n1): ucx to PE 0,1" in done.text, done.text
 
 
-@pytest.mark.parametrize("places", ["n0:1,n1:1", "n0:2,n1:2", "n0:1,n1:3"])
+ON_FOUR_HOSTS = "n0:1,n1:2,n2:3,n3:1"
+
+
+@pytest.mark.parametrize("places", ["n0:1,n1:1", "n0:2,n1:2", "n0:1,n1:3", ON_FOUR_HOSTS])
 @pytest.mark.parametrize("program", programs("multi"))
 def test_program(make_hosts: MakeHosts, program: str, places: str) -> None:
-    hosts = make_hosts(2)
-    first, second = (int(place[-1]) for place in places.split(","))
+    counts = [int(place[-1]) for place in places.split(",")]
+    hosts = make_hosts(len(counts))
+    names = [name for name, count in zip("abcd", counts, strict=False) for _ in range(count)]
     started = hosts.start(
         0,
         [ATOLL, "run", "--timeout", "100", "--hosts", places, built(program)],
-        {"ATOLL_AGENT": hosts.agent(), **TCP, "ATOLL_TEST_HOSTS": ",".join("a" * first + "b" * second)},
+        {"ATOLL_AGENT": hosts.agent(), **TCP, "ATOLL_TEST_HOSTS": ",".join(names)},
     )
     done = started.wait(120)
     assert done.status == 0, done.text[-6000:]
 
 
 # `setup` calls init again after the last finalize: over hosts a process joins once, and is told so.
+@pytest.mark.parametrize("places", ["n0:2,n1:1", "n0:3,n1:3", ON_FOUR_HOSTS])
 @pytest.mark.parametrize("program", [name for name in programs("shmem") if name != "shmem/setup"])
-def test_openshmem(make_hosts: MakeHosts, program: str) -> None:
-    hosts = make_hosts(2)
+def test_openshmem(make_hosts: MakeHosts, program: str, places: str) -> None:
+    hosts = make_hosts(places.count(":"))
     started = hosts.start(
         0,
-        [ATOLL, "run", "--timeout", "100", "--hosts", "n0:2,n1:1", built(program)],
+        [ATOLL, "run", "--timeout", "100", "--hosts", places, built(program)],
         {"ATOLL_AGENT": hosts.agent(), **TCP},
     )
     done = started.wait(120)
@@ -111,12 +116,4 @@ def test_a_slow_network(make_hosts: MakeHosts) -> None:
         hosts.limit(host, "200mbit")
     environment = {"ATOLL_AGENT": hosts.agent(), **TCP}
     done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:1,n1:1", built("multi/signals")], environment, 120)
-    assert done.status == 0, done.text[-6000:]
-
-
-def test_four_hosts(make_hosts: MakeHosts) -> None:
-    hosts = make_hosts(4)
-    environment = {"ATOLL_AGENT": hosts.agent(), **TCP}
-    places = "n0:1,n1:2,n2:3,n3:1"
-    done = hosts.run(0, [ATOLL, "run", "--hosts", places, built("multi/signals")], environment, 120)
     assert done.status == 0, done.text[-6000:]

@@ -128,6 +128,65 @@ TEST_F(UcxShows, AfterItsEndOperationsAreRefused) {
     EXPECT_FALSE(from(0).progress());
 }
 
+/// Nobody answers before the test says so; a wait ends by the error that is given.
+struct SilentWorld : UcxWorld {
+    SilentWorld() : UcxWorld(2, "tcp,self", transport::UcxRma::off, false) {}
+    void wait(int pe, const char* operation, int of, const std::function<bool()>& ready) override {
+        if (error != ErrorCode{}) throw Error(error, "on purpose");
+        UcxWorld::wait(pe, operation, of, ready);
+    }
+    /// Until PE 1 has answered all that PE 0 asked for before.
+    void answer() {
+        error = {};
+        std::uint64_t word = 0;
+        std::thread other([&] {
+            while (!done) transport(1).progress();
+        });
+        transport(0).get(0, 1, 8, &word, sizeof word, Completion::local);
+        done = true;
+        other.join();
+        done = false;
+    }
+    ErrorCode error{};
+    std::atomic<bool> done = false;
+};
+
+TEST(UcxQuiet, ThatFailsHasNoMoreUseForWhatWasAskedFor) {
+    SilentWorld world;
+    world.heaps[1][0] = 7;
+    std::uint64_t kept = 0, dropped = 0;
+    const auto fails = [&](ErrorCode code) {
+        world.error = code;
+        try {
+            world.transport(0).quiet(0, -1);
+            ADD_FAILURE() << "quiet ended without answers";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), code);
+        }
+        world.answer();
+    };
+    world.transport(0).get(0, 1, 0, &kept, sizeof kept, Completion::at_quiet);
+    fails(ErrorCode::timeout);  // quiet may be called again
+    EXPECT_EQ(kept, 7);
+    world.transport(0).quiet(0, -1);
+    world.transport(0).get(0, 1, 0, &dropped, sizeof dropped, Completion::at_quiet);
+    fails(ErrorCode::pe_died);  // the job is over: the memory may be gone
+    EXPECT_EQ(dropped, 0);
+}
+
+TEST(UcxEnd, OfAJobThatIsOverWaitsForNobody) {
+    SilentWorld world;
+    int asked = 0;
+    transport::UcxOptions options = world.options(0, 2);
+    options.is_over = [&] { return ++asked > 0; };
+    world.transports[0] = transport::create_ucx(std::move(options));
+    std::uint64_t word = 0;
+    world.transport(0).get(0, 1, 0, &word, sizeof word, Completion::at_quiet);
+    world.transport(0).close();
+    EXPECT_GE(asked, 1);
+    EXPECT_LE(asked, 3);  // else it looks until its time is up, thousands of times
+}
+
 /// The other side of the test below: PE 1 of two, until it is killed. Its base is a file of shared memory.
 TEST(UcxPeer, DISABLED_ServesUntilItIsKilled) {
     std::vector<char> heap(std::size_t{1} << 20);

@@ -146,6 +146,7 @@ TEST(Death, OfAPeWhoseForkedChildLivesOn) {
         Forked dies([&]() -> std::string {
             Joined job(id, victim, 2);
             if (::fork() == 0) {
+                ::alarm(60);  // which a child does not inherit
                 survivor_is_done.wait();
                 ::_exit(0);
             }

@@ -249,14 +249,16 @@ void Engine::close() noexcept {
     if (closed_) return;
     const bool together = ending_;
     ending_ = true;
+    // A PE whose host is gone never answers, and nothing here tells it from a slow one.
+    const auto is_over = [&] { return options_.is_over && options_.is_over(); };
     try {
-        drain(drain_ns, [&] { return is_settled() && (!rma_ || rma_->settle(met_)); });
+        drain(drain_ns, [&] { return is_over() || (is_settled() && (!rma_ || rma_->settle(met_))); });
         tell_all(1);
         Header bye;
         bye.kind = Kind::bye;
         for (Peer* to : met_)
             if (to->endpoint && !to->failed) post(*to, bye, nullptr, 0);
-        drain(goodbye_ns, [&] { return worker_.in_flight() == 0; });
+        drain(goodbye_ns, [&] { return is_over() || worker_.in_flight() == 0; });
     } catch (const std::exception&) {
         // Memory is short, and the job is over.
     }

@@ -55,6 +55,7 @@ struct Pending {
     char* dst = nullptr;
     std::size_t left = 0;  ///< bytes that are missing
     Blocks blocks;         ///< of dst, where block_bytes is not 0
+    std::uint32_t context = 0;
 };
 
 inline bool is_on_device(std::uint64_t offset) { return (offset & in_device_heap) != 0; }
@@ -121,6 +122,10 @@ class Engine {
     std::uint64_t expect(const Pending& pending);
     bool is_expected(std::uint64_t token) const { return pending_.contains(token); }
     void forget(std::uint64_t token) { pending_.erase(token); }
+    /// What a context has asked for and not got: answers that come late have no place any more.
+    void forget_all(std::uint32_t context) {
+        std::erase_if(pending_, [&](const auto& each) { return each.second.context == context; });
+    }
 
     /// True while connections that ended wait for an explanation: look again soon.
     bool has_lost() const { return !lost_.empty(); }

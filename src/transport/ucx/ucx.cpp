@@ -60,6 +60,7 @@ class Ucx final : public Transport {
             // Said already, or the job is over: what is left to complete nobody can complete.
         }
         const std::lock_guard lock(engine_->mutex());
+        engine_->forget_all(context);  // of what could not be completed
         contexts_[context].reset();
     }
 
@@ -223,7 +224,9 @@ class Ucx final : public Transport {
     void posted(Lock& lock, int pe);
     void put_with(ContextId context, int pe, Header header, const void* src, std::size_t bytes,
                   Completion completion);
-    void ask(ContextId context, int pe, Header header, const Pending& pending, const char* operation);
+    void ask(ContextId context, int pe, Header header, Pending pending, const char* operation);
+    /// As quiet; throws perhaps without the lock.
+    void complete(Lock& lock, ContextId context, int pe);
 
     const int pe_;
     const int n_pes_;
@@ -321,7 +324,8 @@ void Ucx::posted(Lock& lock, int pe) {
 }
 
 /// Waits for the answer if `operation` says who does; else quiet does.
-void Ucx::ask(ContextId context, int pe, Header header, const Pending& pending, const char* operation) {
+void Ucx::ask(ContextId context, int pe, Header header, Pending pending, const char* operation) {
+    pending.context = context;
     Lock lock = lock_connected(pe);
     // What this context put before is there before it asks, as among messages.
     if (Rma* rma = engine_->rma())
@@ -375,6 +379,19 @@ void Ucx::get_blocks(ContextId context, int pe, std::uint64_t offset, void* dst,
 
 void Ucx::quiet(ContextId context, int pe) {
     Lock lock(engine_->mutex());
+    try {
+        complete(lock, context, pe);
+    } catch (const Error& error) {
+        // The job is over, and what was to be filled may go. Other waits can be begun again.
+        if (error.code() == ErrorCode::pe_died) {
+            if (!lock) lock.lock();
+            engine_->forget_all(context);
+        }
+        throw;
+    }
+}
+
+void Ucx::complete(Lock& lock, ContextId context, int pe) {
     const auto complete = [&](int of) {
         Peer& peer = engine_->peer(of);
         if (Rma* rma = engine_->rma()) rma->begin_completing(peer, context);

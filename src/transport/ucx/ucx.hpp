@@ -40,6 +40,8 @@ struct UcxOptions {
     std::function<std::string(int pe)> find;
     /// Waits slowly until `ready()`, which makes progress itself; throws when the wait is to end.
     std::function<void(const char* operation, int pe, const std::function<bool()>& ready)> wait;
+    /// Whether the job has ended by an error, so that its end waits for nobody; null: it has not.
+    std::function<bool()> is_over;
     /// The connection to `pe` is gone, and nobody has explained it for a second.
     std::function<void(int pe, const std::string& sentence)> lost;
 };
