@@ -98,14 +98,37 @@ class Run:
                 launch = launch_of(row)
                 if launch is None:
                     continue
-                self.start(launch, FEW)
-                self.arrays.queue.synchronize()
+                self.try_out(row, name, launch)
             except Exception:
                 self.missing[f"{name}: {row.key}"] = traceback.format_exc()
                 self.say(f"{name}, {row.key} is left out: {traceback.format_exc(limit=-3)}")
                 continue
             self.cells[row, name] = launch
         return self.say(f"{name}: compiled in {time.monotonic() - since:.1f} s")
+
+    def try_out(self, row: rows.Row, name: str, launch: Launch) -> None:
+        """Start a kernel, and look at what it moved: it is no use to measure what does less than it should."""
+        moved = [x.torch() for x in self.arrays.of(row)]
+        if moved:
+            to, source = moved
+            to.zero_()
+            source.copy_(self.pattern(source, self.me))
+        torch.cuda.synchronize()
+        atoll.barrier_all()
+        self.start(launch, FEW)
+        torch.cuda.synchronize()
+        atoll.barrier_all()
+        if moved:
+            theirs = self.pattern(source, 1 - self.me)
+            if not torch.equal(to, source + theirs if row.kernel.endswith("reduces") else theirs):
+                self.missing[f"{name}: {row.key}"] = "wrong data"
+                print(f"PE {self.me}: {name}, {row.key}: wrong data", file=sys.stderr, flush=True)
+
+    @staticmethod
+    def pattern(like: Any, pe: int) -> Any:
+        """A PE's source."""
+        numbers = torch.arange(like.numel(), device=like.device) + 17 * pe
+        return (numbers % 251).to(like.dtype).reshape(like.shape)
 
     def start(self, launch: Launch, rounds: int) -> None:
         with torch.cuda.stream(self.arrays.queue):
