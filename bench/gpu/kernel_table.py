@@ -1,6 +1,6 @@
 """The tables of docs/kernels.md from a file of bench/gpu/kernels.py: what each language takes, and how many times C++'s that is.
 
-    python bench/gpu/kernel_table.py RESULTS.json [--write]       --write puts them into the page
+python bench/gpu/kernel_table.py RESULTS.json [--write]       --write puts them into the page
 """
 
 from __future__ import annotations
@@ -66,11 +66,15 @@ def main() -> None:
     found = json.loads(results.read_text())
     lines, missed = table(found["rows"])
     said = "; ".join(missed) if missed else "nothing"
-    text = "\n".join([*lines, "", f"Above the aim of {AIM}, and of the repeats' spread where that is larger: {said}."])
+    text = "\n".join(
+        [*lines, "", f"Above the aim of {AIM}, and of the repeats' spread where that is larger: {said}."]
+    )
     print(text)
     if "--write" in sys.argv:
         page = PAGE.read_text()
-        new = re.sub(f"{re.escape(BEGIN)}.*{re.escape(END)}", lambda _: f"{BEGIN}\n\n{text}\n\n{END}", page, flags=re.S)
+        new = re.sub(
+            f"{re.escape(BEGIN)}.*{re.escape(END)}", lambda _: f"{BEGIN}\n\n{text}\n\n{END}", page, flags=re.S
+        )
         PAGE.write_text(new)
 
 

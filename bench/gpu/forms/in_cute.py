@@ -92,9 +92,7 @@ def meetings(team: dev.Team, rounds: Int32):
 
 
 @cute.kernel
-def tiles(
-    team: dev.Team, dst: cute.Tensor, src: cute.Tensor, flag: cute.Tensor, first: Int64, rounds: Int32
-):
+def tiles(team: dev.Team, dst: cute.Tensor, src: cute.Tensor, flag: cute.Tensor, first: Int64, rounds: Int32):
     peer = 1 - team.my_pe
     i = first
     while i < first + rounds:

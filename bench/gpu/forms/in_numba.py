@@ -97,6 +97,7 @@ def reduces(team, dst, src, rounds):
     for _ in range(rounds):
         dev.reduce(team, dst, src, dev.SUM, scope=dev.BLOCK)
 
+
 @dev.kernel(cache=True)
 def barriers(team, rounds):
     for _ in range(rounds):

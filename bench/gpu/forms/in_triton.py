@@ -58,13 +58,21 @@ def reduces(team, dst, src, rounds, N: tl.constexpr, BLOCK: tl.constexpr):
     for _ in range(rounds):
         dev.reduce(team, dst, src, N, dev.SUM, BLOCK)
 
+
 @dev.kernel
 def barriers(team, rounds):
     for _ in range(rounds):
         dev.barrier(team)
 
 
-KERNELS = {"flags": flags, "put_signals": put_signals, "messages": messages, "syncs": syncs, "barriers": barriers, "reduces": reduces}
+KERNELS = {
+    "flags": flags,
+    "put_signals": put_signals,
+    "messages": messages,
+    "syncs": syncs,
+    "barriers": barriers,
+    "reduces": reduces,
+}
 
 
 def launches(arrays: Any) -> Callable[[Any], Callable[[int, int], None] | None]:

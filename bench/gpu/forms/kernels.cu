@@ -1,4 +1,5 @@
-// The kernels of bench/gpu/kernels.py in CUDA C++: by nvcc (a cubin), and by CuPy, whose NVRTC is given this text.
+// The kernels of bench/gpu/kernels.py in CUDA C++: by nvcc (a cubin), and by CuPy, whose NVRTC is given this
+// text.
 #include <atoll/device/device.hpp>
 
 namespace dev = atl::device;
@@ -28,8 +29,8 @@ extern "C" __global__ void bare_flags(dev::Team team, Word* flag, Word first, in
     }
 }
 
-extern "C" __global__ void put_signals(dev::Team team, int* dst, const int* src, long long n, Word* flag, Word first,
-                                int rounds) {
+extern "C" __global__ void put_signals(dev::Team team, int* dst, const int* src, long long n, Word* flag,
+                                       Word first, int rounds) {
     const int peer = 1 - team.my_pe;
     for (Word i = first; i < first + rounds; ++i) {
         if (team.my_pe == 0) dev::put_signal(team, dst, src, n, flag, i, peer, dev::Block{});

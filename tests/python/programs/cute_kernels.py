@@ -515,7 +515,13 @@ def messages(team: dev.Team, values):
 
 
 def check_mailboxes() -> None:
-    for size, block in ((1, 64), (2, 64), (40, 64), (777, 64), (4096, 1024)):  # the last: more parts than threads
+    for size, block in (
+        (1, 64),
+        (2, 64),
+        (40, 64),
+        (777, 64),
+        (4096, 1024),
+    ):  # the last: more parts than threads
         room = 4 * size
         box, memory = a_mailbox(room)
         src, dst, out = new(size, np.int32), new(size, np.int32), new(1, np.int64)
@@ -573,7 +579,13 @@ def a_mailbox(room: int) -> Any:
 
 
 def check_ways() -> None:
-    sizes = (1, np.int32, 64), (2, np.int32, 64), (41, np.int32, 64), (777, np.int64, 64), (2500, np.int64, 1024)
+    sizes = (
+        (1, np.int32, 64),
+        (2, np.int32, 64),
+        (41, np.int32, 64),
+        (777, np.int64, 64),
+        (2500, np.int64, 1024),
+    )
     for size, dtype, block in sizes:
         box, memory = a_mailbox(size * np.dtype(dtype).itemsize)
         src, dst, out = new(size, dtype), new(size, dtype), new(1, np.int64)
