@@ -62,6 +62,15 @@ if(ATOLL_BENCH)
         if(ATOLL_NVCC)
             set_source_files_properties("${PROJECT_SOURCE_DIR}/bench/gpu/far_kernels.cu" PROPERTIES COMPILE_DEFINITIONS ATOLL_DEVICE_FAR=1)
             _atoll_add_gpu_bench(*.cu)   # nvcc has flags of its own, and brings its runtime
+            # What bench/gpu/kernels.py starts beside the same kernels in other languages.
+            file(GLOB _headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/atoll/device/*.hpp")
+            set(_source "${PROJECT_SOURCE_DIR}/bench/gpu/forms/kernels.cu")
+            set(_cubin "${PROJECT_BINARY_DIR}/bench/kernels.cubin")
+            add_custom_command(OUTPUT "${_cubin}"
+                COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++20 -O3 -Werror=all-warnings -arch=sm_90 -cubin "-I${PROJECT_SOURCE_DIR}/include"
+                        "${_source}" -o "${_cubin}"
+                DEPENDS "${_source}" ${_headers} VERBATIM)
+            add_custom_target(bench_gpu_kernels ALL DEPENDS "${_cubin}")
         endif()
     endif()
 endif()

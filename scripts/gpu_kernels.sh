@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Kernels in Python on a machine with GPUs: tests, examples, and speed beside CUDA C++. The module for the Python there is
-# made by gpu_python.sh; bring what that needs, and build/release/bench/gpu_flag and gpu_team.
-# CuTe DSL, where it is installed, by `cute`: its tests, and its rows of the benchmark with those of CUDA C++.
+# made by gpu_python.sh; bring what that needs, and build/release/bench/kernels.cubin, which is CUDA C++'s part of the benchmark.
+# CuTe DSL, where it is installed, by `cute`: its tests. Its part of the benchmark is compiled where it is installed, or brought
+# as build/release/bench/cute (python bench/gpu/forms/in_cute.py build/release/bench/cute, on any machine).
 #   gpu_kernels.sh [tests] [examples] [bench] [cute]     the first three if none is named; results go to $OUT
 #                                                        (build/results/gpu-kernels)
 set -uo pipefail
@@ -82,15 +83,17 @@ PYTHON
         ATOLL_CHECK=all try "$(basename "$program")" 60 python3 "$program"
     done
 fi
-if [[ $what == *bench* || $what == *cute* ]]; then
-    rows=$OUT/kernels-rows.json
-    : >"$rows"
-    run() { timeout 100 build/release/bin/atoll run -n 2 --timeout 95 "$@" 2>>"$OUT/kernels.log" | sed -n 's/^[^{]*{/{/p' >>"$rows"; }
-    for program in build/release/bench/gpu_flag build/release/bench/gpu_team; do [ -x "$program" ] && run "$program"; done
-    languages="cute"
-    [[ $what == *bench* ]] && languages="numba triton cupy"
-    for language in $languages; do run python3 bench/gpu/kernels.py "$language"; done
-    cut -c1-170 "$rows"
+if [[ $what == *bench* ]]; then
+    cute=build/release/bench/cute
+    [ -e "$cute/entries.json" ] || timeout 100 python3 bench/gpu/forms/in_cute.py "$cute" >>"$OUT/kernels.log" 2>&1
+    measure=bench/gpu/kernels.py
+    for side in numba triton cupy; do try "kernels in $side, compiled" 60 python3 "$measure" /dev/null "$side" --compile & done
+    wait # all of them keep what they compiled
+    sides="cpp=build/release/bench/kernels.cubin cupy numba triton"
+    [ -e "$cute/entries.json" ] && sides="$sides cute=$cute"
+    # shellcheck disable=SC2086
+    try "kernels in turns" 150 python3 "$measure" "$OUT/kernels.json" $sides
+    python3 bench/gpu/kernel_table.py "$OUT/kernels.json"
 fi
 echo "$failed failed"
 [ "$failed" -eq 0 ]

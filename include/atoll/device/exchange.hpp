@@ -35,27 +35,16 @@ ATOLL_ANYWHERE inline void store_part(void* to, unsigned long long bytes, unsign
 ATOLL_ANYWHERE inline bool has_whole_parts(const void* array, unsigned long long bytes) {
     return bytes != 0 && (reinterpret_cast<unsigned long long>(array) | bytes) % 8 == 0;
 }
-ATOLL_APART unsigned long long load_odd_part(const void* from, unsigned long long bytes, unsigned i) {
-    return load_part(from, bytes, i);
-}
-ATOLL_APART void store_odd_part(void* to, unsigned long long bytes, unsigned i, unsigned long long data) {
-    store_part(to, bytes, i, data);
-}
 
 /// How many parts a thread has on their way at once.
 constexpr unsigned parts_at_once = 2;
 
-/// Parts i, i + step … of an array, as far as it has them; `whole` is has_whole_parts.
-ATOLL_ANYWHERE inline void load_parts(const void* from, unsigned long long bytes, bool whole, unsigned i,
-                                      unsigned step, unsigned pairs, unsigned long long* data) {
-    if (whole) {
-        const auto* at = static_cast<const Raw<unsigned long long>*>(from) + i;
-        for (unsigned k = 0; k < parts_at_once; ++k)
-            if (i + k * step < pairs) data[k] = at[static_cast<unsigned long long>(k) * step].word;
-    } else {
-        for (unsigned k = 0; k < parts_at_once; ++k)
-            if (i + k * step < pairs) data[k] = load_odd_part(from, bytes, i + k * step);
-    }
+/// Parts i, i + step … of an array that has whole ones, as far as it has them.
+ATOLL_ANYWHERE inline void load_parts(const void* from, unsigned i, unsigned step, unsigned pairs,
+                                      unsigned long long* data) {
+    const auto* at = static_cast<const Raw<unsigned long long>*>(from) + i;
+    for (unsigned k = 0; k < parts_at_once; ++k)
+        if (i + k * step < pairs) data[k] = at[static_cast<unsigned long long>(k) * step].word;
 }
 /// Of two words that carry flags: a message of nothing is one, too.
 ATOLL_ANYWHERE inline unsigned long long pairs_of(unsigned long long bytes) {

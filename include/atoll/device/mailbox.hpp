@@ -49,6 +49,15 @@ template <class Scope> ATOLL_ANYWHERE bool is_beside(unsigned pairs, Scope scope
     return scope.rank() < (pairs + 31) / 32 * 32;
 }
 
+/// A message whose parts are not all words of 8 bytes, one after another: apart, so that others have nothing
+/// of it between what is received and what is sent next.
+ATOLL_APART void send_odd(FlaggedPair* to, const void* src, unsigned long long bytes, unsigned rank,
+                          unsigned step, unsigned flag) {
+    const auto pairs = static_cast<unsigned>(pairs_of(bytes));
+    ATOLL_ROLLED for (unsigned i = rank; i < pairs; i += step)
+        store_flagged(to + i, load_part(src, bytes, i), flag);
+}
+
 /// A message on its way out, of which the thread's first parts are loaded when it is made: before the wait
 /// for a slot, and beside the counters that say which.
 template <class Scope> class Outgoing {
@@ -59,10 +68,12 @@ template <class Scope> class Outgoing {
           pairs_(static_cast<unsigned>(pairs_of(bytes))),
           step_(scope.size()),
           rank_(scope.rank()),
-          whole_(has_whole_parts(src, bytes)) {
-        load(rank_);
+          whole_(has_whole_parts(src, bytes) ? 1 : 0) {
+        hide(whole_);  // asked once in a loop
+        if (whole_ != 0) load(rank_);
     }
     ATOLL_ANYWHERE void send(FlaggedPair* to, unsigned flag) {
+        if (__builtin_expect(whole_ == 0, 0)) return send_odd(to, src_, bytes_, rank_, step_, flag);
         for (unsigned i = rank_;;) {
             FlaggedPair* at = to + i;
             for (unsigned k = 0; k < parts_at_once; ++k)
@@ -79,12 +90,12 @@ template <class Scope> class Outgoing {
     }
 
   private:
-    ATOLL_ANYWHERE void load(unsigned i) { load_parts(src_, bytes_, whole_, i, step_, pairs_, data_); }
+    ATOLL_ANYWHERE void load(unsigned i) { load_parts(src_, i, step_, pairs_, data_); }
 
     const void* src_;
     unsigned long long bytes_;
     unsigned pairs_, step_, rank_;
-    bool whole_;
+    int whole_;
     unsigned long long data_[parts_at_once] = {};
 };
 
@@ -119,21 +130,34 @@ ATOLL_ANYWHERE void receive_parts(const Team& team, const FlaggedPair* from, uns
     }
 }
 
-template <class Scope, class Describe>
-ATOLL_ANYWHERE void receive_flagged(const Team& team, const FlaggedPair* from, void* dst,
-                                    unsigned long long bytes, unsigned flag, Scope scope, Describe describe) {
+/// The same as send_odd. The team goes by what a wait needs of it.
+ATOLL_APART void receive_odd(Control* control, Call call, int pe, const FlaggedPair* from, void* dst,
+                             unsigned long long bytes, unsigned rank, unsigned step, unsigned flag) {
+    const Team team{0, 0, nullptr, 0, 0, 0, 0, nullptr, control};
     const auto pairs = static_cast<unsigned>(pairs_of(bytes));
-    if (has_whole_parts(dst, bytes))
-        receive_parts(
-            team, from, pairs, flag, scope,
-            [&](unsigned i, unsigned long long data) {
-                static_cast<Raw<unsigned long long>*>(dst)[i].word = data;
-            },
-            describe);
-    else
-        receive_parts(
-            team, from, pairs, flag, scope,
-            [&](unsigned i, unsigned long long data) { store_odd_part(dst, bytes, i, data); }, describe);
+    ATOLL_ROLLED for (unsigned i = rank; i < pairs; i += step) {
+        unsigned long long data = 0;
+        spin(
+            team, [&] { return load_flagged(from + i, flag, data); },
+            [&] { return waiting(control, call, from + i, pe); });
+        store_part(dst, bytes, i, data);
+    }
+}
+
+template <class Scope>
+ATOLL_ANYWHERE void receive_flagged(const Team& team, const FlaggedPair* from, void* dst,
+                                    unsigned long long bytes, unsigned flag, Scope scope, const Call& call,
+                                    int pe) {
+    int whole = has_whole_parts(dst, bytes) ? 1 : 0;
+    hide(whole);
+    if (__builtin_expect(whole == 0, 0))
+        return receive_odd(team.control, call, pe, from, dst, bytes, scope.rank(), scope.size(), flag);
+    receive_parts(
+        team, from, static_cast<unsigned>(pairs_of(bytes)), flag, scope,
+        [&](unsigned i, unsigned long long data) {
+            static_cast<Raw<unsigned long long>*>(dst)[i].word = data;
+        },
+        [&](const FlaggedPair* word) { return waiting(team.control, call, word, pe); });
 }
 
 }  // namespace detail
@@ -256,7 +280,7 @@ template <class Scope = Thread> class Inbox {
     template <class T> ATOLL_ANYWHERE void receive(T* dst, unsigned long long count) {
         begin();
         detail::receive_flagged(team_, slot(number_), dst, count * sizeof(T), static_cast<unsigned>(number_),
-                                scope_, [&](const FlaggedPair* word) { return awaited(word); });
+                                scope_, call_, pe_);
         end();
     }
 

@@ -39,16 +39,57 @@ ATOLL_ANYWHERE inline void check_pe(const Team& team, Operation operation, int p
         refuse_pe(team.control, operation, pe, team.n_pes);
 }
 
-/// Negative of far PEs.
-ATOLL_ANYWHERE inline int slot_for(const Team& team, Operation operation, int pe) {
-    check_pe(team, operation, pe);
-    return slot_of(team, pe);
+/// What seldom is: a PE that the team has not, or one that only a table knows.
+ATOLL_APART int slot_asked(const Control* control, const int* table, Operation operation, int pe, int n_pes,
+                           int regular) {
+    if (static_cast<unsigned>(pe) >= static_cast<unsigned>(n_pes)) refuse_pe(control, operation, pe, n_pes);
+    return table ? table[pe] : regular;
+}
+
+/// From this PE's addresses to another one's.
+struct Way {
+    long long distance;  ///< of a near PE
+    int slot;            ///< negative of far PEs
+    template <class T> ATOLL_ANYWHERE T* at(T* symmetric) const {
+        return reinterpret_cast<T*>(reinterpret_cast<unsigned long long>(symmetric) +
+                                    static_cast<unsigned long long>(distance));
+    }
+};
+/// What a compiler for GPUs cannot see through; no instruction.
+ATOLL_ANYWHERE inline void hide(int& value) {
+#if defined(__CUDA_ARCH__)
+    asm("" : "+r"(value));
+#else
+    static_cast<void>(value);
+#endif
+}
+ATOLL_ANYWHERE inline void hide(long long& value) {
+#if defined(__CUDA_ARCH__)
+    asm("" : "+l"(value));
+#else
+    static_cast<void>(value);
+#endif
+}
+/// For a number that is right, in a team without a table, worked out of the arguments alone: a loop does so
+/// once, and in it is left one test of a register. Compilers that saw what the test depends on, or what the
+/// two ways have in common, would put all of it between the arrival of a word and the next store.
+ATOLL_ANYWHERE inline Way way_for(const Team& team, Operation operation, int pe) {
+    const int regular = team.first + pe * team.step;
+    const bool is_plain = (static_cast<unsigned>(pe) < static_cast<unsigned>(team.n_pes)) & !team.table;
+    Way way{distance_to(team, regular), is_plain ? regular : -1};
+    hide(way.slot);
+    if (__builtin_expect(way.slot < 0, 0)) {
+        way.slot = slot_asked(team.control, team.table, operation, pe, team.n_pes, regular);
+        way.distance = distance_to(team, way.slot);
+        hide(way.distance);
+    }
+    return way;
 }
 /// For operations that reach PEs in the window only.
 template <class T> ATOLL_ANYWHERE T* near_for(const Team& team, Operation operation, T* symmetric, int pe) {
-    const int slot = slot_for(team, operation, pe);
-    if (is_far(slot)) refuse_far(team.control, operation, slot);
-    return at_slot(team, symmetric, slot);
+    const Way way = way_for(team, operation, pe);
+    if (is_far(way.slot)) refuse_far(team.control, operation, way.slot);
+    return way.at(symmetric);
 }
 
 }  // namespace detail
@@ -57,8 +98,8 @@ namespace detail {
 
 template <class T>
 ATOLL_ANYWHERE T* peer_or_null(const Team& team, Operation operation, T* symmetric, int pe) {
-    const int slot = slot_for(team, operation, pe);
-    return is_far(slot) ? nullptr : at_slot(team, symmetric, slot);
+    const Way way = way_for(team, operation, pe);
+    return is_far(way.slot) ? nullptr : way.at(symmetric);
 }
 
 }  // namespace detail

@@ -133,31 +133,31 @@ ATOLL_ANYWHERE void far_blocks(const Team& team, Operation operation, FarKind ki
 
 /// One element, in no order; never torn if it has 1, 2, 4 or 8 bytes.
 template <class T> ATOLL_ANYWHERE void p(const Team& team, T* dst, SameAs<T> value, int pe) {
-    const int slot = detail::slot_for(team, Operation::p, pe);
-    if (detail::is_far(slot)) return detail::far_store(team, Operation::p, dst, value, slot);
+    const detail::Way way = detail::way_for(team, Operation::p, pe);
+    if (detail::is_far(way.slot)) return detail::far_store(team, Operation::p, dst, value, way.slot);
     if constexpr (detail::is_word<T>())
-        store_relaxed(detail::at_slot(team, dst, slot), value);
+        store_relaxed(way.at(dst), value);
     else
-        *detail::at_slot(team, dst, slot) = value;
+        *way.at(dst) = value;
 }
 template <class T> ATOLL_ANYWHERE T g(const Team& team, const T* src, int pe) {
-    const int slot = detail::slot_for(team, Operation::g, pe);
-    if (detail::is_far(slot)) return detail::far_load(team, Operation::g, src, slot);
+    const detail::Way way = detail::way_for(team, Operation::g, pe);
+    if (detail::is_far(way.slot)) return detail::far_load(team, Operation::g, src, way.slot);
     if constexpr (detail::is_word<T>())
-        return load_relaxed(detail::at_slot(team, src, slot));
+        return load_relaxed(way.at(src));
     else
-        return *detail::at_slot(team, src, slot);
+        return *way.at(src);
 }
 
 /// `src` may be written again by any thread of the scope after it returned.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void put(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                         Scope scope = {}) {
-    const int slot = detail::slot_for(team, Operation::put, pe);
-    if (detail::is_far(slot))
-        return detail::far_move(team, Operation::put, FarKind::put, slot, dst, src, count * sizeof(T), true,
-                                scope);
-    detail::copy(detail::at_slot(team, dst, slot), src, count * sizeof(T), scope);
+    const detail::Way way = detail::way_for(team, Operation::put, pe);
+    if (detail::is_far(way.slot))
+        return detail::far_move(team, Operation::put, FarKind::put, way.slot, dst, src, count * sizeof(T),
+                                true, scope);
+    detail::copy(way.at(dst), src, count * sizeof(T), scope);
     scope.sync();
 }
 
@@ -165,11 +165,11 @@ ATOLL_ANYWHERE void put(const Team& team, T* dst, const T* src, unsigned long lo
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                         Scope scope = {}) {
-    const int slot = detail::slot_for(team, Operation::get, pe);
-    if (detail::is_far(slot))
-        return detail::far_move(team, Operation::get, FarKind::get, slot, src, dst, count * sizeof(T), true,
-                                scope);
-    detail::copy(dst, detail::at_slot(team, src, slot), count * sizeof(T), scope);
+    const detail::Way way = detail::way_for(team, Operation::get, pe);
+    if (detail::is_far(way.slot))
+        return detail::far_move(team, Operation::get, FarKind::get, way.slot, src, dst, count * sizeof(T),
+                                true, scope);
+    detail::copy(dst, way.at(src), count * sizeof(T), scope);
     scope.sync();
 }
 
@@ -178,20 +178,20 @@ ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long lo
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void put_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                             Scope scope = {}) {
-    const int slot = detail::slot_for(team, Operation::put_nbi, pe);
-    if (detail::is_far(slot))
-        return detail::far_move(team, Operation::put_nbi, FarKind::put, slot, dst, src, count * sizeof(T),
+    const detail::Way way = detail::way_for(team, Operation::put_nbi, pe);
+    if (detail::is_far(way.slot))
+        return detail::far_move(team, Operation::put_nbi, FarKind::put, way.slot, dst, src, count * sizeof(T),
                                 false, scope);
-    detail::copy(detail::at_slot(team, dst, slot), src, count * sizeof(T), scope);
+    detail::copy(way.at(dst), src, count * sizeof(T), scope);
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void get_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                             Scope scope = {}) {
-    const int slot = detail::slot_for(team, Operation::get_nbi, pe);
-    if (detail::is_far(slot))
-        return detail::far_move(team, Operation::get_nbi, FarKind::get, slot, src, dst, count * sizeof(T),
+    const detail::Way way = detail::way_for(team, Operation::get_nbi, pe);
+    if (detail::is_far(way.slot))
+        return detail::far_move(team, Operation::get_nbi, FarKind::get, way.slot, src, dst, count * sizeof(T),
                                 false, scope);
-    detail::copy(dst, detail::at_slot(team, src, slot), count * sizeof(T), scope);
+    detail::copy(dst, way.at(src), count * sizeof(T), scope);
 }
 
 /// Like put_nbi, meant for large blocks that stand in shared memory: these go by bulk copies (sm_90 and
@@ -202,11 +202,11 @@ ATOLL_ANYWHERE void get_nbi(const Team& team, T* dst, const T* src, unsigned lon
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void async_put(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                               Scope scope = {}) {
-    const int slot = detail::slot_for(team, Operation::async_put, pe);
-    if (detail::is_far(slot))
-        return detail::far_move(team, Operation::async_put, FarKind::put, slot, dst, src, count * sizeof(T),
-                                false, scope);
-    T* there = detail::at_slot(team, dst, slot);
+    const detail::Way way = detail::way_for(team, Operation::async_put, pe);
+    if (detail::is_far(way.slot))
+        return detail::far_move(team, Operation::async_put, FarKind::put, way.slot, dst, src,
+                                count * sizeof(T), false, scope);
+    T* there = way.at(dst);
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     if constexpr (detail::WithinBlock<Scope>::value) {
         if (detail::can_bulk(there, src, count * sizeof(T))) {
@@ -224,21 +224,21 @@ ATOLL_ANYWHERE void async_put(const Team& team, T* dst, const T* src, unsigned l
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void iput(const Team& team, T* dst, const T* src, long long dst_stride, long long src_stride,
                          unsigned long long count, int pe, Scope scope = {}) {
-    const int slot = detail::slot_for(team, Operation::iput, pe);
-    if (detail::is_far(slot))
-        return detail::far_blocks(team, Operation::iput, FarKind::put, slot, dst, src, dst_stride, src_stride,
-                                  1, count, scope);
-    detail::copy_strided(detail::at_slot(team, dst, slot), src, dst_stride, src_stride, count, scope);
+    const detail::Way way = detail::way_for(team, Operation::iput, pe);
+    if (detail::is_far(way.slot))
+        return detail::far_blocks(team, Operation::iput, FarKind::put, way.slot, dst, src, dst_stride,
+                                  src_stride, 1, count, scope);
+    detail::copy_strided(way.at(dst), src, dst_stride, src_stride, count, scope);
     scope.sync();
 }
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void iget(const Team& team, T* dst, const T* src, long long dst_stride, long long src_stride,
                          unsigned long long count, int pe, Scope scope = {}) {
-    const int slot = detail::slot_for(team, Operation::iget, pe);
-    if (detail::is_far(slot))
-        return detail::far_blocks(team, Operation::iget, FarKind::get, slot, src, dst, src_stride, dst_stride,
-                                  1, count, scope);
-    detail::copy_strided(dst, detail::at_slot(team, src, slot), dst_stride, src_stride, count, scope);
+    const detail::Way way = detail::way_for(team, Operation::iget, pe);
+    if (detail::is_far(way.slot))
+        return detail::far_blocks(team, Operation::iget, FarKind::get, way.slot, src, dst, src_stride,
+                                  dst_stride, 1, count, scope);
+    detail::copy_strided(dst, way.at(src), dst_stride, src_stride, count, scope);
     scope.sync();
 }
 

@@ -38,16 +38,16 @@ ATOLL_ANYWHERE void far_put_signal(const Team& team, void* dst, const void* src,
 }  // namespace detail
 
 template <class T> ATOLL_ANYWHERE void signal_set(const Team& team, T* signal, SameAs<T> value, int pe) {
-    const int slot = detail::slot_for(team, Operation::signal_set, pe);
-    if (detail::is_far(slot))
-        return detail::far_signal(team, Operation::signal_set, signal, value, AtomicOp::set, slot);
-    store_release(detail::at_slot(team, signal, slot), value);
+    const detail::Way way = detail::way_for(team, Operation::signal_set, pe);
+    if (detail::is_far(way.slot))
+        return detail::far_signal(team, Operation::signal_set, signal, value, AtomicOp::set, way.slot);
+    store_release(way.at(signal), value);
 }
 template <class T> ATOLL_ANYWHERE void signal_add(const Team& team, T* signal, SameAs<T> value, int pe) {
-    const int slot = detail::slot_for(team, Operation::signal_add, pe);
-    if (detail::is_far(slot))
-        return detail::far_signal(team, Operation::signal_add, signal, value, AtomicOp::add, slot);
-    detail::add_release(detail::at_slot(team, signal, slot), value);
+    const detail::Way way = detail::way_for(team, Operation::signal_add, pe);
+    if (detail::is_far(way.slot))
+        return detail::far_signal(team, Operation::signal_add, signal, value, AtomicOp::add, way.slot);
+    detail::add_release(way.at(signal), value);
 }
 /// This PE's own signal.
 template <class T> ATOLL_ANYWHERE T signal_fetch(const Team&, const T* signal) {
@@ -59,14 +59,14 @@ template <class T> ATOLL_ANYWHERE T signal_fetch(const Team&, const T* signal) {
 template <class T, class Signal, class Scope = Thread>
 ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned long long count,
                                Signal* signal, SameAs<Signal> value, SignalOp op, int pe, Scope scope = {}) {
-    const int slot = detail::slot_for(team, Operation::put_signal, pe);
-    if (detail::is_far(slot))
-        return detail::far_put_signal<Signal>(team, dst, src, count * sizeof(T), signal, value, op, slot,
+    const detail::Way way = detail::way_for(team, Operation::put_signal, pe);
+    if (detail::is_far(way.slot))
+        return detail::far_put_signal<Signal>(team, dst, src, count * sizeof(T), signal, value, op, way.slot,
                                               true, scope);
-    detail::copy(detail::at_slot(team, dst, slot), src, count * sizeof(T), scope);
+    detail::copy(way.at(dst), src, count * sizeof(T), scope);
     scope.sync();
     if (scope.rank() != 0) return;
-    Signal* there = detail::at_slot(team, signal, slot);
+    Signal* there = way.at(signal);
     if (op == SignalOp::set)
         store_release(there, value);
     else
@@ -82,9 +82,9 @@ template <class T, class Signal, class Scope = Thread>
 ATOLL_ANYWHERE void put_signal_nbi(const Team& team, T* dst, const T* src, unsigned long long count,
                                    Signal* signal, SameAs<Signal> value, SignalOp op, int pe,
                                    Scope scope = {}) {
-    const int slot = detail::slot_for(team, Operation::put_signal_nbi, pe);
-    if (detail::is_far(slot))
-        return detail::far_put_signal<Signal>(team, dst, src, count * sizeof(T), signal, value, op, slot,
+    const detail::Way way = detail::way_for(team, Operation::put_signal_nbi, pe);
+    if (detail::is_far(way.slot))
+        return detail::far_put_signal<Signal>(team, dst, src, count * sizeof(T), signal, value, op, way.slot,
                                               false, scope);
     put_signal(team, dst, src, count, signal, value, op, pe, scope);
 }

@@ -62,10 +62,12 @@ ATOLL_ANYWHERE inline int translate_pe(const Team& from, int pe, const Team& to)
 
 namespace detail {
 
+ATOLL_ANYWHERE inline long long distance_to(const Team& team, int slot) {
+    return (slot - team.my_slot) * team.stride;
+}
 template <class T> ATOLL_ANYWHERE T* at_slot(const Team& team, T* symmetric, int slot) {
-    const long long distance = (slot - team.my_slot) * team.stride;
     return reinterpret_cast<T*>(reinterpret_cast<unsigned long long>(symmetric) +
-                                static_cast<unsigned long long>(distance));
+                                static_cast<unsigned long long>(distance_to(team, slot)));
 }
 /// `peer` (atoll/device/peers.hpp) for a PE in the window whose number is right.
 template <class T> ATOLL_ANYWHERE T* at(const Team& team, T* symmetric, int pe) {

@@ -113,11 +113,11 @@ template <class T, class S> ATOLL_ANYWHERE Tile<const T> as_source(const Tile<S>
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_put(const Team& team, const Tile<T>& dst, const Tile<S>& src, int pe,
                              Scope scope = {}) {
-    const int slot = detail::slot_for(team, Operation::tile_put, pe);
-    if (detail::is_far(slot))
-        return detail::far_blocks<T>(team, Operation::tile_put, FarKind::put, slot, dst.data, src.data,
+    const detail::Way way = detail::way_for(team, Operation::tile_put, pe);
+    if (detail::is_far(way.slot))
+        return detail::far_blocks<T>(team, Operation::tile_put, FarKind::put, way.slot, dst.data, src.data,
                                      dst.pitch, src.pitch, src.cols, src.rows, scope);
-    const Tile<T> there{detail::at_slot(team, dst.data, slot), src.rows, src.cols, dst.pitch};
+    const Tile<T> there{way.at(dst.data), src.rows, src.cols, dst.pitch};
     detail::copy_tile(there, detail::as_source<T>(src), scope);
     scope.sync();
 }
@@ -126,11 +126,11 @@ ATOLL_ANYWHERE void tile_put(const Team& team, const Tile<T>& dst, const Tile<S>
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_get(const Team& team, const Tile<T>& dst, const Tile<S>& src, int pe,
                              Scope scope = {}) {
-    const int slot = detail::slot_for(team, Operation::tile_get, pe);
-    if (detail::is_far(slot))
-        return detail::far_blocks<T>(team, Operation::tile_get, FarKind::get, slot, src.data, dst.data,
+    const detail::Way way = detail::way_for(team, Operation::tile_get, pe);
+    if (detail::is_far(way.slot))
+        return detail::far_blocks<T>(team, Operation::tile_get, FarKind::get, way.slot, src.data, dst.data,
                                      src.pitch, dst.pitch, dst.cols, dst.rows, scope);
-    const Tile<S> there{detail::at_slot(team, src.data, slot), dst.rows, dst.cols, src.pitch};
+    const Tile<S> there{way.at(src.data), dst.rows, dst.cols, src.pitch};
     detail::copy_tile(dst, detail::as_source<T>(there), scope);
     scope.sync();
 }

@@ -201,6 +201,18 @@ def asm(text: str, constraints: str, results, arguments, *, loc=None, ip=None):
     return None if results is None else results(found)
 
 
+@dsl_user_op
+def threads_along(axis: str, *, loc=None, ip=None):
+    """Of a block. Not cute.arch.block_dim(): CuTe DSL 4.8.1 finds a product of those greater than any constant where one of them is
+    the most that hardware has (a block of 1024 threads, ntid.x * ntid.y * ntid.z < 2048 is false)."""
+    text = f"mov.u32 $0, %ntid.{axis};"
+    return Int32(
+        llvm.inline_asm(
+            Int32.mlir_type, [], text, "=r", has_side_effects=False, asm_dialect=0, loc=loc, ip=ip
+        )
+    )
+
+
 def apart(name: str, text: str, constraints: str, result, arguments):
     """The same by a function that is called: what runs seldom, if ever, out of the way of what runs often."""
     module = ir.InsertionPoint.current.block.owner
@@ -435,8 +447,8 @@ def rank_of(scope: Scope):
         return Int32(0)
     if scope is WARP:
         return cute.arch.lane_idx()
-    (x, y, z), (dx, dy, _) = cute.arch.thread_idx(), cute.arch.block_dim()
-    in_block = x + dx * (y + dy * z)
+    x, y, z = cute.arch.thread_idx()
+    in_block = x + threads_along("x") * (y + threads_along("y") * z)
     return in_block if scope is BLOCK else block_number() * size_of(BLOCK) + in_block
 
 
@@ -445,8 +457,8 @@ def size_of(scope: Scope):
         return Int32(1)
     if scope is WARP:
         return Int32(32)
-    x, y, z = cute.arch.block_dim()
-    return x * y * z if scope is BLOCK else blocks() * (x * y * z)
+    in_block = threads_along("x") * threads_along("y") * threads_along("z")
+    return in_block if scope is BLOCK else blocks() * in_block
 
 
 def blocks():

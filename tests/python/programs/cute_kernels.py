@@ -515,11 +515,17 @@ def messages(team: dev.Team, values):
 
 
 def check_mailboxes() -> None:
-    for size in (1, 2, 40, 777):
+    for size, block in (
+        (1, 64),
+        (2, 64),
+        (40, 64),
+        (777, 64),
+        (4096, 1024),
+    ):  # the last: more parts than threads
         room = 4 * size
         box, memory = a_mailbox(room)
         src, dst, out = new(size, np.int32), new(size, np.int32), new(1, np.int64)
-        start(messages, box, src, dst, out)
+        start(messages, box, src, dst, out, block=block)
         same(out, [0])
         same(dst, 1000 * left + 49 + np.arange(size))
         del memory
@@ -573,10 +579,17 @@ def a_mailbox(room: int) -> Any:
 
 
 def check_ways() -> None:
-    for size, dtype in ((1, np.int32), (2, np.int32), (41, np.int32), (777, np.int64)):
+    sizes = (
+        (1, np.int32, 64),
+        (2, np.int32, 64),
+        (41, np.int32, 64),
+        (777, np.int64, 64),
+        (2500, np.int64, 1024),
+    )
+    for size, dtype, block in sizes:
         box, memory = a_mailbox(size * np.dtype(dtype).itemsize)
         src, dst, out = new(size, dtype), new(size, dtype), new(1, np.int64)
-        start(ways, box, src, dst, out)
+        start(ways, box, src, dst, out, block=block)
         same(out, [0])
         same(dst, 1000 * left + 49 + np.arange(size))
         del memory
