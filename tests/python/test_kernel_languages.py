@@ -88,11 +88,12 @@ def test_triton_kernels_compile(package: str) -> None:
     )
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.timeout(700)  # the interpreter takes half a minute of a core for each PE
+@pytest.mark.parametrize("n", [1, 2, 4])
 def test_triton_on_cpus(package: str, n: int) -> None:
     done = subprocess.run(
         [launcher(), "run", "-n", str(n), with_triton(True), str(PROGRAMS / "triton_interpreted.py")],
-        env=environment(TRITON_INTERPRET="1", PYTHONPATH=package), capture_output=True, text=True, timeout=HANG_GUARD,
+        env=environment(TRITON_INTERPRET="1", PYTHONPATH=package), capture_output=True, text=True, timeout=600,
         check=False,
     )  # fmt: skip
     assert done.returncode == 0 and "all checks passed" in done.stdout, done.stdout + done.stderr
@@ -105,7 +106,7 @@ def test_cute_kernels_compile() -> None:
         [sys.executable, str(PROGRAMS / "cute_kernels.py"), "ptx"],
         env=environment(CUTE_DSL_ARCH="sm_90a"), capture_output=True, text=True, timeout=HANG_GUARD, check=False,
     )  # fmt: skip
-    assert (done.returncode, done.stdout) == (0, "44 kernels\n"), done.stdout + done.stderr
+    assert (done.returncode, done.stdout) == (0, "52 kernels\n"), done.stdout + done.stderr
 
 
 def test_cute_kernels_of_examples_and_pages_compile(tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ from ._collectives import (
     tile_reduce,
 )
 from ._core import (
+    ACQUIRE_RELEASE,
     ADD,
     AND,
     EQ,
@@ -61,6 +62,7 @@ from ._core import (
     NE,
     OR,
     PROD,
+    RELAXED,
     SET,
     SUM,
     XOR,
@@ -105,6 +107,7 @@ from ._waits import (
 )
 
 __all__ = [
+    "ACQUIRE_RELEASE",
     "ADD",
     "AND",
     "EQ",
@@ -118,6 +121,7 @@ __all__ = [
     "NE",
     "OR",
     "PROD",
+    "RELAXED",
     "SET",
     "SUM",
     "XOR",

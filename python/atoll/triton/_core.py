@@ -37,6 +37,7 @@ _PEER = checks("peer")
 EQ, NE, GT, GE, LT, LE = (tl.constexpr(value) for value in range(6))
 SET, ADD = tl.constexpr(0), tl.constexpr(1)
 SUM, PROD, MIN, MAX, AND, OR, XOR = (tl.constexpr(value) for value in range(7))
+ACQUIRE_RELEASE, RELAXED = tl.constexpr(0), tl.constexpr(1)
 MOST_PES = tl.constexpr(64)
 
 
