@@ -6,6 +6,7 @@
 #   setup.sh cross   what `make cross` needs beyond that
 #   setup.sh bench   the peers that `make bench` compares with: Open MPI's OpenSHMEM, shmem4py
 #   setup.sh venv    the project's .venv, with the packages of requirements-dev.txt
+#   setup.sh triton  an environment with Triton, for tests of its kernels on CPUs, in build/triton
 source "$(dirname "$0")/lib.sh"
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev python3 python3-venv python3-dev)
@@ -70,6 +71,15 @@ venv() {
     cp requirements-dev.txt .venv/requirements-dev.txt
 }
 
+# Apart from .venv, whose NumPy is newer than Triton's interpreter takes.
+triton() {
+    local packages=('triton==3.6.*' 'numpy>=2,<2.4')
+    [ "$(cat build/triton/packages 2>/dev/null)" = "${packages[*]}" ] && return 0
+    step "environment in build/triton" "$("$python" -c 'import sys; print(sys._base_executable)')" -m venv build/triton
+    step "Triton, for its interpreter" build/triton/bin/python -m pip install --disable-pip-version-check "${packages[@]}"
+    echo "${packages[*]}" >build/triton/packages
+}
+
 # What is missing afterwards is said by the comparison, which does without it.
 peers() {
     (need "${bench_packages[@]}") || true
@@ -84,5 +94,6 @@ case "${1:-}" in
     cross) need "${cross_packages[@]}" ;;
     bench) peers ;;
     venv) venv ;;
-    *) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    triton) triton ;;
+    *) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

@@ -145,9 +145,13 @@ class ATOLL_API Job {
     }
     void pin_bytes(const void* block, std::size_t bytes) const;
     /// Throws Error(kernel) if a kernel of this process has reported why it was stopped: a wait that took too
-    /// long, a wrong PE; says operation, PE, address, expected and found value and tag. The GPU's context is
-    /// lost by then: all of its calls fail. Local; waits for nothing.
+    /// long, a wrong PE; says operation, PE, address, expected and found value, tag, and the kernel's grid.
+    /// The GPU's context is lost by then: all of its calls fail. Local; waits for nothing.
     void check_kernels() const;
+    /// Tells that a kernel of that name is being started, with so many blocks of so many threads. A kernel
+    /// that is stopped knows its grid only: of the last 32 names told, those that had this grid are then
+    /// said. 0 blocks: any number. Local.
+    void note_kernel(std::string_view name, unsigned blocks, unsigned threads) const;
     /// Local: this PE needs the block no more. It is reclaimed in a later collective allocation, when all PEs
     /// dropped it.
     void drop(std::uint64_t serial) noexcept;

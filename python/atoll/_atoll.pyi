@@ -2325,6 +2325,11 @@ def _kernel_layout() -> dict[str, int]:
 def _kernel_look() -> int:
     """Return the address of what kernels on the host call while they wait."""
 
+def _note_kernel(name: str, blocks: int, threads: int) -> None:
+    """
+    Tell the name of a kernel that is being started, for the report of one that is stopped.
+    """
+
 def _kernel_ended() -> None:
     """Raise what ended a wait of this thread's kernel, if one did."""
 

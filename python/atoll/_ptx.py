@@ -27,6 +27,10 @@ def _report(**values: str) -> str:
         f"st.relaxed.sys.global.u{bits} [w+{report + AT[f'report_{name}']}], {values[name]};"
         for name, bits in _FIELDS
     ]
+    for name, size in (("blocks", "nctaid"), ("threads", "ntid")):
+        stores.append(f"mov.u32 x, %{size}.x;")
+        stores += [f"mov.u32 z, %{size}.{axis}; mul.lo.u32 x, x, z;" for axis in "yz"]
+        stores.append(f"st.relaxed.sys.global.u32 [w+{report + AT[f'report_{name}']}], x;")
     return f"""
     atom.relaxed.sys.global.cas.b32 x, [w+{report}], 0, 1;
     setp.ne.u32 p, x, 0;
@@ -48,7 +52,7 @@ def _report(**values: str) -> str:
     trap;"""
 
 
-_REGISTERS = ".reg .pred p, q; .reg .b64 w, s, t, a; .reg .b32 x, y, n;"
+_REGISTERS = ".reg .pred p, q; .reg .b64 w, s, t, a; .reg .b32 x, y, z, n;"
 
 
 def look_around(

@@ -16,6 +16,7 @@ The names are those of atoll/device/*.hpp. docs/kernels.md is the guide.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +125,7 @@ def launch(
         grid = blocks if grid == RESIDENT else grid
     name = getattr(kernel, "name", "kernel")
     values = tuple(_value(cupy, name, number, argument) for number, argument in enumerate(arguments, 1))
+    _atoll._note_kernel(name, math.prod(_tuple(grid)), threads)
     with stream if stream is not None else cupy.cuda.get_current_stream():
         kernel(_tuple(grid), _tuple(block), values, shared_mem=shared)
 

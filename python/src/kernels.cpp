@@ -29,7 +29,8 @@ extern "C" int look(const device::Watch* watch, int operation, int team, int com
                     unsigned long long address, unsigned long long expected, unsigned long long found,
                     unsigned long long waited_ns) noexcept {
     try {
-        const device::Report report{0, operation, team, peer, compare, tag, address, expected, found, 0};
+        const device::Report report{0,       operation, team,  peer, compare, tag,
+                                    address, expected,  found, 0,    0,       0};
         if (watch != nullptr && watch->look != nullptr) watch->look(*watch, report, waited_ns);
         answer_signals();
     } catch (...) {
@@ -69,6 +70,8 @@ nb::dict layout() {
     at["report_address"] = offsetof(Report, address);
     at["report_expected"] = offsetof(Report, expected);
     at["report_found"] = offsetof(Report, found);
+    at["report_blocks"] = offsetof(Report, blocks);
+    at["report_threads"] = offsetof(Report, threads);
     at["mailbox_depth"] = +device::Mailbox::depth;
     at["post_bytes"] = sizeof(device::detail::Post);
     at["post_posted"] = offsetof(device::detail::Post, posted);
@@ -127,6 +130,10 @@ nb::dict layout() {
     operation("check tile_get", device::Operation::tile_get);
     operation("check broadcast", device::Operation::broadcast);
     return at;
+}
+
+void note_kernel(const char* name, std::uint32_t blocks, std::uint32_t threads) {
+    if (g.job != nullptr) g.job->note_kernel(name, blocks, threads);
 }
 
 void raise_ended() {
@@ -192,6 +199,9 @@ void register_kernels(nb::module_& module) {
     module.def(
         "_kernel_look", [] { return reinterpret_cast<std::uintptr_t>(&look); },
         "Return the address of what kernels on the host call while they wait.");
+    module.def("_note_kernel", &note_kernel, nb::arg("name"), nb::arg("blocks"), nb::arg("threads"),
+               nb::sig("def _note_kernel(name: str, blocks: int, threads: int) -> None"),
+               "Tell the name of a kernel that is being started, for the report of one that is stopped.");
     module.def("_kernel_ended", &raise_ended, "Raise what ended a wait of this thread's kernel, if one did.");
 }
 

@@ -249,6 +249,10 @@ void DeviceMemory::check_kernels() const {
     if (watch_) watch_->check();
 }
 
+void DeviceMemory::note_kernel(std::string_view name, unsigned blocks, unsigned threads) const {
+    if (watch_) watch_->started(name, blocks, threads);
+}
+
 /// The library's own blocks are the first that were allocated, so they come to stand where they did.
 void DeviceMemory::reset() {
     const std::lock_guard lock(mutex_);

@@ -82,6 +82,8 @@ class DeviceMemory {
     const device::Watch* watch() const noexcept { return seen_watch_; }
     /// As Job::check_kernels.
     void check_kernels() const;
+    /// As Job::note_kernel.
+    void note_kernel(std::string_view name, unsigned blocks, unsigned threads) const;
     char* slot(int i) const noexcept { return heap_->slot(i); }
     char* mine() const noexcept { return heap_->slot(slot_of(me_)); }
     std::size_t stride() const noexcept { return heap_->stride(); }

@@ -82,6 +82,9 @@ Job::Registered Job::register_range(void* memory, std::size_t bytes) {
 void Job::check_kernels() const {
     if (const core::DeviceMemory* device = state().device()) device->check_kernels();
 }
+void Job::note_kernel(std::string_view name, unsigned blocks, unsigned threads) const {
+    if (const core::DeviceMemory* device = state().device()) device->note_kernel(name, blocks, threads);
+}
 void Job::reset_device_heap() { state().reset_device_heap(); }
 void Job::free(void* block) { state().free(block); }
 void Job::pin_bytes(const void* block, std::size_t bytes) const { state().pin(block, bytes); }

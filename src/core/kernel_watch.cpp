@@ -7,7 +7,9 @@
 #include <poll.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <new>
+#include <vector>
 
 namespace atl::core {
 
@@ -85,7 +87,7 @@ std::string KernelWatch::said() const {
     const device::Report& report = words_->report;
     const std::string me = "PE " + std::to_string(job_.pe());
     const std::string where =
-        report_text(report) + ". The kernel was stopped and this process's GPU context is lost.";
+        report_text(report) + ". " + kernel_text() + " was stopped and this process's GPU context is lost.";
     if (report.state == 3) return gone_text() + ", so a kernel of " + me + " waited in vain, in " + where;
     if (report.state == 4)
         return "A kernel of " + me + " received a message of another size than it expected, in " + where;
@@ -94,6 +96,36 @@ std::string KernelWatch::said() const {
     return me + " timed out in a kernel, in " + where +
            (report.bound_ns != 0 ? " Give this wait more time" : " Raise ATOLL_WAIT_TIMEOUT") +
            ", or see why nobody does what it waits for.";
+}
+
+void KernelWatch::started(std::string_view name, unsigned blocks, unsigned threads) {
+    const std::lock_guard lock(starts_lock_);
+    Start& start = starts_[n_starts_++ % starts_.size()];
+    start.name = name;
+    start.blocks = blocks;
+    start.threads = threads;
+}
+
+/// "The kernel ring, 4 blocks of 256 threads,"; several names where kernels that were started lately have
+/// that grid.
+std::string KernelWatch::kernel_text() const {
+    const device::Report& report = words_->report;
+    if (report.blocks == 0) return "The kernel";
+    std::string names;
+    {
+        const std::lock_guard lock(starts_lock_);
+        std::vector<std::string_view> seen;
+        for (const Start& start : starts_) {
+            const bool is_grid = start.blocks == report.blocks || start.blocks == 0;
+            if (!is_grid || start.threads != report.threads) continue;
+            if (std::find(seen.begin(), seen.end(), start.name) != seen.end()) continue;
+            seen.push_back(start.name);
+            names += (names.empty() ? " " : " or ") + start.name;
+        }
+    }
+    return "The kernel" + names + ", " + std::to_string(report.blocks) +
+           (report.blocks == 1 ? " block" : " blocks") + " of " + std::to_string(report.threads) +
+           (report.threads == 1 ? " thread," : " threads,");
 }
 
 /// "PE 1, PE 3 left the job without finalize".

@@ -5,11 +5,14 @@
 #include "atoll/device/control.hpp"
 #include "common/quiet_thread.hpp"
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace atl::core {
 
@@ -30,6 +33,8 @@ class KernelWatch {
     /// Throws Error(kernel) if a kernel has left a report. The program has heard of it then, and what follows
     /// is its own affair.
     void check();
+    /// As Job::note_kernel. Any thread may call it.
+    void started(std::string_view name, unsigned blocks, unsigned threads);
 
   private:
     void watch();
@@ -38,12 +43,20 @@ class KernelWatch {
     std::string said() const;
     void note_gone();
     std::string gone_text() const;
+    std::string kernel_text() const;
 
+    struct Start {
+        std::string name;
+        unsigned blocks = 0, threads = 0;
+    };
     struct Unmap {
         void operator()(device::Watch* words) const;
     };
     JobState& job_;
     std::unique_ptr<device::Watch, Unmap> words_;
+    mutable std::mutex starts_lock_;
+    std::array<Start, 32> starts_;  ///< the latest, round and round
+    std::size_t n_starts_ = 0;
     bool told_ = false;
     std::atomic<bool> heard_{false};
     std::optional<std::chrono::steady_clock::time_point> seen_;  ///< the report, first

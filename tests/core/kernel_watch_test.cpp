@@ -6,6 +6,9 @@
 
 #include <sched.h>
 
+#include <string>
+#include <tuple>
+
 namespace atl::testing {
 namespace {
 
@@ -50,6 +53,42 @@ TEST(KernelWatch, TellsThatTheJobIsOver) {
             EXPECT_EQ(awaited(watch.words().abort), 1u);
         },
         options);
+}
+
+/// What check() says of a report of a grid of 4 blocks of 256 threads.
+std::string said_after(std::initializer_list<std::tuple<const char*, unsigned, unsigned>> started) {
+    std::string said;
+    ThreadJobOptions options;
+    options.finalize = false;
+    run_pes(
+        1,
+        [&](Job& job) {
+            core::KernelWatch watch(job.state());
+            for (const auto& [name, blocks, threads] : started) watch.started(name, blocks, threads);
+            device::Report& report = watch.words().report;
+            report.compare = -1;
+            report.peer = -1;
+            report.blocks = 4;
+            report.threads = 256;
+            __atomic_store_n(&report.state, 2u, __ATOMIC_RELEASE);
+            try {
+                watch.check();
+            } catch (const Error& error) {
+                said = error.what();
+            }
+        },
+        options);
+    return said;
+}
+
+TEST(KernelWatch, NamesTheKernelThatHadTheGrid) {
+    const auto says = [](const std::string& said, const char* words) {
+        EXPECT_NE(said.find(words), std::string::npos) << said;
+    };
+    says(said_after({}), ". The kernel, 4 blocks of 256 threads, was stopped");
+    says(said_after({{"other", 5, 256}, {"ring", 4, 256}, {"third", 4, 128}, {"ring", 4, 256}}),
+         ". The kernel ring, 4 blocks of 256 threads, was stopped");
+    says(said_after({{"ring", 4, 256}, {"sums", 0, 256}}), "The kernel ring or sums, 4 blocks");  // 0: any
 }
 
 }  // namespace

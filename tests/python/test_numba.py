@@ -54,6 +54,12 @@ def test_kept_kernels_are_of_one_atoll(job: Job, cache: Path) -> None:
     assert [text.split()[-1] for text in said] == ["1", "0", "1", "0", "0"]
 
 
+def test_kept_kernels_are_of_any_number_of_pes(job: Job, tmp_path: Path) -> None:
+    for n, how in ((2, "first"), (1, ""), (3, "")):
+        done = job("kept_kernels.py", n, how, NUMBA_CACHE_DIR=str(tmp_path))
+        assert how or done.stdout.count("found 2 kernels") == n, done.stdout
+
+
 def test_a_pe_that_the_team_has_not_is_an_exception(job: Job) -> None:
     done = job("kernel_ends.py", 2, "host-pe")
     assert done.stdout.count("refused as it should") == 2

@@ -5,9 +5,42 @@ from __future__ import annotations
 from typing import Any
 
 import atoll
+import atoll.cupy
+import atoll.cute
+import atoll.numba as dev
+import atoll.torch
+import atoll.triton
 import numpy as np
 import numpy.typing as npt
 from atoll import shmem
+
+
+@dev.kernel
+def ring(team: Any, x: Any, flags: Any, steps: int) -> None:
+    right = (team.my_pe + 1) % team.n_pes
+    out = dev.outbox(team, x, right, dev.BLOCK)
+    for step in range(1, steps + 1):
+        dev.put_signal(team, x[1], x[0], flags, step, dev.SET, right, scope=dev.BLOCK)
+        dev.signal_wait_until(team, flags, dev.GE, step, scope=dev.BLOCK)
+        out = dev.post_next(out, x[0])
+    for i in dev.grid_range(x.shape[1]):
+        dev.p(team, x[0, i:], 1.0, right)
+    dev.close(out)
+
+
+@dev.kernel(cache=True, max_registers=64)
+def alone(team: Any, x: Any) -> None:
+    dev.sync(team)
+
+
+@atoll.triton.kernel
+def in_triton(team: Any, x: Any, flags: Any) -> None:
+    atoll.triton.put_signal(team, x, x, 1, flags, 1, atoll.triton.SET, 0)
+
+
+def in_cute(team: atoll.cute.Team, x: Any) -> None:
+    atoll.cute.put(team, x, x, 0, scope=atoll.cute.BLOCK)
+
 
 atoll.init()
 me: int = atoll.my_pe()
@@ -68,3 +101,14 @@ atoll.barrier_all(stream=0)
 view = atoll.peer(g, 1)
 g = atoll.zeros_like(g)
 h: npt.NDArray[Any] = atoll.full_like(np.ones(3), 2, align=128)
+dev.launch(ring, dev.RESIDENT, 256, 0, cooperative=True)(atoll.WORLD, g, atoll.signal(device="cuda"), 3)
+dev.launch(alone, (1, 2), 32)(kernel_team, dev.mailbox(64, device="cuda"))
+in_triton[(1,)](atoll.WORLD.device(), g, g)
+programs: int = atoll.triton.most_resident_programs(in_triton, atoll.WORLD.device(), g, g, num_warps=4)
+in_cute(atoll.cute.team(atoll.WORLD), atoll.cute.tensor(g, 16))
+raw = atoll.cupy.RawKernel("code", "name", more=("-O3",))
+atoll.cupy.launch(raw, atoll.cupy.RESIDENT, 256, atoll.WORLD, g, atoll.cupy.mailbox(g, 64), cooperative=True)
+with atoll.torch.use_pool(1 << 20) as pool:
+    used: int = pool.used_bytes
+atoll.torch.sum_reduce(g.torch(), g.torch())
+atoll.check_kernels(stream="current")

@@ -40,7 +40,12 @@ if me == n - 1:
         """
         kernel = atoll.cupy.RawKernel(code, "wrong")  # kept: CuPy cannot unload it any more, and would say so
         atoll.cupy.launch(kernel, 1, 1, atoll.WORLD, flag)
-        heard(lambda: atoll.check_kernels(stream=0), "p for team PE 99", "PEs 0 to")
+        heard(
+            lambda: atoll.check_kernels(stream=0),
+            "p for team PE 99",
+            "PEs 0 to",
+            "The kernel wrong, 1 block of 1 thread,",
+        )
     else:
         import atoll.triton as dev
         import torch
@@ -58,7 +63,9 @@ if me == n - 1:
 
         (none_of_many if mode == "many" else late)[(1,)](atoll.WORLD.device(), flag.torch())
         call = "wait_until" if mode == "many" else "signal_wait_until"
-        waited = f"{call} at 0x", "found 0, waiting for >= 5", "tag 42"
+        name = "none_of_many" if mode == "many" else "late"
+        grid = f"The kernel {name}, 1 block of 128 threads,"
+        waited = f"{call} at 0x", "found 0, waiting for >= 5", "tag 42", grid
         if mode != "torch":
             heard(lambda: atoll.check_kernels(stream="current"), *waited)
         else:

@@ -106,6 +106,8 @@ struct Report {
     unsigned long long expected;  ///< bits of the awaited word's type
     unsigned long long found;
     unsigned long long bound_ns;  ///< of this wait; 0: the team's
+    unsigned blocks;              ///< of the kernel's grid; 0: not said
+    unsigned threads;             ///< of each of its blocks
 };
 
 /// Memory of the host that a PE's kernels look at seldom: how waits end that nothing else ends. On the host

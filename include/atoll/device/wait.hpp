@@ -99,6 +99,8 @@ __device__ __noinline__ inline void report_and_trap(Watch* watch, const Report& 
     if (atomicCAS_system(&watch->report.state, 0u, 1u) == 0u) {
         Report report = what;
         report.state = 1;
+        report.blocks = gridDim.x * gridDim.y * gridDim.z;
+        report.threads = blockDim.x * blockDim.y * blockDim.z;
         watch->report = report;
         __threadfence_system();
         store_relaxed(&watch->report.state, state);

@@ -14,9 +14,13 @@ from cutlass import (
     Float16,
     Float32,
     Float64,
+    Int8,
+    Int16,
     Int32,
     Int64,
     Numeric,
+    Uint8,
+    Uint16,
     Uint32,
     Uint64,
 )
@@ -111,6 +115,9 @@ FORMS = {
     Float32: ("f32", "f"), Float64: ("f64", "d"),
 }  # fmt: skip
 WORDS, FLOATS = (Int32, Int64, Uint32, Uint64), (Float32, Float64)
+HALVES = (Float16, BFloat16)
+NARROW = (Int8, Uint8, Int16, Uint16, *HALVES)
+"""Types of which p, g and (halves) atomic_add know: no words for waits."""
 
 
 def one_of(kind, name: str, given):
@@ -167,13 +174,13 @@ def number(name: str, which: str, value, kind):
             f"atoll.cute.{name}: {which} is {type(value).__name__}; it must be a number, for a word of {kind.__name__}"
         )
     floating = isinstance(value, (float, Float16, BFloat16, Float32, Float64))
-    if floating and kind not in FLOATS:
+    if floating and kind not in FLOATS + HALVES:
         raise TypeError(
             f"atoll.cute.{name}: {which} is {type(value).__name__}, and the word of {kind.__name__}; convert one to the other"
         )
     if (
         isinstance(value, int)
-        and kind not in FLOATS
+        and kind not in FLOATS + HALVES
         and not -(1 << kind.width - 1) <= value < 1 << kind.width
     ):
         raise OverflowError(f"atoll.cute.{name}: {which} is {value}, which does not fit {kind.__name__}")
@@ -246,6 +253,42 @@ def load(kind, at, order: str = ""):
 def store(kind, at, value, order: str = "") -> None:
     form, letter = FORMS[kind]
     asm(f"st{order}.{form} [$0], $1;", f"l,{letter}", None, [at, value])
+
+
+@dsl_user_op
+def narrow_bits(kind, value, *, loc=None, ip=None):
+    """The bits of a number of 1 or 2 bytes in 16, as inline PTX takes it."""
+    given = value.ir_value(loc=loc, ip=ip)
+    if kind in HALVES:
+        given = llvm.bitcast(Uint16.mlir_type, given, loc=loc, ip=ip)
+    elif kind.width == 8:
+        given = llvm.zext(Uint16.mlir_type, given, loc=loc, ip=ip)
+    return Uint16(given)
+
+
+@dsl_user_op
+def from_narrow(kind, bits, *, loc=None, ip=None):
+    """The other way."""
+    found = bits.ir_value(loc=loc, ip=ip)
+    if kind in HALVES:
+        found = llvm.bitcast(kind.mlir_type, found, loc=loc, ip=ip)
+    elif kind.width == 8:
+        found = llvm.trunc(kind.mlir_type, found, llvm.IntegerOverflowFlags.none, loc=loc, ip=ip)
+    return kind(found)
+
+
+def store_narrow(kind, at, value) -> None:
+    asm(f"st.relaxed.sys.global.b{kind.width} [$0], $1;", "l,h", None, [at, narrow_bits(kind, value)])
+
+
+def load_narrow(kind, at):
+    return from_narrow(kind, asm(f"ld.relaxed.sys.global.b{kind.width} $0, [$1];", "=h,l", Uint16, [at]))
+
+
+def add_half(kind, at, value) -> None:
+    form = "f16" if kind is Float16 else "bf16"
+    text = f"red.relaxed.sys.global.add.noftz.{form} [$0], $1;"
+    asm(text, "l,h", None, [at, narrow_bits(kind, value)])
 
 
 SYSTEM, ACQUIRE, RELEASE = ".relaxed.sys.global", ".acquire.sys.global", ".release.sys.global"

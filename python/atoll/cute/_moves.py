@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import cutlass
 import cutlass.cute as cute
-from cutlass import Int32, Int64
+from cutlass import BFloat16, Int32, Int64
 
 from ._core import (
     BLOCK,
     FLOATS,
     GRID,
+    HALVES,
+    NARROW,
     SET,
     SYSTEM,
     THREAD,
@@ -18,6 +20,7 @@ from ._core import (
     Scope,
     SignalOp,
     Team,
+    add_half,
     add_release,
     address,
     asm,
@@ -35,6 +38,7 @@ from ._core import (
     is_swizzled,
     kind_of,
     load,
+    load_narrow,
     meet_threads,
     moved,
     number,
@@ -48,6 +52,7 @@ from ._core import (
     size_of,
     slot_of,
     store,
+    store_narrow,
     tensor_in_memory,
     update,
     word,
@@ -269,14 +274,21 @@ def flush(team, scope: Scope = THREAD):
 
 
 def p(team, dst, value, pe):
-    """Store `value` in dst of PE `pe`. dst: Int32, Int64, Uint32, Uint64, Float32, Float64."""
-    kind = word("p", "dst", dst)
-    store(kind, peer_for(team, "p", address(dst), pe), number("p", "value", value, kind), SYSTEM)
+    """Store `value` in dst of PE `pe`. dst: integers of 8 to 64 bits, Float16, BFloat16, Float32, Float64."""
+    kind = word("p", "dst", dst, WORDS + FLOATS + NARROW)
+    given = number("p", "value", value, kind)
+    to = peer_for(team, "p", address(dst), pe)
+    if kind in NARROW:
+        store_narrow(kind, to, given)
+    else:
+        store(kind, to, given, SYSTEM)
 
 
 def g(team, src, pe):
-    """src of PE `pe`, past the caches of this GPU."""
-    return load(word("g", "src", src), peer_for(team, "g", address(src), pe), SYSTEM)
+    """src of PE `pe`, past the caches of this GPU. Types as of p."""
+    kind = word("g", "src", src, WORDS + FLOATS + NARROW)
+    at = peer_for(team, "g", address(src), pe)
+    return load_narrow(kind, at) if kind in NARROW else load(kind, at, SYSTEM)
 
 
 def _fetching(name: str, operation: str, team, dst, value, pe, allowed=WORDS):
@@ -317,8 +329,15 @@ def atomic_fetch_add(team, dst, value, pe):
 
 
 def atomic_add(team, dst, value, pe):
-    """dst of PE `pe` += value."""
-    _fetching("atomic_add", "add", team, dst, value, pe, WORDS + FLOATS)
+    """dst of PE `pe` += value. Float16 and, on GPUs of sm_90 and later, BFloat16, too: rounded once."""
+    kind = word("atomic_add", "dst", dst, WORDS + FLOATS + HALVES)
+    if kind not in HALVES:
+        _fetching("atomic_add", "add", team, dst, value, pe, WORDS + FLOATS)
+        return
+    if kind is BFloat16 and not has_bulk():
+        raise TypeError("atoll.cute.atomic_add: dst is of BFloat16, which GPUs before sm_90 cannot add to")
+    given = number("atomic_add", "value", value, kind)
+    add_half(kind, peer_for(team, "atomic", address(dst), pe), given)
 
 
 def atomic_fetch_inc(team, dst, pe):

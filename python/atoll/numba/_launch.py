@@ -11,7 +11,7 @@ import inspect
 import math
 import pathlib
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numba
 import numpy as np
@@ -134,6 +134,10 @@ class Kernel:
     __name__: str
 
 
+@overload
+def kernel(function: Callable[..., Any], **options: Any) -> Kernel: ...
+@overload
+def kernel(**options: Any) -> Callable[[Callable[..., Any]], Kernel]: ...
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Make a kernel of a function: `@dev.kernel` or `@dev.kernel(cache=True)`; options go to Numba's jit,
     those for GPUs only (max_registers, launch_bounds) not to the host's."""
@@ -217,7 +221,10 @@ def _launch_on_host(kernel: Kernel, arguments: list[Any]) -> None:
             f"{kernel.__name__}: {' and '.join(ordinary) or 'an array of its own'} is ordinary memory: {error}"
         ) from None
     except RuntimeError:
-        raise_ended()  # what ended it, instead
+        try:
+            raise_ended()  # what ended it, instead
+        except _atoll.Error as error:
+            raise type(error)(f"{kernel.__name__}: {error}") from None
         raise
 
 
@@ -282,6 +289,7 @@ def _launch_on_device(
     kernel: Kernel, grid: Any, block: Any, stream: Any, shared: int, cooperative: bool, values: list[Any]
 ) -> None:
     dispatcher = kernel.device
+    threads = math.prod(block) if isinstance(block, tuple) else int(block)
     if isinstance(stream, int) and stream != 0:
         stream = numba_cuda.external_stream(stream)
     if grid == RESIDENT or cooperative:
@@ -293,12 +301,14 @@ def _launch_on_device(
                 f"{kernel.__name__}: {blocks} blocks of {block} threads cannot run at once; this GPU holds {most}"
             )
         grid = blocks if grid == RESIDENT else grid
+        _atoll._note_kernel(kernel.__name__, blocks, threads)
         compiled.cooperative = cooperative
         try:
             dispatcher[grid, block, stream, shared](*values)
         finally:
             compiled.cooperative = False  # the next launch of this kernel may be another
         return
+    _atoll._note_kernel(kernel.__name__, math.prod(grid) if isinstance(grid, tuple) else int(grid), threads)
     dispatcher[grid, block, stream, shared](*values)
 
 

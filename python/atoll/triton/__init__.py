@@ -48,6 +48,7 @@ from ._collectives import (
     tile_reduce,
 )
 from ._core import (
+    ACQUIRE_RELEASE,
     ADD,
     AND,
     EQ,
@@ -61,6 +62,7 @@ from ._core import (
     NE,
     OR,
     PROD,
+    RELAXED,
     SET,
     SUM,
     XOR,
@@ -75,6 +77,7 @@ from ._core import (
     team_at,
     translate_pe,
 )
+from ._host import most_resident_programs
 from ._messages import mailbox_bytes, post, receive, try_receive
 from ._moves import g, get, get_nbi, iget, iput, p, put, put_nbi, tile_get, tile_put
 from ._signals import (
@@ -104,6 +107,7 @@ from ._waits import (
 )
 
 __all__ = [
+    "ACQUIRE_RELEASE",
     "ADD",
     "AND",
     "EQ",
@@ -117,6 +121,7 @@ __all__ = [
     "NE",
     "OR",
     "PROD",
+    "RELAXED",
     "SET",
     "SUM",
     "XOR",
@@ -148,6 +153,7 @@ __all__ = [
     "iput",
     "kernel",
     "mailbox_bytes",
+    "most_resident_programs",
     "my_pe",
     "n_pes",
     "p",

@@ -9,6 +9,7 @@ from triton import jit
 from .._ptx import AT
 from . import _exchange as exchange
 from ._core import (
+    ACQUIRE_RELEASE,
     AND,
     GE,
     MAX,
@@ -16,6 +17,7 @@ from ._core import (
     MOST_PES,
     OR,
     PROD,
+    RELAXED,
     SUM,
     at_int64,
     at_pe,
@@ -40,7 +42,7 @@ _REDUCE, _REDUCE_SCATTER, _TILE_REDUCE, _TILE_ALLGATHER = (
 
 
 @jit
-def _meet(team, operation: tl.constexpr):
+def _meet(team, operation: tl.constexpr, order: tl.constexpr = ACQUIRE_RELEASE):
     epoch = load(team.control + _SYNC_EPOCH, tl.int64) + 1
     arrived = team.control + _ARRIVED
     tl.debug_barrier()
@@ -48,22 +50,29 @@ def _meet(team, operation: tl.constexpr):
         pe = first + thread()
         other = ((pe < team.n_pes) & (pe != team.my_pe)).to(tl.int32)
         to = reach(team, arrived + 8 * team.my_pe, tl.minimum(pe, team.n_pes - 1))
-        store(to, epoch, tl.int64, ".release.sys", other)
+        if order == RELAXED:
+            store(to, epoch, tl.int64, ".relaxed.sys", other)
+        else:
+            store(to, epoch, tl.int64, ".release.sys", other)
     for first in range(0, team.n_pes, num_threads()):
         pe = first + thread()
         other = ((pe < team.n_pes) & (pe != team.my_pe)).to(tl.int32)
-        wait_word(team, arrived + 8 * pe, tl.int64, GE, epoch, operation, pe, 0, "acquire", other)
+        if order == RELAXED:
+            wait_word(team, arrived + 8 * pe, tl.int64, GE, epoch, operation, pe, 0, "relaxed", other)
+        else:
+            wait_word(team, arrived + 8 * pe, tl.int64, GE, epoch, operation, pe, 0, "acquire", other)
     tl.debug_barrier()
     store(team.control + _SYNC_EPOCH, epoch, tl.int64)
 
 
 @jit
-def sync(team):
+def sync(team, order: tl.constexpr = ACQUIRE_RELEASE):
     """All members have arrived; what each program wrote and saw before is visible to every one after it.
 
+    order=dev.RELAXED is an extension: all have arrived, and no data are ordered by that.
     Called by one program of each PE, or by the same ones one after another (one at a time for a team).
     """
-    _meet(team, _SYNC)
+    _meet(team, _SYNC, order)
 
 
 @jit

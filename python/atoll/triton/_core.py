@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
 
 import triton
 import triton.language as tl
@@ -12,11 +14,13 @@ from triton import jit
 from .. import _ptx
 from .._device import DeviceTeam
 from .._ptx import AT
+from ._host import named
 
 
-def kernel(function):
-    """triton.jit for kernels whose first argument is `team`: no PE compiles another kernel than its peers do."""
-    return triton.jit(function, do_not_specialize=["team"])
+def kernel(function: Callable[..., Any]) -> Any:
+    """triton.jit for kernels whose first argument is `team`: no PE compiles another kernel than its peers do. Errors of
+    such a kernel name it."""
+    return named(triton.jit(function, do_not_specialize=["team"]))
 
 
 INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
@@ -33,6 +37,7 @@ _PEER = checks("peer")
 EQ, NE, GT, GE, LT, LE = (tl.constexpr(value) for value in range(6))
 SET, ADD = tl.constexpr(0), tl.constexpr(1)
 SUM, PROD, MIN, MAX, AND, OR, XOR = (tl.constexpr(value) for value in range(7))
+ACQUIRE_RELEASE, RELAXED = tl.constexpr(0), tl.constexpr(1)
 MOST_PES = tl.constexpr(64)
 
 

@@ -30,6 +30,7 @@ else:
     team = dev.team(atoll.WORLD)
 right, left = (me + 1) % n, (me - 1) % n
 NAMES = {np.int32: Int32, np.int64: Int64, np.uint32: Uint32, np.float32: Float32, np.float64: cutlass.Float64, np.uint8: cutlass.Uint8}  # fmt: skip
+NAMES |= {np.int8: cutlass.Int8, np.int16: cutlass.Int16, np.uint16: cutlass.Uint16, np.float16: cutlass.Float16, "bfloat16": cutlass.BFloat16}  # fmt: skip
 
 
 def new(shape: Any, dtype: Any, values: Any = None) -> Any:
@@ -379,6 +380,36 @@ def check_floats() -> None:
         start(floats, x, out, block=1)
         same(x, [1.5 * n, 5.5])
         same(out, [1.5 * n, 3.5, 4.5])
+
+
+@cute.kernel
+def narrow(team: dev.Team, values):
+    x, out = values
+    right = (team.my_pe + 1) % team.n_pes
+    dev.p(team, x, team.my_pe + 3, right)
+    dev.sync(team)
+    out[0] = dev.g(team, x, right)
+    out[1] = x[0]
+
+
+@cute.kernel
+def halves(team: dev.Team, values):
+    (x,) = values
+    for pe in cutlass.range(team.n_pes, unroll=1):
+        dev.atomic_add(team, x, 1.5, pe)
+        dev.atomic_add(team, x.iterator + 1, team.my_pe, pe)
+    dev.sync(team)
+
+
+def check_narrow() -> None:
+    for dtype in (np.int8, np.uint8, np.int16, np.uint16, np.float16, "bfloat16"):
+        x, out = new(2, dtype), new(2, dtype)
+        start(narrow, x, out, block=1)
+        same(out if PTX else out.float(), [me + 3, left + 3])
+    for dtype in (np.float16, "bfloat16"):
+        x = new(2, dtype)
+        start(halves, x, block=1)
+        same(x if PTX else x.float(), [1.5 * n, n * (n - 1) / 2])
 
 
 # ---- signals

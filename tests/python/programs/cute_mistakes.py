@@ -19,7 +19,7 @@ def in_registers() -> Any:
 
 
 MISTAKES = {
-    "p: dst is of Uint8; it must be of Int32, Int64,": lambda team, x, flags, small: dev.p(team, small, 1, 0),
+    "atomic_set: dst is of Uint8; it must be of Int32, Int64,": lambda team, x, flags, small: dev.atomic_set(team, small, 1, 0),
     "p: dst is int; it must be a cute.Tensor or a cute.Pointer": lambda team, x, flags, small: dev.p(team, 1 << 40, 1, 0),
     "p: value is float, and the word of Int64": lambda team, x, flags, small: dev.p(team, flags, 1.5, 0),
     "does not fit Int64": lambda team, x, flags, small: dev.p(team, flags, 1 << 70, 0),

@@ -66,10 +66,12 @@ else:
     try:
         dev.launch(beyond if wrong_pe else late, 1, 1)(atoll.WORLD, flag)
     except atoll.InvalidArgument as error:
-        assert "in put for team PE 7; the team has PEs 0 to 1" in str(error), error
+        assert "beyond: " in str(error) and "in put for team PE 7; the team has PEs 0 to 1" in str(error), (
+            error
+        )
         print("refused as it should")
     except atoll.Timeout as error:
-        assert "found 0, waiting for >= 5" in str(error) and "tag 42" in str(error), error
+        assert all(words in str(error) for words in ("late: ", "found 0, waiting for >= 5", "tag 42")), error
         print("timed out as it should")
     else:
         from numba import cuda

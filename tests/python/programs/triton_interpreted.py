@@ -36,7 +36,7 @@ def meetings(team, flags, seen):
         dev.p(team, flags, step, right)
         dev.sync(team)
         tl.store(seen + step, tl.load(flags))
-        dev.sync(team)
+        dev.sync(team, dev.RELAXED)
     dev.signal_add(team, flags + 1, 3, right)
     dev.signal_consume(team, flags + 1, 2)
     dev.signal_wait_until(team, flags + 1, dev.EQ, 1)

@@ -52,6 +52,7 @@ def moves(team, a, b, c, src, out, one, N: tl.constexpr):
     tl.store(dev.ptr(team, out + 3 * N + 2, right), 8.5)
     tl.store(dev.peer(team, out + 3 * N + 3 + tl.arange(0, 2), right), 9.5)
     tl.store(out + 3 * N + 1, dev.my_pe(team) + 10 * dev.n_pes(team))
+    dev.sync(team, dev.RELAXED)
     dev.sync(team)
 
 

@@ -1,0 +1,51 @@
+"""What the host does with Triton's kernels: names for errors, and how many programs run at once."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import Any
+
+from .. import _atoll
+
+THREADS_OF_WARP = 32
+
+
+def named(made: Any) -> Any:
+    """The kernel, each start of which is told, so that an error of a kernel can name it. Of this kernel only: no hook."""
+    start, name = made.run, made.fn.__name__
+
+    def run(*arguments: Any, grid: Any, warmup: bool, **keywords: Any) -> Any:
+        compiled = start(*arguments, grid=grid, warmup=warmup, **keywords)
+        if not warmup and hasattr(compiled, "metadata"):
+            blocks = 0 if callable(grid) else math.prod(grid)  # 0: any
+            _atoll._note_kernel(name, blocks, THREADS_OF_WARP * compiled.metadata.num_warps)
+        return compiled
+
+    made.run = run
+    return made
+
+
+def most_resident_programs(kernel: Any, *arguments: Any, **options: Any) -> int:
+    """Return the most programs of a kernel that run at once on the current GPU: kernels whose programs wait for one
+    another, or for such programs of other PEs, may have no larger grid.
+
+    The arguments and options are those of the launch, `kernel[grid](*arguments, **options)`; the kernel is compiled for
+    them, and not started. With launch_cooperative_grid=True at the launch the driver refuses a larger grid. Local.
+    """
+    from triton.runtime import driver
+
+    compiled = kernel.warmup(*arguments, grid=(1,), **options)
+    compiled._init_handles()  # loads it
+    each = ctypes.c_int()
+    threads = THREADS_OF_WARP * compiled.metadata.num_warps
+    failed = ctypes.CDLL("libcuda.so.1").cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        ctypes.byref(each),
+        ctypes.c_void_p(compiled.function),
+        threads,
+        ctypes.c_size_t(compiled.metadata.shared),
+    )
+    if failed:
+        raise RuntimeError(f"cuOccupancyMaxActiveBlocksPerMultiprocessor: CUDA error {failed}")
+    gpu = driver.active.get_current_device()
+    return int(each.value * driver.active.utils.get_device_properties(gpu)["multiprocessor_count"])
