@@ -19,7 +19,7 @@ except ImportError as error:
 
 QUARTER = np.float32(0.25)
 U = np.uint64  # of what indices are made: Numba looks whether a signed one counts from the end
-ONE, TWO, FOUR, LOW, SHIFT = U(1), U(2), U(4), U(0xFFFFFFFF), U(32)
+ONE, TWO, FOUR, EIGHT, LOW, SHIFT = U(1), U(2), U(4), U(8), U(0xFFFFFFFF), U(32)
 
 
 @register_jitable
@@ -42,75 +42,59 @@ def mean(above, below, left, right):
     return QUARTER * (above + below + (left + right))
 
 
+# ---- in pairs of cells, which are what a message has parts of
+
+
 @register_jitable
-def relaxed(i, pairs, above, old, below, left, right):
+def beside(old, at):
+    """The cells left and right of a pair."""
+    return second_of(old[at - ONE]), first_of(old[at + ONE])
+
+
+@register_jitable
+def relaxed(i, pairs, above, old, below, sides):
     """Two new cells; those at the sides of the plate stay."""
     first, second = first_of(old), second_of(old)
     return pair_of(
-        mean(first_of(above), first_of(below), left, second) if i > 0 else first,
-        mean(second_of(above), second_of(below), first, right) if i + ONE < pairs else second,
+        mean(first_of(above), first_of(below), sides[0], second) if i > 0 else first,
+        mean(second_of(above), second_of(below), first, sides[1]) if i + ONE < pairs else second,
     )
 
 
 @register_jitable
-def one_row(old, cells, new, row, pairs, thread, threads):
-    i = thread
-    while i < pairs:
-        at = row * pairs + i
-        new[at] = relaxed(
-            i, pairs, old[at - pairs], old[at], old[at + pairs], cells[TWO * at - ONE], cells[TWO * at + TWO]
-        )
-        i += threads
+def column_of(old, new, at, count, pairs, i):
+    """Column i of `count` rows from `at` on. All that a thread loads for four rows is on its way before it stores."""
+    a, b = old[at - pairs], old[at]
+    while count >= FOUR:
+        second = at + pairs
+        third = second + pairs
+        fourth = third + pairs
+        c, d, e, f = old[second], old[third], old[fourth], old[fourth + pairs]
+        sides = beside(old, at), beside(old, second), beside(old, third), beside(old, fourth)
+        new[at] = relaxed(i, pairs, a, b, c, sides[0])
+        new[second] = relaxed(i, pairs, b, c, d, sides[1])
+        new[third] = relaxed(i, pairs, c, d, e, sides[2])
+        new[fourth] = relaxed(i, pairs, d, e, f, sides[3])
+        a, b = e, f
+        at = fourth + pairs
+        count -= FOUR
+    while count > 0:
+        c = old[at + pairs]
+        new[at] = relaxed(i, pairs, a, b, c, beside(old, at))
+        a, b = b, c
+        at += pairs
+        count -= ONE
 
 
 @register_jitable
-def four_rows(old, cells, new, row, pairs, thread, threads):
-    """All that a thread loads is on its way before it stores."""
-    i = thread
-    while i < pairs:
-        at = row * pairs + i
-        a, b, c = old[at - pairs], old[at], old[at + pairs]
-        d, e, f = old[at + TWO * pairs], old[at + (TWO + ONE) * pairs], old[at + FOUR * pairs]
-        side, width = TWO * at, TWO * pairs
-        b0, b1 = cells[side - ONE], cells[side + TWO]
-        side += width
-        c0, c1 = cells[side - ONE], cells[side + TWO]
-        side += width
-        d0, d1 = cells[side - ONE], cells[side + TWO]
-        side += width
-        e0, e1 = cells[side - ONE], cells[side + TWO]
-        new[at] = relaxed(i, pairs, a, b, c, b0, b1)
-        at += pairs
-        new[at] = relaxed(i, pairs, b, c, d, c0, c1)
-        at += pairs
-        new[at] = relaxed(i, pairs, c, d, e, d0, d1)
-        at += pairs
-        new[at] = relaxed(i, pairs, d, e, f, e0, e1)
-        i += threads
-
-
-@register_jitable
-def inner_rows(old, cells, new, row, end, pairs, column, across, apart):
-    """Rows row … end - 1 in bands of four, from one of this thread's to its next `apart` rows."""
-    while row < end:
-        if row + FOUR <= end:
-            four_rows(old, cells, new, row, pairs, column, across)
-        else:
-            for single in range(row, end):
-                one_row(old, cells, new, U(single), pairs, column, across)
-        row += apart
-
-
-@register_jitable
-def edge_row(old, cells, new, row, inner, pairs, thread, threads, come, out, sends):
+def edge_row(old, new, row, inner, pairs, thread, threads, come, out, sends):
     """The row beside another block's or PE's, with its own neighbour on the other side at `inner`. The one beyond comes as parts of a
     message, straight into registers, and so the new cells go. All else is loaded before the wait."""
     i = thread
     while i < pairs:
         at = row * pairs + i
-        here, beside = old[at], old[inner * pairs + i]
-        left, right = cells[TWO * at - ONE], cells[TWO * at + TWO]
-        pair = relaxed(i, pairs, dev.load(come, i), here, beside, left, right)
+        here, other, sides = old[at], old[inner * pairs + i], beside(old, at)
+        pair = relaxed(i, pairs, dev.load(come, i), here, other, sides)
         if sends:
             dev.store(out, i, pair)
         new[at] = pair
@@ -134,8 +118,8 @@ def mine(team):
     return threads, thread, U(dev.size(dev.GRID)) // threads, U(dev.rank(dev.GRID)) // threads
 
 
-def by_messages(team, grid, cells, rows, up, down, steps):
-    """grid: the cells of both steps in pairs, cells: the same one by one.
+def by_messages(team, cells, grid, rows, up, down, steps):
+    """cells: those of both steps one by one, grid: the same in pairs.
 
     A block has rows beside each other, two at least. Those at its edges go by message to the blocks above and below, be they this PE's
     or another's, and nobody waits for anybody else.
@@ -150,8 +134,10 @@ def by_messages(team, grid, cells, rows, up, down, steps):
     other = (thread + threads - across) % threads
     workers = threads - TWO * across if threads >= FOUR * across else threads
     worker = thread - (threads - workers)
-    bands, band, column = workers // across, worker // across, worker % across
-    row, apart = (first + ONE + FOUR * band if band < bands else last), FOUR * bands
+    bands, band = workers // across, worker // across
+    between = last - first - ONE
+    row = first + ONE + between * band // bands
+    count = first + ONE + between * (band + ONE) // bands - row if band < bands else U(0)
 
     above = team.my_pe if block > 0 else (team.my_pe - 1) % team.n_pes
     below = team.my_pe if block + ONE < blocks else (team.my_pe + 1) % team.n_pes
@@ -165,15 +151,19 @@ def by_messages(team, grid, cells, rows, up, down, steps):
         to_below = send_row(grid[0], last, pairs, thread, threads, to_below)
 
     for step in range(steps):
-        old, new, single = grid[step & 1], grid[1 - (step & 1)], cells[step & 1]
+        old, new = grid[step & 1], grid[1 - (step & 1)]
         sends = step + 1 < steps
         # First the rows that others wait for.
         from_above, from_below = dev.begin(from_above), dev.begin(from_below)
         if sends:
             to_above, to_below = dev.begin(to_above), dev.begin(to_below)
-        edge_row(old, single, new, first, first + ONE, pairs, thread, threads, from_above, to_above, sends)
-        edge_row(old, single, new, last, last - ONE, pairs, other, threads, from_below, to_below, sends)
-        inner_rows(old, single, new, row, last, pairs, column, across, apart)
+        edge_row(old, new, first, first + ONE, pairs, thread, threads, from_above, to_above, sends)
+        edge_row(old, new, last, last - ONE, pairs, other, threads, from_below, to_below, sends)
+        if count > 0:
+            i = worker % across
+            while i < pairs:
+                column_of(old, new, row * pairs + i, count, pairs, i)
+                i += across
         from_above, from_below = dev.end(from_above), dev.end(from_below)
         if sends:
             to_above, to_below = dev.end(to_above), dev.end(to_below)
@@ -184,13 +174,107 @@ def by_messages(team, grid, cells, rows, up, down, steps):
     dev.close(to_below)
 
 
-def by_meetings(team, grid, cells, rows, up, down, steps):
-    """The same for large grids: rows are dealt to the blocks in fours, so that all work at one place of the memory, and all blocks of a
-    PE meet after a step. A row that another PE needs goes by message, as above. Two blocks at least on a GPU."""
+# ---- in fours of cells: 16 bytes, the most that a thread loads or stores at once
+
+
+@register_jitable
+def sides_of(cells, at):
+    return cells[at - ONE], cells[at + FOUR]
+
+
+@register_jitable
+def four(column, width, above, old, below, sides):
+    """Four new cells; those at the sides of the plate stay."""
+    return (
+        mean(above[0], below[0], sides[0], old[1]) if column > 0 else old[0],
+        mean(above[1], below[1], old[0], old[2]),
+        mean(above[2], below[2], old[1], old[3]),
+        mean(above[3], below[3], old[2], sides[1]) if column + FOUR < width else old[3],
+    )
+
+
+@register_jitable
+def one_row(old, new, at, column, width):
+    a, b, c = dev.load_wide(old, at - width), dev.load_wide(old, at), dev.load_wide(old, at + width)
+    dev.store_wide(new, at, four(column, width, a, b, c, sides_of(old, at)))
+
+
+@register_jitable
+def eight_rows(old, new, at, column, width):
+    """All that a thread loads is on its way before it stores: memory is as far as its latency, not as its bandwidth says."""
+    at_2 = at + width
+    at_3 = at_2 + width
+    at_4 = at_3 + width
+    at_5 = at_4 + width
+    at_6 = at_5 + width
+    at_7 = at_6 + width
+    at_8 = at_7 + width
+    above, row_1, row_2 = dev.load_wide(old, at - width), dev.load_wide(old, at), dev.load_wide(old, at_2)
+    row_3, row_4, row_5 = dev.load_wide(old, at_3), dev.load_wide(old, at_4), dev.load_wide(old, at_5)
+    row_6, row_7, row_8 = dev.load_wide(old, at_6), dev.load_wide(old, at_7), dev.load_wide(old, at_8)
+    below = dev.load_wide(old, at_8 + width)
+    sides_1, sides_2, sides_3, sides_4 = (
+        sides_of(old, at),
+        sides_of(old, at_2),
+        sides_of(old, at_3),
+        sides_of(old, at_4),
+    )
+    sides_5, sides_6, sides_7, sides_8 = (
+        sides_of(old, at_5),
+        sides_of(old, at_6),
+        sides_of(old, at_7),
+        sides_of(old, at_8),
+    )
+    dev.store_wide(new, at, four(column, width, above, row_1, row_2, sides_1))
+    dev.store_wide(new, at_2, four(column, width, row_1, row_2, row_3, sides_2))
+    dev.store_wide(new, at_3, four(column, width, row_2, row_3, row_4, sides_3))
+    dev.store_wide(new, at_4, four(column, width, row_3, row_4, row_5, sides_4))
+    dev.store_wide(new, at_5, four(column, width, row_4, row_5, row_6, sides_5))
+    dev.store_wide(new, at_6, four(column, width, row_5, row_6, row_7, sides_6))
+    dev.store_wide(new, at_7, four(column, width, row_6, row_7, row_8, sides_7))
+    dev.store_wide(new, at_8, four(column, width, row_7, row_8, below, sides_8))
+
+
+@register_jitable
+def sweep(old, new, rows, width, thread, threads, worker, workers, forth):
+    """This block's share of rows 2 … rows - 1: pieces of eight rows and as many columns as its threads have. Every other step goes
+    back, since what was written last is what the cache still holds; a block keeps its pieces, for a cache has halves, and those
+    are in the one near it."""
+    strips = (width + FOUR * threads - ONE) // (FOUR * threads)
+    pieces = strips * ((rows - TWO + EIGHT - ONE) // EIGHT)
+    turns = (pieces + workers - ONE - worker) // workers
+    turn = U(0)
+    while turn < turns:
+        piece = worker + workers * (turn if forth else turns - ONE - turn)
+        row, column = TWO + EIGHT * (piece // strips), FOUR * (piece % strips * threads + thread)
+        if column < width:
+            if row + EIGHT <= rows:
+                eight_rows(old, new, row * width + column, column, width)
+            else:
+                while row < rows:
+                    one_row(old, new, row * width + column, column, width)
+                    row += ONE
+        turn += ONE
+
+
+def by_meetings(team, cells, grid, rows, up, down, steps):
+    """The same for large grids: pieces of them are dealt to the blocks, so that all work at one place of the memory, and all blocks of a
+    PE meet after a step. A row that another PE needs goes by message, as above. The first block and the last do nothing but that,
+    unless there are no others: so what they keep takes no registers of the others' loop."""
     rows = U(rows)
-    pairs = U(grid.shape[1]) // (rows + TWO)
+    width = U(cells.shape[1]) // (rows + TWO)
+    pairs = width // TWO
     threads, thread, blocks, block = mine(team)
-    top, bottom = block == 0, block + ONE == blocks
+    top, bottom, few = block == 0, block + ONE == blocks, blocks <= TWO
+    if not (top or bottom):
+        for step in range(steps):
+            this, other = step & 1, 1 - (step & 1)
+            sweep(
+                cells[this], cells[other], rows, width, thread, threads, block - ONE, blocks - TWO, this == 0
+            )
+            dev.meet(team, dev.GRID)
+        return
+
     above, below = (team.my_pe - 1) % team.n_pes, (team.my_pe + 1) % team.n_pes
     from_above = dev.inbox(team, dev.nth(down, 0), above, dev.BLOCK)
     from_below = dev.inbox(team, dev.nth(up, 0), below, dev.BLOCK)
@@ -200,15 +284,14 @@ def by_meetings(team, grid, cells, rows, up, down, steps):
         to_above = send_row(grid[0], ONE, pairs, thread, threads, to_above)
     if bottom and steps > 0:
         to_below = send_row(grid[0], rows, pairs, thread, threads, to_below)
-
     for step in range(steps):
-        old, new, single = grid[step & 1], grid[1 - (step & 1)], cells[step & 1]
+        this, other = step & 1, 1 - (step & 1)
         sends = step + 1 < steps
         if top:
             from_above = dev.begin(from_above)
             if sends:
                 to_above = dev.begin(to_above)
-            edge_row(old, single, new, ONE, TWO, pairs, thread, threads, from_above, to_above, sends)
+            edge_row(grid[this], grid[other], ONE, TWO, pairs, thread, threads, from_above, to_above, sends)
             from_above = dev.end(from_above)
             if sends:
                 to_above = dev.end(to_above)
@@ -216,11 +299,14 @@ def by_meetings(team, grid, cells, rows, up, down, steps):
             from_below = dev.begin(from_below)
             if sends:
                 to_below = dev.begin(to_below)
-            edge_row(old, single, new, rows, rows - ONE, pairs, thread, threads, from_below, to_below, sends)
+            edge_row(
+                grid[this], grid[other], rows, rows - ONE, pairs, thread, threads, from_below, to_below, sends
+            )
             from_below = dev.end(from_below)
             if sends:
                 to_below = dev.end(to_below)
-        inner_rows(old, single, new, TWO + FOUR * block, rows, pairs, thread, threads, FOUR * blocks)
+        if few:
+            sweep(cells[this], cells[other], rows, width, thread, threads, block, blocks, this == 0)
         dev.meet(team, dev.GRID)
     if top:
         dev.close(from_above)
@@ -230,16 +316,18 @@ def by_meetings(team, grid, cells, rows, up, down, steps):
         dev.close(to_below)
 
 
-# A multiprocessor has 65,536 registers, for 512 or for 1024 threads at once.
-WAYS = by_messages, by_meetings
-MULTIPROCESSORS = 132
-KERNELS = {(way, most): dev.kernel(max_registers=65536 // most)(way) for way in WAYS for most in (512, 1024)}
+# A multiprocessor has 65,536 registers: for more than 512 threads at once they would not do, and what is kept in memory instead is
+# slow here, since every wait for another block empties the nearest cache.
+MULTIPROCESSORS, MOST_THREADS = 132, 512
+WAYS = {way: dev.kernel(max_registers=65536 // MOST_THREADS)(way) for way in (by_messages, by_meetings)}
 
 
 class Solver:
     """A grid of `rows` rows a PE, and of so many blocks that a mailbox each way is made for every one."""
 
     def __init__(self, where, rows, width, blocks):
+        if width % 4 != 0:
+            sys.exit(f"jacobi.py: the width is {width}; it must be a multiple of 4")
         self.where, self.rows = where, rows
         self.u = atoll.zeros((2, rows + 2, width), np.float32, device=where)
         self.cells = self.u.reshape(2, -1)
@@ -253,10 +341,8 @@ class Solver:
         atoll.barrier_all()
 
     def run(self, way, steps, blocks, threads):
-        most = threads * (1 + (blocks - 1) // MULTIPROCESSORS)
-        kernel = KERNELS[way, 512 if most <= 512 else 1024]
-        arguments = atoll.WORLD, self.pairs, self.cells, self.rows, self.up, self.down, steps
-        dev.launch(kernel, blocks, threads, cooperative=True)(*arguments)
+        arguments = atoll.WORLD, self.cells, self.pairs, self.rows, self.up, self.down, steps
+        dev.launch(WAYS[way], blocks, threads, cooperative=True)(*arguments)
 
     def result(self, steps):
         if self.where == "cuda":
@@ -322,7 +408,7 @@ def times():
         solver.start(beginning(atoll.n_pes() * size, size))
         steps, best = 2000 if size < 4096 else 200, 1e30
         for blocks in (2, 4, 8, 16, 32, 64, 128, 132, 264, 528):
-            for threads in (64, 128, 256, 512, 1024):
+            for threads in (64, 128, 256, 512):
                 many = blocks * threads >= min(size * size // 64, 32768)
                 if 2 * blocks <= size and many and (blocks <= MULTIPROCESSORS or way is by_meetings):
                     best = min(best, measured(solver, way, steps, blocks, threads))
@@ -371,7 +457,7 @@ else:
         solver.start(whole)
         solver.run(way, steps, blocks, 128)
         found = solver.result(steps)
-        assert np.allclose(found, after[1 + me * rows :][:rows]), "not what one PE alone computes"
+        assert np.array_equal(found, after[1 + me * rows :][:rows]), "not what one PE alone computes"
     if me == 0:
         print(
             f"{where}, {n} PEs: {steps} steps of {n * rows} x {width} cells in one kernel, as one PE alone computes"

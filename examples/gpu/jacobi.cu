@@ -30,45 +30,79 @@ __device__ __host__ inline float mean(float above, float below, float left, floa
 __device__ __host__ inline float relaxed(const float* cell, int columns) {
     return mean(cell[-columns], cell[columns], cell[-1], cell[1]);
 }
-/// New cells 2i and 2i + 1 of a row, given the old ones and those above, below, left and right of them.
-__device__ inline float2 relaxed_pair(int i, int columns, float2 old, float2 above, float2 below, float left,
-                                      float right) {
-    return {i == 0 ? old.x : mean(above.x, below.x, left, old.y),
-            2 * i + 2 == columns ? old.y : mean(above.y, below.y, old.x, right)};
+/// Cells beside each other: 8 or 16 bytes, which a thread loads and stores at once.
+template <int V> struct alignas(4 * V) Cells { float v[V]; };
+template <int V> __device__ inline Cells<V> cells_at(const float* cell) {
+    return *reinterpret_cast<const Cells<V>*>(cell);
 }
-__device__ inline float2 pair_at(const float* cell) { return *reinterpret_cast<const float2*>(cell); }
+template <int V> __device__ inline void store_cells(float* to, const Cells<V>& cells) {
+    *reinterpret_cast<Cells<V>*>(to) = cells;
+}
+/// New cells from `column` on, given the old ones and those above, below, left and right of them.
+template <int V>
+__device__ inline Cells<V> relaxed_cells(int column, int columns, const Cells<V>& old, const Cells<V>& above,
+                                         const Cells<V>& below, float left, float right) {
+    Cells<V> made;
+#pragma unroll
+    for (int k = 0; k < V; ++k)
+        made.v[k] =
+            mean(above.v[k], below.v[k], k > 0 ? old.v[k - 1] : left, k + 1 < V ? old.v[k + 1] : right);
+    if (column == 0) made.v[0] = old.v[0];
+    if (column + V == columns) made.v[V - 1] = old.v[V - 1];
+    return made;
+}
 
-/// Rows row … row + N - 1, two cells a thread. All loads of a thread are on their way before its first store,
-/// which the compiler must take for one that changes what is loaded: memory is as far as its latency, not as
-/// its bandwidth says.
-template <int N> __device__ __forceinline__ void band(const Grid& g, const float* from, float* to, int row) {
-    for (int i = threadIdx.x; i < g.columns / 2; i += blockDim.x) {
-        const std::size_t at = std::size_t(row) * g.columns + 2 * i;
-        const float* const above = from + at - g.columns;
-        float2 old[N + 2];
-        float left[N], right[N];
+/// N rows of V columns. All loads of a thread are on their way before its first store, which the compiler
+/// must take for one that changes what is loaded: memory is as far as its latency, not as its bandwidth says.
+template <int V, int N>
+__device__ __forceinline__ void piece(const Grid& g, const float* from, float* to, int row, int column) {
+    const std::size_t at = std::size_t(row) * g.columns + column;
+    const float* const above = from + at - g.columns;
+    Cells<V> old[N + 2];
+    float left[N], right[N];
 #pragma unroll
-        for (int k = 0; k < N + 2; ++k) old[k] = pair_at(above + std::size_t(k) * g.columns);
+    for (int k = 0; k < N + 2; ++k) old[k] = cells_at<V>(above + std::size_t(k) * g.columns);
 #pragma unroll
-        for (int k = 0; k < N; ++k) {
-            left[k] = above[std::size_t(k + 1) * g.columns - 1];
-            right[k] = above[std::size_t(k + 1) * g.columns + 2];
-        }
-#pragma unroll
-        for (int k = 0; k < N; ++k)
-            *reinterpret_cast<float2*>(to + at + std::size_t(k) * g.columns) =
-                relaxed_pair(i, g.columns, old[k + 1], old[k], old[k + 2], left[k], right[k]);
+    for (int k = 0; k < N; ++k) {
+        left[k] = above[std::size_t(k + 1) * g.columns - 1];
+        right[k] = above[std::size_t(k + 1) * g.columns + V];
     }
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        store_cells(to + at + std::size_t(k) * g.columns,
+                    relaxed_cells(column, g.columns, old[k + 1], old[k], old[k + 2], left[k], right[k]));
 }
-constexpr int rows_at_once = 4;
 
 /// Rows first … end - 1: bands of some, each `step` bands after the one before.
 __device__ void inner_rows(const Grid& g, const float* from, float* to, int first, int end, int step) {
-    for (int row = first; row < end; row += step * rows_at_once) {
-        if (row + rows_at_once <= end)
-            band<rows_at_once>(g, from, to, row);
+    constexpr int rows = 4;
+    for (int row = first; row < end; row += step * rows)
+        for (int column = 2 * int(threadIdx.x); column < g.columns; column += 2 * int(blockDim.x)) {
+            if (row + rows <= end)
+                piece<2, rows>(g, from, to, row, column);
+            else
+                for (int last = row; last < end; ++last) piece<2, 1>(g, from, to, last, column);
+        }
+}
+
+/// The same where memory decides. Those of one worker: pieces of N rows, and of V columns a thread. Every
+/// other step goes back, since what was written last is what the cache still holds; the pieces of a worker
+/// are the same in all steps, for a cache has halves, and those are in the one near it.
+template <int V, int N>
+__device__ void sweep(const Grid& g, const float* from, float* to, int first, int end, int worker,
+                      int workers, bool forth) {
+    const int strip = V * int(blockDim.x), strips = (g.columns + strip - 1) / strip;
+    const int pieces = strips * ((end - first + N - 1) / N);
+    const int turns = (pieces + workers - 1 - worker) / workers;
+    for (int turn = 0; turn < turns; ++turn) {
+        const int which = worker + workers * (forth ? turn : turns - 1 - turn);
+        const int row = first + N * (which / strips);
+        const int column = which % strips * strip + V * int(threadIdx.x);
+        if (column >= g.columns) continue;
+        if (row + N <= end)
+            piece<V, N>(g, from, to, row, column);
         else
-            for (int last = row; last < end; ++last) band<1>(g, from, to, last);
+            for (int last = row; last < end; ++last) piece<V, 1>(g, from, to, last, column);
     }
 }
 
@@ -104,26 +138,26 @@ __device__ __forceinline__ void edge_row(const Grid& g, const float* from, float
     }
     for (int i = threadIdx.x; i < g.columns / 2; i += blockDim.x) {
         const std::size_t at = std::size_t(row) * g.columns + 2 * i;
-        const float2 inner = pair_at(from + at + (Top ? g.columns : -g.columns));
-        float2 outer;
+        const auto inner = cells_at<2>(from + at + (Top ? g.columns : -g.columns));
+        Cells<2> outer;
         if (seam.takes) {
             if constexpr (Where::gives) {
                 const Word bits = seam.in.load(i);
                 memcpy(&outer, &bits, sizeof outer);
             }
         } else {
-            outer = pair_at(from + at + (Top ? -g.columns : g.columns));
+            outer = cells_at<2>(from + at + (Top ? -g.columns : g.columns));
         }
         const float* const cell = from + at;
-        const float2 pair =
-            relaxed_pair(i, g.columns, pair_at(cell), Top ? outer : inner, Top ? inner : outer,
-                         i == 0 ? 0.0f : cell[-1], 2 * i + 2 == g.columns ? 0.0f : cell[2]);
+        const auto pair =
+            relaxed_cells(2 * i, g.columns, cells_at<2>(cell), Top ? outer : inner, Top ? inner : outer,
+                          i == 0 ? 0.0f : cell[-1], 2 * i + 2 == g.columns ? 0.0f : cell[2]);
         if constexpr (Where::gives) {
             Word bits;
             memcpy(&bits, &pair, sizeof bits);
             seam.out.store(i, bits);
         }
-        *reinterpret_cast<float2*>(to + at) = pair;
+        store_cells(to + at, pair);
     }
     if constexpr (Where::gives) {
         if (seam.takes) seam.in.end();
@@ -178,11 +212,18 @@ __global__ void __launch_bounds__(Threads, 1)
 
 // ---- stepwise
 
-/// signals[0]: the row above is here, [1]: the row below.
-__global__ void step(device::Team team, Grid g, Word* signals) {
+/// signals[0]: the row above is here, [1]: the row below. Wide: 16 bytes of eight rows a thread, else 8 of
+/// four.
+template <bool Wide>
+__global__ void __launch_bounds__(Wide ? 256 : 1024, Wide ? 2 : 1)
+    step(device::Team team, Grid g, Word* signals, bool forth) {
     const device::Block block;
     if (blockIdx.x >= 2) {
-        inner_rows(g, g.old_cells, g.new_cells, 2 + (blockIdx.x - 2) * rows_at_once, g.rows, gridDim.x - 2);
+        const int worker = blockIdx.x - 2, workers = gridDim.x - 2;
+        if constexpr (Wide)
+            sweep<4, 8>(g, g.old_cells, g.new_cells, 2, g.rows, worker, workers, forth);
+        else
+            inner_rows(g, g.old_cells, g.new_cells, 2 + worker * 4, g.rows, workers);
         return;
     }
     const bool top = blockIdx.x == 0;
@@ -248,14 +289,16 @@ class Solver {
         advance(steps);
         return us / steps;
     }
-    double run_stepwise(int steps, int blocks, int threads) {
+    /// `wide`: the columns are a multiple of four.
+    double run_stepwise(int steps, int blocks, int threads, bool wide) {
         constexpr int in_graph = 20;
         cudaGraph_t graph = nullptr;
         cudaGraphExec_t replay = nullptr;
         check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
         Grid g = grid_;
         for (int i = 0; i < in_graph; ++i) {
-            step<<<blocks, threads, 0, stream_>>>(team_, g, signals_);
+            const auto kernel = wide ? step<true> : step<false>;
+            kernel<<<blocks, threads, 0, stream_>>>(team_, g, signals_, i % 2 == 0);
             std::swap(g.old_cells, g.new_cells);
         }
         check(cudaStreamEndCapture(stream_, &graph));
@@ -333,7 +376,7 @@ bool compare(atoll::Job& job, Solver& solver) {
         std::printf("PE %d: %s differs from the CPU at %d x %d\n", job.my_pe(), what, rows, columns);
         right = false;
     };
-    for (const int size : {2, 10, 64, 130}) {
+    for (const int size : {2, 10, 64, 130, 132}) {
         for (const int blocks : {2, 3, 8}) {
             if (blocks > size) continue;
             solver.reset(size, size);
@@ -342,9 +385,12 @@ bool compare(atoll::Job& job, Solver& solver) {
             expect("persistent", size, size, 60);
         }
         if (size < 3) continue;  // edge and inner rows are others
-        solver.reset(size, size);
-        solver.run_stepwise(60, 10, 64);
-        expect("stepwise", size, size, 60);
+        for (const bool wide : {false, true}) {
+            if (wide && size % 4 != 0) continue;
+            solver.reset(size, size);
+            solver.run_stepwise(60, 10, 64, wide);
+            expect(wide ? "stepwise, wide" : "stepwise", size, size, 60);
+        }
     }
     return right;
 }
@@ -362,9 +408,13 @@ void times(atoll::Job& job, Solver& solver) {
                 solver.run_persistent(steps, blocks, threads);
                 note(0, solver.run_persistent(steps, blocks, threads));
             }
-            solver.reset(size, size);
-            solver.run_stepwise(steps, std::min(size, 132 * (1024 / threads)) + 2, threads);
-            note(1, solver.run_stepwise(steps, std::min(size, 132 * (1024 / threads)) + 2, threads));
+            for (const int blocks : {132, 264, 528})
+                for (const bool wide : {false, true}) {
+                    if (blocks * threads > 132 * 1024 || (wide && threads > 256)) continue;
+                    solver.reset(size, size);
+                    solver.run_stepwise(steps, std::min(size, blocks) + 2, threads, wide);
+                    note(1, solver.run_stepwise(steps, std::min(size, blocks) + 2, threads, wide));
+                }
         }
         for (const int way : {0, 1})
             if (job.my_pe() == 0)
@@ -379,7 +429,7 @@ void times(atoll::Job& job, Solver& solver) {
 int main(int count, char** arguments) {
     const bool timed = count > 1 && std::strcmp(arguments[1], "times") == 0;
     return run([&](atoll::Job& job) {
-        Solver solver(job, timed ? 8192 : 130);
+        Solver solver(job, timed ? 8192 : 132);
         if (timed) times(job, solver);
         return timed || compare(job, solver);
     });

@@ -129,6 +129,7 @@ from ._ways import (
     sync_next,
 )
 from ._who import grid_range, meet, my_pe, n_pes, peer, ptr, rank, size, translate_pe
+from ._wide import load_wide, store_wide
 
 if _targets.DEVICE is not None:
     from . import _bulk as _bulk
@@ -196,6 +197,7 @@ __all__ = [
     "kernel",
     "launch",
     "load",
+    "load_wide",
     "local_set",
     "local_wait_until",
     "mailbox",
@@ -228,6 +230,7 @@ __all__ = [
     "signal_wait_until",
     "size",
     "store",
+    "store_wide",
     "sync",
     "sync_next",
     "test",

@@ -198,6 +198,34 @@ def _(address: Any, first: Any, second: Any) -> Any:
     return store_two
 
 
+@does(p.load_wide)
+def _(kind: Any, address: Any) -> Any:
+    def four(kind, address):
+        return (
+            p.load(kind, address),
+            p.load(kind, address + 4),
+            p.load(kind, address + 8),
+            p.load(kind, address + 12),
+        )
+
+    def two(kind, address):
+        return p.load(kind, address), p.load(kind, address + 8)
+
+    return four if kind.dtype.bitwidth == 32 else two
+
+
+@does(p.store_wide)
+def _(kind: Any, address: Any, values: Any) -> Any:
+    each = kind.dtype.bitwidth // 8
+
+    def store_wide(kind, address, values):
+        for k in range(len(values)):
+            p.store(kind, address + k * each, values[k])
+        return 0
+
+    return store_wide
+
+
 does(p.can_bulk)(lambda *_: lambda to, source, nbytes: False)
 does(p.start_bulk)(lambda *_: lambda to, source, nbytes: 0)
 does(p.see_shared)(lambda: lambda: 0)

@@ -198,6 +198,38 @@ def statement(text: str, constraints: str, *kinds: Any) -> Any:
     return i64(*kinds), build
 
 
+@emits(p.load_wide)
+def _(kind: Any, address: Any) -> Any:
+    to = kind.dtype
+    parts = types.UniTuple(to, 128 // to.bitwidth)
+
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        names = ", ".join(f"${k}" for k in range(parts.count))
+        result = ir.LiteralStructType([bits_type(to)] * parts.count)
+        outputs = f"={letter(to)}," * parts.count
+        text = f"ld.v{parts.count}.b{to.bitwidth} {{{names}}}, [${parts.count}];"
+        found = asm(builder, text, outputs + "l", result, [values[1]])
+        each = [as_value(builder, to, builder.extract_value(found, k)) for k in range(parts.count)]
+        return context.make_tuple(builder, parts, each)
+
+    return parts(kind, i64), build
+
+
+@emits(p.store_wide)
+def _(kind: Any, address: Any, values: Any) -> Any:
+    to = kind.dtype
+    count = 128 // to.bitwidth
+
+    def build(context: Any, builder: Any, given: Any) -> Any:
+        each = [as_bits(builder, to, builder.extract_value(given[2], k)) for k in range(count)]
+        names = ", ".join(f"${k}" for k in range(1, count + 1))
+        text = f"st.v{count}.b{to.bitwidth} [$0], {{{names}}};"
+        asm(builder, text, "l" + f",{letter(to)}" * count, ir.VoidType(), [given[1], *each])
+        return nothing(context)
+
+    return i64(kind, i64, values), build
+
+
 emits(p.store_two)(lambda *_: statement("st.v2.u64 [$0], {$1, $2};", "l,l,l", i64, i64, i64))
 emits(p.full_fence)(lambda: statement("fence.sc.sys;", ""))
 does(p.rest)(lambda looks: lambda looks: 0)

@@ -68,6 +68,13 @@ def load_two(address: Any) -> Any:
 def store_two(address: Any, first: Any, second: Any) -> Any: ...
 
 
+def load_wide(kind: Any, address: Any) -> Any:
+    """The same as a tuple of elements."""
+
+
+def store_wide(kind: Any, address: Any, values: Any) -> Any: ...
+
+
 def load_flagged(address: Any, flag: Any) -> Any:
     """The data of two flagged words, and 1 if both carry the flag."""
 

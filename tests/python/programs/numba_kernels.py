@@ -261,6 +261,25 @@ def check_local() -> None:
         equal(read(words), np.full(blocks, 50, word))
 
 
+@kernel
+def wide(team, x, y):
+    """y is x backwards in units of 16 bytes, at the right neighbour: loaded wide, and stored wide."""
+    right = dev.peer(team, y, (team.my_pe + 1) % team.n_pes)
+    per = 16 // x.itemsize
+    units = x.size // per
+    for i in dev.grid_range(units):
+        dev.store_wide(right, (units - 1 - i) * per, dev.load_wide(x, np.uint64(i * per)))
+
+
+def check_wide() -> None:
+    for dtype in (np.float32, np.int32, np.uint32, np.float64, np.int64, np.uint64):
+        per = 16 // np.dtype(dtype).itemsize
+        values = np.arange(per * 37, dtype=dtype) * dtype(3) + dtype(1)
+        x, y = new(values.size, dtype, values + dtype(me)), new(values.size, dtype, 0)
+        start(wide, x, y)
+        equal(read(y), (values.reshape(-1, per)[::-1] + dtype(left)).reshape(-1))
+
+
 # ---- waits
 
 
@@ -594,6 +613,9 @@ def check_wrong_types_are_refused_when_compiled() -> None:
         (lambda team, x, flags, half: dev.get(team, x, 5, 0), "must be an array"),
         (lambda team, x, flags, half: dev.tile_put(team, x, x, 0), "two axes"),
         (lambda team, x, flags, half: dev.async_put(team, x, half, 0), "must be alike"),
+        (lambda team, x, flags, half: dev.load_wide(half, 0), "float32, float64"),
+        (lambda team, x, flags, half: dev.load_wide(flags, 0.5), "i is float64"),
+        (lambda team, x, flags, half: dev.store_wide(flags, 0, (1, 2)), "a tuple of 2 of these"),
         (lambda team, x, flags, half: dev.nth(x, 0), "count=..."),
         (lambda team, x, flags, half: dev.close(x), "dev.outbox or dev.inbox or dev.meeting"),
     ]

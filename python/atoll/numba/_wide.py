@@ -1,0 +1,56 @@
+"""Loads and stores of 16 bytes, the most that one instruction of a GPU moves. Numba's own arrays have elements of 8 at most, and
+from their alignment it cannot know that two are one access."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import types
+from numba.core.errors import TypingError
+
+from . import _primitives as prim
+from ._targets import FLOATS, WORDS, array, number, vocabulary
+
+i64 = types.int64
+
+
+def element_of(name: str, x: Any) -> Any:
+    kind = array(name, "x", x)
+    if kind not in WORDS + FLOATS:
+        allowed = ", ".join(str(one) for one in WORDS + FLOATS)
+        raise TypingError(f"atoll.numba.{name}: x is of {kind}; it must be of {allowed}")
+    return kind
+
+
+@vocabulary
+def load_wide(x: Any, i: Any) -> Any:
+    """Return the 16 bytes of x from element i on, by one load: a tuple of four elements of 4 bytes, or of two of 8.
+
+    x is contiguous, in one's own or a peer's memory (dev.peer), and x[i] stands at a multiple of 16 bytes; nothing checks that.
+    Ordered like any load of an element.
+    """
+    kind = element_of("load_wide", x)
+    number("load_wide", "i", i, i64)
+    each = kind.bitwidth // 8
+
+    def impl(x: Any, i: Any) -> Any:
+        return prim.load_wide(kind, prim.address(x) + i64(i) * each)
+
+    return impl
+
+
+@vocabulary
+def store_wide(x: Any, i: Any, values: Any) -> None:
+    """x[i], x[i + 1], ... = values, by one store: a tuple of as many elements of x's type as load_wide returns, at such a place."""
+    kind = element_of("store_wide", x)
+    number("store_wide", "i", i, i64)
+    each = kind.bitwidth // 8
+    if values != types.UniTuple(kind, 16 // each):
+        raise TypingError(
+            f"atoll.numba.store_wide: values is {values}; for x of {kind} it must be a tuple of {16 // each} of these"
+        )
+
+    def impl(x: Any, i: Any, values: Any) -> None:
+        prim.store_wide(kind, prim.address(x) + i64(i) * each, values)
+
+    return impl  # type: ignore[return-value]
