@@ -15,18 +15,23 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
+from . import _versions
+
 try:
     import torch
 except ImportError as error:
-    raise ImportError(f"atoll.torch needs PyTorch; install it: pip install torch ({error})") from error
+    raise ImportError(_versions.missing("atoll.torch", "torch", error)) from error
 
 import atoll
 
 from . import _atoll
 
+_versions.need("atoll.torch", "torch")
+
 __all__ = [
     "Pool",
     "alltoall",
+    "backend",
     "barrier",
     "broadcast",
     "fcollect",
@@ -126,55 +131,90 @@ def use_pool(nbytes: int) -> Iterator[Pool]:
         yield pool
 
 
+def backend(graph: Any, inputs: Any, *, mode: str | None = None, options: Any = None) -> Any:
+    """torch.compile's backend for programs that change symmetric tensors in place: torch.compile(f, backend=atoll.torch.backend),
+    or backend="atoll" where Atoll is installed by pip.
+
+    The program runs as it is written: `x.mul_(2)` changes x's own memory before the next operator that changes an argument
+    (those of this module, and of other libraries' and one's own) runs, operators get the tensors that the program names, and
+    what one of them changed, or let another PE change, is read after it. For that Dynamo's graph, which stays whole
+    (fullgraph=True), is cut at those operators, and what is between them is compiled by itself.
+
+    mode: as torch.compile's. options: "inner" is the backend for the pieces, a name or a function ("inductor"); others are
+    that backend's. Local.
+    """
+    from ._compiled import compile_pieces
+
+    return compile_pieces(graph, inputs, mode, options or {})
+
+
 def _operator(name: str, changes: tuple[str, ...], function: Any) -> Any:
     made = torch.library.custom_op(f"atoll::{name}", function, mutates_args=changes)
     made.register_fake(lambda *arguments: None)
     return made
 
 
+def _call(function: Any, *arguments: Any) -> None:
+    """On torch's current stream; of tensors of the host at once, as NumPy's arrays, which share their memory."""
+    try:
+        if arguments[0].device.type == "cpu":
+            function(*(_shared(each) if isinstance(each, torch.Tensor) else each for each in arguments))
+        else:
+            function(*arguments, stream="current")
+    except atoll.NotSymmetric as error:
+        raise atoll.NotSymmetric(
+            f"{error} If torch.compile made that tensor of a symmetric one which the function changes, compile with "
+            "backend=atoll.torch.backend."
+        ) from None
+
+
+def _shared(x: torch.Tensor) -> Any:
+    if x.device.type != "cpu":
+        raise atoll.InvalidArgument("atoll.torch: one tensor is of the host and another of a GPU.")
+    return x.detach().numpy()
+
+
 def _put(dst: torch.Tensor, src: torch.Tensor, pe: int) -> None:
-    atoll.put(dst, src, pe, stream="current")
+    _call(atoll.put, dst, src, pe)
 
 
 def _get(dst: torch.Tensor, src: torch.Tensor, pe: int) -> None:
-    atoll.get(dst, src, pe, stream="current")
+    _call(atoll.get, dst, src, pe)
 
 
 def _put_signal(
     dst: torch.Tensor, src: torch.Tensor, sig: torch.Tensor, value: int, op: str, pe: int
 ) -> None:
-    which: Any = op
-    atoll.put_signal(dst, src, sig, value, which, pe, stream="current")
+    _call(atoll.put_signal, dst, src, sig, value, op, pe)
 
 
 def _signal_consume(sig: torch.Tensor, n: int) -> None:
-    atoll.signal_consume(sig, n, stream="current")
+    _call(atoll.signal_consume, sig, n)
 
 
 def _reduce(dst: torch.Tensor, src: torch.Tensor, op: str) -> None:
-    names: Any = op
-    atoll.reduce(dst, src, names, stream="current")
+    _call(atoll.reduce, dst, src, op)
 
 
 def _reduce_scatter(dst: torch.Tensor, src: torch.Tensor, op: str) -> None:
-    names: Any = op
-    atoll.reduce_scatter(dst, src, names, stream="current")
+    _call(atoll.reduce_scatter, dst, src, op)
 
 
 def _broadcast(dst: torch.Tensor, src: torch.Tensor, root: int) -> None:
-    atoll.broadcast(dst, src, root, stream="current")
+    _call(atoll.broadcast, dst, src, root)
 
 
 def _fcollect(dst: torch.Tensor, src: torch.Tensor) -> None:
-    atoll.fcollect(dst, src, stream="current")
+    _call(atoll.fcollect, dst, src)
 
 
 def _alltoall(dst: torch.Tensor, src: torch.Tensor) -> None:
-    atoll.alltoall(dst, src, stream="current")
+    _call(atoll.alltoall, dst, src)
 
 
 def _barrier(orders: torch.Tensor) -> None:
-    atoll.barrier_all(stream=torch.cuda.current_stream(orders.device))
+    on_host = orders.device.type == "cpu"
+    atoll.barrier_all(stream=None if on_host else torch.cuda.current_stream(orders.device))
 
 
 # What is written on other PEs only is named as changed too, so that the compiler keeps the call, and its place.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import importlib.metadata
 import importlib.util
 import inspect
 import math
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from .. import _atoll
+from .. import _atoll, _versions
 from .. import zeros as _zeros
 from .._device import DeviceTeam, freed, is_freed
 from ._layout import AT
@@ -114,18 +113,15 @@ class Kernel:
         if numba_cuda is None:
             mlir = importlib.util.find_spec("numba_cuda_mlir") is not None
             raise ImportError(
-                "kernels on GPUs need numba-cuda, which is not installed: pip install 'numba-cuda[cu13]'"
+                _versions.missing("atoll.numba on GPUs", "numba-cuda")
                 + (
-                    "; numba-cuda-mlir, which is, has types of its own and cannot compile them"
+                    "; numba-cuda-mlir, which is there, has types of its own and cannot compile them"
                     if mlir
                     else ""
                 )
             )
-        found = importlib.metadata.version("numba-cuda")
-        if tuple(int(part) for part in found.split(".")[:2]) < (0, 30):
-            raise ImportError(
-                f"kernels on GPUs need numba-cuda 0.30 or later, and found {found}: pip install -U 'numba-cuda[cu13]'"
-            )
+        if (words := _versions.too_old("atoll.numba on GPUs", "numba-cuda")) is not None:
+            raise ImportError(words)
         return of_this_atoll(numba_cuda.jit(**self.options)(self.function))
 
     def __call__(self, *arguments: Any) -> Any:
