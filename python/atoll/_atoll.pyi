@@ -2159,6 +2159,9 @@ def _pool_use_of(address: int) -> tuple[int, int, int]:
     (a number that is equal where PEs allocated alike, bytes in use, how often there was no room).
     """
 
+def _pool_table_bytes(segments: int) -> int:
+    """How long the zeros for a slab of at most so many segments are."""
+
 def _pool_remove(address: int) -> Any:
     """Forget a slab; returns what lived as long."""
 

@@ -72,8 +72,8 @@ def _packed(value: DeviceTeam) -> np.ndarray[Any, Any]:
 
 
 def _bytes(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The same memory without fields: those of an array that CuPy passes to a kernel are listed in Python each time."""
-    return value.reshape(1).view(np.uint8)
+    """The same memory as one element without fields: those of what CuPy passes to a kernel are listed in Python each time."""
+    return value.view(np.dtype((np.void, value.itemsize)))
 
 
 def mailbox(block: Any, room: int) -> np.ndarray[Any, Any]:

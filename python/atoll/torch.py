@@ -53,9 +53,12 @@ class Pool:
     that allocate alike get equal offsets. The first operation that takes a tensor of the pool for a PE reads where that
     PE's stands, without its help, and raises NotSymmetric where it has another segment at that place; a collective
     looks at the next member. A PE that has not made as many segments yet is looked at again at the next use; a graph
-    that is replayed and kernels do not look. `check()`, which leaving the block calls, compares all PEs. Segments are
-    compared: how PyTorch divides one, it alone knows. When the pool is full PyTorch raises its torch.cuda.OutOfMemoryError. PyTorch takes segments of 2 MiB for
-    tensors up to 1 MiB, of 20 MiB up to 10 MiB, and whole 2 MiB above. This PE's GPU becomes PyTorch's current device.
+    that is replayed and kernels do not look. `check()`, which leaving the block calls, compares all PEs, by segments.
+    How PyTorch divides one, it alone knows, so a collective notes for its neighbours where dst and src stand, and at
+    first use compares with what the next and the previous member noted: the one that comes later raises NotSymmetric where a place is
+    another. One-sided operations do not see into segments. When the pool is full PyTorch raises its
+    torch.cuda.OutOfMemoryError. PyTorch takes segments of 2 MiB for tensors up to 1 MiB, of 20 MiB up to 10 MiB, and whole
+    2 MiB above. This PE's GPU becomes PyTorch's current device.
 
     Raises OutOfMemory, Unsupported. The memory stays until free(), which is collective, also where this object is dropped:
     PyTorch does not say when the last tensor of a pool is gone.
@@ -64,7 +67,9 @@ class Pool:
     def __init__(self, nbytes: int) -> None:
         self._slab = atoll.empty(nbytes, "uint8", device="cuda", align=2 << 20)
         torch.cuda.set_device(self._slab.device)
-        self._table = atoll.zeros(3 + 3 * (nbytes // (2 << 20) + 64), "uint64")  # what other PEs read of it
+        self._table = atoll.zeros(
+            _atoll._pool_table_bytes(nbytes // (2 << 20) + 64), "uint8"
+        )  # what other PEs read of it
         self._pool = torch.cuda.MemPool(_allocator().allocator())
         table = self._table.ctypes.data, self._table.nbytes
         _atoll._pool_add(self._slab.ptr, nbytes, *table, (self._slab, self._table, self._pool))

@@ -9,6 +9,7 @@ import importlib.util
 import inspect
 import math
 import pathlib
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -212,9 +213,27 @@ def _launch_on_host(kernel: Kernel, arguments: list[Any]) -> None:
         raise _atoll.NotSymmetric(
             f"{kernel.__name__}: {' and '.join(ordinary) or 'an array of its own'} is ordinary memory: {error}"
         ) from None
+    except _atoll.ShapeMismatch as error:
+        words, nbytes, room = error.args
+        raise _atoll.ShapeMismatch(
+            f"{kernel.__name__}: {words}: {nbytes} bytes, where dev.mailbox(room) made room for {room}"
+        ) from None
     except RuntimeError:
         raise_ended()  # what ended it, instead
         raise
+
+
+def _in_short(kernel: Kernel, error: Exception) -> Exception | None:
+    """Of what a compiler of Numba's says, the sentence that is ours, and where the kernel calls for it; None: it is not about that."""
+    if type(error).__name__ != "TypingError":
+        return None
+    said = list(dict.fromkeys(re.findall(r"atoll\.numba\.[^\n]*", str(error))))
+    if not said:
+        return None
+    here = pathlib.Path(__file__).parent
+    calls = re.findall(r"typing of call at ([^\n]*) \((\d+)\)", str(error))
+    users = [f" ({file}, line {line})" for file, line in calls if pathlib.Path(file).parent != here]
+    return type(error)(f"{kernel.__name__}: {said[-1]}{users[0] if users else ''}")
 
 
 def launch(
@@ -257,7 +276,15 @@ def launch(
             with numba_cuda.gpus[gpus.pop()] if gpus else contextlib.nullcontext():
                 _launch_on_device(kernel, grid, block, stream, shared, cooperative, values)
 
-    return start
+    def started(*arguments: Any) -> None:
+        try:
+            start(*arguments)
+        except Exception as error:
+            if (short := _in_short(kernel, error)) is None:
+                raise
+            raise short from None
+
+    return started
 
 
 def _on_host(argument: Any) -> bool:

@@ -22,8 +22,10 @@ x = atoll.zeros((4, 8), np.float32, device="cuda", xp=cupy)
 y = atoll.zeros(8, np.float32, device="cuda")
 grid, block, (team, first, second, number) = launch(x, y[2:], 3)
 assert (grid, block, number, first) == ((2,), (64,), 3, x)
-assert team.tobytes() == atoll.cupy.team(atoll.WORLD).tobytes() and team.dtype.fields is None
-assert int(team.view(atoll.cupy.TEAM)["n_pes"][0]) == atoll.n_pes()
+assert (
+    team.tobytes() == atoll.cupy.team(atoll.WORLD).tobytes() and team.dtype.fields is None and team.size == 1
+)
+assert int(team.view(atoll.cupy.TEAM)["n_pes"]) == atoll.n_pes()
 assert type(second) is np.uint64 and second == y.ptr + 8  # DeviceArray: its address
 for memory in (PooledMemory(4096), cupy.cuda.UnownedMemory(4096, 32, None, 0)):
     local = cupy.ndarray((8,), np.float32, cupy.cuda.MemoryPointer(memory, 0), (4,))
