@@ -51,7 +51,7 @@ Kind kind_anew(PyTypeObject* type) {
     if (PyType_IsSubtype(type, &PyArray_Type)) return Kind::nothing;
     const auto is_a = [&](PyTypeObject* base) { return base != nullptr && PyType_IsSubtype(type, base); };
     const auto of_library = [](const char* library, Kind kind) {
-        Ref(PyObject_CallMethod(device_module(), "check_version", "s", library));
+        const Ref checked(PyObject_CallMethod(device_module(), "check_version", "s", library));
         return kind;
     };
     if (is_a(class_of("torch", "Tensor"))) return of_library("torch", Kind::torch);

@@ -5,8 +5,8 @@
 
 #include "atoll/context.hpp"
 
+#include <array>
 #include <atomic>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -19,7 +19,11 @@ struct PoolUse {
         number;  ///< members call their team alike; its collectives on tensors of the pool, from 1
     std::uint64_t operation, bytes;
     std::uint64_t dst, src;  ///< offsets in the slab and 1; 0: not of the pool
-    friend auto operator<=>(const PoolUse&, const PoolUse&) = default;
+    friend bool operator==(const PoolUse&, const PoolUse&) = default;
+    friend bool operator<(const PoolUse& a, const PoolUse& b) { return a.words() < b.words(); }
+
+  private:
+    std::array<std::uint64_t, 6> words() const { return {team, number, operation, bytes, dst, src}; }
 };
 
 class PoolUses {

@@ -132,6 +132,8 @@ for inner in inners:
     ):
         compare(function, backend=at.backend, options=options)
     compare(natural, backend=at.backend, options=options, dynamic=True)
+if where == "cpu":  # by its name, which an installed Atoll has told PyTorch
+    compare(puts, backend="atoll", options={"inner": "eager"})
 if "inductor" in inners:
     compare(puts, backend="inductor")
     compare(natural, backend=at.backend, mode="max-autotune-no-cudagraphs")
