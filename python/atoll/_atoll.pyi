@@ -77,7 +77,8 @@ class DeviceArray:
     Made by atoll.zeros(..., device="cuda") and its kin. It computes nothing itself: x.cupy() and x.torch()
     give the same memory to those libraries, Numba and others take it as it is (__cuda_array_interface__,
     DLPack), and x.numpy() copies it to the host. Slices, x.reshape(), x.view() and x.T are views; x[...] =
-    value copies from the host, or from an array of the GPU, and waits for that. Every view, and every array of
+    value copies from the host, or from an array of the GPU, and waits for that; == is an error that names the
+    libraries. Every view, and every array of
     another library made from it, keeps the memory. Free it with atoll.free(x). atoll.pin(x) gives one too,
     over memory of the host that kernels reach; to Atoll's functions that is the same as x.
     """
@@ -2157,6 +2158,9 @@ def _pool_use_of(address: int) -> tuple[int, int, int]:
     """
     (a number that is equal where PEs allocated alike, bytes in use, how often there was no room).
     """
+
+def _pool_table_bytes(segments: int) -> int:
+    """How long the zeros for a slab of at most so many segments are."""
 
 def _pool_remove(address: int) -> Any:
     """Forget a slab; returns what lived as long."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _atoll
+from . import _atoll, _versions
 
 # Types that NumPy has no name for: a field of that name stands for them. The order is DLPack's.
 _SPECIAL = {
@@ -116,18 +116,20 @@ def special_name(dtype: np.dtype[Any]) -> str | None:
     return None
 
 
-def _need(module: str, package: str, name: str) -> Any:
-    try:
-        return __import__(module, fromlist=["_"])
-    except ImportError as error:
-        raise _atoll.Unsupported(
-            f"{name} needs {module}; install it: pip install {package} ({error})"
-        ) from error
+def _need(library: str, name: str) -> Any:
+    return _versions.need(name, library, _atoll.Unsupported)
+
+
+def check_version(library: str) -> None:
+    """Called when the first of a library's arrays is passed. Raises Unsupported where that is too old."""
+    row = _versions.LIBRARIES[library]
+    if (words := _versions.too_old(f"An array of {row.name}", library)) is not None:
+        raise _atoll.Unsupported(words)
 
 
 def to_cupy(x: _atoll.DeviceArray) -> Any:
     """The same memory as a cupy.ndarray, which keeps it."""
-    cupy = _need("cupy", "cupy-cuda13x", "An array of CuPy")
+    cupy = _need("cupy", "An array of CuPy")
     if is_freed(x):
         raise freed("DeviceArray.cupy(): x", x)
     if (special := special_name(x.dtype)) is not None:
@@ -148,7 +150,7 @@ def _extent(x: _atoll.DeviceArray) -> tuple[int, int]:
 
 def to_torch(x: _atoll.DeviceArray) -> Any:
     """The same memory as a torch.Tensor, which keeps it."""
-    torch = _need("torch", "torch", "A tensor of PyTorch")
+    torch = _need("torch", "A tensor of PyTorch")
     if not torch.cuda.is_available():
         raise _atoll.Unsupported("This PyTorch has no CUDA; install one that has: see https://pytorch.org.")
     special = special_name(x.dtype)
@@ -161,7 +163,7 @@ def to_torch(x: _atoll.DeviceArray) -> Any:
 
 def to_buffer(x: _atoll.DeviceArray) -> Any:
     """The same memory as a cuda.core.Buffer, which keeps it."""
-    core = _need("cuda.core", "cuda-core", "A Buffer")
+    core = _need("cuda-core", "A Buffer")
     if is_freed(x):
         raise freed("DeviceArray.buffer(): x", x)
     low, high = _extent(x)
@@ -171,10 +173,25 @@ def to_buffer(x: _atoll.DeviceArray) -> Any:
 
 
 def assign(view: _atoll.DeviceArray, value: Any) -> None:
-    """view[...] = value, as NumPy has it, but for casts between arrays."""
-    if not hasattr(value, "__cuda_array_interface__") and not isinstance(value, _atoll.DeviceArray):
-        value = np.broadcast_to(on_host(view.dtype, value), view.shape)
+    """view[...] = value, as NumPy has it, but for casts between arrays. Raises ShapeMismatch."""
+    if hasattr(value, "__cuda_array_interface__") or isinstance(value, _atoll.DeviceArray):
+        if tuple(value.shape) != view.shape:
+            raise _misfit(
+                view, value, "an array of a GPU is taken as it is: reshape it, or use x.cupy() or x.torch()"
+            )
+    else:
+        value = on_host(view.dtype, value)
+        try:
+            value = np.broadcast_to(value, view.shape)
+        except ValueError:
+            raise _misfit(view, value, "it must be of that shape, or broadcast to it as NumPy does") from None
     _atoll.put(view, value, _atoll.my_pe())
+
+
+def _misfit(view: _atoll.DeviceArray, value: Any, ask: str) -> _atoll.ShapeMismatch:
+    return _atoll.ShapeMismatch(
+        f"x[...] = value: the value has shape {tuple(value.shape)} and what is assigned to {view.shape}; {ask}."
+    )
 
 
 def on_host(dtype: np.dtype[Any], value: Any) -> np.ndarray[Any, Any]:
@@ -264,7 +281,7 @@ def library_of(xp: Any, on_device: bool, function: str) -> str:
 
 def check_library(library: str) -> None:
     """Says what is missing before anything collective."""
-    if library == "torch" and not _need("torch", "torch", "A tensor of PyTorch").cuda.is_available():
+    if library == "torch" and not _need("torch", "A tensor of PyTorch").cuda.is_available():
         raise _atoll.Unsupported("This PyTorch has no CUDA; install one that has: see https://pytorch.org.")
 
 

@@ -16,13 +16,14 @@ The names are those of atoll/device/*.hpp. docs/kernels.md is the guide.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _atoll
+from . import _atoll, _versions
 from ._device import DeviceTeam, freed, is_freed, mailbox_address
 from ._include import include_dir
 
@@ -60,7 +61,20 @@ def team(value: _atoll.Team | DeviceTeam) -> np.ndarray[Any, Any]:
         raise TypeError(
             f"atoll.cupy.team: {value!r} is no team; pass an atoll.Team or what its device() returned"
         )
-    return np.array(tuple(value), TEAM)
+    packed = np.zeros((), TEAM)  # with zeros between the fields
+    packed[()] = tuple(value)
+    return packed
+
+
+@functools.lru_cache(64)
+def _packed(value: DeviceTeam) -> np.ndarray[Any, Any]:
+    """A team's bytes for launch. By value, so that a team of another job is another one."""
+    return _bytes(team(value))
+
+
+def _bytes(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The same memory as one element without fields: those of what CuPy passes to a kernel are listed in Python each time."""
+    return value.view(np.dtype((np.void, value.itemsize)))
 
 
 def mailbox(block: Any, room: int) -> np.ndarray[Any, Any]:
@@ -114,40 +128,57 @@ def launch(
     Local. Raises TypeError (an array of NumPy), UseAfterFree.
     """
     cupy = _cupy()
-    threads = int(np.prod(block))
+    threads = math.prod(_tuple(block))
     if cooperative or grid == RESIDENT:
         most = most_resident_blocks(kernel, threads, shared)
-        blocks = most if grid == RESIDENT else int(np.prod(grid))
+        blocks = most if grid == RESIDENT else math.prod(_tuple(grid))
         if not 1 <= blocks <= most:
             raise ValueError(
                 f"{blocks} blocks of {threads} threads cannot run at once; this GPU holds {most}"
             )
         grid = blocks if grid == RESIDENT else grid
-    name = getattr(kernel, "name", "kernel")
-    values = tuple(_value(cupy, name, number, argument) for number, argument in enumerate(arguments, 1))
-    _atoll._note_kernel(name, math.prod(_tuple(grid)), threads)
-    with stream if stream is not None else cupy.cuda.get_current_stream():
+    values = tuple([_value(cupy, kernel, number, argument) for number, argument in enumerate(arguments, 1)])
+    _atoll._note_kernel(_name(kernel), math.prod(_tuple(grid)), threads)
+    if stream is None:
         kernel(_tuple(grid), _tuple(block), values, shared_mem=shared)
+    else:
+        with stream:
+            kernel(_tuple(grid), _tuple(block), values, shared_mem=shared)
 
 
-def _value(cupy: Any, name: str, number: int, argument: Any) -> Any:
-    if isinstance(argument, (_atoll.Team, DeviceTeam)):
-        return team(argument)
-    if isinstance(argument, np.ndarray) and argument.dtype not in (TEAM, MAILBOX):
+def _value(cupy: Any, kernel: Any, number: int, argument: Any) -> Any:
+    """What CuPy is given: the cheapest that it takes as the same bytes."""
+    if isinstance(argument, _atoll.Team):
+        return _packed(_atoll._cuda_team(argument))
+    if isinstance(argument, DeviceTeam):
+        return _packed(argument)
+    if isinstance(argument, (int, float, np.generic)):
+        return argument
+    if isinstance(argument, cupy.ndarray):
+        # That one of CuPy's own pool is not symmetric need not cost an error.
+        if type(argument.data.mem).__name__ != "PooledMemory" and is_freed(argument):
+            raise freed(f"{_name(kernel)}: argument {number}", argument)
+        return argument
+    if isinstance(argument, _atoll.DeviceArray):
+        if is_freed(argument):
+            raise freed(f"{_name(kernel)}: argument {number}", argument)
+        return np.uint64(argument.ptr)
+    if isinstance(argument, np.ndarray):
+        if argument.dtype in (TEAM, MAILBOX):
+            return _bytes(argument)
         raise TypeError(
-            f"{name}: argument {number} is an array of NumPy, in host memory; pass one in GPU memory (device='cuda')"
+            f"{_name(kernel)}: argument {number} is an array of NumPy, in host memory; pass one in GPU memory "
+            "(device='cuda')"
         )
-    theirs = isinstance(argument, cupy.ndarray)
-    if theirs and type(argument.data.mem).__name__ == "PooledMemory":
-        return argument  # of CuPy's own pool: that it is not symmetric need not cost an error
-    ours = isinstance(argument, _atoll.DeviceArray)
-    if not (theirs or ours or hasattr(argument, "__cuda_array_interface__")):
+    if not hasattr(argument, "__cuda_array_interface__"):
         return argument
     if is_freed(argument):
-        raise freed(f"{name}: argument {number}", argument)
-    if ours:
-        return argument.cupy()
-    return argument if theirs else cupy.asarray(argument)  # the same memory
+        raise freed(f"{_name(kernel)}: argument {number}", argument)
+    return cupy.asarray(argument)  # the same memory
+
+
+def _name(kernel: Any) -> str:
+    return str(getattr(kernel, "name", "kernel"))
 
 
 def _tuple(size: Any) -> tuple[int, ...]:
@@ -158,9 +189,6 @@ def _function(kernel: Any) -> int:
     return int(kernel.kernel.ptr if hasattr(kernel, "kernel") else kernel.ptr)
 
 
+@functools.cache
 def _cupy() -> Any:
-    try:
-        import cupy
-    except ImportError as error:
-        raise ImportError("atoll.cupy needs CuPy: pip install cupy-cuda13x") from error
-    return cupy
+    return _versions.need("atoll.cupy", "cupy")

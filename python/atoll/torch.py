@@ -15,18 +15,23 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
+from . import _versions
+
 try:
     import torch
 except ImportError as error:
-    raise ImportError(f"atoll.torch needs PyTorch; install it: pip install torch ({error})") from error
+    raise ImportError(_versions.missing("atoll.torch", "torch", error)) from error
 
 import atoll
 
 from . import _atoll
 
+_versions.need("atoll.torch", "torch")
+
 __all__ = [
     "Pool",
     "alltoall",
+    "backend",
     "barrier",
     "broadcast",
     "fcollect",
@@ -48,9 +53,12 @@ class Pool:
     that allocate alike get equal offsets. The first operation that takes a tensor of the pool for a PE reads where that
     PE's stands, without its help, and raises NotSymmetric where it has another segment at that place; a collective
     looks at the next member. A PE that has not made as many segments yet is looked at again at the next use; a graph
-    that is replayed and kernels do not look. `check()`, which leaving the block calls, compares all PEs. Segments are
-    compared: how PyTorch divides one, it alone knows. When the pool is full PyTorch raises its torch.cuda.OutOfMemoryError. PyTorch takes segments of 2 MiB for
-    tensors up to 1 MiB, of 20 MiB up to 10 MiB, and whole 2 MiB above. This PE's GPU becomes PyTorch's current device.
+    that is replayed and kernels do not look. `check()`, which leaving the block calls, compares all PEs, by segments.
+    How PyTorch divides one, it alone knows, so a collective notes for its neighbours where dst and src stand, and at
+    first use compares with what the next and the previous member noted: the one that comes later raises NotSymmetric where a place is
+    another. One-sided operations do not see into segments. When the pool is full PyTorch raises its
+    torch.cuda.OutOfMemoryError. PyTorch takes segments of 2 MiB for tensors up to 1 MiB, of 20 MiB up to 10 MiB, and whole
+    2 MiB above. This PE's GPU becomes PyTorch's current device.
 
     Raises OutOfMemory, Unsupported. The memory stays until free(), which is collective, also where this object is dropped:
     PyTorch does not say when the last tensor of a pool is gone.
@@ -59,7 +67,9 @@ class Pool:
     def __init__(self, nbytes: int) -> None:
         self._slab = atoll.empty(nbytes, "uint8", device="cuda", align=2 << 20)
         torch.cuda.set_device(self._slab.device)
-        self._table = atoll.zeros(3 + 3 * (nbytes // (2 << 20) + 64), "uint64")  # what other PEs read of it
+        self._table = atoll.zeros(
+            _atoll._pool_table_bytes(nbytes // (2 << 20) + 64), "uint8"
+        )  # what other PEs read of it
         self._pool = torch.cuda.MemPool(_allocator().allocator())
         table = self._table.ctypes.data, self._table.nbytes
         _atoll._pool_add(self._slab.ptr, nbytes, *table, (self._slab, self._table, self._pool))
@@ -126,55 +136,90 @@ def use_pool(nbytes: int) -> Iterator[Pool]:
         yield pool
 
 
+def backend(graph: Any, inputs: Any, *, mode: str | None = None, options: Any = None) -> Any:
+    """torch.compile's backend for programs that change symmetric tensors in place: torch.compile(f, backend=atoll.torch.backend),
+    or backend="atoll" where Atoll is installed by pip.
+
+    The program runs as it is written: `x.mul_(2)` changes x's own memory before the next operator that changes an argument
+    (those of this module, and of other libraries' and one's own) runs, operators get the tensors that the program names, and
+    what one of them changed, or let another PE change, is read after it. For that Dynamo's graph, which stays whole
+    (fullgraph=True), is cut at those operators, and what is between them is compiled by itself.
+
+    mode: as torch.compile's. options: "inner" is the backend for the pieces, a name or a function ("inductor"); others are
+    that backend's. Local.
+    """
+    from ._compiled import compile_pieces
+
+    return compile_pieces(graph, inputs, mode, options or {})
+
+
 def _operator(name: str, changes: tuple[str, ...], function: Any) -> Any:
     made = torch.library.custom_op(f"atoll::{name}", function, mutates_args=changes)
     made.register_fake(lambda *arguments: None)
     return made
 
 
+def _call(function: Any, *arguments: Any) -> None:
+    """On torch's current stream; of tensors of the host at once, as NumPy's arrays, which share their memory."""
+    try:
+        if arguments[0].device.type == "cpu":
+            function(*(_shared(each) if isinstance(each, torch.Tensor) else each for each in arguments))
+        else:
+            function(*arguments, stream="current")
+    except atoll.NotSymmetric as error:
+        raise atoll.NotSymmetric(
+            f"{error} If torch.compile made that tensor of a symmetric one which the function changes, compile with "
+            "backend=atoll.torch.backend."
+        ) from None
+
+
+def _shared(x: torch.Tensor) -> Any:
+    if x.device.type != "cpu":
+        raise atoll.InvalidArgument("atoll.torch: one tensor is of the host and another of a GPU.")
+    return x.detach().numpy()
+
+
 def _put(dst: torch.Tensor, src: torch.Tensor, pe: int) -> None:
-    atoll.put(dst, src, pe, stream="current")
+    _call(atoll.put, dst, src, pe)
 
 
 def _get(dst: torch.Tensor, src: torch.Tensor, pe: int) -> None:
-    atoll.get(dst, src, pe, stream="current")
+    _call(atoll.get, dst, src, pe)
 
 
 def _put_signal(
     dst: torch.Tensor, src: torch.Tensor, sig: torch.Tensor, value: int, op: str, pe: int
 ) -> None:
-    which: Any = op
-    atoll.put_signal(dst, src, sig, value, which, pe, stream="current")
+    _call(atoll.put_signal, dst, src, sig, value, op, pe)
 
 
 def _signal_consume(sig: torch.Tensor, n: int) -> None:
-    atoll.signal_consume(sig, n, stream="current")
+    _call(atoll.signal_consume, sig, n)
 
 
 def _reduce(dst: torch.Tensor, src: torch.Tensor, op: str) -> None:
-    names: Any = op
-    atoll.reduce(dst, src, names, stream="current")
+    _call(atoll.reduce, dst, src, op)
 
 
 def _reduce_scatter(dst: torch.Tensor, src: torch.Tensor, op: str) -> None:
-    names: Any = op
-    atoll.reduce_scatter(dst, src, names, stream="current")
+    _call(atoll.reduce_scatter, dst, src, op)
 
 
 def _broadcast(dst: torch.Tensor, src: torch.Tensor, root: int) -> None:
-    atoll.broadcast(dst, src, root, stream="current")
+    _call(atoll.broadcast, dst, src, root)
 
 
 def _fcollect(dst: torch.Tensor, src: torch.Tensor) -> None:
-    atoll.fcollect(dst, src, stream="current")
+    _call(atoll.fcollect, dst, src)
 
 
 def _alltoall(dst: torch.Tensor, src: torch.Tensor) -> None:
-    atoll.alltoall(dst, src, stream="current")
+    _call(atoll.alltoall, dst, src)
 
 
 def _barrier(orders: torch.Tensor) -> None:
-    atoll.barrier_all(stream=torch.cuda.current_stream(orders.device))
+    on_host = orders.device.type == "cpu"
+    atoll.barrier_all(stream=None if on_host else torch.cuda.current_stream(orders.device))
 
 
 # What is written on other PEs only is named as changed too, so that the compiler keeps the call, and its place.

@@ -50,8 +50,12 @@ Kind kind_anew(PyTypeObject* type) {
     if (type == device_array_type) return Kind::device_array;
     if (PyType_IsSubtype(type, &PyArray_Type)) return Kind::nothing;
     const auto is_a = [&](PyTypeObject* base) { return base != nullptr && PyType_IsSubtype(type, base); };
-    if (is_a(class_of("torch", "Tensor"))) return Kind::torch;
-    if (is_a(class_of("cupy", "ndarray"))) return Kind::cupy;
+    const auto of_library = [](const char* library, Kind kind) {
+        const Ref checked(PyObject_CallMethod(device_module(), "check_version", "s", library));
+        return kind;
+    };
+    if (is_a(class_of("torch", "Tensor"))) return of_library("torch", Kind::torch);
+    if (is_a(class_of("cupy", "ndarray"))) return of_library("cupy", Kind::cupy);
     const bool offers = PyObject_HasAttr(reinterpret_cast<PyObject*>(type), names().interface) != 0;
     if (offers) return Kind::interface;
     const Ref module(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));

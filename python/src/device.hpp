@@ -19,6 +19,10 @@ inline PyArrayObject* header_of(PyObject* device_array) noexcept {
 }
 /// A new atoll.DeviceArray that shows what `header` describes.
 Ref make_device_array(Ref header);
+/// Its slots for bool(x), for == and !=, and for hash(x).
+int device_array_truth(PyObject* self);
+PyObject* device_array_compare(PyObject* self, PyObject* other, int operation);
+Py_hash_t device_array_hash(PyObject* self);
 /// The same memory as an array of `library`: a torch.Tensor, a cupy.ndarray, else an atoll.DeviceArray.
 Ref in_library(Ref device_array, Library library);
 

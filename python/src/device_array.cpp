@@ -329,6 +329,9 @@ PyType_Slot slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
     {Py_tp_methods, methods},
+    {Py_tp_richcompare, reinterpret_cast<void*>(device_array_compare)},
+    {Py_tp_hash, reinterpret_cast<void*>(device_array_hash)},
+    {Py_nb_bool, reinterpret_cast<void*>(device_array_truth)},
     {Py_tp_getset, attributes},
     {Py_mp_subscript, reinterpret_cast<void*>(get_item)},
     {Py_mp_ass_subscript, reinterpret_cast<void*>(set_item)},
@@ -339,7 +342,8 @@ PyType_Slot slots[] = {
 Made by atoll.zeros(..., device="cuda") and its kin. It computes nothing itself: x.cupy() and x.torch()
 give the same memory to those libraries, Numba and others take it as it is (__cuda_array_interface__,
 DLPack), and x.numpy() copies it to the host. Slices, x.reshape(), x.view() and x.T are views; x[...] =
-value copies from the host, or from an array of the GPU, and waits for that. Every view, and every array of
+value copies from the host, or from an array of the GPU, and waits for that; == is an error that names the
+libraries. Every view, and every array of
 another library made from it, keeps the memory. Free it with atoll.free(x). atoll.pin(x) gives one too,
 over memory of the host that kernels reach; to Atoll's functions that is the same as x.)")},
     {0, nullptr},

@@ -7,13 +7,18 @@
 
 #include "pool.hpp"
 #include "pool_table.hpp"
+#include "pool_uses.hpp"
 #include "registry.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
 
 namespace atl::python {
 
@@ -34,6 +39,9 @@ struct Slab {
     std::map<char*, std::size_t> free;
     std::map<char*, Taken> taken;
     PoolTable table;
+    PoolUses uses;                                ///< where there is a table
+    std::map<std::uint64_t, std::uint64_t> used;  ///< how often, by team
+    std::set<PoolUse> alike;                      ///< without numbers: where the neighbours have it too
     std::uint64_t made = 0;
     std::uint64_t log = 14695981039346656037ULL;  ///< of all that was asked for and given, to compare PEs
     std::uint64_t refused = 0;
@@ -103,7 +111,7 @@ void release(char* address) {
     slab.free[start] = size;
 }
 
-Spec add_spec, use_spec, use_of_spec, remove_spec;
+Spec add_spec, use_spec, use_of_spec, remove_spec, table_bytes_spec;
 
 char* address_of(PyObject* number) {
     void* address = PyLong_AsVoidPtr(number);
@@ -132,7 +140,10 @@ PyObject* add_body(const Arguments<5>& a) {
     Slab& slab = slabs().by_address[address] = Slab{};
     slab.bytes = bytes;
     slab.free[address] = bytes;
-    if (table != nullptr) slab.table = PoolTable(table, table_bytes);
+    if (table != nullptr) {
+        slab.table = PoolTable(table, table_bytes - PoolUses::bytes);
+        slab.uses = PoolUses(table + (table_bytes - PoolUses::bytes));
+    }
     Py_INCREF(a[4]);
     slab.kept = a[4];
     note_range();
@@ -151,6 +162,9 @@ PyObject* use_of_body(const Arguments<1>& a) {
     for (const auto& [address, block] : slab.taken) taken += block.bytes;
     return Py_BuildValue("KnK", static_cast<unsigned long long>(slab.log), static_cast<Py_ssize_t>(taken),
                          static_cast<unsigned long long>(slab.refused));
+}
+PyObject* table_bytes_body(const Arguments<1>& a) {
+    return PyLong_FromSize_t(PoolTable::bytes_for(PyLong_AsSize_t(a[0])) + PoolUses::bytes);
 }
 PyObject* remove_body(const Arguments<1>& a) {
     const std::lock_guard lock(slabs().mutex);
@@ -217,6 +231,62 @@ bool overlap(const PoolBlock& a, const PoolBlock& b) {
     return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 
+/// A team by what its members know of it alike; of two that could be confused the number is another.
+std::uint64_t name_of(const core::TeamState& team) {
+    std::uint64_t name = 14695981039346656037ULL;
+    const auto note = [&](std::uint64_t value) { name = (name ^ value) * 1099511628211ULL; };
+    note(static_cast<std::uint64_t>(team.number()));
+    for (int pe = 0; pe < team.n_pes(); ++pe) note(static_cast<std::uint64_t>(team.world_pe(pe)));
+    return name;
+}
+
+/// This PE's use, entered; nothing where neither array is of a pool, or the neighbours are known to have it.
+struct Entered {
+    char* slab;
+    PoolUses uses;
+    PoolUse use;
+};
+std::optional<Entered> enter_use(const core::TeamState& team, PoolUse use, char* dst, char* src) {
+    const std::lock_guard lock(slabs().mutex);
+    auto [start, slab] = slab_at(dst);
+    if (slab == nullptr) std::tie(start, slab) = slab_at(src);
+    if (slab == nullptr || !slab->table) return std::nullopt;
+    const auto place = [&, from = start, room = slab->bytes](char* address) -> std::uint64_t {
+        const auto offset = static_cast<std::uint64_t>(address - from);
+        return offset < room ? offset + 1 : 0;
+    };
+    use.team = name_of(team);
+    use.dst = place(dst);
+    use.src = place(src);
+    const bool known = slab->alike.contains(use);
+    use.number = ++slab->used[use.team];
+    slab->uses.enter(use);
+    if (known) return std::nullopt;
+    return Entered{start, slab->uses, use};
+}
+
+void note_use_alike(Entered entered) {
+    const std::lock_guard lock(slabs().mutex);
+    const auto slab = slabs().by_address.find(entered.slab);
+    if (slab == slabs().by_address.end()) return;
+    entered.use.number = 0;
+    slab->second.alike.insert(entered.use);
+}
+
+[[noreturn]] void fail_use(const Spec& spec, const PoolUse& mine, const PoolUse& theirs, int pe) {
+    const bool is_dst = mine.dst != theirs.dst;
+    const auto place = [](std::uint64_t offset) {
+        return offset == 0 ? std::string("outside it") : "at its byte " + std::to_string(offset - 1);
+    };
+    fail(ErrorCode::not_symmetric,
+         "%s(): %s of this PE's collective %llu on tensors of the pool stands %s, and PE %d's %s: the PEs "
+         "have "
+         "not made tensors of the same sizes in the same order in it. Make what differs between PEs outside "
+         "the pool.",
+         spec.name, is_dst ? "dst" : "src", static_cast<unsigned long long>(mine.number),
+         place(is_dst ? mine.dst : mine.src).c_str(), pe, place(is_dst ? theirs.dst : theirs.src).c_str());
+}
+
 const Function functions[] = {
     {"_pool_add", entry<5, add_spec, add_body>, &add_spec,
      "(address: int, bytes: int, table: int, table_bytes: int, kept: object) -> None",
@@ -228,6 +298,8 @@ const Function functions[] = {
     {"_pool_use_of", entry<1, use_of_spec, use_of_body>, &use_of_spec,
      "(address: int) -> tuple[int, int, int]",
      "(a number that is equal where PEs allocated alike, bytes in use, how often there was no room)."},
+    {"_pool_table_bytes", entry<1, table_bytes_spec, table_bytes_body>, &table_bytes_spec,
+     "(segments: int) -> int", "How long the zeros for a slab of at most so many segments are."},
     {"_pool_remove", entry<1, remove_spec, remove_body>, &remove_spec, "(address: int) -> Any",
      "Forget a slab; returns what lived as long."},
 };
@@ -251,6 +323,29 @@ void check_place_slow(const Spec& spec, const char* which, const void* address, 
     }
     // Where it has neither, it has freed it, or its table was full.
     if (same_number != nullptr) fail_place(spec, which, mine->block, *same_number, world_pe);
+}
+
+void check_use_slow(const Spec& spec, const Team& team, const void* dst, const void* src, std::size_t bytes) {
+    const Context& ctx = team.context();
+    const core::TeamState& members = ctx.state().team();
+    PoolUse use{};
+    use.operation = std::hash<std::string_view>{}(spec.name);
+    use.bytes = bytes;
+    const auto address = [](const void* array) { return static_cast<char*>(const_cast<void*>(array)); };
+    const auto entered = enter_use(members, use, address(dst), address(src));
+    if (!entered) return;
+    const int n = team.n_pes(), next = (team.my_pe() + 1) % n, before = (team.my_pe() + n - 1) % n;
+    bool are_alike = true;
+    for (const int pe : {next, before}) {
+        if (pe == team.my_pe()) continue;
+        const auto theirs = entered->uses.read(ctx, entered->use, pe);
+        // Of another call nothing follows: the PEs are out of step, which others find.
+        const bool is_same_call = theirs && theirs->operation == use.operation && theirs->bytes == bytes;
+        if (is_same_call && *theirs != entered->use)
+            fail_use(spec, entered->use, *theirs, members.world_pe(pe));
+        are_alike = are_alike && is_same_call;
+    }
+    if (are_alike) note_use_alike(*entered);
 }
 
 void forget_pool_tables() {

@@ -34,6 +34,21 @@ inline void check_place_of_next(const Spec& spec, const char* which, const void*
     check_place(spec, which, address, team.context(), (team.my_pe() + 1) % team.n_pes());
 }
 
+[[gnu::cold]] void check_use_slow(const Spec& spec, const Team& team, const void* dst, const void* src,
+                                  std::size_t bytes);
+
+/// For collectives on arrays of GPUs, which take both on every PE: throws NotSymmetric where the next or the
+/// previous member's stand elsewhere in the pool in the same collective, as far as it has come. Whichever of
+/// two comes later sees what the other entered, without its help.
+inline void check_use(const Spec& spec, const Team& team, const void* dst, const void* src,
+                      std::size_t bytes) {
+    const std::uintptr_t low = pool_range.low.load(std::memory_order_relaxed),
+                         all = pool_range.bytes.load(std::memory_order_relaxed);
+    const auto is_in = [&](const void* array) { return reinterpret_cast<std::uintptr_t>(array) - low < all; };
+    if (is_in(dst) || is_in(src)) [[unlikely]]
+        check_use_slow(spec, team, dst, src, bytes);
+}
+
 /// Where the job ends: its slabs and tables are nothing to the next one, which may stand at the same
 /// addresses.
 void forget_pool_tables();

@@ -25,6 +25,10 @@ class PoolTable {
     PoolTable(void* memory, std::size_t bytes) noexcept
         : head_(static_cast<Head*>(memory)), room_((bytes - sizeof(Head)) / sizeof(PoolBlock)) {}
 
+    static std::size_t bytes_for(std::size_t blocks) noexcept {
+        return sizeof(Head) + blocks * sizeof(PoolBlock);
+    }
+
     explicit operator bool() const noexcept { return head_ != nullptr; }
 
     /// Where the table is full the block counts, and others cannot see where it is.

@@ -101,6 +101,8 @@ struct Pair {
             check_symmetric(spec, which, array, extent.low, extent.bytes);
             check_place_of_next(spec, which, extent.low, team);
         }
+        const Extent to = extent_of(dst);
+        check_use(spec, team, to.low, extent_of(src).low, to.bytes);
         if (!given(stream)) finish_current(adopted);
     }
     /// A new array as the caller gets it: a number for a number.

@@ -76,6 +76,20 @@ def test_a_place_of_a_pool_is_compared_with_the_pes_at_first_use(job: Job, packa
 
 
 @needs_plugin
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_places_inside_a_segment_of_a_pool_are_compared_by_collectives(
+    job: Job, package: str, n: int
+) -> None:
+    assert job("pool_inside.py", n, "alike", PYTHONPATH=package).stdout.count("done") == n
+    if n == 1:
+        return
+    done = job("pool_inside.py", n, "swapped", PYTHONPATH=package, ok=False)
+    assert done.returncode != 0 and "done" not in done.stdout, done
+    assert "atoll.NotSymmetric: sum_reduce(): dst of this PE's collective" in done.stderr, done.stderr
+    assert "at its byte 512" in done.stderr and "outside the pool" in done.stderr, done.stderr
+
+
+@needs_plugin
 def test_a_conjugate_that_is_not_carried_out_is_refused(job: Job, package: str) -> None:
     """With tensors that tell what PyTorch's do; real ones are in tests/python_gpu/interop.py."""
     done = job(

@@ -123,7 +123,7 @@ def test_cute_kernels_of_examples_and_pages_compile(tmp_path: Path) -> None:
 
 def test_a_missing_library_is_named_with_its_installation() -> None:
     for module, words in (
-        ("cute", "pip install -U 'nvidia-cutlass-dsl[cu13]"),
+        ("cute", "pip install 'nvidia-cutlass-dsl[cu13]'"),
         ("triton", "pip install triton"),
     ):
         code = f"import sys; sys.modules['cutlass'] = sys.modules['triton'] = None; import atoll.{module}"

@@ -60,6 +60,89 @@ def test_kept_kernels_are_of_any_number_of_pes(job: Job, tmp_path: Path) -> None
         assert how or done.stdout.count("found 2 kernels") == n, done.stdout
 
 
+def test_what_a_kernel_cannot_be_compiled_for_is_said_in_one_line(job: Job) -> None:
+    done = job(
+        """
+        import atoll.numba as dev, numba
+        from numba.core.errors import TypingError
+        atoll.init()
+        @dev.kernel
+        def adds(team, x):
+            dev.atomic_add(team, x, 1, 0)
+        @dev.kernel
+        def sums(team, x):
+            dev.reduce(team, x, x, dev.SUM)
+        @dev.kernel
+        def scope(team, x):
+            dev.put(team, x, x, 0, 3)
+        @dev.kernel
+        def another(team, x):
+            x[0] = of_nowhere
+        @dev.kernel
+        def in_a_function_of_ones_own(team, x):
+            stores(team, x)
+        @numba.njit
+        def stores(team, x):
+            dev.p(team, x, "a", 0)
+        complex_numbers, reals = atoll.zeros(4, np.complex128), atoll.zeros(4)
+        for kernel, x, words, line in (
+            (adds, complex_numbers, "atoll.numba.atomic_add: dst is of complex128; it must be of int32, int64, uint32, uint64, ", 8),
+            (sums, complex_numbers, "SUM of complex128; reductions take integers, and float32 and float64", 11),
+            (scope, reals, "it must be one of dev.THREAD, dev.WARP, dev.BLOCK, dev.GRID", 14),
+            (in_a_function_of_ones_own, reals, "atoll.numba.p: value is unicode_type; the word is of float64", None),
+        ):
+            try:
+                dev.launch(kernel, 1, 1)(atoll.WORLD, x)
+            except TypingError as error:
+                text = str(error).strip()
+                assert text.startswith(kernel.__name__ + ": ") and words in text and text.count("\\n") == 0, text
+                assert error.__suppress_context__ and (line is None or f"line {line})" in text), text
+            else:
+                raise AssertionError(kernel.__name__)
+        try:
+            dev.launch(another, 1, 1)(atoll.WORLD, reals)
+        except TypingError as error:
+            assert "of_nowhere" in str(error)  # which is not about Atoll: Numba's own words
+        print("done")
+        """,
+        1,
+    )
+    assert "done" in done.stdout
+
+
+def test_a_message_longer_than_its_mailbox_is_an_exception(job: Job) -> None:
+    done = job(
+        """
+        import atoll.numba as dev
+        atoll.init()
+        me, n = atoll.my_pe(), atoll.n_pes()
+        @dev.kernel
+        def posts(team, box, x, pe):
+            dev.post(team, box, x, pe)
+        @dev.kernel
+        def receives(team, box, x, pe):
+            dev.receive(team, box, x, pe)
+        box = dev.mailbox(16)
+        long, short = np.arange(3.0), np.arange(2.0)
+        for kernel in (posts, receives):
+            try:
+                dev.launch(kernel, 1, 1)(atoll.WORLD, box, long, (me + 1) % n)
+            except atoll.ShapeMismatch as error:
+                assert f"{kernel.__name__}: a message is longer" in str(error) and "24 bytes" in str(error), error
+                assert "made room for 16" in str(error), error
+            else:
+                raise AssertionError("a message that the mailbox has no room for was taken")
+        atoll.barrier_all()
+        dev.launch(posts, 1, 1)(atoll.WORLD, box, short + me, (me + 1) % n)
+        dev.launch(receives, 1, 1)(atoll.WORLD, box, long[:2], (me - 1) % n)
+        assert (long[:2] == short + (me - 1) % n).all()
+        print("done")
+        """,
+        2,
+    )
+    assert done.stdout.count("done") == 2
+
+
 def test_a_pe_that_the_team_has_not_is_an_exception(job: Job) -> None:
     done = job("kernel_ends.py", 2, "host-pe")
     assert done.stdout.count("refused as it should") == 2

@@ -19,7 +19,10 @@ threads do it together, all of them calling alike; on the host every scope is on
 
 from __future__ import annotations
 
-from . import _targets  # first: it says what is missing
+from . import _installed as _installed  # first: it says what is missing
+
+# isort: split
+from . import _targets
 
 # isort: split
 from . import _cpu as _cpu  # how each target does the primitives, before anything compiles

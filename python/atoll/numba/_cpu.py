@@ -427,4 +427,17 @@ def _(control: Any, slot: Any, stride: Any, address: Any) -> Any:
     return check_place
 
 
+ShapeMismatch = _atoll.ShapeMismatch
+
+
+@does(p.check_room)
+def _(control: Any, nbytes: Any, room: Any) -> Any:
+    def check_room(control, nbytes, room):
+        if nbytes > room and control != 0 and p.load(types.int32, control + CHECKS) != 0:
+            raise ShapeMismatch("a message is longer than its mailbox's room", nbytes, room)
+        return 0
+
+    return check_room
+
+
 assert ctypes.sizeof(ctypes.c_long) == 8, "clock_gettime's numbers"

@@ -5,18 +5,18 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import importlib.metadata
 import importlib.util
 import inspect
 import math
 import pathlib
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, overload
 
 import numba
 import numpy as np
 
-from .. import _atoll
+from .. import _atoll, _versions
 from .. import zeros as _zeros
 from .._device import DeviceTeam, freed, is_freed
 from ._layout import AT
@@ -114,18 +114,15 @@ class Kernel:
         if numba_cuda is None:
             mlir = importlib.util.find_spec("numba_cuda_mlir") is not None
             raise ImportError(
-                "kernels on GPUs need numba-cuda, which is not installed: pip install 'numba-cuda[cu13]'"
+                _versions.missing("atoll.numba on GPUs", "numba-cuda")
                 + (
-                    "; numba-cuda-mlir, which is, has types of its own and cannot compile them"
+                    "; numba-cuda-mlir, which is there, has types of its own and cannot compile them"
                     if mlir
                     else ""
                 )
             )
-        found = importlib.metadata.version("numba-cuda")
-        if tuple(int(part) for part in found.split(".")[:2]) < (0, 30):
-            raise ImportError(
-                f"kernels on GPUs need numba-cuda 0.30 or later, and found {found}: pip install -U 'numba-cuda[cu13]'"
-            )
+        if (words := _versions.too_old("atoll.numba on GPUs", "numba-cuda")) is not None:
+            raise ImportError(words)
         return of_this_atoll(numba_cuda.jit(**self.options)(self.function))
 
     def __call__(self, *arguments: Any) -> Any:
@@ -220,12 +217,30 @@ def _launch_on_host(kernel: Kernel, arguments: list[Any]) -> None:
         raise _atoll.NotSymmetric(
             f"{kernel.__name__}: {' and '.join(ordinary) or 'an array of its own'} is ordinary memory: {error}"
         ) from None
+    except _atoll.ShapeMismatch as error:
+        words, nbytes, room = error.args
+        raise _atoll.ShapeMismatch(
+            f"{kernel.__name__}: {words}: {nbytes} bytes, where dev.mailbox(room) made room for {room}"
+        ) from None
     except RuntimeError:
         try:
             raise_ended()  # what ended it, instead
         except _atoll.Error as error:
             raise type(error)(f"{kernel.__name__}: {error}") from None
         raise
+
+
+def _in_short(kernel: Kernel, error: Exception) -> Exception | None:
+    """Of what a compiler of Numba's says, the sentence that is ours, and where the kernel calls for it; None: it is not about that."""
+    if type(error).__name__ != "TypingError":
+        return None
+    said = list(dict.fromkeys(re.findall(r"atoll\.numba\.[^\n]*", str(error))))
+    if not said:
+        return None
+    here = pathlib.Path(__file__).parent
+    calls = re.findall(r"typing of call at ([^\n]*) \((\d+)\)", str(error))
+    users = [f" ({file}, line {line})" for file, line in calls if pathlib.Path(file).parent != here]
+    return type(error)(f"{kernel.__name__}: {said[-1]}{users[0] if users else ''}")
 
 
 def launch(
@@ -268,7 +283,15 @@ def launch(
             with numba_cuda.gpus[gpus.pop()] if gpus else contextlib.nullcontext():
                 _launch_on_device(kernel, grid, block, stream, shared, cooperative, values)
 
-    return start
+    def started(*arguments: Any) -> None:
+        try:
+            start(*arguments)
+        except Exception as error:
+            if (short := _in_short(kernel, error)) is None:
+                raise
+            raise short from None
+
+    return started
 
 
 def _on_host(argument: Any) -> bool:

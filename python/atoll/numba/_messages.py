@@ -10,7 +10,7 @@ from numba.core import types
 from . import _primitives as prim
 from ._layout import AT
 from ._rma import item
-from ._targets import GE, THREAD, array, helper, scope_of, vocabulary
+from ._targets import GE, TARGETS, THREAD, array, helper, implement, scope_of, vocabulary
 from ._waiting import POST, RECEIVE, flag_of, wait_pair, wait_pairs, wait_word
 from ._who import at_peer
 
@@ -20,6 +20,9 @@ DEPTH, ENTRY = AT["mailbox_depth"], AT["post_bytes"]
 POSTED, SEEN_TAKEN = AT["post_posted"], AT["post_seen_taken"]
 assert DEPTH & (DEPTH - 1) == 0
 RECEIVED, TAKEN = AT["post_received"], AT["post_taken"]
+
+for on_gpu in TARGETS[1:]:  # there it would cost each message a comparison
+    implement(on_gpu, prim.check_room)(lambda control, nbytes, room: lambda control, nbytes, room: 0)
 
 
 @helper
@@ -189,6 +192,7 @@ def end_out(out: Any) -> Any:
 def send_message(out: Any, data: Any, source: Any, nbytes: Any) -> Any:
     """The next of an Outbox, of which own_part has `data`. It does not depend on what number the message has, so that it is
     loaded before, or beside, the counters."""
+    prim.check_room(out.team.control, nbytes, out.slot_bytes >> 1)
     out = begin_out(out)
     to, flag = slot_here(out), out.number & 0xFFFFFFFF
     pairs, rank = pairs_of(nbytes), prim.rank(out.scope)
@@ -260,6 +264,7 @@ def end_in(box: Any) -> Any:
 @helper
 def receive_message(box: Any, to: Any, nbytes: Any) -> Any:
     """The next of an Inbox."""
+    prim.check_room(box.team.control, nbytes, box.slot_bytes >> 1)
     box = begin_in(box)
     flag = box.number & 0xFFFFFFFF
     receive_parts(box.team, slot_here(box), to, nbytes, flag, box.pe, box.scope)

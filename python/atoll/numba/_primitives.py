@@ -101,6 +101,10 @@ def check_place(control: Any, slot: Any, stride: Any, address: Any) -> Any:
     """With checks on, an address outside this PE's symmetric memory ends a kernel on the host."""
 
 
+def check_room(control: Any, nbytes: Any, room: Any) -> Any:
+    """With checks on, a message that a mailbox has no room for ends a kernel on the host."""
+
+
 def full_fence() -> Any: ...
 
 

@@ -8,16 +8,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
-try:
-    import numba
-except ImportError as missing:
-    raise ImportError(
-        "atoll.numba needs Numba: pip install numba (and numba-cuda[cu13] for kernels on GPUs)"
-    ) from missing
-if tuple(int(part) for part in numba.__version__.split(".")[:2]) < (0, 61):
-    raise ImportError(
-        f"atoll.numba needs Numba 0.61 or later, and found {numba.__version__}: pip install -U numba"
-    )
+import numba
 from numba import extending
 from numba.core import types
 from numba.core.errors import TypingError

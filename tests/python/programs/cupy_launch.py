@@ -22,8 +22,11 @@ x = atoll.zeros((4, 8), np.float32, device="cuda", xp=cupy)
 y = atoll.zeros(8, np.float32, device="cuda")
 grid, block, (team, first, second, number) = launch(x, y[2:], 3)
 assert (grid, block, number, first) == ((2,), (64,), 3, x)
-assert (team.dtype, int(team["n_pes"])) == (atoll.cupy.TEAM, atoll.n_pes())
-assert (second.data.ptr, second.shape) == (y.ptr + 8, (6,))
+assert (
+    team.tobytes() == atoll.cupy.team(atoll.WORLD).tobytes() and team.dtype.fields is None and team.size == 1
+)
+assert int(team.view(atoll.cupy.TEAM)["n_pes"]) == atoll.n_pes()
+assert type(second) is np.uint64 and second == y.ptr + 8  # DeviceArray: its address
 for memory in (PooledMemory(4096), cupy.cuda.UnownedMemory(4096, 32, None, 0)):
     local = cupy.ndarray((8,), np.float32, cupy.cuda.MemoryPointer(memory, 0), (4,))
     assert launch(local)[2][1] is local  # an ordinary array of the GPU: a source, perhaps
@@ -31,7 +34,13 @@ for memory in (PooledMemory(4096), cupy.cuda.UnownedMemory(4096, 32, None, 0)):
 raises(TypeError, lambda: launch(3, np.zeros(3)), "stand_in: argument 3 is an array of NumPy")
 whole = atoll.zeros(3000, np.uint8, device="cuda")
 box = atoll.cupy.mailbox(whole, 8)
-assert launch(box)[2][1] is box and int(box["block"]) == whole.ptr
+assert launch(box)[2][1].tobytes() == box.tobytes() and int(box["block"]) == whole.ptr
+halves = [atoll.WORLD.split_strided(pe, 1, 1) for pe in range(atoll.n_pes())]
+(half,) = [each for each in halves if each is not None]
+for each in (half, atoll.WORLD, half.device()):  # each its own, although they are kept packed
+    atoll.cupy.launch(kernel, 2, 64, each)
+    assert kernel.started[2][0].tobytes() == atoll.cupy.team(each).tobytes()
+assert atoll.cupy.team(half) is not atoll.cupy.team(half)  # the caller's own, to change
 raises(ValueError, lambda: atoll.cupy.mailbox(whole[:9], 8), "room is 8, and block has 9 bytes")
 raises(
     atoll.NotSymmetric, lambda: atoll.cupy.mailbox(local, 8), "atoll.cupy.mailbox: block is an ordinary array"

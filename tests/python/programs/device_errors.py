@@ -92,6 +92,30 @@ atoll.barrier_all()
 # ---- other libraries' arrays, by protocol: pointer, offset and strides
 whole = Other(x)
 x[...] = np.arange(24.0).reshape(4, 6)
+
+# As values: x[...] = y, truth, ==.
+one = atoll.zeros(1, device="cuda")
+assert not one
+one[...] = 2
+assert one and one[0] and not x[0, :1] and x[0, 1]
+for ambiguous in (x, x[1:], one[1:]):
+    with says(ValueError, f"of shape {ambiguous.shape} is ambiguous", "x.numpy()", ".any()"):
+        bool(ambiguous)
+for compared in (lambda: x == x, lambda: x != 0, lambda: one == None):  # noqa: E711
+    with says(TypeError, "compares no elements", "x.cupy()", "x.torch()", "x is y"):
+        compared()
+with says(TypeError, "'<' not supported"):
+    x < 1  # noqa: B015
+assert {x: 1}[x] == 1
+x[1:3, ::2] = [7, 8, 9]  # broadcast
+assert (x.numpy()[1:3, ::2] == [7, 8, 9]).all()
+with says(atoll.ShapeMismatch, "the value has shape (3,)", "assigned to (4, 6)", "as NumPy does"):
+    x[...] = np.zeros(3)
+with says(atoll.ShapeMismatch, "the value has shape (2, 6)", "assigned to (3,)"):
+    x[1:, 0] = np.zeros((2, 6))
+with says(atoll.ShapeMismatch, "the value has shape (6,)", "assigned to (4, 6)", "x.cupy()"):
+    x[...] = x[0]
+x[...] = np.arange(24.0).reshape(4, 6)
 part = Other(x, shape=(2, 3), strides=(96, 16), data=(x[1, 1].ptr, False))
 assert atoll.is_symmetric(whole) and atoll.is_symmetric(part)
 atoll.barrier_all()

@@ -1,0 +1,87 @@
+"""The libraries that Atoll works with where they are there: from which version on, and the line that installs them.
+
+Looked at when Atoll first uses one, never when atoll is imported. pyproject.toml's extras say the same (a test compares).
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.metadata
+import re
+import sys
+from typing import Any, NamedTuple
+
+
+class Library(NamedTuple):
+    """A row of the table."""
+
+    name: str  # as people say it
+    module: str
+    oldest: str
+    package: str  # for pip
+    metadata: bool = False  # whether the version is the distribution's; else the module says it
+
+
+LIBRARIES = {
+    "cupy": Library("CuPy", "cupy", "13.6", "cupy-cuda13x"),
+    "torch": Library("PyTorch", "torch", "2.7", "torch"),
+    "numba": Library("Numba", "numba", "0.61", "numba"),
+    "numba-cuda": Library("numba-cuda", "numba_cuda", "0.30", "numba-cuda[cu13]", metadata=True),
+    "triton": Library("Triton", "triton", "3.6", "triton"),
+    "cute": Library("NVIDIA's CuTe DSL", "cutlass.cute", "4.8", "nvidia-cutlass-dsl[cu13]", metadata=True),
+    "cuda-core": Library("cuda.core", "cuda.core", "0.5", "cuda-core", metadata=True),
+}
+
+
+def pip_line(library: str, *, newer: bool = False) -> str:
+    """The command that installs it, or a newer one."""
+    package = LIBRARIES[library].package
+    quoted = f"'{package}'" if "[" in package else package
+    return f"pip install {'-U ' if newer else ''}{quoted}"
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """The first two numbers of a version: "2.11.0+cu130" gives (2, 11)."""
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+
+
+def found_version(library: str) -> str | None:
+    """Of what is there; None where that does not say, as a source tree's may."""
+    row = LIBRARIES[library]
+    module = sys.modules.get(row.module)
+    said = None if row.metadata else getattr(module, "__version__", None)
+    if isinstance(said, str):
+        return said
+    try:
+        return importlib.metadata.version(row.package.partition("[")[0])
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def missing(who: str, library: str, error: BaseException | None = None) -> str:
+    """The sentence for a library that is not there. `who` needs it."""
+    row = LIBRARIES[library]
+    why = f" ({error})" if error is not None else ""
+    return f"{who} needs {row.name} {row.oldest} or later; install it: {pip_line(library)}{why}"
+
+
+def too_old(who: str, library: str) -> str | None:
+    """The sentence for one that is older than Atoll knows it; None where all is well, or nothing is known."""
+    row, found = LIBRARIES[library], found_version(library)
+    if found is None or numbers(found) >= numbers(row.oldest) or not numbers(found):
+        return None
+    return f"{who} needs {row.name} {row.oldest} or later, and found {found}: {pip_line(library, newer=True)}"
+
+
+@functools.cache
+def need(who: str, library: str, raised: type[Exception] = ImportError) -> Any:
+    """The library's module. Raises `raised`, with the line that helps, where it is missing or too old."""
+    name = LIBRARIES[library].module
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        raise raised(missing(who, library, error)) from error
+    if (words := too_old(who, library)) is not None:
+        raise raised(words)
+    return module

@@ -1,0 +1,5 @@
+"""Whether Numba is there, and new enough."""
+
+from .._versions import need
+
+need("atoll.numba", "numba")

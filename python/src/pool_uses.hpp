@@ -1,0 +1,67 @@
+// Where tensors of a pool stood in the collectives of this PE, in its host heap, for other PEs to read.
+// Segments are known without PyTorch (pool_table.hpp); how it divides one shows only in what is taken for the
+// same on all PEs.
+#pragma once
+
+#include "atoll/context.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+
+namespace atl::python {
+
+struct PoolUse {
+    std::uint64_t team,
+        number;  ///< members call their team alike; its collectives on tensors of the pool, from 1
+    std::uint64_t operation, bytes;
+    std::uint64_t dst, src;  ///< offsets in the slab and 1; 0: not of the pool
+    friend bool operator==(const PoolUse&, const PoolUse&) = default;
+    friend bool operator<(const PoolUse& a, const PoolUse& b) { return a.words() < b.words(); }
+
+  private:
+    std::array<std::uint64_t, 6> words() const { return {team, number, operation, bytes, dst, src}; }
+};
+
+class PoolUses {
+  public:
+    static constexpr std::size_t places = 512;
+    static constexpr std::size_t bytes = places * sizeof(PoolUse);
+
+    PoolUses() = default;
+    /// Over `bytes` of zeros in the host heap, at the same place on all PEs.
+    explicit PoolUses(void* memory) noexcept : uses_(static_cast<PoolUse*>(memory)) {}
+
+    void enter(const PoolUse& use) const noexcept {
+        PoolUse& place = *at(use);
+        std::atomic_ref(place.number).store(0, std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_release);
+        const std::uint64_t from[] = {use.team, use.operation, use.bytes, use.dst, use.src};
+        std::uint64_t* const to[] = {&place.team, &place.operation, &place.bytes, &place.dst, &place.src};
+        for (std::size_t i = 0; i < std::size(to); ++i)
+            std::atomic_ref(*to[i]).store(from[i], std::memory_order_relaxed);
+        std::atomic_ref(place.number).store(use.number, std::memory_order_release);
+        // Of two PEs that enter and then read each other's, one at least sees the other's.
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+    }
+    /// What `pe` entered under the same team and number; nothing where it has not come so far, or is long
+    /// past.
+    std::optional<PoolUse> read(const Context& ctx, const PoolUse& mine, int pe) const {
+        PoolUse seen{}, again{};
+        ctx.get_bytes(&seen, at(mine), sizeof seen, pe);
+        std::atomic_thread_fence(std::memory_order_acquire);
+        ctx.get_bytes(&again, at(mine), sizeof again, pe);
+        if (seen != again || seen.team != mine.team || seen.number != mine.number) return std::nullopt;
+        return seen;
+    }
+
+  private:
+    PoolUse* at(const PoolUse& use) const noexcept { return uses_ + (use.team + use.number) % places; }
+
+    PoolUse* uses_ = nullptr;
+};
+
+}  // namespace atl::python
