@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Kernels in Python on a machine with GPUs: tests, examples, and speed beside CUDA C++. The module for the Python there is
 # made by gpu_python.sh; bring what that needs, and build/release/bench/gpu_flag and gpu_team.
-# CuTe DSL, where it is installed, by `cute`: its tests, and its rows of the benchmark with those of CUDA C++.
-#   gpu_kernels.sh [tests] [examples] [bench] [cute]     the first three if none is named; results go to $OUT
+# CuTe DSL, where it is installed, by `cute`: its tests, and its rows of the benchmark with those of CUDA C++. numba-cuda-mlir,
+# where it is, by `mlir`: the tests of Numba's kernels by it, and its rows.
+#   gpu_kernels.sh [tests] [examples] [bench] [cute] [mlir]     the first three if none is named; results go to $OUT
 #                                                        (build/results/gpu-kernels)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -59,6 +60,10 @@ if [[ $what == *tests* ]]; then
     unset ATOLL_CHECK
     ends cuda triton
 fi
+if [[ $what == *mlir* ]]; then
+    ATOLL_CHECK=all try "numba-cuda-mlir" 240 python3 tests/python/programs/numba_kernels.py mlir
+    ATOLL_CHECK=all try "numba-cuda-mlir, kept kernels" 60 python3 tests/python/programs/numba_kernels.py mlir
+fi
 if [[ $what == *cute* ]]; then
     ATOLL_CHECK=all try "CuTe DSL" 150 python3 tests/python/programs/cute_kernels.py
     ends cute
@@ -82,12 +87,14 @@ PYTHON
         ATOLL_CHECK=all try "$(basename "$program")" 60 python3 "$program"
     done
 fi
-if [[ $what == *bench* || $what == *cute* ]]; then
+if [[ $what == *bench* || $what == *cute* || $what == *mlir* ]]; then
     rows=$OUT/kernels-rows.json
     : >"$rows"
     run() { timeout 100 build/release/bin/atoll run -n 2 --timeout 95 "$@" 2>>"$OUT/kernels.log" | sed -n 's/^[^{]*{/{/p' >>"$rows"; }
     for program in build/release/bench/gpu_flag build/release/bench/gpu_team; do [ -x "$program" ] && run "$program"; done
-    languages="cute"
+    languages=
+    [[ $what == *cute* ]] && languages="cute"
+    [[ $what == *mlir* ]] && languages="$languages numba mlir"
     [[ $what == *bench* ]] && languages="numba triton cupy"
     for language in $languages; do run python3 bench/gpu/kernels.py "$language"; done
     cut -c1-170 "$rows"

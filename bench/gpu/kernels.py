@@ -1,12 +1,13 @@
 """Inside one kernel a PE, two PEs, from Python: a flag, put_signal and mailbox messages one way, and sync, written in
-Numba, Triton, CuTe DSL and CuPy (CUDA C++ by NVRTC). bench/gpu/flag.cu and team.cu are the same in CUDA C++ by nvcc. PE 0 prints; one
+Numba (by numba-cuda, and by numba-cuda-mlir), Triton, CuTe DSL and CuPy (CUDA C++ by NVRTC). bench/gpu/flag.cu and team.cu are the same in CUDA C++ by nvcc. PE 0 prints; one
 line of JSON a row.
 
-    atoll run -n 2 python bench/gpu/kernels.py [numba] [triton] [cupy] [cute]      the first three if none is named
+    atoll run -n 2 python bench/gpu/kernels.py [numba] [triton] [cupy] [cute] [mlir]      the first three if none is named
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from collections.abc import Callable
@@ -68,10 +69,12 @@ def measure(side: str, operation: str, nbytes: int, calls: int, launch: Callable
         print(json.dumps(row), flush=True)
 
 
-def with_numba() -> None:
+def with_numba(language: str = "numba", compiler: str = "numba-cuda") -> None:
     import atoll.numba as dev
 
-    @dev.kernel
+    kernel = functools.partial(dev.kernel, compiler=compiler)
+
+    @kernel
     def flags(team, flag, first, rounds):
         peer = 1 - team.my_pe
         for i in range(first, first + rounds):
@@ -81,7 +84,7 @@ def with_numba() -> None:
             if team.my_pe == 1:
                 dev.p(team, flag, i, peer)
 
-    @dev.kernel
+    @kernel
     def puts(team, dst, src, flag, first, rounds):
         peer = 1 - team.my_pe
         for i in range(first, first + rounds):
@@ -91,7 +94,7 @@ def with_numba() -> None:
             if team.my_pe == 1:
                 dev.put_signal(team, dst, src, flag, i, dev.SET, peer, scope=dev.BLOCK)
 
-    @dev.kernel
+    @kernel
     def messages(team, box, dst, src, rounds):
         peer = 1 - team.my_pe
         for _ in range(rounds):
@@ -101,7 +104,7 @@ def with_numba() -> None:
             if team.my_pe == 1:
                 dev.post(team, box, src, peer, scope=dev.BLOCK)
 
-    @dev.kernel
+    @kernel
     def ways(team, box, dst, src, rounds):
         peer = 1 - team.my_pe
         out, come = dev.outbox(team, box, peer, dev.BLOCK), dev.inbox(team, box, peer, dev.BLOCK)
@@ -114,7 +117,7 @@ def with_numba() -> None:
         dev.close(out)
         dev.close(come)
 
-    @dev.kernel
+    @kernel
     def tiles(team, dst, src, flag, first, rounds):
         peer = 1 - team.my_pe
         for i in range(first, first + rounds):
@@ -128,12 +131,12 @@ def with_numba() -> None:
                 if dev.rank(dev.BLOCK) == 0:
                     dev.signal_set(team, flag, i, peer)
 
-    @dev.kernel
+    @kernel
     def syncs(team, rounds):
         for _ in range(rounds):
             dev.sync(team, scope=dev.BLOCK)
 
-    @dev.kernel
+    @kernel
     def meetings(team, rounds):
         met = dev.meeting(team, dev.BLOCK)
         for _ in range(rounds):
@@ -143,29 +146,29 @@ def with_numba() -> None:
     team = atoll.WORLD.device("device")
     box = dev.mailbox(65536, device="cuda")
     flag = words[:1]
-    measure("numba", "flag one way", 8, 2, lambda e: dev.launch(flags, 1, 1, handle)(team, flag, e, ROUNDS))
+    measure(language, "flag one way", 8, 2, lambda e: dev.launch(flags, 1, 1, handle)(team, flag, e, ROUNDS))
     for nbytes, threads in SIZES.items():
         to, source = dst[: nbytes // 4], src[: nbytes // 4]
         measure(
-            "numba", "put_signal, block", nbytes, 2,
+            language, "put_signal, block", nbytes, 2,
             lambda e: dev.launch(puts, 1, threads, handle)(team, to, source, flag, e, ROUNDS),  # noqa: B023
         )  # fmt: skip
         measure(
-            "numba", "post and receive, block", nbytes, 2,
+            language, "post and receive, block", nbytes, 2,
             lambda e: dev.launch(messages, 1, threads, handle)(team, box, to, source, ROUNDS),  # noqa: B023
         )  # fmt: skip
         measure(
-            "numba", "outbox and inbox, block", nbytes, 2,
+            language, "outbox and inbox, block", nbytes, 2,
             lambda e: dev.launch(ways, 1, threads, handle)(team, box, to, source, ROUNDS),  # noqa: B023
         )  # fmt: skip
     for rows in TILES:
         to, source = matrix[0, :rows, :64], matrix[1, :rows, :64]
         measure(
-            "numba", "tile_put with signal, block", 256 * rows, 2,
+            language, "tile_put with signal, block", 256 * rows, 2,
             lambda e: dev.launch(tiles, 1, 256, handle)(team, to, source, flag, e, ROUNDS),  # noqa: B023
         )  # fmt: skip
 
-    @dev.kernel
+    @kernel
     def tile_reduces(team, dst, src, rounds):
         for _ in range(rounds):
             dev.tile_reduce(team, dst, src, dev.SUM, scope=dev.BLOCK)
@@ -173,11 +176,11 @@ def with_numba() -> None:
     for rows in TILES:
         to, source = matrix[0, :rows, :64], matrix[1, :rows, :64]
         measure(
-            "numba", "tile_reduce float, block", 256 * rows, 1,
+            language, "tile_reduce float, block", 256 * rows, 1,
             lambda e: dev.launch(tile_reduces, 1, 256, handle)(team, to, source, ROUNDS),  # noqa: B023
         )  # fmt: skip
 
-    @dev.kernel
+    @kernel
     def reduces(team, dst, src, rounds):
         for _ in range(rounds):
             dev.reduce(team, dst, src, dev.SUM, scope=dev.BLOCK)
@@ -185,14 +188,17 @@ def with_numba() -> None:
     for count in REDUCED:
         to, source, threads = floats[0, :count], floats[1, :count], 256 if count < 1024 else 1024
         measure(
-            "numba", "reduce float, block", 4 * count, 1,
+            language, "reduce float, block", 4 * count, 1,
             lambda e: dev.launch(reduces, 1, threads, handle)(team, to, source, ROUNDS),  # noqa: B023
         )  # fmt: skip
-    from numba import cuda
+    for name, one in (("sync, block", syncs), ("sync by a meeting, block", meetings)):
+        start = kernel(one.function).device  # no array says that this is for a GPU
+        on = one.compiler.cuda.external_stream(handle)
+        measure(language, name, 0, 1, lambda e: start[1, 32, on](team, ROUNDS))  # noqa: B023
 
-    for name, kernel in (("sync, block", syncs), ("sync by a meeting, block", meetings)):
-        start = dev.kernel(kernel.function).device  # no array says that this is for a GPU
-        measure("numba", name, 0, 1, lambda e: start[1, 32, cuda.external_stream(handle)](team, ROUNDS))  # noqa: B023
+
+def with_numba_mlir() -> None:
+    with_numba("numba-cuda-mlir", "numba-cuda-mlir")
 
 
 def with_triton() -> None:
@@ -529,5 +535,11 @@ def with_cute() -> None:
 
 
 for name in wanted:
-    {"cute": with_cute, "numba": with_numba, "triton": with_triton, "cupy": with_cupy}[name]()
+    {
+        "cute": with_cute,
+        "numba": with_numba,
+        "mlir": with_numba_mlir,
+        "triton": with_triton,
+        "cupy": with_cupy,
+    }[name]()
 atoll.finalize()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import importlib.metadata
-import importlib.util
 import inspect
 import math
 import pathlib
@@ -19,8 +17,8 @@ import numpy as np
 from .. import _atoll
 from .. import zeros as _zeros
 from .._device import DeviceTeam, freed, is_freed
+from ._compilers import COMPILERS, Compiler, compiler
 from ._layout import AT
-from ._targets import numba_cuda
 
 RESIDENT = -1
 """As `grid` of launch: the most blocks that run at once. On the host 1."""
@@ -95,9 +93,12 @@ class Kernel:
     `.host` is the numba.njit function, `.device` the cuda.jit one; each is made when first used.
     """
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], options: dict[str, Any], compiler: str | None = None
+    ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
+        self.by = compiler
         self.options = options
         parameters = inspect.signature(function).parameters.values()
         self.fewest = sum(one.default is one.empty and one.kind != one.VAR_POSITIONAL for one in parameters)
@@ -110,23 +111,20 @@ class Kernel:
         return of_this_atoll(numba.njit(nogil=True, **options)(self.function))
 
     @functools.cached_property
+    def compiler(self) -> Compiler:
+        return compiler(self.by)
+
+    @functools.cached_property
     def device(self) -> Any:
-        if numba_cuda is None:
-            mlir = importlib.util.find_spec("numba_cuda_mlir") is not None
-            raise ImportError(
-                "kernels on GPUs need numba-cuda, which is not installed: pip install 'numba-cuda[cu13]'"
-                + (
-                    "; numba-cuda-mlir, which is, has types of its own and cannot compile them"
-                    if mlir
-                    else ""
-                )
-            )
-        found = importlib.metadata.version("numba-cuda")
-        if tuple(int(part) for part in found.split(".")[:2]) < (0, 30):
-            raise ImportError(
-                f"kernels on GPUs need numba-cuda 0.30 or later, and found {found}: pip install -U 'numba-cuda[cu13]'"
-            )
-        return of_this_atoll(numba_cuda.jit(**self.options)(self.function))
+        return self._for_gpus()
+
+    @functools.cached_property
+    def cooperative(self) -> Any:
+        """The same again, for a compiler that starts it so or otherwise, but not now so, now otherwise."""
+        return self._for_gpus()
+
+    def _for_gpus(self) -> Any:
+        return of_this_atoll(self.compiler.cuda.jit(**self.options)(self.function))
 
     def __call__(self, *arguments: Any) -> Any:
         raise TypeError(f"{self.__name__} is a kernel: dev.launch({self.__name__}, grid, block)(...)")
@@ -134,14 +132,22 @@ class Kernel:
     __name__: str
 
 
-def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+def kernel(function: Callable[..., Any] | None = None, *, compiler: str | None = None, **options: Any) -> Any:
     """Make a kernel of a function: `@dev.kernel` or `@dev.kernel(cache=True)`; options go to Numba's jit,
-    those for GPUs only (max_registers, launch_bounds) not to the host's."""
+    those for GPUs only (max_registers, launch_bounds) not to the host's.
+
+    compiler="numba-cuda" or "numba-cuda-mlir" says what compiles it for GPUs; by default numba-cuda, or numba-cuda-mlir
+    where only that is installed.
+    """
+    if compiler not in (None, *COMPILERS):
+        raise ValueError(
+            f"atoll.numba.kernel: compiler is {compiler!r}; it must be one of {', '.join(COMPILERS)}"
+        )
     if function is None:
-        return lambda function: kernel(function, **options)
+        return lambda function: kernel(function, compiler=compiler, **options)
     if not inspect.isfunction(function):
         raise TypeError(f"atoll.numba.kernel: {function!r} is no Python function; decorate that itself")
-    return Kernel(function, options)
+    return Kernel(function, options, compiler)
 
 
 def _for(memory: str, name: str, argument: Any) -> Any:
@@ -257,8 +263,8 @@ def launch(
             gpus = {gpu for gpu in map(_gpu_of, arguments) if gpu is not None}
             if len(gpus) > 1:
                 raise ValueError(f"{kernel.__name__}: its arrays are on several GPUs: {sorted(gpus)}")
-            kernel.device  # noqa: B018  # it says what is missing
-            with numba_cuda.gpus[gpus.pop()] if gpus else contextlib.nullcontext():
+            cuda = kernel.compiler.cuda
+            with cuda.gpus[gpus.pop()] if gpus else contextlib.nullcontext():
                 _launch_on_device(kernel, grid, block, stream, shared, cooperative, values)
 
     return start
@@ -281,28 +287,19 @@ def _gpu_of(argument: Any) -> int | None:
 def _launch_on_device(
     kernel: Kernel, grid: Any, block: Any, stream: Any, shared: int, cooperative: bool, values: list[Any]
 ) -> None:
-    dispatcher = kernel.device
+    compiler = kernel.compiler
     if isinstance(stream, int) and stream != 0:
-        stream = numba_cuda.external_stream(stream)
+        stream = compiler.cuda.external_stream(stream)
     if grid == RESIDENT or cooperative:
-        compiled = _compiled(dispatcher, values)
-        most = compiled.max_cooperative_grid_blocks(block, shared)
+        most = compiler.compiled(kernel.device, values).max_cooperative_grid_blocks(block, shared)
         blocks = most if grid == RESIDENT else int(np.prod(grid))
         if blocks > most or blocks < 1:
             raise ValueError(
                 f"{kernel.__name__}: {blocks} blocks of {block} threads cannot run at once; this GPU holds {most}"
             )
         grid = blocks if grid == RESIDENT else grid
-        compiled.cooperative = cooperative
-        try:
-            dispatcher[grid, block, stream, shared](*values)
-        finally:
-            compiled.cooperative = False  # the next launch of this kernel may be another
-        return
-    dispatcher[grid, block, stream, shared](*values)
-
-
-def _compiled(dispatcher: Any, values: list[Any]) -> Any:
-    """The kernel for arguments of these types."""
-    types = tuple(dispatcher.typeof_pyval(value) for value in values)
-    return dispatcher.compile(types)
+    how = (grid, block, stream, shared)
+    if cooperative:
+        compiler.cooperatively(kernel, how, values)
+    else:
+        kernel.device[how](*values)

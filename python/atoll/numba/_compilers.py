@@ -1,0 +1,76 @@
+"""The compilers of kernels for GPUs, numba-cuda and numba-cuda-mlir, and what each wants for a launch."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.metadata
+import importlib.util
+from typing import Any
+
+from ._targets import release
+
+
+class Compiler:
+    """numba-cuda, whose names the other one has, too."""
+
+    name, module, known = "numba-cuda", "numba.cuda", "0.30 or later"
+
+    def __init__(self) -> None:
+        try:
+            found = importlib.metadata.version(self.name)
+        except importlib.metadata.PackageNotFoundError:
+            raise ImportError(
+                f"kernels on GPUs need {self.name}, which is not installed: pip install '{self.name}[cu13]'"
+            ) from None
+        if not self.knows(release(found)):
+            raise ImportError(
+                f"kernels on GPUs need {self.name} {self.known}, and found {found}: pip install -U '{self.name}[cu13]'"
+            )
+        self.cuda = importlib.import_module(self.module)
+
+    def knows(self, version: tuple[int, ...]) -> bool:
+        return version >= (0, 30)
+
+    def compiled(self, dispatcher: Any, values: list[Any]) -> Any:
+        """The kernel for arguments of these types."""
+        return dispatcher.compile(tuple(dispatcher.typeof_pyval(value) for value in values))
+
+    def cooperatively(self, kernel: Any, how: tuple[Any, ...], values: list[Any]) -> None:
+        """Start it so that the driver has all blocks run at once."""
+        compiled = self.compiled(kernel.device, values)
+        compiled.cooperative = True
+        try:
+            kernel.device[how](*values)
+        finally:
+            compiled.cooperative = False  # the next launch of this kernel may be another
+
+
+class MlirCompiler(Compiler):
+    """numba-cuda-mlir: of its inner modules _mlir makes use, so that one version is known."""
+
+    name, module, known = "numba-cuda-mlir", "numba_cuda_mlir.cuda", "0.6"
+
+    def knows(self, version: tuple[int, ...]) -> bool:
+        return version == (0, 6)
+
+    def cooperatively(self, kernel: Any, how: tuple[Any, ...], values: list[Any]) -> None:
+        """How a kernel is started it keeps with what it compiled; so there is another of each kernel for this."""
+        self.compiled(kernel.cooperative, values).cres.metadata["use_cooperative"] = True
+        kernel.cooperative[how](*values)
+
+
+COMPILERS = {one.name: one for one in (Compiler, MlirCompiler)}
+
+
+@functools.cache
+def compiler(name: str | None) -> Compiler:
+    """The one of that name; None: numba-cuda, or numba-cuda-mlir where only that is installed."""
+    if name is None:
+        only = not installed(Compiler.name) and installed(MlirCompiler.name)
+        name = MlirCompiler.name if only else Compiler.name
+    return COMPILERS[name]()
+
+
+def installed(name: str) -> bool:
+    return importlib.util.find_spec(name.replace("-", "_")) is not None
