@@ -14,18 +14,17 @@ from ._targets import release
 class Compiler:
     """numba-cuda, whose names the other one has, too."""
 
-    name, module, known = "numba-cuda", "numba.cuda", "0.30 or later"
+    name, module, known, package = "numba-cuda", "numba.cuda", "0.30 or later", "numba-cuda[cu13]"
 
     def __init__(self) -> None:
-        try:
-            found = importlib.metadata.version(self.name)
-        except importlib.metadata.PackageNotFoundError:
+        if not installed(self.name):
             raise ImportError(
-                f"kernels on GPUs need {self.name}, which is not installed: pip install '{self.name}[cu13]'"
-            ) from None
+                f"kernels on GPUs need {self.name}, which is not installed: pip install '{self.package}'"
+            )
+        found = importlib.metadata.version(self.name)
         if not self.knows(release(found)):
             raise ImportError(
-                f"kernels on GPUs need {self.name} {self.known}, and found {found}: pip install -U '{self.name}[cu13]'"
+                f"kernels on GPUs need {self.name} {self.known}, and found {found}: pip install -U '{self.package}'"
             )
         self.cuda = importlib.import_module(self.module)
 
@@ -50,6 +49,7 @@ class MlirCompiler(Compiler):
     """numba-cuda-mlir: of its inner modules _mlir makes use, so that one version is known."""
 
     name, module, known = "numba-cuda-mlir", "numba_cuda_mlir.cuda", "0.6"
+    package = "numba-cuda-mlir[cu13]==0.6.*"
 
     def knows(self, version: tuple[int, ...]) -> bool:
         return version == (0, 6)

@@ -63,7 +63,7 @@ def raise_ended() -> None:
 def fingerprint() -> str:
     """Of what kernels are compiled from: a kept kernel is of one Atoll, and of one way to lay out its memory."""
     here = pathlib.Path(__file__).parent
-    text = b"".join(file.read_bytes() for file in [*sorted(here.glob("*.py")), here.parent / "_ptx.py"])
+    text = b"".join(file.read_bytes() for file in [*sorted(here.rglob("*.py")), here.parent / "_ptx.py"])
     return hashlib.sha256(text + repr(sorted(AT.items())).encode()).hexdigest()
 
 

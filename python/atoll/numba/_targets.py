@@ -44,10 +44,8 @@ def release(version: str) -> tuple[int, ...]:
 
 def mlir_is_known() -> bool:
     """Whether numba-cuda-mlir is there in the version that _mlir is written for: it uses inner modules."""
-    try:
-        return release(importlib.metadata.version("numba-cuda-mlir")) == (0, 6)
-    except importlib.metadata.PackageNotFoundError:
-        return False
+    there = importlib.util.find_spec("numba_cuda_mlir") is not None
+    return there and release(importlib.metadata.version("numba-cuda-mlir")) == (0, 6)
 
 
 MLIR = mlir_is_known()

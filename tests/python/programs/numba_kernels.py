@@ -624,6 +624,7 @@ def check_wrong_types_are_refused_when_compiled() -> None:
             raise AssertionError(f"nothing was raised; expected {words}")
     raises(TypeError, lambda: dev.p(None, x, 1, 0), "for kernels")
     raises(TypeError, lambda: dev.launch(print, 1, 1), "@dev.kernel")
+    raises(ValueError, lambda: dev.kernel(print, compiler="nvcc"), "'nvcc'", "numba-cuda, numba-cuda-mlir")
     raises(ValueError, lambda: dev.mailbox(-1), "-1")
     raises(ValueError, lambda: dev.mailbox(8, count=0), "count is 0")
     on_gpu = SimpleNamespace(__cuda_array_interface__={}, device=0)
