@@ -61,7 +61,7 @@ if [[ $what == *tests* ]]; then
     ends cuda triton
 fi
 if [[ $what == *mlir* ]]; then
-    ATOLL_CHECK=all try "numba-cuda-mlir" 240 python3 tests/python/programs/numba_kernels.py mlir
+    ATOLL_CHECK=all try "numba-cuda-mlir" 300 python3 tests/python/programs/numba_kernels.py mlir
     ATOLL_CHECK=all try "numba-cuda-mlir, kept kernels" 60 python3 tests/python/programs/numba_kernels.py mlir
 fi
 if [[ $what == *cute* ]]; then
