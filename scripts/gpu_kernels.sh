@@ -2,8 +2,9 @@
 # Kernels in Python on a machine with GPUs: tests, examples, and speed beside CUDA C++. The module for the Python there is
 # made by gpu_python.sh; bring what that needs, and build/release/bench/kernels.cubin, which is CUDA C++'s part of the benchmark.
 # CuTe DSL, where it is installed, by `cute`: its tests. Its part of the benchmark is compiled where it is installed, or brought
-# as build/release/bench/cute (python bench/gpu/forms/in_cute.py build/release/bench/cute, on any machine).
-#   gpu_kernels.sh [tests] [examples] [bench] [cute]     the first three if none is named; results go to $OUT
+# as build/release/bench/cute (python bench/gpu/forms/in_cute.py build/release/bench/cute, on any machine). numba-cuda-mlir, where
+# it is, by `mlir`: the tests of Numba's kernels by it.
+#   gpu_kernels.sh [tests] [examples] [bench] [cute] [mlir]     the first three if none is named; results go to $OUT
 #                                                        (build/results/gpu-kernels)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -63,6 +64,10 @@ if [[ $what == *tests* ]]; then
     try "graphs and torch.compile" 120 python3 tests/python_gpu/kernel_graphs.py
     unset ATOLL_CHECK
     ends cuda triton
+fi
+if [[ $what == *mlir* ]]; then
+    ATOLL_CHECK=all try "numba-cuda-mlir" 300 python3 tests/python/programs/numba_kernels.py mlir
+    ATOLL_CHECK=all try "numba-cuda-mlir, kept kernels" 60 python3 tests/python/programs/numba_kernels.py mlir
 fi
 if [[ $what == *cute* ]]; then
     ATOLL_CHECK=all try "CuTe DSL" 150 python3 tests/python/programs/cute_kernels.py

@@ -123,7 +123,7 @@ def _need(library: str, name: str) -> Any:
 def check_version(library: str) -> None:
     """Called when the first of a library's arrays is passed. Raises Unsupported where that is too old."""
     row = _versions.LIBRARIES[library]
-    if (words := _versions.too_old(f"An array of {row.name}", library)) is not None:
+    if (words := _versions.unknown(f"An array of {row.name}", library)) is not None:
         raise _atoll.Unsupported(words)
 
 

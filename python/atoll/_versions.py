@@ -21,6 +21,11 @@ class Library(NamedTuple):
     oldest: str
     package: str  # for pip
     metadata: bool = False  # whether the version is the distribution's; else the module says it
+    only: bool = False  # no newer one either, for inner modules are used
+
+    @property
+    def known(self) -> str:
+        return self.oldest if self.only else f"{self.oldest} or later"
 
 
 LIBRARIES = {
@@ -28,6 +33,14 @@ LIBRARIES = {
     "torch": Library("PyTorch", "torch", "2.7", "torch"),
     "numba": Library("Numba", "numba", "0.61", "numba"),
     "numba-cuda": Library("numba-cuda", "numba_cuda", "0.30", "numba-cuda[cu13]", metadata=True),
+    "numba-cuda-mlir": Library(
+        "numba-cuda-mlir",
+        "numba_cuda_mlir.cuda",
+        "0.6",
+        "numba-cuda-mlir[cu13]==0.6.*",
+        metadata=True,
+        only=True,
+    ),
     "triton": Library("Triton", "triton", "3.6", "triton"),
     "cute": Library("NVIDIA's CuTe DSL", "cutlass.cute", "4.8", "nvidia-cutlass-dsl[cu13]", metadata=True),
     "cuda-core": Library("cuda.core", "cuda.core", "0.5", "cuda-core", metadata=True),
@@ -37,7 +50,7 @@ LIBRARIES = {
 def pip_line(library: str, *, newer: bool = False) -> str:
     """The command that installs it, or a newer one."""
     package = LIBRARIES[library].package
-    quoted = f"'{package}'" if "[" in package else package
+    quoted = f"'{package}'" if "[" in package or "=" in package else package
     return f"pip install {'-U ' if newer else ''}{quoted}"
 
 
@@ -63,15 +76,17 @@ def missing(who: str, library: str, error: BaseException | None = None) -> str:
     """The sentence for a library that is not there. `who` needs it."""
     row = LIBRARIES[library]
     why = f" ({error})" if error is not None else ""
-    return f"{who} needs {row.name} {row.oldest} or later; install it: {pip_line(library)}{why}"
+    return f"{who} needs {row.name} {row.known}; install it: {pip_line(library)}{why}"
 
 
-def too_old(who: str, library: str) -> str | None:
-    """The sentence for one that is older than Atoll knows it; None where all is well, or nothing is known."""
+def unknown(who: str, library: str) -> str | None:
+    """The sentence for one that is older (or newer) than Atoll knows it; None where all is well, or nothing is known."""
     row, found = LIBRARIES[library], found_version(library)
-    if found is None or numbers(found) >= numbers(row.oldest) or not numbers(found):
+    if found is None or not numbers(found):
         return None
-    return f"{who} needs {row.name} {row.oldest} or later, and found {found}: {pip_line(library, newer=True)}"
+    if numbers(found) == numbers(row.oldest) or (numbers(found) > numbers(row.oldest) and not row.only):
+        return None
+    return f"{who} needs {row.name} {row.known}, and found {found}: {pip_line(library, newer=True)}"
 
 
 @functools.cache
@@ -82,6 +97,6 @@ def need(who: str, library: str, raised: type[Exception] = ImportError) -> Any:
         module = importlib.import_module(name)
     except ImportError as error:
         raise raised(missing(who, library, error)) from error
-    if (words := too_old(who, library)) is not None:
+    if (words := unknown(who, library)) is not None:
         raise raised(words)
     return module

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from jobs import HANG_GUARD, ROOT, Job, environment, launcher
@@ -90,7 +91,7 @@ def test_kernels_for_gpus_name_the_compiler_that_is_missing(job: Job, package: s
     pytest.importorskip("numba", reason="Numba is not installed (pip install numba)")
     done = job(
         """
-        sys.modules["numba_cuda"] = None
+        sys.modules["numba_cuda"] = sys.modules["numba_cuda_mlir"] = None
         import atoll.numba as dev
         atoll.init()
         @dev.kernel
@@ -103,3 +104,29 @@ def test_kernels_for_gpus_name_the_compiler_that_is_missing(job: Job, package: s
         ok=False,
     )
     assert done.returncode != 0 and "pip install 'numba-cuda[cu13]'" in done.stderr, done.stderr
+
+
+@needs_plugin
+def test_of_numba_cuda_mlir_another_version_is_named(job: Job, package: str, tmp_path: Path) -> None:
+    pytest.importorskip("numba", reason="Numba is not installed (pip install numba)")
+    (tmp_path / "numba_cuda_mlir").mkdir()
+    (tmp_path / "numba_cuda_mlir/__init__.py").touch()
+    facts = tmp_path / "numba_cuda_mlir-0.7.1.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: numba-cuda-mlir\nVersion: 0.7.1\n")
+    done = job(
+        """
+        import atoll.numba as dev
+        atoll.init()
+        @dev.kernel(compiler="numba-cuda-mlir")
+        def one(team, x):
+            dev.p(team, x, 1, 0)
+        dev.launch(one, 1, 1)(atoll.WORLD, atoll.zeros(1, device="cuda"))
+        """,
+        1,
+        PYTHONPATH=f"{tmp_path}:{package}",
+        ok=False,
+    )
+    assert (
+        done.returncode != 0 and "needs numba-cuda-mlir 0.6, and found 0.7.1: pip install" in done.stderr
+    ), done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -302,13 +303,37 @@ def test_the_guides_program(job: Job) -> None:
     assert "PE 0 is done" in done.stdout and "PE 1 is done" in done.stdout
 
 
-def test_the_same_kernels_compile_for_gpus() -> None:
-    """Without a GPU: numba-cuda, libNVVM and, where it is found, ptxas."""
-    for module, package in (("numba_cuda", "numba-cuda"), ("nvidia.cu13", "nvidia-nvvm")):
-        if importlib.util.find_spec(module.split(".")[0]) is None:
-            pytest.skip(f"{package} is not installed (pip install 'numba-cuda[cu13]')")
+def needs(module: str, package: str) -> None:
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"{package} is not installed (pip install '{package}[cu13]')")
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What kernels do to memory as numba-cuda compiles them. Without a GPU: libNVVM and, where it is found, ptxas."""
+    needs("numba_cuda", "numba-cuda")
+    needs("nvidia", "numba-cuda")
+    return compile_kernels(22, tmp_path_factory.mktemp("ptx") / "numba-cuda.json")
+
+
+def compile_kernels(number: int, found: Path, *by: str) -> Path:
     done = subprocess.run(
-        [sys.executable, str(PROGRAMS / "numba_ptx.py")],
-        env=environment(), capture_output=True, text=True, timeout=HANG_GUARD, check=False,
+        [sys.executable, str(PROGRAMS / "numba_ptx.py"), *by, str(found)],
+        env=environment(), capture_output=True, text=True, timeout=4 * HANG_GUARD, check=False,
     )  # fmt: skip
-    assert done.returncode == 0 and "kernels" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and f"{number} kernels" in done.stdout, done.stdout + done.stderr
+    return found
+
+
+def test_the_same_kernels_compile_for_gpus(compiled: Path) -> None:
+    assert json.loads(compiled.read_text())
+
+
+@pytest.mark.timeout(5 * HANG_GUARD)
+def test_numba_cuda_mlir_compiles_them_to_the_same_operations_on_memory(
+    compiled: Path, tmp_path: Path
+) -> None:
+    needs("numba_cuda_mlir", "numba-cuda-mlir")
+    theirs = json.loads(compile_kernels(16, tmp_path / "mlir.json", "mlir").read_text())
+    by_numba_cuda = json.loads(compiled.read_text())
+    assert [one for one in theirs if one not in by_numba_cuda] == []

@@ -138,6 +138,8 @@ if _targets.DEVICE is not None:
     from . import _bulk as _bulk
     from . import _cuda as _cuda
     from . import _looks as _looks
+if _targets.MLIR:
+    from . import _mlir as _mlir  # last: it hands on what is above
 
 __all__ = [
     "ACQUIRE_RELEASE",

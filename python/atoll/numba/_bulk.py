@@ -17,6 +17,8 @@ BULK_UNIT, BULK_LEAST = 16, 1024  # as atoll/device/bulk.hpp has them
 
 def architecture(builder: Any) -> Any:
     """As __CUDA_ARCH__: 900 for sm_90. A constant to libNVVM."""
+    if not isinstance(builder, ir.IRBuilder):
+        return builder.architecture()
     module, name = builder.module, "atoll_architecture"
     text = ir.Constant(ir.ArrayType(ir.IntType(8), 12), bytearray(b"__CUDA_ARCH\0"))
     said = module.globals.get(name)

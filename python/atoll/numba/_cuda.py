@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import types
-from numba.cuda import nvvmutils
 
 from .. import _ptx
 from . import _primitives as p
 from ._cpu import I64, as_bits, as_value, bit_forms, bits_type, nothing
 from ._layout import AT
-from ._targets import BLOCK, DEVICE, GRID, THREAD, WARP, constant, emit, implement
-from ._targets import numba_cuda as cuda
+from ._targets import BLOCK, DEVICE, GRID, THREAD, WARP, constant, emit, implement, numba_cuda
+
+if numba_cuda is not None:
+    from numba.cuda import nvvmutils
 
 assert DEVICE is not None
 HERE = DEVICE
@@ -34,7 +35,8 @@ def does(stub: Any) -> Any:
 
 
 def compiled(function: Any) -> Any:
-    return HERE.extending.register_jitable(function)
+    does(function)(gives(function))
+    return function
 
 
 def asm(builder: Any, text: str, constraints: str, result: Any, values: list[Any]) -> Any:
@@ -46,6 +48,8 @@ def asm(builder: Any, text: str, constraints: str, result: Any, values: list[Any
 
 def apart(builder: Any, name: str, text: str, constraints: str, result: Any, values: list[Any]) -> Any:
     """The same by a function that is called: what runs seldom, if ever, out of the way of what runs often."""
+    if not isinstance(builder, ir.IRBuilder):
+        return asm(builder, text, constraints, result, values)
     function = builder.module.globals.get(name)
     if function is None:
         kind = ir.FunctionType(result, [value.type for value in values])
@@ -240,7 +244,7 @@ does(p.looks_between)(lambda: lambda: 1024)
 
 
 def register(builder: Any, name: str) -> Any:
-    return nvvmutils.call_sreg(builder, name)
+    return nvvmutils.call_sreg(builder, name) if isinstance(builder, ir.IRBuilder) else builder.special(name)
 
 
 def in_all(builder: Any, what: str) -> Any:
@@ -317,6 +321,64 @@ emits(load_in_gpu)(lambda *_: value("ld.acquire.gpu.global.u32 $0, [$1];", "=r,l
 
 emits(p.uncounted)(lambda number: value("mov.b64 $0, $1;", "=l,l", i64, i64))
 
+
+def sync_block() -> Any: ...
+def sync_warp() -> Any: ...
+def of_first_lane(value: Any) -> Any: ...
+
+
+def by_names_of(cuda: Any) -> dict[Any, Any]:
+    """How these are done, by the names of the compiler's own module."""
+
+    def block():
+        cuda.syncthreads()
+        return 0
+
+    def warp():
+        cuda.syncwarp()
+        return 0
+
+    def lane(value):
+        return cuda.shfl_sync(np.uint32(0xFFFFFFFF), value, 0)
+
+    return {sync_block: block, sync_warp: warp, of_first_lane: lane}
+
+
+def gives(function: Any) -> Any:
+    """What generates this function for all types."""
+    return lambda *_: function
+
+
+if numba_cuda is not None:
+    for stub, function in by_names_of(numba_cuda).items():
+        does(stub)(gives(function))
+
+
+def shared_word() -> Any:
+    """The address of a word of the block's shared memory, in that memory; there is one in all."""
+
+
+@emits(shared_word)
+def _() -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        if not isinstance(builder, ir.IRBuilder):
+            return builder.shared_word("atoll_shared_word")
+        word = builder.module.globals.get("atoll_shared_word")
+        if word is None:
+            word = ir.GlobalVariable(builder.module, I64, "atoll_shared_word", addrspace=3)
+            word.initializer, word.linkage, word.align = ir.Constant(I64, ir.Undefined), "internal", 8
+        return builder.ptrtoint(word, I64)
+
+    return i64(), build
+
+
+def store_shared(address: Any, value: Any) -> Any: ...
+def load_shared(address: Any) -> Any: ...
+
+
+emits(store_shared)(lambda *_: statement("st.shared.u64 [$0], $1;", "l,l", i64, i64))
+emits(load_shared)(lambda *_: value("ld.shared.u64 $0, [$1];", "=l,l", i64, i64))
+
 GRID_ARRIVED, GRID_WORD, GRID_SYNC = AT["grid_arrived"], AT["grid_word"], AT["grid_sync"]
 HALF = 0x80000000
 
@@ -324,7 +386,7 @@ HALF = 0x80000000
 @compiled
 def meet_grid(control):
     """Every meeting adds 2^31 in all, whatever the number of blocks: the top bit turns when all have come."""
-    cuda.syncthreads()
+    sync_block()
     if p.rank(BLOCK) == 0:
         word = control + GRID_ARRIVED
         mine = np.uint32(HALF - (blocks() - 1)) if block() == 0 else np.uint32(1)
@@ -336,7 +398,7 @@ def meet_grid(control):
             if looks == 1024:
                 looks = 0
                 since = p.look_around(control, GRID_SYNC, -1, -1, 0, word, 0, 0, since)
-    cuda.syncthreads()
+    sync_block()
     return 0
 
 
@@ -350,9 +412,9 @@ def _(control: Any, scope: Any) -> Any:
 
     def meet(control, scope):
         if in_block:
-            cuda.syncthreads()
+            sync_block()
         else:
-            cuda.syncwarp()
+            sync_warp()
         return 0
 
     return meet
@@ -363,17 +425,16 @@ def _(control: Any, scope: Any, value: Any) -> Any:
     which = constant(scope)
 
     def of_warp(control, scope, value):
-        said = cuda.shfl_sync(np.uint32(0xFFFFFFFF), np.int64(value), 0)
-        cuda.syncwarp()  # a shuffle orders no memory
+        said = of_first_lane(np.int64(value))
+        sync_warp()  # a shuffle orders no memory
         return said
 
     def of_block(control, scope, value):
-        word = cuda.shared.array(1, i64)
         if p.rank(BLOCK) == 0:
-            word[0] = value
-        cuda.syncthreads()
-        said = word[0]
-        cuda.syncthreads()
+            store_shared(shared_word(), value)
+        sync_block()
+        said = load_shared(shared_word())
+        sync_block()
         return said
 
     def of_grid(control, scope, value):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import importlib.util
 import inspect
 import math
 import pathlib
@@ -16,11 +15,11 @@ from typing import Any, NamedTuple, overload
 import numba
 import numpy as np
 
-from .. import _atoll, _versions
+from .. import _atoll
 from .. import zeros as _zeros
 from .._device import DeviceTeam, freed, is_freed
+from ._compilers import COMPILERS, Compiler, compiler
 from ._layout import AT
-from ._targets import numba_cuda
 
 RESIDENT = -1
 """As `grid` of launch: the most blocks that run at once. On the host 1."""
@@ -65,7 +64,7 @@ def raise_ended() -> None:
 def fingerprint() -> str:
     """Of what kernels are compiled from: a kept kernel is of one Atoll, and of one way to lay out its memory."""
     here = pathlib.Path(__file__).parent
-    text = b"".join(file.read_bytes() for file in [*sorted(here.glob("*.py")), here.parent / "_ptx.py"])
+    text = b"".join(file.read_bytes() for file in [*sorted(here.rglob("*.py")), here.parent / "_ptx.py"])
     return hashlib.sha256(text + repr(sorted(AT.items())).encode()).hexdigest()
 
 
@@ -95,9 +94,12 @@ class Kernel:
     `.host` is the numba.njit function, `.device` the cuda.jit one; each is made when first used.
     """
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], options: dict[str, Any], compiler: str | None = None
+    ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
+        self.by = compiler
         self.options = options
         parameters = inspect.signature(function).parameters.values()
         self.fewest = sum(one.default is one.empty and one.kind != one.VAR_POSITIONAL for one in parameters)
@@ -110,20 +112,20 @@ class Kernel:
         return of_this_atoll(numba.njit(nogil=True, **options)(self.function))
 
     @functools.cached_property
+    def compiler(self) -> Compiler:
+        return compiler(self.by)
+
+    @functools.cached_property
     def device(self) -> Any:
-        if numba_cuda is None:
-            mlir = importlib.util.find_spec("numba_cuda_mlir") is not None
-            raise ImportError(
-                _versions.missing("atoll.numba on GPUs", "numba-cuda")
-                + (
-                    "; numba-cuda-mlir, which is there, has types of its own and cannot compile them"
-                    if mlir
-                    else ""
-                )
-            )
-        if (words := _versions.too_old("atoll.numba on GPUs", "numba-cuda")) is not None:
-            raise ImportError(words)
-        return of_this_atoll(numba_cuda.jit(**self.options)(self.function))
+        return self._for_gpus()
+
+    @functools.cached_property
+    def cooperative(self) -> Any:
+        """The same again, for a compiler that starts it so or otherwise, but not now so, now otherwise."""
+        return self._for_gpus()
+
+    def _for_gpus(self) -> Any:
+        return of_this_atoll(self.compiler.cuda.jit(**self.options)(self.function))
 
     def __call__(self, *arguments: Any) -> Any:
         raise TypeError(f"{self.__name__} is a kernel: dev.launch({self.__name__}, grid, block)(...)")
@@ -132,17 +134,25 @@ class Kernel:
 
 
 @overload
-def kernel(function: Callable[..., Any], **options: Any) -> Kernel: ...
+def kernel(function: Callable[..., Any], *, compiler: str | None = None, **options: Any) -> Kernel: ...
 @overload
-def kernel(**options: Any) -> Callable[[Callable[..., Any]], Kernel]: ...
-def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+def kernel(*, compiler: str | None = None, **options: Any) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(function: Callable[..., Any] | None = None, *, compiler: str | None = None, **options: Any) -> Any:
     """Make a kernel of a function: `@dev.kernel` or `@dev.kernel(cache=True)`; options go to Numba's jit,
-    those for GPUs only (max_registers, launch_bounds) not to the host's."""
+    those for GPUs only (max_registers, launch_bounds) not to the host's.
+
+    compiler="numba-cuda" or "numba-cuda-mlir" says what compiles it for GPUs; by default numba-cuda, or numba-cuda-mlir
+    where only that is installed.
+    """
+    if compiler not in (None, *COMPILERS):
+        raise ValueError(
+            f"atoll.numba.kernel: compiler is {compiler!r}; it must be one of {', '.join(COMPILERS)}"
+        )
     if function is None:
-        return lambda function: kernel(function, **options)
+        return lambda function: kernel(function, compiler=compiler, **options)
     if not inspect.isfunction(function):
         raise TypeError(f"atoll.numba.kernel: {function!r} is no Python function; decorate that itself")
-    return Kernel(function, options)
+    return Kernel(function, options, compiler)
 
 
 def _for(memory: str, name: str, argument: Any) -> Any:
@@ -279,8 +289,8 @@ def launch(
             gpus = {gpu for gpu in map(_gpu_of, arguments) if gpu is not None}
             if len(gpus) > 1:
                 raise ValueError(f"{kernel.__name__}: its arrays are on several GPUs: {sorted(gpus)}")
-            kernel.device  # noqa: B018  # it says what is missing
-            with numba_cuda.gpus[gpus.pop()] if gpus else contextlib.nullcontext():
+            cuda = kernel.compiler.cuda
+            with cuda.gpus[gpus.pop()] if gpus else contextlib.nullcontext():
                 _launch_on_device(kernel, grid, block, stream, shared, cooperative, values)
 
     def started(*arguments: Any) -> None:
@@ -311,31 +321,22 @@ def _gpu_of(argument: Any) -> int | None:
 def _launch_on_device(
     kernel: Kernel, grid: Any, block: Any, stream: Any, shared: int, cooperative: bool, values: list[Any]
 ) -> None:
-    dispatcher = kernel.device
-    threads = math.prod(block) if isinstance(block, tuple) else int(block)
+    compiler = kernel.compiler
     if isinstance(stream, int) and stream != 0:
-        stream = numba_cuda.external_stream(stream)
+        stream = compiler.cuda.external_stream(stream)
     if grid == RESIDENT or cooperative:
-        compiled = _compiled(dispatcher, values)
-        most = compiled.max_cooperative_grid_blocks(block, shared)
+        most = compiler.compiled(kernel.device, values).max_cooperative_grid_blocks(block, shared)
         blocks = most if grid == RESIDENT else int(np.prod(grid))
         if blocks > most or blocks < 1:
             raise ValueError(
                 f"{kernel.__name__}: {blocks} blocks of {block} threads cannot run at once; this GPU holds {most}"
             )
         grid = blocks if grid == RESIDENT else grid
-        _atoll._note_kernel(kernel.__name__, blocks, threads)
-        compiled.cooperative = cooperative
-        try:
-            dispatcher[grid, block, stream, shared](*values)
-        finally:
-            compiled.cooperative = False  # the next launch of this kernel may be another
-        return
-    _atoll._note_kernel(kernel.__name__, math.prod(grid) if isinstance(grid, tuple) else int(grid), threads)
-    dispatcher[grid, block, stream, shared](*values)
-
-
-def _compiled(dispatcher: Any, values: list[Any]) -> Any:
-    """The kernel for arguments of these types."""
-    types = tuple(dispatcher.typeof_pyval(value) for value in values)
-    return dispatcher.compile(types)
+    blocks = math.prod(grid) if isinstance(grid, tuple) else int(grid)
+    threads = math.prod(block) if isinstance(block, tuple) else int(block)
+    _atoll._note_kernel(kernel.__name__, blocks, threads)
+    how = (grid, block, stream, shared)
+    if cooperative:
+        compiler.cooperatively(kernel, how, values)
+    else:
+        kernel.device[how](*values)

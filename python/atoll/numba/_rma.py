@@ -11,7 +11,7 @@ from . import _primitives as prim
 from ._layout import AT
 from ._targets import GE, GRID, SET, THREAD, WORDS, array, number, one_of, same, scope_of, vocabulary, word
 from ._waiting import CONSUME, SIGNAL_WAIT, wait_word
-from ._who import at_peer, peer_for
+from ._who import at_peer, lesser, peer_for
 
 PUT, GET, IPUT, IGET = AT["check put"], AT["check get"], AT["check iput"], AT["check iget"]
 ASYNC_PUT = AT["check async_put"]
@@ -37,7 +37,7 @@ def put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
     each, which = item(same("put", dst, src)), scope_of("put", scope)
 
     def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
-        nbytes = min(dst.size, src.size) * each
+        nbytes = lesser(dst.size, src.size) * each
         prim.copy(peer_for(team, PUT, prim.address(dst), pe), prim.address(src), nbytes, which)
         prim.meet(team.control, which)
 
@@ -50,7 +50,7 @@ def get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
     each, which = item(same("get", dst, src)), scope_of("get", scope)
 
     def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
-        nbytes = min(dst.size, src.size) * each
+        nbytes = lesser(dst.size, src.size) * each
         prim.copy(prim.address(dst), peer_for(team, GET, prim.address(src), pe), nbytes, which)
         prim.meet(team.control, which)
 
@@ -63,7 +63,7 @@ def put_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
     each, which = item(same("put_nbi", dst, src)), scope_of("put_nbi", scope)
 
     def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
-        nbytes = min(dst.size, src.size) * each
+        nbytes = lesser(dst.size, src.size) * each
         prim.copy(peer_for(team, PUT, prim.address(dst), pe), prim.address(src), nbytes, which)
 
     return impl
@@ -75,7 +75,7 @@ def get_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
     each, which = item(same("get_nbi", dst, src)), scope_of("get_nbi", scope)
 
     def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
-        nbytes = min(dst.size, src.size) * each
+        nbytes = lesser(dst.size, src.size) * each
         prim.copy(prim.address(dst), peer_for(team, GET, prim.address(src), pe), nbytes, which)
 
     return impl
@@ -94,7 +94,7 @@ def async_put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> An
     within_block = which is not GRID
 
     def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
-        nbytes = min(dst.size, src.size) * each
+        nbytes = lesser(dst.size, src.size) * each
         to, source = peer_for(team, ASYNC_PUT, prim.address(dst), pe), prim.address(src)
         if within_block and prim.can_bulk(to, source, nbytes):
             prim.see_shared()
@@ -255,7 +255,7 @@ def _put_signal(name: str, dst: Any, src: Any, signal: Any, value: Any, op: Any,
     def impl(
         team: Any, dst: Any, src: Any, signal: Any, value: Any, op: Any, pe: Any, scope: Any = THREAD
     ) -> None:
-        nbytes = min(dst.size, src.size) * each
+        nbytes = lesser(dst.size, src.size) * each
         prim.copy(peer_for(team, PUT_SIGNAL, prim.address(dst), pe), prim.address(src), nbytes, which)
         prim.meet(team.control, which)
         if prim.rank(which) == 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import importlib.util
 import inspect
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from numba.core import types
 from numba.core.errors import TypingError
 from numba.core.typing import templates
 
+from .. import _versions
 from .._device import DeviceTeam
 
 
@@ -26,6 +28,15 @@ class Target(NamedTuple):
 HOST = Target(extending, "cpu", templates)
 DEVICE: Target | None = None
 numba_cuda: Any = None
+
+
+def mlir_is_known() -> bool:
+    """Whether numba-cuda-mlir is there in the version that _mlir is written for: it uses inner modules."""
+    there = importlib.util.find_spec("numba_cuda_mlir") is not None
+    return there and _versions.unknown("atoll.numba", "numba-cuda-mlir") is None
+
+
+MLIR = mlir_is_known()
 if importlib.util.find_spec("numba_cuda") is not None and importlib.util.find_spec("numba.cuda.typing"):
     import numba.cuda
     import numba.cuda.extending
@@ -33,7 +44,20 @@ if importlib.util.find_spec("numba_cuda") is not None and importlib.util.find_sp
 
     numba_cuda = numba.cuda
     DEVICE = Target(numba.cuda.extending, "cuda", numba.cuda.typing.templates)
+elif MLIR:
+    DEVICE = Target(None, "cuda", None)  # which takes nothing: FORMS keeps it for _mlir.py
 TARGETS = [HOST] if DEVICE is None else [HOST, DEVICE]
+
+
+class Form(NamedTuple):
+    """What a function is on GPUs, for a compiler that comes later (_mlir.py)."""
+
+    emitted: bool
+    stub: Callable[..., Any]
+    generator: Callable[..., Any]
+
+
+FORMS: list[Form] = []
 
 F = TypeVar("F", bound=Callable[..., Any])
 Kind = Any
@@ -113,6 +137,10 @@ def implement(target: Target, stub: Callable[..., Any]) -> Callable[[F], F]:
     """What `stub` is on one target: generator takes types and returns a function to be compiled."""
 
     def register(generator: F) -> F:
+        if target is DEVICE:
+            FORMS.append(Form(False, stub, generator))
+        if target.extending is None:
+            return generator
         target.extending.overload(stub, target=target.name, strict=False)(generator)
         return generator
 
@@ -124,6 +152,11 @@ def emit(target: Target, stub: Callable[..., Any]) -> Callable[[F], F]:
     build(context, builder, values), which returns the value."""
 
     def register(generator: F) -> F:
+        if target is DEVICE:
+            FORMS.append(Form(True, stub, generator))
+        if target.templates is None:
+            return generator
+
         def typed(typing: Any, *kinds: Any) -> Any:
             signature, build = generator(*kinds)
             return signature, lambda context, builder, sig, values: build(context, builder, values)

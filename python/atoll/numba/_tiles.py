@@ -13,7 +13,7 @@ from ._collectives import combine, combine_part, meet_members, reduction_of
 from ._layout import AT
 from ._rma import item
 from ._targets import DEVICE, HOST, THREAD, Kind, array, helper, implement, scope_of, vocabulary
-from ._who import at_peer, peer_for
+from ._who import at_peer, lesser, peer_for
 
 i64 = types.int64
 TILE_PUT, TILE_GET = AT["check tile_put"], AT["check tile_get"]
@@ -36,6 +36,18 @@ def tiles(name: str, dst: Kind, src: Kind) -> Kind:
     if to != source:
         raise TypingError(f"atoll.numba.{name}: dst is of {to}, src of {source}; they must be alike")
     return to
+
+
+@helper
+def pitch(x: Any) -> Any:
+    """Bytes from a row to the next."""
+    return x.strides[0]
+
+
+@helper
+def stride(x: Any) -> Any:
+    """Bytes from an element of a row to the next."""
+    return x.strides[1]
 
 
 @helper
@@ -140,11 +152,11 @@ def tile_put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any
     each = item(kind)
 
     def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
-        rows, cols = min(dst.shape[0], src.shape[0]), min(dst.shape[1], src.shape[1])
+        rows, cols = lesser(dst.shape[0], src.shape[0]), lesser(dst.shape[1], src.shape[1])
         to = peer_for(team, TILE_PUT, prim.address(dst), pe)
         copy_tile(
-            kind, each, to, dst.strides[0], dst.strides[1],
-            prim.address(src), src.strides[0], src.strides[1], rows, cols, which,
+            kind, each, to, pitch(dst), stride(dst),
+            prim.address(src), pitch(src), stride(src), rows, cols, which,
         )  # fmt: skip
         prim.meet(team.control, which)
 
@@ -158,11 +170,11 @@ def tile_get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any
     each = item(kind)
 
     def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
-        rows, cols = min(dst.shape[0], src.shape[0]), min(dst.shape[1], src.shape[1])
+        rows, cols = lesser(dst.shape[0], src.shape[0]), lesser(dst.shape[1], src.shape[1])
         source = peer_for(team, TILE_GET, prim.address(src), pe)
         copy_tile(
-            kind, each, prim.address(dst), dst.strides[0], dst.strides[1],
-            source, src.strides[0], src.strides[1], rows, cols, which,
+            kind, each, prim.address(dst), pitch(dst), stride(dst),
+            source, pitch(src), stride(src), rows, cols, which,
         )  # fmt: skip
         prim.meet(team.control, which)
 
@@ -177,14 +189,14 @@ def tile_allgather(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
 
     def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> None:
         rows, cols = src.shape
-        mine = prim.address(dst) + team.my_pe * rows * dst.strides[0]
+        mine = prim.address(dst) + team.my_pe * rows * pitch(dst)
         meet_members(ALLGATHER, team, which, False)
         pe, left = team.my_pe, team.n_pes
         while left > 0:  # the next member first, so that not all store to one at once
             pe = pe + 1 if pe + 1 < team.n_pes else 0
             copy_tile(
-                kind, each, at_peer(team, mine, pe), dst.strides[0], dst.strides[1],
-                prim.address(src), src.strides[0], src.strides[1], rows, cols, which,
+                kind, each, at_peer(team, mine, pe), pitch(dst), stride(dst),
+                prim.address(src), pitch(src), stride(src), rows, cols, which,
             )  # fmt: skip
             left = prim.uncounted(left - 1)
         meet_members(ALLGATHER, team, which, False)
@@ -259,17 +271,17 @@ def tile_reduce(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> 
         rows, cols = src.shape
         to, source = prim.address(dst), prim.address(src)
         meet_members(REDUCE, team, which, False)
-        if whole(to, dst.strides[0], dst.strides[1], each, cols) and whole(
-            source, src.strides[0], src.strides[1], each, cols
+        if whole(to, pitch(dst), stride(dst), each, cols) and whole(
+            source, pitch(src), stride(src), each, cols
         ):
             fold_units(
-                kind, operator, each, team, to, dst.strides[0], source, src.strides[0],
+                kind, operator, each, team, to, pitch(dst), source, pitch(src),
                 rows, (cols * each) >> 4, which,
             )  # fmt: skip
         else:
             fold_elements(
-                kind, operator, team, to, dst.strides[0], dst.strides[1],
-                source, src.strides[0], src.strides[1], rows, cols, which,
+                kind, operator, team, to, pitch(dst), stride(dst),
+                source, pitch(src), stride(src), rows, cols, which,
             )  # fmt: skip
         meet_members(REDUCE, team, which, False)
 

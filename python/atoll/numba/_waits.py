@@ -12,6 +12,7 @@ from numba.core import types
 from numba.core.errors import TypingError
 
 from . import _primitives as prim
+from ._rma import item
 from ._targets import THREAD, WORDS, array, helper, number, plain, scope_of, vocabulary, word
 from ._waiting import WAIT, compare, reported, wait_word
 
@@ -32,9 +33,16 @@ def value_at(kind: Any, values: Any, i: Any) -> Any:
     return lambda kind, values, i: kind(values)
 
 
+@vocabulary
+def bytes_of(kind: Any) -> Any:
+    """Of one word."""
+    each = item(kind.dtype)
+    return lambda kind: each
+
+
 @helper
 def holds(kind: Any, ivars: Any, cmp: Any, values: Any, i: Any) -> Any:
-    each = ivars.itemsize
+    each = bytes_of(kind)
     return compare(prim.load_acquire(kind, prim.address(ivars) + i * each), cmp, value_at(kind, values, i))
 
 
@@ -129,7 +137,7 @@ def _wait_all(name: str, ivars: Any, status: Any, values: Any, scope: Any, vecto
         i = prim.rank(which)
         while i < ivars.size:
             if counts(status, i):
-                at = prim.address(ivars) + i * ivars.itemsize
+                at = prim.address(ivars) + i * bytes_of(kind)
                 wait_word(kind, team.control, at, cmp, value_at(kind, value, i), WAIT, -1, tag)
             i += prim.size(which)
         prim.meet(team.control, which)
@@ -140,7 +148,7 @@ def _wait_all(name: str, ivars: Any, status: Any, values: Any, scope: Any, vecto
         i = prim.rank(which)
         while i < ivars.size:
             if counts(status, i):
-                at = prim.address(ivars) + i * ivars.itemsize
+                at = prim.address(ivars) + i * bytes_of(kind)
                 wait_word(kind, team.control, at, cmp, value_at(kind, values, i), WAIT, -1, tag)
             i += prim.size(which)
         prim.meet(team.control, which)

@@ -19,6 +19,13 @@ CHECK_PEER = AT["check peer"]
 
 
 @helper
+def lesser(a: Any, b: Any) -> Any:
+    """Of two sizes of arrays, of which numba-cuda-mlir's own min does not know."""
+    first, second = i64(a), i64(b)
+    return first if first < second else second
+
+
+@helper
 def slot_of(team: Any, pe: Any) -> Any:
     if team.table != 0:
         return i64(p.load_own(i32, team.table + 4 * pe))
@@ -86,6 +93,8 @@ def slot_in(builder: Any, team: Any, pe: Any) -> Any:
     """slot_of, in LLVM's terms: a function of a GPU may not return an array that it was not given."""
     fields = [builder.extract_value(team, TEAM.index(name)) for name in ("first", "step", "table")]
     first, step, table = fields
+    if not isinstance(builder, ir.IRBuilder):
+        return builder.slot_in(first, step, table, pe)
     with builder.if_else(builder.icmp_signed("==", table, ir.Constant(I64, 0))) as (regular, listed):
         with regular:
             by_step, from_regular = builder.add(first, builder.mul(pe, step)), builder.block
@@ -103,12 +112,14 @@ def _peer(team: Any, x: Any, pe: Any) -> Any:
     array("peer", "x", x, contiguous=False)
 
     def build(context: Any, builder: Any, values: Any) -> Any:
+        mine, stride = (builder.extract_value(values[0], TEAM.index(name)) for name in ("my_slot", "stride"))
+        distance = builder.mul(builder.sub(slot_in(builder, values[0], values[2]), mine), stride)
+        if not isinstance(builder, ir.IRBuilder):
+            return builder.moved(values[1], distance)
         make = context.make_array(x)
         old, new = make(context, builder, values[1]), make(context, builder)
         for field in ("nitems", "itemsize", "shape", "strides"):
             setattr(new, field, getattr(old, field))
-        mine, stride = (builder.extract_value(values[0], TEAM.index(name)) for name in ("my_slot", "stride"))
-        distance = builder.mul(builder.sub(slot_in(builder, values[0], values[2]), mine), stride)
         moved = builder.add(builder.ptrtoint(old.data, I64), distance)
         new.data = builder.inttoptr(moved, old.data.type)
         new.meminfo = ir.Constant(old.meminfo.type, None)

@@ -1,7 +1,9 @@
-"""Every function of atoll.numba, on host arrays, or with the argument `cuda` on arrays in GPU memory."""
+"""Every function of atoll.numba, on host arrays, or with the argument `cuda` on arrays in GPU memory; with `mlir` on those, by
+kernels of numba-cuda-mlir."""
 
 from __future__ import annotations
 
+import functools
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -13,10 +15,13 @@ from atoll.numba._targets import numba_cuda
 from checks import CollectiveInputs, equal, raises, run
 from numba import extending
 
-CUDA = "cuda" in sys.argv
+MLIR = "mlir" in sys.argv
+CUDA = "cuda" in sys.argv or MLIR
 SCOPE = dev.BLOCK
 where: dict[str, Any] = {"device": "cuda"} if CUDA else {}
-if CUDA:
+if MLIR:
+    from numba_cuda_mlir import cuda
+elif CUDA:
     from numba import cuda
 
 atoll.init()
@@ -24,7 +29,8 @@ me, n = atoll.my_pe(), atoll.n_pes()
 if CUDA:
     cuda.select_device(atoll.zeros(1, **where).device)
 right, left = (me + 1) % n, (me - 1) % n
-kernel = dev.kernel(cache=True)
+kernel_of = functools.partial(dev.kernel, compiler="numba-cuda-mlir" if MLIR else "numba-cuda")
+kernel = kernel_of(cache=True)
 
 
 def new(shape: Any, dtype: Any, values: Any = None) -> Any:
@@ -432,14 +438,14 @@ def check_counters_that_stay_in_registers() -> None:
 
 
 @kernel
-def tiles(team, x, y, z, w, v, src):
+def tiles(team, x, y, z, across, v, src):
     right = (team.my_pe + 1) % team.n_pes
     rows, cols = src.shape
     dev.tile_put(team, x[3 : 3 + rows, 5 : 5 + cols], src, right, scope=dev.BLOCK)
     dev.tile_put(team, z[::2], src, right, scope=dev.BLOCK)
     dev.sync(team, scope=dev.BLOCK)
     dev.tile_get(team, y[1 : 1 + rows, 2 : 2 + cols], x[3 : 3 + rows, 5 : 5 + cols], right, scope=dev.BLOCK)
-    dev.tile_get(team, w[:cols, :rows].T, src, right, scope=dev.BLOCK)
+    dev.tile_get(team, across, src, right, scope=dev.BLOCK)
     dev.tile_allgather(team, v[0], src, scope=dev.BLOCK)
     dev.tile_reduce(team, v[1, :rows], src, dev.SUM, scope=dev.BLOCK)
     dev.tile_reduce(team, v[1, rows : 2 * rows, :3], src[:, 1:4], dev.MAX, scope=dev.BLOCK)
@@ -457,7 +463,7 @@ def check_tiles() -> None:
             new((2, (n + 1) * rows, cols), dtype),
         )
         src = new((rows, cols), dtype, given[me])
-        start(tiles, x, y, z, w, v, src, block=128)
+        start(tiles, x, y, z, w[:cols, :rows].T, v, src, block=128)
         wanted = np.zeros((rows + 4, cols + 6), dtype)
         wanted[3 : 3 + rows, 5 : 5 + cols] = given[left]
         equal(read(x), wanted)
@@ -530,18 +536,8 @@ def staged():
     """512 doubles of a block's shared memory; on the host any."""
 
 
-extending.overload(staged)(lambda: lambda: np.empty(512, np.float64))
-if numba_cuda is not None:  # inline: no function of Numba's returns such an array
-
-    @numba_cuda.extending.overload(staged, target="cuda", inline="always")
-    def _():
-        return lambda: numba_cuda.shared.array(512, np.float64)
-
-
-@kernel
-def bulk(team, dst, odd, few, src, flags, out):
+def bulk_from(tile, team, dst, odd, few, src, flags, out):
     right, left = (team.my_pe + 1) % team.n_pes, (team.my_pe - 1) % team.n_pes
-    tile = staged()
     for k in range(3):
         for i in range(dev.rank(dev.BLOCK), 512, dev.size(dev.BLOCK)):
             tile[i] = src[i] + k
@@ -563,6 +559,28 @@ def bulk(team, dst, odd, few, src, flags, out):
     dev.barrier(team, scope=dev.BLOCK)
     if dev.rank(dev.BLOCK) == 0 and (dst[1536] != 7 or dst[2047] != 7):
         out[0] = 2
+
+
+if MLIR:  # where a shared array is the kernel's own
+    bulk_from = cuda.jit(device=True)(bulk_from)
+
+    @kernel
+    def bulk(team, dst, odd, few, src, flags, out):
+        bulk_from(cuda.shared.array(512, np.float64), team, dst, odd, few, src, flags, out)
+
+else:
+    extending.register_jitable(bulk_from)
+    extending.overload(staged)(lambda: lambda: np.empty(512, np.float64))
+    if numba_cuda is not None:  # inline: no function of Numba's returns such an array
+        numba_cuda.extending.register_jitable(bulk_from)
+
+        @numba_cuda.extending.overload(staged, target="cuda", inline="always")
+        def _():
+            return lambda: numba_cuda.shared.array(512, np.float64)
+
+    @kernel
+    def bulk(team, dst, odd, few, src, flags, out):
+        bulk_from(staged(), team, dst, odd, few, src, flags, out)
 
 
 def check_bulk_copies() -> None:
@@ -621,13 +639,14 @@ def check_wrong_types_are_refused_when_compiled() -> None:
     ]
     for function, words in cases:
         try:
-            dev.launch(dev.kernel(function), 1, 1)(atoll.WORLD, x, flags, half)
+            dev.launch(kernel_of(function), 1, 1)(atoll.WORLD, x, flags, half)
         except Exception as error:
             assert "atoll.numba." in str(error) and words in str(error), (words, str(error))
         else:
             raise AssertionError(f"nothing was raised; expected {words}")
     raises(TypeError, lambda: dev.p(None, x, 1, 0), "for kernels")
     raises(TypeError, lambda: dev.launch(print, 1, 1), "@dev.kernel")
+    raises(ValueError, lambda: dev.kernel(print, compiler="nvcc"), "'nvcc'", "numba-cuda, numba-cuda-mlir")
     raises(ValueError, lambda: dev.mailbox(-1), "-1")
     raises(ValueError, lambda: dev.mailbox(8, count=0), "count is 0")
     on_gpu = SimpleNamespace(__cuda_array_interface__={}, device=0)

@@ -1,7 +1,9 @@
-"""Compiles what numba_kernels.py starts for GPUs instead, on a machine without one: typing and PTX, not results."""
+"""Compiles what numba_kernels.py starts for GPUs instead, on a machine without one: typing and PTX, not results. By numba-cuda, or
+as `numba_ptx.py mlir` by numba-cuda-mlir. What the kernels do to memory goes to the file that the last argument names."""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -13,18 +15,25 @@ from typing import Any
 import atoll
 import atoll.numba as dev
 import numba
-import numba.cuda
-import numba.cuda.dispatcher
 
 sys.path.insert(0, str(Path(__file__).parent))
 import checks
 
-compiled: set[Any] = set()
+MLIR = "mlir" in sys.argv
 # Device functions are compiled for the GPU at hand; here is none.
-numba.cuda.dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(9, 0))
+if MLIR:
+    import numba_cuda_mlir.tools
+    from atoll.numba._mlir._kinds import back
+    from numba_cuda_mlir import cuda
 
+    numba_cuda_mlir.tools._cached_cc = (9, 0)
+else:
+    import numba.cuda.dispatcher
+    from numba import cuda
 
+    numba.cuda.dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(9, 0))
 PTXAS = shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
+compiled: dict[Any, list[str]] = {}
 
 
 def assemble(ptx: str) -> None:
@@ -40,9 +49,31 @@ def assemble(ptx: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def called(ptx: str) -> list[str]:
+    return re.findall(r"\bcall\.uni\s+(?:\(\w+\),\s*)?(\w+)", ptx)
+
+
+def on_memory(ptx: str) -> list[str]:
+    """The instructions on memory of inline PTX, and barriers, but for registers: which ones there are. How often one stands there
+    is each compiler's own affair, who copies what follows a branch into its two sides, or joins them. Functions that nobody
+    calls do not count: numba-cuda-mlir leaves there what it has put into the kernel."""
+    parts = re.findall(r"^\.?[^\n]*\.(entry|func)\b([^{]*?)\n\{\n(.*?)^\}", ptx, re.S | re.M)
+    bodies = [
+        body for kind, head, body in parts if kind == "entry" or any(name in head for name in called(ptx))
+    ]
+    assert bodies
+    ptx = "\n".join(bodies)
+    inline = "\n".join(re.findall(r"// begin inline asm(.*?)// end inline asm", ptx, re.S))
+    found = re.findall(r"\b(?:ld|st|atom|red|fence|cp|membar|trap)\b[^;]*;", inline)
+    found += re.findall(r"\b(?:bar(?:\.warp)?\.sync|barrier\.sync|shfl\.sync)\b", ptx)
+    return sorted({re.sub(r"%[a-z]+\d+", "R", re.sub(r"\s+", " ", one)) for one in found})
+
+
 def compile_for(function: Any, types: Any, cc: tuple[int, int]) -> str:
-    ptx, _ = numba.cuda.compile(function, types, device=False, cc=cc, output="ptx", abi="numba")
-    return str(ptx)
+    if MLIR:
+        types = tuple(map(back, types))
+    ptx, _ = cuda.compile(function, types, device=False, cc=cc, output="ptx", abi="numba")
+    return ptx.decode() if isinstance(ptx, bytes) else str(ptx)
 
 
 def launch(function: Any, grid: Any, block: Any, **options: Any) -> Any:
@@ -56,12 +87,12 @@ def launch(function: Any, grid: Any, block: Any, **options: Any) -> Any:
             return real_launch(function, grid, block)(*arguments)
         values = [a.device("host") if isinstance(a, atoll.Team) else a for a in arguments]
         types = tuple(numba.typeof(value) for value in values)
-        if (function, types) in compiled:
+        known = any(function is one for one, _ in compiled) if MLIR else (function, types) in compiled
+        if known:  # numba-cuda-mlir takes its time: one list of types each
             return None
         ptx = compile_for(function.function, types, (9, 0))
-        called = re.findall(r"\bcall\.uni\s+(?:\(\w+\),\s*)?(\w+)", ptx)
-        assert ".entry" in ptx and all("atoll_" in name for name in called), (
-            f"inlined, but for what never runs: {called}"
+        assert ".entry" in ptx and all("atoll_" in name for name in called(ptx)), (
+            f"inlined, but for what never runs: {called(ptx)}"
         )
         assemble(ptx)
         # Bulk copies are of sm_90, and so is what waits for them; for other GPUs they are the copies of threads.
@@ -69,7 +100,7 @@ def launch(function: Any, grid: Any, block: Any, **options: Any) -> Any:
         assert ("bulk_group" in ptx) == bulk
         if bulk:
             assert "bulk." not in compile_for(function.function, types, (8, 0))
-        compiled.add((function, types))
+        compiled[function, types] = [f"{function.__name__} {types[1:]}", *on_memory(ptx)]
         return None
 
     return start
@@ -78,8 +109,9 @@ def launch(function: Any, grid: Any, block: Any, **options: Any) -> Any:
 real_launch, dev.launch = dev.launch, launch
 checks.equal = checks.CollectiveInputs.check = lambda *_: None
 source = Path(__file__).with_name("numba_kernels.py").read_text()
-# Nothing runs, so that no results can be compared.
-exec(
-    compile(source.replace("    assert ", "    0 and "), "numba_kernels.py", "exec"), {"__name__": "kernels"}
-)
+# Nothing runs, so that no results can be compared; all arrays are the host's.
+source = source.replace("    assert ", "    0 and ").replace('"cuda" in sys.argv or MLIR', "False")
+source = source.replace("if MLIR:\n    from", "if True:\n    from") if MLIR else source
+exec(compile(source, "numba_kernels.py", "exec"), {"__name__": "kernels"})
 print(len(compiled), "kernels")
+Path(sys.argv[-1]).write_text(json.dumps(sorted(compiled.values()), indent=1))

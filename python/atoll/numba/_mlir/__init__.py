@@ -1,0 +1,132 @@
+"""The same functions in kernels of numba-cuda-mlir, a compiler with types and a typing of its own. It gets what _targets.py kept
+of the GPU's forms: its types become Numba's, by which those choose, and what they build of LLVM's becomes MLIR's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba_cuda_mlir import cuda, extending
+from numba_cuda_mlir._mlir import ir as mlir
+from numba_cuda_mlir.lowering_utilities import RangeObject, convert
+from numba_cuda_mlir.numba_cuda.typing import templates
+
+from .. import _cuda, _targets, _tiles, _who
+from .._launch import Mailbox
+from .._messages import Inbox, Outbox
+from .._targets import FORMS
+from .._ways import Meeting
+from ._builder import Builder, Context, Value, as_i64, raw, strides
+from ._kinds import Named, back, nothing, ours, their_errors, theirs
+
+REGISTRY = extending.typing_registry
+OWN: set[Any] = set()
+"""What is registered here otherwise than by its form."""
+
+
+def register(stub: Any, generic: Any, lowered: Any) -> None:
+    """generic gives the signature for types, lowered builds."""
+    template = type(
+        f"Atoll_{stub.__name__}", (templates.AbstractTemplate,), {"key": stub, "generic": generic}
+    )
+    REGISTRY.register(template)
+    REGISTRY.register_global(stub, theirs.Function(template))
+    extending.lower_builtin(stub, theirs.VarArg(theirs.Any))(lowered)
+
+
+def implement(stub: Callable[..., Any], generator: Any) -> None:
+    """A device function for each list of types, compiled once: what extending.overload makes is compiled for each call."""
+    made: dict[Any, Any] = {}
+
+    def device_function(kinds: Any, keywords: Any) -> Any:
+        key = (kinds, tuple(keywords.items()))
+        if key not in made:
+            with their_errors():
+                named = {name: ours(kind) for name, kind in keywords.items()}
+                made[key] = cuda.jit(device=True)(generator(*map(ours, kinds), **named))
+        return made[key]
+
+    def generic(self: Any, kinds: Any, keywords: Any) -> Any:
+        function = device_function(kinds, keywords)
+        return theirs.Dispatcher(function).get_call_type(self.context, kinds, keywords)
+
+    def lowered(lower: Any, target: Any, arguments: Any, keywords: Any) -> None:
+        kinds = tuple(lower.get_numba_type(one.name) for one in arguments)
+        named = {name: lower.get_numba_type(one.name) for name, one in keywords}
+        function = device_function(kinds, named)
+        lower.store_var(target, lower.build_user_defined_function_call(target, function, arguments, keywords))
+
+    register(stub, generic, lowered)
+
+
+def emit(stub: Callable[..., Any], generator: Any) -> None:
+    def generic(self: Any, kinds: Any, keywords: Any) -> Any:
+        with their_errors():
+            signature, _ = generator(*map(ours, kinds))
+        return back(signature.return_type)(*map(back, signature.args))
+
+    def lowered(lower: Any, target: Any, arguments: Any, keywords: Any) -> None:
+        kinds = [lower.get_numba_type(one.name) for one in arguments]
+        signature, build = generator(*map(ours, kinds))
+        values = []
+        for one, source, kind in zip(arguments, kinds, map(back, signature.args), strict=True):
+            value = lower.load_var(one)
+            if isinstance(kind, theirs.Number):
+                value = convert(lower.lower_cast(source, kind, value), lower.get_value_type(kind))
+            values.append(Value(value) if isinstance(value, mlir.Value) else value)
+        found = build(Context, Builder(lower), values)
+        lower.store_var(target, found if isinstance(found, tuple) else raw(found))
+
+    register(stub, generic, lowered)
+
+
+# ---- what has no form that numba-cuda-mlir takes
+
+
+def shared_range(lower: Any, target: Any, arguments: Any, keywords: Any) -> None:
+    """grid_range: no function of theirs returns a range."""
+    builder, (n,) = Builder(lower), arguments
+    first, step = (raw(make(builder, _targets.GRID)) for make in (_cuda.rank_of, _cuda.size_of))
+    lower.store_var(target, RangeObject(lower, first, as_i64(lower.load_var(n)), step))
+
+
+def bytes_along(axis: int) -> Any:
+    def lowered(lower: Any, target: Any, arguments: Any, keywords: Any) -> None:
+        lower.store_var(target, strides(lower.load_var(arguments[0]), axis))
+
+    return lowered
+
+
+def own(stub: Any, generic: Any, lowered: Any) -> None:
+    OWN.add(stub)
+    register(stub, generic, lowered)
+
+
+def named_tuple(kind: type) -> None:
+    """One is made of its parts."""
+
+    @extending.lower_builtin(kind, theirs.VarArg(theirs.Any))
+    def _(lower: Any, target: Any, arguments: Any, keywords: Any) -> None:
+        wanted = lower.get_numba_type(target.name).types
+        parts = [(lower.load_var(one), to) for one, to in zip(arguments, wanted, strict=True)]
+        lower.store_var(
+            target,
+            tuple(
+                nothing() if isinstance(to, Named) else lower._coerce_value_to_numba_type(to, one)
+                for one, to in parts
+            ),
+        )
+
+
+for each in (Mailbox, Meeting, Inbox, Outbox):
+    named_tuple(each)
+own(_who.grid_range, lambda self, kinds, keywords: theirs.range_state64_type(*kinds), shared_range)
+for axis, stub in enumerate((_tiles.pitch, _tiles.stride)):
+    own(stub, lambda self, kinds, keywords: theirs.int64(*kinds), bytes_along(axis))
+for stub, function in _cuda.by_names_of(cuda).items():
+    OWN.add(stub)
+    implement(stub, _cuda.gives(function))
+for form in FORMS:
+    if form.stub not in OWN:
+        (emit if form.emitted else implement)(form.stub, form.generator)
+extending.refresh_registries(include_uninitialized_cuda=False)
