@@ -92,11 +92,14 @@ def unknown(who: str, library: str) -> str | None:
 @functools.cache
 def need(who: str, library: str, raised: type[Exception] = ImportError) -> Any:
     """The library's module. Raises `raised`, with the line that helps, where it is missing or too old."""
-    name = LIBRARIES[library].module
+    row = LIBRARIES[library]
+    # Before the import where that can be told: another version may not even have the module.
+    if row.metadata and (words := unknown(who, library)) is not None:
+        raise raised(words)
     try:
-        module = importlib.import_module(name)
+        module = importlib.import_module(row.module)
     except ImportError as error:
         raise raised(missing(who, library, error)) from error
-    if (words := unknown(who, library)) is not None:
+    if not row.metadata and (words := unknown(who, library)) is not None:
         raise raised(words)
     return module

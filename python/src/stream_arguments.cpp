@@ -9,7 +9,7 @@ namespace atl::python {
 namespace {
 
 /// How a type of streams tells its handle.
-enum class Kind : unsigned char { torch, cupy, protocol, numba, unknown };
+enum class Kind : unsigned char { torch, cupy, protocol, numba, torch_of_any_device, unknown };
 
 bool has(PyTypeObject* type, const char* name) {
     return PyObject_HasAttrString(reinterpret_cast<PyObject*>(type), name) != 0;
@@ -27,6 +27,7 @@ Kind kind_of(PyTypeObject* type) {
                       : has(type, "__cuda_stream__")                             ? Kind::protocol
                       : has(type, "ptr") || has(type, "use")                     ? Kind::cupy
                       : has(type, "async_done") || has(type, "auto_synchronize") ? Kind::numba
+                      : has(type, "stream_id") && has(type, "device_index")      ? Kind::torch_of_any_device
                                                                                  : Kind::unknown;
     if (known.size() < 64) {
         Py_INCREF(reinterpret_cast<PyObject*>(type));
@@ -54,6 +55,26 @@ void* handle_from(const Spec& spec, PyObject* stream, PyObject* number) {
     return reinterpret_cast<void*>(handle);
 }
 
+/// torch.Stream, which torch.compile hands a function's rest after a break of its graph. Only torch.cuda.Stream tells
+/// the handle.
+PyObject* as_cuda_stream(const Spec& spec, PyObject* stream) {
+    const Ref keywords(PyDict_New());
+    for (const char* name : {"stream_id", "device_index", "device_type"}) {
+        const Ref value(PyObject_GetAttrString(stream, name));
+        if (PyDict_SetItemString(keywords.get(), name, value.get()) != 0) fail_stream(spec, stream);
+    }
+    const Ref cuda(PyImport_ImportModule("torch.cuda"));
+    const Ref type(PyObject_GetAttrString(cuda.get(), "Stream"));
+    const Ref nothing(PyTuple_New(0));
+    return PyObject_Call(type.get(), nothing.get(), keywords.get());
+}
+
+bool is_of_cuda(PyObject* stream) {
+    const Ref device(PyObject_GetAttrString(stream, "device"));
+    const Ref type(PyObject_GetAttrString(device.get(), "type"));
+    return PyUnicode_Check(type.get()) && PyUnicode_CompareWithASCIIString(type.get(), "cuda") == 0;
+}
+
 void* handle_of(const Spec& spec, PyObject* stream) {
     if (PyLong_Check(stream) && !PyBool_Check(stream)) {
         Py_INCREF(stream);
@@ -76,6 +97,11 @@ void* handle_of(const Spec& spec, PyObject* stream) {
             PyObject* value = PyObject_GetAttrString(handle.get(), "value");  // a ctypes pointer
             if (value == nullptr) PyErr_Clear();
             return handle_from(spec, stream, value != nullptr ? value : Ref::borrow(handle.get()).release());
+        }
+        case Kind::torch_of_any_device: {
+            if (!is_of_cuda(stream)) fail_stream(spec, stream);
+            const Ref same(as_cuda_stream(spec, stream));
+            return handle_from(spec, stream, PyObject_GetAttrString(same.get(), "cuda_stream"));
         }
         default:
             fail_stream(spec, stream);

@@ -127,6 +127,7 @@ def taken(library, from_dlpack, views):
             theirs = from_dlpack(x[view])
             check(f"{library}:{dtype}:{view}", to_host(theirs), host(dtype, me)[view])
             assert atoll.is_symmetric(theirs), (library, dtype, view)
+            atoll.barrier_all()  # all have looked
             atoll.put(theirs, host(dtype, me + 7)[view], right)
             atoll.barrier_all()
             expected = host(dtype, me)

@@ -1,6 +1,8 @@
 """What goes wrong with arrays of a GPU, and what is said of it; with tests/simulated where no GPU is."""
 
 import gc
+import sys
+import types
 
 import atoll
 import numpy as np
@@ -244,6 +246,29 @@ once = Stream(9)
 for _ in range(3):
     atoll.put(x[0], x[1], me, stream=once)
 assert once.asked == 1, once.asked
+# torch.Stream, of which only torch.cuda.Stream tells the handle; with a PyTorch of three lines.
+class CudaStream:
+    def __init__(self, stream_id, device_index, device_type):
+        self.cuda_stream = stream_id + 100 * device_index + 1000 * device_type
+
+
+class AnyStream:
+    stream_id, device_index, device_type = 3, 0, 1
+
+    def __init__(self, kind):
+        self.device = types.SimpleNamespace(type=kind)
+
+
+torch = sys.modules["torch"] = types.ModuleType("torch")
+torch.cuda = sys.modules["torch.cuda"] = types.ModuleType("torch.cuda")
+torch.cuda.Stream = CudaStream
+atoll.put(x[0], x[1], me, stream=AnyStream("cuda"))
+with says(atoll.InvalidArgument, "stream is", "__cuda_stream__"):
+    atoll.put(x[0], x[1], me, stream=AnyStream("cpu"))
+torch.cuda.Stream = lambda **of: types.SimpleNamespace(cuda_stream=0xDEAD)
+with says(atoll.InvalidArgument, "not of GPU"):
+    atoll.put(x[0], x[1], me, stream=AnyStream("cuda"))
+del sys.modules["torch"], sys.modules["torch.cuda"]
 for wrong in ("now", 1.5, object(), True):
     with says(atoll.InvalidArgument, "stream is", "__cuda_stream__"):
         atoll.put(x[0], x[1], me, stream=wrong)
