@@ -55,8 +55,8 @@ void* handle_from(const Spec& spec, PyObject* stream, PyObject* number) {
     return reinterpret_cast<void*>(handle);
 }
 
-/// torch.Stream, which torch.compile hands a function's rest after a break of its graph. Only torch.cuda.Stream tells
-/// the handle.
+/// torch.Stream, which torch.compile hands a function's rest after a break of its graph. Only
+/// torch.cuda.Stream tells the handle.
 PyObject* as_cuda_stream(const Spec& spec, PyObject* stream) {
     const Ref keywords(PyDict_New());
     for (const char* name : {"stream_id", "device_index", "device_type"}) {

@@ -246,6 +246,8 @@ once = Stream(9)
 for _ in range(3):
     atoll.put(x[0], x[1], me, stream=once)
 assert once.asked == 1, once.asked
+
+
 # torch.Stream, of which only torch.cuda.Stream tells the handle; with a PyTorch of three lines.
 class CudaStream:
     def __init__(self, stream_id, device_index, device_type):
