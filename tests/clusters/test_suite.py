@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,6 +74,24 @@ def test_openshmem(make_hosts: MakeHosts, program: str, places: str) -> None:
     )
     done = started.wait(120)
     assert done.status == 0, done.text[-6000:]
+
+
+sys.path.append(str(ROOT / "tests/python"))
+from jobs import EVERY_OPERATION  # noqa: E402
+
+
+@pytest.mark.parametrize("places", ["n0:2,n1:1", ON_FOUR_HOSTS])
+@pytest.mark.parametrize("program", EVERY_OPERATION)
+def test_python(make_hosts: MakeHosts, program: str, places: str) -> None:
+    hosts = make_hosts(places.count(":"))
+    source = str(ROOT / f"tests/python/programs/{program}.py")
+    started = hosts.start(
+        0,
+        [ATOLL, "run", "--timeout", "100", "--hosts", places, sys.executable, source],
+        {"ATOLL_AGENT": hosts.agent(), "ATOLL_TRANSPORT": "ucx", **TCP},
+    )
+    done = started.wait(120)
+    assert done.status == 0 and "all checks passed" in done.text, done.text[-6000:]
 
 
 @pytest.mark.parametrize("devices", [None, "eth0,net7"])

@@ -12,6 +12,11 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PROGRAMS = HERE / "programs"
+# Programs that check all operations at any number of PEs; those of tests/clusters run them over several hosts.
+EVERY_OPERATION = [
+    *("operations", "words", "collectives", "model", "bad_input"),
+    *("shmem_memory", "shmem_words", "shmem_teams", "shmem_bad_input"),
+]
 # Nobody waits this long; it only keeps a hang from holding up everything else.
 HANG_GUARD = 150
 

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from jobs import Job
+from jobs import EVERY_OPERATION, Job
 
 COUNTS = [1, 2, 3, 4, 7]
 
 
-PROGRAMS = [
-    *("operations", "words", "collectives", "model", "bad_input"),
-    *("shmem_memory", "shmem_words", "shmem_teams", "shmem_bad_input"),
-]
-
-
 @pytest.mark.parametrize("n", COUNTS)
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", EVERY_OPERATION)
 def test_program(job: Job, program: str, n: int) -> None:
     assert "all checks passed" in job(f"{program}.py", n).stdout
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", EVERY_OPERATION)
 def test_program_over_the_reference_transport(job: Job, program: str) -> None:
     """No load or store reaches another PE: what calls must not take for granted."""
     assert "all checks passed" in job(f"{program}.py", 3, ATOLL_TRANSPORT="loopback").stdout
