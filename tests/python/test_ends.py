@@ -115,7 +115,10 @@ def test_leaving_without_finalize_waits_for_nobody(job: Job) -> None:
 
 def test_exit_statuses(job: Job) -> None:
     assert (
-        job("atoll.init()\nif atoll.my_pe() == 1: sys.exit(3)\natoll.barrier_all()", 3, ok=False).returncode
+        # The others wait for nothing: one that notices first that PE 1 left would end the job with its own status.
+        job(
+            "atoll.init()\nif atoll.my_pe() == 1: sys.exit(3)\nimport time; time.sleep(60)", 3, ok=False
+        ).returncode
         == 3
     )
     assert (
