@@ -88,7 +88,7 @@ TEST_F(UcxShows, FetchingAtomicsOverlapAndStandAtQuiet) {
 }
 
 TEST_F(UcxShows, AnotherUcxIsNamed) {
-    world_.directory.publish(1, "atoll-ucx 3 9.9.9\nnothing");
+    world_.directory.publish(1, "atoll-ucx 4 9.9.9\nnothing");
     const std::string said = error_of(ErrorCode::bootstrap, [&] { put(0, 1, 0, 1); });
     EXPECT_NE(said.find("9.9.9"), std::string::npos) << said;
     EXPECT_NE(said.find("PE 1"), std::string::npos) << said;

@@ -324,16 +324,16 @@ def _launch_on_device(
     compiler = kernel.compiler
     if isinstance(stream, int) and stream != 0:
         stream = compiler.cuda.external_stream(stream)
+    blocks = math.prod(grid) if isinstance(grid, tuple) else int(grid)
+    threads = math.prod(block) if isinstance(block, tuple) else int(block)
     if grid == RESIDENT or cooperative:
         most = compiler.compiled(kernel.device, values).max_cooperative_grid_blocks(block, shared)
-        blocks = most if grid == RESIDENT else int(np.prod(grid))
+        blocks = most if grid == RESIDENT else blocks
         if blocks > most or blocks < 1:
             raise ValueError(
                 f"{kernel.__name__}: {blocks} blocks of {block} threads cannot run at once; this GPU holds {most}"
             )
         grid = blocks if grid == RESIDENT else grid
-    blocks = math.prod(grid) if isinstance(grid, tuple) else int(grid)
-    threads = math.prod(block) if isinstance(block, tuple) else int(block)
     _atoll._note_kernel(kernel.__name__, blocks, threads)
     how = (grid, block, stream, shared)
     if cooperative:

@@ -16,7 +16,7 @@ constexpr std::uint64_t drain_ns = 2'000'000'000;
 constexpr std::uint64_t goodbye_ns = 100'000'000;
 /// So many messages may be carried out before their sender hears of it, however much there is to do.
 constexpr std::uint64_t most_untold = 64;
-constexpr std::string_view magic = "atoll-ucx 3 ";
+constexpr std::string_view magic = "atoll-ucx 4 ";
 
 }  // namespace
 
