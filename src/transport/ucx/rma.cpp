@@ -66,8 +66,7 @@ bool Rma::has_way(Lock& lock, Waiting& waiting, const char* operation, Peer& pee
 }
 
 bool Rma::does_it_itself(const Peer& peer) const {
-    return wish_ == UcxRma::on || wish_ == UcxRma::device ||
-           has_remote_access(ucp_, peer.endpoint, ReachedMemory::host);
+    return wish_ != UcxRma::automatic || has_remote_access(ucp_, peer.endpoint, ReachedMemory::host);
 }
 
 bool Rma::reaches(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint64_t offset,
@@ -220,13 +219,21 @@ void Rma::run(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, I
     }
 }
 
+/// The only way in which a PE becomes open or ceases to be.
+template <class Change> void Rma::change(RmaPeer& rma, Change&& what) {
+    const bool was_open = rma.is_open();
+    what();
+    if (rma.is_open() != was_open) n_open_.fetch_add(was_open ? -1 : 1, std::memory_order_relaxed);
+}
+
 void Rma::note(Peer& peer, std::uint32_t context, bool is_put, std::uint64_t offset) {
     RmaPeer& rma = of(peer);
-    if (rma.begun == rma.flushed) n_open_.fetch_add(1, std::memory_order_relaxed);
     RmaPeer::Context& its = of(peer, context);
-    its.last = ++rma.begun;
-    if (is_put) its.last_put = its.last;
-    if (is_put && is_on_device(offset)) rma.on_device = its.last;
+    change(rma, [&] {
+        its.last = ++rma.begun;
+        if (is_put) its.last_put = its.last;
+        if (is_put && is_on_device(offset)) rma.on_device = its.last;
+    });
     rma.at_quiet.rma = this;
     rma.at_quiet.peer = &peer;
 }
@@ -295,7 +302,7 @@ void Rma::show(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, 
         engine_.post(peer, Header{.offset = in_device_heap, .kind = Kind::show_puts}, nullptr, 0);
     peer.awaited = message;
     waiting.until(lock, operation, peer.pe, [&] { return peer.done >= message; });
-    rma.shown = std::max(rma.shown, flushed);
+    change(rma, [&] { rma.shown = std::max(rma.shown, flushed); });
 }
 
 void Rma::begin_flush(Peer& peer) {
@@ -314,8 +321,7 @@ void Rma::end_flush(Peer& peer, ucs_status_t status) {
     RmaPeer& rma = of(peer);
     const std::uint64_t flushed = std::exchange(rma.flushing, 0);
     if (status != UCS_OK) return engine_.complain(peer, ucp_.status_string(status));
-    rma.flushed = flushed;
-    if (rma.begun == rma.flushed) n_open_.fetch_sub(1, std::memory_order_relaxed);
+    change(rma, [&] { rma.flushed = flushed; });
 }
 
 void Rma::flush_done(void* request, ucs_status_t status, void* argument) {

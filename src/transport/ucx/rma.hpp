@@ -49,8 +49,10 @@ struct RmaPeer {
     std::uint64_t flushing = 0;   ///< will be, by the flush that is under way; 0: none is
     std::uint64_t on_device = 0;  ///< the last that put into its device heap
     std::uint64_t shown = 0;      ///< of these all up to this one are visible to everybody there
-    Operations at_quiet;          ///< those whose callers do not wait for them
-    std::vector<Context> of;      ///< by context
+    /// Something that was begun is not complete there, or not visible.
+    bool is_open() const { return begun != flushed || shown < on_device; }
+    Operations at_quiet;      ///< those whose callers do not wait for them
+    std::vector<Context> of;  ///< by context
 };
 
 class Rma {
@@ -82,7 +84,7 @@ class Rma {
                        std::uint32_t context);
     /// Begins what `complete` waits for.
     void begin_completing(Peer& peer, std::uint32_t context);
-    /// False: no PE has anything to complete. Called without the mutex too.
+    /// False: no PE has anything to complete or to show. Called without the mutex too.
     bool is_open() const { return n_open_.load(std::memory_order_relaxed) != 0; }
 
     /// What opens [begin, end) of this PE's slot, a range around `offset`; `end` is 0 where nothing does.
@@ -123,6 +125,7 @@ class Rma {
     void issue_get(Peer& peer, std::uint64_t offset, void* dst, std::size_t bytes, Operations& of);
     void take_request(void* request, Operations& of);
     void note(Peer& peer, std::uint32_t context, bool is_put, std::uint64_t offset);
+    template <class Change> void change(RmaPeer& rma, Change&& what);
     void await_flush(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint64_t number);
     void show(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint64_t number);
     void throttle(Lock& lock, Waiting& waiting, Peer& peer);
@@ -138,7 +141,7 @@ class Rma {
     OwnKeys own_;                              ///< of the slot
     std::map<std::uint64_t, OwnKeys> device_;  ///< of the device heap's chunks, by their begin
     std::size_t in_flight_ = 0;
-    std::atomic<int> n_open_{0};  ///< PEs with operations that are begun and not flushed
+    std::atomic<int> n_open_{0};  ///< PEs whose RmaPeer::is_open
 };
 
 }  // namespace atl::transport::ucx

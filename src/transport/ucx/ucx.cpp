@@ -392,19 +392,19 @@ void Ucx::quiet(ContextId context, int pe) {
 }
 
 void Ucx::complete(Lock& lock, ContextId context, int pe) {
-    const auto complete = [&](int of) {
+    const auto complete_at = [&](int of) {
         Peer& peer = engine_->peer(of);
         if (Rma* rma = engine_->rma()) rma->begin_completing(peer, context);
         const std::uint64_t last = Engine::last(peer, context);
         wait(lock, "quiet", of, [&] { return peer.done >= last; });
         if (Rma* rma = engine_->rma()) rma->complete(lock, *waiting_, "quiet", peer, context);
     };
-    if (pe >= 0) return complete(pe);
+    if (pe >= 0) return complete_at(pe);
     Touched touched = std::move(*contexts_[context]);
     contexts_[context]->clear();
     for (std::size_t i = 0; i < touched.size(); ++i) {
         try {
-            complete(touched[i]);
+            complete_at(touched[i]);
         } catch (...) {
             if (!lock) lock.lock();
             for (; i < touched.size(); ++i) touch(*contexts_[context], touched[i]);

@@ -1,7 +1,7 @@
 """PEs of several hosts that do one thing again and again: `ends.py WHAT VICTIM HOW [ROUNDS]`.
 
 VICTIM, with which the others do it, is killed or stopped once all have begun (HOW: kill, stop; none: neither).
-Without ROUNDS only that, or what happens to the hosts, ends it.
+Without ROUNDS only that, or what happens to the hosts, ends it; with them, none ends before VICTIM was stopped.
 """
 
 import os
@@ -20,6 +20,7 @@ many = atoll.zeros(1 << 17)  # 1 MiB: in parts
 mine = np.ones(many.size)
 word = atoll.zeros(1, dtype="int64")
 begun = atoll.zeros(1, dtype="int64")
+resumed = atoll.zeros(1, dtype="int64")
 
 
 def put() -> None:
@@ -45,13 +46,26 @@ def end() -> None:
     os.kill(os.getpid(), signal.SIGKILL if how == "kill" else signal.SIGSTOP)
 
 
+def stop() -> None:
+    """Between two of its own rounds, while the others are in theirs: they go on until it has told them."""
+    end()
+    for pe in range(atoll.n_pes()):
+        atoll.atomic_set(resumed, 1, pe)
+
+
 atoll.barrier_all()
-if me == victim and how != "none":
+if me == victim and how == "kill":
     threading.Thread(target=end, daemon=True).start()
 if me != victim:
     atoll.atomic_add(begun, 1, victim)
     print("begun", flush=True)
-for _ in range(int(sys.argv[4]) if len(sys.argv) > 4 else 1 << 62):
-    DO["compute" if me == victim and what not in ALL else what]()
+own = "compute" if me == victim and what not in ALL else what
+rounds = int(sys.argv[4]) if len(sys.argv) > 4 else 1 << 62
+for i in range(rounds):
+    if me == victim and how == "stop" and i == rounds // 2:
+        stop()
+    DO[own]()
+while how == "stop" and own not in ALL and not resumed[0]:
+    DO[own]()
 atoll.barrier_all()
 print("right", flush=True)
