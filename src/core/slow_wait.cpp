@@ -49,6 +49,8 @@ constexpr std::uint64_t first_futex_sleep_ns = 625'000;
 constexpr std::uint64_t futex_sleep_ns =
     20'000'000;  // the setter wakes us; this bounds how late a death is seen
 constexpr std::uint64_t poll_interval_ns = 50'000'000;
+/// For a PE that left without finalize to end: its exit status, or what ended it, then is why the job ends.
+constexpr std::uint64_t parting_ns = 500'000'000;
 
 bool has_gone(common::PeState state) {
     return state == common::PeState::left || state == common::PeState::died ||
@@ -291,10 +293,14 @@ void SlowWait::check_gone() {
         gone = job_.pe() == 0 ? 1 : 0;
     }
     if (gone < 0) return;
-    if (!saw_gone_) {
-        saw_gone_ = true;
+    const std::uint64_t now = common::now_ns();
+    if (gone_since_ns_ == 0) {
+        gone_since_ns_ = now;
         return;
     }
+    if (board.state(gone) == common::PeState::left && now - gone_since_ns_ < parting_ns &&
+        !board.process_ended(gone))
+        return;
     // Its own init ends only after all have begun theirs.
     const bool initialized = std::strcmp(reason_.operation, "init") != 0;
     const std::string how = how_gone(board.state(gone), initialized);
