@@ -256,7 +256,7 @@ endif()
 # What scripts/gpu_test.sh builds where GPUs are.
 if(TARGET atoll_cli AND TARGET gpu_kernel_ends AND TARGET multi_device_absent)
     add_custom_target(gpu_programs DEPENDS atoll atoll_cli gpu_kernel_ends multi_device_absent multi_device_far
-                      multi_device_far_collectives)
+                      multi_device_far_collectives multi_device_mailbox)
     get_property(_targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
     list(FILTER _targets INCLUDE REGEX "^(gpu_|examples_gpu_|bench_gpu_)")
     list(REMOVE_ITEM _targets gpu_programs)

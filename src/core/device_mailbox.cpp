@@ -19,14 +19,16 @@ using heap::MailboxStep;
 
 constexpr std::size_t sizes_of_one = device::Mailbox::depth * sizeof(device::FlaggedPair);
 
-/// A stream of the library's own, and pinned memory, for as long as one call takes.
+/// A stream of the library's own, for as long as one call takes.
 class Borrowed {
   public:
-    explicit Borrowed(const core::DeviceMemory& device) : device_(device), lane_(device.take_pinned_lane()) {}
+    Borrowed(const core::DeviceMemory& device, const core::DeviceMemory::Lane& lane)
+        : device_(device), lane_(lane) {}
     ~Borrowed() { device_.give_lane_back(lane_); }
     Borrowed(const Borrowed&) = delete;
     Borrowed& operator=(const Borrowed&) = delete;
 
+    /// Of a pinned one.
     std::int64_t* arrived() const { return reinterpret_cast<std::int64_t*>(lane_.pinned); }
     void run(const MailboxCall& call) const {
         device_.start(call, lane_.stream);
@@ -79,7 +81,10 @@ void DeviceMailbox::State::allocate(Job& owner) {
     memory = static_cast<char*>(block.address);
     serial = block.serial;
     owns_memory = true;
-    if (team) members = core::stream_team(team.state());
+    if (!team) return;
+    members = core::stream_team(team.state());
+    // Now, for a kernel that waits may hold up what pins memory.
+    job_state->device()->give_lane_back(job_state->device()->take_pinned_lane());
 }
 
 const core::DeviceMemory& DeviceMailbox::State::check() const {
@@ -98,10 +103,7 @@ const core::DeviceMemory& DeviceMailbox::State::check(const void* stream, int pe
     const core::DeviceMemory& device = check();
     if (static_cast<unsigned>(pe) >= static_cast<unsigned>(team.n_pes())) detail::throw_pe(pe, team.n_pes());
     core::device_for_streams(*job_state, stream);
-    if (bytes != 0) {
-        device.check_pinned(array, bytes);
-        device.check_local(array);
-    }
+    if (bytes != 0) device.check_pinned(array, bytes);
     return device;
 }
 
@@ -122,15 +124,15 @@ MailboxCall DeviceMailbox::State::call(MailboxStep step, const void* array, std:
 
 MailboxCall DeviceMailbox::State::post(const void* src, std::size_t bytes, int pe) const {
     if (bytes > capacity)
-        throw Error(ErrorCode::shape_mismatch, "A message of " + common::bytes_text(bytes) +
-                                                   " does not fit into a mailbox of " +
-                                                   common::bytes_text(capacity) +
-                                                   "; make one with a larger nbytes.");
+        throw Error(ErrorCode::shape_mismatch,
+                    "A message of " + common::bytes_text(bytes) + " does not fit into a mailbox of " +
+                        common::bytes_text(capacity) + "; make one with a larger nbytes.");
     return call(MailboxStep::post, src, bytes, pe);
 }
 
 std::size_t DeviceMailbox::State::take(MailboxStep step, void* dst, std::size_t room, int pe) const {
-    const Borrowed lane(check(nullptr, pe, dst, room));
+    const core::DeviceMemory& device = check(nullptr, pe, dst, room);
+    const Borrowed lane(device, device.take_pinned_lane());
     MailboxCall asked = call(step, dst, room, pe);
     asked.arrived = lane.arrived();
     asked.refuses = true;
@@ -144,11 +146,11 @@ void DeviceMailbox::State::take(MailboxStep step, Stream stream, void* dst, std:
                                 std::int64_t* count, std::size_t element_bytes) const {
     const core::DeviceMemory& device = check(stream.handle, pe, dst, room);
     if (element_bytes == 0)
-        throw Error(ErrorCode::invalid_argument, "A mailbox's messages have elements of 1 byte or more; 0 "
-                                                 "were passed.");
+        throw Error(ErrorCode::invalid_argument,
+                    "A mailbox's messages have elements of 1 byte or more; 0 "
+                    "were passed.");
     if (count) {
         device.check_pinned(count, sizeof *count);
-        device.check_local(count);
     } else if (step == MailboxStep::try_receive) {
         throw Error(ErrorCode::invalid_argument,
                     "try_receive on a stream needs a word that it can tell whether a message came: pass "
@@ -168,9 +170,8 @@ DeviceMailbox::DeviceMailbox(Job& job, const Team& team, std::size_t nbytes, int
     job.state().world_state().agree(
         core::call_record("device mailbox", nbytes, static_cast<std::uint64_t>(slots)));
     if (slots < 1 || slots > most_slots)
-        throw Error(ErrorCode::invalid_argument,
-                    "A mailbox on GPUs has 1 to " + std::to_string(most_slots) + " slots; " +
-                        std::to_string(slots) + " were asked for.");
+        throw Error(ErrorCode::invalid_argument, "A mailbox on GPUs has 1 to " + std::to_string(most_slots) +
+                                                     " slots; " + std::to_string(slots) + " were asked for.");
     if (nbytes >> heap::detail::size_bits != 0)
         throw Error(ErrorCode::invalid_argument, "A mailbox's messages on GPUs have less than 16 GiB; " +
                                                      common::bytes_text(nbytes) +
@@ -205,7 +206,7 @@ void DeviceMailbox::post(const void* src, std::size_t bytes, int pe) {
     const State& state = present(state_);
     const core::DeviceMemory& device = state.check(nullptr, pe, src, bytes);
     const MailboxCall call = state.post(src, bytes, pe);
-    Borrowed(device).run(call);
+    Borrowed(device, device.take_lane()).run(call);
 }
 
 std::size_t DeviceMailbox::receive(void* dst, std::size_t capacity, int from_pe) {

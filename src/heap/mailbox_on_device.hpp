@@ -45,8 +45,8 @@ template <class Scope> ATOLL_ANYWHERE void post(const MailboxCall& call, Scope s
     FlaggedPair* to = device::detail::near_for(
         call.team, Operation::post, device::detail::message_at(call.team, box, call.team.my_pe, number),
         call.pe);
-    FlaggedPair* size = device::detail::near_for(call.team, Operation::post,
-                                                 size_at(call, call.team.my_pe, number), call.pe);
+    FlaggedPair* size =
+        device::detail::near_for(call.team, Operation::post, size_at(call, call.team.my_pe, number), call.pe);
     device::detail::Outgoing<Scope> message(call.data, call.bytes, scope);
     device::Outbox<Scope> out(call.team, box, call.pe, scope);
     out.begin();

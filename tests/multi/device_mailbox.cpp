@@ -1,7 +1,7 @@
 // Mailboxes of device heaps: the host's calls, streams, and (where the GPU is memory of the host) kernels'
 // functions, in one mailbox.
-#include "atoll/device/mailbox.hpp"
 #include "atoll/device_mailbox.hpp"
+#include "atoll/device/mailbox.hpp"
 #include "support/device_far.hpp"
 #include "support/gpu_streams.hpp"
 #include "support/multi_main.hpp"
@@ -77,8 +77,8 @@ TEST_F(DeviceMailboxes, LargeNumbers) {
     for (const unsigned long long start : {(1ull << 30) - 8, (7ull << 32) + 8}) {
         DeviceMailbox box(job_, job_.world(), most);
         auto* posts = reinterpret_cast<device::detail::Post*>(box.device().block);
-        set(posts, std::vector<device::detail::Post>(static_cast<std::size_t>(n()),
-                                                     {start, start, start, start}));
+        set(posts,
+            std::vector<device::detail::Post>(static_cast<std::size_t>(n()), {start, start, start, start}));
         job_.world().barrier();
         pass_rings(box, most, 28);
         box.free();
