@@ -49,7 +49,7 @@ function(_atoll_embed_kernels target names)
                 OUTPUT "${_fatbin}"
                 COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" -std=c++20 -O3 -Werror=all-warnings -fatbin ${_code} "-I${PROJECT_SOURCE_DIR}/include"
                         "-I${PROJECT_SOURCE_DIR}/src" "${_source}" -o "${_fatbin}"
-                DEPENDS "${_source}" ${_headers} "${PROJECT_SOURCE_DIR}/src/heap/device_calls.hpp" "${PROJECT_SOURCE_DIR}/include/atoll/types.hpp"
+                DEPENDS "${_source}" ${_headers} "${PROJECT_SOURCE_DIR}/src/heap/device_calls.hpp" "${PROJECT_SOURCE_DIR}/src/heap/mailbox_on_device.hpp" "${PROJECT_SOURCE_DIR}/include/atoll/types.hpp"
                 COMMENT "Compiling kernels ${_stem}.cu for ${names}" VERBATIM)
             list(APPEND _fatbins "${_fatbin}")
             string(APPEND _text "asm(\".pushsection .rodata\\n.balign 64\\n.hidden atoll_kernels_${_stem}\\natoll_kernels_${_stem}:\\n"

@@ -172,6 +172,10 @@ test_all() {
         done
     fi
     try "device_absent, 2 PEs" job 2 "$built/multi/device_absent"
+    for n in $counts; do
+        try "device_mailbox, $n PEs" env ATOLL_TEST_GPU=1 ATOLL_CHECK=all timeout 150 "$built/bin/atoll" run -n "$n" --timeout 120 \
+            "$built/multi/device_mailbox"
+    done
     if with_ucx; then
         for name in device_far device_far_collectives; do
             try "$name, 2 PEs as two hosts" far 2 a,b "$built/multi/$name"

@@ -2263,22 +2263,31 @@ class Mailbox:
     Their words carry their own flags, so that no message waits for a fence.
 
     nbytes: the longest message; slots: messages to one PE that may be unread before post() waits.
-    team:   the PEs that write to each other. device: 'cpu' or None.
+    team:   the PEs that write to each other. device: 'cpu' or None; or 'cuda', for arrays of a GPU.
 
     Making one and free() are collective over all PEs of the job, whatever the team. `receive` makes the
     message itself visible and nothing else. One thread posts at a time for each pair of PEs.
+
+    With device='cuda' arrays are contiguous ones of this PE's GPU (symmetric or not) or what atoll.pin()
+    returned, and calls take stream=; kernels post and receive in the same mailbox (`block`). slots is at most
+    4 (post waits for sure from 8 unread on), all PEs of the team share memory (Unsupported), and nothing takes
+    timeout=: ATOLL_WAIT_TIMEOUT bounds waits, and ends the job with a report. Per pair and direction one call
+    runs at a time, whether by a host, a stream or a kernel. Of messages that kernels post, dst has the size.
     """
 
     def __init__(self, nbytes: int, slots: int = 2, team: Team | None = None, device: str | None = None) -> None: ...
 
-    def post(self, src: Array, pe: int, timeout: float | None = None) -> None:
+    def post(self, src: AnyArray, pe: int, timeout: float | None = None, *, stream: Stream = None) -> None:
         """
         Copy src (any array of at most nbytes bytes) to PE pe; on return it may be changed.
 
-        Waits while all slots to that PE are unread. Raises ShapeMismatch, PeError, Timeout, PeDied, UseAfterFree.
+        Waits while all slots to that PE are unread. On a stream returns at once, and src must stay until the
+        stream has come there. Raises ShapeMismatch, PeError, Timeout, PeDied, UseAfterFree, InvalidArgument,
+        Unsupported.
         """
 
-    def receive(self, dst: Array, from_pe: int, timeout: float | None = None) -> int:
+    @overload
+    def receive(self, dst: AnyArray, from_pe: int, timeout: float | None = None) -> int:
         """
         Copy the next message from PE from_pe into dst; return the number of elements that arrived.
 
@@ -2286,11 +2295,34 @@ class Mailbox:
         Raises ShapeMismatch, DtypeMismatch, PeError, Timeout, PeDied, UseAfterFree.
         """
 
-    def try_receive(self, dst: Array, from_pe: int) -> int | None:
-        """Like receive, but return None at once where there is no message."""
+    @overload
+    def receive(self, dst: AnyArray, from_pe: int, *, stream: Stream, count: AnyArray | None = None) -> int | None:
+        """
+        The same in the order of a stream: returns None at once.
+
+        count: an int64 array of one on the GPU, which is told how many elements arrived.
+        A message that dst does not hold stops the kernel (KernelError), where without a stream it is
+        ShapeMismatch and stays to be received. Raises also InvalidArgument, Unsupported.
+        """
+
+    def try_receive(self, dst: AnyArray, from_pe: int, *, stream: Stream = None, count: AnyArray | None = None) -> int | None:
+        """
+        Like receive, but return None at once where there is no message.
+
+        On a stream count is needed: -1 there says that none had come.
+        """
 
     def capacity_bytes(self) -> int:
         """The longest message, in bytes."""
+
+    @property
+    def block(self) -> DeviceArray:
+        """
+        Of device='cuda': what kernels of the team take, beside capacity_bytes() as the room: bytes on the GPU.
+
+        atoll.numba, atoll.cute and atoll.cupy have mailbox(box); Triton's calls take (block, room). Raises Unsupported,
+        UseAfterFree.
+        """
 
     def free(self) -> None:
         """Free the mailbox's memory. Collective over all PEs of the job."""

@@ -47,6 +47,18 @@ def freed(what: str, x: Any) -> _atoll.UseAfterFree:
     )
 
 
+def mailbox_parts(block: Any, room: int | None, function: str) -> tuple[Any, int]:
+    """`block` and `room` of what a language's mailbox() was given: them, or an atoll.Mailbox of the GPU alone.
+
+    Raises Unsupported (one of the host's memory), UseAfterFree, TypeError (no room).
+    """
+    if isinstance(block, _atoll.Mailbox):
+        return block.block, block.capacity_bytes()
+    if room is None:
+        raise TypeError(f"{function}: pass room, the bytes of the longest message, or an atoll.Mailbox alone")
+    return block, room
+
+
 def mailbox_address(function: str, block: Any, room: int, per_pe: int) -> int:
     """Where `block`, an array for mailboxes of per_pe bytes for each PE, stands. `function` begins what is said of a wrong one.
 

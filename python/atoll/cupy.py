@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _atoll, _versions
-from ._device import DeviceTeam, freed, is_freed, mailbox_address
+from ._device import DeviceTeam, freed, is_freed, mailbox_address, mailbox_parts
 from ._include import include_dir
 
 if TYPE_CHECKING:
@@ -77,12 +77,15 @@ def _bytes(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return value.view(np.dtype((np.void, value.itemsize)))
 
 
-def mailbox(block: Any, room: int) -> np.ndarray[Any, Any]:
+def mailbox(block: Any, room: int | None = None) -> np.ndarray[Any, Any]:
     """Return a kernel's argument of type atl::device::Mailbox: `block` is a symmetric uint8 array of zeros in GPU memory,
-    at least mailbox_bytes(team.n_pes(), room) long. It must be kept as long as the mailbox is used. Local.
+    at least mailbox_bytes(team.n_pes(), room) long; or an atoll.Mailbox of the GPU, alone. It must be kept as long as the
+    mailbox is used. Local.
 
-    Raises TypeError (no array in GPU memory), UseAfterFree, NotSymmetric, ValueError (one too small even for a single PE).
+    Raises TypeError (no array in GPU memory), UseAfterFree, NotSymmetric, ValueError (one too small even for a single PE),
+    Unsupported (an atoll.Mailbox of the host).
     """
+    block, room = mailbox_parts(block, room, "atoll.cupy.mailbox")
     address = mailbox_address("atoll.cupy.mailbox", block, room, mailbox_bytes(1, max(room, 0)))
     return np.array((address, room), MAILBOX)
 

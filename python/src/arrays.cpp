@@ -52,13 +52,6 @@ std::size_t checked_bytes(const Spec& spec, const Shape& shape, PyArray_Descr* d
     return bytes;
 }
 
-/// From here on arguments may be arrays of a GPU.
-void note_device(const Job& job) {
-    g.device = job.device_heap_use().number;
-    g.has_device = true;
-    adopts_device_arrays = true;
-}
-
 /// _empty(shape, dtype, fortran, align, atomics, signal, zero, name, on_device)
 PyObject* empty_body(const Arguments<9>& a) {
     const std::string name = PyUnicode_AsUTF8AndSize(a[7], nullptr);
@@ -410,6 +403,12 @@ Source: OpenSHMEM 1.6, section 9.1 (shmem_pe_accessible).)"},
 };
 
 }  // namespace
+
+void note_device(const Job& job) {
+    g.device = job.device_heap_use().number;
+    g.has_device = true;
+    adopts_device_arrays = true;
+}
 
 void register_arrays(PyObject* module) { register_functions(module, functions); }
 

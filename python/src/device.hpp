@@ -23,6 +23,8 @@ Ref make_device_array(Ref header);
 int device_array_truth(PyObject* self);
 PyObject* device_array_compare(PyObject* self, PyObject* other, int operation);
 Py_hash_t device_array_hash(PyObject* self);
+/// After this PE's first allocation on its GPU: from here on arguments may be arrays of it.
+void note_device(const Job& job);
 /// The same memory as an array of `library`: a torch.Tensor, a cupy.ndarray, else an atoll.DeviceArray.
 Ref in_library(Ref device_array, Library library);
 

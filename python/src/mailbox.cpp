@@ -1,6 +1,7 @@
 // atoll.Mailbox.
 #include "atoll/mailbox.hpp"
 
+#include "device_mailbox.hpp"
 #include "registry.hpp"
 #include "staging.hpp"
 
@@ -11,6 +12,7 @@ namespace {
 
 struct PyMailbox {
     std::unique_ptr<Mailbox> box;
+    std::unique_ptr<PyDeviceMailbox> on_device;  ///< in place of `box`
     std::uint64_t epoch = 0;
     int n_pes = 0;
 
@@ -18,12 +20,13 @@ struct PyMailbox {
         // The job's memory is gone with the job; what the box held of it must not be given back to another.
         if (box && (g.job == nullptr || epoch != g.epoch)) (void)box.release();
     }
-    Mailbox& live(const Spec& spec) const {
+    /// Whether it is of a GPU.
+    bool is_live_on_device(const Spec& spec) const {
         current(spec.name);
-        if (!box || epoch != g.epoch)
+        if ((!box && !on_device) || epoch != g.epoch)
             fail(ErrorCode::use_after_free,
                  "%s(): this mailbox was freed, or its job finalized; make another.", spec.name);
-        return *box;
+        return on_device != nullptr;
     }
 };
 
@@ -32,30 +35,67 @@ const Spec post_spec{"Mailbox.post"};
 const Spec receive_spec{"Mailbox.receive"};
 const Spec try_spec{"Mailbox.try_receive"};
 const Spec free_spec{"Mailbox.free"};
+const Spec block_spec{"Mailbox.block"};
 
 void construct(PyMailbox* self, Py_ssize_t nbytes, int slots, nb::object team, nb::object device) {
     Job& job = current("Mailbox");
     if (!device.is_none() && !nb::isinstance<nb::str>(device))
         fail(ErrorCode::invalid_argument, "Mailbox(): device is %R.", device.ptr());
-    if (!device.is_none() && PyUnicode_CompareWithASCIIString(device.ptr(), "cpu") != 0)
-        fail(ErrorCode::unsupported,
-             "Mailbox(): device is %R; this one is of the host's memory ('cpu', None). Kernels have their "
-             "own: "
-             "mailbox of atoll.numba, atoll.cute and atoll.cupy, mailbox_bytes of atoll.triton.",
-             device.ptr());
-    if (nbytes < 0 || slots < 1)
+    const bool on_gpu =
+        !device.is_none() &&
+        nb::cast<bool>(nb::handle(device_module()).attr("device_of")(device, nb::str("Mailbox")));
+    if (nbytes < 0 || slots < 1 || (on_gpu && slots > DeviceMailbox::most_slots))
         fail(ErrorCode::invalid_argument,
-             "Mailbox(): nbytes is %zd and slots %d; pass at least 0 bytes and 1 slot.", nbytes, slots);
+             "Mailbox(): nbytes is %zd and slots %d; pass at least 0 bytes and 1 slot%s.", nbytes, slots,
+             on_gpu ? ", and on a GPU at most 4" : "");
     const Team& of_team = team_of(make_spec, team.ptr());
-    auto box = std::make_unique<Mailbox>(job, of_team, static_cast<std::size_t>(nbytes), slots);
-    new (self) PyMailbox{std::move(box), g.epoch, of_team.n_pes()};
+    const auto bytes = static_cast<std::size_t>(nbytes);
+    std::unique_ptr<Mailbox> box;
+    std::unique_ptr<PyDeviceMailbox> on_device;
+    if (on_gpu)
+        on_device = std::make_unique<PyDeviceMailbox>(job, of_team, bytes, slots, device.ptr());
+    else
+        box = std::make_unique<Mailbox>(job, of_team, bytes, slots);
+    new (self) PyMailbox{std::move(box), std::move(on_device), g.epoch, of_team.n_pes()};
 }
 
-void post(PyMailbox& self, nb::object src, nb::object pe, nb::object timeout) {
-    Mailbox& box = self.live(post_spec);
-    const SourceStage from(post_spec, "src", array_arg(post_spec, "src", src.ptr()));
-    box.post(from.data(), from.bytes(), pe_within(post_spec, pe.ptr(), self.n_pes),
-             timeout_of(post_spec, timeout.ptr()));
+void refuse_timeout(const Spec& spec, const nb::object& timeout) {
+    if (!timeout.is_none())
+        fail(
+            ErrorCode::unsupported,
+            "%s(): timeout is for mailboxes of the host; a GPU's waits in a kernel, which ATOLL_WAIT_TIMEOUT "
+            "bounds. try_receive() does not wait.",
+            spec.name);
+}
+
+void refuse_stream(const Spec& spec, const nb::object& stream, const nb::object& count) {
+    if (!stream.is_none() || !count.is_none())
+        fail(ErrorCode::unsupported,
+             "%s(): this mailbox is of the host's memory, which no stream posts or receives in; make one "
+             "with device=\"cuda\" for stream= and count=.",
+             spec.name);
+}
+
+/// What a mailbox of the host's memory takes.
+PyArrayObject* host_array(const Spec& spec, const char* which, const nb::object& array) {
+    Library library = Library::none;
+    if (adopts_device_arrays && !is_array(array.ptr()) && header_for(array.ptr(), library))
+        fail(ErrorCode::unsupported,
+             "%s(): %s is an array of a GPU, and this mailbox is of the host's memory; make one with "
+             "device=\"cuda\", or pass x.numpy().",
+             spec.name, which);
+    return array_arg(spec, which, array.ptr());
+}
+
+void post(PyMailbox& self, nb::object src, nb::object pe, nb::object timeout, nb::object stream) {
+    if (self.is_live_on_device(post_spec)) {
+        refuse_timeout(post_spec, timeout);
+        return self.on_device->post(post_spec, src.ptr(), pe.ptr(), stream.ptr());
+    }
+    refuse_stream(post_spec, stream, nb::none());
+    const SourceStage from(post_spec, "src", host_array(post_spec, "src", src));
+    self.box->post(from.data(), from.bytes(), pe_within(post_spec, pe.ptr(), self.n_pes),
+                   timeout_of(post_spec, timeout.ptr()));
 }
 
 /// Elements that arrived: what a caller can slice with.
@@ -68,30 +108,61 @@ std::size_t elements(const Spec& spec, PyArrayObject* dst, std::size_t bytes) {
     return bytes / item_bytes(dst);
 }
 
-std::size_t receive(PyMailbox& self, nb::object dst, nb::object from_pe, nb::object timeout) {
-    Mailbox& box = self.live(receive_spec);
-    PyArrayObject* array = array_arg(receive_spec, "dst", dst.ptr());
+nb::object receive(PyMailbox& self, nb::object dst, nb::object from_pe, nb::object timeout, nb::object stream,
+                   nb::object count) {
+    if (self.is_live_on_device(receive_spec)) {
+        refuse_timeout(receive_spec, timeout);
+        return self.on_device->receive(receive_spec, dst.ptr(), from_pe.ptr(), stream.ptr(), count.ptr(),
+                                       false);
+    }
+    refuse_stream(receive_spec, stream, count);
+    PyArrayObject* array = host_array(receive_spec, "dst", dst);
     TargetStage to(receive_spec, "dst", array);
     const int pe = pe_within(receive_spec, from_pe.ptr(), self.n_pes, "from_pe");
-    const std::size_t bytes = box.receive(to.data(), to.bytes(), pe, timeout_of(receive_spec, timeout.ptr()));
+    const std::size_t bytes =
+        self.box->receive(to.data(), to.bytes(), pe, timeout_of(receive_spec, timeout.ptr()));
     to.finish();
-    return elements(receive_spec, array, bytes);
+    return nb::int_(elements(receive_spec, array, bytes));
 }
 
-nb::object try_receive(PyMailbox& self, nb::object dst, nb::object from_pe) {
-    Mailbox& box = self.live(try_spec);
-    PyArrayObject* array = array_arg(try_spec, "dst", dst.ptr());
+nb::object receive_waiting(PyMailbox& self, nb::object dst, nb::object from_pe, nb::object timeout) {
+    return receive(self, std::move(dst), std::move(from_pe), std::move(timeout), nb::none(), nb::none());
+}
+
+nb::object receive_on_stream(PyMailbox& self, nb::object dst, nb::object from_pe, nb::object stream,
+                             nb::object count) {
+    return receive(self, std::move(dst), std::move(from_pe), nb::none(), std::move(stream), std::move(count));
+}
+
+nb::object try_receive(PyMailbox& self, nb::object dst, nb::object from_pe, nb::object stream,
+                       nb::object count) {
+    if (self.is_live_on_device(try_spec))
+        return self.on_device->receive(try_spec, dst.ptr(), from_pe.ptr(), stream.ptr(), count.ptr(), true);
+    refuse_stream(try_spec, stream, count);
+    PyArrayObject* array = host_array(try_spec, "dst", dst);
     TargetStage to(try_spec, "dst", array);
-    const std::size_t bytes =
-        box.try_receive(to.data(), to.bytes(), pe_within(try_spec, from_pe.ptr(), self.n_pes, "from_pe"));
+    const std::size_t bytes = self.box->try_receive(
+        to.data(), to.bytes(), pe_within(try_spec, from_pe.ptr(), self.n_pes, "from_pe"));
     if (bytes == atl::none) return nb::none();
     to.finish();
     return nb::int_(elements(try_spec, array, bytes));
 }
 
+nb::object block_for_kernels(const PyMailbox& self) {
+    if (!self.is_live_on_device(block_spec))
+        fail(ErrorCode::unsupported,
+             "Mailbox.block: this mailbox is of the host's memory; make one with device=\"cuda\" for "
+             "kernels.");
+    return nb::borrow(self.on_device->block());
+}
+
 void free_box(PyMailbox& self) {
-    self.live(free_spec).free();
+    if (self.is_live_on_device(free_spec))
+        self.on_device->free();
+    else
+        self.box->free();
     self.box.reset();
+    self.on_device.reset();
 }
 
 }  // namespace
@@ -103,30 +174,61 @@ void register_mailbox(nb::module_& module) {
 Their words carry their own flags, so that no message waits for a fence.
 
 nbytes: the longest message; slots: messages to one PE that may be unread before post() waits.
-team:   the PEs that write to each other. device: 'cpu' or None.
+team:   the PEs that write to each other. device: 'cpu' or None; or 'cuda', for arrays of a GPU.
 
 Making one and free() are collective over all PEs of the job, whatever the team. `receive` makes the
-message itself visible and nothing else. One thread posts at a time for each pair of PEs.)");
+message itself visible and nothing else. One thread posts at a time for each pair of PEs.
+
+With device='cuda' arrays are contiguous ones of this PE's GPU (symmetric or not) or what atoll.pin()
+returned, and calls take stream=; kernels post and receive in the same mailbox (`block`). slots is at most
+4 (post waits for sure from 8 unread on), all PEs of the team share memory (Unsupported), and nothing takes
+timeout=: ATOLL_WAIT_TIMEOUT bounds waits, and ends the job with a report. Per pair and direction one call
+runs at a time, whether by a host, a stream or a kernel. Of messages that kernels post, dst has the size.)");
     box.def("__init__", &construct, nb::arg("nbytes"), nb::arg("slots") = 2, nb::arg("team") = nb::none(),
             nb::arg("device") = nb::none(),
             nb::sig("def __init__(self, nbytes: int, slots: int = 2, team: Team | None = None, device: str | "
                     "None = None) -> None"));
-    box.def("post", &post, nb::arg("src"), nb::arg("pe"), nb::arg("timeout") = nb::none(),
-            nb::sig("def post(self, src: Array, pe: int, timeout: float | None = None) -> None"),
-            "Copy src (any array of at most nbytes bytes) to PE pe; on return it may be changed.\n\n"
-            "Waits while all slots to that PE are unread. Raises ShapeMismatch, PeError, Timeout, PeDied, "
-            "UseAfterFree.");
-    box.def("receive", &receive, nb::arg("dst"), nb::arg("from_pe"), nb::arg("timeout") = nb::none(),
-            nb::sig("def receive(self, dst: Array, from_pe: int, timeout: float | None = None) -> int"),
+    box.def(
+        "post", &post, nb::arg("src"), nb::arg("pe"), nb::arg("timeout") = nb::none(), nb::kw_only(),
+        nb::arg("stream") = nb::none(),
+        nb::sig("def post(self, src: AnyArray, pe: int, timeout: float | None = None, *, stream: Stream = "
+                "None) -> None"),
+        "Copy src (any array of at most nbytes bytes) to PE pe; on return it may be changed.\n\n"
+        "Waits while all slots to that PE are unread. On a stream returns at once, and src must stay until "
+        "the\nstream has come there. Raises ShapeMismatch, PeError, Timeout, PeDied, UseAfterFree, "
+        "InvalidArgument,\nUnsupported.");
+    box.def("receive", &receive_waiting, nb::arg("dst"), nb::arg("from_pe"), nb::arg("timeout") = nb::none(),
+            nb::sig("def receive(self, dst: AnyArray, from_pe: int, timeout: float | None = None) -> int"),
             "Copy the next message from PE from_pe into dst; return the number of elements that arrived.\n\n"
             "Messages of a pair arrive in order. dst must be large enough for it.\n"
             "Raises ShapeMismatch, DtypeMismatch, PeError, Timeout, PeDied, UseAfterFree.");
-    box.def("try_receive", &try_receive, nb::arg("dst"), nb::arg("from_pe"),
-            nb::sig("def try_receive(self, dst: Array, from_pe: int) -> int | None"),
-            "Like receive, but return None at once where there is no message.");
     box.def(
-        "capacity_bytes", [](const PyMailbox& b) { return b.live(make_spec).capacity_bytes(); },
+        "receive", &receive_on_stream, nb::arg("dst"), nb::arg("from_pe"), nb::kw_only(),
+        nb::arg("stream").none(), nb::arg("count") = nb::none(),
+        nb::sig("def receive(self, dst: AnyArray, from_pe: int, *, stream: Stream, count: AnyArray | None = "
+                "None) -> int | None"),
+        "The same in the order of a stream: returns None at once.\n\n"
+        "count: an int64 array of one on the GPU, which is told how many elements arrived.\n"
+        "A message that dst does not hold stops the kernel (KernelError), where without a stream it is\n"
+        "ShapeMismatch and stays to be received. Raises also InvalidArgument, Unsupported.");
+    box.def("try_receive", &try_receive, nb::arg("dst"), nb::arg("from_pe"), nb::kw_only(),
+            nb::arg("stream") = nb::none(), nb::arg("count") = nb::none(),
+            nb::sig("def try_receive(self, dst: AnyArray, from_pe: int, *, stream: Stream = None, count: "
+                    "AnyArray | None = None) -> int | None"),
+            "Like receive, but return None at once where there is no message.\n\n"
+            "On a stream count is needed: -1 there says that none had come.");
+    box.def(
+        "capacity_bytes",
+        [](const PyMailbox& b) {
+            return b.is_live_on_device(make_spec) ? b.on_device->capacity_bytes() : b.box->capacity_bytes();
+        },
         "The longest message, in bytes.");
+    box.def_prop_ro(
+        "block", &block_for_kernels, nb::sig("def block(self) -> DeviceArray"),
+        "Of device='cuda': what kernels of the team take, beside capacity_bytes() as the room: "
+        "bytes on the GPU.\n\n"
+        "atoll.numba, atoll.cute and atoll.cupy have mailbox(box); Triton's calls take (block, room). "
+        "Raises Unsupported,\nUseAfterFree.");
     box.def("free", &free_box, "Free the mailbox's memory. Collective over all PEs of the job.");
     box.def(
         "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Mailbox"));

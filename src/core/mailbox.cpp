@@ -11,6 +11,7 @@
 #include "common/futex.hpp"
 #include "common/text.hpp"
 #include "core/host_only.hpp"
+#include "core/largest_team.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -97,9 +98,10 @@ constexpr std::uint64_t full_write_interval = std::uint64_t{1} << 30;
 /// Messages are numbered from here, so that this rare path is taken early in every mailbox's life.
 constexpr std::uint64_t first_number = full_write_interval - 16;
 
-/// The size of the largest of the teams that the PEs make this mailbox for: they may differ, the allocation
-/// may not.
-int largest_team(Job& job, const Team& team) {
+}  // namespace
+
+/// They may differ, the allocation may not.
+int core::largest_team(Job& job, const Team& team) {
     core::TeamState& world = job.state().world_state();
     const std::int64_t mine = team ? team.n_pes() : 0;
     world.exchange("mailbox", &mine, sizeof mine);
@@ -112,8 +114,6 @@ int largest_team(Job& job, const Team& team) {
     return static_cast<int>(most);
 }
 
-}  // namespace
-
 void Mailbox::State::allocate(Job& owner) {
     job = owner.handle();
     job_state = &owner.state();
@@ -123,7 +123,7 @@ void Mailbox::State::allocate(Job& owner) {
     const bool huge = __builtin_mul_overflow(slot_words * sizeof(Word), std::size_t{slots}, &bytes) ||
                       __builtin_add_overflow(bytes, sizeof(PairBlock), &bytes);
     pair_bytes = bytes;
-    const auto n = static_cast<std::size_t>(largest_team(owner, team));
+    const auto n = static_cast<std::size_t>(core::largest_team(owner, team));
     if (huge || __builtin_mul_overflow(bytes, n, &bytes))
         bytes = SIZE_MAX;  // allocate says that it has no room for that
     const Allocation block = owner.allocate(bytes, line);

@@ -69,6 +69,7 @@ Kernels::Kernels(const Driver& driver, CUdevice device) : driver_(driver) {
     load("groups", f.exchange_scaled, "atoll_exchange_scaled");
     load("groups", f.fold_scaled, "atoll_fold_scaled");
     load("messages", f.messages, "atoll_messages");
+    load("mailbox", f.mailbox, "atoll_mailbox");
     count_resident_blocks(device);
 }
 
@@ -188,6 +189,12 @@ void Kernels::launch(const heap::MessagesCall& call, CUstream stream) const {
     const unsigned blocks =
         blocks_for(most / GroupMemory::unit_bytes, 512, std::max(1u, GroupMemory::most_blocks / count));
     launch_on(functions_.messages, {count * blocks, most < 4096 ? 64u : 512u}, call, stream);
+}
+
+/// One block, as a message has one sender and one receiver; a thread for each 8 bytes, as far as there are.
+void Kernels::launch(const heap::MailboxCall& call, CUstream stream) const {
+    const unsigned warps = blocks_for((call.bytes + 7) / 8, 32, 32);
+    launch_on(functions_.mailbox, {1, warps * 32}, call, stream);
 }
 
 }  // namespace atl::cuda

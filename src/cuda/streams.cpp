@@ -109,6 +109,9 @@ void Heap::start(const heap::DeviceCall& call, heap::StreamHandle stream) {
     } else if (const auto* messages = std::get_if<heap::MessagesCall>(&call)) {
         for (int i = 0; i < messages->count; ++i)
             if (messages->messages[i].bytes != 0) check_local(messages->messages[i].data);
+    } else if (const auto* mailbox = std::get_if<heap::MailboxCall>(&call)) {
+        if (mailbox->bytes != 0) check_local(mailbox->data);
+        if (mailbox->arrived) check_local(mailbox->arrived);
     }
     std::visit(
         [&](const auto& which) {

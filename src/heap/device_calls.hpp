@@ -134,7 +134,25 @@ struct FarCall {
     FarRequest request;
 };
 
-using DeviceCall = std::variant<CopyCall, StridedCall, WordCall, WaitCall, GroupCall, MessagesCall, FarCall>;
+enum class MailboxStep : std::uint8_t { post, receive, try_receive };
+
+/// One message of a mailbox in the device heap, to or from a member of its team. How: mailbox_on_device.hpp.
+struct MailboxCall {
+    device::Team team;
+    char* block;  ///< as device::Mailbox has them
+    std::uint64_t room;
+    device::FlaggedPair* sizes;  ///< of messages, by sender, in this PE's slot
+    void* data;
+    std::uint64_t bytes;    ///< of the message, or what `data` has room for
+    std::int64_t* arrived;  ///< null, or told how many elements came; -1: none
+    std::uint64_t unit;     ///< bytes of an element
+    int pe;
+    MailboxStep step;
+    bool refuses;  ///< a message that does not fit stays, and `arrived` says so; else the kernel stops
+};
+
+using DeviceCall =
+    std::variant<CopyCall, StridedCall, WordCall, WaitCall, GroupCall, MessagesCall, FarCall, MailboxCall>;
 
 /// Where a team's memory for messages on streams holds what. Sender and receiver of a pair count alike.
 struct MessageMemory {

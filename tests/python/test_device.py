@@ -19,6 +19,13 @@ def test_everything_that_takes_arrays_of_a_gpu(job: Job, package: str, n: int) -
     assert done.stdout.count("done") == n
 
 
+@needs_plugin
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_mailboxes_of_a_gpu(job: Job, package: str, n: int) -> None:
+    done = job("device_mailbox.py", n, PYTHONPATH=package)
+    assert done.stdout.count("done") == n
+
+
 needs_ucx = pytest.mark.skipif(
     not re.search("UCX [0-9]", subprocess.run([launcher(), "info"], capture_output=True, text=True).stdout),
     reason="no UCX was found",
@@ -33,6 +40,26 @@ def test_streams_between_hosts(job: Job, package: str, hosts: str) -> None:
         "device_far.py", 4, PYTHONPATH=package, ATOLL_HOST_ID=hosts, ATOLL_TRANSPORT="ucx", UCX_TLS="tcp,self"
     )
     assert done.stdout.count("done") == 4
+
+
+@needs_plugin
+@needs_ucx
+def test_mailboxes_of_a_gpu_are_for_pes_that_share_memory(job: Job, package: str) -> None:
+    done = job(
+        """
+        atoll.init()
+        try:
+            atoll.Mailbox(8, device="cuda")
+        except atoll.Unsupported as error:
+            print("said", error)
+        """,
+        2,
+        PYTHONPATH=package,
+        ATOLL_HOST_ID="a,b",
+        ATOLL_TRANSPORT="ucx",
+        UCX_TLS="tcp,self",
+    )
+    assert len(re.findall("said .*by the window only", done.stdout)) == 2, done.stdout
 
 
 @needs_plugin

@@ -108,6 +108,13 @@ programs: int = atoll.triton.most_resident_programs(in_triton, atoll.WORLD.devic
 in_cute(atoll.cute.team(atoll.WORLD), atoll.cute.tensor(g, 16))
 raw = atoll.cupy.RawKernel("code", "name", more=("-O3",))
 atoll.cupy.launch(raw, atoll.cupy.RESIDENT, 256, atoll.WORLD, g, atoll.cupy.mailbox(g, 64), cooperative=True)
+with atoll.Mailbox(64, device="cuda") as box:
+    box.post(g, 0, stream="current")
+    box.receive(g, 0, stream=0, count=g)
+    arrived: int = box.receive(g, 0)
+    came: int | None = box.try_receive(g, 0)
+    kernels_box: atoll.DeviceArray = box.block
+    atoll.cupy.launch(raw, 1, 256, atoll.WORLD, atoll.cupy.mailbox(box))
 with atoll.torch.use_pool(1 << 20) as pool:
     used: int = pool.used_bytes
 atoll.torch.sum_reduce(g.torch(), g.torch())

@@ -4,6 +4,7 @@
 #include "atoll/device/device.hpp"
 #include "atoll/export.hpp"
 #include "heap/device_heap.hpp"
+#include "simulated/mailbox.hpp"
 
 #include "atoll/error.hpp"
 
@@ -363,6 +364,8 @@ class Messages {
 };
 
 void perform(const heap::MessagesCall& call) { Messages(call).run(); }
+
+void perform(const heap::MailboxCall& call) { simulated::perform(call); }
 
 class SimulatedHeap final : public heap::DeviceHeap {
   public:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from cutlass import Int64
 from cutlass.cute.runtime import from_dlpack
 
-from .._device import freed, is_freed, mailbox_address
+from .._device import freed, is_freed, mailbox_address, mailbox_parts
 from ._messages import Mailbox, mailbox_bytes
 
 HOST = 1
@@ -40,12 +40,14 @@ def tensor(x, assumed_align: int | None = None):
     return made
 
 
-def mailbox(block, room: int) -> Mailbox:
-    """Return a kernel's mailbox: `block` is a symmetric uint8 array of zeros in GPU memory, mailbox_bytes(n_pes, room) long.
-    It must be kept as long as the mailbox is used. On the host. Local.
+def mailbox(block, room: int | None = None) -> Mailbox:
+    """Return a kernel's mailbox: `block` is a symmetric uint8 array of zeros in GPU memory, mailbox_bytes(n_pes, room) long;
+    or an atoll.Mailbox of the GPU, alone. It must be kept as long as the mailbox is used. On the host. Local.
 
-    Raises TypeError (no array in GPU memory), UseAfterFree, NotSymmetric, ValueError (one too small even for a single PE).
+    Raises TypeError (no array in GPU memory), UseAfterFree, NotSymmetric, ValueError (one too small even for a single PE),
+    Unsupported (an atoll.Mailbox of the host).
     """
+    block, room = mailbox_parts(block, room, "atoll.cute.mailbox")
     address = mailbox_address("atoll.cute.mailbox", block, room, mailbox_bytes(1, max(room, 0)))
     return Mailbox(Int64(address), Int64(room))
 

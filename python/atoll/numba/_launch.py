@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import _atoll
 from .. import zeros as _zeros
-from .._device import DeviceTeam, freed, is_freed
+from .._device import DeviceTeam, freed, is_freed, mailbox_parts
 from ._compilers import COMPILERS, Compiler, compiler
 from ._layout import AT
 
@@ -34,12 +34,17 @@ class Mailbox(NamedTuple):
     """The longest message, in bytes."""
 
 
-def mailbox(room: int, team: Any = None, *, count: int | None = None, **where: Any) -> Mailbox:
+def mailbox(
+    room: int | _atoll.Mailbox, team: Any = None, *, count: int | None = None, **where: Any
+) -> Mailbox:
     """Return a mailbox for messages of at most `room` bytes between all PEs of a team (atoll.WORLD by default).
 
     Collective over all PEs, as atoll.zeros, which takes `where`: device="cuda" for kernels on GPUs. Eight messages may be on their way from
     one PE to another. With `count` so many of them, for blocks that each have their own: dev.nth(boxes, k) in kernels.
+    An atoll.Mailbox of the GPU in place of `room` is taken as it is, and must be kept; that is local.
     """
+    if isinstance(room, _atoll.Mailbox):
+        return Mailbox(*mailbox_parts(room, None, "atoll.numba.mailbox"))
     if not isinstance(room, (int, np.integer)) or room < 0:
         raise ValueError(f"atoll.numba.mailbox: room is {room!r}; pass the bytes of the longest message")
     if count is not None and (not isinstance(count, (int, np.integer)) or count < 1):

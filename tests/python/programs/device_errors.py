@@ -154,8 +154,6 @@ with says(atoll.PeError):
     atoll.get(x, x, -1, stream=0)
 with says(atoll.NotSymmetric, "memory of the host", "on a stream"):
     atoll.put(h, x[0, :4], me, stream=0)
-with says(atoll.Unsupported, "Mailbox(): device is 'cuda'", "mailbox of atoll.numba"):
-    atoll.Mailbox(8, device="cuda")
 with says(atoll.InvalidArgument, "stream is -1"):
     atoll.put(x, x, me, stream=-1)
 with says(atoll.NotSymmetric, "memory of a GPU"):

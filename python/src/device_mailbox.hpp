@@ -1,0 +1,32 @@
+// atoll.Mailbox with device="cuda".
+#pragma once
+
+#include "atoll/device_mailbox.hpp"
+
+#include "device.hpp"
+
+namespace atl::python {
+
+class PyDeviceMailbox {
+  public:
+    /// Collective over the world, after `device` was found to say "cuda".
+    PyDeviceMailbox(Job& job, const Team& team, std::size_t nbytes, int slots, PyObject* device);
+
+    /// What kernels take, a DeviceArray of bytes.
+    PyObject* block() const noexcept { return block_.get(); }
+    std::size_t capacity_bytes() const { return box_.capacity_bytes(); }
+    /// `stream` None: blocks the host.
+    void post(const Spec& spec, PyObject* src, PyObject* pe, PyObject* stream);
+    /// The number of elements that arrived; None on a stream, and where `at_once` and none came.
+    nb::object receive(const Spec& spec, PyObject* dst, PyObject* pe, PyObject* stream, PyObject* count,
+                       bool at_once);
+    /// Collective.
+    void free();
+
+  private:
+    DeviceMailbox box_;
+    int n_pes_;
+    Ref block_;
+};
+
+}  // namespace atl::python

@@ -1,0 +1,249 @@
+// Mailboxes of the device heap: arguments checked, addresses worked out. What posts and receives is
+// heap/mailbox_on_device.hpp, in a kernel of the library's.
+#include "atoll/device_mailbox.hpp"
+
+#include "atoll/device/mailbox.hpp"
+#include "common/text.hpp"
+#include "core/device_memory.hpp"
+#include "core/job_state.hpp"
+#include "core/largest_team.hpp"
+#include "core/streams.hpp"
+#include "heap/mailbox_on_device.hpp"
+
+namespace atl {
+
+namespace {
+
+using heap::MailboxCall;
+using heap::MailboxStep;
+
+constexpr std::size_t sizes_of_one = device::Mailbox::depth * sizeof(device::FlaggedPair);
+
+/// A stream of the library's own, for as long as one call takes.
+class Borrowed {
+  public:
+    Borrowed(const core::DeviceMemory& device, const core::DeviceMemory::Lane& lane)
+        : device_(device), lane_(lane) {}
+    ~Borrowed() { device_.give_lane_back(lane_); }
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+
+    /// Of a pinned one.
+    std::int64_t* arrived() const { return reinterpret_cast<std::int64_t*>(lane_.pinned); }
+    void run(const MailboxCall& call) const {
+        device_.start(call, lane_.stream);
+        device_.finish(lane_.stream);
+    }
+
+  private:
+    const core::DeviceMemory& device_;
+    core::DeviceMemory::Lane lane_;
+};
+
+[[noreturn]] void throw_misfit(std::size_t bytes, std::size_t capacity) {
+    throw Error(ErrorCode::shape_mismatch, "The message has " + common::bytes_text(bytes) +
+                                               ", the array room for " + common::bytes_text(capacity) +
+                                               "; it can still be received with a larger one.");
+}
+
+}  // namespace
+
+struct DeviceMailbox::State {
+    std::weak_ptr<core::JobState> job;
+    core::JobState* job_state = nullptr;  ///< good while `job` has not expired
+    Team team;
+    device::Team members{};
+    std::size_t capacity = 0;
+    char* memory = nullptr;
+    std::uint64_t serial = 0;
+    bool owns_memory = false;
+
+    ~State() {
+        if (memory && owns_memory) Job(job.lock()).drop(serial);
+    }
+    void allocate(Job& owner);
+    const core::DeviceMemory& check() const;
+    const core::DeviceMemory& check(const void* stream, int pe, const void* array, std::size_t bytes) const;
+    MailboxCall call(MailboxStep step, const void* array, std::size_t bytes, int pe) const;
+    MailboxCall post(const void* src, std::size_t bytes, int pe) const;
+    std::size_t take(MailboxStep step, void* dst, std::size_t room, int pe) const;
+    void take(MailboxStep step, Stream stream, void* dst, std::size_t room, int pe, std::int64_t* count,
+              std::size_t element_bytes) const;
+};
+
+void DeviceMailbox::State::allocate(Job& owner) {
+    job = owner.handle();
+    job_state = &owner.state();
+    const auto n = static_cast<std::size_t>(core::largest_team(owner, team));
+    std::size_t bytes = device::mailbox_bytes(1, capacity) + sizes_of_one;
+    if (__builtin_mul_overflow(bytes, n, &bytes)) bytes = SIZE_MAX;  // allocate says that there is no room
+    const Allocation block = owner.allocate_zeroed(bytes, 128, {.memory = Memory::device});
+    memory = static_cast<char*>(block.address);
+    serial = block.serial;
+    owns_memory = true;
+    if (!team) return;
+    members = core::stream_team(team.state());
+    // Now, for a kernel that waits may hold up what pins memory.
+    job_state->device()->give_lane_back(job_state->device()->take_pinned_lane());
+}
+
+const core::DeviceMemory& DeviceMailbox::State::check() const {
+    if (job.expired())
+        throw Error(ErrorCode::not_initialized, "The job that this mailbox belongs to has been finalized.");
+    if (!memory) throw Error(ErrorCode::use_after_free, "This mailbox was freed; make a new one.");
+    if (!team)
+        throw Error(ErrorCode::invalid_argument,
+                    "This PE is not a member of the mailbox's team; it can only free the mailbox.");
+    return *job_state->device();
+}
+
+/// `stream` is null where the library's own is meant.
+const core::DeviceMemory& DeviceMailbox::State::check(const void* stream, int pe, const void* array,
+                                                      std::size_t bytes) const {
+    const core::DeviceMemory& device = check();
+    if (static_cast<unsigned>(pe) >= static_cast<unsigned>(team.n_pes())) detail::throw_pe(pe, team.n_pes());
+    core::device_for_streams(*job_state, stream);
+    if (bytes != 0) device.check_pinned(array, bytes);
+    return device;
+}
+
+MailboxCall DeviceMailbox::State::call(MailboxStep step, const void* array, std::size_t bytes, int pe) const {
+    MailboxCall call{};
+    call.team = members;
+    call.block = memory;
+    call.room = capacity;
+    call.sizes =
+        reinterpret_cast<device::FlaggedPair*>(memory + device::mailbox_bytes(members.n_pes, capacity));
+    call.data = const_cast<void*>(array);
+    call.bytes = bytes;
+    call.unit = 1;
+    call.pe = pe;
+    call.step = step;
+    return call;
+}
+
+MailboxCall DeviceMailbox::State::post(const void* src, std::size_t bytes, int pe) const {
+    if (bytes > capacity)
+        throw Error(ErrorCode::shape_mismatch,
+                    "A message of " + common::bytes_text(bytes) + " does not fit into a mailbox of " +
+                        common::bytes_text(capacity) + "; make one with a larger nbytes.");
+    return call(MailboxStep::post, src, bytes, pe);
+}
+
+std::size_t DeviceMailbox::State::take(MailboxStep step, void* dst, std::size_t room, int pe) const {
+    const core::DeviceMemory& device = check(nullptr, pe, dst, room);
+    const Borrowed lane(device, device.take_pinned_lane());
+    MailboxCall asked = call(step, dst, room, pe);
+    asked.arrived = lane.arrived();
+    asked.refuses = true;
+    lane.run(asked);
+    const std::int64_t arrived = *lane.arrived();
+    if (heap::is_refused(arrived)) throw_misfit(heap::refused_bytes(arrived), room);
+    return arrived == heap::no_message ? none : static_cast<std::size_t>(arrived);
+}
+
+void DeviceMailbox::State::take(MailboxStep step, Stream stream, void* dst, std::size_t room, int pe,
+                                std::int64_t* count, std::size_t element_bytes) const {
+    const core::DeviceMemory& device = check(stream.handle, pe, dst, room);
+    if (element_bytes == 0)
+        throw Error(ErrorCode::invalid_argument,
+                    "A mailbox's messages have elements of 1 byte or more; 0 "
+                    "were passed.");
+    if (count) {
+        device.check_pinned(count, sizeof *count);
+    } else if (step == MailboxStep::try_receive) {
+        throw Error(ErrorCode::invalid_argument,
+                    "try_receive on a stream needs a word that it can tell whether a message came: pass "
+                    "`count`.");
+    }
+    MailboxCall asked = call(step, dst, room, pe);
+    asked.arrived = count;
+    asked.unit = element_bytes;
+    device.start(asked, stream.handle);
+}
+
+// ---- the object
+
+DeviceMailbox::DeviceMailbox(Job& job, const Team& team, std::size_t nbytes, int slots)
+    : state_(std::make_unique<State>()) {
+    // All PEs see the same arguments before any of them refuses some.
+    job.state().world_state().agree(
+        core::call_record("device mailbox", nbytes, static_cast<std::uint64_t>(slots)));
+    if (slots < 1 || slots > most_slots)
+        throw Error(ErrorCode::invalid_argument, "A mailbox on GPUs has 1 to " + std::to_string(most_slots) +
+                                                     " slots; " + std::to_string(slots) + " were asked for.");
+    if (nbytes >> heap::detail::size_bits != 0)
+        throw Error(ErrorCode::invalid_argument, "A mailbox's messages on GPUs have less than 16 GiB; " +
+                                                     common::bytes_text(nbytes) +
+                                                     " were asked for. Use put_signal for large data.");
+    state_->team = team;
+    state_->capacity = nbytes;
+    state_->allocate(job);
+}
+
+DeviceMailbox::~DeviceMailbox() = default;
+DeviceMailbox::DeviceMailbox(DeviceMailbox&&) noexcept = default;
+
+DeviceMailbox& DeviceMailbox::operator=(DeviceMailbox&& other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+}
+
+static DeviceMailbox::State& present(const std::unique_ptr<DeviceMailbox::State>& state) {
+    if (!state) throw Error(ErrorCode::use_after_free, "This mailbox was moved from.");
+    return *state;
+}
+
+std::size_t DeviceMailbox::capacity_bytes() const { return present(state_).capacity; }
+
+device::Mailbox DeviceMailbox::device() const {
+    const State& state = present(state_);
+    state.check();
+    return {state.memory, state.capacity};
+}
+
+void DeviceMailbox::post(const void* src, std::size_t bytes, int pe) {
+    const State& state = present(state_);
+    const core::DeviceMemory& device = state.check(nullptr, pe, src, bytes);
+    const MailboxCall call = state.post(src, bytes, pe);
+    Borrowed(device, device.take_lane()).run(call);
+}
+
+std::size_t DeviceMailbox::receive(void* dst, std::size_t capacity, int from_pe) {
+    return present(state_).take(MailboxStep::receive, dst, capacity, from_pe);
+}
+
+std::size_t DeviceMailbox::try_receive(void* dst, std::size_t capacity, int from_pe) {
+    return present(state_).take(MailboxStep::try_receive, dst, capacity, from_pe);
+}
+
+void DeviceMailbox::post(Stream stream, const void* src, std::size_t bytes, int pe) const {
+    const State& state = present(state_);
+    const core::DeviceMemory& device = state.check(stream.handle, pe, src, bytes);
+    device.start(state.post(src, bytes, pe), stream.handle);
+}
+
+void DeviceMailbox::receive(Stream stream, void* dst, std::size_t capacity, int from_pe, std::int64_t* count,
+                            std::size_t element_bytes) const {
+    present(state_).take(MailboxStep::receive, stream, dst, capacity, from_pe, count, element_bytes);
+}
+
+void DeviceMailbox::try_receive(Stream stream, void* dst, std::size_t capacity, int from_pe,
+                                std::int64_t* count, std::size_t element_bytes) const {
+    present(state_).take(MailboxStep::try_receive, stream, dst, capacity, from_pe, count, element_bytes);
+}
+
+void DeviceMailbox::free() {
+    State& state = present(state_);
+    if (state.memory && state.owns_memory) Job(state.job.lock()).free(state.memory);
+    state.memory = nullptr;
+}
+
+Allocation DeviceMailbox::release_block() {
+    State& state = present(state_);
+    state.check();
+    state.owns_memory = false;
+    return {state.memory, true, state.serial};
+}
+
+}  // namespace atl

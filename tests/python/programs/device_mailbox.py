@@ -1,0 +1,149 @@
+"""atoll.Mailbox with device="cuda": by the host, on streams, and what kernels take; with tests/simulated where no GPU is.
+
+With --real: on GPUs, with CuPy's streams.
+"""
+
+import contextlib
+import sys
+
+import atoll
+import atoll.cupy
+import numpy as np
+
+atoll.init()
+me, n = atoll.my_pe(), atoll.n_pes()
+right, left = (me + 1) % n, (me - 1) % n
+STREAM: object = 0
+if "--real" in sys.argv:
+    import cupy
+
+    cupy.cuda.Device(int(atoll.zeros(1, device="cuda").device)).use()
+    STREAM = cupy.cuda.Stream(non_blocking=True)
+
+
+def finish() -> None:
+    if STREAM != 0:
+        STREAM.synchronize()
+
+
+@contextlib.contextmanager
+def says(kind, *parts):
+    try:
+        yield
+    except kind as error:
+        assert all(part in str(error) for part in parts), (parts, str(error))
+    else:
+        raise AssertionError((kind, parts))
+
+
+box = atoll.Mailbox(65536, slots=4, device="cuda")
+assert box.capacity_bytes() == 65536
+x = atoll.zeros(8192, device="cuda")
+y = atoll.zeros(8192, device="cuda")
+count = atoll.zeros(2, np.int64, device="cuda")
+
+# ---- the host waits
+assert box.try_receive(y, left) is None
+atoll.barrier_all()
+for i in range(30):
+    x[: i + 1] = np.arange(i + 1.0) + me
+    assert box.post(x[: i + 1], right) is None
+    assert box.receive(y, left) == i + 1
+    assert np.array_equal(y[: i + 1].numpy(), np.arange(i + 1) + left)
+for length in (0, 1, 8192):
+    box.post(x[:length], right, stream=None)
+    assert box.receive(y, left, stream=None) == length
+
+# ---- on a stream: four posts, then as many receives; sizes and what did not come
+for length in (1, 128, 8192, 0, 1000):
+    x[:length] = np.full(length, 100.0 * me + length)
+    finish()
+    for _ in range(4):
+        assert box.post(x[:length], right, stream=STREAM) is None
+    for _ in range(4):
+        assert box.receive(y, left, stream=STREAM, count=count[1:]) is None
+    finish()
+    assert count.numpy()[1] == length
+    assert (y[:length].numpy() == 100.0 * left + length).all()
+atoll.barrier_all()
+box.try_receive(y, left, stream=STREAM, count=count[:1])
+finish()
+assert count.numpy()[0] == -1
+atoll.barrier_all()
+box.post(x[:3], right, stream=STREAM)
+finish()
+atoll.barrier_all()
+box.try_receive(y, left, stream=STREAM, count=count[:1])
+finish()
+assert count.numpy()[0] == 3
+
+# ---- what is wrong
+h = np.zeros(4)
+with says(atoll.InvalidArgument, "Mailbox.post(): src", "memory of the host"):
+    box.post(h, right)
+with says(atoll.InvalidArgument, "Mailbox.receive(): dst", "memory of the host"):
+    box.receive(h, left, stream=STREAM)
+with says(atoll.ShapeMismatch, "64 KiB"):
+    box.post(atoll.zeros(8193, device="cuda"), right)
+with says(atoll.PeError, str(n)):
+    box.post(x[:1], n)
+with says(atoll.Unsupported, "timeout", "ATOLL_WAIT_TIMEOUT"):
+    box.receive(y, left, timeout=1.0)
+with says(atoll.InvalidArgument, "count="):
+    box.try_receive(y, left, stream=STREAM)
+with says(atoll.DtypeMismatch, "count", "float64"):
+    box.receive(y, left, stream=STREAM, count=x[:1])
+with says(atoll.InvalidArgument, "count is for calls on a stream"):
+    box.receive(y, left, stream=None, count=count[:1])
+with says(atoll.Unsupported, "src", "contiguous"):
+    box.post(x[::2], right)
+with says(atoll.InvalidArgument, "slots 5", "at most 4"):
+    atoll.Mailbox(8, slots=5, device="cuda")
+with says(atoll.InvalidArgument, "device is 'gpu'"):
+    atoll.Mailbox(8, device="gpu")
+box.post(x[:4], right)
+with says(atoll.ShapeMismatch, "32", "larger"):
+    box.receive(y[:3], left)
+assert box.receive(y, left) == 4
+
+on_host = atoll.Mailbox(64)
+with says(atoll.Unsupported, "of the host's memory", 'device="cuda"'):
+    on_host.post(h, right, stream=STREAM)
+with says(atoll.Unsupported, "src is an array of a GPU", 'device="cuda"'):
+    on_host.post(x[:1], right)
+with says(atoll.Unsupported, "Mailbox.block", 'device="cuda"'):
+    on_host.block  # noqa: B018
+with says(atoll.Unsupported, "Mailbox.block"):
+    atoll.cupy.mailbox(on_host)
+on_host.free()
+
+# ---- what kernels take
+block = box.block
+assert block.dtype == np.uint8 and block.nbytes == atoll.cupy.mailbox_bytes(n, 65536)
+taken = atoll.cupy.mailbox(box)
+assert (int(taken["block"]), int(taken["room"])) == (block.ptr, 65536)
+with says(TypeError, "pass room"):
+    atoll.cupy.mailbox(block)
+with says(atoll.InvalidArgument, "free()", "view"):
+    atoll.free(block)
+
+# ---- a team, and the end
+half = atoll.WORLD.split_strided(0, 1, (n + 1) // 2)
+with atoll.Mailbox(8, team=half or atoll.WORLD, device="cuda") as small:
+    if half:
+        small.post(x[:1], (half.my_pe() + 1) % half.n_pes())
+        assert small.receive(y, (half.my_pe() - 1) % half.n_pes()) == 1
+with says(atoll.UseAfterFree, "freed"):
+    small.post(x[:1], 0)
+atoll.barrier_all()
+box.free()
+with says(atoll.UseAfterFree):
+    box.receive(y, left)
+with says(atoll.UseAfterFree):
+    atoll.cupy.mailbox(block, 65536)
+used = atoll.Mailbox(8, device="cuda")
+del used  # reclaimed by a later allocation
+atoll.barrier_all()
+atoll.free(y)
+atoll.finalize()
+print("PE", me, "done")

@@ -1,0 +1,18 @@
+#include "simulated/mailbox.hpp"
+
+#include "atoll/error.hpp"
+#include "heap/mailbox_on_device.hpp"
+
+#include <string>
+
+namespace atl::simulated {
+
+void perform(const heap::MailboxCall& call) {
+    heap::perform_mailbox(call, device::Thread{}, [&](std::uint64_t bytes) {
+        throw Error(ErrorCode::kernel, "The simulated GPU stopped a kernel: a message has " +
+                                           std::to_string(bytes) + " bytes, where " +
+                                           std::to_string(call.bytes) + " were expected.");
+    });
+}
+
+}  // namespace atl::simulated
