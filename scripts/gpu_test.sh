@@ -173,7 +173,7 @@ test_all() {
     fi
     try "device_absent, 2 PEs" job 2 "$built/multi/device_absent"
     if with_ucx; then
-        for name in device_far device_far_collectives; do
+        for name in device_elements device_far device_far_collectives; do
             try "$name, 2 PEs as two hosts" far 2 a,b "$built/multi/$name"
             [ "$GPUS" -lt 4 ] || try "$name, 4 PEs as two hosts" far 4 a,b,b,b "$built/multi/$name"
         done
@@ -182,7 +182,7 @@ test_all() {
             --timeout 120 "$built/gpu/far_kernels"
         [ "$GPUS" -lt 4 ] || try "far_kernels, 4 PEs as two hosts" far 4 a,b,b,b "$built/gpu/far_kernels"
     else
-        echo "skipped        device_far, device_far_collectives: this library was built without UCX"
+        echo "skipped        device_elements, device_far, device_far_collectives: this library was built without UCX"
     fi
     for program in "$built"/examples/gpu/*; do
         for n in $counts; do try "example ${program##*/}, $n PEs" job "$n" "$program"; done

@@ -6,6 +6,7 @@
 #include "heap/device_heap.hpp"
 
 #include "atoll/error.hpp"
+#include "elements.hpp"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -363,6 +364,8 @@ class Messages {
 };
 
 void perform(const heap::MessagesCall& call) { Messages(call).run(); }
+
+using simulated::perform;
 
 class SimulatedHeap final : public heap::DeviceHeap {
   public:
