@@ -106,8 +106,8 @@ struct Report {
     int operation;   ///< Operation
     int team;        ///< number on this PE, 0 = world
     int peer;        ///< team PE waited for, -1 any
-    int compare;  ///< Compare and Values, -1: the two values mean nothing, or one of the above
-    int tag;      ///< of the caller
+    int compare;     ///< Compare and Values, -1: the two values mean nothing, or one of the above
+    int tag;         ///< of the caller
     unsigned long long address;
     unsigned long long expected;  ///< bits of the awaited word's type
     unsigned long long found;
