@@ -133,7 +133,8 @@ endfunction()
 
 if(TARGET atoll AND NOT ATOLL_SANITIZE)
     add_library(atoll_cuda_simulated MODULE "${PROJECT_SOURCE_DIR}/tests/simulated/simulated.cpp"
-                "${PROJECT_SOURCE_DIR}/tests/simulated/mailbox.cpp" "${PROJECT_SOURCE_DIR}/src/common/text.cpp")
+                "${PROJECT_SOURCE_DIR}/tests/simulated/elements.cpp" "${PROJECT_SOURCE_DIR}/tests/simulated/mailbox.cpp"
+                "${PROJECT_SOURCE_DIR}/src/common/text.cpp")
     target_include_directories(atoll_cuda_simulated PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests" "${ATOLL_GENERATED_INCLUDE}")
     target_link_libraries(atoll_cuda_simulated PRIVATE atoll atoll_flags)
     set_target_properties(atoll_cuda_simulated PROPERTIES OUTPUT_NAME atoll_cuda
@@ -191,7 +192,7 @@ if(TARGET atoll_cli)
         set(_simulated "$<TARGET_FILE:atoll_cuda_simulated>")
     endif()
     target_compile_definitions(multi_device_far_kernels PRIVATE ATOLL_DEVICE_FAR=1)
-    foreach(_name device_far device_far_collectives device_far_kernels device_mailbox)
+    foreach(_name device_elements device_far device_far_collectives device_far_kernels device_mailbox)
         target_compile_definitions(multi_${_name} PRIVATE ATOLL_SIMULATED_GPU="${_simulated}")
         if(NOT _simulated)
             continue()
@@ -255,7 +256,7 @@ endif()
 
 # What scripts/gpu_test.sh builds where GPUs are.
 if(TARGET atoll_cli AND TARGET gpu_kernel_ends AND TARGET multi_device_absent)
-    add_custom_target(gpu_programs DEPENDS atoll atoll_cli gpu_kernel_ends multi_device_absent multi_device_far
+    add_custom_target(gpu_programs DEPENDS atoll atoll_cli gpu_kernel_ends multi_device_absent multi_device_elements multi_device_far
                       multi_device_far_collectives multi_device_mailbox)
     get_property(_targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
     list(FILTER _targets INCLUDE REGEX "^(gpu_|examples_gpu_|bench_gpu_)")

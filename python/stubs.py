@@ -18,7 +18,7 @@ HEADER = [
     "import numpy",
     "from ._device import DeviceTeam",
     "from ._types import AnyArray, AnySource, Array, ArrayLike, CompareName, DeviceLike, GivenStream, IndexArray",
-    "from ._types import ReduceName, SignalName, Stream, Value",
+    "from ._types import OutArray, ReduceName, SignalName, Stream, Value",
     "from .shmem import Ctx",
     "",
 ]

@@ -72,13 +72,15 @@ if [[ $what == *tests* ]]; then
             python3 tests/python/programs/device.py --real --streams
         try "device_mailbox.py, $n PEs" env ATOLL_CHECK=all timeout 100 build/release/bin/atoll run -n "$n" --timeout 90 \
             python3 tests/python/programs/device_mailbox.py --real
+        try "device_elements.py, $n PEs" env ATOLL_CHECK=all timeout 100 build/release/bin/atoll run -n "$n" --timeout 90 \
+            python3 tests/python/programs/device_elements.py --real
     done
     for program in tests/python_gpu/*.py; do
         [[ $(basename "$program") == test_* ]] && continue
         try "$(basename "$program"), 2 PEs" env ATOLL_CHECK=all timeout 150 build/release/bin/atoll run -n 2 --timeout 140 \
             python3 "$program"
     done
-    for mode in torch many wrong_pe; do
+    for mode in torch many wrong_pe wrong_index; do
         try "kernel_error.py $mode, 2 PEs" timeout 60 build/release/bin/atoll run -n 2 --timeout 50 \
             python3 tests/python_gpu/kernel_error.py "$mode"
     done

@@ -171,22 +171,27 @@ test_all() {
                 "$built/gpu/${program%%:*}" "--gtest_filter=${program#*:}"
         done
     fi
+    # Without what a report of a kernel ends, the GPU context: tests/python_gpu/kernel_error.py.
+    for n in $counts; do
+        try "device_elements, $n PEs" env ATOLL_TEST_GPU=1 timeout 150 "$built/bin/atoll" run -n "$n" --timeout 120 \
+            "$built/multi/device_elements" "--gtest_filter=-*ReportedByTheKernel"
+    done
     try "device_absent, 2 PEs" job 2 "$built/multi/device_absent"
     for n in $counts; do
         try "device_mailbox, $n PEs" env ATOLL_TEST_GPU=1 ATOLL_CHECK=all timeout 150 "$built/bin/atoll" run -n "$n" --timeout 120 \
             "$built/multi/device_mailbox"
     done
     if with_ucx; then
-        for name in device_far device_far_collectives; do
-            try "$name, 2 PEs as two hosts" far 2 a,b "$built/multi/$name"
-            [ "$GPUS" -lt 4 ] || try "$name, 4 PEs as two hosts" far 4 a,b,b,b "$built/multi/$name"
+        for name in device_elements device_far device_far_collectives; do
+            try "$name, 2 PEs as two hosts" far 2 a,b "$built/multi/$name" "--gtest_filter=-*ReportedByTheKernel"
+            [ "$GPUS" -lt 4 ] || try "$name, 4 PEs as two hosts" far 4 a,b,b,b "$built/multi/$name" "--gtest_filter=-*ReportedByTheKernel"
         done
         try "far_kernels, 2 PEs as two hosts" far 2 a,b "$built/gpu/far_kernels"
         try "far_kernels, 2 PEs, window not used" env ATOLL_TRANSPORT=ucx UCX_TLS=tcp,self timeout 150 "$built/bin/atoll" run -n 2 \
             --timeout 120 "$built/gpu/far_kernels"
         [ "$GPUS" -lt 4 ] || try "far_kernels, 4 PEs as two hosts" far 4 a,b,b,b "$built/gpu/far_kernels"
     else
-        echo "skipped        device_far, device_far_collectives: this library was built without UCX"
+        echo "skipped        device_elements, device_far, device_far_collectives: this library was built without UCX"
     fi
     for program in "$built"/examples/gpu/*; do
         for n in $counts; do try "example ${program##*/}, $n PEs" job "$n" "$program"; done

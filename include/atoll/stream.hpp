@@ -13,6 +13,7 @@
 // acts: what it waits for must not be behind it, on the same stream or in a kernel that finds no room.
 #pragma once
 
+#include "atoll/elements.hpp"
 #include "atoll/team.hpp"
 
 namespace atl {
@@ -65,6 +66,39 @@ class ATOLL_API StreamContext {
     }
     void put_bytes(void* dst, const void* src, std::size_t bytes, int pe) const;
     void get_bytes(void* dst, const void* src, std::size_t bytes, int pe) const;
+
+    // ---- many single elements of many PEs. Number and PE of each, and what is moved, are looked at when the
+    // stream comes there; numbers count from the end where they are negative. A wrong number or PE in memory
+    // of the GPU stops the kernel with a report (ErrorCode::kernel); with ATOLL_CHECK=none it is left out
+    /// out[i] = src[index[i]] of PE pe[i].
+    template <Symmetric T>
+    void take(T* out, std::span<const std::type_identity_t<T>> src, Numbers index, Numbers pe,
+              std::size_t count) const {
+        elements(ElementsOp::take, src, index, pe, out, ElementsValues::each, count);
+    }
+    /// dst[index[i]] = values[i] on PE pe[i]; of several for one element any one is kept.
+    template <Symmetric T>
+    void put_at(std::span<std::type_identity_t<T>> dst, Numbers index, const T* values, Numbers pe,
+                std::size_t count) const {
+        elements<T>(ElementsOp::put_at, dst, index, pe, values, ElementsValues::each, count);
+    }
+    template <Symmetric T>
+        requires(sizeof(T) <= 16)
+    void put_at(std::span<T> dst, Numbers index, std::type_identity_t<T> value, Numbers pe,
+                std::size_t count) const {
+        elements<T>(ElementsOp::put_at, dst, index, pe, &value, ElementsValues::copied, count);
+    }
+    /// dst[index[i]] += values[i] on PE pe[i], each by an atomic_add.
+    template <AddAtomic T>
+    void add_at(std::span<std::type_identity_t<T>> dst, Numbers index, const T* values, Numbers pe,
+                std::size_t count) const {
+        elements<T>(ElementsOp::add_at, dst, index, pe, values, ElementsValues::each, count);
+    }
+    template <AddAtomic T>
+    void add_at(std::span<T> dst, Numbers index, std::type_identity_t<T> value, Numbers pe,
+                std::size_t count) const {
+        elements<T>(ElementsOp::add_at, dst, index, pe, &value, ElementsValues::copied, count);
+    }
 
     // ---- signals and waits
     template <Symmetric T>
@@ -148,8 +182,17 @@ class ATOLL_API StreamContext {
     void atomic(AtomicOp op, DType type, void* fetch, void* dst, std::uint64_t value, std::uint64_t compare,
                 int pe) const;
     void wait(void* word, DType type, Compare cmp, std::uint64_t value) const;
+    void elements(const Elements& which) const;
 
   private:
+    template <class T>
+    void elements(ElementsOp op, std::span<const T> array, const Numbers& index, const Numbers& pe,
+                  const T* values, ElementsValues kind, std::size_t count) const {
+        DType type = DType::uint8;
+        if constexpr (detail::HasDType<T>) type = dtype<T>;
+        elements({op, const_cast<T*>(array.data()), sizeof(T), array.size(), sizeof(T), type, index, pe,
+                  const_cast<T*>(values), kind, count});
+    }
     void wait(device::Operation as, void* word, DType type, Compare cmp, std::uint64_t value) const;
     void strided(const detail::StridedBlocks& copy, int pe, bool is_put) const;
     void store(void* dst, std::uint64_t bits, std::size_t bytes, int pe) const;

@@ -5,7 +5,7 @@ from typing import Any, Callable, Final, NoReturn, overload
 import numpy
 from ._device import DeviceTeam
 from ._types import AnyArray, AnySource, Array, ArrayLike, CompareName, DeviceLike, GivenStream, IndexArray
-from ._types import ReduceName, SignalName, Stream, Value
+from ._types import OutArray, ReduceName, SignalName, Stream, Value
 from .shmem import Ctx
 
 class Error(Exception):
@@ -688,7 +688,8 @@ def ibget(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks:
     None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def take(src: Array, index: ArrayLike, pe: ArrayLike, out: Array | None = None, *, ctx: Context | None = None, team: Team | None = None) -> Array:
+@overload
+def take(src: AnyArray, index: AnySource, pe: AnySource, out: None = None, *, ctx: Context | None = None, team: Team | None = None) -> Array:
     """
     Return src.flat[index] of PE pe, for many elements of many PEs in one call, at C speed.
 
@@ -698,12 +699,24 @@ def take(src: Array, index: ArrayLike, pe: ArrayLike, out: Array | None = None, 
     out:   a contiguous array of that shape and src's dtype to write into, and to return.
 
     Local; the data are there on return. All numbers are checked before the first element is read.
+    Arrays of a GPU: src is contiguous or has one axis; index and pe of one shape, or one of them one
+    element, are numbers, lists or arrays of the host, or int64 or int32 arrays of the GPU; out may be
+    anywhere. On a stream index and pe are ints, or arrays of the GPU or pinned, and out is needed,
+    there too. A wrong number in memory of the GPU stops the kernel: KernelError.
     Raises IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree.
 
         atoll.take(x, [3, 3, 0], [0, 1, 1])      # x[3] of PE 0, x[3] of PE 1, x[0] of PE 1
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def put_at(dst: Array, index: ArrayLike, values: ArrayLike, pe: ArrayLike, *, ctx: Context | None = None, team: Team | None = None) -> None:
+@overload
+def take(src: AnyArray, index: AnySource, pe: AnySource, out: OutArray, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> OutArray: ...
+
+def put_at(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Store dst.flat[index] = values on PE pe, for many elements of many PEs in one call, at C speed.
 
@@ -714,18 +727,30 @@ def put_at(dst: Array, index: ArrayLike, values: ArrayLike, pe: ArrayLike, *, ct
 
     Local; completed like put. Of several values for one element any one is kept. All numbers are
     checked before the first element is written.
+    Arrays of a GPU: index, pe and stream= as take's; values too: of one shape with them, or one.
     Raises IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def add_at(dst: Array, index: ArrayLike, values: ArrayLike, pe: ArrayLike, *, ctx: Context | None = None, team: Team | None = None) -> None:
+def add_at(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Add values to dst.flat[index] on PE pe atomically, for many elements of many PEs in one call, at C speed.
 
     dst: a symmetric array or view of 32- or 64-bit integers, float32 or float64. Other arguments as for
     put_at. Each addition is an atomic_add: elements that occur more than once, here or on other PEs
     at the same time, get every value. Integers wrap. Local; completed like put; errors as put_at.
+    Arrays of a GPU and stream= as for put_at.
 
         atoll.add_at(histogram, keys % m, 1, keys // m)       # counts kept by m a PE
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_set(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, TypeAlias, Union
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ class StreamLike(Protocol):
 
 AnyArray: TypeAlias = npt.NDArray[Any] | DeviceLike
 AnySource: TypeAlias = npt.ArrayLike | DeviceLike
+OutArray = TypeVar("OutArray", bound=AnyArray)
 GivenStream: TypeAlias = int | Literal["current"] | StreamLike | Any
 Stream: TypeAlias = GivenStream | None
 Shape: TypeAlias = int | Sequence[int]

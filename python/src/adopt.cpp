@@ -301,6 +301,7 @@ void adopt(PyObject** values, int n, Adopted& adopted) {
         if (!known && (adopted.library != Library::other || library != Library::atoll))
             adopted.library = library;
         values[i] = header.get();
+        adopted.passed[adopted.n] = value;
         adopted.headers[adopted.n++] = header.release();
     }
 }

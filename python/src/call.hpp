@@ -28,6 +28,7 @@ enum class Library : unsigned char { none, atoll, torch, cupy, other };
 /// long as the call.
 struct Adopted {
     PyObject* headers[max_arguments];
+    PyObject* passed[max_arguments];  ///< what each header stands for; borrowed
     int n = 0;
     Library library =
         Library::none;  ///< of the first that is torch's or CuPy's, else of the first that has one

@@ -1,105 +1,12 @@
 // take, put_at, add_at: many single elements of many PEs in one call, in a loop as tight as C++'s own.
+#include "irregular.hpp"
 #include "registry.hpp"
 #include "transfer.hpp"
-
-#include <algorithm>
-#include <limits>
 
 namespace atl::python {
 namespace {
 
 Spec take_spec, put_at_spec, add_at_spec;
-
-/// One operand: 64-bit integers, or one for all.
-struct Integers {
-    Ref held;
-    const npy_int64* data = nullptr;  ///< null: `scalar` for all
-    npy_int64 scalar = 0;
-
-    npy_int64 operator[](std::size_t i) const noexcept { return data ? data[i] : scalar; }
-};
-
-/// The shape that several operands broadcast to, and each brought to it.
-class Broadcast {
-  public:
-    void join(PyArrayObject* array) {
-        const int nd = PyArray_NDIM(array);
-        if (nd > nd_) {
-            std::copy_backward(dims_, dims_ + nd_, dims_ + nd);
-            std::fill(dims_, dims_ + (nd - nd_), npy_intp{1});
-            nd_ = nd;
-        }
-        for (int i = 0; i < nd; ++i) {
-            npy_intp& dim = dims_[nd_ - nd + i];
-            const npy_intp other = PyArray_DIMS(array)[i];
-            if (dim == 1)
-                dim = other;
-            else if (other != 1 && other != dim)
-                fits_ = false;
-        }
-    }
-    bool fits() const noexcept { return fits_; }
-    int nd() const noexcept { return nd_; }
-    const npy_intp* dims() const noexcept { return dims_; }
-    std::size_t size() const noexcept {
-        std::size_t size = 1;
-        for (int i = 0; i < nd_; ++i) size *= static_cast<std::size_t>(dims_[i]);
-        return size;
-    }
-    bool is_shape_of(PyArrayObject* array) const noexcept {
-        return PyArray_NDIM(array) == nd_ && std::equal(dims_, dims_ + nd_, PyArray_DIMS(array));
-    }
-    /// `array` itself if it is contiguous and of this shape, else a contiguous copy spread over it.
-    Ref spread(Ref array) const {
-        if (is_shape_of(array.array()) && c_contiguous(array.array())) return array;
-        PyArray_Descr* descr = PyArray_DESCR(array.array());
-        Py_INCREF(reinterpret_cast<PyObject*>(descr));
-        Ref made(PyArray_NewFromDescr(g.ndarray, descr, nd_, dims_, nullptr, nullptr, 0, nullptr));
-        if (PyArray_CopyInto(made.array(), array.array()) < 0) throw Raised{};
-        return made;
-    }
-
-  private:
-    int nd_ = 0;
-    npy_intp dims_[NPY_MAXDIMS] = {};
-    bool fits_ = true;
-};
-
-/// An operand as an int64 array; refuses what is no integer.
-Ref integer_array(const Spec& spec, const char* which, PyObject* value) {
-    Ref loose(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
-    const char kind = PyArray_DESCR(loose.array())->kind;
-    if (kind != 'i' && kind != 'u' && size_of(loose.array()) != 0)
-        fail(ErrorCode::dtype_mismatch, "%s(): %s has dtype %S; pass integers.", spec.name, which,
-             reinterpret_cast<PyObject*>(PyArray_DESCR(loose.array())));
-    return Ref(PyArray_FromAny(loose.get(), PyArray_DescrFromType(NPY_INT64), 0, 0,
-                               NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, nullptr));
-}
-
-Integers integers_of(const Broadcast& shape, Ref array) {
-    Integers made;
-    if (size_of(array.array()) == 1) {
-        made.scalar = *static_cast<npy_int64*>(PyArray_DATA(array.array()));
-        return made;
-    }
-    made.held = shape.spread(std::move(array));
-    made.data = static_cast<npy_int64*>(PyArray_DATA(made.held.array()));
-    return made;
-}
-
-struct Bounds {
-    npy_int64 low = std::numeric_limits<npy_int64>::max();
-    npy_int64 high = std::numeric_limits<npy_int64>::min();
-};
-Bounds bounds_of(const Integers& values, std::size_t n) {
-    if (!values.data) return {values.scalar, values.scalar};
-    Bounds b;
-    for (std::size_t i = 0; i < n; ++i) {
-        b.low = std::min(b.low, values.data[i]);
-        b.high = std::max(b.high, values.data[i]);
-    }
-    return b;
-}
 
 /// What the three calls share: the symmetric array, and which of its elements on which PEs.
 struct Scattered {
@@ -120,24 +27,6 @@ struct Scattered {
         return element_at(array, at);
     }
 };
-
-[[noreturn, gnu::cold]] void fail_broadcast(const Spec& spec, PyArrayObject* index, PyArrayObject* pe,
-                                            PyArrayObject* values) {
-    const auto shape = [](PyArrayObject* array) {
-        return Ref(array ? PyObject_GetAttrString(reinterpret_cast<PyObject*>(array), "shape") : none());
-    };
-    const Ref i = shape(index), p = shape(pe), v = shape(values);
-    if (values == nullptr)
-        fail(ErrorCode::shape_mismatch,
-             "%s(): index has shape %R and pe %R, which do not broadcast together; pass one PE, or one for "
-             "each index.",
-             spec.name, i.get(), p.get());
-    fail(ErrorCode::shape_mismatch,
-         "%s(): index has shape %R, pe %R and values %R, which do not broadcast together; pass one of each, "
-         "or as many "
-         "as there are indices.",
-         spec.name, i.get(), p.get(), v.get());
-}
 
 Scattered scattered(const Spec& spec, const Context& ctx, const char* which, PyArrayObject* array,
                     PyObject* index, PyObject* pe, PyArrayObject* values, bool writes) {
@@ -165,14 +54,9 @@ Scattered scattered(const Spec& spec, const Context& ctx, const char* which, PyA
     s.index = integers_of(shape, std::move(indices));
     s.pe = integers_of(shape, std::move(pes));
     // All are checked before the first is touched, so that a bad one leaves everything as it was.
-    const Bounds at = bounds_of(s.index, n);
-    if (at.low < -s.size || at.high >= s.size)
-        fail_index(spec, which, array, at.low < -s.size ? at.low : at.high);
-    const Bounds on = bounds_of(s.pe, n);
-    if (on.low < 0 || on.high >= ctx.n_pes())
-        fail(ErrorCode::pe, "%s(): pe holds %lld, but the team has PEs 0 to %d.", spec.name,
-             static_cast<long long>(on.low < 0 ? on.low : on.high), ctx.n_pes() - 1);
-    ctx.route(extent.low, extent.bytes, static_cast<int>(on.low));
+    check_indices(spec, which, array, s.index, n);
+    const npy_int64 lowest = check_pes(spec, ctx, s.pe, n);
+    ctx.route(extent.low, extent.bytes, static_cast<int>(lowest));
     return s;
 }
 
@@ -249,8 +133,10 @@ void put_from(const Scattered& s, const char* in, bool one) {
         s.ctx.put_bytes(s.element(i), in + (one ? 0 : i * item), item, static_cast<int>(s.pe[i]));
 }
 
-PyObject* take_body(const Arguments<6>& a) {
+PyObject* take_body(const Arguments<7>& a) {
     const Context& ctx = context_of(take_spec, a[4], a[5]);
+    if (is_device_call(a.adopted, a[6])) [[unlikely]]
+        return take_on_device(take_spec, ctx, a);
     PyArrayObject* src = array_arg(take_spec, "src", a[0]);
     const Scattered s = scattered(take_spec, ctx, "src", src, a[1], a[2], nullptr, false);
     if (!given(a[3])) {
@@ -272,18 +158,8 @@ PyObject* take_body(const Arguments<6>& a) {
     return Ref::borrow(a[3]).release();
 }
 
-/// The values of put_at and add_at: an array of the target's dtype, or one number.
-Ref values_of(const Spec& spec, PyArrayObject* dst, PyObject* value) {
-    if (!is_scalar(value)) return source_like(spec, "values", value, "dst", dst);
-    PyArray_Descr* descr = PyArray_DESCR(dst);
-    Py_INCREF(reinterpret_cast<PyObject*>(descr));
-    Ref one(PyArray_NewFromDescr(g.ndarray, descr, 0, nullptr, nullptr, nullptr, 0, nullptr));
-    write_element({spec, "values", reinterpret_cast<PyObject*>(descr)}, value, PyArray_DATA(one.array()));
-    return one;
-}
-
 /// put_at and add_at alike: `apply(s, data, one)`.
-template <Spec& S, class Apply> PyObject* scatter(const Arguments<6>& a, Apply&& apply) {
+template <Spec& S, class Apply> PyObject* scatter(const Arguments<7>& a, Apply&& apply) {
     const Context& ctx = context_of(S, a[4], a[5]);
     PyArrayObject* dst = array_arg(S, "dst", a[0]);
     check_dtype(S, "dst", dst);
@@ -296,7 +172,13 @@ template <Spec& S, class Apply> PyObject* scatter(const Arguments<6>& a, Apply&&
     return none();
 }
 
-PyObject* put_at_body(const Arguments<6>& a) { return scatter<put_at_spec>(a, put_from); }
+PyObject* put_at_body(const Arguments<7>& a) {
+    if (is_device_call(a.adopted, a[6])) [[unlikely]] {
+        scatter_on_device(put_at_spec, context_of(put_at_spec, a[4], a[5]), a, false, DType::uint8);
+        return none();
+    }
+    return scatter<put_at_spec>(a, put_from);
+}
 
 template <class T> void add_from(const Scattered& s, const char* in, bool one) {
     const auto* src = reinterpret_cast<const T*>(in);
@@ -313,15 +195,22 @@ template <class T> void add_from(const Scattered& s, const char* in, bool one) {
     }
 }
 
-PyObject* add_at_body(const Arguments<6>& a) {
+PyObject* add_at_body(const Arguments<7>& a) {
     PyArrayObject* dst = array_arg(add_at_spec, "dst", a[0]);
     const DTypeRow& row = row_of(dst);
     const auto refuse = [&] {
         fail(ErrorCode::dtype_mismatch,
              "add_at(): dst has dtype %S; this takes 32- and 64-bit integers, float32 and float64.",
-             reinterpret_cast<PyObject*>(PyArray_DESCR(dst)));
+             dtype_name(dst).get());
     };
     if (!row.known) refuse();
+    if (is_device_call(a.adopted, a[6])) [[unlikely]] {
+        const auto on_device = [&]<class T>(T*) {
+            scatter_on_device(add_at_spec, context_of(add_at_spec, a[4], a[5]), a, true, dtype<T>);
+        };
+        visit_atomic(row.type, on_device, refuse);
+        return none();
+    }
     return scatter<add_at_spec>(a, [&](const Scattered& s, const char* in, bool one) {
         visit_atomic(
             row.type, [&]<class T>(T*) { add_from<T>(s, in, one); }, refuse);
@@ -329,9 +218,15 @@ PyObject* add_at_body(const Arguments<6>& a) {
 }
 
 const Function functions[] = {
-    {"take", entry<6, take_spec, take_body>, &take_spec,
-     "(src: Array, index: ArrayLike, pe: ArrayLike, out: Array | None = None, *, ctx: Context | None = None, "
-     "team: Team | None = None) -> Array",
+    {"take", entry<7, take_spec, take_body>, &take_spec,
+     "(src: AnyArray, index: AnySource, pe: AnySource, out: AnyArray | None = None, *, ctx: Context | None = "
+     "None, team: Team | None = None, stream: Stream = None) -> Any\n"
+     "(src: AnyArray, index: AnySource, pe: AnySource, out: None = None, *, ctx: Context | None = None, "
+     "team: "
+     "Team | None = None) -> Array\n"
+     "(src: AnyArray, index: AnySource, pe: AnySource, out: OutArray, *, ctx: Context | None = None, team: "
+     "Team "
+     "| None = None, stream: Stream = None) -> OutArray",
      R"(Return src.flat[index] of PE pe, for many elements of many PEs in one call, at C speed.
 
 src:   a symmetric array or any view of one.
@@ -340,12 +235,17 @@ pe:    whose elements: an int or an array; broadcasts against index, which gives
 out:   a contiguous array of that shape and src's dtype to write into, and to return.
 
 Local; the data are there on return. All numbers are checked before the first element is read.
+Arrays of a GPU: src is contiguous or has one axis; index and pe of one shape, or one of them one
+element, are numbers, lists or arrays of the host, or int64 or int32 arrays of the GPU; out may be
+anywhere. On a stream index and pe are ints, or arrays of the GPU or pinned, and out is needed,
+there too. A wrong number in memory of the GPU stops the kernel: KernelError.
 Raises IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree.
 
     atoll.take(x, [3, 3, 0], [0, 1, 1])      # x[3] of PE 0, x[3] of PE 1, x[0] of PE 1)"},
-    {"put_at", entry<6, put_at_spec, put_at_body>, &put_at_spec,
-     "(dst: Array, index: ArrayLike, values: ArrayLike, pe: ArrayLike, *, ctx: Context | None = None, team: "
-     "Team | None = None) -> None",
+    {"put_at", entry<7, put_at_spec, put_at_body>, &put_at_spec,
+     "(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *, ctx: Context | None = None, "
+     "team: "
+     "Team | None = None, stream: Stream = None) -> None",
      R"(Store dst.flat[index] = values on PE pe, for many elements of many PEs in one call, at C speed.
 
 dst:    a symmetric array or any view of one.
@@ -355,15 +255,18 @@ pe:     whose elements: an int or an array.
 
 Local; completed like put. Of several values for one element any one is kept. All numbers are
 checked before the first element is written.
+Arrays of a GPU: index, pe and stream= as take's; values too: of one shape with them, or one.
 Raises IndexError, PeError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree.)"},
-    {"add_at", entry<6, add_at_spec, add_at_body>, &add_at_spec,
-     "(dst: Array, index: ArrayLike, values: ArrayLike, pe: ArrayLike, *, ctx: Context | None = None, team: "
-     "Team | None = None) -> None",
+    {"add_at", entry<7, add_at_spec, add_at_body>, &add_at_spec,
+     "(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *, ctx: Context | None = None, "
+     "team: "
+     "Team | None = None, stream: Stream = None) -> None",
      R"(Add values to dst.flat[index] on PE pe atomically, for many elements of many PEs in one call, at C speed.
 
 dst: a symmetric array or view of 32- or 64-bit integers, float32 or float64. Other arguments as for
 put_at. Each addition is an atomic_add: elements that occur more than once, here or on other PEs
 at the same time, get every value. Integers wrap. Local; completed like put; errors as put_at.
+Arrays of a GPU and stream= as for put_at.
 
     atoll.add_at(histogram, keys % m, 1, keys // m)       # counts kept by m a PE)"},
 };

@@ -137,8 +137,11 @@ const char* name_of(int operation) {
                                             "tile_get",
                                             "quiet",
                                             "fence",
-                                            "flush"};
-    static_assert(std::size(names) == static_cast<int>(device::Operation::flush) + 1);
+                                            "flush",
+                                            "take",
+                                            "put_at",
+                                            "add_at"};
+    static_assert(std::size(names) == static_cast<int>(device::Operation::add_at) + 1);
     return operation >= 0 && operation < static_cast<int>(std::size(names)) ? names[operation] : names[0];
 }
 
@@ -272,6 +275,12 @@ std::string report_text(const device::Report& report) {
     if (report.compare == device::wrong_pe)
         return text + " for team PE " + std::to_string(report.peer) + "; the team has PEs 0 to " +
                std::to_string(static_cast<long long>(report.expected) - 1);
+    if (report.compare == device::wrong_index) {
+        const auto size = static_cast<long long>(report.expected);
+        return text + " for element " + std::to_string(static_cast<long long>(report.found)) + ", index " +
+               std::to_string(report.address) + " of the call; the array has " + std::to_string(size) +
+               " elements, whose numbers are " + std::to_string(-size) + " to " + std::to_string(size - 1);
+    }
     if (report.compare == device::far_wait)
         return text + ", which a thread of the host is to carry out" + far_text(report);
     if (report.compare == device::not_reached)
@@ -295,6 +304,8 @@ void look_from_host(const device::Watch& watch, const device::Report& waiting, u
                     "Another thread of this PE finalized the job during " + report_text(waiting) + ".");
     if (waiting.compare == device::wrong_pe)
         throw Error(ErrorCode::invalid_argument, "No such PE, in " + report_text(waiting) + ".");
+    if (waiting.compare == device::wrong_index)
+        throw Error(ErrorCode::invalid_argument, "No such element, in " + report_text(waiting) + ".");
     if (waiting.compare == device::not_reached)
         throw Error(ErrorCode::unsupported, "Not for this PE: " + report_text(waiting) + ".");
     const double bound_s = waiting.bound_ns != 0 ? static_cast<double>(waiting.bound_ns) * 1e-9

@@ -92,6 +92,8 @@ std::string KernelWatch::said() const {
     if (report.state == 4)
         return "A kernel of " + me + " received a message of another size than it expected, in " + where;
     if (report.compare == device::wrong_pe) return me + " gave a number of no PE in a kernel, in " + where;
+    if (report.compare == device::wrong_index)
+        return me + " gave a number of no element in a kernel, in " + where;
     if (report.compare == device::not_reached) return "A kernel of " + me + " cannot do that: " + where;
     return me + " timed out in a kernel, in " + where +
            (report.bound_ns != 0 ? " Give this wait more time" : " Raise ATOLL_WAIT_TIMEOUT") +

@@ -62,6 +62,7 @@ Kernels::Kernels(const Driver& driver, CUdevice device) : driver_(driver) {
     load("points", f.word, "atoll_word");
     load("points", f.wait, "atoll_wait");
     load("points", f.far, "atoll_far");
+    load("elements", f.elements, "atoll_elements");
     load("groups", f.sync, "atoll_sync");
     load("groups", f.exchange, "atoll_exchange");
     load("groups", f.pull, "atoll_pull");
@@ -162,6 +163,12 @@ void Kernels::launch(const heap::WaitCall& call, CUstream stream) const {
 
 void Kernels::launch(const heap::FarCall& call, CUstream stream) const {
     launch_on(functions_.far, {1, 1}, call, stream);
+}
+
+/// What goes by a thread of the host leaves room on the GPU for the kernels by which it does other PEs' work.
+void Kernels::launch(const heap::ElementsCall& call, CUstream stream) const {
+    launch_on(functions_.elements, {blocks_for(call.count, 256, call.has_far ? 32 : 1024), 256}, call,
+              stream);
 }
 
 void Kernels::launch(const GroupCall& call, CUstream stream) const {

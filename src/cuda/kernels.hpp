@@ -45,11 +45,12 @@ class Kernels {
     void launch(const heap::MessagesCall& call, CUstream stream) const;
     void launch(const heap::MailboxCall& call, CUstream stream) const;
     void launch(const heap::FarCall& call, CUstream stream) const;
+    void launch(const heap::ElementsCall& call, CUstream stream) const;
 
   private:
     struct Functions {
         CUfunction copy, strided, word, wait, sync, exchange, exchange_scaled, pull, fold, fold_scaled,
-            messages, far, mailbox;
+            messages, far, elements, mailbox;
     };
     void load(const char* source, CUfunction& function, const char* name) const;
     template <class Call>

@@ -106,6 +106,10 @@ void Heap::start(const heap::DeviceCall& call, heap::StreamHandle stream) {
         check_local(word->result);
     } else if (const auto* far = std::get_if<heap::FarCall>(&call); far && far->request.here) {
         check_local(far->request.here);
+    } else if (const auto* elements = std::get_if<heap::ElementsCall>(&call)) {
+        for (const void* local :
+             {elements->index.each, elements->pe.each, static_cast<const void*>(elements->values)})
+            if (local) check_local(local);
     } else if (const auto* messages = std::get_if<heap::MessagesCall>(&call)) {
         for (int i = 0; i < messages->count; ++i)
             if (messages->messages[i].bytes != 0) check_local(messages->messages[i].data);

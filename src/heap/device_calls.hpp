@@ -122,6 +122,33 @@ struct MessagesCall {
     Message messages[most];
 };
 
+/// Numbers as atl::Numbers has them: the i-th is at `each` + i * step * bytes, or `one` where that is null.
+struct ElementNumbers {
+    const void* each;
+    std::int64_t one;
+    unsigned bytes;  ///< 4 or 8, signed
+    unsigned step;   ///< 0: the first for all
+};
+
+/// `count` single elements of one symmetric array, each by its number and PE. The kernel checks both. An
+/// element goes in `element_bytes / unit_bytes` accesses, of a size that all addresses are multiples of.
+struct ElementsCall {
+    device::Team team;
+    char* first;  ///< element 0, in this PE's slot
+    std::int64_t step_bytes;
+    std::uint64_t size;  ///< of the array, in elements
+    std::uint64_t count;
+    ElementNumbers index, pe;
+    char* values;  ///< what take writes and the others read; null: `value`
+    std::uint64_t values_step_bytes;
+    std::uint64_t value[2];
+    std::uint64_t element_bytes;
+    unsigned unit_bytes;          ///< 1, 2, 4, 8 or 16
+    device::Operation operation;  ///< take, put_at or add_at
+    DType type;                   ///< of add_at
+    bool has_far;                 ///< a transport reaches some PEs of the team
+};
+
 using device::FarKind;
 using device::FarRequest;
 using device::FarRing;
@@ -151,8 +178,8 @@ struct MailboxCall {
     bool refuses;  ///< a message that does not fit stays, and `arrived` says so; else the kernel stops
 };
 
-using DeviceCall =
-    std::variant<CopyCall, StridedCall, WordCall, WaitCall, GroupCall, MessagesCall, FarCall, MailboxCall>;
+using DeviceCall = std::variant<CopyCall, StridedCall, WordCall, WaitCall, GroupCall, MessagesCall, FarCall,
+                                ElementsCall, MailboxCall>;
 
 /// Where a team's memory for messages on streams holds what. Sender and receiver of a pair count alike.
 struct MessageMemory {

@@ -26,6 +26,14 @@ def test_mailboxes_of_a_gpu(job: Job, package: str, n: int) -> None:
     assert done.stdout.count("done") == n
 
 
+@needs_plugin
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_single_elements_of_many_pes(job: Job, package: str, n: int) -> None:
+    """Where the GPU does not reach memory of the host, as a real one."""
+    done = job("device_elements.py", n, PYTHONPATH=package, ATOLL_SIMULATED_REACH="window")
+    assert done.stdout.count("done") == n
+
+
 needs_ucx = pytest.mark.skipif(
     not re.search("UCX [0-9]", subprocess.run([launcher(), "info"], capture_output=True, text=True).stdout),
     reason="no UCX was found",
@@ -60,6 +68,22 @@ def test_mailboxes_of_a_gpu_are_for_pes_that_share_memory(job: Job, package: str
         UCX_TLS="tcp,self",
     )
     assert len(re.findall("said .*by the window only", done.stdout)) == 2, done.stdout
+
+
+@needs_plugin
+@needs_ucx
+@pytest.mark.parametrize("hosts", ["a,b", "a"])
+def test_single_elements_between_hosts(job: Job, package: str, hosts: str) -> None:
+    done = job(
+        "device_elements.py",
+        2,
+        "--few",
+        PYTHONPATH=package,
+        ATOLL_HOST_ID=hosts,
+        ATOLL_TRANSPORT="ucx",
+        UCX_TLS="tcp,self",
+    )
+    assert done.stdout.count("done") == 2
 
 
 @needs_plugin

@@ -94,6 +94,10 @@ atoll.put_signal(g, g, atoll.signal(device="cuda"), 1, "add", 0, stream="current
 atoll.signal_wait_until(atoll.signal(device="cuda"), ">=", 1, stream=5)
 atoll.sum_reduce(g, g.reshape(4, 4), stream="current")
 host: npt.NDArray[Any] = g.numpy()
+gathered: npt.NDArray[Any] = atoll.take(g, [0, 1], 0)
+same: atoll.DeviceArray = atoll.take(g, g[0], 0, g[1], stream=0)
+atoll.put_at(g, g[0], g[1], 0, stream="current")
+atoll.add_at(g, 0, 1.0, [0, 0])
 kernel_team = atoll.WORLD.device()
 where: int = kernel_team.window + kernel_team.stride
 headers: str = atoll.include_dir()

@@ -1,4 +1,4 @@
-"""What a program hears when the GPU stops a kernel: kernel_error.py [atoll|many|torch|wrong_pe]. One PE's; the others go on."""
+"""What a program hears when the GPU stops a kernel: kernel_error.py [atoll|many|torch|wrong_pe|wrong_index]. One PE's; the others go on."""
 
 import os
 import sys
@@ -45,6 +45,18 @@ if me == n - 1:
             "p for team PE 99",
             "PEs 0 to",
             "The kernel wrong, 1 block of 1 thread,",
+        )
+    elif mode == "wrong_index":
+        index = flag.cupy()[:1].repeat(3)  # of this PE's GPU alone
+        index[1] = 7
+        index.device.synchronize()
+        out = index.copy()
+        atoll.take(flag, index, 0, out, stream=0)
+        heard(
+            lambda: atoll.check_kernels(stream=0),
+            "take for element 7, index 1 of the call",
+            "-1 to 0",
+            "1 block of 256 threads,",
         )
     else:
         import atoll.triton as dev

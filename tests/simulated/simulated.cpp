@@ -4,9 +4,10 @@
 #include "atoll/device/device.hpp"
 #include "atoll/export.hpp"
 #include "heap/device_heap.hpp"
-#include "simulated/mailbox.hpp"
 
 #include "atoll/error.hpp"
+#include "simulated/elements.hpp"
+#include "simulated/mailbox.hpp"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -365,7 +366,7 @@ class Messages {
 
 void perform(const heap::MessagesCall& call) { Messages(call).run(); }
 
-void perform(const heap::MailboxCall& call) { simulated::perform(call); }
+using simulated::perform;
 
 class SimulatedHeap final : public heap::DeviceHeap {
   public:

@@ -78,7 +78,11 @@ enum class Operation : int {
     // ---- these wait for the host where a team has far PEs
     quiet,
     fence,
-    flush
+    flush,
+    // ---- of streams: each element has a number and a PE
+    take,
+    put_at,
+    add_at
 };
 
 /// What the two values of a report are, by their bits.
@@ -93,6 +97,8 @@ constexpr int wrong_pe = -2;
 constexpr int far_wait = -3;
 /// and of an operation that only PEs in the window have, which that PE is not.
 constexpr int not_reached = -4;
+/// Element number `found` of an array of `expected`, the `address`-th of the call, is none of it.
+constexpr int wrong_index = -5;
 
 /// A wait that took longer than its bound; or a wrong PE.
 struct Report {
@@ -100,8 +106,8 @@ struct Report {
     int operation;   ///< Operation
     int team;        ///< number on this PE, 0 = world
     int peer;        ///< team PE waited for, -1 any
-    int compare;  ///< Compare and Values, -1: the two values mean nothing, or wrong_pe, far_wait, not_reached
-    int tag;      ///< of the caller
+    int compare;     ///< Compare and Values, -1: the two values mean nothing, or one of the above
+    int tag;         ///< of the caller
     unsigned long long address;
     unsigned long long expected;  ///< bits of the awaited word's type
     unsigned long long found;

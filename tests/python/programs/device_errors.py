@@ -176,8 +176,13 @@ with says(atoll.Unsupported, "pass both"):
     atoll.sum_reduce(x)
 with says(atoll.Unsupported, "root="):
     atoll.reduce(x, x, "sum", 0)
-with says(atoll.NotSymmetric, "take()", "memory of the host only"):
-    atoll.take(x, 0, me)
+with says(atoll.Unsupported, "take()", "src", "not contiguous"):
+    atoll.take(x[:, :2], 0, me)
+with says(atoll.NotSymmetric, "shmem.put()", "memory of the host only"):
+    from atoll import shmem  # which calls init once more
+
+    shmem.put(x, x, 0)
+atoll.finalize()
 with says(atoll.NotSymmetric, "send()", "src", "memory of the host"):
     atoll.send(h, right, stream=0)
 with says(atoll.NotSymmetric, "recv()", "dst", "memory of the host"):
@@ -189,8 +194,8 @@ with says(atoll.PeError, str(n)):
 with says(atoll.InvalidArgument, "recv()", "one stream", "the same stream="), atoll.group():
     atoll.send(x[0], right, stream=0)
     atoll.recv(x[1], right)
-with says(atoll.NotSymmetric, "add_at()", "memory of the host only"):
-    atoll.add_at(x, 0, 1.0, me)
+with says(atoll.NotSymmetric, "add_at()", "dst", "memory of the host"):
+    atoll.add_at(h, 0, 1.0, me, stream=0)
 with says(atoll.InvalidArgument, "at most 64", "65"), atoll.group():
     for _ in range(65):
         atoll.send(x[0], right, stream=0)

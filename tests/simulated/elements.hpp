@@ -1,0 +1,10 @@
+// The library's kernel for single elements, run by a thread of the host.
+#pragma once
+
+#include "heap/device_calls.hpp"
+
+namespace atl::simulated {
+
+void perform(const heap::ElementsCall& call);
+
+}  // namespace atl::simulated
