@@ -41,14 +41,15 @@ class Kernels {
     void launch(const heap::StridedCall& call, CUstream stream) const;
     void launch(const heap::WordCall& call, CUstream stream) const;
     void launch(const heap::WaitCall& call, CUstream stream) const;
+    void launch(const heap::WaitManyCall& call, CUstream stream) const;
     void launch(const heap::GroupCall& call, CUstream stream) const;
     void launch(const heap::MessagesCall& call, CUstream stream) const;
     void launch(const heap::FarCall& call, CUstream stream) const;
 
   private:
     struct Functions {
-        CUfunction copy, strided, word, wait, sync, exchange, exchange_scaled, pull, fold, fold_scaled,
-            messages, far;
+        CUfunction copy, strided, word, wait, wait_many, sync, exchange, exchange_scaled, pull, fold,
+            fold_scaled, messages, far;
     };
     void load(const char* source, CUfunction& function, const char* name) const;
     template <class Call>
