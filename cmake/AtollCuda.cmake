@@ -41,7 +41,9 @@ function(_atoll_embed_kernels target names)
         string(REPLACE ";" " " _built "kernels for ${names}")
         file(MAKE_DIRECTORY "${_folder}")
         file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/kernels/*.cu")
-        file(GLOB _headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/kernels/*.cuh" "${PROJECT_SOURCE_DIR}/include/atoll/device/*.hpp")
+        file(GLOB _headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/kernels/*.cuh"
+             "${PROJECT_SOURCE_DIR}/src/cuda/kernels/*.hpp" "${PROJECT_SOURCE_DIR}/include/atoll/detail/many_words.hpp"
+             "${PROJECT_SOURCE_DIR}/include/atoll/device/*.hpp")
         foreach(_source IN LISTS _sources)
             get_filename_component(_stem "${_source}" NAME_WE)
             set(_fatbin "${_folder}/${_stem}.fatbin")

@@ -134,6 +134,7 @@ endfunction()
 if(TARGET atoll AND NOT ATOLL_SANITIZE)
     add_library(atoll_cuda_simulated MODULE "${PROJECT_SOURCE_DIR}/tests/simulated/simulated.cpp"
                 "${PROJECT_SOURCE_DIR}/tests/simulated/elements.cpp" "${PROJECT_SOURCE_DIR}/tests/simulated/mailbox.cpp"
+                "${PROJECT_SOURCE_DIR}/tests/simulated/many_words.cpp"
                 "${PROJECT_SOURCE_DIR}/src/common/text.cpp")
     target_include_directories(atoll_cuda_simulated PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests" "${ATOLL_GENERATED_INCLUDE}")
     target_link_libraries(atoll_cuda_simulated PRIVATE atoll atoll_flags)

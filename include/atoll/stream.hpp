@@ -13,8 +13,8 @@
 // acts: what it waits for must not be behind it, on the same stream or in a kernel that finds no room.
 #pragma once
 
+#include "atoll/detail/stream_waits.hpp"
 #include "atoll/elements.hpp"
-#include "atoll/team.hpp"
 
 namespace atl {
 
@@ -22,14 +22,9 @@ namespace device {
 enum class Operation : int;  // atoll/device/control.hpp
 }
 
-/// A cudaStream_t or CUstream of this PE's GPU. Null is the legacy stream, which waits for all others.
-struct Stream {
-    void* handle = nullptr;
-};
-
 /// A context's operations, on a stream. A value; the context and the stream outlive it. Made before a capture
 /// begins: a team's first use on a GPU writes to it.
-class ATOLL_API StreamContext {
+class ATOLL_API StreamContext : public detail::StreamWaits {
   public:
     StreamContext(const Context& context, Stream stream);
 
@@ -124,6 +119,7 @@ class ATOLL_API StreamContext {
         // NOLINTNEXTLINE(bugprone-signed-char-misuse): int8_t is a number, and sign-extends
         wait(const_cast<T*>(word), dtype<T>, cmp, static_cast<std::uint64_t>(value));
     }
+    // test, and waits and tests for many words: detail::StreamWaits
     void fence() const noexcept {}
     void quiet() const noexcept {}
     /// The host waits until all that the stream was given is done.
@@ -204,9 +200,6 @@ class ATOLL_API StreamContext {
         __builtin_memcpy(&word, &value, sizeof value);
         return word;
     }
-    core::ContextState* state_;
-    Stream stream_;
-    device::Team team_;
 };
 
 /// A team's collectives, on a stream. Called by all members in the same order with the same arguments, also

@@ -10,6 +10,7 @@
 #include "atoll/atomics.hpp"
 
 #include <span>
+#include <vector>
 
 namespace atl {
 inline constexpr std::size_t none = SIZE_MAX;  ///< wait_until_any and test_any: no word satisfies
@@ -30,8 +31,10 @@ class ATOLL_API WaitOps : public AtomicOps {
         return wait_for(signal, cmp, value, "signal_wait_until", timeout_s);
     }
     template <Waitable T> bool test(const T* word, Compare cmp, std::type_identity_t<T> value) const {
-        if (is_on_device(word)) [[unlikely]]
+        if (is_on_device(word)) [[unlikely]] {
+            if (window_.routed) progress_routed(*job_);
             return compare(from_device(word), cmp, value);
+        }
         look_at(word, sizeof(T));
         return compare(atomic_load(word), cmp, value);
     }
@@ -53,16 +56,18 @@ class ATOLL_API WaitOps : public AtomicOps {
     template <Waitable T>
     bool test_all(const T* words, std::size_t n, const int* status, Compare cmp,
                   std::type_identity_t<T> value) const {
-        look_at(words, bytes_of<T>(n));
-        return first_unsatisfied(
-                   words, n, status, cmp, [=](std::size_t) { return value; }, 0) == n;
+        return look_once(words, n, [&](const auto& seen) {
+            return first_unsatisfied(
+                       seen, n, status, cmp, [=](std::size_t) { return value; }, 0) == n;
+        });
     }
     template <Waitable T>
     bool test_all_vector(const T* words, std::size_t n, const int* status, Compare cmp,
                          const T* values) const {
-        look_at(words, bytes_of<T>(n));
-        return first_unsatisfied(
-                   words, n, status, cmp, [=](std::size_t i) { return values[i]; }, 0) == n;
+        return look_once(words, n, [&](const auto& seen) {
+            return first_unsatisfied(
+                       seen, n, status, cmp, [=](std::size_t i) { return values[i]; }, 0) == n;
+        });
     }
 
     /// Index of one satisfying word, in turn, so that every satisfying word is reported in time; `none` for
@@ -83,16 +88,18 @@ class ATOLL_API WaitOps : public AtomicOps {
     template <Waitable T>
     std::size_t test_any(const T* words, std::size_t n, const int* status, Compare cmp,
                          std::type_identity_t<T> value) const {
-        look_at(words, bytes_of<T>(n));
-        return find_any(
-            words, n, status, cmp, [=](std::size_t) { return value; }, next_start(n));
+        return look_once(words, n, [&](const auto& seen) {
+            return find_any(
+                seen, n, status, cmp, [=](std::size_t) { return value; }, next_start(n));
+        });
     }
     template <Waitable T>
     std::size_t test_any_vector(const T* words, std::size_t n, const int* status, Compare cmp,
                                 const T* values) const {
-        look_at(words, bytes_of<T>(n));
-        return find_any(
-            words, n, status, cmp, [=](std::size_t i) { return values[i]; }, next_start(n));
+        return look_once(words, n, [&](const auto& seen) {
+            return find_any(
+                seen, n, status, cmp, [=](std::size_t i) { return values[i]; }, next_start(n));
+        });
     }
 
     /// Fills `indices` with all words that satisfy now, at least one; returns how many; 0 for an empty set.
@@ -112,14 +119,16 @@ class ATOLL_API WaitOps : public AtomicOps {
     template <Waitable T>
     std::size_t test_some(const T* words, std::size_t n, std::size_t* indices, const int* status, Compare cmp,
                           std::type_identity_t<T> value) const {
-        look_at(words, bytes_of<T>(n));
-        return find_some(words, n, indices, status, cmp, [=](std::size_t) { return value; });
+        return look_once(words, n, [&](const auto& seen) {
+            return find_some(seen, n, indices, status, cmp, [=](std::size_t) { return value; });
+        });
     }
     template <Waitable T>
     std::size_t test_some_vector(const T* words, std::size_t n, std::size_t* indices, const int* status,
                                  Compare cmp, const T* values) const {
-        look_at(words, bytes_of<T>(n));
-        return find_some(words, n, indices, status, cmp, [=](std::size_t i) { return values[i]; });
+        return look_once(words, n, [&](const auto& seen) {
+            return find_some(seen, n, indices, status, cmp, [=](std::size_t i) { return values[i]; });
+        });
     }
 
   protected:
@@ -175,28 +184,62 @@ class ATOLL_API WaitOps : public AtomicOps {
     }
     static std::size_t next_start(std::size_t n) noexcept;  // rotates, for fairness
 
-    template <class T, class Value>
-    static std::size_t first_unsatisfied(const T* words, std::size_t n, const int* status, Compare cmp,
+    /// How many words are looked at: those of the host one by one, and those of a GPU by a copy of them all.
+    template <class T> struct HostWords {
+        const T* words;
+        void look() const noexcept {}
+        T operator[](std::size_t i) const noexcept { return atomic_load(words + i); }
+        const void* value(std::size_t) const noexcept { return nullptr; }
+    };
+    template <class T> class DeviceWords {
+      public:
+        DeviceWords(core::ContextState& context, const T* words, std::size_t n)
+            : context_(context), words_(words), bytes_(bytes_of<T>(n)) {
+            check_device_words(context, words, bytes_);
+            seen_.resize(n);
+            look();
+        }
+        void look() { load_device_words(context_, seen_.data(), words_, bytes_); }
+        T operator[](std::size_t i) const noexcept { return seen_[i]; }
+        const void* value(std::size_t i) const noexcept { return &seen_[i]; }
+
+      private:
+        core::ContextState& context_;
+        const T* words_;
+        std::size_t bytes_;
+        std::vector<T> seen_;
+    };
+    template <class T, class Test> auto look_once(const T* words, std::size_t n, Test&& satisfied) const {
+        if (is_on_device(words)) [[unlikely]] {
+            if (window_.routed) progress_routed(*job_);
+            return satisfied(DeviceWords<T>(*state_, words, n));
+        }
+        look_at(words, bytes_of<T>(n));
+        return satisfied(HostWords<T>{words});
+    }
+
+    template <class Words, class Value>
+    static std::size_t first_unsatisfied(const Words& words, std::size_t n, const int* status, Compare cmp,
                                          Value value, std::size_t from) {
         for (std::size_t i = from; i < n; ++i)
-            if (included(status, i) && !compare(atomic_load(words + i), cmp, value(i))) return i;
+            if (included(status, i) && !compare(words[i], cmp, value(i))) return i;
         return n;
     }
-    template <class T, class Value>
-    static std::size_t find_any(const T* words, std::size_t n, const int* status, Compare cmp, Value value,
-                                std::size_t start) {
+    template <class Words, class Value>
+    static std::size_t find_any(const Words& words, std::size_t n, const int* status, Compare cmp,
+                                Value value, std::size_t start) {
         for (std::size_t k = 0; k < n; ++k) {
             const std::size_t i = start + k < n ? start + k : start + k - n;
-            if (included(status, i) && compare(atomic_load(words + i), cmp, value(i))) return i;
+            if (included(status, i) && compare(words[i], cmp, value(i))) return i;
         }
         return none;
     }
-    template <class T, class Value>
-    static std::size_t find_some(const T* words, std::size_t n, std::size_t* indices, const int* status,
+    template <class Words, class Value>
+    static std::size_t find_some(const Words& words, std::size_t n, std::size_t* indices, const int* status,
                                  Compare cmp, Value value) {
         std::size_t count = 0;
         for (std::size_t i = 0; i < n; ++i)
-            if (included(status, i) && compare(atomic_load(words + i), cmp, value(i))) indices[count++] = i;
+            if (included(status, i) && compare(words[i], cmp, value(i))) indices[count++] = i;
         return count;
     }
     /// Of several words that a wait is for, the one that its reason names; n for an empty set.
@@ -205,42 +248,63 @@ class ATOLL_API WaitOps : public AtomicOps {
         while (i < n && !included(status, i)) ++i;
         return i;
     }
+    /// `ready()` after each look, as often as `spins` says before the wait is a slow one. `word` is the one
+    /// that is named.
+    template <class Words, class Ready>
+    void wait_among(Words& seen, int spins, std::size_t word, WaitReason reason, double timeout_s,
+                    Ready&& ready) const {
+        reason.value = seen.value(word);
+        wait(*job_, spins, reason, timeout_s, [&] {
+            seen.look();
+            return ready();
+        });
+    }
+    /// `body(words, spins)`, for words of either memory.
+    template <class T, class Body> auto among(const T* words, std::size_t n, Body&& body) const {
+        if (is_on_device(words)) [[unlikely]] {
+            DeviceWords<T> seen(*state_, words, n);
+            return body(seen, 1);
+        }
+        check_local(words, bytes_of<T>(n));
+        HostWords<T> seen{words};
+        return body(seen, spins_);
+    }
 
     template <class T, class Value>
     void wait_all(const T* words, std::size_t n, const int* status, Compare cmp, Value value,
                   const char* operation, double timeout_s) const {
-        check_local(words, bytes_of<T>(n));
-        // A word that satisfied once counts: the standard asks that each did, not that all do at one moment.
-        for (std::size_t i = 0; (i = first_unsatisfied(words, n, status, cmp, value, i)) < n;) {
-            WaitReason reason = reason_for(words + i, cmp, value(i), operation);
-            wait(*job_, spins_, reason, timeout_s,
-                 [&] { return compare(atomic_load(words + i), cmp, value(i)); });
-        }
+        among(words, n, [&](auto& seen, int spins) {
+            // A word that satisfied once counts: the standard asks that each did, not that all do at one
+            // moment.
+            for (std::size_t i = 0; (i = first_unsatisfied(seen, n, status, cmp, value, i)) < n;)
+                wait_among(seen, spins, i, reason_for(words + i, cmp, value(i), operation), timeout_s,
+                           [&] { return compare(seen[i], cmp, value(i)); });
+        });
     }
     template <class T, class Value>
     std::size_t wait_any(const T* words, std::size_t n, const int* status, Compare cmp, Value value,
                          const char* operation, double timeout_s) const {
-        check_local(words, bytes_of<T>(n));
-        const std::size_t first = first_included(n, status);
-        if (first == n) return none;
-        const std::size_t start = next_start(n);
-        std::size_t found = none;
-        WaitReason reason = reason_for(words + first, cmp, value(first), operation);
-        wait(*job_, spins_, reason, timeout_s,
-             [&] { return (found = find_any(words, n, status, cmp, value, start)) != none; });
-        return found;
+        return among(words, n, [&](auto& seen, int spins) {
+            const std::size_t first = first_included(n, status);
+            if (first == n) return none;
+            const std::size_t start = next_start(n);
+            std::size_t found = none;
+            wait_among(seen, spins, first, reason_for(words + first, cmp, value(first), operation), timeout_s,
+                       [&] { return (found = find_any(seen, n, status, cmp, value, start)) != none; });
+            return found;
+        });
     }
     template <class T, class Value>
     std::size_t wait_some(const T* words, std::size_t n, std::size_t* indices, const int* status, Compare cmp,
                           Value value, const char* operation, double timeout_s) const {
-        check_local(words, bytes_of<T>(n));
-        const std::size_t first = first_included(n, status);
-        if (first == n) return 0;
-        std::size_t count = 0;
-        WaitReason reason = reason_for(words + first, cmp, value(first), operation);
-        wait(*job_, spins_, reason, timeout_s,
-             [&] { return (count = find_some(words, n, indices, status, cmp, value)) != 0; });
-        return count;
+        return among(words, n, [&](auto& seen, int spins) {
+            const std::size_t first = first_included(n, status);
+            std::size_t count = 0;
+            if (first == n) return count;
+            wait_among(seen, spins, first, reason_for(words + first, cmp, value(first), operation), timeout_s,
+                       [&] { return (count = find_some(seen, n, indices, status, cmp, value)) != 0; });
+            return count;
+        });
     }
 };
 

@@ -1361,7 +1361,8 @@ def wait_until(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | 
 @overload
 def wait_until(ivar: AnyArray, cmp: CompareName, value: Value, timeout: None = None, index: int | None = 0, *, stream: GivenStream) -> None: ...
 
-def test(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = 0) -> bool:
+@overload
+def test(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = 0, *, out: None = None, stream: None = None) -> bool:
     """
     True if this PE's own symmetric word number `index` of ivar compares.
 
@@ -1369,12 +1370,21 @@ def test(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = 0) 
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
     value:   an integer that ivar's dtype holds.
     index:   which element of ivar, in C order, negative ones from the end; None: the only one.
+    out:     with stream= alone; an int64 array for 1 or 0.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def wait_until_all(ivars: Array, cmp: CompareName, value: Value, status: ArrayLike | None = None, timeout: float | None = None) -> None:
+@overload
+def test(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = 0, *, out: AnyArray, stream: GivenStream) -> None: ...
+
+def wait_until_all(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource | None = None, timeout: float | None = None, *, stream: Stream = None) -> None:
     """
     Wait until every word has compared; one that did once counts.
 
@@ -1384,12 +1394,20 @@ def wait_until_all(ivars: Array, cmp: CompareName, value: Value, status: ArrayLi
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
 
+    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
+    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
+
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
     DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def wait_until_all_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: ArrayLike | None = None, timeout: float | None = None) -> None:
+def wait_until_all_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status: AnySource | None = None, timeout: float | None = None, *, stream: Stream = None) -> None:
     """
     Wait until every word has compared; one that did once counts. Each word has its own value.
 
@@ -1399,12 +1417,21 @@ def wait_until_all_vector(ivars: Array, cmp: CompareName, values: ArrayLike, sta
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
 
+    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
+    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
+
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
     DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def test_all(ivars: Array, cmp: CompareName, value: Value, status: ArrayLike | None = None) -> bool:
+@overload
+def test_all(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource | None = None, *, out: None = None, stream: None = None) -> bool:
     """
     True if every word compares.
 
@@ -1412,12 +1439,25 @@ def test_all(ivars: Array, cmp: CompareName, value: Value, status: ArrayLike | N
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
     value:   an integer that ivars' dtype holds.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
+    out:     with stream= alone; an int64 array for 1 or 0.
+
+    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
+    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def test_all_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: ArrayLike | None = None) -> bool:
+@overload
+def test_all(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyArray | None = None, *, out: AnyArray, stream: GivenStream) -> None: ...
+
+@overload
+def test_all_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status: AnySource | None = None, *, out: None = None, stream: None = None) -> bool:
     """
     True if every word compares. Each word has its own value.
 
@@ -1425,12 +1465,25 @@ def test_all_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: A
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
     values:  one for each word, of ivars' dtype, or a list of Python numbers.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
+    out:     with stream= alone; an int64 array for 1 or 0.
+
+    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
+    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def wait_until_any(ivars: Array, cmp: CompareName, value: Value, status: ArrayLike | None = None, timeout: float | None = None) -> int | None:
+@overload
+def test_all_vector(ivars: AnyArray, cmp: CompareName, values: AnyArray, status: AnyArray | None = None, *, out: AnyArray, stream: GivenStream) -> None: ...
+
+@overload
+def wait_until_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource | None = None, timeout: float | None = None, *, out: None = None, stream: None = None) -> int | None:
     """
     Wait until some word compares; return its index, in turn among several; None if no word is left in.
 
@@ -1439,13 +1492,26 @@ def wait_until_any(ivars: Array, cmp: CompareName, value: Value, status: ArrayLi
     value:   an integer that ivars' dtype holds.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
+    out:     with stream= alone; an int64 array for the lowest such index, or -1 for None.
+
+    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
+    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
     DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def wait_until_any_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: ArrayLike | None = None, timeout: float | None = None) -> int | None:
+@overload
+def wait_until_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyArray | None = None, timeout: None = None, *, out: AnyArray, stream: GivenStream) -> None: ...
+
+@overload
+def wait_until_any_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status: AnySource | None = None, timeout: float | None = None, *, out: None = None, stream: None = None) -> int | None:
     """
     Wait until some word compares; return its index, in turn among several; None if no word is left in. Each word has its own value.
 
@@ -1454,13 +1520,26 @@ def wait_until_any_vector(ivars: Array, cmp: CompareName, values: ArrayLike, sta
     values:  one for each word, of ivars' dtype, or a list of Python numbers.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
+    out:     with stream= alone; an int64 array for the lowest such index, or -1 for None.
+
+    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
+    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
     DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def test_any(ivars: Array, cmp: CompareName, value: Value, status: ArrayLike | None = None) -> int | None:
+@overload
+def wait_until_any_vector(ivars: AnyArray, cmp: CompareName, values: AnyArray, status: AnyArray | None = None, timeout: None = None, *, out: AnyArray, stream: GivenStream) -> None: ...
+
+@overload
+def test_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource | None = None, *, out: None = None, stream: None = None) -> int | None:
     """
     Return the index of a word that compares, in turn among several; None if there is none.
 
@@ -1468,12 +1547,25 @@ def test_any(ivars: Array, cmp: CompareName, value: Value, status: ArrayLike | N
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
     value:   an integer that ivars' dtype holds.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
+    out:     with stream= alone; an int64 array for the lowest such index, or -1 for None.
+
+    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
+    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def test_any_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: ArrayLike | None = None) -> int | None:
+@overload
+def test_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyArray | None = None, *, out: AnyArray, stream: GivenStream) -> None: ...
+
+@overload
+def test_any_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status: AnySource | None = None, *, out: None = None, stream: None = None) -> int | None:
     """
     Return the index of a word that compares, in turn among several; None if there is none. Each word has its own value.
 
@@ -1481,12 +1573,25 @@ def test_any_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: A
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
     values:  one for each word, of ivars' dtype, or a list of Python numbers.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
+    out:     with stream= alone; an int64 array for the lowest such index, or -1 for None.
+
+    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
+    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def wait_until_some(ivars: Array, cmp: CompareName, value: Value, status: ArrayLike | None = None, timeout: float | None = None) -> IndexArray:
+@overload
+def test_any_vector(ivars: AnyArray, cmp: CompareName, values: AnyArray, status: AnyArray | None = None, *, out: AnyArray, stream: GivenStream) -> None: ...
+
+@overload
+def wait_until_some(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource | None = None, timeout: float | None = None, *, out: None = None, stream: None = None) -> IndexArray:
     """
     Wait until some word compares; return the indices of all that do, as an integer array (empty if no word is left in).
 
@@ -1495,13 +1600,26 @@ def wait_until_some(ivars: Array, cmp: CompareName, value: Value, status: ArrayL
     value:   an integer that ivars' dtype holds.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
+    out:     with stream= alone; an int64 array for how many there are, then their indices: n + 1 words for n of ivars.
+
+    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
+    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
     DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def wait_until_some_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: ArrayLike | None = None, timeout: float | None = None) -> IndexArray:
+@overload
+def wait_until_some(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyArray | None = None, timeout: None = None, *, out: AnyArray, stream: GivenStream) -> None: ...
+
+@overload
+def wait_until_some_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status: AnySource | None = None, timeout: float | None = None, *, out: None = None, stream: None = None) -> IndexArray:
     """
     Wait until some word compares; return the indices of all that do, as an integer array (empty if no word is left in). Each word has its own value.
 
@@ -1510,13 +1628,26 @@ def wait_until_some_vector(ivars: Array, cmp: CompareName, values: ArrayLike, st
     values:  one for each word, of ivars' dtype, or a list of Python numbers.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
+    out:     with stream= alone; an int64 array for how many there are, then their indices: n + 1 words for n of ivars.
+
+    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
+    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
     DtypeMismatch, ShapeMismatch, UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def test_some(ivars: Array, cmp: CompareName, value: Value, status: ArrayLike | None = None) -> IndexArray:
+@overload
+def wait_until_some_vector(ivars: AnyArray, cmp: CompareName, values: AnyArray, status: AnyArray | None = None, timeout: None = None, *, out: AnyArray, stream: GivenStream) -> None: ...
+
+@overload
+def test_some(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource | None = None, *, out: None = None, stream: None = None) -> IndexArray:
     """
     Return the indices of all words that compare, as an integer array.
 
@@ -1524,12 +1655,25 @@ def test_some(ivars: Array, cmp: CompareName, value: Value, status: ArrayLike | 
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
     value:   an integer that ivars' dtype holds.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
+    out:     with stream= alone; an int64 array for how many there are, then their indices: n + 1 words for n of ivars.
+
+    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
+    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def test_some_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: ArrayLike | None = None) -> IndexArray:
+@overload
+def test_some(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyArray | None = None, *, out: AnyArray, stream: GivenStream) -> None: ...
+
+@overload
+def test_some_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status: AnySource | None = None, *, out: None = None, stream: None = None) -> IndexArray:
     """
     Return the indices of all words that compare, as an integer array. Each word has its own value.
 
@@ -1537,10 +1681,22 @@ def test_some_vector(ivars: Array, cmp: CompareName, values: ArrayLike, status: 
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
     values:  one for each word, of ivars' dtype, or a list of Python numbers.
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
+    out:     with stream= alone; an int64 array for how many there are, then their indices: n + 1 words for n of ivars.
+
+    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
+    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
+
+@overload
+def test_some_vector(ivars: AnyArray, cmp: CompareName, values: AnyArray, status: AnyArray | None = None, *, out: AnyArray, stream: GivenStream) -> None: ...
 
 def barrier_all(*, stream: Stream = None) -> None:
     """

@@ -4,6 +4,7 @@
 #include "registry.hpp"
 #include "staging.hpp"
 #include "stream_cache.hpp"
+#include "stream_results.hpp"
 
 #include <deque>
 #include <string>
@@ -21,6 +22,14 @@ struct Form {
 };
 
 template <Form F> Spec spec_of;
+
+/// There is something to tell, by `out=` on a stream.
+constexpr bool finds(Form f) { return !f.waits || f.kind != Kind::all; }
+// ivar, cmp, value; index of one word, status of many; timeout; out; stream
+constexpr int timeout_at = 4;
+constexpr int out_at(Form f) { return f.waits ? 5 : 4; }
+constexpr int stream_at(Form f) { return out_at(f) + (finds(f) ? 1 : 0); }
+constexpr int arguments_of(Form f) { return stream_at(f) + 1; }
 
 struct Words {
     PyArrayObject* array;
@@ -46,11 +55,20 @@ Words words_of(const Spec& spec, PyObject* object) {
     return {array, extent.low, size_of(array), row.type};
 }
 
+[[noreturn, gnu::cold]] void fail_on_gpu(const Spec& spec, const char* which) {
+    fail(
+        ErrorCode::invalid_argument,
+        "%s(): %s is in the memory of a GPU, where only a call on a stream looks for it; pass %s.numpy(), or "
+        "stream=.",
+        spec.name, which, which);
+}
+
 /// `status`: words whose entry is not 0 are left out.
 class Status {
   public:
     Status(const Spec& spec, PyObject* status, std::size_t n) {
         if (!given(status)) return;
+        if (is_array(status) && on_device(as_array(status))) fail_on_gpu(spec, "status");
         held_ = Ref(
             PyArray_FromAny(status, PyArray_DescrFromType(NPY_INT32), 0, 0, NPY_ARRAY_CARRAY_RO, nullptr));
         if (size_of(held_.array()) != n)
@@ -111,16 +129,61 @@ PyObject* many(const Context& ctx, const Words& w, const int* status, Compare cm
     }
 }
 
-/// (ivars, cmp, value or values, status[, timeout])
-template <Form F> PyObject* many_body(const Arguments<5>& a) {
+template <class T> T value_like(const Spec& spec, PyArrayObject* words, PyObject* value) {
+    return value_as<T>({spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(words))}, value);
+}
+
+/// Sign-extended where it is signed.
+std::uint64_t wide_value(const Spec& spec, const Words& w, PyObject* value) {
+    return visit_integer(
+        w.type,
+        [&]<class T>(T*) {
+            // NOLINTNEXTLINE(bugprone-signed-char-misuse): int8_t is a number, and sign-extends
+            return static_cast<std::uint64_t>(value_like<T>(spec, w.array, value));
+        },
+        [&]() -> std::uint64_t { fail_type(spec, w.array); });
+}
+
+template <Form F> PyObject* many_on_stream(const Arguments<arguments_of(F)>& a, const Words& w, Compare cmp) {
+    const Spec& spec = spec_of<F>;
+    if constexpr (F.waits) refuse_timeout(spec, a[timeout_at]);
+    atl::detail::ManyWords asked;
+    asked.words = w.data;
+    asked.n = w.n;
+    asked.type = w.type;
+    asked.compare = cmp;
+    asked.kind = F.kind == Kind::any    ? atl::detail::Many::any
+                 : F.kind == Kind::some ? atl::detail::Many::some
+                                        : atl::detail::Many::all;
+    asked.waits = F.waits;
+    if (given(a[3])) asked.status = stream_array<std::int32_t>(spec, "status", a[3], w.n);
+    if constexpr (F.vector) {
+        PyArrayObject* values = array_arg(spec, "values", a[2]);
+        if (!same_dtype(w.array, values)) fail_dtypes(spec, "ivars", w.array, "values", values);
+        asked.values = stream_elements(spec, "values", a[2], w.n);
+    } else {
+        asked.value = wide_value(spec, w, a[2]);
+    }
+    if constexpr (finds(F)) asked.out = out_of(spec, a[out_at(F)], F.kind == Kind::some ? w.n + 1 : 1);
+    stream_context(context_of(spec, nullptr, nullptr), stream_of(spec, a[stream_at(F)], a.adopted))
+        .many(asked);
+    return none();
+}
+
+/// (ivars, cmp, value or values, status[, timeout][, out], stream)
+template <Form F> PyObject* many_body(const Arguments<arguments_of(F)>& a) {
     const Spec& spec = spec_of<F>;
     const Context& ctx = context_of(spec, nullptr, nullptr);
     const Words w = words_of(spec, a[0]);
     const Compare cmp = compare_of(spec, a[1]);
+    if (given(a[stream_at(F)])) [[unlikely]]
+        return many_on_stream<F>(a, w, cmp);
+    if constexpr (finds(F)) refuse_out(spec, a[out_at(F)]);
     const Status status(spec, a[3], w.n);
-    const double timeout = timeout_of(spec, a[4]);
+    const double timeout = F.waits ? timeout_of(spec, a[timeout_at]) : 0;
     Ref values;
     if constexpr (F.vector) {
+        if (is_array(a[2]) && on_device(as_array(a[2]))) fail_on_gpu(spec, "values");
         values = source_like(spec, "values", a[2], "ivars", w.array);
         if (size_of(values.array()) != w.n)
             fail(ErrorCode::shape_mismatch, "%s(): %zu values for %zu words; pass one for each.", spec.name,
@@ -134,43 +197,57 @@ template <Form F> PyObject* many_body(const Arguments<5>& a) {
             if constexpr (F.vector)
                 each = static_cast<const T*>(PyArray_DATA(values.array()));
             else
-                value =
-                    value_as<T>({spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(w.array))}, a[2]);
+                value = value_like<T>(spec, w.array, a[2]);
             return many<F, T>(ctx, w, status.data(), cmp, value, each, timeout);
         },
         [&]() -> PyObject* { fail_type(spec, w.array); });
 }
 
-/// wait_until(ivar, cmp, value, timeout, index) and test(ivar, cmp, value, index)
-template <Form F> PyObject* one_body(const Arguments<6>& a) {
-    const Spec& spec = spec_of<F>;
-    const Context& ctx = context_of(spec, nullptr, nullptr);
+/// One word, which `visit(T value, const T* word)` goes on with.
+template <class Visit>
+PyObject* one_word(const Spec& spec, PyObject* const* a, PyObject* index, Visit&& visit) {
     PyArrayObject* array = array_arg(spec, "ivar", a[0]);
     check_dtype(spec, "ivar", array);
-    const char* word = symmetric_element(spec, "ivar", array, F.waits ? a[4] : a[3], false);
-    const Compare cmp = compare_of(spec, a[1]);
+    const char* word = symmetric_element(spec, "ivar", array, index, false);
     const DTypeRow& row = row_of(array);
     if (!row.known) fail_type(spec, array);
     return visit_integer(
         row.type,
         [&]<class T>(T*) {
-            const T value =
-                value_as<T>({spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(array))}, a[2]);
-            const T* p = reinterpret_cast<const T*>(word);
-            if (F.waits && given(a[5])) [[unlikely]] {
-                if (given(a[3]))
-                    fail(ErrorCode::unsupported,
-                         "%s(): a wait on a stream has no timeout of its own; ATOLL_WAIT_TIMEOUT bounds it.",
-                         spec.name);
-                stream_context(ctx, stream_of(spec, a[5], a.adopted)).wait_until(p, cmp, value);
-                return none();
-            }
-            if constexpr (F.waits)
-                return to_python(ctx.wait_until(p, cmp, value, timeout_of(spec, a[3])));
-            else
-                return PyBool_FromLong(ctx.test(p, cmp, value));
+            return visit(value_like<T>(spec, array, a[2]), reinterpret_cast<const T*>(word));
         },
         [&]() -> PyObject* { fail_type(spec, array); });
+}
+
+Spec wait_spec, test_spec;
+
+/// (ivar, cmp, value, timeout, index, stream)
+PyObject* wait_body(const Arguments<6>& a) {
+    const Context& ctx = context_of(wait_spec, nullptr, nullptr);
+    const Compare cmp = compare_of(wait_spec, a[1]);
+    return one_word(wait_spec, a.value, a[4], [&]<class T>(T value, const T* word) {
+        if (given(a[5])) [[unlikely]] {
+            refuse_timeout(wait_spec, a[3]);
+            stream_context(ctx, stream_of(wait_spec, a[5], a.adopted)).wait_until(word, cmp, value);
+            return none();
+        }
+        return to_python(ctx.wait_until(word, cmp, value, timeout_of(wait_spec, a[3])));
+    });
+}
+
+/// (ivar, cmp, value, index, out, stream)
+PyObject* test_body(const Arguments<6>& a) {
+    const Context& ctx = context_of(test_spec, nullptr, nullptr);
+    const Compare cmp = compare_of(test_spec, a[1]);
+    return one_word(test_spec, a.value, a[3], [&]<class T>(T value, const T* word) {
+        if (given(a[5])) [[unlikely]] {
+            std::int64_t* out = out_of(test_spec, a[4], 1);
+            stream_context(ctx, stream_of(test_spec, a[5], a.adopted)).test(word, out, cmp, value);
+            return none();
+        }
+        refuse_out(test_spec, a[4]);
+        return PyBool_FromLong(ctx.test(word, cmp, value));
+    });
 }
 
 constexpr const char* wait_tail =
@@ -195,6 +272,16 @@ constexpr const char* status_doc =
 constexpr const char* timeout_doc =
     "timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.\n";
 
+/// What `out` takes on a stream, and how the call differs there.
+std::string out_doc(const char* out) {
+    return out[0] == '\0' ? ""
+                          : std::string("out:     with stream= alone; an int64 array for ") + out + ".\n";
+}
+constexpr const char* stream_doc =
+    "\nOn a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory "
+    "of\nthe GPU or pinned; they are looked at when the stream comes there, in each replay of a graph "
+    "again.\n";
+
 struct Made {
     std::vector<Function> functions;
     std::deque<std::string> texts;
@@ -202,37 +289,61 @@ struct Made {
     const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
 };
 
-template <Form F> void add_many(Made& made, const char* name, const char* returns, const std::string& what) {
-    const std::string value = F.vector ? "values: ArrayLike" : "value: Value";
+/// What a kind of call tells: of the host, and on a stream by `out`.
+struct Told {
+    const char* returns;
+    const char* out;
+};
+
+template <Form F> void add_many(Made& made, const char* name, const Told& told, const std::string& what) {
+    const std::string value = F.vector ? "values: AnySource" : "value: Value";
+    const std::string status = ", status: AnySource | None = None";
+    const std::string begin = "(ivars: AnyArray, cmp: CompareName, " + value + status;
+    const std::string timeout = F.waits ? ", timeout: float | None = None" : "";
+    std::string signature;
+    if constexpr (finds(F)) {
+        const std::string either = std::string(told.returns).ends_with("None") ? "" : " | None";
+        signature = begin + timeout + ", *, out: AnyArray | None = None, stream: Stream = None) -> " +
+                    told.returns + either + "\n";
+        signature +=
+            begin + timeout + ", *, out: None = None, stream: None = None) -> " + told.returns + "\n";
+        const std::string given_value = F.vector ? "values: AnyArray" : value;
+        signature += "(ivars: AnyArray, cmp: CompareName, " + given_value +
+                     ", status: AnyArray | None = None" + (F.waits ? ", timeout: None = None" : "") +
+                     ", *, out: AnyArray, stream: GivenStream) -> None";
+    } else {
+        signature = begin + timeout + ", *, stream: Stream = None) -> None";
+    }
     std::string text = what + words_doc + compare_doc;
     text += F.vector ? "values:  one for each word, of ivars' dtype, or a list of Python numbers.\n"
                      : "value:   an integer that ivars' dtype holds.\n";
     text += status_doc;
-    text += F.waits ? std::string(timeout_doc) + wait_tail : test_tail;
-    made.functions.push_back(
-        {name, entry<5, spec_of<F>, many_body<F>>, &spec_of<F>,
-         made.keep("(ivars: Array, cmp: CompareName, " + value + ", status: ArrayLike | None = None" +
-                   (F.waits ? ", timeout: float | None = None" : "") + ") -> " + returns),
-         made.keep(text)});
+    if (F.waits) text += timeout_doc;
+    if (finds(F)) text += out_doc(told.out);
+    text += stream_doc;
+    text += F.waits ? wait_tail : test_tail;
+    made.functions.push_back({name, entry<arguments_of(F), spec_of<F>, many_body<F>>, &spec_of<F>,
+                              made.keep(std::move(signature)), made.keep(std::move(text))});
 }
 
 template <Kind K>
-void add_kind(Made& made, const char* const (&names)[4], const char* waits_return, const char* test_return,
+void add_kind(Made& made, const char* const (&names)[4], const Told& wait, const Told& test,
               const std::string& waits, const std::string& tests) {
-    add_many<Form{K, true, false}>(made, names[0], waits_return, waits);
-    add_many<Form{K, true, true}>(made, names[1], waits_return, waits + " Each word has its own value.");
-    add_many<Form{K, false, false}>(made, names[2], test_return, tests);
-    add_many<Form{K, false, true}>(made, names[3], test_return, tests + " Each word has its own value.");
+    add_many<Form{K, true, false}>(made, names[0], wait, waits);
+    add_many<Form{K, true, true}>(made, names[1], wait, waits + " Each word has its own value.");
+    add_many<Form{K, false, false}>(made, names[2], test, tests);
+    add_many<Form{K, false, true}>(made, names[3], test, tests + " Each word has its own value.");
 }
 
 }  // namespace
 
 void register_waits(PyObject* module) {
     static Made made;
-    constexpr Form wait_form{Kind::one, true, false};
-    constexpr Form test_form{Kind::one, false, false};
+    constexpr const char* yes_or_no = "1 or 0";
+    constexpr const char* one_index = "the lowest such index, or -1 for None";
+    constexpr const char* indices = "how many there are, then their indices: n + 1 words for n of ivars";
     made.functions.push_back(
-        {"wait_until", entry<6, spec_of<wait_form>, one_body<wait_form>>, &spec_of<wait_form>,
+        {"wait_until", entry<6, wait_spec, wait_body>, &wait_spec,
          "(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | None = None, index: int | None = "
          "0, stream: Stream = None) -> int | None\n"
          "(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | None = None, index: int | None = "
@@ -243,20 +354,26 @@ void register_waits(PyObject* module) {
                                "return the value that did.") +
                    word_doc + compare_doc + value_doc + timeout_doc + index_doc + wait_tail)});
     made.functions.push_back(
-        {"test", entry<6, spec_of<test_form>, one_body<test_form>>, &spec_of<test_form>,
-         "(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = 0) -> bool",
+        {"test", entry<6, test_spec, test_body>, &test_spec,
+         "(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = 0, *, out: AnyArray | None = "
+         "None, stream: Stream = None) -> bool | None\n"
+         "(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = 0, *, out: None = None, "
+         "stream: None = None) -> bool\n"
+         "(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = 0, *, out: AnyArray, stream: "
+         "GivenStream) -> None",
          made.keep(std::string("True if this PE's own symmetric word number `index` of ivar compares.") +
-                   word_doc + compare_doc + value_doc + index_doc + test_tail)});
+                   word_doc + compare_doc + value_doc + index_doc + out_doc(yes_or_no) + test_tail)});
     add_kind<Kind::all>(made, {"wait_until_all", "wait_until_all_vector", "test_all", "test_all_vector"},
-                        "None", "bool", "Wait until every word has compared; one that did once counts.",
+                        {"None", ""}, {"bool", yes_or_no},
+                        "Wait until every word has compared; one that did once counts.",
                         "True if every word compares.");
     add_kind<Kind::any>(
-        made, {"wait_until_any", "wait_until_any_vector", "test_any", "test_any_vector"}, "int | None",
-        "int | None",
+        made, {"wait_until_any", "wait_until_any_vector", "test_any", "test_any_vector"},
+        {"int | None", one_index}, {"int | None", one_index},
         "Wait until some word compares; return its index, in turn among several; None if no word is left in.",
         "Return the index of a word that compares, in turn among several; None if there is none.");
     add_kind<Kind::some>(made, {"wait_until_some", "wait_until_some_vector", "test_some", "test_some_vector"},
-                         "IndexArray", "IndexArray",
+                         {"IndexArray", indices}, {"IndexArray", indices},
                          "Wait until some word compares; return the indices of all that do, as an integer "
                          "array (empty if no word is left in).",
                          "Return the indices of all words that compare, as an integer array.");

@@ -94,11 +94,18 @@ bool ContextBase::in_device_heap(const core::JobState& job, const void* address)
 }
 
 std::uint64_t load_device_word(core::ContextState& ctx, const void* word, std::size_t bytes) {
-    const core::DeviceMemory& device = *ctx.job().device();
-    if (ctx.job().window().check) device.check(word, bytes);
     std::uint64_t value = 0;
-    device.get(&value, word, bytes, ctx.job().pe());
+    load_device_words(ctx, &value, word, bytes);
     return value;
+}
+
+void check_device_words(core::ContextState& ctx, const void* words, std::size_t bytes) {
+    if (ctx.job().window().check && bytes != 0) ctx.job().device()->check(words, bytes);
+}
+
+void load_device_words(core::ContextState& ctx, void* dst, const void* words, std::size_t bytes) {
+    check_device_words(ctx, words, bytes);
+    if (bytes != 0) ctx.job().device()->get(dst, words, bytes, ctx.job().pe());
 }
 
 int ContextBase::route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const {

@@ -92,15 +92,12 @@ class Checked {
     const core::DeviceMemory& device() const { return device_; }
     /// This PE's own word to wait for: of the device heap, or pinned of the host heap.
     void* own_word(void* word, std::size_t bytes, bool consume) const {
-        if (!device_.pinned().has(word)) return word_at(word, bytes, context_.team().my_pe());
-        job_.check_symmetric(word, bytes);
-        device_.check_pinned(word, bytes);
-        if (reinterpret_cast<std::uintptr_t>(word) % bytes != 0) detail::throw_misaligned(word, bytes);
-        if (consume)
+        void* here = core::own_words(context_, device_, word, bytes, bytes);
+        if (consume && device_.pinned().has(word))
             throw Error(ErrorCode::unsupported,
                         "signal_consume subtracts on the GPU, and this word is in the host heap, where only "
                         "CPUs update words; wait for it, or keep it in the device heap.");
-        return word;
+        return here;
     }
     /// For PEs that only a transport reaches; after `at` has checked. False where it goes by the window.
     bool by_host(const device::Team& team, Stream stream, int pe, heap::FarRequest request) const {
@@ -118,7 +115,8 @@ class Checked {
 
 }  // namespace
 
-StreamContext::StreamContext(const Context& context, Stream stream) : stream_(stream) {
+StreamContext::StreamContext(const Context& context, Stream stream) {
+    stream_ = stream;
     if (!context)
         throw Error(ErrorCode::use_after_free,
                     "This context is empty; make one with create_context, or take a team's.");
@@ -248,14 +246,9 @@ void StreamContext::signal_consume(std::uint64_t* signal, std::uint64_t n) const
 
 void StreamContext::wait(device::Operation as, void* word, DType type, Compare cmp,
                          std::uint64_t value) const {
-    if (static_cast<int>(type) > static_cast<int>(DType::uint64))
-        throw Error(ErrorCode::dtype_mismatch, "Waits on a stream take integers of 8, 16, 32 or 64 bits.");
+    const int reported = core::reported_values(type);
     const Checked call(*state_, stream_);
     void* here = call.own_word(word, size_of(type), as == device::Operation::signal_consume);
-    const bool is_signed =
-        type == DType::int8 || type == DType::int16 || type == DType::int32 || type == DType::int64;
-    const auto values = is_signed ? device::Values::int64 : device::Values::unsigned_word;
-    const int reported = static_cast<int>(values) << device::compare_bits;
     call.device().start(heap::WaitCall{team_, here, value, cmp, type, as, reported}, stream_.handle);
 }
 

@@ -18,5 +18,11 @@ const DeviceMemory& device_for_streams(const JobState& job, const void* stream);
 /// Throws Error: not_symmetric, use_after_free, unless checks are off.
 void check_on_device(const JobState& job, const DeviceMemory& device, const void* symmetric,
                      std::size_t bytes);
+/// This PE's own words of `each` bytes to look at, as a kernel reaches them: of the device heap, or pinned of
+/// the host heap. Throws as above, also for misaligned ones.
+void* own_words(const ContextState& context, const DeviceMemory& device, void* words, std::size_t bytes,
+                std::size_t each);
+/// Of device::Report::compare, beside the comparison. Throws Error(dtype_mismatch) unless it is an integer.
+int reported_values(DType type);
 
 }  // namespace atl::core

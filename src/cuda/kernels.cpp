@@ -63,6 +63,7 @@ Kernels::Kernels(const Driver& driver, CUdevice device) : driver_(driver) {
     load("points", f.wait, "atoll_wait");
     load("points", f.far, "atoll_far");
     load("elements", f.elements, "atoll_elements");
+    load("waits", f.wait_many, "atoll_wait_many");
     load("groups", f.sync, "atoll_sync");
     load("groups", f.exchange, "atoll_exchange");
     load("groups", f.pull, "atoll_pull");
@@ -159,6 +160,10 @@ void Kernels::launch(const heap::WordCall& call, CUstream stream) const {
 
 void Kernels::launch(const heap::WaitCall& call, CUstream stream) const {
     launch_on(functions_.wait, {1, 1}, call, stream);
+}
+
+void Kernels::launch(const heap::WaitManyCall& call, CUstream stream) const {
+    launch_on(functions_.wait_many, {1, 32}, call, stream);
 }
 
 void Kernels::launch(const heap::FarCall& call, CUstream stream) const {

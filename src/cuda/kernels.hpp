@@ -41,6 +41,7 @@ class Kernels {
     void launch(const heap::StridedCall& call, CUstream stream) const;
     void launch(const heap::WordCall& call, CUstream stream) const;
     void launch(const heap::WaitCall& call, CUstream stream) const;
+    void launch(const heap::WaitManyCall& call, CUstream stream) const;
     void launch(const heap::GroupCall& call, CUstream stream) const;
     void launch(const heap::MessagesCall& call, CUstream stream) const;
     void launch(const heap::MailboxCall& call, CUstream stream) const;
@@ -49,8 +50,8 @@ class Kernels {
 
   private:
     struct Functions {
-        CUfunction copy, strided, word, wait, sync, exchange, exchange_scaled, pull, fold, fold_scaled,
-            messages, far, elements, mailbox;
+        CUfunction copy, strided, word, wait, wait_many, sync, exchange, exchange_scaled, pull, fold,
+            fold_scaled, messages, far, elements, mailbox;
     };
     void load(const char* source, CUfunction& function, const char* name) const;
     template <class Call>

@@ -110,6 +110,10 @@ void Heap::start(const heap::DeviceCall& call, heap::StreamHandle stream) {
         for (const void* local :
              {elements->index.each, elements->pe.each, static_cast<const void*>(elements->values)})
             if (local) check_local(local);
+    } else if (const auto* many = std::get_if<heap::WaitManyCall>(&call)) {
+        for (const void* local : {static_cast<const void*>(many->asked.status), many->asked.values,
+                                  static_cast<const void*>(many->asked.out)})
+            if (local) check_local(local);
     } else if (const auto* messages = std::get_if<heap::MessagesCall>(&call)) {
         for (int i = 0; i < messages->count; ++i)
             if (messages->messages[i].bytes != 0) check_local(messages->messages[i].data);

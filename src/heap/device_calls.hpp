@@ -2,6 +2,7 @@
 // that the core knows no CUDA and the GPU's side knows no teams' bookkeeping. Kernels take them as arguments.
 #pragma once
 
+#include "atoll/detail/many_words.hpp"
 #include "atoll/device/control.hpp"
 #include "atoll/device/far_ring.hpp"
 #include "atoll/device/team.hpp"
@@ -56,6 +57,15 @@ struct WaitCall {
     DType type;
     device::Operation operation;  ///< wait_until, signal_wait_until or signal_consume
     int reported_values;          ///< of device::Report::compare, beside the comparison
+};
+
+/// Many words of this PE. A wait holds the stream until what it is for is there, a test looks once; what is
+/// found goes to `asked.out`.
+struct WaitManyCall {
+    device::Team team;  ///< whose end ends the wait
+    detail::ManyWords asked;
+    device::Operation operation;  ///< of a wait
+    int reported_values;          ///< as WaitCall's
 };
 
 enum class Group : std::uint8_t {
@@ -178,8 +188,8 @@ struct MailboxCall {
     bool refuses;  ///< a message that does not fit stays, and `arrived` says so; else the kernel stops
 };
 
-using DeviceCall = std::variant<CopyCall, StridedCall, WordCall, WaitCall, GroupCall, MessagesCall, FarCall,
-                                ElementsCall, MailboxCall>;
+using DeviceCall = std::variant<CopyCall, StridedCall, WordCall, WaitCall, WaitManyCall, GroupCall,
+                                MessagesCall, FarCall, ElementsCall, MailboxCall>;
 
 /// Where a team's memory for messages on streams holds what. Sender and receiver of a pair count alike.
 struct MessageMemory {

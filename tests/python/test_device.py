@@ -192,6 +192,39 @@ def test_a_conjugate_that_is_not_carried_out_is_refused(job: Job, package: str) 
 
 
 @needs_plugin
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_waits_for_words_of_a_gpu(job: Job, package: str, n: int) -> None:
+    done = job("device_waits.py", n, PYTHONPATH=package)
+    assert done.stdout.count("done") == n
+
+
+@needs_plugin
+@pytest.mark.parametrize("wait", ["wait_until_all", "wait_until_any", "wait_until_some_vector"])
+def test_a_wait_on_a_stream_that_does_not_end_says_what_it_was_for(job: Job, package: str, wait: str) -> None:
+    done = job(
+        f"""
+        atoll.init()
+        words = atoll.array(np.full(40, -3, np.int16), device="cuda")
+        out = atoll.zeros(41, np.int64, device="cuda")
+        status = atoll.array(np.r_[np.ones(35, np.int32), np.zeros(5, np.int32)], device="cuda")
+        value = atoll.array(np.full(40, 7, np.int16), device="cuda") if "vector" in "{wait}" else 7
+        more = {{}} if "all" in "{wait}" else {{"out": out}}
+        try:
+            atoll.{wait}(words, ">=", value, status, **more, stream=0)
+        finally:
+            print(hex(words.ptr + 35 * 2))
+        """,
+        1,
+        ok=False,
+        PYTHONPATH=package,
+        ATOLL_WAIT_TIMEOUT="0.2",
+    )
+    assert done.returncode != 0
+    for words in (wait + " at", done.stdout.strip(), "found -3, waiting for >= 7"):
+        assert words in done.stderr, (words, done.stderr)
+
+
+@needs_plugin
 @pytest.mark.parametrize("n", [1, 2])
 def test_errors_name_what_was_passed(job: Job, package: str, n: int) -> None:
     done = job("device_errors.py", n, PYTHONPATH=package)

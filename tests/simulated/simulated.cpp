@@ -4,6 +4,7 @@
 #include "atoll/device/device.hpp"
 #include "atoll/export.hpp"
 #include "heap/device_heap.hpp"
+#include "simulated/many_words.hpp"
 
 #include "atoll/error.hpp"
 #include "simulated/elements.hpp"
@@ -139,6 +140,8 @@ void perform(const heap::WaitCall& call) {
         }
     });
 }
+
+using simulated::perform;
 
 /// What a PE passes: its blocks, where the others find them.
 class Sources {

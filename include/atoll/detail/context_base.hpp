@@ -104,6 +104,9 @@ ATOLL_API void fetch_routed(core::ContextState& ctx, AtomicOp op, DType type, vo
 /// This PE's own word in the device heap, of 1 to 8 bytes, by a copy. Throws Error: not_symmetric,
 /// use_after_free.
 ATOLL_API std::uint64_t load_device_word(core::ContextState& ctx, const void* word, std::size_t bytes);
+/// Many of them by one copy. Throws as above, and as `check_device_words` does beforehand.
+ATOLL_API void load_device_words(core::ContextState& ctx, void* dst, const void* words, std::size_t bytes);
+ATOLL_API void check_device_words(core::ContextState& ctx, const void* words, std::size_t bytes);
 /// fence (`quiet` false) or quiet towards one team PE, or all (-1).
 ATOLL_API void order_routed(core::ContextState& ctx, int pe, bool quiet);
 /// Moves on what this PE owes to others.

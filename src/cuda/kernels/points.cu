@@ -1,6 +1,7 @@
 // Copies, atomics and waits: what a stream does between two PEs.
 #include "atoll/device/signals.hpp"
 #include "cuda/kernels/everybody.cuh"
+#include "cuda/kernels/looks.hpp"
 #include "heap/device_calls.hpp"
 
 namespace atl::kernels {
@@ -59,34 +60,6 @@ template <class T, class U> __device__ U apply(const WordCall& call) {
     }
     return bitwise(call.op, static_cast<U*>(call.word), static_cast<U>(call.value),
                    static_cast<U>(call.compare));
-}
-
-/// The word as 64 bits, sign-extended where the type is signed. Narrow words are looked at in the 4 bytes
-/// around them, which are as old or newer.
-__device__ std::uint64_t look(const void* word, DType type) {
-    const auto address = reinterpret_cast<unsigned long long>(word);
-    if (type == DType::int64 || type == DType::uint64)
-        return device::load_acquire(static_cast<const unsigned long long*>(word));
-    const unsigned around = device::load_acquire(reinterpret_cast<const unsigned*>(address / 4 * 4));
-    const unsigned part = around >> (address % 4 * 8);
-    switch (type) {
-        case DType::int8:
-            return static_cast<std::uint64_t>(static_cast<signed char>(part));
-        case DType::uint8:
-            return static_cast<unsigned char>(part);
-        case DType::int16:
-            return static_cast<std::uint64_t>(static_cast<short>(part));
-        case DType::uint16:
-            return static_cast<unsigned short>(part);
-        case DType::int32:
-            return static_cast<std::uint64_t>(static_cast<int>(part));
-        default:
-            return part;
-    }
-}
-
-__device__ bool is_signed(DType type) {
-    return type == DType::int8 || type == DType::int16 || type == DType::int32 || type == DType::int64;
 }
 
 }  // namespace
@@ -157,9 +130,7 @@ extern "C" __global__ void atoll_wait(const WaitCall call) {
     std::uint64_t found = 0;
     const auto met = [&] {
         found = look(call.word, call.type);
-        return is_signed(call.type) ? detail::compare(static_cast<std::int64_t>(found), call.compare,
-                                                      static_cast<std::int64_t>(call.value))
-                                    : detail::compare(found, call.compare, call.value);
+        return holds(found, call.compare, call.value, call.type);
     };
     device::detail::spin(call.team, met, [&] {
         device::Report report = device::detail::waiting(call.team.control, {call.operation, 0, 0}, call.word);

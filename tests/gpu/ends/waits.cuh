@@ -63,6 +63,9 @@ constexpr const char* stream_waits[] = {
     "stream_signed",
     "stream_send",
     "stream_recv",
+    "stream_wait_until_all",
+    "stream_wait_until_any",
+    "stream_wait_until_some_vector",
 };
 
 template <class Scope>
@@ -159,6 +162,7 @@ inline void wait_on_stream(atl::Job& job, int which, std::uint64_t* x, cudaStrea
     using In = std::span<const std::uint64_t>;
     const auto to = [&](std::size_t count) { return std::span(x + large, count); };
     auto* negative = reinterpret_cast<int*>(x);
+    auto* out = reinterpret_cast<std::int64_t*>(x + 2 * large);
     switch (which) {
         case 0:
             return stream.wait_until(x, atl::Compare::ge, std::uint64_t{5});
@@ -193,8 +197,14 @@ inline void wait_on_stream(atl::Job& job, int which, std::uint64_t* x, cudaStrea
             return stream.wait_until(negative, atl::Compare::eq, -2);
         case 15:
             return team.send_bytes(x, 8, 1);
-        default:
+        case 16:
             return team.recv_bytes(x, 8, 1);
+        case 17:
+            return stream.wait_until_all(x, 40, nullptr, atl::Compare::ge, std::uint64_t{5});
+        case 18:
+            return stream.wait_until_any(x, 40, out, nullptr, atl::Compare::ge, std::uint64_t{5});
+        default:
+            return stream.wait_until_some_vector(x, 40, out, nullptr, atl::Compare::gt, x + large);
     }
 }
 

@@ -1,0 +1,11 @@
+#include "simulated/many_words.hpp"
+
+#include "cuda/kernels/many_words.hpp"
+
+namespace atl::simulated {
+
+void perform(const heap::WaitManyCall& call) {
+    kernels::look_at_many(call.team, call.asked, call.operation, call.reported_values, kernels::OneLane{});
+}
+
+}  // namespace atl::simulated
