@@ -6,6 +6,8 @@ import ctypes
 import math
 from typing import Any
 
+from triton.runtime.errors import InterpreterError
+
 from .. import _atoll
 
 THREADS_OF_WARP = 32
@@ -16,7 +18,15 @@ def named(made: Any) -> Any:
     start, name = made.run, made.fn.__name__
 
     def run(*arguments: Any, grid: Any, warmup: bool, **keywords: Any) -> Any:
-        compiled = start(*arguments, grid=grid, warmup=warmup, **keywords)
+        try:
+            compiled = start(*arguments, grid=grid, warmup=warmup, **keywords)
+        except InterpreterError as error:
+            ours = error
+            while isinstance(ours, InterpreterError):  # one for each function that was called
+                ours = ours.__cause__
+            if not isinstance(ours, _atoll.Error):
+                raise
+            raise type(ours)(f"{name}: {ours}") from None
         if not warmup and hasattr(compiled, "metadata"):
             blocks = 0 if callable(grid) else math.prod(grid)  # 0: any
             _atoll._note_kernel(name, blocks, THREADS_OF_WARP * compiled.metadata.num_warps)

@@ -54,27 +54,30 @@ def put_signal_nbi(team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK
 
 
 @jit
-def _wait(team, signal, cmp: tl.constexpr, value, tag, operation: tl.constexpr):
+def _wait(team, signal, cmp: tl.constexpr, value, tag, bound, operation: tl.constexpr):
     kind: tl.constexpr = signal.dtype.element_ty
     tl.static_assert(
         kind.is_int() and kind.primitive_bitwidth >= 32,
         "a word that is awaited is an integer of 4 or 8 bytes",
     )
     first = (thread() == 0).to(tl.int32)
-    wait_word(team, signal.to(tl.int64), kind, cmp, value, operation, -1, tag, "acquire", first)
+    wait_word(team, signal.to(tl.int64), kind, cmp, value, operation, -1, tag, "acquire", first, bound)
     meet_threads()
 
 
 @jit
-def signal_wait_until(team, signal, cmp: tl.constexpr, value, tag=0):
-    """Wait until this PE's signal cmp value, with acquire for all of the program."""
-    _wait(team, signal, cmp, value, tag, _SIGNAL_WAIT)
+def signal_wait_until(team, signal, cmp: tl.constexpr, value, tag=0, bound_ns=0):
+    """Wait until this PE's signal cmp value, with acquire for all of the program.
+
+    `tag` is said should it wait longer than `bound_ns` (nanoseconds), or ATOLL_WAIT_TIMEOUT where that is 0.
+    """
+    _wait(team, signal, cmp, value, tag, bound_ns, _SIGNAL_WAIT)
 
 
 @jit
-def wait_until(team, ivar, cmp: tl.constexpr, value, tag=0):
+def wait_until(team, ivar, cmp: tl.constexpr, value, tag=0, bound_ns=0):
     """The same."""
-    _wait(team, ivar, cmp, value, tag, _WAIT)
+    _wait(team, ivar, cmp, value, tag, bound_ns, _WAIT)
 
 
 @jit
@@ -84,7 +87,7 @@ def test(team, ivar, cmp: tl.constexpr, value):
 
 
 @jit
-def signal_consume(team, signal, n, tag=0):
+def signal_consume(team, signal, n, tag=0, bound_ns=0):
     """Wait until this PE's signal is at least n, with acquire, then take n away."""
-    _wait(team, signal, GE, n, tag, _CONSUME)
+    _wait(team, signal, GE, n, tag, bound_ns, _CONSUME)
     tl.atomic_add(signal, -n, sem="relaxed", scope="sys")
