@@ -7,11 +7,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import atoll.cupy
 import numpy as np
 import pytest
-from atoll import _atoll
+from atoll import _atoll, _resident
 from jobs import HANG_GUARD, PROGRAMS, ROOT, Job, environment, launcher, python
 from simulated import needs_plugin
 
@@ -97,6 +98,39 @@ def test_triton_on_cpus(package: str, n: int) -> None:
         check=False,
     )  # fmt: skip
     assert done.returncode == 0 and "all checks passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_largest_grid_is_all_multiprocessors_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a driver of ours; programs/cute_launches.py and triton_kernels.py ask the real one."""
+
+    class Driver:
+        def cuLibraryGetKernel(self, kernel: Any, library: Any, name: Any) -> int:
+            kernel._obj.value = library.value + len(name.value)
+            return 0
+
+        def cuKernelGetFunction(self, function: Any, kernel: Any) -> int:
+            function._obj.value = 10 * kernel.value
+            return 0
+
+        def cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            self, each: Any, function: Any, threads: Any, shared: Any
+        ) -> int:
+            each._obj.value = 2048 // threads.value
+            return 1 if shared.value > 1 << 16 else 0
+
+        def cuCtxGetDevice(self, gpu: Any) -> int:
+            gpu._obj.value = 3
+            return 0
+
+        def cuDeviceGetAttribute(self, value: Any, which: Any, gpu: int) -> int:
+            value._obj.value = 132 if (which.value, gpu) == (16, 3) else 0
+            return 0
+
+    monkeypatch.setattr(_resident, "_driver", Driver)
+    assert _resident.kernel_of(5, "one") == 80
+    assert _resident.most_blocks(80, 256, 1024) == 8 * 132
+    with pytest.raises(RuntimeError, match="PerMultiprocessor: CUDA error 1"):
+        _resident.most_blocks(80, 256, 1 << 17)
 
 
 def test_cute_kernels_compile() -> None:

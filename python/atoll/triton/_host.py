@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from typing import Any
 
 from triton.runtime.errors import InterpreterError
 
 from .. import _atoll
+from .._resident import most_blocks
 
 THREADS_OF_WARP = 32
 
@@ -43,19 +43,7 @@ def most_resident_programs(kernel: Any, *arguments: Any, **options: Any) -> int:
     The arguments and options are those of the launch, `kernel[grid](*arguments, **options)`; the kernel is compiled for
     them, and not started. With launch_cooperative_grid=True at the launch the driver refuses a larger grid. Local.
     """
-    from triton.runtime import driver
-
     compiled = kernel.warmup(*arguments, grid=(1,), **options)
     compiled._init_handles()  # loads it
-    each = ctypes.c_int()
-    threads = THREADS_OF_WARP * compiled.metadata.num_warps
-    failed = ctypes.CDLL("libcuda.so.1").cuOccupancyMaxActiveBlocksPerMultiprocessor(
-        ctypes.byref(each),
-        ctypes.c_void_p(compiled.function),
-        threads,
-        ctypes.c_size_t(compiled.metadata.shared),
-    )
-    if failed:
-        raise RuntimeError(f"cuOccupancyMaxActiveBlocksPerMultiprocessor: CUDA error {failed}")
-    gpu = driver.active.get_current_device()
-    return int(each.value * driver.active.utils.get_device_properties(gpu)["multiprocessor_count"])
+    facts = compiled.metadata
+    return most_blocks(compiled.function, THREADS_OF_WARP * facts.num_warps, facts.shared)

@@ -12,6 +12,7 @@ import cutlass.cute as cute
 import numpy as np
 from atoll._device import DeviceTeam
 from checks import CollectiveInputs, equal, raises, run
+from cute_launches import largest_grid
 from cute_mistakes import MISTAKES
 from cute_shared import shared_memory, shared_memory_of_the_rest
 from cutlass import Float32, Int32, Int64, Uint32
@@ -714,6 +715,11 @@ def check_bits_over_the_grid() -> None:
         same(
             dst, np.stack([op.reduce(everyone, 0) for op in (np.bitwise_and, np.bitwise_or, np.bitwise_xor)])
         )
+
+
+def check_the_largest_grid() -> None:
+    out = new(1, np.int64, 0)
+    largest_grid(team, out) if PTX else largest_grid(team, out, dev.tensor, torch.cuda.synchronize)
 
 
 # ---- what is refused
