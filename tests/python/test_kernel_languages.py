@@ -89,6 +89,16 @@ def test_triton_kernels_compile(package: str) -> None:
     )
 
 
+@needs_plugin
+def test_tritons_launch_refuses_what_a_kernel_must_not_have(package: str) -> None:
+    done = subprocess.run(
+        [launcher(), "run", "-n", "2", with_triton(True), str(PROGRAMS / "triton_refused.py")],
+        env=environment(TRITON_INTERPRET="1", PYTHONPATH=package), capture_output=True, text=True,
+        timeout=HANG_GUARD, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0 and "all checks passed" in done.stdout, done.stdout + done.stderr
+
+
 @pytest.mark.timeout(700)  # the interpreter takes half a minute of a core for each PE
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_triton_on_cpus(package: str, n: int) -> None:
@@ -98,6 +108,19 @@ def test_triton_on_cpus(package: str, n: int) -> None:
         check=False,
     )  # fmt: skip
     assert done.returncode == 0 and "all checks passed" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.timeout(2 * HANG_GUARD)
+@pytest.mark.parametrize("n", [1, 2, 4])
+@pytest.mark.parametrize("name", ["13_kernels_allreduce/allreduce.py", "18_kernels_matmul/matmul.py"])
+def test_triton_examples_on_cpus(package: str, name: str, n: int) -> None:
+    done = subprocess.run(
+        [launcher(), "run", "-n", str(n), with_triton(True), str(ROOT / "examples" / name)],
+        env=environment(TRITON_INTERPRET="1", PYTHONPATH=package), capture_output=True, text=True,
+        timeout=2 * HANG_GUARD, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    assert f"interpreted, {n} PEs" in done.stdout and "right" in done.stdout
 
 
 def test_the_largest_grid_is_all_multiprocessors_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,31 @@ def _number(x) -> int:
     return _numbers(x)[0]
 
 
+class HostArray:
+    """An array of NumPy, as the interpreter takes one: it asks for what PyTorch's tensors have, and would copy their memory to
+    the host, where this is."""
+
+    def __init__(self, array) -> None:
+        self.array, self.dtype, self.shape = array, array.dtype, array.shape
+
+    def data_ptr(self) -> int:
+        return self.array.ctypes.data
+
+    def _self(self, *_, **__):
+        return self
+
+    untyped_storage = cpu = new_empty = set_ = copy_ = _self
+
+    def storage_offset(self) -> int:
+        return 0
+
+    def size(self):
+        return self.shape
+
+    def stride(self):
+        return self.array.strides
+
+
 def _at_control(control: int, name: str, kind) -> int:
     return kind.from_address(control + AT[name]).value
 

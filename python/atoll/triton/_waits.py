@@ -15,19 +15,11 @@ from triton import jit
 from .. import _ptx
 from .._ptx import AT
 from ._core import INTERPRETED, at_int32, holds
+from ._kinds import word
 from ._words import load_words, look_around, num_threads, wait_words
 
 _WAIT = tl.constexpr(AT["wait_until"])
 _LOOKS = tl.constexpr(1 if INTERPRETED else _ptx.LOOKS)  # the interpreter's are slow
-
-
-@jit
-def _check(ivars):
-    kind: tl.constexpr = ivars.dtype.element_ty
-    tl.static_assert(
-        kind.is_int() and kind.primitive_bitwidth >= 32,
-        "words that are awaited are integers of 4 or 8 bytes",
-    )
 
 
 @jit
@@ -84,7 +76,6 @@ def _wait(
     LOWEST: tl.constexpr,
 ):
     """_look until a word holds, or none counts."""
-    _check(ivars)
     since, looks = tl.full((), 0, tl.int64), tl.full((), 0, tl.int32)
     found, left = _look(ivars, n, indices, status, cmp, values, VECTOR, LOWEST)
     while (found == 0) & (left != 0):
@@ -99,14 +90,12 @@ def _wait(
 
 @jit
 def _test(ivars, n, indices, status, cmp: tl.constexpr, values, VECTOR: tl.constexpr, LOWEST: tl.constexpr):
-    _check(ivars)
     return _look(ivars, n, indices, status, cmp, values, VECTOR, LOWEST)
 
 
 @jit
 def _wait_all(team, ivars, n, status, cmp: tl.constexpr, values, tag, bound, VECTOR: tl.constexpr):
     """Each thread for its own."""
-    _check(ivars)
     count = at_int32(n)
     for begin in range(0, count, num_threads()):
         i = begin + tl.arange(0, num_threads())
@@ -124,42 +113,49 @@ def _index(found, n):
 @jit
 def wait_until_all(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
     """Wait until all words hold."""
+    word("wait_until_all", "ivars", ivars)
     _wait_all(team, ivars, n, status, cmp, value, tag, bound_ns, False)
 
 
 @jit
 def wait_until_all_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
     """Wait until all words hold, each its own value."""
+    word("wait_until_all_vector", "ivars", ivars)
     _wait_all(team, ivars, n, status, cmp, values, tag, bound_ns, True)
 
 
 @jit
 def wait_until_any(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
     """Wait until a word holds; the lowest index that does (int32)."""
+    word("wait_until_any", "ivars", ivars)
     return _index(_wait(team, ivars, n, None, status, cmp, value, tag, bound_ns, False, True), n)
 
 
 @jit
 def wait_until_any_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
     """The same, each with its own value."""
+    word("wait_until_any_vector", "ivars", ivars)
     return _index(_wait(team, ivars, n, None, status, cmp, values, tag, bound_ns, True, True), n)
 
 
 @jit
 def wait_until_some(team, ivars, n, indices, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
     """Wait until words hold; how many do (int32), and their indices. 0: all are left out."""
+    word("wait_until_some", "ivars", ivars)
     return _wait(team, ivars, n, indices, status, cmp, value, tag, bound_ns, False, False)
 
 
 @jit
 def wait_until_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
     """The same, each with its own value."""
+    word("wait_until_some_vector", "ivars", ivars)
     return _wait(team, ivars, n, indices, status, cmp, values, tag, bound_ns, True, False)
 
 
 @jit
 def test_all(team, ivars, n, status, cmp: tl.constexpr, value):
     """Whether all words hold."""
+    word("test_all", "ivars", ivars)
     found, left = _test(ivars, n, None, status, cmp, value, False, False)
     return found == left
 
@@ -167,6 +163,7 @@ def test_all(team, ivars, n, status, cmp: tl.constexpr, value):
 @jit
 def test_all_vector(team, ivars, n, status, cmp: tl.constexpr, values):
     """The same, each with its own value."""
+    word("test_all_vector", "ivars", ivars)
     found, left = _test(ivars, n, None, status, cmp, values, True, False)
     return found == left
 
@@ -174,6 +171,7 @@ def test_all_vector(team, ivars, n, status, cmp: tl.constexpr, values):
 @jit
 def test_any(team, ivars, n, status, cmp: tl.constexpr, value):
     """The lowest index that holds, or -1 (int32)."""
+    word("test_any", "ivars", ivars)
     found, _ = _test(ivars, n, None, status, cmp, value, False, True)
     return _index(found, n)
 
@@ -181,6 +179,7 @@ def test_any(team, ivars, n, status, cmp: tl.constexpr, value):
 @jit
 def test_any_vector(team, ivars, n, status, cmp: tl.constexpr, values):
     """The same, each with its own value."""
+    word("test_any_vector", "ivars", ivars)
     found, _ = _test(ivars, n, None, status, cmp, values, True, True)
     return _index(found, n)
 
@@ -188,6 +187,7 @@ def test_any_vector(team, ivars, n, status, cmp: tl.constexpr, values):
 @jit
 def test_some(team, ivars, n, indices, status, cmp: tl.constexpr, value):
     """How many words hold (int32), and their indices."""
+    word("test_some", "ivars", ivars)
     found, _ = _test(ivars, n, indices, status, cmp, value, False, False)
     return found
 
@@ -195,5 +195,6 @@ def test_some(team, ivars, n, indices, status, cmp: tl.constexpr, value):
 @jit
 def test_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values):
     """The same, each with its own value."""
+    word("test_some_vector", "ivars", ivars)
     found, _ = _test(ivars, n, indices, status, cmp, values, True, False)
     return found
