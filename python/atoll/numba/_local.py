@@ -42,7 +42,7 @@ def local_set(team: Any, words: Any, value: Any) -> Any:
 
 @vocabulary
 def local_wait_until(
-    team: Any, words: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = 0
+    team: Any, words: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
     """Wait until words[0] cmp value, where only this PE's threads set it, by local_set; with acquire among them, for all threads
     of the scope."""
@@ -51,7 +51,7 @@ def local_wait_until(
     bound_of("local_wait_until", bound_ns)
 
     def impl(
-        team: Any, words: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = 0
+        team: Any, words: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
     ) -> None:
         if prim.rank(which) == 0:
             wait_local(kind, team.control, prim.address(words), cmp, kind(value), tag, bound_ns)

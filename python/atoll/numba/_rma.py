@@ -297,10 +297,10 @@ def put_signal_nbi(team: Any, dst: Any, src: Any, signal: Any, value: Any, op: A
 
 
 @vocabulary
-def signal_wait_until(team: Any, signal: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = 0) -> Any:  # fmt: skip
+def signal_wait_until(team: Any, signal: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
     """Wait until this PE's signal[0] cmp value (dev.EQ NE GT GE LT LE), with acquire for all threads of the scope.
 
-    `tag` is said should it wait longer than `bound_ns` (nanoseconds), or ATOLL_WAIT_TIMEOUT where that is 0.
+    `tag` is said should it wait longer than `bound_ns` (nanoseconds), or ATOLL_WAIT_TIMEOUT where that is left out or 0.
     """
     kind, which = word("signal_wait_until", "signal", signal, WORDS), scope_of("signal_wait_until", scope)
     one_of("cmp", "signal_wait_until", cmp)
@@ -308,7 +308,7 @@ def signal_wait_until(team: Any, signal: Any, cmp: Any, value: Any, scope: Any =
     bound_of("signal_wait_until", bound_ns)
 
     def impl(
-        team: Any, signal: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = 0
+        team: Any, signal: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
     ) -> None:
         if prim.rank(which) == 0:
             at = prim.address(signal)
@@ -320,7 +320,7 @@ def signal_wait_until(team: Any, signal: Any, cmp: Any, value: Any, scope: Any =
 
 @vocabulary
 def signal_consume(
-    team: Any, signal: Any, n: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = 0
+    team: Any, signal: Any, n: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
     """Wait until this PE's signal[0] is at least n, with acquire, then take n away: a graph that is replayed finds
     the word as before."""
@@ -328,7 +328,7 @@ def signal_consume(
     number("signal_consume", "n", n, kind)
     bound_of("signal_consume", bound_ns)
 
-    def impl(team: Any, signal: Any, n: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = 0) -> None:
+    def impl(team: Any, signal: Any, n: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
         if prim.rank(which) == 0:
             wait_word(kind, team.control, prim.address(signal), GE, kind(n), CONSUME, -1, tag, bound_ns)
             prim.fetch_add(kind, prim.address(signal), kind(0) - kind(n))

@@ -105,7 +105,7 @@ def _words(name: str, ivars: Any, status: Any, values: Any, vector: bool, bound:
 
 @vocabulary
 def wait_until(
-    team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = 0
+    team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
     """Wait until ivar[0] cmp value."""
     kind, which = word("wait_until", "ivar", ivar, WORDS), scope_of("wait_until", scope)
@@ -113,7 +113,7 @@ def wait_until(
     number("wait_until", "value", value, kind)
 
     def impl(
-        team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = 0
+        team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
     ) -> None:
         if prim.rank(which) == 0:
             wait_word(kind, team.control, prim.address(ivar), cmp, kind(value), WAIT, -1, tag, bound_ns)
@@ -150,7 +150,7 @@ def _wait_all(
         value: Any,
         scope: Any = THREAD,
         tag: Any = 0,
-        bound_ns: Any = 0,
+        bound_ns: Any = None,
     ) -> None:
         i = prim.rank(which)
         while i < ivars.size:
@@ -168,7 +168,7 @@ def _wait_all(
         values: Any,
         scope: Any = THREAD,
         tag: Any = 0,
-        bound_ns: Any = 0,
+        bound_ns: Any = None,
     ) -> None:
         i = prim.rank(which)
         while i < ivars.size:
@@ -190,14 +190,14 @@ def wait_until_all(
     value: Any,
     scope: Any = THREAD,
     tag: Any = 0,
-    bound_ns: Any = 0,
+    bound_ns: Any = None,
 ) -> Any:
     """Wait until all words hold."""
     return _wait_all("wait_until_all", ivars, status, value, scope, bound_ns)
 
 
 @vocabulary
-def wait_until_all_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = 0) -> Any:  # fmt: skip
+def wait_until_all_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
     """Wait until all words hold, each its own value."""
     return _wait_all("wait_until_all_vector", ivars, status, values, scope, bound_ns, True)
 
@@ -239,7 +239,7 @@ def wait_until_any(
     value: Any,
     scope: Any = THREAD,
     tag: Any = 0,
-    bound_ns: Any = 0,
+    bound_ns: Any = None,
 ) -> Any:
     """Wait until a word holds and return the lowest index that does."""
     kind, which = (
@@ -255,7 +255,7 @@ def wait_until_any(
         value: Any,
         scope: Any = THREAD,
         tag: Any = 0,
-        bound_ns: Any = 0,
+        bound_ns: Any = None,
     ) -> Any:
         index = i64(-1)
         if prim.rank(which) == 0:
@@ -266,7 +266,7 @@ def wait_until_any(
 
 
 @vocabulary
-def wait_until_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = 0) -> Any:  # fmt: skip
+def wait_until_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
     """Wait until a word holds, each its own value, and return the lowest index that does."""
     name = "wait_until_any_vector"
     kind, which = _words(name, ivars, status, values, True, bound_ns), scope_of(name, scope)
@@ -279,7 +279,7 @@ def wait_until_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: 
         values: Any,
         scope: Any = THREAD,
         tag: Any = 0,
-        bound_ns: Any = 0,
+        bound_ns: Any = None,
     ) -> Any:
         index = i64(-1)
         if prim.rank(which) == 0:
@@ -290,7 +290,7 @@ def wait_until_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: 
 
 
 @vocabulary
-def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = 0) -> Any:  # fmt: skip
+def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
     """Wait until a word holds; return how many do, with their numbers in `indices`, which rank 0 of the scope writes."""
     kind, which = (
         _words("wait_until_some", ivars, status, value, False, bound_ns),
@@ -306,7 +306,7 @@ def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, 
         value: Any,
         scope: Any = THREAD,
         tag: Any = 0,
-        bound_ns: Any = 0,
+        bound_ns: Any = None,
     ) -> Any:
         found = i64(0)
         if prim.rank(which) == 0:
@@ -317,7 +317,7 @@ def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, 
 
 
 @vocabulary
-def wait_until_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = 0) -> Any:  # fmt: skip
+def wait_until_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
     """wait_until_some, each word its own value."""
     name = "wait_until_some_vector"
     kind, which = _words(name, ivars, status, values, True, bound_ns), scope_of(name, scope)
@@ -331,7 +331,7 @@ def wait_until_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp
         values: Any,
         scope: Any = THREAD,
         tag: Any = 0,
-        bound_ns: Any = 0,
+        bound_ns: Any = None,
     ) -> Any:
         found = i64(0)
         if prim.rank(which) == 0:
