@@ -31,16 +31,17 @@ try() {
     fi
 }
 
-# ends LANGUAGE...: kernels that wait for what never comes, and that name a PE that the team has not.
+# ends LANGUAGE...: kernels that wait for what never comes, by the job's bound and by their own, and that name a PE that the
+# team has not.
 ends() {
-    local mode kind said words
+    local mode kind said words bound
     for mode in "$@"; do
-        for kind in "" -pe; do
+        for kind in "" -bound -pe; do
             words='signal_wait_until.*found 0.*>= 5.*tag 42.*The kernel late, 1 block of'
-            [ -n "$kind" ] && words='in put for team PE 7; the team has PEs 0 to 1.*The kernel beyond, 1 block of'
-            # CuTe DSL starts its kernels itself: of these the grid is known only.
-            [ "$mode" = cute ] && words=${words/The kernel late/The kernel} && words=${words/The kernel beyond/The kernel}
-            said=$(ATOLL_WAIT_TIMEOUT=4 timeout 40 build/release/bin/atoll run -n 2 --timeout 35 \
+            [ "$kind" = -pe ] && words='in put for team PE 7; the team has PEs 0 to 1.*The kernel beyond, 1 block of'
+            bound=4
+            [ "$kind" = -bound ] && bound=0 words="${words/late/bounded}.*Give this wait more time"
+            said=$(ATOLL_WAIT_TIMEOUT=$bound timeout 40 build/release/bin/atoll run -n 2 --timeout 35 \
                 python3 tests/python/programs/kernel_ends.py "$mode$kind" 2>&1) && failed=$((failed + 1))
             if grep -q "$words" <<<"$said"; then
                 echo "ok             how a kernel ends is said, $mode$kind"

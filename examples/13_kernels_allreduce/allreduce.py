@@ -1,27 +1,36 @@
 """An all-reduce of your own in Triton, two ways: atoll run -n 2 allreduce.py [elements] [times] [picture.png]. Needs GPUs, PyTorch and Triton.
+Without a GPU, by Triton's interpreter: TRITON_INTERPRET=1 atoll run -n 2 allreduce.py; Triton, and NumPy before 2.4.
 
 One shot: every PE loads everybody's array and adds. Two shots: every PE adds its slice and stores it to all. Programs of a
 grid meet their namesakes on the other PEs by signals of their own, so that no program waits for the whole grid.
 """
 
 import json
+import os
 import sys
 
 import atoll
 import numpy as np
 
+interpreted = os.environ.get("TRITON_INTERPRET") == "1"
 try:
     import atoll.triton as dev
-    import torch
     import triton
     import triton.language as tl
+
+    if not interpreted:
+        import torch
 except ImportError as error:
     sys.exit(f"allreduce.py: {error}; PyTorch: pip install torch")
-if not torch.cuda.is_available():
-    sys.exit("allreduce.py needs a GPU: Triton compiles for nothing else here")
+if not interpreted and not torch.cuda.is_available():
+    sys.exit(
+        "allreduce.py needs a GPU: Triton compiles for nothing else here; TRITON_INTERPRET=1 runs it on CPUs"
+    )
+if interpreted and "times" in sys.argv:
+    sys.exit("allreduce.py: an interpreted kernel is not worth measuring; leave out times")
 
 arguments = [word for word in sys.argv[1:] if word.isdigit()]
-elements = int(arguments[0]) if arguments else 100_000
+elements = int(arguments[0]) if arguments else 5_000 if interpreted else 100_000
 BLOCK = 1024
 
 
@@ -123,23 +132,32 @@ def draw(file, rows):
     print(f"picture: {file}")
 
 
+def zeros(shape, dtype):
+    return atoll.zeros(shape, dtype) if interpreted else atoll.zeros(shape, dtype, device="cuda", xp=torch)
+
+
+def integers(number):
+    return np.arange(number) if interpreted else torch.arange(number, device=x.device)
+
+
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
 # Two inputs take turns: who is one call ahead does not overwrite what others still load.
-x = atoll.zeros((2, elements), np.float32, device="cuda", xp=torch)
-out = atoll.zeros(elements, np.float32, device="cuda", xp=torch)
-torch.cuda.set_device(x.device)
-team = atoll.WORLD.device("device")
+x, out = zeros((2, elements), np.float32), zeros(elements, np.float32)
+if not interpreted:
+    torch.cuda.set_device(x.device)
+team = atoll.WORLD.device("host" if interpreted else "device")
 for kernel, programs in (
     (one_shot, triton.cdiv(elements, BLOCK)),
     (two_shot, triton.cdiv(triton.cdiv(elements, n), BLOCK)),
 ):
-    signals = atoll.zeros(2 * programs * n, np.int64, device="cuda", xp=torch)
+    signals = zeros(2 * programs * n, np.int64)
     for step in range(1, 6):
-        x[step % 2] = torch.arange(elements, device=x.device) % 1000 + me * step
+        x[step % 2] = integers(elements) % 1000 + me * step
         kernel[(programs,)](team, out, x[step % 2], signals, elements, BLOCK=BLOCK)
         expected = n * (np.arange(elements) % 1000) + step * n * (n - 1) / 2
-        assert np.array_equal(out.cpu().numpy(), expected.astype(np.float32)), (kernel, step)
+        found = out if interpreted else out.cpu().numpy()
+        assert np.array_equal(found, expected.astype(np.float32)), (kernel, step)
     atoll.barrier_all()
 if "times" in sys.argv:
     rows = times()
@@ -149,5 +167,7 @@ if "times" in sys.argv:
     if me == 0 and file:
         draw(file, rows)
 if me == 0:
-    print(f"{n} PEs: sums of {elements} floats, one shot and two shots, five times each, are right")
+    print(
+        f"{'interpreted, ' * interpreted}{n} PEs: sums of {elements} floats, one shot and two shots, five times each, are right"
+    )
 atoll.finalize()

@@ -3,23 +3,33 @@
 Two layers of a network that is split over GPUs. all-reduce: each PE multiplies its part of the inner dimension, and all sums
 are wanted everywhere. all-gather: each PE has some rows of the first matrix, and all rows are wanted. In both kernels a tile
 travels as soon as it is there, while others are multiplied. With `times`, beside PyTorch's two calls, one after the other.
+Without a GPU, by Triton's interpreter: TRITON_INTERPRET=1 atoll run -n 2 matmul.py; Triton, and NumPy before 2.4.
 """
 
+import functools
 import json
 import os
 import sys
 
 import atoll
+import numpy as np
 
+interpreted = os.environ.get("TRITON_INTERPRET") == "1"
 try:
     import atoll.triton as dev
-    import torch
     import triton
     import triton.language as tl
+
+    if not interpreted:
+        import torch
 except ImportError as error:
     sys.exit(f"matmul.py: {error}; PyTorch: pip install torch")
-if not torch.cuda.is_available():
-    sys.exit("matmul.py needs a GPU: Triton compiles for nothing else here")
+if not interpreted and not torch.cuda.is_available():
+    sys.exit(
+        "matmul.py needs a GPU: Triton compiles for nothing else here; TRITON_INTERPRET=1 runs it on CPUs"
+    )
+if interpreted and "times" in sys.argv:
+    sys.exit("matmul.py: an interpreted kernel is not worth measuring; leave out times")
 
 
 @triton.jit
@@ -96,7 +106,7 @@ def all_gather_matmul(
         for band in range(
             program, bands, senders
         ):  # BM rows at a time, in the order in which they are wanted
-            start = (band * BM).to(tl.int64) * K
+            start = tl.cast(band * BM, tl.int64) * K
             for turn in range(1, team.n_pes):
                 pe = (team.my_pe - turn + team.n_pes) % team.n_pes
                 mine = whole + (team.my_pe * rows).to(tl.int64) * K + start
@@ -122,25 +132,48 @@ def all_gather_matmul(
     dev.signal_wait_until(team, done + program, dev.GE, step * team.n_pes)
 
 
+# The interpreter runs programs one after another, so there is one: those of two PEs would wait for one another's next.
 TILE = {"BM": 128, "BN": 256, "BK": 64, "GROUP": 8, "num_warps": 8, "num_stages": 3}
-SENDERS = 16
+if interpreted:
+    TILE = {"BM": 16, "BN": 32, "BK": 16, "GROUP": 4}
+SENDERS = 1 if interpreted else 16
 
 
-def zeros(*shape, dtype=torch.bfloat16):
-    return atoll.zeros(shape, dtype, device="cuda", xp=torch)
+def zeros(*shape, dtype=None):
+    if interpreted:
+        return atoll.zeros(shape, dtype or "float32")
+    return atoll.zeros(shape, dtype or torch.bfloat16, device="cuda", xp=torch)
+
+
+def random(rows, columns, scale=1.0):
+    if interpreted:
+        return (generator.standard_normal((rows, columns)) * scale).astype(np.float32)
+    return (torch.randn(rows, columns, device="cuda") * scale).to(torch.bfloat16)
+
+
+def most_programs():
+    return 1 if interpreted else torch.cuda.get_device_properties().multi_processor_count
+
+
+def exact(x):
+    """For comparison."""
+    return x.astype(np.float64) if interpreted else x.float()
+
+
+def norm(x):
+    return float(np.linalg.norm(x) if interpreted else x.norm())
 
 
 class Reduced:
     """all-reduce(a @ b), M x N x K with K shared out over the PEs."""
 
     def __init__(self, size):
-        self.a = torch.randn(size, size // n, device="cuda").to(torch.bfloat16)
-        self.b = (torch.randn(size // n, size, device="cuda") / size**0.5).to(torch.bfloat16)
+        self.a, self.b = random(size, size // n), random(size // n, size, size**-0.5)
         self.c = zeros(size, size)
-        self.programs = torch.cuda.get_device_properties().multi_processor_count
+        self.programs = most_programs()
         tiles = (size // TILE["BM"]) * (size // TILE["BN"])
         self.parts = zeros(n * -(-tiles // n), TILE["BM"] * TILE["BN"])
-        self.arrived, self.done = zeros(tiles, dtype=torch.int64), zeros(self.programs, dtype=torch.int64)
+        self.arrived, self.done = zeros(tiles, dtype="int64"), zeros(self.programs, dtype="int64")
         self.step, self.size = 0, size
 
     def ours(self):
@@ -155,8 +188,8 @@ class Reduced:
         return c
 
     def expected(self):
-        sums = atoll.zeros((self.size, self.size), "float32", device="cuda", xp=torch)
-        sums.copy_(self.a.float() @ self.b.float())
+        sums = zeros(self.size, self.size, dtype="float32")
+        sums[...] = exact(self.a) @ exact(self.b)
         atoll.sum_reduce(sums, sums)
         return sums
 
@@ -167,20 +200,18 @@ class Gathered:
     """all-gather(a) @ b, M x N x K with M shared out over the PEs, and N as well, as such layers have it."""
 
     def __init__(self, size):
-        self.shard = torch.randn(size // n, size, device="cuda").to(torch.bfloat16)
-        self.b = (torch.randn(size, size // n, device="cuda") / size**0.5).to(torch.bfloat16)
+        self.shard, self.b = random(size // n, size), random(size, size // n, size**-0.5)
         self.whole = zeros(size, size)
-        self.c = torch.empty(size, size // n, device="cuda", dtype=torch.bfloat16)
-        self.programs = torch.cuda.get_device_properties().multi_processor_count
-        self.arrived = zeros(size // TILE["BM"], dtype=torch.int64)
-        self.done = zeros(self.programs, dtype=torch.int64)
-        self.next_tile = torch.zeros(1, device="cuda", dtype=torch.int32)
+        self.c = random(size, size // n)
+        self.programs = most_programs()
+        self.arrived = zeros(size // TILE["BM"], dtype="int64")
+        self.done = zeros(self.programs, dtype="int64")
+        self.next_tile = zeros(1, dtype="int32")
         self.step, self.size = 0, size
-        self.gathered = torch.empty_like(self.whole)
 
     def ours(self):
         self.step += 1
-        self.next_tile.zero_()
+        self.next_tile[...] = 0
         arguments = (
             team,
             self.shard,
@@ -197,24 +228,29 @@ class Gathered:
         return self.c
 
     def theirs(self):
-        torch.distributed.all_gather_into_tensor(self.gathered, self.shard)
-        return self.gathered @ self.b
+        gathered = self.gathered
+        torch.distributed.all_gather_into_tensor(gathered, self.shard)
+        return gathered @ self.b
+
+    @functools.cached_property
+    def gathered(self):
+        return torch.empty_like(self.whole)
 
     def expected(self):
         rows = zeros(self.size // n, self.size)
         everything = zeros(self.size, self.size)
-        rows.copy_(self.shard)
+        rows[...] = self.shard
         atoll.fcollect(everything, rows)
-        return everything.float() @ self.b.float()
+        return exact(everything) @ exact(self.b)
 
-    symmetric = "whole", "arrived", "done"
+    symmetric = "whole", "arrived", "done", "next_tile"
 
 
 def is_right(layer):
     for _ in range(3):  # that one call leaves all as the next one needs it
         found = layer.ours()
     expected = layer.expected()
-    error = ((found.float() - expected).norm() / expected.norm()).item()
+    error = norm(exact(found) - expected) / norm(expected)
     assert error < 1e-2, f"{type(layer).__name__}, {layer.size}: error {error}"
     return error
 
@@ -265,10 +301,15 @@ words = [word for word in sys.argv[1:] if not word.endswith(".png")]
 picture = next((word for word in sys.argv[1:] if word.endswith(".png")), None)
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
-torch.cuda.set_device(atoll.zeros(1, device="cuda").device)
-torch.manual_seed(me)
-team = atoll.WORLD.device()
-sizes = [int(word) for word in words if word.isdigit()] or [512 * n]
+if interpreted:
+    generator = np.random.default_rng(me)
+    synchronize = atoll.quiet
+else:
+    torch.cuda.set_device(atoll.zeros(1, device="cuda").device)
+    torch.manual_seed(me)
+    synchronize = torch.cuda.synchronize
+team = atoll.WORLD.device("host" if interpreted else "device")
+sizes = [int(word) for word in words if word.isdigit()] or [(32 if interpreted else 512) * n]
 timed = "times" in words
 if timed:
     os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
@@ -294,8 +335,8 @@ for size in sizes:
                     }
                 )
         if me == 0:
-            print(f"{n} PEs: {name}, {size}: right to {error:.1e} of the norm")
-        torch.cuda.synchronize()
+            print(f"{'interpreted, ' * interpreted}{n} PEs: {name}, {size}: right to {error:.1e} of the norm")
+        synchronize()
         atoll.barrier_all()
         for array in layer.symmetric:
             atoll.free(getattr(layer, array))
@@ -305,7 +346,7 @@ if me == 0:
         print(json.dumps(row))
     if picture and rows:
         draw(picture, rows, n)
-torch.cuda.synchronize()
+synchronize()
 if timed:
     torch.distributed.destroy_process_group()
 atoll.finalize()

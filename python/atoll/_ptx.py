@@ -14,19 +14,31 @@ BULK = 4
 """Loads on their way before their stores: a link's latency is long."""
 
 # Of Report, besides its state: where, which size.
-_FIELDS = [("operation", 32), ("team", 32), ("peer", 32), ("compare", 32), ("tag", 32), ("address", 64), ("expected", 64), ("found", 64)]  # fmt: skip
+_FIELDS = [("operation", 32), ("team", 32), ("peer", 32), ("compare", 32), ("tag", 32), ("address", 64), ("expected", 64), ("found", 64), ("bound_ns", 64)]  # fmt: skip
 
 
-def _report(**values: str) -> str:
+def _name_stores(kernel: str) -> list[str]:
+    """The kernel's name, as far as there is room for it, eight bytes at a time."""
+    given = kernel.encode("ascii", "replace")[: AT["name_bytes"] - 1]
+    words = [given[at : at + 8] for at in range(0, len(given), 8)]
+    return [
+        f"st.relaxed.sys.global.u64 [w+{AT['name'] + 8 * k}], {int.from_bytes(word, 'little')};"
+        for k, word in enumerate(words)
+    ]
+
+
+def _report(kernel: str = "", **values: str) -> str:
     """The first thread of the PE's kernels says what happened, then the kernel traps. w: the Watch, y: the state then.
 
-    A trap ends all threads of the PE's kernels, so one that has begun to report is let finish.
+    A trap ends all threads of the PE's kernels, so one that has begun to report is let finish. `kernel`: its name, where that
+    is known when it is compiled.
     """
     report = AT["report"]
     stores = [
         f"st.relaxed.sys.global.u{bits} [w+{report + AT[f'report_{name}']}], {values[name]};"
         for name, bits in _FIELDS
-    ]
+        if name in values
+    ] + _name_stores(kernel)
     for name, size in (("blocks", "nctaid"), ("threads", "ntid")):
         stores.append(f"mov.u32 x, %{size}.x;")
         stores += [f"mov.u32 z, %{size}.{axis}; mul.lo.u32 x, x, z;" for axis in "yz"]
@@ -66,15 +78,20 @@ def look_around(
     expected: str = "$7",
     found: str = "$8",
     since: str = "$9",
+    bound: str = "",
+    kernel: str = "",
 ) -> str:
     """What else may end a wait, as look_around of atoll/device/wait.hpp: `looking` (l) = since when it looks.
 
-    Operands: control (l), operation (r), compare (r), peer (r), tag (r), address (l), expected (l), found (l), since (l).
+    Operands: control (l), operation (r), compare (r), peer (r), tag (r), address (l), expected (l), found (l), since (l), and
+    bound (l), which a wait without a bound of its own has not; if it is 0, the team's holds. `kernel`: as in _report.
     """
     at = AT
+    bounded = {"bound_ns": bound} if bound else {}
+    own = f"mov.b64 a, {bound}; setp.ne.u64 p, a, 0; @p bra BOUND;\n    " if bound else ""
     report = _report(
         operation=operation, team="n", peer=peer, compare=compare, tag=tag, address=address,
-        expected=expected, found=found,
+        expected=expected, found=found, kernel=kernel, **bounded,
     )  # fmt: skip
     return f"""{{ {_REGISTERS}
     mov.b64 s, 0;
@@ -123,10 +140,10 @@ def look_around(
     setp.eq.u64 p, s, 0;
     selp.b64 s, t, s, p;
     @p bra DONE;
-    ld.relaxed.sys.global.u64 a, [{control}+{at["bound_ns"]}];
+    {own}ld.relaxed.sys.global.u64 a, [{control}+{at["bound_ns"]}];
     setp.eq.u64 p, a, 0;
     @p bra DONE;
-    and.b64 s, s, 0x7fffffffffffffff;
+    {"BOUND: " if bound else ""}and.b64 s, s, 0x7fffffffffffffff;
     sub.s64 t, t, s;
     setp.le.u64 p, t, a;
     @p bra DONE;
@@ -139,14 +156,16 @@ def look_around(
     }}"""
 
 
-def check_pe(operation: int | str, pe: str = "$0", n_pes: str = "$1", control: str = "$2") -> str:
+def check_pe(
+    operation: int | str, pe: str = "$0", n_pes: str = "$1", control: str = "$2", kernel: str = ""
+) -> str:
     """Trap if a PE is not of the team and checks are on. No result; operands pe (r), n_pes (r), control (l).
 
-    `operation`: its number, or the operand that has it (r).
+    `operation`: its number, or the operand that has it (r). `kernel`: as in _report.
     """
     report = _report(
         operation=str(operation), team="n", peer=pe, compare=str(AT["wrong_pe"]), tag="0", address="0",
-        expected="s", found="0",
+        expected="s", found="0", kernel=kernel,
     )  # fmt: skip
     return f"""{{ {_REGISTERS}
     setp.lt.u32 p, {pe}, {n_pes};
@@ -240,11 +259,11 @@ def reported(form: str, compare: int) -> str:
     return str(compare | values << AT["compare_bits"])
 
 
-def wait_word(form: str, compare: int, order: str) -> str:
+def wait_word(form: str, compare: int, order: str, bounded: bool = False) -> str:
     """Until the word at an address compares with a value; the threads whose $7 is 0 go on at once. No result, $0 = 0 (r).
 
     form: u32, s32, u64 or s64; order: acquire or relaxed. $1 control (l), $2 operation (r), $3 peer (r), $4 tag (r),
-    $5 address (l), $6 value (r or l), $7 (r).
+    $5 address (l), $6 value (r or l), $7 (r), and with `bounded` $8, the wait's own bound (l).
     """
     bits = form[1:]
     how = ("eq", "ne", "gt", "ge", "lt", "le")[compare]
@@ -253,7 +272,17 @@ def wait_word(form: str, compare: int, order: str) -> str:
     widen = f"cvt.{wide}.{form}" if bits == "32" else "mov.b64"
     look = f"ld.{order}.sys.global.b{bits} word, [$5]; setp.{how}.{form} ok, word, $6;"
     again = f"{widen} seen, word; {widen} want, $6;" + look_around(
-        "begun", "$1", "$2", reported(form, compare), "$3", "$4", "$5", "want", "seen", "begun"
+        "begun",
+        "$1",
+        "$2",
+        reported(form, compare),
+        "$3",
+        "$4",
+        "$5",
+        "want",
+        "seen",
+        "begun",
+        "$8" if bounded else "",
     )
     return f"{{ .reg .pred idle; {found} setp.eq.u32 idle, $7, 0; @idle bra LEAVE; {_until(look, again)} LEAVE: mov.b32 $0, 0; }}"
 
@@ -263,13 +292,14 @@ def load_words(bits: int) -> str:
     return f"{{ .reg .pred p; setp.ne.u32 p, $2, 0; mov.b{bits} $0, 0; @p ld.acquire.sys.global.b{bits} $0, [$1]; }}"
 
 
-def look_around_by_first(form: str, compare: int) -> str:
+def look_around_by_first(form: str, compare: int, bounded: bool = False) -> str:
     """look_around() for nobody in particular, by the thread whose $7 (r) is 0: $0 (=&l) = since when it looks.
 
     form: u32, s32, u64 or s64. $1 control (l), $2 operation (r), $3 tag (r), $4 address (l), $5 expected (l), $6 found (l),
-    $7 the thread's number (r), $8 since (l).
+    $7 the thread's number (r), $8 since (l), and with `bounded` $9, the wait's own bound (l).
     """
-    look = look_around("$0", "$1", "$2", reported(form, compare), "-1", "$3", "$4", "$5", "$6", "$8")
+    bound = "$9" if bounded else ""
+    look = look_around("$0", "$1", "$2", reported(form, compare), "-1", "$3", "$4", "$5", "$6", "$8", bound)
     return (
         f"{{ .reg .pred other; mov.b64 $0, $8; setp.ne.u32 other, $7, 0; @other bra LEAVE; {look} LEAVE: }}"
     )

@@ -27,10 +27,10 @@ void answer_signals() {
 /// Called by compiled kernels, now and then while they wait; not 0: the wait is over, take_error says why.
 extern "C" int look(const device::Watch* watch, int operation, int team, int compare, int peer, int tag,
                     unsigned long long address, unsigned long long expected, unsigned long long found,
-                    unsigned long long waited_ns) noexcept {
+                    unsigned long long waited_ns, unsigned long long bound_ns) noexcept {
     try {
-        const device::Report report{0,       operation, team,  peer, compare, tag,
-                                    address, expected,  found, 0,    0,       0};
+        const device::Report report{0,       operation, team,  peer,     compare, tag,
+                                    address, expected,  found, bound_ns, 0,       0};
         if (watch != nullptr && watch->look != nullptr) watch->look(*watch, report, waited_ns);
         answer_signals();
     } catch (...) {
@@ -61,6 +61,8 @@ nb::dict layout() {
     at["gone"] = offsetof(Watch, gone);
     at["gone_pes"] = offsetof(Watch, gone_pes);
     at["most_gone"] = +Watch::most_gone;
+    at["name"] = offsetof(Watch, name);
+    at["name_bytes"] = +Watch::name_bytes;
     at["report"] = offsetof(Watch, report);
     at["report_operation"] = offsetof(Report, operation);
     at["report_team"] = offsetof(Report, team);
@@ -70,6 +72,7 @@ nb::dict layout() {
     at["report_address"] = offsetof(Report, address);
     at["report_expected"] = offsetof(Report, expected);
     at["report_found"] = offsetof(Report, found);
+    at["report_bound_ns"] = offsetof(Report, bound_ns);
     at["report_blocks"] = offsetof(Report, blocks);
     at["report_threads"] = offsetof(Report, threads);
     at["mailbox_depth"] = +device::Mailbox::depth;

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <vector>
 
@@ -108,13 +109,15 @@ void KernelWatch::started(std::string_view name, unsigned blocks, unsigned threa
     start.threads = threads;
 }
 
-/// "The kernel ring, 4 blocks of 256 threads,"; several names where kernels that were started lately have
-/// that grid.
+/// "The kernel ring, 4 blocks of 256 threads,", by the name that the kernel gave; without one, several names
+/// where kernels that were started lately have that grid.
 std::string KernelWatch::kernel_text() const {
     const device::Report& report = words_->report;
     if (report.blocks == 0) return "The kernel";
     std::string names;
-    {
+    if (words_->name[0] != 0) {
+        names.assign(words_->name, ::strnlen(words_->name, sizeof words_->name)).insert(0, " ");
+    } else {
         const std::lock_guard lock(starts_lock_);
         std::vector<std::string_view> seen;
         for (const Start& start : starts_) {

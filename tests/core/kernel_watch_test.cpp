@@ -7,6 +7,7 @@
 #include <sched.h>
 
 #include <string>
+#include <string_view>
 #include <tuple>
 
 namespace atl::testing {
@@ -56,7 +57,8 @@ TEST(KernelWatch, TellsThatTheJobIsOver) {
 }
 
 /// What check() says of a report of a grid of 4 blocks of 256 threads.
-std::string said_after(std::initializer_list<std::tuple<const char*, unsigned, unsigned>> started) {
+std::string said_after(std::initializer_list<std::tuple<const char*, unsigned, unsigned>> started,
+                       std::string_view own_name = {}) {
     std::string said;
     ThreadJobOptions options;
     options.finalize = false;
@@ -70,6 +72,7 @@ std::string said_after(std::initializer_list<std::tuple<const char*, unsigned, u
             report.peer = -1;
             report.blocks = 4;
             report.threads = 256;
+            own_name.copy(watch.words().name, sizeof watch.words().name);
             __atomic_store_n(&report.state, 2u, __ATOMIC_RELEASE);
             try {
                 watch.check();
@@ -89,6 +92,9 @@ TEST(KernelWatch, NamesTheKernelThatHadTheGrid) {
     says(said_after({{"other", 5, 256}, {"ring", 4, 256}, {"third", 4, 128}, {"ring", 4, 256}}),
          ". The kernel ring, 4 blocks of 256 threads, was stopped");
     says(said_after({{"ring", 4, 256}, {"sums", 0, 256}}), "The kernel ring or sums, 4 blocks");  // 0: any
+    says(said_after({{"ring", 4, 256}}, "tiles"), "The kernel tiles, 4 blocks of 256 threads,");
+    const std::string long_name(device::Watch::name_bytes, 'x');  // with no room for its end
+    says(said_after({}, long_name), ("The kernel " + long_name + ", 4 blocks").c_str());
 }
 
 }  // namespace

@@ -27,6 +27,11 @@ def test_a_kernels_error_is_an_exception_and_the_job_goes_on(job: Job, package: 
 
 
 @needs_plugin
+def test_a_kernel_that_says_its_name_is_called_by_it(job: Job, package: str) -> None:
+    assert job("kernel_errors.py", 2, "named", PYTHONPATH=package).stdout.count("done") == 2
+
+
+@needs_plugin
 def test_another_librarys_error_is_explained(job: Job, package: str) -> None:
     done = job("kernel_errors.py", 2, "uncaught", PYTHONPATH=package, ok=False)
     assert done.returncode != 0

@@ -7,11 +7,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import atoll.cupy
 import numpy as np
 import pytest
-from atoll import _atoll
+from atoll import _atoll, _resident
 from jobs import HANG_GUARD, PROGRAMS, ROOT, Job, environment, launcher, python
 from simulated import needs_plugin
 
@@ -88,6 +89,16 @@ def test_triton_kernels_compile(package: str) -> None:
     )
 
 
+@needs_plugin
+def test_tritons_launch_refuses_what_a_kernel_must_not_have(package: str) -> None:
+    done = subprocess.run(
+        [launcher(), "run", "-n", "2", with_triton(True), str(PROGRAMS / "triton_refused.py")],
+        env=environment(TRITON_INTERPRET="1", PYTHONPATH=package), capture_output=True, text=True,
+        timeout=HANG_GUARD, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0 and "all checks passed" in done.stdout, done.stdout + done.stderr
+
+
 @pytest.mark.timeout(700)  # the interpreter takes half a minute of a core for each PE
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_triton_on_cpus(package: str, n: int) -> None:
@@ -97,6 +108,52 @@ def test_triton_on_cpus(package: str, n: int) -> None:
         check=False,
     )  # fmt: skip
     assert done.returncode == 0 and "all checks passed" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.timeout(2 * HANG_GUARD)
+@pytest.mark.parametrize("n", [1, 2, 4])
+@pytest.mark.parametrize("name", ["13_kernels_allreduce/allreduce.py", "18_kernels_matmul/matmul.py"])
+def test_triton_examples_on_cpus(package: str, name: str, n: int) -> None:
+    done = subprocess.run(
+        [launcher(), "run", "-n", str(n), with_triton(True), str(ROOT / "examples" / name)],
+        env=environment(TRITON_INTERPRET="1", PYTHONPATH=package), capture_output=True, text=True,
+        timeout=2 * HANG_GUARD, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    assert f"interpreted, {n} PEs" in done.stdout and "right" in done.stdout
+
+
+def test_the_largest_grid_is_all_multiprocessors_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a driver of ours; programs/cute_launches.py and triton_kernels.py ask the real one."""
+
+    class Driver:
+        def cuLibraryGetKernel(self, kernel: Any, library: Any, name: Any) -> int:
+            kernel._obj.value = library.value + len(name.value)
+            return 0
+
+        def cuKernelGetFunction(self, function: Any, kernel: Any) -> int:
+            function._obj.value = 10 * kernel.value
+            return 0
+
+        def cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            self, each: Any, function: Any, threads: Any, shared: Any
+        ) -> int:
+            each._obj.value = 2048 // threads.value
+            return 1 if shared.value > 1 << 16 else 0
+
+        def cuCtxGetDevice(self, gpu: Any) -> int:
+            gpu._obj.value = 3
+            return 0
+
+        def cuDeviceGetAttribute(self, value: Any, which: Any, gpu: int) -> int:
+            value._obj.value = 132 if (which.value, gpu) == (16, 3) else 0
+            return 0
+
+    monkeypatch.setattr(_resident, "_driver", Driver)
+    assert _resident.kernel_of(5, "one") == 80
+    assert _resident.most_blocks(80, 256, 1024) == 8 * 132
+    with pytest.raises(RuntimeError, match="PerMultiprocessor: CUDA error 1"):
+        _resident.most_blocks(80, 256, 1 << 17)
 
 
 def test_cute_kernels_compile() -> None:

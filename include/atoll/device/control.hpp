@@ -127,6 +127,9 @@ struct Watch {
     void* job;
     static constexpr unsigned most_gone = 16384;
     unsigned gone_pes[most_gone / 32];  ///< bits, of the first PEs of the job
+    /// Of the report: the kernel, where that says its own name, which ends with 0. Those of CuTe DSL do.
+    static constexpr unsigned name_bytes = 64;
+    char name[name_bytes];
 };
 
 /// Two words of {data, flag}. Each is one 8-byte access, so neither tears, and data need no fence before

@@ -59,7 +59,7 @@ from ._core import (
     Team,
     team,
 )  # fmt: skip
-from ._host import mailbox, mailbox_bytes, tensor
+from ._host import mailbox, mailbox_bytes, most_resident_blocks, tensor
 from ._messages import Inbox, Mailbox, Outbox, post, receive, try_receive
 from ._moves import (
     async_put,
@@ -146,7 +146,7 @@ __all__ = [
     "atomic_fetch_inc", "atomic_fetch_or", "atomic_fetch_xor", "atomic_inc", "atomic_or", "atomic_set", "atomic_swap",
     "atomic_xor", "barrier", "begin", "broadcast", "close", "collect", "end", "fcollect", "fence", "flush", "g", "get",
     "get_nbi", "has_message", "iget", "inbox", "iput", "load", "local_set", "local_wait_until", "mailbox", "mailbox_bytes",
-    "meet", "meeting", "my_pe", "n_pes", "outbox", "p", "peer", "post", "post_next", "ptr", "put", "put_nbi", "put_signal",
+    "meet", "meeting", "most_resident_blocks", "my_pe", "n_pes", "outbox", "p", "peer", "post", "post_next", "ptr", "put", "put_nbi", "put_signal",
     "put_signal_nbi", "quiet", "rank", "receive", "receive_next", "reduce", "reduce_scatter", "signal_add", "signal_consume",
     "signal_fetch", "signal_set", "signal_wait_until", "size", "store", "sync", "sync_next", "team", "tensor", "test",
     "test_all", "test_all_vector", "test_any", "test_any_vector", "test_some", "test_some_vector", "tile_allgather",

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import enum
+import re
+import sys
 from typing import NamedTuple
 
 import cutlass
@@ -244,6 +246,27 @@ def apart(name: str, text: str, constraints: str, result, arguments):
     return None if result is None else result(found)
 
 
+def kernel_name() -> str:
+    """Of the kernel that is being compiled, as its author wrote it, for errors; nothing where that is not known.
+
+    CuTe DSL's symbol for it has the types behind that name, which no mark parts from it; the function itself is among those
+    that are running now.
+    """
+    op = ir.InsertionPoint.current.block.owner
+    while op is not None and op.name not in ("cuda.kernel", "gpu.func"):
+        op = op.parent
+    if op is None or "sym_name" not in op.attributes:
+        return ""
+    symbol = re.sub("^kernel_(cutlass_)?", "", ir.StringAttr(op.attributes["sym_name"]).value)
+    found, frame = "", sys._getframe()
+    while frame is not None:
+        name = frame.f_code.co_name
+        if len(name) > len(found) and f"{symbol}_".startswith(f"{name}_"):
+            found = name
+        frame = frame.f_back
+    return found or symbol
+
+
 def load(kind, at, order: str = ""):
     """order: '', '.relaxed.sys.global', '.acquire.sys.global'."""
     form, letter = FORMS[kind]
@@ -439,8 +462,8 @@ def at_peer(team: Team, at: Int64, pe: Int32):
 @cute.jit
 def refuse_pe(team: Team, name: cutlass.Constexpr, pe: Int32):
     if (pe < 0) | (pe >= team.n_pes):
-        words = [pe, team.n_pes, team.control, Int32(AT[f"check {name}"])]
-        apart("atoll_refuse_pe", _ptx.check_pe("$3"), "r,r,l,r", None, words)
+        words, kernel = [pe, team.n_pes, team.control, Int32(AT[f"check {name}"])], kernel_name()
+        apart(f"atoll_refuse_pe_{kernel}", _ptx.check_pe("$3", kernel=kernel), "r,r,l,r", None, words)
 
 
 def team_of(name: str, given) -> Team:
@@ -552,14 +575,15 @@ def meet_grid(team: Team):
     cute.arch.sync_threads()
 
 
-def look_around(team, operation: int, compare: int, peer, tag, at, expected, found, since):
-    return apart(
-        "atoll_look_around",
-        _ptx.look_around(),
-        "=l,l,r,r,r,r,l,l,l,l",
-        Int64,
-        [team.control, Int32(operation), Int32(compare), peer, tag, at, expected, found, since],
-    )
+def look_around(team, operation: int, compare: int, peer, tag, at, expected, found, since, bound=None):
+    """`bound`: of this wait (Int64, ns); None: it has none of its own."""
+    words = [team.control, Int32(operation), Int32(compare), peer, tag, at, expected, found, since]
+    name, own = "atoll_look_around", []
+    if bound is not None:
+        name, own = "atoll_look_within", [bound]
+    kernel = kernel_name()
+    text = _ptx.look_around(bound="$10" if own else "", kernel=kernel)
+    return apart(f"{name}_{kernel}", text, f"=l,l,r,r,r,r,l,l,l,l{',l' * len(own)}", Int64, [*words, *own])
 
 
 @cute.jit

@@ -7,6 +7,7 @@ from cutlass import Int64
 from cutlass.cute.runtime import from_dlpack
 
 from .._device import freed, is_freed, mailbox_address, mailbox_parts
+from .._resident import kernel_of, most_blocks
 from ._messages import Mailbox, mailbox_bytes
 
 HOST = 1
@@ -52,4 +53,22 @@ def mailbox(block, room: int | None = None) -> Mailbox:
     return Mailbox(Int64(address), Int64(room))
 
 
-__all__ = ["mailbox", "mailbox_bytes", "tensor"]
+def most_resident_blocks(compiled, threads: int, shared: int = 0) -> int:
+    """Return the most blocks of a kernel that run at once on the current GPU: kernels whose blocks wait for one another, or
+    for such blocks of other PEs, may have no larger grid.
+
+    compiled: what cute.compile(run, ...) returned; of several kernels that it starts the fewest counts. threads: of a block.
+    shared: dynamic shared memory of a block, in bytes. With `.launch(..., cooperative=True)` the driver refuses a larger
+    grid. On the host. Local. Raises TypeError (not compiled), RuntimeError (an error of CUDA).
+    """
+    kernels = getattr(compiled, "kernel_info", None)
+    if not kernels:
+        raise TypeError(
+            f"atoll.cute.most_resident_blocks: compiled is {type(compiled).__name__}; it must be what cute.compile(run, ...) "
+            "returned, of a function that starts a kernel"
+        )
+    library = int(compiled.library)
+    return min(most_blocks(kernel_of(library, name), threads, shared) for name in kernels)
+
+
+__all__ = ["mailbox", "mailbox_bytes", "most_resident_blocks", "tensor"]

@@ -1,7 +1,8 @@
 """Waiting for and testing this PE's own words, with acquire for all threads of the scope (atoll/device/waits.hpp).
 
 `status` is None or a tensor of integers: words whose entry is not 0 are left out. The _vector forms compare word i with
-values[i]. -1 is no index: nothing holds, or all words are left out.
+values[i]. -1 is no index: nothing holds, or all words are left out. `tag` is said should a wait take longer than `bound_ns`
+nanoseconds, or than ATOLL_WAIT_TIMEOUT where that is 0.
 """
 
 # mypy: ignore-errors
@@ -9,7 +10,8 @@ from __future__ import annotations
 
 import cutlass
 import cutlass.cute as cute
-from cutlass import Int32, Int64
+from cutlass import Float, Int32, Int64, Numeric
+from cutlass._mlir import ir
 
 from .. import _ptx
 from .._ptx import AT
@@ -72,8 +74,9 @@ def wait_word(
     peer: Int32,
     tag: Int32,
     order: cutlass.Constexpr = ACQUIRE,
+    bound=None,
 ):
-    """Until the word holds, with acquire; what it is then."""
+    """Until the word holds, with acquire; what it is then. bound: as look_around has it."""
     since, looks = Int64(0), Int32(0)
     found = load(kind, at, order)
     while not holds(found, cmp, value):
@@ -90,6 +93,7 @@ def wait_word(
                 to_bits(kind, value),
                 to_bits(kind, found),
                 since,
+                bound,
             )
         found = load(kind, at, order)
     return found
@@ -129,32 +133,45 @@ def _wait(
     tag: Int32,
     scope: cutlass.Constexpr,
     order: cutlass.Constexpr,
+    bound,
 ):
     if rank_of(scope) == 0:
-        wait_word(team, kind, at, cmp, value, operation, Int32(-1), tag, order)
+        wait_word(team, kind, at, cmp, value, operation, Int32(-1), tag, order, bound)
 
 
-def _wait_one(name: str, which: str, team, x, cmp, value, scope, tag, order: str = ACQUIRE) -> None:
+def _bound_of(name: str, bound_ns):
+    """A bound as look_around has it: 0, known when the kernel is compiled, is none."""
+    if isinstance(bound_ns, int) and bound_ns == 0:
+        return None
+    if isinstance(bound_ns, Float) or not isinstance(bound_ns, (int, Numeric, ir.Value)):
+        raise TypeError(
+            f"atoll.cute.{name}: bound_ns is {type(bound_ns).__name__}; it must be an integer, nanoseconds"
+        )
+    return Int64(bound_ns)
+
+
+def _wait_one(name: str, which: str, team, x, cmp, value, scope, tag, bound_ns, order: str = ACQUIRE) -> None:
     team_of(name, team)
     kind = word(name, which, x, WORDS)
     one_of(Compare, name, cmp)
     value = number(name, "value", value, kind)
     operation = "wait_until" if name == "local_wait_until" else name
-    _wait(team, kind, address(x), cmp, value, operation, Int32(tag), one_of(Scope, name, scope), order)
+    scope, bound = one_of(Scope, name, scope), _bound_of(name, bound_ns)
+    _wait(team, kind, address(x), cmp, value, operation, Int32(tag), scope, order, bound)
     meet_threads(team, scope)
 
 
-def signal_wait_until(team, signal, cmp, value, scope: Scope = THREAD, tag=0):
+def signal_wait_until(team, signal, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Wait until this PE's signal cmp value (EQ NE GT GE LT LE), with acquire for all threads of the scope.
 
-    `tag` is said should it wait longer than ATOLL_WAIT_TIMEOUT.
+    `tag` is said should it wait longer than `bound_ns` (nanoseconds), or ATOLL_WAIT_TIMEOUT where that is 0.
     """
-    _wait_one("signal_wait_until", "signal", team, signal, cmp, value, scope, tag)
+    _wait_one("signal_wait_until", "signal", team, signal, cmp, value, scope, tag, bound_ns)
 
 
-def wait_until(team, ivar, cmp, value, scope: Scope = THREAD, tag=0):
+def wait_until(team, ivar, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
     """The same for any word."""
-    _wait_one("wait_until", "ivar", team, ivar, cmp, value, scope, tag)
+    _wait_one("wait_until", "ivar", team, ivar, cmp, value, scope, tag, bound_ns)
 
 
 # Words by which the blocks of one PE's kernel tell each other something: no other PE sees them, so their order is that of the
@@ -168,25 +185,28 @@ def local_set(team, words, value):
     store(kind, address(words), number("local_set", "value", value, kind), ".release.gpu.global")
 
 
-def local_wait_until(team, words, cmp, value, scope: Scope = THREAD, tag=0):
+def local_wait_until(team, words, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Wait until the first of words cmp value, where only this PE's threads set it, by local_set; with acquire among them, for
     all threads of the scope."""
-    _wait_one("local_wait_until", "words", team, words, cmp, value, scope, tag, ".acquire.gpu.global")
+    _wait_one(
+        "local_wait_until", "words", team, words, cmp, value, scope, tag, bound_ns, ".acquire.gpu.global"
+    )
 
 
 @cute.jit
-def _consume(team: Team, kind: cutlass.Constexpr, at: Int64, n, tag: Int32, scope: cutlass.Constexpr):
+def _consume(team: Team, kind: cutlass.Constexpr, at: Int64, n, tag: Int32, scope: cutlass.Constexpr, bound):
     if rank_of(scope) == 0:
-        wait_word(team, kind, at, GE, n, "signal_consume", Int32(-1), tag)
+        wait_word(team, kind, at, GE, n, "signal_consume", Int32(-1), tag, ACQUIRE, bound)
         update(kind, "add", at, kind(0) - n)
 
 
-def signal_consume(team, signal, n, scope: Scope = THREAD, tag=0):
+def signal_consume(team, signal, n, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Wait until this PE's signal is at least n, with acquire, then take n away: what is replayed finds it as before."""
     name = "signal_consume"
     team_of(name, team)
     kind = word(name, "signal", signal, WORDS)
-    _consume(team, kind, address(signal), number(name, "n", n, kind), Int32(tag), one_of(Scope, name, scope))
+    n, scope, bound = number(name, "n", n, kind), one_of(Scope, name, scope), _bound_of(name, bound_ns)
+    _consume(team, kind, address(signal), n, Int32(tag), scope, bound)
     meet_threads(team, scope)
 
 
@@ -249,6 +269,7 @@ def _until(
     wait: cutlass.Constexpr,
     tag: Int32,
     scope: cutlass.Constexpr,
+    bound,
 ):
     """By rank 0: until one holds, or all (wait: 'any', 'all', '' not at all); what _count gives."""
     first, found, left = Int32(-1), Int32(0), Int32(0)
@@ -271,13 +292,25 @@ def _until(
                         to_bits(kind, _value_at(kind, values, 0)),
                         to_bits(kind, load(kind, at, SYSTEM)),
                         since,
+                        bound,
                     )
                 first, found, left = _count(kind, ivars, status, cmp, values, indices)
     return first, found, left
 
 
 def _many(
-    name: str, team, ivars, status, cmp, values, wait: str, tag, scope, indices=None, vector: bool = False
+    name: str,
+    team,
+    ivars,
+    status,
+    cmp,
+    values,
+    wait: str,
+    tag,
+    scope,
+    bound_ns=0,
+    indices=None,
+    vector: bool = False,
 ):
     team_of(name, team)
     kind = word(name, "ivars", ivars, WORDS)
@@ -293,7 +326,10 @@ def _many(
         )
     if not vector:
         values = number(name, "value", values, kind)
-    first, found, left = _until(team, kind, ivars, status, cmp, values, indices, wait, Int32(tag), scope)
+    bound = _bound_of(name, bound_ns)
+    first, found, left = _until(
+        team, kind, ivars, status, cmp, values, indices, wait, Int32(tag), scope, bound
+    )
     if indices is not None:
         return share(team, scope, found)
     if "any" in name:
@@ -301,35 +337,50 @@ def _many(
     return share(team, scope, Int32(found == left)) != 0
 
 
-def wait_until_all(team, ivars, status, cmp, value, scope: Scope = THREAD, tag=0):
+def wait_until_all(team, ivars, status, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Wait until all words hold."""
-    _many("wait_until_all", team, ivars, status, cmp, value, "all", tag, scope)
+    _many("wait_until_all", team, ivars, status, cmp, value, "all", tag, scope, bound_ns)
 
 
-def wait_until_all_vector(team, ivars, status, cmp, values, scope: Scope = THREAD, tag=0):
+def wait_until_all_vector(team, ivars, status, cmp, values, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Wait until all words hold, each its own value."""
-    _many("wait_until_all_vector", team, ivars, status, cmp, values, "all", tag, scope, vector=True)
+    _many("wait_until_all_vector", team, ivars, status, cmp, values, "all", tag, scope, bound_ns, vector=True)
 
 
-def wait_until_any(team, ivars, status, cmp, value, scope: Scope = THREAD, tag=0):
+def wait_until_any(team, ivars, status, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Wait until a word holds; the lowest index that does."""
-    return _many("wait_until_any", team, ivars, status, cmp, value, "any", tag, scope)
+    return _many("wait_until_any", team, ivars, status, cmp, value, "any", tag, scope, bound_ns)
 
 
-def wait_until_any_vector(team, ivars, status, cmp, values, scope: Scope = THREAD, tag=0):
+def wait_until_any_vector(team, ivars, status, cmp, values, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Wait until a word holds, each its own value; the lowest index that does."""
-    return _many("wait_until_any_vector", team, ivars, status, cmp, values, "any", tag, scope, vector=True)
+    return _many(
+        "wait_until_any_vector", team, ivars, status, cmp, values, "any", tag, scope, bound_ns, vector=True
+    )
 
 
-def wait_until_some(team, ivars, indices, status, cmp, value, scope: Scope = THREAD, tag=0):
+def wait_until_some(team, ivars, indices, status, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Wait until a word holds; how many do, with their numbers in `indices`, which rank 0 of the scope writes."""
-    return _many("wait_until_some", team, ivars, status, cmp, value, "any", tag, scope, indices)
+    return _many("wait_until_some", team, ivars, status, cmp, value, "any", tag, scope, bound_ns, indices)
 
 
-def wait_until_some_vector(team, ivars, indices, status, cmp, values, scope: Scope = THREAD, tag=0):
+def wait_until_some_vector(
+    team, ivars, indices, status, cmp, values, scope: Scope = THREAD, tag=0, bound_ns=0
+):
     """wait_until_some, each word its own value."""
     return _many(
-        "wait_until_some_vector", team, ivars, status, cmp, values, "any", tag, scope, indices, vector=True
+        "wait_until_some_vector",
+        team,
+        ivars,
+        status,
+        cmp,
+        values,
+        "any",
+        tag,
+        scope,
+        bound_ns,
+        indices,
+        vector=True,
     )
 
 
@@ -355,9 +406,11 @@ def test_any_vector(team, ivars, status, cmp, values, scope: Scope = THREAD):
 
 def test_some(team, ivars, indices, status, cmp, value, scope: Scope = THREAD):
     """How many words hold, with their numbers in `indices`."""
-    return _many("test_some", team, ivars, status, cmp, value, "", 0, scope, indices)
+    return _many("test_some", team, ivars, status, cmp, value, "", 0, scope, indices=indices)
 
 
 def test_some_vector(team, ivars, indices, status, cmp, values, scope: Scope = THREAD):
     """How many words hold, each its own value."""
-    return _many("test_some_vector", team, ivars, status, cmp, values, "", 0, scope, indices, vector=True)
+    return _many(
+        "test_some_vector", team, ivars, status, cmp, values, "", 0, scope, indices=indices, vector=True
+    )

@@ -64,7 +64,7 @@ def wait_for(operation: Any, control: Any, pe: Any, epoch: Any, relaxed: Any) ->
     if relaxed:
         wait_relaxed(control, word, epoch, operation, pe)
     else:
-        wait_word(i64, control, word, GE, epoch, operation, pe, 0)
+        wait_word(i64, control, word, GE, epoch, operation, pe, 0, None)
 
 
 @helper

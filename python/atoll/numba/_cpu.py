@@ -349,7 +349,7 @@ def now() -> Any: ...
 
 def look(
     watch: Any, operation: Any, team: Any, compare: Any, peer: Any, tag: Any,
-    address: Any, expected: Any, found: Any, waited: Any,
+    address: Any, expected: Any, found: Any, waited: Any, bound: Any,
 ) -> Any: ...  # fmt: skip
 
 
@@ -372,27 +372,35 @@ def _(*kinds: Any) -> Any:
         words = [values[0], *(builder.trunc(value, small) for value in values[1:6]), *values[6:]]
         return builder.sext(call(builder, "atoll_kernel_look", small, words), I64)
 
-    return i64(*[i64] * 10), build
+    return i64(*[i64] * 11), build
 
 
 @does(p.look_around)
 def _(control: Any, operation: Any, compare: Any, peer: Any, tag: Any, address: Any, expected: Any, found: Any, since: Any) -> Any:  # fmt: skip
+    def look_around(control, operation, compare, peer, tag, address, expected, found, since):
+        return p.look_within(control, operation, compare, peer, tag, address, expected, found, since, 0)
+
+    return look_around
+
+
+@does(p.look_within)
+def _(control: Any, operation: Any, compare: Any, peer: Any, tag: Any, address: Any, expected: Any, found: Any, since: Any, bound: Any) -> Any:  # fmt: skip
     watch, team = AT["watch"], AT["team"]
     long, short = types.int64, types.int32
 
-    def look_around(control, operation, compare, peer, tag, address, expected, found, since):
+    def look_within(control, operation, compare, peer, tag, address, expected, found, since, bound):
         time = now()
         if control == 0:
             return time
         waited = 0 if since == 0 else time - since
         if look(
             p.load(long, control + watch), operation, p.load(short, control + team), compare, peer, tag,
-            address, expected, found, waited,
+            address, expected, found, waited, bound,
         ) != 0:  # fmt: skip
             raise RuntimeError("a wait of an Atoll kernel ended; atoll.numba.raise_ended() says why")
         return time if since == 0 else since
 
-    return look_around
+    return look_within
 
 
 NotSymmetric = _atoll.NotSymmetric
@@ -404,7 +412,7 @@ def _(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any:
     def check_pe(control, n_pes, operation, pe):
         if (pe < 0 or pe >= n_pes) and control != 0 and p.load(types.int32, control + CHECKS) != 0:
             watch, team = p.load(i64, control + WATCH), p.load(types.int32, control + TEAM)
-            if look(watch, operation, team, WRONG_PE, pe, 0, 0, n_pes, 0, 0) != 0:
+            if look(watch, operation, team, WRONG_PE, pe, 0, 0, n_pes, 0, 0, 0) != 0:
                 raise RuntimeError(
                     "a kernel named a PE that the team has not; atoll.numba.raise_ended() says which"
                 )

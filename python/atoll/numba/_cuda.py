@@ -541,6 +541,16 @@ def _(*_: Any) -> Any:
     return i64(*[i64] * 9), build
 
 
+@emits(p.look_within)
+def _(*_: Any) -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        words = [values[0], *(builder.trunc(value, I32) for value in values[1:5]), *values[5:]]
+        text = _ptx.look_around(bound="$10")
+        return apart(builder, "atoll_look_within", text, "=l,l,r,r,r,r,l,l,l,l,l", I64, words)
+
+    return i64(*[i64] * 10), build
+
+
 def refuse_pe(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any: ...
 
 

@@ -174,7 +174,7 @@ def begin_out(out: Any) -> Any:
     """Of an Outbox, with the next message's number; once there is room for it."""
     number, taken = out.number + 1, out.taken
     if number > taken + DEPTH:
-        taken = wait_word(i64, out.team.control, out.mine + TAKEN, GE, number - DEPTH, POST, out.pe, 0)
+        taken = wait_word(i64, out.team.control, out.mine + TAKEN, GE, number - DEPTH, POST, out.pe, 0, None)
     return Outbox(out.team, out.scope, out.pe, out.mine, out.slots, out.slot_bytes, number, taken)
 
 

@@ -163,6 +163,13 @@ def look_around(
     """Whether what else there is ends the wait. Returns since when it looks: `since`, or now where that is 0."""
 
 
+def look_within(
+    control: Any, operation: Any, compare: Any, peer: Any, tag: Any,
+    address: Any, expected: Any, found: Any, since: Any, bound: Any,
+) -> Any:  # fmt: skip
+    """The same of a wait that has a bound of its own, in ns; 0: none."""
+
+
 def uncounted(number: Any) -> Any:
     """The number itself, of which the compiler knows nothing: a loop over it is not unrolled, so that a kernel of 1024 threads
     has registers enough."""

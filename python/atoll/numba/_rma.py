@@ -9,7 +9,21 @@ from numba.core.errors import TypingError
 
 from . import _primitives as prim
 from ._layout import AT
-from ._targets import GE, GRID, SET, THREAD, WORDS, array, number, one_of, same, scope_of, vocabulary, word
+from ._targets import (
+    GE,
+    GRID,
+    SET,
+    THREAD,
+    WORDS,
+    array,
+    bound_of,
+    number,
+    one_of,
+    same,
+    scope_of,
+    vocabulary,
+    word,
+)
 from ._waiting import CONSUME, SIGNAL_WAIT, wait_word
 from ._who import at_peer, lesser, peer_for
 
@@ -283,33 +297,40 @@ def put_signal_nbi(team: Any, dst: Any, src: Any, signal: Any, value: Any, op: A
 
 
 @vocabulary
-def signal_wait_until(team: Any, signal: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0) -> Any:
+def signal_wait_until(team: Any, signal: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
     """Wait until this PE's signal[0] cmp value (dev.EQ NE GT GE LT LE), with acquire for all threads of the scope.
 
-    `tag` is said should it wait longer than ATOLL_WAIT_TIMEOUT.
+    `tag` is said should it wait longer than `bound_ns` (nanoseconds), or ATOLL_WAIT_TIMEOUT where that is left out or 0.
     """
     kind, which = word("signal_wait_until", "signal", signal, WORDS), scope_of("signal_wait_until", scope)
     one_of("cmp", "signal_wait_until", cmp)
     number("signal_wait_until", "value", value, kind)
+    bound_of("signal_wait_until", bound_ns)
 
-    def impl(team: Any, signal: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0) -> None:
+    def impl(
+        team: Any, signal: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+    ) -> None:
         if prim.rank(which) == 0:
-            wait_word(kind, team.control, prim.address(signal), cmp, kind(value), SIGNAL_WAIT, -1, tag)
+            at = prim.address(signal)
+            wait_word(kind, team.control, at, cmp, kind(value), SIGNAL_WAIT, -1, tag, bound_ns)
         prim.meet(team.control, which)
 
     return impl
 
 
 @vocabulary
-def signal_consume(team: Any, signal: Any, n: Any, scope: Any = THREAD, tag: Any = 0) -> Any:
+def signal_consume(
+    team: Any, signal: Any, n: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+) -> Any:
     """Wait until this PE's signal[0] is at least n, with acquire, then take n away: a graph that is replayed finds
     the word as before."""
     kind, which = word("signal_consume", "signal", signal, WORDS), scope_of("signal_consume", scope)
     number("signal_consume", "n", n, kind)
+    bound_of("signal_consume", bound_ns)
 
-    def impl(team: Any, signal: Any, n: Any, scope: Any = THREAD, tag: Any = 0) -> None:
+    def impl(team: Any, signal: Any, n: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
         if prim.rank(which) == 0:
-            wait_word(kind, team.control, prim.address(signal), GE, kind(n), CONSUME, -1, tag)
+            wait_word(kind, team.control, prim.address(signal), GE, kind(n), CONSUME, -1, tag, bound_ns)
             prim.fetch_add(kind, prim.address(signal), kind(0) - kind(n))
         prim.meet(team.control, which)
 

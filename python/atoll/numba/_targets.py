@@ -180,6 +180,17 @@ def plain(kind: Kind) -> Kind:
     return types.unliteral(kind)
 
 
+def is_left_out(kind: Kind) -> bool:
+    """Whether an argument was not given, so that its default is meant, or None."""
+    return isinstance(kind, (types.Omitted, types.NoneType, int)) or kind is None
+
+
+def bound_of(name: str, kind: Kind) -> None:
+    """Refuse a bound of a wait that is no integer."""
+    if not is_left_out(kind) and not isinstance(plain(kind), types.Integer):
+        raise TypingError(f"atoll.numba.{name}: bound_ns is {kind}; it must be an integer, nanoseconds")
+
+
 def constant(kind: Kind) -> Constant | None:
     if isinstance(kind, types.Omitted):
         kind = kind.value

@@ -8,7 +8,7 @@ from numba.core import types
 
 from . import _primitives as p
 from ._layout import AT
-from ._targets import EQ, GE, GT, HOST, LE, LT, NE, helper, implement, one_of, vocabulary
+from ._targets import EQ, GE, GT, HOST, LE, LT, NE, helper, implement, is_left_out, one_of, vocabulary
 
 SIGNAL_WAIT, CONSUME, WAIT = AT["signal_wait_until"], AT["signal_consume"], AT["wait_until"]
 RECEIVE, POST = AT["receive"], AT["post"]
@@ -39,6 +39,21 @@ def reported(kind: Any, cmp: Any) -> Any:
     values = AT[f"values int{of.bitwidth}"] if of.signed else AT["values unsigned_word"]
     value = one_of("cmp", "compare", cmp).value | values << COMPARE_BITS
     return lambda kind, cmp: value
+
+
+@vocabulary
+def look_around(
+    control: Any, operation: Any, compare: Any, peer: Any, tag: Any,
+    address: Any, expected: Any, found: Any, since: Any, bound: Any,
+) -> Any:  # fmt: skip
+    """By what has a bound of its own only where the call gave one: `bound` is an integer, not None or left out."""
+    if is_left_out(bound):
+        return lambda control, operation, compare, peer, tag, address, expected, found, since, bound: p.look_around(
+            control, operation, compare, peer, tag, address, expected, found, since
+        )  # fmt: skip
+    return lambda control, operation, compare, peer, tag, address, expected, found, since, bound: p.look_within(
+        control, operation, compare, peer, tag, address, expected, found, since, i64(bound)
+    )  # fmt: skip
 
 
 # Many looks at a word: what it is, and whether it holds. These bodies are the host's; on GPUs those of _looks.py, whose import
@@ -96,17 +111,25 @@ def look_pairs(first: Any, second: Any, flag: Any) -> Any:
 
 @helper
 def wait_word(
-    kind: Any, control: Any, address: Any, cmp: Any, value: Any, operation: Any, peer: Any, tag: Any
+    kind: Any,
+    control: Any,
+    address: Any,
+    cmp: Any,
+    value: Any,
+    operation: Any,
+    peer: Any,
+    tag: Any,
+    bound: Any,
 ) -> Any:
-    """Until the word holds, with acquire. Returns what it is then."""
+    """Until the word holds, with acquire. Returns what it is then. `bound`: of this wait, in ns; None: it has none."""
     since = i64(0)
     while True:
         found, holds = look_word(kind, address, cmp, value)
         if holds:
             return found
         wanted, seen = p.to_bits(kind, value), p.to_bits(kind, found)
-        since = p.look_around(
-            control, operation, reported(kind, cmp), peer, tag, address, wanted, seen, since
+        since = look_around(
+            control, operation, reported(kind, cmp), peer, tag, address, wanted, seen, since, bound
         )
 
 

@@ -1,7 +1,8 @@
 """Waiting for and testing this PE's own words, with acquire for all threads of the scope (OpenSHMEM 1.6, section 9.10).
 
 `status` is None or an integer array: words whose entry is not 0 are left out. The _vector forms compare word i with
-values[i]. -1 is no index: nothing holds, or all words are left out.
+values[i]. -1 is no index: nothing holds, or all words are left out. `tag` is said should a wait take longer than `bound_ns`
+nanoseconds, or than ATOLL_WAIT_TIMEOUT where that is 0.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from numba.core.errors import TypingError
 
 from . import _primitives as prim
 from ._rma import item
-from ._targets import THREAD, WORDS, array, helper, number, plain, scope_of, vocabulary, word
-from ._waiting import WAIT, compare, reported, wait_word
+from ._targets import THREAD, WORDS, array, bound_of, helper, number, plain, scope_of, vocabulary, word
+from ._waiting import WAIT, compare, look_around, reported, wait_word
 
 i64 = types.int64
 
@@ -73,18 +74,21 @@ def all_of(kind: Any, ivars: Any, status: Any, cmp: Any, values: Any, indices: A
 
 
 @helper
-def pause(team: Any, kind: Any, ivars: Any, cmp: Any, values: Any, tag: Any, looks: Any, since: Any) -> Any:
+def pause(
+    team: Any, kind: Any, ivars: Any, cmp: Any, values: Any, tag: Any, bound: Any, looks: Any, since: Any
+) -> Any:
     """Between two looks at many words."""
     prim.rest(looks)
     if looks % prim.looks_between() == 0:
         at = prim.address(ivars)
         found = prim.to_bits(kind, prim.load_relaxed(kind, at))
         wanted = prim.to_bits(kind, value_at(kind, values, 0))
-        return prim.look_around(team.control, WAIT, reported(kind, cmp), -1, tag, at, wanted, found, since)
+        return look_around(team.control, WAIT, reported(kind, cmp), -1, tag, at, wanted, found, since, bound)
     return since
 
 
-def _words(name: str, ivars: Any, status: Any, values: Any, vector: bool) -> Any:
+def _words(name: str, ivars: Any, status: Any, values: Any, vector: bool, bound: Any = 0) -> Any:
+    bound_of(name, bound)
     kind = word(name, "ivars", ivars, WORDS)
     array(name, "ivars", ivars)
     if not isinstance(plain(status), types.NoneType) and not isinstance(
@@ -100,14 +104,19 @@ def _words(name: str, ivars: Any, status: Any, values: Any, vector: bool) -> Any
 
 
 @vocabulary
-def wait_until(team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0) -> Any:
+def wait_until(
+    team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+) -> Any:
     """Wait until ivar[0] cmp value."""
     kind, which = word("wait_until", "ivar", ivar, WORDS), scope_of("wait_until", scope)
+    bound_of("wait_until", bound_ns)
     number("wait_until", "value", value, kind)
 
-    def impl(team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0) -> None:
+    def impl(
+        team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+    ) -> None:
         if prim.rank(which) == 0:
-            wait_word(kind, team.control, prim.address(ivar), cmp, kind(value), WAIT, -1, tag)
+            wait_word(kind, team.control, prim.address(ivar), cmp, kind(value), WAIT, -1, tag, bound_ns)
         prim.meet(team.control, which)
 
     return impl
@@ -128,28 +137,44 @@ def test(team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any
     return impl
 
 
-def _wait_all(name: str, ivars: Any, status: Any, values: Any, scope: Any, vector: bool = False) -> Any:
-    kind, which = _words(name, ivars, status, values, vector), scope_of(name, scope)
+def _wait_all(
+    name: str, ivars: Any, status: Any, values: Any, scope: Any, bound: Any, vector: bool = False
+) -> Any:
+    kind, which = _words(name, ivars, status, values, vector, bound), scope_of(name, scope)
 
     def scalar(
-        team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0
+        team: Any,
+        ivars: Any,
+        status: Any,
+        cmp: Any,
+        value: Any,
+        scope: Any = THREAD,
+        tag: Any = 0,
+        bound_ns: Any = None,
     ) -> None:
         i = prim.rank(which)
         while i < ivars.size:
             if counts(status, i):
                 at = prim.address(ivars) + i * bytes_of(kind)
-                wait_word(kind, team.control, at, cmp, value_at(kind, value, i), WAIT, -1, tag)
+                wait_word(kind, team.control, at, cmp, value_at(kind, value, i), WAIT, -1, tag, bound_ns)
             i += prim.size(which)
         prim.meet(team.control, which)
 
     def vectors(
-        team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0
+        team: Any,
+        ivars: Any,
+        status: Any,
+        cmp: Any,
+        values: Any,
+        scope: Any = THREAD,
+        tag: Any = 0,
+        bound_ns: Any = None,
     ) -> None:
         i = prim.rank(which)
         while i < ivars.size:
             if counts(status, i):
                 at = prim.address(ivars) + i * bytes_of(kind)
-                wait_word(kind, team.control, at, cmp, value_at(kind, values, i), WAIT, -1, tag)
+                wait_word(kind, team.control, at, cmp, value_at(kind, values, i), WAIT, -1, tag, bound_ns)
             i += prim.size(which)
         prim.meet(team.control, which)
 
@@ -158,83 +183,119 @@ def _wait_all(name: str, ivars: Any, status: Any, values: Any, scope: Any, vecto
 
 @vocabulary
 def wait_until_all(
-    team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0
+    team: Any,
+    ivars: Any,
+    status: Any,
+    cmp: Any,
+    value: Any,
+    scope: Any = THREAD,
+    tag: Any = 0,
+    bound_ns: Any = None,
 ) -> Any:
     """Wait until all words hold."""
-    return _wait_all("wait_until_all", ivars, status, value, scope)
+    return _wait_all("wait_until_all", ivars, status, value, scope, bound_ns)
 
 
 @vocabulary
-def wait_until_all_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0) -> Any:  # fmt: skip
+def wait_until_all_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
     """Wait until all words hold, each its own value."""
-    return _wait_all("wait_until_all_vector", ivars, status, values, scope, True)
+    return _wait_all("wait_until_all_vector", ivars, status, values, scope, bound_ns, True)
 
 
 @helper
-def any_now(team: Any, kind: Any, ivars: Any, status: Any, cmp: Any, values: Any, tag: Any) -> Any:
+def any_now(
+    team: Any, kind: Any, ivars: Any, status: Any, cmp: Any, values: Any, tag: Any, bound: Any
+) -> Any:
     since = i64(0)
     looks = 0
     index = first(kind, ivars, status, cmp, values)
     while index == -1:
         looks += 1
-        since = pause(team, kind, ivars, cmp, values, tag, looks, since)
+        since = pause(team, kind, ivars, cmp, values, tag, bound, looks, since)
         index = first(kind, ivars, status, cmp, values)
     return max(index, i64(-1))
 
 
 @helper
 def some_now(
-    team: Any, kind: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, tag: Any
+    team: Any, kind: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, tag: Any, bound: Any
 ) -> Any:
     since = i64(0)
     looks = 0
     found = all_of(kind, ivars, status, cmp, values, indices)
     while found == 0:
         looks += 1
-        since = pause(team, kind, ivars, cmp, values, tag, looks, since)
+        since = pause(team, kind, ivars, cmp, values, tag, bound, looks, since)
         found = all_of(kind, ivars, status, cmp, values, indices)
     return max(found, i64(0))
 
 
 @vocabulary
 def wait_until_any(
-    team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0
+    team: Any,
+    ivars: Any,
+    status: Any,
+    cmp: Any,
+    value: Any,
+    scope: Any = THREAD,
+    tag: Any = 0,
+    bound_ns: Any = None,
 ) -> Any:
     """Wait until a word holds and return the lowest index that does."""
-    kind, which = _words("wait_until_any", ivars, status, value, False), scope_of("wait_until_any", scope)
+    kind, which = (
+        _words("wait_until_any", ivars, status, value, False, bound_ns),
+        scope_of("wait_until_any", scope),
+    )
 
     def impl(
-        team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0
+        team: Any,
+        ivars: Any,
+        status: Any,
+        cmp: Any,
+        value: Any,
+        scope: Any = THREAD,
+        tag: Any = 0,
+        bound_ns: Any = None,
     ) -> Any:
         index = i64(-1)
         if prim.rank(which) == 0:
-            index = any_now(team, kind, ivars, status, cmp, value, tag)
+            index = any_now(team, kind, ivars, status, cmp, value, tag, bound_ns)
         return prim.share(team.control, which, index)
 
     return impl
 
 
 @vocabulary
-def wait_until_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0) -> Any:  # fmt: skip
+def wait_until_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
     """Wait until a word holds, each its own value, and return the lowest index that does."""
     name = "wait_until_any_vector"
-    kind, which = _words(name, ivars, status, values, True), scope_of(name, scope)
+    kind, which = _words(name, ivars, status, values, True, bound_ns), scope_of(name, scope)
 
     def impl(
-        team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0
+        team: Any,
+        ivars: Any,
+        status: Any,
+        cmp: Any,
+        values: Any,
+        scope: Any = THREAD,
+        tag: Any = 0,
+        bound_ns: Any = None,
     ) -> Any:
         index = i64(-1)
         if prim.rank(which) == 0:
-            index = any_now(team, kind, ivars, status, cmp, values, tag)
+            index = any_now(team, kind, ivars, status, cmp, values, tag, bound_ns)
         return prim.share(team.control, which, index)
 
     return impl
 
 
 @vocabulary
-def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0) -> Any:  # fmt: skip
+def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
     """Wait until a word holds; return how many do, with their numbers in `indices`, which rank 0 of the scope writes."""
-    kind, which = _words("wait_until_some", ivars, status, value, False), scope_of("wait_until_some", scope)
+    kind, which = (
+        _words("wait_until_some", ivars, status, value, False, bound_ns),
+        scope_of("wait_until_some", scope),
+    )
 
     def impl(
         team: Any,
@@ -245,20 +306,21 @@ def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, 
         value: Any,
         scope: Any = THREAD,
         tag: Any = 0,
+        bound_ns: Any = None,
     ) -> Any:
         found = i64(0)
         if prim.rank(which) == 0:
-            found = some_now(team, kind, ivars, indices, status, cmp, value, tag)
+            found = some_now(team, kind, ivars, indices, status, cmp, value, tag, bound_ns)
         return prim.share(team.control, which, found)
 
     return impl
 
 
 @vocabulary
-def wait_until_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0) -> Any:  # fmt: skip
+def wait_until_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
     """wait_until_some, each word its own value."""
     name = "wait_until_some_vector"
-    kind, which = _words(name, ivars, status, values, True), scope_of(name, scope)
+    kind, which = _words(name, ivars, status, values, True, bound_ns), scope_of(name, scope)
 
     def impl(
         team: Any,
@@ -269,10 +331,11 @@ def wait_until_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp
         values: Any,
         scope: Any = THREAD,
         tag: Any = 0,
+        bound_ns: Any = None,
     ) -> Any:
         found = i64(0)
         if prim.rank(which) == 0:
-            found = some_now(team, kind, ivars, indices, status, cmp, values, tag)
+            found = some_now(team, kind, ivars, indices, status, cmp, values, tag, bound_ns)
         return prim.share(team.control, which, found)
 
     return impl

@@ -7,6 +7,7 @@ import triton.language as tl
 from triton import jit
 
 from ._core import checks, peer_for
+from ._kinds import word
 
 _ATOMIC = checks("atomic")
 
@@ -14,24 +15,28 @@ _ATOMIC = checks("atomic")
 @jit
 def atomic_fetch(team, src, pe):
     """src of PE `pe`."""
+    word("atomic_fetch", "src", src, "words, floats and halves")
     return tl.load(peer_for(team, src, pe, _ATOMIC), volatile=True)
 
 
 @jit
 def atomic_set(team, dst, value, pe):
     """dst of PE `pe` = value."""
+    word("atomic_set", "dst", dst, "words and floats")
     tl.atomic_xchg(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_swap(team, dst, value, pe):
     """dst of PE `pe` = value; what was there."""
+    word("atomic_swap", "dst", dst, "words and floats")
     return tl.atomic_xchg(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_compare_swap(team, dst, condition, value, pe):
     """dst of PE `pe` = value if it was `condition`; what was there. Integers."""
+    word("atomic_compare_swap", "dst", dst)
     kind: tl.constexpr = dst.dtype.scalar.element_ty
     old, new = tl.cast(condition, kind), tl.cast(value, kind)
     return tl.atomic_cas(peer_for(team, dst, pe, _ATOMIC), old, new, sem="relaxed", scope="sys")
@@ -40,58 +45,68 @@ def atomic_compare_swap(team, dst, condition, value, pe):
 @jit
 def atomic_fetch_add(team, dst, value, pe):
     """dst of PE `pe` += value, float16, bfloat16, float32 and float64 too; what was there."""
+    word("atomic_fetch_add", "dst", dst, "words, floats and halves")
     return tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_add(team, dst, value, pe):
     """dst of PE `pe` += value."""
+    word("atomic_add", "dst", dst, "words, floats and halves")
     tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_fetch_inc(team, dst, pe):
     """dst of PE `pe` += 1; what was there."""
+    word("atomic_fetch_inc", "dst", dst, "words, floats and halves")
     return tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), 1, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_inc(team, dst, pe):
     """dst of PE `pe` += 1."""
+    word("atomic_inc", "dst", dst, "words, floats and halves")
     tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), 1, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_fetch_and(team, dst, value, pe):
     """dst of PE `pe` &= value; what was there."""
+    word("atomic_fetch_and", "dst", dst)
     return tl.atomic_and(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_and(team, dst, value, pe):
     """dst of PE `pe` &= value."""
+    word("atomic_and", "dst", dst)
     tl.atomic_and(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_fetch_or(team, dst, value, pe):
     """dst of PE `pe` |= value; what was there."""
+    word("atomic_fetch_or", "dst", dst)
     return tl.atomic_or(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_or(team, dst, value, pe):
     """dst of PE `pe` |= value."""
+    word("atomic_or", "dst", dst)
     tl.atomic_or(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_fetch_xor(team, dst, value, pe):
     """dst of PE `pe` ^= value; what was there."""
+    word("atomic_fetch_xor", "dst", dst)
     return tl.atomic_xor(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_xor(team, dst, value, pe):
     """dst of PE `pe` ^= value."""
+    word("atomic_xor", "dst", dst)
     tl.atomic_xor(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")

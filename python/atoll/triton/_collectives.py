@@ -26,6 +26,7 @@ from ._core import (
     reach,
     word_at,
 )
+from ._kinds import alike, foldable
 from ._moves import copy_tile, put_nbi
 from ._words import load, load_part, num_threads, pairs_of, store, store_part, thread, wait_word
 
@@ -89,6 +90,7 @@ def _bytes(x, n):
 @jit
 def broadcast(team, dst, src, n, root, BLOCK: tl.constexpr = 1024):
     """n elements of dst of every member = src of `root`; dst is symmetric."""
+    alike("broadcast", dst, src)
     check_pe(team, root, _ROOT)
     nbytes = _bytes(src, n)
     if exchange.is_small(team, nbytes):
@@ -129,12 +131,14 @@ def _gather(team, dst, src, n, BLOCK: tl.constexpr, operation: tl.constexpr):
 @jit
 def fcollect(team, dst, src, n, BLOCK: tl.constexpr = 1024):
     """dst = src of member 0, 1, …; n elements of each; dst is symmetric."""
+    alike("fcollect", dst, src)
     _gather(team, dst, src, n, BLOCK, _FCOLLECT)
 
 
 @jit
 def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024):
     """Block j of my src becomes block my_pe of member j's dst; n elements a block; dst is symmetric."""
+    alike("alltoall", dst, src)
     nbytes = _bytes(src, n)
     if exchange.is_small(team, nbytes):
         epoch = exchange.begin(team)
@@ -154,6 +158,7 @@ def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024):
 @jit
 def collect(team, dst, src, n, BLOCK: tl.constexpr = 1024):
     """fcollect with an n that differs between members. Returns how many elements arrived (int64)."""
+    alike("collect", dst, src)
     counts = word_at(team.control + _COUNTS)
     mine = counts + team.my_pe
     store(mine.to(tl.int64), n, tl.int64)
@@ -274,6 +279,7 @@ def reduce(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024):
 
     Both are symmetric. Folds go in PE order: the same bits everywhere. Large ones are folded in parts, one by each member.
     """
+    foldable("reduce", dst, src, op)
     nbytes = _bytes(src, n)
     if exchange.is_small(team, nbytes):
         source = src.to(tl.int64)
@@ -290,6 +296,7 @@ def reduce(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024):
 @jit
 def reduce_scatter(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024):
     """dst = block my_pe of the reduction of the symmetric src, which has n_pes blocks of n elements, apart from dst."""
+    foldable("reduce_scatter", dst, src, op)
     nbytes = _bytes(src, n)
     if exchange.is_small(team, nbytes):
         source = src.to(tl.int64)
@@ -307,6 +314,7 @@ def tile_reduce(
     team, dst, src, dst_pitch, src_pitch, rows, cols, op: tl.constexpr, COLS: tl.constexpr = 1024
 ):
     """A tile of dst of every member = those of src, folded in PE order. Both are symmetric; dst may be src."""
+    foldable("tile_reduce", dst, src, op)
     _meet(team, _TILE_REDUCE)
     for row in range(team.my_pe, rows, team.n_pes):
         to, come = dst + row.to(tl.int64) * dst_pitch, src + row.to(tl.int64) * src_pitch
@@ -319,6 +327,7 @@ def tile_allgather(
     team, dst, src, dst_pitch, src_pitch, rows, cols, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64
 ):
     """Rows pe * rows … of dst of every member = the tile src of member pe. dst is symmetric."""
+    alike("tile_allgather", dst, src)
     _meet(team, _TILE_ALLGATHER)
     mine = dst + (team.my_pe + tl.full((), 0, tl.int64)) * rows * dst_pitch
     for k in range(team.n_pes):

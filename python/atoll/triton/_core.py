@@ -24,10 +24,16 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
+if INTERPRETED:
+    from ._interpreted import refuse_pe
+else:
+    refuse_pe = None  # Triton looks at every name in a function that it compiles
 
 
 def checks(name):
-    """Inline PTX that traps where `name` is given a PE that the team has not."""
+    """Inline PTX that traps where `name` is given a PE that the team has not; for the interpreter the operation's number."""
+    if INTERPRETED:
+        return tl.constexpr(AT[f"check {name}"])
     return tl.constexpr(_ptx.check_pe(AT[f"check {name}"], "$1", "$2", "$3") + " mov.u32 $0, 0;")
 
 
@@ -83,7 +89,9 @@ def at_pe(team, x, pe):
 @jit
 def check_pe(team, pe, text: tl.constexpr):
     """With checks on, a PE that the team has not is reported, and the kernel traps."""
-    if not INTERPRETED:
+    if INTERPRETED:
+        refuse_pe(team, pe, text)
+    else:
         which = (pe + tl.full((), 0, tl.int32)).to(tl.int32)
         tl.inline_asm_elementwise(
             text, "=r,r,r,l", [which, team.n_pes, team.control], tl.int32, is_pure=False, pack=1

@@ -2,21 +2,85 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
+import os
+import re
 from typing import Any
 
+import numpy as np
+from triton.errors import TritonError
+
 from .. import _atoll
+from .._device import freed, is_freed
+from .._resident import most_blocks
 
 THREADS_OF_WARP = 32
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+
+
+def _check(name: str, arguments: dict[Any, Any]) -> None:
+    """Refuse arrays that a kernel must not have, by the number or the name of the argument."""
+    for which, x in arguments.items():
+        if isinstance(x, np.ndarray):
+            if INTERPRETED:
+                if x.base is not None and is_freed(x):  # symmetric ones are views
+                    raise freed(f"{name}: argument {which}", x)
+                continue
+            raise TypeError(
+                f"{name}: argument {which} is an array of NumPy, in host memory; pass a tensor of PyTorch in GPU memory: "
+                "atoll.zeros(..., device='cuda', xp=torch)"
+            )
+        if hasattr(x, "data_ptr") and is_freed(x):
+            raise freed(f"{name}: argument {which}", x)
+
+
+def _as_interpreted(x: Any) -> Any:
+    if isinstance(x, np.ndarray):
+        from ._interpreted import HostArray
+
+        return HostArray(x)
+    return x
+
+
+def _in_short(made: Any, error: Exception) -> Exception | None:
+    """Of what Triton says, the sentence that is ours, and where the kernel calls for it; None: it is not about that."""
+    inner: BaseException | None = error
+    while inner is not None and isinstance(
+        inner.__cause__, Exception
+    ):  # one for each function that was called
+        inner = inner.__cause__
+    if isinstance(inner, _atoll.Error):
+        return type(inner)(f"{made.fn.__name__}: {inner}")
+    said = re.findall(r"^atoll\.triton\.[^\n]*", str(inner), re.M)
+    if not said:
+        return None
+    line = getattr(getattr(error, "node", None), "lineno", None)  # from `def` on, below the decorators
+    above = (
+        next((k for k, text in enumerate(made.raw_src) if text.lstrip().startswith("def ")), 0) if line else 0
+    )
+    file = made.fn.__code__.co_filename
+    place = f" ({file}, line {made.starting_line_number + above + line - 1})" if line else ""
+    return TypeError(f"{made.fn.__name__}: {said[-1]}{place}")
 
 
 def named(made: Any) -> Any:
-    """The kernel, each start of which is told, so that an error of a kernel can name it. Of this kernel only: no hook."""
+    """The kernel, each start of which is told, so that an error of a kernel can name it. Of this kernel only: no hook.
+
+    What it must not have is refused, and what it is not compiled for is said in one line.
+    """
     start, name = made.run, made.fn.__name__
 
     def run(*arguments: Any, grid: Any, warmup: bool, **keywords: Any) -> Any:
-        compiled = start(*arguments, grid=grid, warmup=warmup, **keywords)
+        _check(name, {**dict(enumerate(arguments, 1)), **keywords})
+        try:
+            if INTERPRETED:
+                arguments = tuple(map(_as_interpreted, arguments))
+                keywords = {key: _as_interpreted(x) for key, x in keywords.items()}
+            compiled = start(*arguments, grid=grid, warmup=warmup, **keywords)
+        except TritonError as error:
+            if (short := _in_short(made, error)) is None:
+                raise
+            raise short from None
         if not warmup and hasattr(compiled, "metadata"):
             blocks = 0 if callable(grid) else math.prod(grid)  # 0: any
             _atoll._note_kernel(name, blocks, THREADS_OF_WARP * compiled.metadata.num_warps)
@@ -33,19 +97,7 @@ def most_resident_programs(kernel: Any, *arguments: Any, **options: Any) -> int:
     The arguments and options are those of the launch, `kernel[grid](*arguments, **options)`; the kernel is compiled for
     them, and not started. With launch_cooperative_grid=True at the launch the driver refuses a larger grid. Local.
     """
-    from triton.runtime import driver
-
     compiled = kernel.warmup(*arguments, grid=(1,), **options)
     compiled._init_handles()  # loads it
-    each = ctypes.c_int()
-    threads = THREADS_OF_WARP * compiled.metadata.num_warps
-    failed = ctypes.CDLL("libcuda.so.1").cuOccupancyMaxActiveBlocksPerMultiprocessor(
-        ctypes.byref(each),
-        ctypes.c_void_p(compiled.function),
-        threads,
-        ctypes.c_size_t(compiled.metadata.shared),
-    )
-    if failed:
-        raise RuntimeError(f"cuOccupancyMaxActiveBlocksPerMultiprocessor: CUDA error {failed}")
-    gpu = driver.active.get_current_device()
-    return int(each.value * driver.active.utils.get_device_properties(gpu)["multiprocessor_count"])
+    facts = compiled.metadata
+    return most_blocks(compiled.function, THREADS_OF_WARP * facts.num_warps, facts.shared)

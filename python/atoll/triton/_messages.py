@@ -8,6 +8,7 @@ from triton import jit
 
 from .._ptx import AT
 from ._core import GE, at_int64, check_pe, checks, reach, word_at
+from ._kinds import pointer
 from ._words import (
     load,
     load_part,
@@ -52,6 +53,7 @@ def post(team, block, room, src, n, pe):
 
     No fence: a message orders nothing but itself. src may be written again afterwards.
     """
+    pointer("post", "src", src)
     check_pe(team, pe, _POST_TO)
     mine = block.to(tl.int64) + pe * _ENTRY
     number = load(mine + _POSTED, tl.int64) + 1
@@ -95,6 +97,7 @@ def post(team, block, room, src, n, pe):
 @jit
 def receive(team, block, room, dst, n, pe):
     """The next message of PE `pe`, n elements, to dst."""
+    pointer("receive", "dst", dst)
     check_pe(team, pe, _RECEIVE_FROM)
     mine = block.to(tl.int64) + pe * _ENTRY
     number = load(mine + _RECEIVED, tl.int64) + 1

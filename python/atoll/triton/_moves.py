@@ -7,6 +7,7 @@ import triton.language as tl
 from triton import jit
 
 from ._core import checks, peer_for
+from ._kinds import alike, pointer
 
 _P, _G, _PUT, _GET = checks("p"), checks("g"), checks("put"), checks("get")
 _IPUT, _IGET = checks("iput"), checks("iget")
@@ -16,18 +17,21 @@ _TILE_PUT, _TILE_GET = checks("tile_put"), checks("tile_get")
 @jit
 def p(team, dst, value, pe):
     """One element, or a block of pointers and values: stored on PE `pe`, in no order."""
+    pointer("p", "dst", dst)
     tl.store(peer_for(team, dst, pe, _P), value)
 
 
 @jit
 def g(team, src, pe):
     """One element, or a block of pointers: loaded from PE `pe`, past the caches of this GPU."""
+    pointer("g", "src", src)
     return tl.load(peer_for(team, src, pe, _G), volatile=True)
 
 
 @jit
 def put_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
     """put, but only quiet or flush makes src free for all of the program. BLOCK elements go at a time."""
+    alike("put", dst, src)
     to = peer_for(team, dst, pe, _PUT)
     for begin in range(0, n, BLOCK):
         at = begin + tl.arange(0, BLOCK)
@@ -44,6 +48,7 @@ def put(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
 @jit
 def get_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
     """get, but only quiet makes dst hold the data for all of the program."""
+    alike("get", dst, src)
     come = peer_for(team, src, pe, _GET)
     for begin in range(0, n, BLOCK):
         at = begin + tl.arange(0, BLOCK)
@@ -60,6 +65,7 @@ def get(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
 @jit
 def iput(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 1024):
     """Element i from src + i * src_stride to dst + i * dst_stride of PE `pe`."""
+    alike("iput", dst, src)
     to = peer_for(team, dst, pe, _IPUT)
     for begin in range(0, n, BLOCK):
         at = (begin + tl.arange(0, BLOCK)).to(tl.int64)
@@ -70,6 +76,7 @@ def iput(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 10
 @jit
 def iget(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 1024):
     """Element i from src + i * src_stride of PE `pe` to dst + i * dst_stride."""
+    alike("iget", dst, src)
     come = peer_for(team, src, pe, _IGET)
     for begin in range(0, n, BLOCK):
         at = (begin + tl.arange(0, BLOCK)).to(tl.int64)
@@ -98,6 +105,7 @@ def tile_put(
     team, dst, src, dst_pitch, src_pitch, rows, cols, pe, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64
 ):
     """A tile of src to a tile of dst on PE `pe`; ordered and complete as a put."""
+    alike("tile_put", dst, src)
     copy_tile(peer_for(team, dst, pe, _TILE_PUT), src, dst_pitch, src_pitch, rows, cols, ROWS, COLS)
     tl.debug_barrier()
 
@@ -107,5 +115,6 @@ def tile_get(
     team, dst, src, dst_pitch, src_pitch, rows, cols, pe, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64
 ):
     """A tile of src on PE `pe` to a tile of dst, which may be read afterwards."""
+    alike("tile_get", dst, src)
     copy_tile(dst, peer_for(team, src, pe, _TILE_GET), dst_pitch, src_pitch, rows, cols, ROWS, COLS)
     tl.debug_barrier()

@@ -8,6 +8,7 @@ from triton import jit
 
 from .._ptx import AT
 from ._core import GE, SET, checks, holds, peer_for
+from ._kinds import alike, word
 from ._moves import put_nbi
 from ._words import meet_threads, thread, wait_word
 
@@ -20,6 +21,7 @@ _SIGNAL_WAIT, _CONSUME, _WAIT = (
 @jit
 def signal_set(team, signal, value, pe):
     """signal of PE `pe` = value, after all that the program wrote and saw."""
+    word("signal_set", "signal", signal)
     meet_threads()
     tl.atomic_xchg(peer_for(team, signal, pe, _SIGNAL_SET), value, sem="release", scope="sys")
 
@@ -27,6 +29,7 @@ def signal_set(team, signal, value, pe):
 @jit
 def signal_add(team, signal, value, pe):
     """signal of PE `pe` += value, after all that the program wrote and saw."""
+    word("signal_add", "signal", signal)
     meet_threads()
     tl.atomic_add(peer_for(team, signal, pe, _SIGNAL_ADD), value, sem="release", scope="sys")
 
@@ -34,12 +37,15 @@ def signal_add(team, signal, value, pe):
 @jit
 def signal_fetch(team, signal):
     """This PE's signal, with acquire."""
+    word("signal_fetch", "signal", signal)
     return tl.atomic_add(signal, 0, sem="acquire", scope="sys")
 
 
 @jit
 def put_signal(team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK: tl.constexpr = 1024):
     """put, then the signal of PE `pe` is set (SET) or added to (ADD): who sees it sees the data."""
+    alike("put_signal", dst, src)
+    word("put_signal", "signal", signal)
     put_nbi(team, dst, src, n, pe, BLOCK)
     if op == SET:
         signal_set(team, signal, value, pe)
@@ -54,37 +60,40 @@ def put_signal_nbi(team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK
 
 
 @jit
-def _wait(team, signal, cmp: tl.constexpr, value, tag, operation: tl.constexpr):
+def _wait(team, signal, cmp: tl.constexpr, value, tag, bound, operation: tl.constexpr):
     kind: tl.constexpr = signal.dtype.element_ty
-    tl.static_assert(
-        kind.is_int() and kind.primitive_bitwidth >= 32,
-        "a word that is awaited is an integer of 4 or 8 bytes",
-    )
     first = (thread() == 0).to(tl.int32)
-    wait_word(team, signal.to(tl.int64), kind, cmp, value, operation, -1, tag, "acquire", first)
+    wait_word(team, signal.to(tl.int64), kind, cmp, value, operation, -1, tag, "acquire", first, bound)
     meet_threads()
 
 
 @jit
-def signal_wait_until(team, signal, cmp: tl.constexpr, value, tag=0):
-    """Wait until this PE's signal cmp value, with acquire for all of the program."""
-    _wait(team, signal, cmp, value, tag, _SIGNAL_WAIT)
+def signal_wait_until(team, signal, cmp: tl.constexpr, value, tag=0, bound_ns=0):
+    """Wait until this PE's signal cmp value, with acquire for all of the program.
+
+    `tag` is said should it wait longer than `bound_ns` (nanoseconds), or ATOLL_WAIT_TIMEOUT where that is 0.
+    """
+    word("signal_wait_until", "signal", signal)
+    _wait(team, signal, cmp, value, tag, bound_ns, _SIGNAL_WAIT)
 
 
 @jit
-def wait_until(team, ivar, cmp: tl.constexpr, value, tag=0):
+def wait_until(team, ivar, cmp: tl.constexpr, value, tag=0, bound_ns=0):
     """The same."""
-    _wait(team, ivar, cmp, value, tag, _WAIT)
+    word("wait_until", "ivar", ivar)
+    _wait(team, ivar, cmp, value, tag, bound_ns, _WAIT)
 
 
 @jit
 def test(team, ivar, cmp: tl.constexpr, value):
     """Whether this PE's word cmp value, with acquire."""
+    word("test", "ivar", ivar)
     return holds(tl.atomic_add(ivar, 0, sem="acquire", scope="sys"), cmp, value)
 
 
 @jit
-def signal_consume(team, signal, n, tag=0):
+def signal_consume(team, signal, n, tag=0, bound_ns=0):
     """Wait until this PE's signal is at least n, with acquire, then take n away."""
-    _wait(team, signal, GE, n, tag, _CONSUME)
+    word("signal_consume", "signal", signal)
+    _wait(team, signal, GE, n, tag, bound_ns, _CONSUME)
     tl.atomic_add(signal, -n, sem="relaxed", scope="sys")

@@ -3,6 +3,7 @@
 
 `status` is None or a pointer to int32: words whose entry is not 0 are left out. The _vector forms compare word i with values[i].
 `indices` is a pointer to int64 with room for n. -1 is no index: nothing holds, or all words are left out.
+`tag` is said should a wait take longer than `bound_ns` nanoseconds, or than ATOLL_WAIT_TIMEOUT where that is 0.
 """
 
 # mypy: ignore-errors
@@ -13,20 +14,12 @@ from triton import jit
 
 from .. import _ptx
 from .._ptx import AT
-from ._core import at_int32, holds
+from ._core import INTERPRETED, at_int32, holds
+from ._kinds import word
 from ._words import load_words, look_around, num_threads, wait_words
 
 _WAIT = tl.constexpr(AT["wait_until"])
-_LOOKS = tl.constexpr(_ptx.LOOKS)
-
-
-@jit
-def _check(ivars):
-    kind: tl.constexpr = ivars.dtype.element_ty
-    tl.static_assert(
-        kind.is_int() and kind.primitive_bitwidth >= 32,
-        "words that are awaited are integers of 4 or 8 bytes",
-    )
+_LOOKS = tl.constexpr(1 if INTERPRETED else _ptx.LOOKS)  # the interpreter's are slow
 
 
 @jit
@@ -78,11 +71,11 @@ def _wait(
     cmp: tl.constexpr,
     values,
     tag,
+    bound,
     VECTOR: tl.constexpr,
     LOWEST: tl.constexpr,
 ):
     """_look until a word holds, or none counts."""
-    _check(ivars)
     since, looks = tl.full((), 0, tl.int64), tl.full((), 0, tl.int32)
     found, left = _look(ivars, n, indices, status, cmp, values, VECTOR, LOWEST)
     while (found == 0) & (left != 0):
@@ -90,27 +83,25 @@ def _wait(
         if looks >= _LOOKS:
             looks = tl.full((), 0, tl.int32)
             first = _wanted(values, 0, True, ivars.dtype.element_ty, VECTOR)
-            since = look_around(team, ivars, cmp, first, _WAIT, tag, since)
+            since = look_around(team, ivars, cmp, first, _WAIT, tag, since, bound)
         found, left = _look(ivars, n, indices, status, cmp, values, VECTOR, LOWEST)
     return found
 
 
 @jit
 def _test(ivars, n, indices, status, cmp: tl.constexpr, values, VECTOR: tl.constexpr, LOWEST: tl.constexpr):
-    _check(ivars)
     return _look(ivars, n, indices, status, cmp, values, VECTOR, LOWEST)
 
 
 @jit
-def _wait_all(team, ivars, n, status, cmp: tl.constexpr, values, tag, VECTOR: tl.constexpr):
+def _wait_all(team, ivars, n, status, cmp: tl.constexpr, values, tag, bound, VECTOR: tl.constexpr):
     """Each thread for its own."""
-    _check(ivars)
     count = at_int32(n)
     for begin in range(0, count, num_threads()):
         i = begin + tl.arange(0, num_threads())
         active = _counts(status, i, count)
         wanted = _wanted(values, i, active, ivars.dtype.element_ty, VECTOR)
-        wait_words(team, ivars + i, cmp, wanted, _WAIT, tag, active)
+        wait_words(team, ivars + i, cmp, wanted, _WAIT, tag, active, bound)
     tl.debug_barrier()
 
 
@@ -120,44 +111,51 @@ def _index(found, n):
 
 
 @jit
-def wait_until_all(team, ivars, n, status, cmp: tl.constexpr, value, tag=0):
+def wait_until_all(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
     """Wait until all words hold."""
-    _wait_all(team, ivars, n, status, cmp, value, tag, False)
+    word("wait_until_all", "ivars", ivars)
+    _wait_all(team, ivars, n, status, cmp, value, tag, bound_ns, False)
 
 
 @jit
-def wait_until_all_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0):
+def wait_until_all_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
     """Wait until all words hold, each its own value."""
-    _wait_all(team, ivars, n, status, cmp, values, tag, True)
+    word("wait_until_all_vector", "ivars", ivars)
+    _wait_all(team, ivars, n, status, cmp, values, tag, bound_ns, True)
 
 
 @jit
-def wait_until_any(team, ivars, n, status, cmp: tl.constexpr, value, tag=0):
+def wait_until_any(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
     """Wait until a word holds; the lowest index that does (int32)."""
-    return _index(_wait(team, ivars, n, None, status, cmp, value, tag, False, True), n)
+    word("wait_until_any", "ivars", ivars)
+    return _index(_wait(team, ivars, n, None, status, cmp, value, tag, bound_ns, False, True), n)
 
 
 @jit
-def wait_until_any_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0):
+def wait_until_any_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
     """The same, each with its own value."""
-    return _index(_wait(team, ivars, n, None, status, cmp, values, tag, True, True), n)
+    word("wait_until_any_vector", "ivars", ivars)
+    return _index(_wait(team, ivars, n, None, status, cmp, values, tag, bound_ns, True, True), n)
 
 
 @jit
-def wait_until_some(team, ivars, n, indices, status, cmp: tl.constexpr, value, tag=0):
+def wait_until_some(team, ivars, n, indices, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
     """Wait until words hold; how many do (int32), and their indices. 0: all are left out."""
-    return _wait(team, ivars, n, indices, status, cmp, value, tag, False, False)
+    word("wait_until_some", "ivars", ivars)
+    return _wait(team, ivars, n, indices, status, cmp, value, tag, bound_ns, False, False)
 
 
 @jit
-def wait_until_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values, tag=0):
+def wait_until_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
     """The same, each with its own value."""
-    return _wait(team, ivars, n, indices, status, cmp, values, tag, True, False)
+    word("wait_until_some_vector", "ivars", ivars)
+    return _wait(team, ivars, n, indices, status, cmp, values, tag, bound_ns, True, False)
 
 
 @jit
 def test_all(team, ivars, n, status, cmp: tl.constexpr, value):
     """Whether all words hold."""
+    word("test_all", "ivars", ivars)
     found, left = _test(ivars, n, None, status, cmp, value, False, False)
     return found == left
 
@@ -165,6 +163,7 @@ def test_all(team, ivars, n, status, cmp: tl.constexpr, value):
 @jit
 def test_all_vector(team, ivars, n, status, cmp: tl.constexpr, values):
     """The same, each with its own value."""
+    word("test_all_vector", "ivars", ivars)
     found, left = _test(ivars, n, None, status, cmp, values, True, False)
     return found == left
 
@@ -172,6 +171,7 @@ def test_all_vector(team, ivars, n, status, cmp: tl.constexpr, values):
 @jit
 def test_any(team, ivars, n, status, cmp: tl.constexpr, value):
     """The lowest index that holds, or -1 (int32)."""
+    word("test_any", "ivars", ivars)
     found, _ = _test(ivars, n, None, status, cmp, value, False, True)
     return _index(found, n)
 
@@ -179,6 +179,7 @@ def test_any(team, ivars, n, status, cmp: tl.constexpr, value):
 @jit
 def test_any_vector(team, ivars, n, status, cmp: tl.constexpr, values):
     """The same, each with its own value."""
+    word("test_any_vector", "ivars", ivars)
     found, _ = _test(ivars, n, None, status, cmp, values, True, True)
     return _index(found, n)
 
@@ -186,6 +187,7 @@ def test_any_vector(team, ivars, n, status, cmp: tl.constexpr, values):
 @jit
 def test_some(team, ivars, n, indices, status, cmp: tl.constexpr, value):
     """How many words hold (int32), and their indices."""
+    word("test_some", "ivars", ivars)
     found, _ = _test(ivars, n, indices, status, cmp, value, False, False)
     return found
 
@@ -193,5 +195,6 @@ def test_some(team, ivars, n, indices, status, cmp: tl.constexpr, value):
 @jit
 def test_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values):
     """The same, each with its own value."""
+    word("test_some_vector", "ivars", ivars)
     found, _ = _test(ivars, n, indices, status, cmp, values, True, False)
     return found

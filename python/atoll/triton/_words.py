@@ -16,6 +16,7 @@ from .. import _ptx
 from ._core import INTERPRETED, at_int32, at_int64, holds
 
 if INTERPRETED:
+    from ._interpreted import pause
 
     def num_threads():
         """Interpreted programs have one."""
@@ -23,6 +24,8 @@ if INTERPRETED:
 
 else:
     from triton.language.extra.cuda import num_threads as num_threads
+
+    pause = None  # Triton looks at every name in a function that it compiles
 
 
 def _with_result(text):
@@ -39,8 +42,15 @@ _FORMS = [(form, compare) for form in ("s32", "u32", "s64", "u64") for compare i
 _WAITS = tl.constexpr(
     {(*form, order): _ptx.wait_word(*form, order) for form in _FORMS for order in ("acquire", "relaxed")}
 )
+_BOUNDED_WAITS = tl.constexpr({form: _ptx.wait_word(*form, "acquire", bounded=True) for form in _FORMS})
 _LOAD_WORDS = tl.constexpr({bits: _ptx.load_words(bits) for bits in (32, 64)})
-_LOOKS_AROUND = tl.constexpr({form: _ptx.look_around_by_first(*form) for form in _FORMS})
+_LOOKS_AROUND = tl.constexpr(
+    {
+        (*form, bounded): _ptx.look_around_by_first(*form, bounded)
+        for form in _FORMS
+        for bounded in (False, True)
+    }
+)
 _WAIT_ONE, _WAIT_TWO = tl.constexpr(_ptx.wait_flagged(1)), tl.constexpr(_ptx.wait_flagged(2))
 
 
@@ -62,6 +72,12 @@ def meet_threads():
         tl.inline_asm_elementwise(
             "bar.warp.sync 0xffffffff; mov.u32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1
         )
+
+
+@constexpr_function
+def is_given(bound):
+    """Whether a wait has a bound of its own; 0, where that is known when a kernel is compiled, is none."""
+    return not (isinstance(bound, int) and bound == 0)
 
 
 @constexpr_function
@@ -100,8 +116,18 @@ def _wait_text(kind, compare, order):
 
 
 @constexpr_function
+def _bounded_wait_text(kind, compare):
+    return _BOUNDED_WAITS.value[(_form(kind), compare)]
+
+
+@constexpr_function
 def _wait_letters(kind):
     return f"=r,l,r,r,r,l,{_letter(kind)},r"
+
+
+@constexpr_function
+def _bounded_wait_letters(kind):
+    return f"{_wait_letters(kind)},l"
 
 
 @constexpr_function
@@ -115,8 +141,8 @@ def _load_words_letters(kind):
 
 
 @constexpr_function
-def _look_around_text(kind, compare):
-    return _LOOKS_AROUND.value[(_form(kind), compare)]
+def _look_around_text(kind, compare, bounded):
+    return _LOOKS_AROUND.value[(_form(kind), compare, bounded)]
 
 
 @jit
@@ -152,15 +178,28 @@ def store(address, value, kind: tl.constexpr, ORDER: tl.constexpr = _PLAIN, acti
 @jit
 def wait_word(
     team, address, kind: tl.constexpr, cmp: tl.constexpr, value, operation: tl.constexpr, peer, tag,
-    ORDER: tl.constexpr, active,
+    ORDER: tl.constexpr, active, bound=0,
 ):  # fmt: skip
-    """Until the word at an address cmp value, by every thread whose `active` is not 0."""
+    """Until the word at an address cmp value, by every thread whose `active` is not 0. bound: of this wait, in ns, with acquire."""
     number = (value + tl.full((), 0, kind)).to(kind)
     if INTERPRETED:
         if active != 0:
-            word = address.to(tl.pointer_type(kind))
-            while not holds(tl.atomic_add(word, 0, sem="acquire", scope="sys"), cmp, number):
-                pass
+            word, since = address.to(tl.pointer_type(kind)), 0
+            found = tl.atomic_add(word, 0, sem="acquire", scope="sys")
+            while not holds(found, cmp, number):
+                since = pause(
+                    team, address, _form(kind), cmp, number, found, operation, peer, tag, since, bound
+                )
+                found = tl.atomic_add(word, 0, sem="acquire", scope="sys")
+    elif is_given(bound):
+        tl.inline_asm_elementwise(
+            _bounded_wait_text(kind, cmp), _bounded_wait_letters(kind),
+            [
+                team.control, at_int32(operation), at_int32(peer), at_int32(tag), at_int64(address), number,
+                at_int32(active), at_int64(bound),
+            ],
+            tl.int32, is_pure=False, pack=1,
+        )  # fmt: skip
     else:
         tl.inline_asm_elementwise(
             _wait_text(kind, cmp, ORDER), _wait_letters(kind),
@@ -188,27 +227,39 @@ def load_words(words, active):
 
 
 @jit
-def wait_words(team, words, cmp: tl.constexpr, values, operation: tl.constexpr, tag, active):
+def wait_words(team, words, cmp: tl.constexpr, values, operation: tl.constexpr, tag, active, bound):
     """Until the words of such a block cmp values, each thread its own; not those where `active` is not."""
-    if INTERPRETED:
-        while tl.max((active & (holds(load_words(words, active), cmp, values) == 0)).to(tl.int32), 0) != 0:
-            pass
+    kind: tl.constexpr = words.dtype.scalar.element_ty
+    if INTERPRETED:  # a block of one
+        since, found = 0, load_words(words, active)
+        while tl.max((active & (holds(found, cmp, values) == 0)).to(tl.int32), 0) != 0:
+            since = pause(team, words, _form(kind), cmp, values, found, operation, -1, tag, since, bound)
+            found = load_words(words, active)
     else:
-        kind: tl.constexpr = words.dtype.scalar.element_ty
         which = active.to(tl.int32)
-        wait_word(team, words.to(tl.int64), kind, cmp, values, operation, -1, tag, "acquire", which)
+        wait_word(team, words.to(tl.int64), kind, cmp, values, operation, -1, tag, "acquire", which, bound)
 
 
 @jit
-def look_around(team, word, cmp: tl.constexpr, value, operation: tl.constexpr, tag, since):
+def look_around(team, word, cmp: tl.constexpr, value, operation: tl.constexpr, tag, since, bound):
     """Between two looks at many words, of which `word` is the first: ends the kernel where a wait must end. Since when it looks."""
     kind: tl.constexpr = word.dtype.element_ty
     if INTERPRETED:
-        return since
-    else:  # noqa: RET505
+        return pause(team, word, _form(kind), cmp, value, tl.load(word), operation, -1, tag, since, bound)
+    elif is_given(bound):  # noqa: RET505
         address = word.to(tl.int64)
         return tl.inline_asm_elementwise(
-            _look_around_text(kind, cmp), "=&l,l,r,r,l,l,l,r,l",
+            _look_around_text(kind, cmp, True), "=&l,l,r,r,l,l,l,r,l,l",
+            [
+                team.control, at_int32(operation), at_int32(tag), address, value.to(tl.int64),
+                load(address, kind, ".relaxed.sys").to(tl.int64), thread(), since, at_int64(bound),
+            ],
+            tl.int64, is_pure=False, pack=1,
+        )  # fmt: skip
+    else:
+        address = word.to(tl.int64)
+        return tl.inline_asm_elementwise(
+            _look_around_text(kind, cmp, False), "=&l,l,r,r,l,l,l,r,l",
             [
                 team.control, at_int32(operation), at_int32(tag), address, value.to(tl.int64),
                 load(address, kind, ".relaxed.sys").to(tl.int64), thread(), since,
@@ -273,13 +324,12 @@ def store_flagged(address, data, flag):
 
 
 @jit
-def _found(address, flag):
+def _found(team, address, flag, operation, peer):
     """Interpreted: the data of a pair, once both words carry the flag."""
-    word = address.to(tl.pointer_type(tl.int64))
-    while (tl.load(word, volatile=True) >> 32).to(tl.int32) != flag:
-        pass
-    while (tl.load(word + 1, volatile=True) >> 32).to(tl.int32) != flag:
-        pass
+    word, since = address.to(tl.pointer_type(tl.int64)), 0
+    for k in range(2):
+        while (tl.load(word + k, volatile=True) >> 32).to(tl.int32) != flag:
+            since = pause(team, address, "", 0, flag, 0, operation, peer, 0, since, 0)
     return (tl.load(word) & 0xFFFFFFFF) | (tl.load(word + 1) << 32)
 
 
@@ -287,7 +337,7 @@ def _found(address, flag):
 def wait_flagged(team, address, flag, operation: tl.constexpr, peer):
     """The data of a pair, once both words carry the flag."""
     if INTERPRETED:
-        return _found(address, flag)
+        return _found(team, address, flag, operation, peer)
     else:  # noqa: RET505
         return tl.inline_asm_elementwise(
             _WAIT_ONE, "=&l,l,r,r,r,l",
@@ -300,7 +350,8 @@ def wait_flagged(team, address, flag, operation: tl.constexpr, peer):
 def wait_both(team, address, second, flag, operation: tl.constexpr, peer):
     """The same of two pairs, looked at together."""
     if INTERPRETED:
-        return _found(address, flag), _found(second, flag)
+        first = _found(team, address, flag, operation, peer)
+        return first, _found(team, second, flag, operation, peer)
     else:  # noqa: RET505
         return tl.inline_asm_elementwise(
             _WAIT_TWO, "=&l,=&l,l,r,r,r,l,l",

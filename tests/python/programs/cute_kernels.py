@@ -12,6 +12,7 @@ import cutlass.cute as cute
 import numpy as np
 from atoll._device import DeviceTeam
 from checks import CollectiveInputs, equal, raises, run
+from cute_launches import largest_grid
 from cute_mistakes import MISTAKES
 from cute_shared import shared_memory, shared_memory_of_the_rest
 from cutlass import Float32, Int32, Int64, Uint32
@@ -427,7 +428,7 @@ def signals(team: dev.Team, values):
             team, x[2, None], src[0, None], flags.iterator + 1, 2, dev.ADD, right, scope=dev.BLOCK
         )
         dev.signal_wait_until(team, flags, dev.GE, step, scope=dev.BLOCK, tag=3)
-        dev.signal_consume(team, flags.iterator + 1, 2, scope=dev.BLOCK)
+        dev.signal_consume(team, flags.iterator + 1, 2, scope=dev.BLOCK, bound_ns=60_000_000_000)
         i = dev.rank(dev.BLOCK)
         while i < cute.size(out):
             out[i] = out[i] + x[step % 2, i] + x[2, i]
@@ -435,7 +436,7 @@ def signals(team: dev.Team, values):
         dev.sync(team, scope=dev.BLOCK)
     if dev.rank(dev.BLOCK) == 0:
         dev.signal_set(team, flags.iterator + 2, 41, right)
-        dev.signal_wait_until(team, flags.iterator + 2, dev.EQ, 41)
+        dev.signal_wait_until(team, flags.iterator + 2, dev.EQ, 41, bound_ns=60_000_000_000)
         dev.signal_add(team, flags.iterator + 3, dev.signal_fetch(team, flags.iterator + 2) + 1, right)
         dev.signal_wait_until(team, flags.iterator + 3, dev.NE, 0)
 
@@ -466,12 +467,14 @@ def waits(team: dev.Team, arguments):
         right = (team.my_pe + 1) % team.n_pes
         for i in cutlass.range(cute.size(words), unroll=1):
             dev.p(team, words.iterator + i, i + 1, right)
-        dev.wait_until(team, words, dev.EQ, 1)
-        dev.wait_until_all(team, words, None, dev.GE, 1, tag=5)
+        dev.wait_until(team, words, dev.EQ, 1, bound_ns=60_000_000_000)
+        dev.wait_until_all(team, words, None, dev.GE, 1, tag=5, bound_ns=60_000_000_000)
         dev.wait_until_all_vector(team, words, status, dev.EQ, values)
         out[2] = Int64(dev.wait_until_any(team, words, status, dev.GE, 2))
-        out[3] = Int64(dev.wait_until_any_vector(team, words, status, dev.EQ, values))
-        out[4] = Int64(dev.wait_until_some(team, words, indices, None, dev.LE, 3))
+        out[3] = Int64(
+            dev.wait_until_any_vector(team, words, status, dev.EQ, values, bound_ns=Int64(team.n_pes) << 36)
+        )
+        out[4] = Int64(dev.wait_until_some(team, words, indices, None, dev.LE, 3, bound_ns=0))
         out[5] = indices[0] + 10 * indices[1] + 100 * indices[2]
         out[6] = Int64(dev.wait_until_some_vector(team, words, indices, status, dev.EQ, values))
         out[7] = indices[0]
@@ -497,7 +500,9 @@ def in_turn(team: dev.Team, values):
     words, x = values
     block = cute.arch.block_idx()[0]
     if block > 0:
-        dev.local_wait_until(team, words.iterator + block, dev.GE, block, scope=dev.BLOCK, tag=9)
+        dev.local_wait_until(
+            team, words.iterator + block, dev.GE, block, scope=dev.BLOCK, tag=9, bound_ns=60_000_000_000
+        )
     i = dev.rank(dev.BLOCK)
     x[block + 1, i] = x[block, i] + 1
     dev.meet(team, dev.BLOCK)
@@ -710,6 +715,11 @@ def check_bits_over_the_grid() -> None:
         same(
             dst, np.stack([op.reduce(everyone, 0) for op in (np.bitwise_and, np.bitwise_or, np.bitwise_xor)])
         )
+
+
+def check_the_largest_grid() -> None:
+    out = new(1, np.int64, 0)
+    largest_grid(team, out) if PTX else largest_grid(team, out, dev.tensor, torch.cuda.synchronize)
 
 
 # ---- what is refused

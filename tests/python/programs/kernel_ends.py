@@ -1,5 +1,5 @@
 """A kernel waits for what never comes: host (the exception is caught here), cuda (Numba), triton or cute (the job ends).
-With -pe: it names a PE that the team has not."""
+With -bound: half a second of its own. With -pe: it names a PE that the team has not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import atoll
 import numpy as np
 
-mode, _, wrong_pe = sys.argv[1].partition("-")
+mode, _, kind = sys.argv[1].partition("-")
 atoll.init()
 if mode == "triton":
     import atoll.triton as dev
@@ -21,10 +21,14 @@ if mode == "triton":
         dev.signal_wait_until(team, flag, dev.GE, 5, 42)
 
     @dev.kernel
+    def bounded(team, flag):
+        dev.signal_wait_until(team, flag, dev.GE, 5, 42, bound_ns=500_000_000)
+
+    @dev.kernel
     def beyond(team, flag):
         dev.put(team, flag, flag, 1, 7)
 
-    (beyond if wrong_pe else late)[(1,)](
+    {"pe": beyond, "bound": bounded}.get(kind, late)[(1,)](
         atoll.WORLD.device("device"), atoll.zeros(1, np.int64, device="cuda", xp=torch)
     )
     torch.cuda.synchronize()
@@ -40,10 +44,14 @@ elif mode == "cute":
         dev.signal_wait_until(team, flag, dev.GE, 5, tag=42)
 
     @cute.kernel
+    def bounded(team: dev.Team, flag: cute.Tensor):
+        dev.signal_wait_until(team, flag, dev.GE, 5, tag=42, bound_ns=500_000_000)
+
+    @cute.kernel
     def beyond(team: dev.Team, flag: cute.Tensor):
         dev.put(team, flag, flag, 7)
 
-    kernel = beyond if wrong_pe else late
+    kernel = {"pe": beyond, "bound": bounded}.get(kind, late)
 
     @cute.jit
     def run(team: dev.Team, flag: cute.Tensor):
@@ -59,12 +67,16 @@ else:
         dev.signal_wait_until(team, flag, dev.GE, 5, tag=42)
 
     @dev.kernel
+    def bounded(team, flag):
+        dev.signal_wait_until(team, flag, dev.GE, 5, tag=42, bound_ns=500_000_000)
+
+    @dev.kernel
     def beyond(team, flag):
         dev.put(team, flag, flag, 7)
 
     flag = atoll.zeros(1, np.int64, device="cpu" if mode == "host" else "cuda")
     try:
-        dev.launch(beyond if wrong_pe else late, 1, 1)(atoll.WORLD, flag)
+        dev.launch({"pe": beyond, "bound": bounded}.get(kind, late), 1, 1)(atoll.WORLD, flag)
     except atoll.InvalidArgument as error:
         assert "beyond: " in str(error) and "in put for team PE 7; the team has PEs 0 to 1" in str(error), (
             error

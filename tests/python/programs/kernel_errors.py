@@ -16,7 +16,7 @@ at = _atoll._kernel_layout()
 watch = ctypes.c_uint64.from_address(atoll.WORLD.device().control + at["watch"]).value
 
 
-def leave_report(state=2):
+def leave_report(name=b""):
     def word(name, kind, value):
         kind.from_address(watch + at["report"] + at[name]).value = value
 
@@ -27,7 +27,11 @@ def leave_report(state=2):
     word("report_address", ctypes.c_uint64, 0x1234)
     word("report_expected", ctypes.c_uint64, 5)
     word("report_found", ctypes.c_uint64, 3)
-    ctypes.c_uint32.from_address(watch + at["report"]).value = state
+    if name:
+        word("report_blocks", ctypes.c_uint, 2)
+        word("report_threads", ctypes.c_uint, 32)
+        ctypes.memmove(watch + at["name"], name, len(name))
+    ctypes.c_uint32.from_address(watch + at["report"]).value = 2
 
 
 def hear(call):
@@ -68,6 +72,13 @@ elif mode == "uncaught":
         leave_report()
         raise SystemError("another library's error")
     atoll.barrier_all()
+elif mode == "named":
+    if me == 0:  # a kernel that says its own name is not taken for one that was started with that grid
+        _atoll._note_kernel("another", 2, 32)
+        leave_report(b"ring")
+        assert "The kernel ring, 2 blocks of 32 threads, was stopped" in hear(atoll.check_kernels)
+    atoll.barrier_all()
+    print("PE", me, "done", flush=True)
 elif mode == "ignored":
     if me == n - 1:
         leave_report()

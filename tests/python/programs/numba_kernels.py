@@ -215,13 +215,13 @@ def signals(team, x, src, flags, out):
         dev.put_signal(team, x[step % 2], src[step % 2], flags, step, dev.SET, right, scope=dev.BLOCK)
         dev.put_signal_nbi(team, x[2], src[0], flags[1:], 2, dev.ADD, right, scope=dev.BLOCK)
         dev.signal_wait_until(team, flags, dev.GE, step, scope=dev.BLOCK, tag=3)
-        dev.signal_consume(team, flags[1:], 2, scope=dev.BLOCK)
+        dev.signal_consume(team, flags[1:], 2, scope=dev.BLOCK, bound_ns=60_000_000_000)
         for i in range(dev.rank(dev.BLOCK), out.size, dev.size(dev.BLOCK)):
             out[i] += x[step % 2, i] + x[2, i]
         dev.sync(team, scope=dev.BLOCK)
     if dev.rank(dev.BLOCK) == 0:
         dev.signal_set(team, flags[2:], 41, right)
-        dev.signal_wait_until(team, flags[2:], dev.EQ, 41)
+        dev.signal_wait_until(team, flags[2:], dev.EQ, 41, bound_ns=60_000_000_000)
         dev.signal_add(team, flags[3:], dev.signal_fetch(team, flags[2:]) + 1, right)
         dev.signal_wait_until(team, flags[3:], dev.NE, 0)
 
@@ -246,7 +246,9 @@ def chain(team, words, x):
     block = dev.rank(dev.GRID) // dev.size(dev.BLOCK)
     for step in range(1, 51):
         if block > 0:
-            dev.local_wait_until(team, words[block - 1 :], dev.GE, step, scope=dev.BLOCK, tag=9)
+            dev.local_wait_until(
+                team, words[block - 1 :], dev.GE, step, scope=dev.BLOCK, tag=9, bound_ns=60_000_000_000
+            )
         if dev.rank(dev.BLOCK) == dev.size(dev.BLOCK) - 1:
             x[step, block + 1] = x[step, block] + x[step - 1, block + 1] + 1
         dev.meet(team, dev.BLOCK)
@@ -300,12 +302,12 @@ def waits(team, words, status, values, indices, out):
         right = (team.my_pe + 1) % team.n_pes
         for i in range(words.size):
             dev.p(team, words[i:], i + 1, right)
-        dev.wait_until(team, words, dev.EQ, 1)
-        dev.wait_until_all(team, words, None, dev.GE, 1, tag=5)
+        dev.wait_until(team, words, dev.EQ, 1, bound_ns=60_000_000_000)
+        dev.wait_until_all(team, words, None, dev.GE, 1, tag=5, bound_ns=60_000_000_000)
         dev.wait_until_all_vector(team, words, status, dev.EQ, values)
         out[2] = dev.wait_until_any(team, words, status, dev.GE, 2)
-        out[3] = dev.wait_until_any_vector(team, words, status, dev.EQ, values)
-        out[4] = dev.wait_until_some(team, words, indices, None, dev.LE, 3)
+        out[3] = dev.wait_until_any_vector(team, words, status, dev.EQ, values, bound_ns=words.size << 36)
+        out[4] = dev.wait_until_some(team, words, indices, None, dev.LE, 3, bound_ns=0)
         out[5] = indices[0] + 10 * indices[1] + 100 * indices[2]
         out[6] = dev.wait_until_some_vector(team, words, indices, status, dev.EQ, values)
         out[7] = indices[0]

@@ -27,6 +27,41 @@ def consume(team: Any, x: Any) -> None:
 
 
 @dev.kernel
+def bounded(team: Any, x: Any) -> None:
+    dev.signal_wait_until(team, x, dev.EQ, 1, tag=7, bound_ns=20_000_000)
+
+
+@dev.kernel
+def bounded_consume(team: Any, x: Any) -> None:
+    dev.signal_consume(team, x[1:], 1, bound_ns=20_000_000)
+
+
+@dev.kernel
+def bounded_local(team: Any, x: Any) -> None:
+    dev.local_wait_until(team, x, dev.EQ, 1, bound_ns=20_000_000)
+
+
+@dev.kernel
+def bounded_all(team: Any, x: Any) -> None:
+    dev.wait_until_all(team, x, None, dev.EQ, 1, bound_ns=x.size * 10_000_000)
+
+
+@dev.kernel
+def bounded_any(team: Any, x: Any) -> None:
+    dev.wait_until_any_vector(team, x[1:], None, dev.NE, x[1:], tag=8, bound_ns=20_000_000)
+
+
+@dev.kernel
+def bounded_some(team: Any, x: Any) -> None:
+    dev.wait_until_some(team, x, x, None, dev.EQ, 5, bound_ns=20_000_000)
+
+
+@dev.kernel
+def by_the_teams(team: Any, x: Any) -> None:
+    dev.wait_until(team, x, dev.EQ, 1, bound_ns=0)
+
+
+@dev.kernel
 def reduce(team: Any, x: Any) -> None:
     dev.reduce(team, x, x, dev.SUM)
 
@@ -46,6 +81,21 @@ if atoll.my_pe() == 0:
         (signed, words, ("in wait_until at", "found -1, waiting for == -2, tag 3")),
         (unsigned, signals, ("in signal_wait_until at", "found 4294967295, waiting for == 1")),
         (consume, signals[1:], ("in signal_consume at", "found 0, waiting for >= 1")),
+        (
+            bounded,
+            signals,
+            ("bounded: Timed out after 0.02 s in signal_wait_until", "tag 7. Give this wait more"),
+        ),
+        (bounded_consume, signals, ("Timed out after 0.02 s in signal_consume", "found 0, waiting for >= 1")),
+        (bounded_local, signals, ("Timed out after 0.02 s in wait_until", "waiting for == 1")),
+        (
+            bounded_all,
+            signals,
+            ("Timed out after 0.02 s in wait_until", "found 4294967295, waiting for == 1"),
+        ),
+        (bounded_any, signals, ("Timed out after 0.02 s in wait_until", "waiting for != 0, tag 8")),
+        (bounded_some, signals, ("Timed out after 0.02 s in wait_until", "waiting for == 5")),
+        (by_the_teams, signals, ("Timed out after 1.5 s in wait_until", "Raise ATOLL_WAIT_TIMEOUT")),
         (reduce, small, ("in reduce, waiting for team PE 1",)),
         (reduce, large, ("in reduce at", "waiting for team PE 1")),
         (collect, small, ("in collect, waiting for team PE 1",)),

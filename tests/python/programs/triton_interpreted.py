@@ -144,4 +144,57 @@ def check_collectives() -> None:
         equal(src[:size], firsts.min(0))
 
 
+@dev.kernel
+def late(team, words, indices, status, HOW: tl.constexpr):
+    words, indices = words.to(tl.pointer_type(tl.int32)), indices.to(tl.pointer_type(tl.int64))
+    status = status.to(tl.pointer_type(tl.int32))
+    if HOW == 0:
+        dev.signal_wait_until(team, words, dev.EQ, -2, tag=7, bound_ns=20_000_000)
+    elif HOW == 1:
+        dev.wait_until(team, words, dev.GE, 5, 8, team.n_pes * 0 + 20_000_000)
+    elif HOW == 2:
+        dev.signal_consume(team, words, 1, bound_ns=20_000_000)
+    elif HOW == 3:
+        dev.wait_until_all(team, words, 3, None, dev.NE, -1, bound_ns=20_000_000)
+    elif HOW == 4:
+        dev.wait_until_any(team, words, 3, status, dev.EQ, 9, bound_ns=20_000_000)
+    elif HOW == 5:
+        dev.wait_until_some_vector(team, words, 3, indices, None, dev.LT, words, bound_ns=20_000_000)
+    elif HOW == 6:
+        dev.put(team, words, words, 1, team.n_pes + 5)
+    else:
+        dev.ptr(team, words, tl.arange(0, 2) - 1)
+
+
+def check_what_ends_a_kernel() -> None:
+    words, indices, status = new(3, np.int32, -1), new(3, np.int64), new(3, np.int32)
+    within = "Timed out after 0.02 s in "
+    for how, (kind, *said) in enumerate(
+        (
+            (
+                atoll.Timeout,
+                f"late: {within}signal_wait_until",
+                "found -1, waiting for == -2, tag 7",
+                "more time",
+            ),
+            (atoll.Timeout, f"{within}wait_until", "found -1, waiting for >= 5, tag 8"),
+            (atoll.Timeout, f"{within}signal_consume", "found -1, waiting for >= 1"),
+            (atoll.Timeout, f"{within}wait_until", "waiting for != -1"),
+            (atoll.Timeout, f"{within}wait_until", "waiting for == 9"),
+            (atoll.Timeout, f"{within}wait_until", "found -1, waiting for < -1"),
+            (atoll.InvalidArgument, f"late: No such PE, in put for team PE {n + 5}"),
+            (atoll.InvalidArgument, "in peer for team PE -1"),
+        )
+    ):
+        try:
+            late[(1,)](
+                atoll.WORLD.device("host"), *(x.ctypes.data for x in (words, indices, status)), HOW=how
+            )
+        except kind as error:
+            assert all(one in str(error) for one in said), (said, str(error))
+        else:
+            raise AssertionError(f"no error for {how}")
+    atoll.barrier_all()
+
+
 run(globals())

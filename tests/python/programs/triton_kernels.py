@@ -86,15 +86,15 @@ def signals(team, x, src, flags, out, N: tl.constexpr):
         dev.put_signal(team, x + (step % 2) * N, src + (step % 2) * N, N, flags, step, dev.SET, right)
         dev.put_signal_nbi(team, x + 2 * N, src, N, flags + 1, 2, dev.ADD, right)
         dev.signal_wait_until(team, flags, dev.GE, step, tag=3)
-        dev.signal_consume(team, flags + 1, 2)
+        dev.signal_consume(team, flags + 1, 2, bound_ns=60_000_000_000)
         got = tl.load(x + (step % 2) * N + at, mask=at < N, volatile=True)
         got += tl.load(x + 2 * N + at, mask=at < N, volatile=True)
         tl.store(out + at, tl.load(out + at, mask=at < N) + got, mask=at < N)
         dev.sync(team)
     dev.signal_set(team, flags + 2, 41, right)
-    dev.wait_until(team, flags + 2, dev.EQ, 41)
+    dev.wait_until(team, flags + 2, dev.EQ, 41, bound_ns=60_000_000_000)
     dev.signal_add(team, flags + 3, dev.signal_fetch(team, flags + 2) + 1, right)
-    dev.signal_wait_until(team, flags + 3, dev.NE, 0)
+    dev.signal_wait_until(team, flags + 3, dev.NE, 0, bound_ns=(team.n_pes + tl.full((), 0, tl.int64)) << 36)
     if dev.test(team, flags + 3, dev.LE, 42):
         tl.store(flags + 4, 7)
 
@@ -116,11 +116,13 @@ def waits(team, words, status, values, indices, out, N: tl.constexpr):
     right = (team.my_pe + 1) % team.n_pes
     for i in range(N):
         dev.p(team, words + i, i + 1, right)
-    dev.wait_until_all(team, words, N, None, dev.GE, 1, tag=5)
+    dev.wait_until_all(team, words, N, None, dev.GE, 1, tag=5, bound_ns=60_000_000_000)
     dev.wait_until_all_vector(team, words, N, status, dev.EQ, values)
     tl.store(out + 1, dev.wait_until_any(team, words, N, status, dev.GE, 2))
-    tl.store(out + 2, dev.wait_until_any_vector(team, words, N, status, dev.EQ, values))
-    tl.store(out + 3, dev.wait_until_some(team, words, N, indices, None, dev.LE, 3))
+    tl.store(
+        out + 2, dev.wait_until_any_vector(team, words, N, status, dev.EQ, values, bound_ns=60_000_000_000)
+    )
+    tl.store(out + 3, dev.wait_until_some(team, words, N, indices, None, dev.LE, 3, bound_ns=0))
     tl.store(out + 4, tl.load(indices) + 10 * tl.load(indices + 1) + 100 * tl.load(indices + 2))
     tl.store(out + 5, dev.wait_until_some_vector(team, words, N, indices, status, dev.EQ, values))
     tl.store(out + 6, tl.load(indices))

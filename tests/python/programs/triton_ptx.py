@@ -11,8 +11,10 @@ from typing import Any
 
 import triton
 from atoll._device import DeviceTeam
+from atoll.triton._host import _in_short
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
+from triton.errors import TritonError
 
 # What each kernel takes after the team; N is a constant.
 ARGUMENTS = {
@@ -60,6 +62,53 @@ def load(module: Path) -> Any:
     return loaded
 
 
+# A call that is wrong for pointers to halves (h), int64 (w), float32 (x) and int8 (b), and what is said of it.
+MISTAKES = {
+    "dev.p(team, 5, 1, 0)": "p: dst is int; it must be a pointer",
+    "dev.g(team, n, 0)": "g: src is int32; it must be a pointer",
+    "dev.put(team, x, w, 4, 0)": "put: dst is of fp32, src of int64; they must be alike",
+    "dev.get_nbi(team, h, x, 4, 0)": "get: dst is of fp16, src of fp32; they must be alike",
+    "dev.tile_put(team, x, h, 4, 4, 4, 4, 0)": "tile_put: dst is of fp32, src of fp16",
+    "dev.put_signal(team, x, x, 4, h, 1, dev.SET, 0)": "put_signal: signal is of fp16; it must be of int32, uint32, int64",
+    "dev.signal_set(team, x, 1, 0)": "signal_set: signal is of fp32; it must be of int32, uint32, int64, uint64",
+    "dev.signal_fetch(team, b)": "signal_fetch: signal is of int8",
+    "dev.signal_wait_until(team, x, dev.GE, 1)": "signal_wait_until: signal is of fp32",
+    "dev.signal_consume(team, b, 1)": "signal_consume: signal is of int8",
+    "dev.wait_until(team, h, dev.GE, 1)": "wait_until: ivar is of fp16",
+    "dev.wait_until_all(team, x, 4, None, dev.GE, 1)": "wait_until_all: ivars is of fp32",
+    "dev.test_some(team, x, 4, w, None, dev.GE, 1)": "test_some: ivars is of fp32",
+    "dev.atomic_add(team, b, 1, 0)": "atomic_add: dst is of int8; it must be of int32, uint32, int64, uint64, fp32, fp64, fp16, bf16",
+    "dev.atomic_swap(team, h, 1, 0)": "atomic_swap: dst is of fp16; it must be of int32, uint32, int64, uint64, fp32, fp64",
+    "dev.atomic_fetch_xor(team, x, 1, 0)": "atomic_fetch_xor: dst is of fp32",
+    "dev.atomic_compare_swap(team, x, 1, 2, 0)": "atomic_compare_swap: dst is of fp32",
+    "dev.broadcast(team, x, w, 4, 0)": "broadcast: dst is of fp32, src of int64",
+    "dev.reduce(team, x, x, 4, dev.XOR)": "reduce: XOR of fp32; it takes integers",
+    "dev.post(team, w, 64, 7, 1, 0)": "post: src is int; it must be a pointer",
+}
+
+
+def check_mistakes(folder: Path) -> None:
+    lines = [
+        f"@dev.kernel\ndef mistake{k}(team, h, w, x, b, n):\n    {call}\n" for k, call in enumerate(MISTAKES)
+    ]
+    module = folder / "mistakes.py"
+    module.write_text("import atoll.triton as dev\n\n\n" + "\n\n".join(lines))
+    loaded = load(module)
+    signature = {"team": TEAM, "h": "*fp16", "w": "*i64", "x": "*fp32", "b": "*i8", "n": "i32"}
+    for k, words in enumerate(MISTAKES.values()):
+        kernel = getattr(loaded, f"mistake{k}")
+        try:
+            triton.compile(ASTSource(kernel, signature=signature), target=GPUTarget("cuda", 90, 32))
+        except TritonError as error:
+            short = _in_short(kernel, error)
+            assert isinstance(short, TypeError), error
+            text = str(short)
+            assert text.startswith(f"mistake{k}: atoll.triton.{words}"), (words, text)
+            assert text.endswith(f" ({module}, line {6 + 5 * k})") and "\n" not in text, text
+        else:
+            raise AssertionError(f"{words}: it compiled")
+
+
 text = Path(__file__).with_name("triton_kernels.py").read_text()
 kernels = re.findall(r"@dev\.kernel\ndef .*?(?=\n\n\ndef )", text, re.S)
 with tempfile.TemporaryDirectory() as folder:  # Triton reads the source of what it compiles
@@ -74,6 +123,7 @@ with tempfile.TemporaryDirectory() as folder:  # Triton reads the source of what
         source = ASTSource(getattr(loaded, name), signature=signature, constexprs=constants)
         ptx = triton.compile(source, target=GPUTarget("cuda", 90, 32)).asm["ptx"]
         assert ".sys" in ptx, name
+    check_mistakes(Path(folder))
     # As Inductor writes a kernel down: its source, and each name it has from atoll.triton.inductor as that is printed.
     from atoll.triton import inductor
 

@@ -1,0 +1,43 @@
+"""How many blocks of a kernel in CuTe DSL run at once: part of cute_kernels.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import atoll.cute as dev
+import cutlass.cute as cute
+from checks import raises
+from cutlass import Int32
+
+THREADS = 128
+
+
+@cute.kernel
+def count(team: dev.Team, out: cute.Tensor):
+    dev.meet(team, dev.GRID)
+    if dev.rank(dev.BLOCK) == 0:
+        dev.atomic_add(team, out, 1, team.my_pe)
+
+
+@cute.jit
+def launch_count(team: dev.Team, out: cute.Tensor, grid: Int32):
+    count(team, out).launch(grid=[grid, 1, 1], block=[THREADS, 1, 1], cooperative=True)
+
+
+def largest_grid(team: Any, out: Any, to_tensor: Any = None, synchronize: Any = None) -> None:
+    """Compiles; with a GPU launches the largest grid, and one block more, which the driver refuses."""
+    raises(TypeError, lambda: dev.most_resident_blocks(launch_count, THREADS), "what cute.compile(run, ...)")
+    compiled = cute.compile(launch_count, team, to_tensor(out) if to_tensor else out, Int32(1))
+    if to_tensor is None:
+        return
+    most = dev.most_resident_blocks(compiled, THREADS)
+    compiled(team, to_tensor(out), Int32(most))
+    synchronize()
+    assert int(out[0]) == most > 1, (int(out[0]), most)
+    try:
+        compiled(team, to_tensor(out), Int32(most + 1))
+        synchronize()
+    except Exception as error:
+        print(f"{most + 1} blocks, one too many: {type(error).__name__}")
+    else:
+        raise AssertionError(f"{most + 1} blocks were not refused")
