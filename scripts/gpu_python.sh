@@ -70,6 +70,8 @@ if [[ $what == *tests* ]]; then
             python3 tests/python/programs/device.py --real
         try "device.py on streams, $n PEs" env ATOLL_CHECK=all timeout 100 build/release/bin/atoll run -n "$n" --timeout 90 \
             python3 tests/python/programs/device.py --real --streams
+        try "device_collectives.py, $n PEs" env ATOLL_CHECK=all timeout 100 build/release/bin/atoll run -n "$n" --timeout 90 \
+            python3 tests/python/programs/device_collectives.py --real
     done
     for program in tests/python_gpu/*.py; do
         [[ $(basename "$program") == test_* ]] && continue

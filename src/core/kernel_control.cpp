@@ -137,8 +137,10 @@ const char* name_of(int operation) {
                                             "tile_get",
                                             "quiet",
                                             "fence",
-                                            "flush"};
-    static_assert(std::size(names) == static_cast<int>(device::Operation::flush) + 1);
+                                            "flush",
+                                            "alltoalls",
+                                            "scan"};
+    static_assert(std::size(names) == static_cast<int>(device::Operation::scan) + 1);
     return operation >= 0 && operation < static_cast<int>(std::size(names)) ? names[operation] : names[0];
 }
 

@@ -42,13 +42,14 @@ class Kernels {
     void launch(const heap::WordCall& call, CUstream stream) const;
     void launch(const heap::WaitCall& call, CUstream stream) const;
     void launch(const heap::GroupCall& call, CUstream stream) const;
+    void launch(const heap::CollectCall& call, CUstream stream) const;
     void launch(const heap::MessagesCall& call, CUstream stream) const;
     void launch(const heap::FarCall& call, CUstream stream) const;
 
   private:
     struct Functions {
         CUfunction copy, strided, word, wait, sync, exchange, exchange_scaled, pull, fold, fold_scaled,
-            messages, far;
+            exchange_ranged, fold_ranged, collect, messages, far;
     };
     void load(const char* source, CUfunction& function, const char* name) const;
     template <class Call>

@@ -19,6 +19,13 @@ def test_everything_that_takes_arrays_of_a_gpu(job: Job, package: str, n: int) -
     assert done.stdout.count("done") == n
 
 
+@needs_plugin
+@pytest.mark.parametrize("n", [1, 3])
+def test_collectives_whose_members_differ(job: Job, package: str, n: int) -> None:
+    done = job("device_collectives.py", n, PYTHONPATH=package)
+    assert done.stdout.count("done") == n
+
+
 needs_ucx = pytest.mark.skipif(
     not re.search("UCX [0-9]", subprocess.run([launcher(), "info"], capture_output=True, text=True).stdout),
     reason="no UCX was found",
@@ -31,6 +38,22 @@ needs_ucx = pytest.mark.skipif(
 def test_streams_between_hosts(job: Job, package: str, hosts: str) -> None:
     done = job(
         "device_far.py", 4, PYTHONPATH=package, ATOLL_HOST_ID=hosts, ATOLL_TRANSPORT="ucx", UCX_TLS="tcp,self"
+    )
+    assert done.stdout.count("done") == 4
+
+
+@needs_plugin
+@needs_ucx
+@pytest.mark.parametrize("hosts", ["a,b", "a,b,b,b"])
+def test_collectives_whose_members_differ_between_hosts(job: Job, package: str, hosts: str) -> None:
+    done = job(
+        "device_collectives.py",
+        4,
+        "--far",
+        PYTHONPATH=package,
+        ATOLL_HOST_ID=hosts,
+        ATOLL_TRANSPORT="ucx",
+        UCX_TLS="tcp,self",
     )
     assert done.stdout.count("done") == 4
 

@@ -78,7 +78,10 @@ enum class Operation : int {
     // ---- these wait for the host where a team has far PEs
     quiet,
     fence,
-    flush
+    flush,
+    // ---- of streams only
+    alltoalls,
+    scan
 };
 
 /// What the two values of a report are, by their bits.

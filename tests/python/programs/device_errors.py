@@ -176,8 +176,6 @@ with says(atoll.Unsupported, "contiguous"):
     atoll.sum_reduce(x[:, 0], x[:, 1])
 with says(atoll.Unsupported, "pass both"):
     atoll.sum_reduce(x)
-with says(atoll.Unsupported, "root="):
-    atoll.reduce(x, x, "sum", 0)
 with says(atoll.NotSymmetric, "take()", "memory of the host only"):
     atoll.take(x, 0, me)
 with says(atoll.NotSymmetric, "send()", "src", "memory of the host"):
