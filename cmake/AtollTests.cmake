@@ -132,11 +132,10 @@ function(_atoll_add_hosts_test name program transport hosts)
 endfunction()
 
 if(TARGET atoll AND NOT ATOLL_SANITIZE)
-    add_library(atoll_cuda_simulated MODULE "${PROJECT_SOURCE_DIR}/tests/simulated/simulated.cpp"
-                "${PROJECT_SOURCE_DIR}/tests/simulated/elements.cpp" "${PROJECT_SOURCE_DIR}/tests/simulated/mailbox.cpp"
-                "${PROJECT_SOURCE_DIR}/tests/simulated/many_words.cpp"
-                "${PROJECT_SOURCE_DIR}/src/common/text.cpp")
-    target_include_directories(atoll_cuda_simulated PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests" "${ATOLL_GENERATED_INCLUDE}")
+    file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/simulated/*.cpp")
+    add_library(atoll_cuda_simulated MODULE ${_sources} "${PROJECT_SOURCE_DIR}/src/common/text.cpp")
+    target_include_directories(atoll_cuda_simulated PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests"
+                               "${ATOLL_GENERATED_INCLUDE}")
     target_link_libraries(atoll_cuda_simulated PRIVATE atoll atoll_flags)
     set_target_properties(atoll_cuda_simulated PROPERTIES OUTPUT_NAME atoll_cuda
                           LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/simulated")

@@ -76,6 +76,8 @@ if [[ $what == *tests* ]]; then
             python3 tests/python/programs/device_elements.py --real
         try "device_waits.py, $n PEs" env ATOLL_CHECK=all timeout 100 build/release/bin/atoll run -n "$n" --timeout 90 \
             python3 tests/python/programs/device_waits.py --real
+        try "device_collectives.py, $n PEs" env ATOLL_CHECK=all timeout 100 build/release/bin/atoll run -n "$n" --timeout 90 \
+            python3 tests/python/programs/device_collectives.py --real
     done
     for program in tests/python_gpu/*.py; do
         [[ $(basename "$program") == test_* ]] && continue

@@ -208,10 +208,11 @@ class ATOLL_API StreamContext : public detail::StreamWaits {
 /// objects on all members (but the `src` of broadcast and scatter, of which the root's alone is looked at:
 /// others may pass an empty one), and complete locally: the next work of the stream may read `dst` and write
 /// `src`. Reductions are evaluated in PE order, halves in float: all members and all runs get the same bits.
-/// `dst` may be `src` in `reduce` and `broadcast`, and a PE's own block may stand where it goes to; else they
-/// do not overlap. Errors as StreamContext's; also shape_mismatch, dtype_mismatch, unsupported (a team
-/// without memory for it, see Team::device). Where a transport reaches some members, threads of the host
-/// carry the calls out, apart from the program's own on that team; what fails there ends the job by name.
+/// `dst` may be `src` in reductions to every PE or to one, in scans and `broadcast`, and a PE's own block may
+/// stand where it goes to in fcollect, gather and scatter; else they do not overlap. Errors as
+/// StreamContext's; also shape_mismatch, dtype_mismatch, unsupported (a team without memory for it, see
+/// Team::device). Where a transport reaches some members, threads of the host carry the calls out, apart from
+/// the program's own on that team; what fails there ends the job by name.
 class ATOLL_API StreamTeam {
   public:
     StreamTeam(const Team& team, Stream stream);
@@ -230,6 +231,18 @@ class ATOLL_API StreamTeam {
     template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
     void alltoall(Dst&& dst, detail::SourceFor<Dst> src) const {
         alltoall_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes());
+    }
+    /// Like fcollect with sizes that differ between PEs, also 0; nobody's `src` need stand where the others'
+    /// do. A `dst` without room for all of it stops the kernel, and the job, with a report.
+    template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
+    void collect(Dst&& dst, detail::SourceFor<Dst> src) const {
+        collect_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes());
+    }
+    /// alltoall of `count` elements a block, strided: element i of block j at (j * count + i) * stride.
+    template <Symmetric T>
+    void alltoalls(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride,
+                   std::size_t count) const {
+        alltoalls_bytes(dst, src, dst_stride, src_stride, count, sizeof(T));
     }
     /// Only the root's `dst` is looked at.
     template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
@@ -278,6 +291,24 @@ class ATOLL_API StreamTeam {
         reduce_scatter_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op);
     }
 
+    /// The result on `root` only, whose `dst` alone is looked at.
+    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
+    void reduce_to(Dst&& dst, detail::SourceFor<Dst> src, ReduceOp op, int root) const {
+        reduce_to_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op, root);
+    }
+    /// dst = sum over PEs 0 … my_pe.
+    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
+    void sum_inscan(Dst&& dst, detail::SourceFor<Dst> src) const {
+        Team::check_equal(std::size(dst), src.size());
+        scan_erased(std::data(dst), src.data(), src.size(), dtype<T>, ReduceOp::sum, true);
+    }
+    /// dst = sum over PEs 0 … my_pe - 1; 0 on the first.
+    template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
+    void sum_exscan(Dst&& dst, detail::SourceFor<Dst> src) const {
+        Team::check_equal(std::size(dst), src.size());
+        scan_erased(std::data(dst), src.data(), src.size(), dtype<T>, ReduceOp::sum, false);
+    }
+
     /// The mean, of float, double and the half types.
     template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
     void avg_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
@@ -312,6 +343,9 @@ class ATOLL_API StreamTeam {
                          int root) const;
     void fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const;
     void alltoall_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const;
+    void collect_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const;
+    void alltoalls_bytes(void* dst, const void* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride,
+                         std::size_t count, std::size_t element_bytes) const;
     void gather_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
                       int root) const;
     void scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
@@ -324,6 +358,11 @@ class ATOLL_API StreamTeam {
                               DType type, ReduceOp op, double factor) const;
     void reduce_scatter_scaled_erased(void* dst, std::size_t dst_count, const void* src,
                                       std::size_t src_count, DType type, ReduceOp op, double factor) const;
+    void reduce_to_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,
+                          DType type, ReduceOp op, int root) const;
+    /// Inclusive ones also with other operators than sum.
+    void scan_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op,
+                     bool inclusive) const;
 
   private:
     Team team_;

@@ -214,6 +214,7 @@ class ATOLL_API Team {
     void recv_bytes(void* dst, std::size_t bytes, int pe) const;
 
   private:
+    friend class StreamTeam;
     static void check_equal(std::size_t dst, std::size_t src);
     std::shared_ptr<core::TeamState> state_;
 };

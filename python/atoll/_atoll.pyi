@@ -1811,12 +1811,14 @@ def fcollect(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: 
 def fcollect(src: Array | Value, *, team: Team | None = None) -> Array: ...
 
 @overload
-def collect(dst: Array, src: Array, *, team: Team | None = None) -> int:
+def collect(dst: AnyArray, src: AnyArray, *, team: Team | None = None) -> int:
     """
     Give every PE the src of all PEs, one after the other in PE order; sizes may differ, also be 0.
 
     collect(dst, src) fills the start of dst and returns how many elements arrived; collect(src) returns a
-    new ordinary array, joined along the first axis (whose length alone may differ).
+    new ordinary array, joined along the first axis (whose length alone may differ). On a stream None is
+    returned, and a dst without room for all ends the job with a KernelError; else ShapeMismatch says so, of arrays
+    of a GPU on every PE.
 
     Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
     every PE. Collective over the team (None: all PEs),
@@ -1825,7 +1827,15 @@ def collect(dst: Array, src: Array, *, team: Team | None = None) -> int:
     PEs' calls are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
     goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_collect).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
+
+@overload
+def collect(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream) -> int | None: ...
 
 @overload
 def collect(src: Array | Value, *, team: Team | None = None) -> Array: ...
@@ -1855,7 +1865,7 @@ def alltoall(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: 
 @overload
 def alltoall(src: Array | Value, *, team: Team | None = None) -> Array: ...
 
-def alltoalls(dst: Array, src: Array, dst_stride: int, src_stride: int, nelems: int, *, team: Team | None = None) -> None:
+def alltoalls(dst: AnyArray, src: AnyArray, dst_stride: int, src_stride: int, nelems: int, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     alltoall of nelems elements a block, strided: element i of block j stands at (j * nelems + i) * stride.
 
@@ -1868,6 +1878,11 @@ def alltoalls(dst: Array, src: Array, dst_stride: int, src_stride: int, nelems: 
     PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
     goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoalls).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2233,7 +2248,8 @@ def reduce(dst: AnyArray, src: AnyArray, op: ReduceName, root: int | None = None
     reduce(dst, src, op, root=None) writes into dst; reduce(src, op, root=None) returns a new ordinary array.
 
     op:   "sum", "prod", "min", "max", "avg", "and", "or", "xor", or atoll.SUM and so on.
-    root: the PE that gets the result; elsewhere dst is left alone and None is returned. None: every PE.
+    root: the PE that gets the result; elsewhere dst is left alone and None is returned. None: every PE. Arrays of a
+          GPU are passed on every PE all the same.
     Else as for sum_reduce. Raises also InvalidArgument (op) and PeError (root); ATOLL_CHECK=all compares
     op and root, too.
 
@@ -2272,7 +2288,7 @@ def reduce_scatter(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team
 def reduce_scatter(src: Array, op: ReduceName = 'sum', *, team: Team | None = None) -> Array: ...
 
 @overload
-def sum_inscan(dst: Array, src: Array, *, team: Team | None = None) -> None:
+def sum_inscan(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Sum over PEs 0 to my_pe, this PE included.
 
@@ -2291,6 +2307,11 @@ def sum_inscan(dst: Array, src: Array, *, team: Team | None = None) -> None:
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
     of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2300,7 +2321,7 @@ def sum_inscan(src: Array, *, team: Team | None = None) -> Array: ...
 def sum_inscan(src: Value, *, team: Team | None = None) -> Any: ...
 
 @overload
-def sum_exscan(dst: Array, src: Array, *, team: Team | None = None) -> None:
+def sum_exscan(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Sum over PEs 0 to my_pe - 1, this PE not included; 0 on the first.
 
@@ -2319,6 +2340,11 @@ def sum_exscan(dst: Array, src: Array, *, team: Team | None = None) -> None:
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
     of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
+
+    stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
+    (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
+    "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
+    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload

@@ -50,16 +50,6 @@ struct Rooted {
     }
 };
 
-/// `call(dst, src)`, in memory of the host.
-template <class Call> void run(const Spec& spec, const Pair& pair, Call&& call) {
-    const SourceStage from(spec, "src", pair.src);
-    TargetStage to(spec, "dst", pair.dst);
-    {
-        ReleaseGil released(std::max(from.bytes(), to.bytes()) >= release_gil_bytes);
-        call(to, from);
-    }
-    to.finish();
-}
 /// `call(team, dst, src)`, where team may be a team's collectives on a stream.
 template <class Call>
 void run(const Spec& spec, const Team& team, PyObject* stream, const Adopted& adopted, const Pair& pair,
@@ -117,18 +107,22 @@ std::size_t total_of(const Team& team, std::size_t mine) {
     return static_cast<std::size_t>(total);
 }
 
-PyObject* collect_body(const Arguments<3>& a) {
+PyObject* collect_body(const Arguments<4>& a) {
     const Spec& spec = collect_spec;
     const Team& team = team_of(spec, a[2]);
     Pair pair = pair_of(spec, a[0], a[1]);
+    pair.check_on_device(spec, team, a.adopted, a[3]);
     const std::size_t item = item_bytes(pair.src);
     if (pair.dst != nullptr) {
         check_dtypes(spec, pair);
         std::size_t bytes = 0;
-        run(spec, pair, [&](TargetStage& to, const SourceStage& from) {
-            bytes = team.collect_bytes(to.data(), to.bytes(), from.data(), from.bytes());
+        run(spec, team, a[3], a.adopted, pair, [&](const auto& on, TargetStage& to, const SourceStage& from) {
+            if constexpr (std::is_same_v<decltype(on), const Team&>)
+                bytes = on.collect_bytes(to.data(), to.bytes(), from.data(), from.bytes());
+            else
+                on.collect_bytes(to.data(), to.bytes(), from.data(), from.bytes());
         });
-        return PyLong_FromSize_t(bytes / item);
+        return given(a[3]) ? none() : PyLong_FromSize_t(bytes / item);
     }
     npy_intp dims[NPY_MAXDIMS];
     const int nd = std::max(PyArray_NDIM(pair.src), 1);
@@ -140,9 +134,12 @@ PyObject* collect_body(const Arguments<3>& a) {
     dims[0] = static_cast<npy_intp>(row ? total / row : 0);
     Ref made = new_array(pair.src, nd, dims);
     pair.dst = made.array();
-    run(spec, pair, [&](TargetStage& to, const SourceStage& from) {
+    const SourceStage from(spec, "src", pair.src);
+    TargetStage to(spec, "dst", pair.dst);
+    {
+        ReleaseGil released(to.bytes() >= release_gil_bytes);
         team.collect_bytes(to.data(), total * item, from.data(), from.bytes());
-    });
+    }
     return made.release();
 }
 
@@ -170,8 +167,8 @@ PyObject* alltoall_body(const Arguments<4>& a) {
     return pair.result(std::move(made));
 }
 
-/// (dst, src, dst_stride, src_stride, nelems, team): strides in elements of contiguous arrays.
-PyObject* alltoalls_body(const Arguments<6>& a) {
+/// (dst, src, dst_stride, src_stride, nelems, team, stream): strides in elements of contiguous arrays.
+PyObject* alltoalls_body(const Arguments<7>& a) {
     const Spec& spec = alltoalls_spec;
     const Team& team = team_of(spec, a[5]);
     Pair pair;
@@ -200,8 +197,11 @@ PyObject* alltoalls_body(const Arguments<6>& a) {
     };
     check_reach("dst", pair.dst, to);
     check_reach("src", pair.src, from);
-    team.alltoalls_bytes(PyArray_DATA(pair.dst), PyArray_DATA(pair.src), to, from,
-                         static_cast<std::size_t>(count), item_bytes(pair.src));
+    pair.check_on_device(spec, team, a.adopted, a[6]);
+    on_team(spec, team, a[6], a.adopted, size_of(pair.dst) * item_bytes(pair.dst), [&](const auto& on) {
+        on.alltoalls_bytes(PyArray_DATA(pair.dst), PyArray_DATA(pair.src), to, from,
+                           static_cast<std::size_t>(count), item_bytes(pair.src));
+    });
     return none();
 }
 
@@ -312,24 +312,28 @@ const Function functions[] = {
      "fcollect(dst, src) fills dst, which has n_pes times src's elements; fcollect(src) returns a new "
      "ordinary\n"
      "array of shape (n_pes, *src.shape)." ATOLL_TAIL " (shmem_fcollect)."},
-    {"collect", entry<3, collect_spec, collect_body>, &collect_spec,
-     "(dst: Array, src: Array | None = None, *, team: Team | None = None) -> Array | int\n"
-     "(dst: Array, src: Array, *, team: Team | None = None) -> int\n"
+    {"collect", entry<4, collect_spec, collect_body>, &collect_spec,
+     "(dst: AnyArray, src: AnyArray | None = None, *, team: Team | None = None, stream: Stream = None) -> "
+     "Array | int | None\n"
+     "(dst: AnyArray, src: AnyArray, *, team: Team | None = None) -> int\n"
+     "(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream) -> int | None\n"
      "(src: Array | Value, *, team: Team | None = None) -> Array",
      "Give every PE the src of all PEs, one after the other in PE order; sizes may differ, also be 0.\n\n"
      "collect(dst, src) fills the start of dst and returns how many elements arrived; collect(src) returns "
      "a\n"
-     "new ordinary array, joined along the first axis (whose length alone may differ)." ATOLL_TAIL_OF(
-         "dtypes", "calls") " (shmem_collect)."},
+     "new ordinary array, joined along the first axis (whose length alone may differ). On a "
+     "stream None is\nreturned, and a dst without room for all ends the job with a KernelError; else "
+     "ShapeMismatch says so, of arrays\nof a GPU on every PE." ATOLL_TAIL_OF("dtypes",
+                                                                             "calls") " (shmem_collect)."},
     {"alltoall", entry<4, alltoall_spec, alltoall_body>, &alltoall_spec, ATOLL_PAIR("Array | None"),
      "Exchange blocks: block j of this PE's src becomes block my_pe of PE j's dst.\n\n"
      "src, in C order, is n_pes equal blocks, such as an array of shape (n_pes, k). alltoall(dst, src) fills "
      "dst, of\n"
      "as many elements; alltoall(src) returns a new ordinary array of src's shape." ATOLL_TAIL
      " (shmem_alltoall)."},
-    {"alltoalls", entry<6, alltoalls_spec, alltoalls_body>, &alltoalls_spec,
-     "(dst: Array, src: Array, dst_stride: int, src_stride: int, nelems: int, *, team: Team | None = None) "
-     "-> None",
+    {"alltoalls", entry<7, alltoalls_spec, alltoalls_body>, &alltoalls_spec,
+     "(dst: AnyArray, src: AnyArray, dst_stride: int, src_stride: int, nelems: int, *, team: Team | None = "
+     "None, stream: Stream = None) -> None",
      "alltoall of nelems elements a block, strided: element i of block j stands at (j * nelems + i) * "
      "stride.\n\n"
      "dst and src are contiguous; strides count elements, at least 1." ATOLL_TAIL " (shmem_alltoalls)."},

@@ -127,9 +127,27 @@ PyObject* scaled_body(const Arguments<5>& a) {
                        });
 }
 
-template <bool Inclusive> PyObject* scan_body(const Arguments<3>& a) {
+/// A scan, or a reduction to one PE, where a GPU is concerned: `call(team, dst, src, type)`.
+template <class Call>
+PyObject* on_gpu(const Spec& spec, const Team& team, const Pair& pair, ReduceOp op, PyObject* stream,
+                 const Adopted& adopted, Call&& call) {
+    pair.check_on_device(spec, team, adopted, stream);
+    check_pair(spec, pair);
+    const DType type = type_for(spec, pair.src, op);
+    const SourceStage src(spec, "src", pair.src);
+    TargetStage dst(spec, "dst", pair.dst);
+    on_team(spec, team, stream, adopted, src.bytes(), [&](const auto& on) { call(on, dst, src, type); });
+    return none();
+}
+
+template <bool Inclusive> PyObject* scan_body(const Arguments<4>& a) {
     const Spec& spec = scan_spec<Inclusive>;
     const Team& team = team_of(spec, a[2]);
+    if (is_device_call(a.adopted, a[3])) [[unlikely]]
+        return on_gpu(spec, team, pair_of(spec, a[0], a[1]), ReduceOp::sum, a[3], a.adopted,
+                      [](const auto& on, TargetStage& dst, const SourceStage& src, DType type) {
+                          on.scan_erased(dst.data(), src.data(), src.size(), type, ReduceOp::sum, Inclusive);
+                      });
     return elementwise(spec, pair_of(spec, a[0], a[1]), ReduceOp::sum,
                        [&](char* dst, const char* src, std::size_t n, DType type) {
                            team.scan_erased(dst, src, n, type, ReduceOp::sum, Inclusive);
@@ -182,11 +200,12 @@ PyObject* any_body(const Arguments<6>& a) {
     const ReduceOp op = reduce_op_of(any_spec, o.op);
     Pair pair = pair_of(any_spec, o.first, o.second);
     if (is_device_call(a.adopted, a[5])) [[unlikely]] {
-        if (given(o.root))
-            fail(ErrorCode::unsupported,
-                 "reduce(): root= is for memory of the host; on a GPU every PE gets the "
-                 "result, so leave it out.");
-        return reduce_on_device(any_spec, team, pair, op, a[5], a.adopted);
+        if (!given(o.root)) return reduce_on_device(any_spec, team, pair, op, a[5], a.adopted);
+        const int root = pe_within(any_spec, o.root, team.n_pes(), "root");
+        return on_gpu(any_spec, team, pair, op, a[5], a.adopted,
+                      [&](const auto& on, TargetStage& dst, const SourceStage& src, DType type) {
+                          on.reduce_to_erased(dst.data(), dst.size(), src.data(), src.size(), type, op, root);
+                      });
     }
     if (given(o.root))
         return reduce_to(any_spec, team, std::move(pair), op,
@@ -239,11 +258,6 @@ PyObject* scaled_scatter_body(const Arguments<5>& a) {
     return scatter(scaled_scatter_spec, a, std::move(pair), ReduceOp::sum, factor);
 }
 
-#define ATOLL_SCAN_SIGNATURE                                                                        \
-    "(dst: Array | Value, src: Array | None = None, *, team: Team | None = None) -> Array | None\n" \
-    "(dst: Array, src: Array, *, team: Team | None = None) -> None\n"                               \
-    "(src: Array, *, team: Team | None = None) -> Array\n"                                          \
-    "(src: Value, *, team: Team | None = None) -> Any"
 #define ATOLL_REDUCE_SIGNATURE                                                                            \
     "(dst: AnyArray | Value, src: AnyArray | None = None, *, team: Team | None = None, stream: Stream = " \
     "None) -> Array | None\n"                                                                             \
@@ -325,7 +339,8 @@ it makes a scaled copy of src.)"},
 reduce(dst, src, op, root=None) writes into dst; reduce(src, op, root=None) returns a new ordinary array.
 
 op:   "sum", "prod", "min", "max", "avg", "and", "or", "xor", or atoll.SUM and so on.
-root: the PE that gets the result; elsewhere dst is left alone and None is returned. None: every PE.
+root: the PE that gets the result; elsewhere dst is left alone and None is returned. None: every PE. Arrays of a
+      GPU are passed on every PE all the same.
 Else as for sum_reduce. Raises also InvalidArgument (op) and PeError (root); ATOLL_CHECK=all compares
 op and root, too.)"},
     {"reduce_scatter", entry<5, scatter_spec, scatter_body>, &scatter_spec,
@@ -340,9 +355,9 @@ reduce_scatter(dst, src, op) writes block my_pe into dst, and src has n_pes time
 reduce_scatter(src, op) takes src of shape (n_pes, ...) and returns row my_pe of the reduction.
 
 op: "sum" (default), "prod", "min", "max", "avg", "and", "or", "xor". Else as for sum_reduce.)"},
-    {"sum_inscan", entry<3, scan_spec<true>, scan_body<true>>, &scan_spec<true>, ATOLL_SCAN_SIGNATURE,
+    {"sum_inscan", entry<4, scan_spec<true>, scan_body<true>>, &scan_spec<true>, ATOLL_REDUCE_SIGNATURE,
      ATOLL_REDUCE_DOC("Sum over PEs 0 to my_pe, this PE included.", ATOLL_SUM_TYPES)},
-    {"sum_exscan", entry<3, scan_spec<false>, scan_body<false>>, &scan_spec<false>, ATOLL_SCAN_SIGNATURE,
+    {"sum_exscan", entry<4, scan_spec<false>, scan_body<false>>, &scan_spec<false>, ATOLL_REDUCE_SIGNATURE,
      ATOLL_REDUCE_DOC("Sum over PEs 0 to my_pe - 1, this PE not included; 0 on the first.", ATOLL_SUM_TYPES)},
 };
 

@@ -72,9 +72,14 @@ void Team::alltoalls_bytes(void* dst, const void* src, std::ptrdiff_t dst_stride
     using namespace collective;
     State& state = State::of(this->state());
     const std::size_t block = count * element_bytes;
-    refuse_on_device(state, "alltoalls", dst, src);
     check_call(state, "alltoalls", block);
     if (dst_stride < 1 || src_stride < 1) detail::throw_stride(dst_stride, src_stride);
+    if (is_on_device(state, "alltoalls", dst, src)) [[unlikely]]
+        return alltoalls_on_device(state, {.kind = heap::Group::alltoalls,
+                                           .dst = dst,
+                                           .src = src,
+                                           .bytes = element_bytes,
+                                           .strides = {count, dst_stride, src_stride}});
     // Packed into staging: others read whole lines, whatever the strides.
     Sources sources(state, "alltoalls",
                     {.data = src,

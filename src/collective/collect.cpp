@@ -64,8 +64,11 @@ std::size_t Team::collect_bytes(void* dst, std::size_t dst_bytes, const void* sr
     using namespace collective;
     State& state = State::of(this->state());
     // Sizes may differ, so nothing but the call itself is compared. Whether a PE stages is its own choice.
-    refuse_on_device(state, "collect", dst, src);
     check_call(state, "collect", 0);
+    if (is_on_device(state, "collect", dst, src)) [[unlikely]]
+        return collect_on_device(
+            state,
+            {.kind = heap::Group::collect, .dst = dst, .src = src, .bytes = src_bytes, .room = dst_bytes});
     const bool staged = state.choose(Collective::collect, src_bytes, SIZE_MAX) == Algorithm::staged;
     Sources sources(state, "collect", {.data = src, .block_bytes = src_bytes, .staged = staged});
     sources.meet();

@@ -6,13 +6,6 @@
 
 namespace atl::collective {
 
-void throw_on_device(const char* operation) {
-    throw Error(ErrorCode::not_symmetric,
-                std::string(operation) +
-                    " needs memory of the host, and an array is on a GPU; broadcast, fcollect, alltoall, "
-                    "gather, scatter, reduce and reduce_scatter take such arrays.");
-}
-
 void agree_on_device(State& state, const char* operation, bool mine) {
     core::TeamState& team = state.team();
     const std::uint64_t told = mine ? 1 : 0;
@@ -52,11 +45,12 @@ class Lane final : public core::TeamAttachment {
     heap::StreamHandle stream() const { return lane_.stream; }
     void start(const heap::GroupCall& call) const { device_.start(call, lane_.stream); }
     void finish() const { device_.finish(lane_.stream); }
-    /// Memory that the GPU reaches, for parts of arrays that it does not: half of it each.
-    char* staged_src() {
+    const DeviceMemory::Lane& pinned() {
         device_.pin(lane_);
-        return lane_.pinned;
+        return lane_;
     }
+    /// Memory that the GPU reaches, for parts of arrays that it does not: half of it each.
+    char* staged_src() { return pinned().pinned; }
     char* staged_dst() { return staged_src() + DeviceMemory::lane_pinned_bytes / 2; }
 
   private:
@@ -74,7 +68,9 @@ struct Arrays {
     std::uint64_t dst = unused, src = unused;
     std::int32_t code = 0;  ///< of the error that this member's arguments are
     std::int32_t pad = 0;
+    std::uint64_t src_bytes = 0, dst_bytes = 0;  ///< of collect
 };
+static_assert(sizeof(Arrays) <= core::exchange_bytes);
 
 std::uint64_t place_of(const core::JobState& job, const DeviceMemory& device, const char* operation,
                        const char* name, const void* array, std::size_t bytes) {
@@ -98,6 +94,10 @@ Arrays describe(State& state, const char* operation, const GroupArguments& argum
     const DeviceMemory& device = *job.device();
     const int me = state.my_pe(), n = state.n_pes();
     Arrays arrays;
+    if (arguments.kind == Group::collect) {
+        arrays.src_bytes = arguments.bytes;
+        arrays.dst_bytes = arguments.room;
+    }
     if (arguments.writes(me))
         arrays.dst = place_of(job, device, operation, "dst", arguments.dst, arguments.dst_bytes(n));
     if (arguments.reads(me))
@@ -146,8 +146,30 @@ std::uint64_t common_offset(const std::vector<Arrays>& all, std::uint64_t Arrays
 /// Whether peers may load and store by this PE's addresses.
 bool can_go_at_once(const std::vector<Arrays>& all, Group kind) {
     if (common_offset(all, &Arrays::src) == unused) return false;
-    if (kind == Group::reduce || kind == Group::broadcast) return common_offset(all, &Arrays::dst) != unused;
+    if (kind == Group::reduce || kind == Group::broadcast || heap::is_ranged(kind))
+        return common_offset(all, &Arrays::dst) != unused;
     return std::none_of(all.begin(), all.end(), [](const Arrays& a) { return a.dst == on_host; });
+}
+
+/// Peers find each source by what its PE tells.
+bool can_collect_at_once(const std::vector<Arrays>& all) {
+    return std::none_of(all.begin(), all.end(), [](const Arrays& a) {
+        return a.src == on_gpu || a.src == on_host || a.dst == on_host;
+    });
+}
+
+/// What all pass, for which everybody's dst has room.
+std::size_t total_of(const State& state, const std::vector<Arrays>& all) {
+    std::uint64_t total = 0;
+    for (const Arrays& a : all) total += a.src_bytes;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (all[i].dst_bytes < total)
+            throw Error(ErrorCode::shape_mismatch,
+                        "collect: dst of PE " + std::to_string(state.team().world_pe(static_cast<int>(i))) +
+                            " has " + std::to_string(all[i].dst_bytes) + " bytes, the PEs of " +
+                            state.team().name() + " sent " + std::to_string(total) +
+                            " in all; pass a larger dst.");
+    return total;
 }
 
 std::size_t most_at_once(const heap::GroupCall& call) {
@@ -211,6 +233,33 @@ void run_on_device(State& state, const char* operation, const GroupArguments& ar
     if (call.bytes <= most_at_once(call) || !can_go_at_once(all, arguments.kind))
         return Pieces(lane, call, arguments, mine).run();
     core::start_group(team, *team.job().device(), call, lane.stream());
+    lane.finish();
+}
+
+std::size_t collect_on_device(State& state, const GroupArguments& arguments) {
+    const std::vector<Arrays> all = meet(state, "collect", arguments);
+    GroupArguments fitted = arguments;
+    fitted.room = total_of(state, all);
+    if (fitted.room == 0) return 0;
+    core::TeamState& team = state.team();
+    if (is_far(team) || !can_collect_at_once(all)) {
+        run_by_host(team, fitted);
+    } else {
+        Lane& lane = Lane::of(team);
+        core::start_collective(team, *team.job().device(), fitted, lane.stream());
+        lane.finish();
+    }
+    return fitted.room;
+}
+
+void alltoalls_on_device(State& state, const GroupArguments& arguments) {
+    if (arguments.is_empty()) return;
+    const std::vector<Arrays> all = meet(state, "alltoalls", arguments);
+    core::TeamState& team = state.team();
+    Lane& lane = Lane::of(team);
+    if (is_far(team) || !can_go_at_once(all, arguments.kind))
+        return run_by_host(team, arguments, &lane.pinned());
+    core::start_collective(team, *team.job().device(), arguments, lane.stream());
     lane.finish();
 }
 

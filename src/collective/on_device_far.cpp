@@ -66,9 +66,85 @@ void run_on_host(const Team& team, const GroupArguments& a, void* dst, const voi
         case Group::reduce_scatter:
             return team.reduce_scatter_scaled_erased(dst, count, src, src_bytes / size_of(a.type), a.type,
                                                      a.op, a.scale);
+        case Group::reduce_to:
+            return team.reduce_to_erased(dst, dst ? count : 0, src, count, a.type, a.op, a.root);
+        case Group::inscan:
+        case Group::exscan:
+            return team.scan_erased(dst, src, count, a.type, a.op, a.kind == Group::inscan);
+        case Group::collect:  // these two are not of blocks: see below
+        case Group::alltoalls:
         case Group::reduce_part:  // a step of `reduce` that only streams make
             break;
     }
+}
+
+/// The elements of an alltoalls, packed on the host; what stands on a GPU goes by the lane's pinned memory.
+class Packed {
+  public:
+    Packed(const DeviceMemory& device, const DeviceMemory::Lane& lane, std::size_t element_bytes,
+           std::size_t elements)
+        : device_(device),
+          lane_(lane),
+          element_(element_bytes),
+          elements_(elements),
+          data_(std::make_unique_for_overwrite<char[]>(element_bytes * elements)) {}
+    char* data() const { return data_.get(); }
+    std::size_t bytes() const { return element_ * elements_; }
+    void take(const void* array, std::ptrdiff_t stride) const {
+        const Way way = way_of(array);
+        each_piece(way, [&](char* packed, std::size_t at, std::size_t count) {
+            const char* from = static_cast<const char*>(array) + apart(at, stride);
+            if (way == Way::whole) return device_.copy(packed, from, element_);
+            move({way == Way::gpu ? lane_.pinned : packed, from, apart(1), apart(1, stride), element_, count},
+                 way);
+            if (way == Way::gpu) std::memcpy(packed, lane_.pinned, element_ * count);
+        });
+    }
+    void give(void* array, std::ptrdiff_t stride) const {
+        const Way way = way_of(array);
+        each_piece(way, [&](char* packed, std::size_t at, std::size_t count) {
+            char* to = static_cast<char*>(array) + apart(at, stride);
+            if (way == Way::whole) return device_.copy(to, packed, element_);
+            if (way == Way::gpu) std::memcpy(lane_.pinned, packed, element_ * count);
+            move({to, way == Way::gpu ? lane_.pinned : packed, apart(1, stride), apart(1), element_, count},
+                 way);
+        });
+    }
+
+  private:
+    enum class Way { host, gpu, whole };  ///< whole: elements too large for the lane, each by a copy
+    Way way_of(const void* array) const {
+        if (!device_.is_on_gpu(array)) return Way::host;
+        return element_ <= DeviceMemory::lane_pinned_bytes ? Way::gpu : Way::whole;
+    }
+    std::int64_t apart(std::size_t elements, std::ptrdiff_t stride = 1) const {
+        return static_cast<std::int64_t>(elements * element_) * stride;
+    }
+    void move(const heap::StridedCall& copy, Way way) const {
+        if (way == Way::host) return core::copy_on_host(copy);
+        device_.start(copy, lane_.stream);
+        device_.finish(lane_.stream);
+    }
+    template <class Move> void each_piece(Way way, Move move) const {
+        const std::size_t most = way == Way::host  ? elements_
+                                 : way == Way::gpu ? DeviceMemory::lane_pinned_bytes / element_
+                                                   : 1;
+        for (std::size_t at = 0; at < elements_; at += most)
+            move(data() + at * element_, at, std::min(most, elements_ - at));
+    }
+    const DeviceMemory& device_;
+    const DeviceMemory::Lane& lane_;
+    std::size_t element_, elements_;
+    std::unique_ptr<char[]> data_;
+};
+
+void alltoalls_by_host(const Team& team, const DeviceMemory& device, const GroupArguments& a,
+                       const DeviceMemory::Lane& lane) {
+    const std::size_t elements = a.strides.count * static_cast<std::size_t>(team.n_pes());
+    const Packed src(device, lane, a.bytes, elements), dst(device, lane, a.bytes, elements);
+    src.take(a.src, a.strides.src);
+    team.alltoall_bytes(dst.data(), dst.bytes(), src.data(), src.bytes());
+    dst.give(a.dst, a.strides.dst);
 }
 
 }  // namespace
@@ -82,8 +158,10 @@ bool is_far(const core::TeamState& team) {
 void run_by_host(core::TeamState& state, const GroupArguments& arguments, const DeviceMemory::Lane* lane) {
     const DeviceMemory& device = *state.job().device();
     const Team team = handle_of(state);
+    if (arguments.kind == Group::alltoalls) return alltoalls_by_host(team, device, arguments, *lane);
     const int me = team.my_pe(), n = team.n_pes();
-    const bool reduces = arguments.kind == Group::reduce || arguments.kind == Group::reduce_scatter;
+    const bool reduces = arguments.kind == Group::reduce || arguments.kind == Group::reduce_scatter ||
+                         heap::is_ranged(arguments.kind);
     const bool widens = reduces && is_half(arguments.type);
     const std::size_t src_bytes = arguments.reads(me) ? arguments.src_bytes(n) : 0;
     const std::size_t dst_bytes = arguments.writes(me) ? arguments.dst_bytes(n) : 0;
@@ -101,10 +179,14 @@ void run_by_host(core::TeamState& state, const GroupArguments& arguments, const 
         device.copy(copied, arguments.src, src_bytes);
         if (widens) widen(src, copied, src_bytes / 2, arguments.type);
     }
-    run_on_host(team, on_host, dst, src);
+    std::size_t written = dst_bytes;
+    if (arguments.kind == Group::collect)
+        written = team.collect_bytes(dst, dst_bytes, src, src_bytes);
+    else
+        run_on_host(team, on_host, dst, src);
     if (!dst) return;
     if (widens) narrow(dst, dst, dst_bytes / 2, arguments.type);
-    device.copy(arguments.dst, dst, dst_bytes);
+    device.copy(arguments.dst, dst, written);
 }
 
 void run_messages_by_host(core::TeamState& state, const std::vector<MessageGroup::Message>& messages,

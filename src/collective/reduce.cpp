@@ -109,11 +109,19 @@ void Team::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, s
     using namespace collective;
     State& state = State::of(this->state());
     const std::size_t bytes = count * size_of(type);
-    refuse_on_device(state, "reduce_to", dst, src);
     check_call(state, "reduce_to", state.my_pe() == root ? dst_count * size_of(type) : bytes, root,
                static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(op));
     check_root(state, root);
     if (state.my_pe() == root) check_size("reduce_to", "dst", dst_count, count, "elements");
+    if (is_on_device(state, "reduce_to", dst, src)) [[unlikely]]
+        return reduce_on_device(state, "reduce_to",
+                                {.kind = heap::Group::reduce_to,
+                                 .dst = dst,
+                                 .src = src,
+                                 .bytes = bytes,
+                                 .root = root,
+                                 .type = type,
+                                 .op = op});
     run(state, Collective::reduce_to,
         {"reduce_to", dst, src, bytes, kernel_for(type, folded_as(type, op)), root});
     if (state.my_pe() == root) finish_average(dst, count, type, op, state.n_pes());

@@ -77,13 +77,18 @@ void Team::scan_erased(void* dst, const void* src, std::size_t count, DType type
                        bool inclusive) const {
     using namespace collective;
     State& state = State::of(this->state());
-    refuse_on_device(state, "scan", dst, src);
     const std::size_t bytes = count * size_of(type);
     check_call(state, inclusive ? "inscan" : "exscan", bytes, -1, static_cast<std::uint64_t>(type),
                static_cast<std::uint64_t>(op));
-    if (!inclusive && op != ReduceOp::sum)
-        throw Error(ErrorCode::invalid_argument,
-                    "An exclusive scan is defined for sum only: its first PE gets 0.");
+    core::check_scan(op, inclusive);
+    if (is_on_device(state, "scan", dst, src)) [[unlikely]]
+        return reduce_on_device(state, "scan",
+                                {.kind = inclusive ? heap::Group::inscan : heap::Group::exscan,
+                                 .dst = dst,
+                                 .src = src,
+                                 .bytes = bytes,
+                                 .type = type,
+                                 .op = op});
     const Scan scan{dst, src, bytes, kernel_for(type, op), inclusive};
     switch (state.choose(Collective::scan, bytes, bytes)) {
         case Algorithm::line:

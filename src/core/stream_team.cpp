@@ -33,6 +33,14 @@ void check_reduction(DType type, ReduceOp op, double scale) {
                     "GPUs have no arithmetic for long double; reduce float64, or arrays in the host heap.");
 }
 
+void check_scan(ReduceOp op, bool inclusive) {
+    if (!inclusive && op != ReduceOp::sum)
+        throw Error(ErrorCode::invalid_argument,
+                    "An exclusive scan is defined for sum only: its first PE gets 0.");
+    if (op == ReduceOp::avg)
+        throw Error(ErrorCode::invalid_argument, "There is no scan of averages; scan with sum, and divide.");
+}
+
 void check_overlap(const char* operation, const GroupArguments& arguments, int my_pe, int n_pes) {
     if (!arguments.writes(my_pe) || !arguments.reads(my_pe) || arguments.bytes == 0) return;
     const auto dst = reinterpret_cast<std::uintptr_t>(arguments.dst);
@@ -40,18 +48,20 @@ void check_overlap(const char* operation, const GroupArguments& arguments, int m
     const std::size_t dst_bytes = arguments.dst_bytes(n_pes), src_bytes = arguments.src_bytes(n_pes);
     if (dst >= src + src_bytes || src >= dst + dst_bytes) return;
     const std::size_t own = static_cast<std::size_t>(my_pe) * arguments.bytes;
-    const bool in_place = arguments.kind == heap::Group::reduce || arguments.kind == heap::Group::broadcast
+    const bool in_place = arguments.kind == heap::Group::reduce || arguments.kind == heap::Group::broadcast ||
+                                  heap::is_ranged(arguments.kind)
                               ? dst == src
                           : arguments.kind == heap::Group::fcollect || arguments.kind == heap::Group::gather
                               ? src == dst + own
                               : arguments.kind == heap::Group::scatter && dst == src + own;
     if (in_place) return;
-    throw Error(ErrorCode::invalid_argument,
-                std::string(operation) + ": dst (" + common::bytes_text(dst_bytes) + " at " +
-                    common::address_text(arguments.dst) + ") and src (" + common::bytes_text(src_bytes) +
-                    " at " + common::address_text(arguments.src) +
-                    ") overlap; on a GPU only reduce and broadcast work in place, and a PE's own block may "
-                    "stand where it goes to.");
+    throw Error(
+        ErrorCode::invalid_argument,
+        std::string(operation) + ": dst (" + common::bytes_text(dst_bytes) + " at " +
+            common::address_text(arguments.dst) + ") and src (" + common::bytes_text(src_bytes) + " at " +
+            common::address_text(arguments.src) +
+            ") overlap; on a GPU only reduce, scans and broadcast work in place, and a PE's own block "
+            "may stand where it goes to.");
 }
 
 namespace {
@@ -73,8 +83,16 @@ device::Operation named(const GroupArguments& arguments) {
             return device::Operation::scatter;
         case heap::Group::reduce_scatter:
             return device::Operation::reduce_scatter;
+        case heap::Group::inscan:
+        case heap::Group::exscan:
+            return device::Operation::scan;
+        case heap::Group::collect:
+            return device::Operation::collect;
+        case heap::Group::alltoalls:
+            return device::Operation::alltoalls;
         case heap::Group::reduce:
         case heap::Group::reduce_part:
+        case heap::Group::reduce_to:
             break;
     }
     return device::Operation::reduce;
@@ -134,6 +152,42 @@ void start_group(const TeamState& team, const DeviceMemory& device, const heap::
     device.start(step, stream);
 }
 
+namespace {
+
+/// This member's block of each source, between two meetings; the own one first, so that none has two readers
+/// at a time.
+void start_alltoalls(const TeamState& team, const DeviceMemory& device, const heap::GroupCall& meeting,
+                     const GroupArguments& a, heap::StreamHandle stream) {
+    const int n = meeting.team.n_pes, me = meeting.team.my_pe;
+    const auto element = static_cast<std::int64_t>(a.bytes);
+    const std::int64_t to = a.strides.dst * element, from = a.strides.src * element;
+    const auto at = [&](int block, std::int64_t stride) {
+        return static_cast<std::int64_t>(a.strides.count) * block * stride;
+    };
+    device.start(meeting, stream);
+    for (int k = 0; k < n; ++k) {
+        const int pe = (me + k) % n;
+        const char* theirs = static_cast<const char*>(device.at(a.src, team.world_pe(pe)));
+        device.start(heap::StridedCall{static_cast<char*>(a.dst) + at(pe, to), theirs + at(me, from), to,
+                                       from, a.bytes, a.strides.count},
+                     stream);
+    }
+    device.start(meeting, stream);
+}
+
+}  // namespace
+
+void start_collective(TeamState& team, const DeviceMemory& device, const GroupArguments& arguments,
+                      heap::StreamHandle stream) {
+    heap::GroupCall call = group_call(team, device, arguments);
+    if (arguments.kind == heap::Group::collect)
+        return device.start(heap::CollectCall{call, arguments.room}, stream);
+    if (arguments.kind != heap::Group::alltoalls) return start_group(team, device, call, stream);
+    call.kind = heap::Group::sync;
+    call.bytes = 0;
+    start_alltoalls(team, device, call, arguments, stream);
+}
+
 }  // namespace core
 
 namespace {
@@ -153,16 +207,15 @@ void check_arrays(const core::TeamState& team, const core::DeviceMemory& device,
 void enqueue(const Team& team, Stream stream, const char* operation, const core::GroupArguments& arguments) {
     core::TeamState& state = team.state();
     const core::DeviceMemory& device = core::device_for_streams(state.job(), stream.handle);
-    const bool is_empty = arguments.bytes == 0 && arguments.kind != heap::Group::sync;
     if (collective::is_far(state)) {
         const device::Team value = core::kernel_team(state, Memory::device, true);
         check_arrays(state, device, operation, arguments);
-        if (!is_empty) device.team_server(state).start(value, arguments, stream.handle);
+        if (!arguments.is_empty()) device.team_server(state).start(value, arguments, stream.handle);
         return;
     }
-    const heap::GroupCall call = core::group_call(state, device, arguments);
+    core::group_call(state, device, arguments);  // its checks
     check_arrays(state, device, operation, arguments);
-    if (!is_empty) core::start_group(state, device, call, stream.handle);
+    if (!arguments.is_empty()) core::start_collective(state, device, arguments, stream.handle);
 }
 
 void check_root(const Team& team, int root) {
@@ -263,6 +316,52 @@ void StreamTeam::reduce_scatter_scaled_erased(void* dst, std::size_t dst_count, 
              .type = type,
              .op = op,
              .scale = factor});
+}
+
+void StreamTeam::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,
+                                  DType type, ReduceOp op, int root) const {
+    check_root(team_, root);
+    if (team_.my_pe() == root) check_size("reduce_to", "dst", dst_count, src_count, "elements");
+    core::check_reduction(type, op);
+    enqueue(team_, stream_, "reduce_to",
+            {.kind = Group::reduce_to,
+             .dst = dst,
+             .src = src,
+             .bytes = src_count * size_of(type),
+             .root = root,
+             .type = type,
+             .op = op});
+}
+
+void StreamTeam::scan_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op,
+                             bool inclusive) const {
+    core::check_scan(op, inclusive);
+    core::check_reduction(type, op);
+    enqueue(team_, stream_, "scan",
+            {.kind = inclusive ? Group::inscan : Group::exscan,
+             .dst = dst,
+             .src = src,
+             .bytes = count * size_of(type),
+             .type = type,
+             .op = op});
+}
+
+void StreamTeam::collect_bytes(void* dst, std::size_t dst_bytes, const void* src,
+                               std::size_t src_bytes) const {
+    enqueue(team_, stream_, "collect",
+            {.kind = Group::collect, .dst = dst, .src = src, .bytes = src_bytes, .room = dst_bytes});
+}
+
+void StreamTeam::alltoalls_bytes(void* dst, const void* src, std::ptrdiff_t dst_stride,
+                                 std::ptrdiff_t src_stride, std::size_t count,
+                                 std::size_t element_bytes) const {
+    if (dst_stride < 1 || src_stride < 1) detail::throw_stride(dst_stride, src_stride);
+    enqueue(team_, stream_, "alltoalls",
+            {.kind = Group::alltoalls,
+             .dst = dst,
+             .src = src,
+             .bytes = element_bytes,
+             .strides = {count, dst_stride, src_stride}});
 }
 
 }  // namespace atl

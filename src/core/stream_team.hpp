@@ -7,7 +7,14 @@
 
 namespace atl::core {
 
-/// `bytes` is one block; dst and src hold one, or one for each PE.
+/// What alltoalls has beside blocks: elements of one, and strides in elements.
+struct Strides {
+    std::size_t count = 0;
+    std::ptrdiff_t dst = 1, src = 1;
+};
+
+/// `bytes` is one block; dst and src hold one, or one for each PE. Of collect it is this member's own block,
+/// of alltoalls one element.
 struct GroupArguments {
     heap::Group kind;
     void* dst = nullptr;
@@ -19,21 +26,46 @@ struct GroupArguments {
     double scale = 1;  ///< of sums
     /// What the user called it, where that is not the name of `kind`.
     device::Operation operation = device::Operation::none;
+    std::size_t room = 0;  ///< bytes of dst, of collect
+    Strides strides{};     ///< of alltoalls
 
+    /// All members have nothing to do. Of collect that is not known here.
+    bool is_empty() const {
+        if (kind == heap::Group::alltoalls && strides.count == 0) return true;
+        return bytes == 0 && kind != heap::Group::sync && kind != heap::Group::collect;
+    }
     /// Whether this member's array is written or read at all.
-    bool writes(int pe) const { return kind != heap::Group::gather || pe == root; }
+    bool writes(int pe) const {
+        if (kind == heap::Group::collect) return room != 0;
+        return (kind != heap::Group::gather && kind != heap::Group::reduce_to) || pe == root;
+    }
     bool reads(int pe) const {
+        if (kind == heap::Group::collect) return bytes != 0;
         return (kind != heap::Group::broadcast && kind != heap::Group::scatter) || pe == root;
     }
     std::size_t dst_bytes(int n_pes) const {
+        if (kind == heap::Group::collect) return room;
+        if (kind == heap::Group::alltoalls) return extent(n_pes, strides.dst);
         const bool blocks =
             kind == heap::Group::fcollect || kind == heap::Group::alltoall || kind == heap::Group::gather;
         return bytes * static_cast<std::size_t>(blocks ? n_pes : 1);
     }
     std::size_t src_bytes(int n_pes) const {
+        if (kind == heap::Group::alltoalls) return extent(n_pes, strides.src);
         const bool blocks = kind == heap::Group::alltoall || kind == heap::Group::scatter ||
                             kind == heap::Group::reduce_scatter;
         return bytes * static_cast<std::size_t>(blocks ? n_pes : 1);
+    }
+
+  private:
+    /// From the first element to the end of the last; what wraps is longer than any array.
+    std::size_t extent(int n_pes, std::ptrdiff_t stride) const {
+        std::size_t elements = 0, steps = 0, all = 0;
+        if (__builtin_mul_overflow(strides.count, static_cast<std::size_t>(n_pes), &elements) ||
+            __builtin_mul_overflow(elements - 1, static_cast<std::size_t>(stride), &steps) ||
+            __builtin_mul_overflow(steps + 1, bytes, &all))
+            return SIZE_MAX;
+        return elements == 0 ? 0 : all;
     }
 };
 
@@ -44,10 +76,15 @@ std::uint64_t reduce_engines_bytes(const TeamState& team);
 /// In the order of the stream: one kernel, or, of large reductions, kernels and copies between them.
 void start_group(const TeamState& team, const DeviceMemory& device, const heap::GroupCall& call,
                  heap::StreamHandle stream);
+/// As its kind is carried out where the window reaches all members.
+void start_collective(TeamState& team, const DeviceMemory& device, const GroupArguments& arguments,
+                      heap::StreamHandle stream);
 /// Throws Error(dtype_mismatch) for what GPUs do not reduce.
 void check_reduction(DType type, ReduceOp op, double scale = 1);
-/// Throws Error(invalid_argument) where dst and src share bytes, unless it is the same array in `reduce` and
-/// `broadcast`, or this PE's own block in its place.
+/// Of a scan: exclusive ones are of sums, and there is none of averages. Throws Error(invalid_argument).
+void check_scan(ReduceOp op, bool inclusive);
+/// Throws Error(invalid_argument) where dst and src share bytes, unless it is the same array in a reduction,
+/// a scan or `broadcast`, or this PE's own block in its place.
 void check_overlap(const char* operation, const GroupArguments& arguments, int my_pe, int n_pes);
 
 }  // namespace atl::core

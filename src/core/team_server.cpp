@@ -29,6 +29,10 @@ void TeamServer::start(const device::Team& team, const GroupArguments& arguments
                        {.there = writes ? arguments.dst : nullptr,
                         .here = reads ? const_cast<void*>(arguments.src) : nullptr,
                         .bytes = arguments.bytes,
+                        .value = arguments.room,
+                        .there_stride = arguments.strides.dst,
+                        .here_stride = arguments.strides.src,
+                        .count = arguments.strides.count,
                         .pe = arguments.root,
                         .kind = heap::FarKind::group,
                         .type = arguments.type,
@@ -57,7 +61,9 @@ void TeamServer::run_group(const heap::FarRequest& r, const DeviceMemory::Lane& 
                              .root = r.pe,
                              .type = r.type,
                              .op = static_cast<ReduceOp>(r.reduction),
-                             .scale = r.scale},
+                             .scale = r.scale,
+                             .room = r.value,
+                             .strides = {r.count, r.there_stride, r.here_stride}},
                             &lane);
 }
 

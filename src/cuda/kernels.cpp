@@ -39,7 +39,8 @@ void check_driver(const Driver& driver) {
 }
 
 bool folds(Group kind) {
-    return kind == Group::reduce || kind == Group::reduce_scatter || kind == Group::reduce_part;
+    return kind == Group::reduce || kind == Group::reduce_scatter || kind == Group::reduce_part ||
+           is_ranged(kind);
 }
 bool scales(const GroupCall& call) {
     return folds(call.kind) && (call.scale != 1 || call.op == ReduceOp::avg);
@@ -70,6 +71,9 @@ Kernels::Kernels(const Driver& driver, CUdevice device) : driver_(driver) {
     load("groups", f.fold, "atoll_fold");
     load("groups", f.exchange_scaled, "atoll_exchange_scaled");
     load("groups", f.fold_scaled, "atoll_fold_scaled");
+    load("ranged", f.exchange_ranged, "atoll_exchange_ranged");
+    load("ranged", f.fold_ranged, "atoll_fold_ranged");
+    load("collect", f.collect, "atoll_collect");
     load("messages", f.messages, "atoll_messages");
     load("mailbox", f.mailbox, "atoll_mailbox");
     count_resident_blocks(device);
@@ -90,8 +94,10 @@ void Kernels::count_resident_blocks(CUdevice device) {
                       "say how many blocks a multiprocessor holds");
         return static_cast<unsigned>(each * multiprocessors);
     };
-    resident_blocks_ = std::min({of(functions_.pull, most_threads), of(functions_.fold, most_threads),
-                                 of(functions_.fold_scaled, most_threads)});
+    resident_blocks_ =
+        std::min({of(functions_.pull, most_threads), of(functions_.fold, most_threads),
+                  of(functions_.fold_scaled, most_threads), of(functions_.fold_ranged, most_threads),
+                  of(functions_.collect, most_threads)});
 }
 
 /// Depends on what all PEs pass alike, on what they have agreed on, and on nothing else: blocks count their
@@ -184,14 +190,23 @@ void Kernels::launch(const GroupCall& call, CUstream stream) const {
     }
     const std::uint64_t units = (call.bytes + GroupMemory::unit_bytes - 1) / GroupMemory::unit_bytes;
     const unsigned blocks = blocks_for(units, GroupMemory::exchange_threads, memory.exchange_blocks());
+    const Functions& f = functions_;
     // At most 64 small blocks: what the core takes for small goes this way on every GPU.
     if (call.bytes <= memory.exchange_limit_bytes()) {
-        launch_on(scales(call) ? functions_.exchange_scaled : functions_.exchange,
-                  {blocks, GroupMemory::exchange_threads}, call, stream);
+        const CUfunction exchange = is_ranged(call.kind) ? f.exchange_ranged
+                                    : scales(call)       ? f.exchange_scaled
+                                                         : f.exchange;
+        launch_on(exchange, {blocks, GroupMemory::exchange_threads}, call, stream);
     } else {
-        const CUfunction fold = scales(call) ? functions_.fold_scaled : functions_.fold;
-        launch_on(folds(call.kind) ? fold : functions_.pull, large_grid(call), call, stream);
+        const CUfunction fold = is_ranged(call.kind) ? f.fold_ranged : scales(call) ? f.fold_scaled : f.fold;
+        launch_on(folds(call.kind) ? fold : f.pull, large_grid(call), call, stream);
     }
+}
+
+/// Nobody knows how much the others have, so all take the same grid.
+void Kernels::launch(const heap::CollectCall& call, CUstream stream) const {
+    launch_on(functions_.collect, {std::min(most_blocks_, GroupMemory::collect_blocks), most_threads}, call,
+              stream);
 }
 
 void Kernels::launch(const heap::MessagesCall& call, CUstream stream) const {

@@ -43,6 +43,7 @@ class Kernels {
     void launch(const heap::WaitCall& call, CUstream stream) const;
     void launch(const heap::WaitManyCall& call, CUstream stream) const;
     void launch(const heap::GroupCall& call, CUstream stream) const;
+    void launch(const heap::CollectCall& call, CUstream stream) const;
     void launch(const heap::MessagesCall& call, CUstream stream) const;
     void launch(const heap::MailboxCall& call, CUstream stream) const;
     void launch(const heap::FarCall& call, CUstream stream) const;
@@ -51,7 +52,7 @@ class Kernels {
   private:
     struct Functions {
         CUfunction copy, strided, word, wait, wait_many, sync, exchange, exchange_scaled, pull, fold,
-            fold_scaled, messages, far, elements, mailbox;
+            fold_scaled, exchange_ranged, fold_ranged, collect, messages, far, elements, mailbox;
     };
     void load(const char* source, CUfunction& function, const char* name) const;
     template <class Call>

@@ -80,7 +80,24 @@ enum class Group : std::uint8_t {
     /// The first half of a large reduce: this PE's part of the result, in its own dst. The next call of the
     /// team is a sync, which ends what this one began.
     reduce_part,
+    // ---- what a member gets is folded from some members' sources; see is_ranged
+    reduce_to,
+    inscan,
+    exscan,
+    // ---- of the calls below that are not GroupCalls, or become several
+    collect,
+    alltoalls,
 };
+
+/// What these fold depends on who gets it: they have kernels of their own.
+ATOLL_ANYWHERE constexpr bool is_ranged(Group kind) {
+    return kind == Group::reduce_to || kind == Group::inscan || kind == Group::exscan;
+}
+/// Of how many members, the first ones, `pe` gets the fold. 0: none, or, of exscan, zeros.
+ATOLL_ANYWHERE constexpr int folded_for(Group kind, int pe, int n_pes, int root) {
+    if (kind == Group::reduce_to) return pe == root ? n_pes : 0;
+    return kind == Group::inscan ? pe + 1 : kind == Group::exscan ? pe : n_pes;
+}
 
 /// Bytes of an array of which every PE has a part: whole units of 16, so that no element is cut.
 struct GroupPart {
@@ -111,6 +128,13 @@ struct GroupCall {
     Group kind;
     DType type;
     ReduceOp op;
+};
+
+/// What members pass may have other sizes: `group.bytes` is this one's, and all are put one behind the other
+/// in dst. Sources stand anywhere in the device heap, dst anywhere that this GPU reaches.
+struct CollectCall {
+    GroupCall group;
+    std::uint64_t dst_bytes;  ///< a kernel that finds more stops with a report
 };
 
 /// A message to or from a member of a team. `order`: how many of the same call go the same way before it.
@@ -189,7 +213,7 @@ struct MailboxCall {
 };
 
 using DeviceCall = std::variant<CopyCall, StridedCall, WordCall, WaitCall, WaitManyCall, GroupCall,
-                                MessagesCall, FarCall, ElementsCall, MailboxCall>;
+                                CollectCall, MessagesCall, FarCall, ElementsCall, MailboxCall>;
 
 /// Where a team's memory for messages on streams holds what. Sender and receiver of a pair count alike.
 struct MessageMemory {
@@ -225,6 +249,7 @@ struct GroupMemory {
     static constexpr unsigned most_blocks = 128;
     static constexpr unsigned unit_bytes = 16;  ///< what a thread moves at once
     static constexpr unsigned exchange_threads = 256;
+    static constexpr unsigned collect_blocks = 64;  ///< at most
     int n_pes;
     unsigned words_bytes;  ///< for messages; less where there is less room
 
@@ -247,7 +272,8 @@ struct GroupMemory {
         return count_at(most_blocks) +
                (std::uint64_t{block} * static_cast<unsigned>(n_pes) + static_cast<unsigned>(from)) * 4;
     }
-    /// Where the source of a large broadcast or scatter stands in the root's slot, told by the root's block.
+    /// Where the source of a large broadcast or scatter stands in the root's slot, told by the root's block;
+    /// of a large reduce_to its target.
     ATOLL_ANYWHERE constexpr std::uint64_t root_at(unsigned block) const {
         return flag_at(most_blocks, 0) + std::uint64_t{block} * 8;
     }
@@ -259,7 +285,13 @@ struct GroupMemory {
             block;
         return start + slot * slot_bytes();
     }
-    ATOLL_ANYWHERE constexpr std::uint64_t bytes() const { return words_at(2, 0, 0); }
+    /// Where `from` tells a block where its source of a collect stands in its slot, and of how many bytes:
+    /// two words of 8.
+    ATOLL_ANYWHERE constexpr std::uint64_t told_at(unsigned block, int from) const {
+        return words_at(2, 0, 0) +
+               (std::uint64_t{block} * static_cast<unsigned>(n_pes) + static_cast<unsigned>(from)) * 16;
+    }
+    ATOLL_ANYWHERE constexpr std::uint64_t bytes() const { return told_at(collect_blocks, 0); }
 };
 
 }  // namespace atl::heap

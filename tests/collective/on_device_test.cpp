@@ -47,7 +47,20 @@ std::vector<int> values_of(int pe, std::size_t n) {
 
 void fill(int* to, const std::vector<int>& from) { std::copy(from.begin(), from.end(), to); }
 
-/// The seven collectives with arrays that `place(n)` makes, dst and src; small, and large enough for pieces.
+/// alltoalls: two apart in dst, three in src.
+void strided(const Team& world, int* dst, const int* src, std::size_t count, int me) {
+    const auto n = static_cast<std::size_t>(world.n_pes());
+    world.alltoalls(dst, src, 2, 3, count);
+    std::vector<int> wanted(n * count * 2, -1);
+    for (std::size_t pe = 0; pe < n; ++pe) {
+        const std::vector<int> theirs = values_of(static_cast<int>(pe), n * count * 3);
+        for (std::size_t i = 0; i < count; ++i)
+            wanted[(pe * count + i) * 2] = theirs[(static_cast<std::size_t>(me) * count + i) * 3];
+    }
+    EXPECT_TRUE(std::vector<int>(dst, dst + wanted.size()) == wanted) << count;
+}
+
+/// The collectives with arrays that `place(n)` makes, dst and src; small, and large enough for pieces.
 template <class Place> void all_kinds(Job& job, std::size_t count, Place&& place) {
     const auto n = static_cast<std::size_t>(job.n_pes());
     const auto me = static_cast<std::size_t>(job.my_pe());
@@ -75,14 +88,15 @@ template <class Place> void all_kinds(Job& job, std::size_t count, Place&& place
         const auto at = all.begin() + static_cast<std::ptrdiff_t>(index * count);
         return std::vector<int>(at, at + static_cast<std::ptrdiff_t>(count));
     };
-    const auto sum = [&](std::size_t index) {
+    const auto sum_of = [&](std::size_t index, std::size_t members) {
         std::vector<int> total(count);
-        for (std::size_t pe = 0; pe < n; ++pe) {
+        for (std::size_t pe = 0; pe < members; ++pe) {
             const std::vector<int> one = part(pe, index);
             for (std::size_t i = 0; i < count; ++i) total[i] += one[i];
         }
         return total;
     };
+    const auto sum = [&](std::size_t index) { return sum_of(index, n); };
     const int root = job.n_pes() - 1;
     fresh();
     world.broadcast(std::span(dst, count), In(src, count), root);
@@ -107,6 +121,28 @@ template <class Place> void all_kinds(Job& job, std::size_t count, Place&& place
     fresh();
     world.reduce_scatter(std::span(dst, count), In(src, n * count), ReduceOp::sum);
     EXPECT_EQ(got(count), sum(me));
+    fresh();
+    world.reduce_to(std::span(dst, count), In(src, count), ReduceOp::sum, root);
+    EXPECT_EQ(got(count), job.my_pe() == root ? sum(0) : std::vector<int>(count, -1));
+    fresh();
+    world.sum_inscan(std::span(dst, count), In(src, count));
+    EXPECT_EQ(got(count), sum_of(0, me + 1));
+    fresh();
+    world.sum_exscan(std::span(dst, count), In(src, count));
+    EXPECT_EQ(got(count), sum_of(0, me));
+    fresh();
+    std::size_t total = 0;
+    for (std::size_t pe = 0; pe < n; ++pe) total += pe % 3 == 1 ? 0 : count - pe * count / 7;
+    const auto some = [&](std::size_t pe) {
+        const std::vector<int> all = part(pe, 0);
+        return std::vector<int>(
+            all.begin(), all.begin() + static_cast<std::ptrdiff_t>(pe % 3 == 1 ? 0 : count - pe * count / 7));
+    };
+    EXPECT_EQ(world.collect(std::span(dst, n * count), In(src, some(me).size())), total);
+    EXPECT_EQ(got(total), blocks(some));
+    EXPECT_TRUE(std::all_of(dst + total, dst + n * count, [](int left) { return left == -1; }));
+    fresh();
+    strided(world, dst, src, count / 3, job.my_pe());
     job.world().barrier();
 }
 
@@ -127,7 +163,8 @@ TEST_P(OnFakeGpus, OtherObjectsOnOtherPes) {
         for (const std::size_t count : counts)
             all_kinds(job, count, [&](std::size_t n) { return gpu.ints(n + 64) + 3 * job.my_pe(); });
         if (job.n_pes() > 1) {
-            EXPECT_EQ(gpu.fake->at_once(), 1) << "scatter, of which only the root's array matters";
+            EXPECT_EQ(gpu.fake->at_once(), 1 + 3)
+                << "scatter, of which only the root's array matters, and collect";
         }
     });
 }
@@ -247,6 +284,75 @@ TEST_P(OnFakeGpus, OnAStreamOnlyTheRootsArraysAreLookedAt) {
                 job.free(src);
                 job.free(dst);
             }
+    });
+}
+
+TEST_P(OnFakeGpus, InPlaceAndForOneRoot) {
+    run([](Job& job) {
+        const Gpu gpu(job);
+        const int me = job.my_pe(), n = job.n_pes();
+        for (const std::size_t count : counts)
+            for (int which = 0; which < 2; ++which) {
+                // The other time at another place of each PE: in pieces.
+                int* x = gpu.ints(count + 64) + (which == 0 ? 0 : 3 * me);
+                fill(x, std::vector<int>(count, me + 1));
+                job.world().barrier();
+                const std::span<int> all(x, count);
+                job.world().sum_inscan(all, std::span<const int>(all));
+                EXPECT_EQ(x[count - 1], (me + 1) * (me + 2) / 2);
+                fill(x, std::vector<int>(count, me + 1));
+                job.world().barrier();
+                job.world().sum_exscan(all, std::span<const int>(all));
+                EXPECT_EQ(x[count - 1], me * (me + 1) / 2);
+                fill(x, std::vector<int>(count, me + 1));
+                job.world().barrier();
+                job.world().reduce_to(me == 0 ? all : std::span<int>(), std::span<const int>(all),
+                                      ReduceOp::sum, 0);
+                EXPECT_EQ(x[count - 1], me == 0 ? n * (n + 1) / 2 : me + 1);
+                job.world().barrier();
+            }
+    });
+}
+
+TEST_P(OnFakeGpus, OnAStreamEverybodyHasAnotherSize) {
+    run([](Job& job) {
+        const Gpu gpu(job);
+        const int me = job.my_pe(), n = job.n_pes();
+        const StreamTeam team(job.world(), {gpu.fake->make_stream()});
+        for (const std::size_t most : {std::size_t{5}, std::size_t{100000}}) {
+            const auto size = [&](int pe) { return most - static_cast<std::size_t>(pe); };
+            std::size_t total = 0;
+            for (int pe = 0; pe < n; ++pe) total += size(pe);
+            int* dst = gpu.ints(total);
+            int* src = gpu.ints(most + 8) + me;
+            fill(src, values_of(me, size(me)));
+            job.world().barrier();
+            team.collect(std::span(dst, total), std::span<const int>(src, size(me)));
+            job.world().barrier();
+            std::vector<int> wanted;
+            for (int pe = 0; pe < n; ++pe) {
+                const std::vector<int> theirs = values_of(pe, size(pe));
+                wanted.insert(wanted.end(), theirs.begin(), theirs.end());
+            }
+            EXPECT_TRUE(std::vector<int>(dst, dst + total) == wanted) << most;
+            job.world().barrier();
+            expect_error(ErrorCode::shape_mismatch, {"dst of PE 0", "sent"}, [&] {
+                job.world().collect(std::span(dst, me == 0 ? total - 1 : total),
+                                    std::span<const int>(src, size(me)));
+            });
+            EXPECT_EQ(job.world().collect(std::span(dst, total), std::span<const int>(src, std::size_t{0})),
+                      0u);
+        }
+        int* x = gpu.ints(8);
+        expect_error(ErrorCode::invalid_argument, {"exclusive"},
+                     [&] { team.scan_erased(x, x, 1, DType::int32, ReduceOp::max, false); });
+        expect_error(ErrorCode::invalid_argument, {"averages"},
+                     [&] { team.scan_erased(x, x, 1, DType::float32, ReduceOp::avg, true); });
+        expect_error(ErrorCode::pe, {}, [&] {
+            team.reduce_to(std::span(x, 1), std::span<const int>(x + 1, 1), ReduceOp::sum, n);
+        });
+        expect_error(ErrorCode::not_symmetric, {}, [&] { team.alltoalls(x, x + 8, 1000, 1, 4000); });
+        job.world().barrier();
     });
 }
 

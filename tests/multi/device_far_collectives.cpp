@@ -129,7 +129,6 @@ TEST_F(DeviceFarCollectives, ReduceBytes) { expect_reductions<std::uint8_t>(); }
 TEST_F(DeviceFarCollectives, ReduceComplexNumbers) { expect_reductions<std::complex<float>>(); }
 
 TEST_F(DeviceFarCollectives, ReduceBits) {
-    if (!is_far()) GTEST_SKIP() << "the simulated GPU has no reductions of bits; tests/gpu has";
     auto* x = zeros<std::uint32_t>(1000);
     auto* y = zeros<std::uint32_t>(1000);
     set(x, std::vector<std::uint32_t>(1000, 0xf000u | 1u << me()));

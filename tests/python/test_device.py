@@ -34,6 +34,13 @@ def test_single_elements_of_many_pes(job: Job, package: str, n: int) -> None:
     assert done.stdout.count("done") == n
 
 
+@needs_plugin
+@pytest.mark.parametrize("n", [1, 3])
+def test_collectives_whose_members_differ(job: Job, package: str, n: int) -> None:
+    done = job("device_collectives.py", n, PYTHONPATH=package)
+    assert done.stdout.count("done") == n
+
+
 needs_ucx = pytest.mark.skipif(
     not re.search("UCX [0-9]", subprocess.run([launcher(), "info"], capture_output=True, text=True).stdout),
     reason="no UCX was found",
@@ -84,6 +91,22 @@ def test_single_elements_between_hosts(job: Job, package: str, hosts: str) -> No
         UCX_TLS="tcp,self",
     )
     assert done.stdout.count("done") == 2
+
+
+@needs_plugin
+@needs_ucx
+@pytest.mark.parametrize("hosts", ["a,b", "a,b,b,b"])
+def test_collectives_whose_members_differ_between_hosts(job: Job, package: str, hosts: str) -> None:
+    done = job(
+        "device_collectives.py",
+        4,
+        "--far",
+        PYTHONPATH=package,
+        ATOLL_HOST_ID=hosts,
+        ATOLL_TRANSPORT="ucx",
+        UCX_TLS="tcp,self",
+    )
+    assert done.stdout.count("done") == 4
 
 
 @needs_plugin

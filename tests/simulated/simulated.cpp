@@ -4,17 +4,18 @@
 #include "atoll/device/device.hpp"
 #include "atoll/export.hpp"
 #include "heap/device_heap.hpp"
+#include "simulated/elements.hpp"
+#include "simulated/groups.hpp"
+#include "simulated/mailbox.hpp"
 #include "simulated/many_words.hpp"
+#include "simulated/words.hpp"
 
 #include "atoll/error.hpp"
-#include "simulated/elements.hpp"
-#include "simulated/mailbox.hpp"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <complex>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -30,43 +31,14 @@
 namespace atl {
 namespace {
 
+using simulated::perform;
+using simulated::value_of;
+using simulated::visit_word;
+
 constexpr std::size_t slot_bytes = std::size_t{1} << 30;
 constexpr std::size_t granule = std::size_t{2} << 20;
 /// The handle of a stream of "another GPU".
 const auto foreign_stream = reinterpret_cast<heap::StreamHandle>(0xdead);
-
-template <class F> void visit_word(DType type, F&& f) {
-    switch (type) {
-        case DType::int8:
-            return f(std::int8_t{});
-        case DType::int16:
-            return f(std::int16_t{});
-        case DType::int32:
-            return f(std::int32_t{});
-        case DType::int64:
-            return f(std::int64_t{});
-        case DType::uint8:
-            return f(std::uint8_t{});
-        case DType::uint16:
-            return f(std::uint16_t{});
-        case DType::uint32:
-            return f(std::uint32_t{});
-        case DType::uint64:
-            return f(std::uint64_t{});
-        case DType::float32:
-            return f(float{});
-        case DType::float64:
-            return f(double{});
-        default:
-            throw std::runtime_error("the simulated GPU does not know this type");
-    }
-}
-
-template <class T> T value_of(std::uint64_t word) {
-    T value;
-    std::memcpy(&value, &word, sizeof value);
-    return value;
-}
 
 /// One word's update under a lock that all threads share; PEs' updates of one word are not raced in tests.
 template <class T> T updated(AtomicOp op, T before, T value, T compare) {
@@ -139,156 +111,6 @@ void perform(const heap::WaitCall& call) {
                 device::wait_until(call.team, word, cmp, value, device::Thread{});
         }
     });
-}
-
-using simulated::perform;
-
-/// What a PE passes: its blocks, where the others find them.
-class Sources {
-  public:
-    /// Small messages may stand anywhere, and elsewhere on other PEs: they go by the team's own memory.
-    /// Of each array what begins at `from`: of large ones.
-    explicit Sources(const heap::GroupCall& call, std::uint64_t from = 0) : call_(call), from_(from) {
-        const heap::GroupMemory memory{call.team.n_pes, call.words_bytes};
-        const bool from_root = call.kind == heap::Group::broadcast || call.kind == heap::Group::scatter;
-        if (call.bytes > memory.exchange_limit_bytes()) {
-            if (from_root) told_ = reinterpret_cast<std::int64_t*>(call.memory + memory.root_at(0));
-            if (from_root && call.root == call.team.my_pe)
-                *told_ = static_cast<const char*>(call.src) - own_slot();
-            return;
-        }
-        staging_ = call.memory + memory.words_at(0, 0, 0);
-        const bool for_each = call.kind == heap::Group::alltoall || call.kind == heap::Group::scatter ||
-                              call.kind == heap::Group::reduce_scatter;
-        if (from_root && call.root != call.team.my_pe) return;
-        for (int i = 0; i < (for_each ? call.team.n_pes : 1); ++i)
-            std::memcpy(staging_ + place(i, call.bytes),
-                        static_cast<const char*>(call.src) + place(i, call.src_stride), call.bytes);
-    }
-    /// After all have met.
-    const char* of(int pe, int block = 0) const {
-        if (told_) return source_of_root() + place(block, call_.bytes);
-        return device::peer(call_.team, staging_ ? staging_ : static_cast<const char*>(call_.src), pe) +
-               from_ + place(block, call_.bytes);
-    }
-
-  private:
-    static std::uint64_t place(int i, std::uint64_t stride) { return static_cast<std::uint64_t>(i) * stride; }
-    char* own_slot() const { return call_.team.window + call_.team.my_slot * call_.team.stride; }
-    const char* source_of_root() const {
-        return device::peer(call_.team, own_slot() + *device::peer(call_.team, told_, call_.root),
-                            call_.root);
-    }
-    const heap::GroupCall& call_;
-    std::uint64_t from_;
-    char* staging_ = nullptr;
-    std::int64_t* told_ = nullptr;  ///< where the root's source stands in its slot
-};
-
-/// A mean is a sum that is divided in the end.
-template <class T> T finished(const heap::GroupCall& call, T sum) {
-    if constexpr (std::is_floating_point_v<T>)
-        if (call.op == ReduceOp::avg) return sum / static_cast<T>(call.team.n_pes);
-    return sum;
-}
-
-template <class T> T scaled(const heap::GroupCall& call, T value) {
-    if constexpr (std::is_floating_point_v<T>)
-        if (call.scale != 1) return static_cast<T>(value * static_cast<T>(call.scale));
-    return value;
-}
-
-template <class T> void fold(const heap::GroupCall& call, const Sources& sources, int block) {
-    const std::uint64_t count = call.bytes / sizeof(T);
-    const auto step = [&](T a, T b) -> T {
-        if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
-            return call.op == ReduceOp::prod ? a * b : a + b;
-        else
-            switch (call.op) {
-                case ReduceOp::prod:
-                    return static_cast<T>(a * b);
-                case ReduceOp::min:
-                    return b < a ? b : a;
-                case ReduceOp::max:
-                    return a < b ? b : a;
-                default:
-                    return static_cast<T>(a + b);
-            }
-    };
-    std::unique_ptr<T[]> sums(new T[count]);
-    for (int pe = 0; pe < call.team.n_pes; ++pe) {
-        const T* from = reinterpret_cast<const T*>(sources.of(pe, block));
-        for (std::uint64_t i = 0; i < count; ++i) {
-            const T value = scaled(call, from[i]);
-            sums[i] = pe == 0 ? value : step(sums[i], value);
-        }
-    }
-    device::sync(call.team, device::Thread{});
-    auto* dst = static_cast<T*>(call.dst);
-    for (std::uint64_t i = 0; i < count; ++i) dst[i] = finished(call, sums[i]);
-}
-
-float wide(std::uint16_t bits) {
-    const std::uint32_t word = static_cast<std::uint32_t>(bits) << 16;
-    return value_of<float>(word);
-}
-
-/// bfloat16 as what it is added up in.
-void fold_bfloat16(const heap::GroupCall& call, const Sources& sources, int block) {
-    const std::uint64_t count = call.bytes / 2;
-    std::unique_ptr<float[]> sums(new float[count]());
-    for (int pe = 0; pe < call.team.n_pes; ++pe) {
-        const auto* from = reinterpret_cast<const std::uint16_t*>(sources.of(pe, block));
-        for (std::uint64_t i = 0; i < count; ++i) sums[i] += scaled(call, wide(from[i]));
-    }
-    device::sync(call.team, device::Thread{});
-    for (std::uint64_t i = 0; i < count; ++i) {
-        const float sum = finished(call, sums[i]);
-        std::uint32_t word;
-        std::memcpy(&word, &sum, sizeof word);
-        static_cast<std::uint16_t*>(call.dst)[i] = static_cast<std::uint16_t>(word >> 16);
-    }
-}
-
-void reduce(const heap::GroupCall& call, const Sources& sources) {
-    const int block = call.kind == heap::Group::reduce_scatter ? call.team.my_pe : 0;
-    if (call.type == DType::bfloat16) return fold_bfloat16(call, sources, block);
-    if (call.type == DType::complex64) return fold<std::complex<float>>(call, sources, block);
-    if (call.type == DType::complex128) return fold<std::complex<double>>(call, sources, block);
-    visit_word(call.type, [&]<class T>(T) { fold<T>(call, sources, block); });
-}
-
-/// This PE's part of the result; its stream's next meeting ends the call.
-void reduce_part(const heap::GroupCall& call) {
-    const heap::GroupPart part = heap::group_part(call.bytes, call.team.n_pes, call.team.my_pe);
-    const Sources sources(call, part.first);
-    heap::GroupCall own = call;
-    own.dst = static_cast<char*>(call.dst) + part.first;
-    own.bytes = part.last - part.first;
-    device::sync(call.team, device::Thread{});
-    reduce(own, sources);
-}
-
-void perform(const heap::GroupCall& call) {
-    using heap::Group;
-    if (call.kind == Group::reduce_part) return reduce_part(call);
-    const device::Thread thread;
-    const device::Team& team = call.team;
-    const Sources sources(call);
-    device::sync(team, thread);
-    auto* dst = static_cast<char*>(call.dst);
-    const auto at = [&](int pe) { return dst + static_cast<std::uint64_t>(pe) * call.dst_stride; };
-    if (call.kind == Group::broadcast)
-        std::memmove(dst, sources.of(call.root), call.bytes);
-    else if (call.kind == Group::scatter)
-        std::memmove(dst, sources.of(call.root, team.my_pe), call.bytes);
-    else if (call.kind == Group::alltoall)
-        for (int pe = 0; pe < team.n_pes; ++pe) std::memmove(at(pe), sources.of(pe, team.my_pe), call.bytes);
-    else if (call.kind == Group::fcollect || (call.kind == Group::gather && call.root == team.my_pe))
-        for (int pe = 0; pe < team.n_pes; ++pe) std::memmove(at(pe), sources.of(pe), call.bytes);
-    else if (call.kind == Group::reduce || call.kind == Group::reduce_scatter)
-        reduce(call, sources);
-    device::sync(team, thread);
 }
 
 void perform(const heap::FarCall& call) {
@@ -368,8 +190,6 @@ class Messages {
 };
 
 void perform(const heap::MessagesCall& call) { Messages(call).run(); }
-
-using simulated::perform;
 
 class SimulatedHeap final : public heap::DeviceHeap {
   public:

@@ -165,6 +165,9 @@ class FakeHeap final : public heap::DeviceHeap {
             call.dst = seen(call.dst);
             call.src = seen(call.src);
             run(call);
+        } else if (const auto* collect = std::get_if<heap::CollectCall>(&call)) {
+            const std::lock_guard lock(*static_cast<std::mutex*>(stream));
+            run(*collect);
         } else if (const auto* strided = std::get_if<heap::StridedCall>(&call)) {
             ++strided_;
             for (std::uint64_t i = 0; i < strided->count; ++i)
@@ -242,10 +245,28 @@ class FakeHeap final : public heap::DeviceHeap {
             static_cast<std::size_t>(call.memory - slot(my_slot_)), call,
             [&](const std::vector<heap::GroupCall>& calls) { return fold(calls, call, small); });
     }
+    void run(const heap::CollectCall& collect) {
+        heap::GroupCall call = collect.group;
+        call.dst = seen(call.dst);
+        ++at_once_;
+        FakeMeetings::all().meet(static_cast<std::size_t>(call.memory - slot(my_slot_)), call,
+                                 [&](const std::vector<heap::GroupCall>& calls) {
+                                     std::vector<char> all;
+                                     for (const heap::GroupCall& theirs : calls) {
+                                         const char* src =
+                                             in_window_of(call, static_cast<const char*>(theirs.src), theirs);
+                                         all.insert(all.end(), src, src + theirs.bytes);
+                                     }
+                                     if (all.size() > collect.dst_bytes)
+                                         throw Error(ErrorCode::kernel, "no room in this test");
+                                     return Results{{static_cast<char*>(call.dst), all}};
+                                 });
+    }
     /// What this PE's arrays are to hold. Large ones find peers' sources by this PE's addresses, as kernels
     /// do.
     static Results fold(const std::vector<heap::GroupCall>& calls, const heap::GroupCall& mine, bool small) {
         using heap::Group;
+        if (mine.kind == Group::sync) return {};
         const auto me = static_cast<std::size_t>(mine.team.my_pe);
         const auto block = [&](std::size_t from) {
             const heap::GroupCall& theirs = calls[from];
@@ -262,9 +283,12 @@ class FakeHeap final : public heap::DeviceHeap {
         auto* dst = static_cast<char*>(mine.dst);
         const auto root = static_cast<std::size_t>(mine.root);
         if (mine.kind == Group::broadcast || mine.kind == Group::scatter) return {{dst, block(root)}};
-        if (mine.kind == Group::reduce || mine.kind == Group::reduce_scatter) {
-            std::vector<char> sum = block(0);
-            for (std::size_t i = 1; i < calls.size(); ++i) add(sum, block(i), mine.type);
+        if (mine.kind == Group::reduce || mine.kind == Group::reduce_scatter || is_ranged(mine.kind)) {
+            const auto members = static_cast<std::size_t>(
+                heap::folded_for(mine.kind, mine.team.my_pe, mine.team.n_pes, mine.root));
+            if (members == 0 && mine.kind == Group::reduce_to) return {};
+            std::vector<char> sum = members == 0 ? std::vector<char>(mine.bytes) : block(0);
+            for (std::size_t i = 1; i < members; ++i) add(sum, block(i), mine.type);
             return {{dst, sum}};
         }
         Results results;

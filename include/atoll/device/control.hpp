@@ -82,7 +82,10 @@ enum class Operation : int {
     // ---- of streams: each element has a number and a PE
     take,
     put_at,
-    add_at
+    add_at,
+    // ---- of streams only
+    alltoalls,
+    scan
 };
 
 /// What the two values of a report are, by their bits.

@@ -39,8 +39,8 @@ struct FarRequest {
     bool is_release = false;     ///< after all that was asked for before for that PE
     bool waits = true;           ///< the requester waits, and gives the slot back
     bool completes = true;       ///< it waits until everybody sees what was done, else until `here` is free
-    // Of a collective: to `there` from `here`; `pe` is the root, in the team. Of messages `there` is what the
-    // host knows them by.
+    // Of a collective: to `there` from `here`; `pe` is the root, in the team; `value` is the room of collect.
+    // Of messages `there` is what the host knows them by.
     unsigned char group = 0;      ///< heap::Group
     unsigned char reduction = 0;  ///< ReduceOp
     double scale = 1;

@@ -1,8 +1,9 @@
 // How a job ends while kernels wait. `waits`: for a signal that nobody sends, until ATOLL_WAIT_TIMEOUT;
 // `crowd`: the same by thousands of threads, of which one reports; `wrong`: no wait, but a PE that is none;
 // `dies`: PE 1 is killed while PE 0's kernel spins; `leaves`: it ends with status 3; `goes`: with
-// status 0, `goes-from-stream`: while the other's stream waits; `messages`: a message is of another size; or
-// one of the waits in waits.cuh, whose names `names` prints. The launcher's status and words are the test.
+// status 0, `goes-from-stream`: while the other's stream waits; `messages`: a message is of another size;
+// `collect`: there is no room for all; or one of the waits in waits.cuh, whose names `names` prints. The
+// launcher's status and words are the test.
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -51,7 +52,7 @@ int main(int, char** arguments) {
     }
     atl::Job& job = atl::init();
     auto* signal =
-        static_cast<unsigned long long*>(job.calloc(1, sizeof(unsigned long long), atl::Memory::device));
+        static_cast<unsigned long long*>(job.calloc(2, sizeof(unsigned long long), atl::Memory::device));
     cudaSetDevice(job.device_heap_use().number);
     const atl::device::Team team = job.world().device(atl::Memory::device);
     job.world().barrier();
@@ -67,6 +68,8 @@ int main(int, char** arguments) {
         atl::StreamTeam(job.world(), {cudaStreamPerThread}).sync();
     else if (mode("messages"))
         wrong_sizes(job, signal);
+    else if (mode("collect"))  // into what has room for one PE's word
+        atl::StreamTeam(job.world(), {cudaStreamPerThread}).collect_bytes(signal, 8, signal + 1, 8);
     else if (job.my_pe() == 0) {
         if (mode("crowd"))
             crowd_kernel<<<64, 256>>>(team, signal);

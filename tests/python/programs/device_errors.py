@@ -174,8 +174,6 @@ with says(atoll.Unsupported, "contiguous"):
     atoll.sum_reduce(x[:, 0], x[:, 1])
 with says(atoll.Unsupported, "pass both"):
     atoll.sum_reduce(x)
-with says(atoll.Unsupported, "root="):
-    atoll.reduce(x, x, "sum", 0)
 with says(atoll.Unsupported, "take()", "src", "not contiguous"):
     atoll.take(x[:, :2], 0, me)
 with says(atoll.NotSymmetric, "shmem.put()", "memory of the host only"):
