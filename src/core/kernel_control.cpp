@@ -138,11 +138,11 @@ const char* name_of(int operation) {
                                             "quiet",
                                             "fence",
                                             "flush",
-                                             "take",
-                                             "put_at",
-                                             "add_at",
-                                             "alltoalls",
-                                             "scan"};
+                                            "take",
+                                            "put_at",
+                                            "add_at",
+                                            "alltoalls",
+                                            "scan"};
     static_assert(std::size(names) == static_cast<int>(device::Operation::scan) + 1);
     return operation >= 0 && operation < static_cast<int>(std::size(names)) ? names[operation] : names[0];
 }
