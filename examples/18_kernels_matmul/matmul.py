@@ -23,7 +23,7 @@ try:
     if not interpreted:
         import torch
 except ImportError as error:
-    sys.exit(f"matmul.py: {error}; PyTorch: pip install torch")
+    sys.exit(f"matmul.py: {error}" + ("" if interpreted else "; PyTorch: pip install torch"))
 if not interpreted and not torch.cuda.is_available():
     sys.exit(
         "matmul.py needs a GPU: Triton compiles for nothing else here; TRITON_INTERPRET=1 runs it on CPUs"

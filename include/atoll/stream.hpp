@@ -71,7 +71,8 @@ class ATOLL_API StreamContext : public detail::StreamWaits {
               std::size_t count) const {
         elements(ElementsOp::take, src, index, pe, out, ElementsValues::each, count);
     }
-    /// dst[index[i]] = values[i] on PE pe[i]; of several for one element any one is kept.
+    /// dst[index[i]] = values[i] on PE pe[i]; of several for one element any one is kept, or of elements of
+    /// more than 8 bytes parts of several.
     template <Symmetric T>
     void put_at(std::span<std::type_identity_t<T>> dst, Numbers index, const T* values, Numbers pe,
                 std::size_t count) const {

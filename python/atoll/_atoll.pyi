@@ -530,7 +530,7 @@ def put(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = None, t
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def put_nbi(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -543,7 +543,7 @@ def put_nbi(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = Non
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def get(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -565,7 +565,7 @@ def get(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None, te
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def get_nbi(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -577,7 +577,7 @@ def get_nbi(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def p(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -594,7 +594,7 @@ def p(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Conte
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def g(src: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
@@ -643,7 +643,7 @@ def iput(dst: AnyArray, src: AnyArray, tst: int, sst: int, nelems: int, pe: int,
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def iget(dst: AnyArray, src: AnyArray, tst: int, sst: int, nelems: int, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -657,7 +657,7 @@ def iget(dst: AnyArray, src: AnyArray, tst: int, sst: int, nelems: int, pe: int,
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def ibput(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks: int, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -671,7 +671,7 @@ def ibput(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks:
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def ibget(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks: int, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -685,7 +685,7 @@ def ibget(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks:
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -710,7 +710,7 @@ def take(src: AnyArray, index: AnySource, pe: AnySource, out: None = None, *, ct
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -733,7 +733,7 @@ def put_at(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *,
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def add_at(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -750,7 +750,7 @@ def add_at(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *,
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_set(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -771,7 +771,7 @@ def atomic_set(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, c
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_inc(dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -791,7 +791,7 @@ def atomic_inc(dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_add(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -812,7 +812,7 @@ def atomic_add(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, c
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_and(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -833,7 +833,7 @@ def atomic_and(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, c
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_or(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -854,7 +854,7 @@ def atomic_or(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ct
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_xor(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -875,7 +875,7 @@ def atomic_xor(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, c
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch(src: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
@@ -896,7 +896,7 @@ def atomic_fetch(src: AnyArray, pe: int, index: int | None = 0, *, ctx: Context 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -918,7 +918,7 @@ def atomic_fetch_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_swap(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
@@ -940,7 +940,7 @@ def atomic_swap(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_swap_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -963,7 +963,7 @@ def atomic_swap_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_compare_swap(dst: AnyArray, expected: Value, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
@@ -985,7 +985,7 @@ def atomic_compare_swap(dst: AnyArray, expected: Value, value: Value, pe: int, i
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_compare_swap_nbi(fetch: AnyArray, dst: AnyArray, expected: Value, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1008,7 +1008,7 @@ def atomic_compare_swap_nbi(fetch: AnyArray, dst: AnyArray, expected: Value, val
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_inc(dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
@@ -1029,7 +1029,7 @@ def atomic_fetch_inc(dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Cont
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_inc_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1051,7 +1051,7 @@ def atomic_fetch_inc_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | N
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_add(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
@@ -1073,7 +1073,7 @@ def atomic_fetch_add(dst: AnyArray, value: Value, pe: int, index: int | None = 0
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_add_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1096,7 +1096,7 @@ def atomic_fetch_add_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_and(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
@@ -1118,7 +1118,7 @@ def atomic_fetch_and(dst: AnyArray, value: Value, pe: int, index: int | None = 0
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_and_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1141,7 +1141,7 @@ def atomic_fetch_and_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_or(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
@@ -1163,7 +1163,7 @@ def atomic_fetch_or(dst: AnyArray, value: Value, pe: int, index: int | None = 0,
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_or_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1186,7 +1186,7 @@ def atomic_fetch_or_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, i
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_xor(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
@@ -1208,7 +1208,7 @@ def atomic_fetch_xor(dst: AnyArray, value: Value, pe: int, index: int | None = 0
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def atomic_fetch_xor_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1231,7 +1231,7 @@ def atomic_fetch_xor_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: SignalName, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1250,7 +1250,7 @@ def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: Sig
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def put_signal_nbi(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: SignalName, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1262,7 +1262,7 @@ def put_signal_nbi(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op:
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def signal_set(sig: AnyArray, value: int, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1275,7 +1275,7 @@ def signal_set(sig: AnyArray, value: int, pe: int, index: int | None = 0, *, ctx
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def signal_add(sig: AnyArray, value: int, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1288,7 +1288,7 @@ def signal_add(sig: AnyArray, value: int, pe: int, index: int | None = 0, *, ctx
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def signal_fetch(sig: AnyArray, index: int | None = 0) -> int:
@@ -1317,7 +1317,7 @@ def signal_wait_until(sig: AnyArray, cmp: CompareName, value: int, timeout: floa
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1334,7 +1334,7 @@ def signal_consume(sig: AnyArray, n: int, index: int | None = 0, stream: Stream 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1355,7 +1355,7 @@ def wait_until(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1378,7 +1378,7 @@ def test(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = 0, 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1394,8 +1394,8 @@ def wait_until_all(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyS
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
-    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, in memory of the GPU or pinned;
+    what stands there is looked at when the stream comes there, in each replay of a graph again.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1404,7 +1404,7 @@ def wait_until_all(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyS
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def wait_until_all_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status: AnySource | None = None, timeout: float | None = None, *, stream: Stream = None) -> None:
@@ -1417,8 +1417,8 @@ def wait_until_all_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, 
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
-    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, values one of ivars' dtype, in memory of the GPU or pinned;
+    what stands there is looked at when the stream comes there, in each replay of a graph again.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1427,7 +1427,7 @@ def wait_until_all_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1441,8 +1441,8 @@ def test_all(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource 
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     out:     with stream= alone; an int64 array for 1 or 0.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
-    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, in memory of the GPU or pinned as out;
+    what stands there is looked at when the stream comes there, in each replay of a graph again.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
@@ -1450,7 +1450,7 @@ def test_all(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1467,8 +1467,8 @@ def test_all_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     out:     with stream= alone; an int64 array for 1 or 0.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
-    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, values one of ivars' dtype, in memory of the GPU or pinned as out;
+    what stands there is looked at when the stream comes there, in each replay of a graph again.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
@@ -1476,7 +1476,7 @@ def test_all_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1494,8 +1494,8 @@ def wait_until_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyS
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
     out:     with stream= alone; an int64 array for the lowest such index, or -1 for None.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
-    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, in memory of the GPU or pinned as out;
+    what stands there is looked at when the stream comes there, in each replay of a graph again.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1504,7 +1504,7 @@ def wait_until_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyS
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1522,8 +1522,8 @@ def wait_until_any_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, 
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
     out:     with stream= alone; an int64 array for the lowest such index, or -1 for None.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
-    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, values one of ivars' dtype, in memory of the GPU or pinned as out;
+    what stands there is looked at when the stream comes there, in each replay of a graph again.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1532,7 +1532,7 @@ def wait_until_any_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1549,8 +1549,8 @@ def test_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource 
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     out:     with stream= alone; an int64 array for the lowest such index, or -1 for None.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
-    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, in memory of the GPU or pinned as out;
+    what stands there is looked at when the stream comes there, in each replay of a graph again.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
@@ -1558,7 +1558,7 @@ def test_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1575,8 +1575,8 @@ def test_any_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     out:     with stream= alone; an int64 array for the lowest such index, or -1 for None.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
-    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, values one of ivars' dtype, in memory of the GPU or pinned as out;
+    what stands there is looked at when the stream comes there, in each replay of a graph again.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
@@ -1584,7 +1584,7 @@ def test_any_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1602,8 +1602,8 @@ def wait_until_some(ivars: AnyArray, cmp: CompareName, value: Value, status: Any
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
     out:     with stream= alone; an int64 array for how many there are, then their indices: n + 1 words for n of ivars.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
-    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, in memory of the GPU or pinned as out;
+    what stands there is looked at when the stream comes there, in each replay of a graph again.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1612,7 +1612,7 @@ def wait_until_some(ivars: AnyArray, cmp: CompareName, value: Value, status: Any
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1630,8 +1630,8 @@ def wait_until_some_vector(ivars: AnyArray, cmp: CompareName, values: AnySource,
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
     out:     with stream= alone; an int64 array for how many there are, then their indices: n + 1 words for n of ivars.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
-    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, values one of ivars' dtype, in memory of the GPU or pinned as out;
+    what stands there is looked at when the stream comes there, in each replay of a graph again.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1640,7 +1640,7 @@ def wait_until_some_vector(ivars: AnyArray, cmp: CompareName, values: AnySource,
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1657,8 +1657,8 @@ def test_some(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     out:     with stream= alone; an int64 array for how many there are, then their indices: n + 1 words for n of ivars.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
-    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, in memory of the GPU or pinned as out;
+    what stands there is looked at when the stream comes there, in each replay of a graph again.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
@@ -1666,7 +1666,7 @@ def test_some(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1683,8 +1683,8 @@ def test_some_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, statu
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     out:     with stream= alone; an int64 array for how many there are, then their indices: n + 1 words for n of ivars.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory of
-    the GPU or pinned; they are looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, values one of ivars' dtype, in memory of the GPU or pinned as out;
+    what stands there is looked at when the stream comes there, in each replay of a graph again.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
@@ -1692,7 +1692,7 @@ def test_some_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, statu
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1711,7 +1711,7 @@ def barrier_all(*, stream: Stream = None) -> None:
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def sync_all(*, stream: Stream = None) -> None:
@@ -1725,7 +1725,7 @@ def sync_all(*, stream: Stream = None) -> None:
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def barrier(team: Team | None = None, *, stream: Stream = None) -> None:
@@ -1739,7 +1739,7 @@ def barrier(team: Team | None = None, *, stream: Stream = None) -> None:
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def sync(team: Team | None = None, *, stream: Stream = None) -> None:
@@ -1754,7 +1754,7 @@ def sync(team: Team | None = None, *, stream: Stream = None) -> None:
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1776,7 +1776,7 @@ def broadcast(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1804,7 +1804,7 @@ def fcollect(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1831,7 +1831,7 @@ def collect(dst: AnyArray, src: AnyArray, *, team: Team | None = None) -> int:
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1859,7 +1859,7 @@ def alltoall(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1882,7 +1882,7 @@ def alltoalls(dst: AnyArray, src: AnyArray, dst_stride: int, src_stride: int, ne
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1905,7 +1905,7 @@ def gather(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | N
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1931,7 +1931,7 @@ def scatter(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1961,7 +1961,7 @@ def sum_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -1994,7 +1994,7 @@ def prod_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, strea
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2027,7 +2027,7 @@ def min_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2060,7 +2060,7 @@ def max_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2093,7 +2093,7 @@ def avg_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2125,7 +2125,7 @@ def premul_sum_reduce(dst: AnyArray, src: AnyArray, factor: float, *, team: Team
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def premul_sum_reduce_scatter(dst: AnyArray, src: AnyArray, factor: float, *, team: Team | None = None, stream: Stream = None) -> None:
@@ -2138,7 +2138,7 @@ def premul_sum_reduce_scatter(dst: AnyArray, src: AnyArray, factor: float, *, te
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2165,7 +2165,7 @@ def and_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2198,7 +2198,7 @@ def or_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream:
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2231,7 +2231,7 @@ def xor_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2256,7 +2256,7 @@ def reduce(dst: AnyArray, src: AnyArray, op: ReduceName, root: int | None = None
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2281,7 +2281,7 @@ def reduce_scatter(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2311,7 +2311,7 @@ def sum_inscan(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2344,7 +2344,7 @@ def sum_exscan(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 @overload
@@ -2388,7 +2388,7 @@ def send(src: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = N
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def recv(dst: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = None) -> None:
@@ -2407,7 +2407,7 @@ def recv(dst: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = N
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 class group:
@@ -2527,7 +2527,7 @@ class Mailbox:
         """
         Of device='cuda': what kernels of the team take, beside capacity_bytes() as the room: bytes on the GPU.
 
-        atoll.numba, atoll.cute and atoll.cupy have mailbox(box); Triton's calls take (block, room). Raises Unsupported,
+        atoll.numba, atoll.cute and atoll.cupy have mailbox(box); Triton's calls take (block.torch(), room). Raises Unsupported,
         UseAfterFree.
         """
 
@@ -2554,7 +2554,7 @@ def check_kernels(*, stream: Stream = None) -> None:
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
-    None at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
+    at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
 def _kernel_failure() -> str:

@@ -62,8 +62,7 @@ constexpr const char* stream_paragraph =
     "GPU\n"
     "(an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or\n"
     "\"current\", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns\n"
-    "None at once; arrays must stay until the stream has come there. \"Streams\" in docs/python.md tells "
-    "more.";
+    "at once; arrays must stay until the stream has come there. \"Streams\" in docs/python.md tells more.";
 
 /// "shmem.put" is atoll.shmem's put, and stands as _shmem_put in the module, which has a put of its own.
 constexpr std::string_view shmem_prefix = "shmem.";

@@ -79,9 +79,11 @@ inline StreamArg stream_of(const Spec& spec, PyObject* stream, const Adopted& ad
 [[gnu::cold]] void finish_current(const Adopted& adopted);
 [[noreturn, gnu::cold]] void fail_on_host(const Spec& spec, const char* which, PyArrayObject* array);
 
-/// If a call concerns a GPU at all.
+/// If a call concerns a GPU at all. What atoll.pin() returned was adopted, too, and is of the host.
 inline bool is_device_call(const Adopted& adopted, PyObject* stream) noexcept {
-    return adopted.n != 0 || given(stream);
+    for (int i = 0; i < adopted.n; ++i)
+        if (on_device(reinterpret_cast<PyArrayObject*>(adopted.headers[i]))) return true;
+    return given(stream);
 }
 
 /// Between memory in the device heap of `pe` and local memory; strides in bytes.

@@ -16,7 +16,16 @@ class OnGpu {
         if (adopts_device_arrays) adopt(values_, 2, adopted_);
     }
     const Adopted& adopted() const { return adopted_; }
-    PyArrayObject* array(const char* which) const { return header(0, which); }
+    PyArrayObject* array(const char* which) const {
+        PyArrayObject* found = header(0, which);
+        if (!c_contiguous(found))
+            fail(ErrorCode::unsupported,
+                 "%s(): %s is a view that is not contiguous; a GPU's mailboxes take contiguous arrays: copy "
+                 "it "
+                 "into one.",
+                 spec_.name, which);
+        return found;
+    }
     std::int64_t* count() const {
         if (!given(values_[1])) return nullptr;
         PyArrayObject* array = header(1, "count");

@@ -39,8 +39,7 @@ const Spec block_spec{"Mailbox.block"};
 
 void construct(PyMailbox* self, Py_ssize_t nbytes, int slots, nb::object team, nb::object device) {
     Job& job = current("Mailbox");
-    if (!device.is_none() && !nb::isinstance<nb::str>(device))
-        fail(ErrorCode::invalid_argument, "Mailbox(): device is %R.", device.ptr());
+    if (!device.is_none()) device = nb::str(device);
     const bool on_gpu =
         !device.is_none() &&
         nb::cast<bool>(nb::handle(device_module()).attr("device_of")(device, nb::str("Mailbox")));
@@ -76,15 +75,17 @@ void refuse_stream(const Spec& spec, const nb::object& stream, const nb::object&
              spec.name);
 }
 
-/// What a mailbox of the host's memory takes.
-PyArrayObject* host_array(const Spec& spec, const char* which, const nb::object& array) {
+/// What a mailbox of the host's memory takes; `header` holds what was made for it.
+PyArrayObject* host_array(const Spec& spec, const char* which, const nb::object& array, Ref& header) {
     Library library = Library::none;
-    if (adopts_device_arrays && !is_array(array.ptr()) && header_for(array.ptr(), library))
-        fail(ErrorCode::unsupported,
-             "%s(): %s is an array of a GPU, and this mailbox is of the host's memory; make one with "
-             "device=\"cuda\", or pass x.numpy().",
-             spec.name, which);
-    return array_arg(spec, which, array.ptr());
+    if (adopts_device_arrays && !is_array(array.ptr())) header = header_for(array.ptr(), library);
+    if (header && !on_device(header.array())) return header.array();  // what atoll.pin() returned
+    const bool on_gpu = static_cast<bool>(header);
+    if (!on_gpu) return array_arg(spec, which, array.ptr());
+    fail(ErrorCode::unsupported,
+         "%s(): %s is an array of a GPU, and this mailbox is of the host's memory; make one with "
+         "device=\"cuda\", or pass an array of the host.",
+         spec.name, which);
 }
 
 void post(PyMailbox& self, nb::object src, nb::object pe, nb::object timeout, nb::object stream) {
@@ -93,7 +94,8 @@ void post(PyMailbox& self, nb::object src, nb::object pe, nb::object timeout, nb
         return self.on_device->post(post_spec, src.ptr(), pe.ptr(), stream.ptr());
     }
     refuse_stream(post_spec, stream, nb::none());
-    const SourceStage from(post_spec, "src", host_array(post_spec, "src", src));
+    Ref header;
+    const SourceStage from(post_spec, "src", host_array(post_spec, "src", src, header));
     self.box->post(from.data(), from.bytes(), pe_within(post_spec, pe.ptr(), self.n_pes),
                    timeout_of(post_spec, timeout.ptr()));
 }
@@ -116,7 +118,8 @@ nb::object receive(PyMailbox& self, nb::object dst, nb::object from_pe, nb::obje
                                        false);
     }
     refuse_stream(receive_spec, stream, count);
-    PyArrayObject* array = host_array(receive_spec, "dst", dst);
+    Ref header;
+    PyArrayObject* array = host_array(receive_spec, "dst", dst, header);
     TargetStage to(receive_spec, "dst", array);
     const int pe = pe_within(receive_spec, from_pe.ptr(), self.n_pes, "from_pe");
     const std::size_t bytes =
@@ -129,17 +132,13 @@ nb::object receive_waiting(PyMailbox& self, nb::object dst, nb::object from_pe, 
     return receive(self, std::move(dst), std::move(from_pe), std::move(timeout), nb::none(), nb::none());
 }
 
-nb::object receive_on_stream(PyMailbox& self, nb::object dst, nb::object from_pe, nb::object stream,
-                             nb::object count) {
-    return receive(self, std::move(dst), std::move(from_pe), nb::none(), std::move(stream), std::move(count));
-}
-
 nb::object try_receive(PyMailbox& self, nb::object dst, nb::object from_pe, nb::object stream,
                        nb::object count) {
     if (self.is_live_on_device(try_spec))
         return self.on_device->receive(try_spec, dst.ptr(), from_pe.ptr(), stream.ptr(), count.ptr(), true);
     refuse_stream(try_spec, stream, count);
-    PyArrayObject* array = host_array(try_spec, "dst", dst);
+    Ref header;
+    PyArrayObject* array = host_array(try_spec, "dst", dst, header);
     TargetStage to(try_spec, "dst", array);
     const std::size_t bytes = self.box->try_receive(
         to.data(), to.bytes(), pe_within(try_spec, from_pe.ptr(), self.n_pes, "from_pe"));
@@ -203,8 +202,8 @@ runs at a time, whether by a host, a stream or a kernel. Of messages that kernel
             "Messages of a pair arrive in order. dst must be large enough for it.\n"
             "Raises ShapeMismatch, DtypeMismatch, PeError, Timeout, PeDied, UseAfterFree.");
     box.def(
-        "receive", &receive_on_stream, nb::arg("dst"), nb::arg("from_pe"), nb::kw_only(),
-        nb::arg("stream").none(), nb::arg("count") = nb::none(),
+        "receive", &receive, nb::arg("dst"), nb::arg("from_pe"), nb::arg("timeout") = nb::none(),
+        nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("count") = nb::none(),
         nb::sig("def receive(self, dst: AnyArray, from_pe: int, *, stream: Stream, count: AnyArray | None = "
                 "None) -> int | None"),
         "The same in the order of a stream: returns None at once.\n\n"
@@ -223,12 +222,12 @@ runs at a time, whether by a host, a stream or a kernel. Of messages that kernel
             return b.is_live_on_device(make_spec) ? b.on_device->capacity_bytes() : b.box->capacity_bytes();
         },
         "The longest message, in bytes.");
-    box.def_prop_ro(
-        "block", &block_for_kernels, nb::sig("def block(self) -> DeviceArray"),
-        "Of device='cuda': what kernels of the team take, beside capacity_bytes() as the room: "
-        "bytes on the GPU.\n\n"
-        "atoll.numba, atoll.cute and atoll.cupy have mailbox(box); Triton's calls take (block, room). "
-        "Raises Unsupported,\nUseAfterFree.");
+    box.def_prop_ro("block", &block_for_kernels, nb::sig("def block(self) -> DeviceArray"),
+                    "Of device='cuda': what kernels of the team take, beside capacity_bytes() as the room: "
+                    "bytes on the GPU.\n\n"
+                    "atoll.numba, atoll.cute and atoll.cupy have mailbox(box); Triton's calls take "
+                    "(block.torch(), room). "
+                    "Raises Unsupported,\nUseAfterFree.");
     box.def("free", &free_box, "Free the mailbox's memory. Collective over all PEs of the job.");
     box.def(
         "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Mailbox"));

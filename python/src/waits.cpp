@@ -277,10 +277,15 @@ std::string out_doc(const char* out) {
     return out[0] == '\0' ? ""
                           : std::string("out:     with stream= alone; an int64 array for ") + out + ".\n";
 }
-constexpr const char* stream_doc =
-    "\nOn a stream, status is an array of int32, values one of ivars' dtype, and these and out are in memory "
-    "of\nthe GPU or pinned; they are looked at when the stream comes there, in each replay of a graph "
-    "again.\n";
+std::string stream_doc(bool has_values, bool has_out) {
+    std::string text = "\nOn a stream, status is an array of int32";
+    if (has_values) text += ", values one of ivars' dtype";
+    text += ", in memory of the GPU or pinned";
+    if (has_out) text += " as out";
+    return text +
+           ";\nwhat stands there is looked at when the stream comes there, in each replay of a graph "
+           "again.\n";
+}
 
 struct Made {
     std::vector<Function> functions;
@@ -320,7 +325,7 @@ template <Form F> void add_many(Made& made, const char* name, const Told& told, 
     text += status_doc;
     if (F.waits) text += timeout_doc;
     if (finds(F)) text += out_doc(told.out);
-    text += stream_doc;
+    text += stream_doc(F.vector, finds(F));
     text += F.waits ? wait_tail : test_tail;
     made.functions.push_back({name, entry<arguments_of(F), spec_of<F>, many_body<F>>, &spec_of<F>,
                               made.keep(std::move(signature)), made.keep(std::move(text))});

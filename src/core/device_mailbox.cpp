@@ -83,8 +83,6 @@ void DeviceMailbox::State::allocate(Job& owner) {
     owns_memory = true;
     if (!team) return;
     members = core::stream_team(team.state());
-    // Now, for a kernel that waits may hold up what pins memory.
-    job_state->device()->give_lane_back(job_state->device()->take_pinned_lane());
 }
 
 const core::DeviceMemory& DeviceMailbox::State::check() const {
@@ -150,6 +148,8 @@ void DeviceMailbox::State::take(MailboxStep step, Stream stream, void* dst, std:
                     "A mailbox's messages have elements of 1 byte or more; 0 "
                     "were passed.");
     if (count) {
+        if (reinterpret_cast<std::uintptr_t>(count) % sizeof *count != 0)
+            detail::throw_misaligned(count, sizeof *count);
         device.check_pinned(count, sizeof *count);
     } else if (step == MailboxStep::try_receive) {
         throw Error(ErrorCode::invalid_argument,

@@ -85,11 +85,11 @@ int DeviceMemory::slot_of(int pe) const noexcept { return job_.host_slot(pe); }
 
 /// From before anybody has memory there.
 void DeviceMemory::serve_others() {
+    give_lane_back(take_pinned_lane());  // now, for later that may wait for kernels that wait
     transport::Transport* transport = job_.transport();
     if (!transport || !transport->carries_device_heaps()) return;
     server_ = std::make_unique<DeviceServer>(*heap_, mine());
     transport->serve_device_heap(server_.get());
-    give_lane_back(take_pinned_lane());  // for the first operations
     by_transport_ = job_.everything_routed();
 }
 
@@ -218,10 +218,14 @@ void DeviceMemory::fill_on_all(void* dst, unsigned char value, std::size_t bytes
 
 // ---- lanes
 
-DeviceMemory::Lane DeviceMemory::take_lane() const {
+/// One that is as wanted, where there is one: pinned ones are left to those who need them.
+DeviceMemory::Lane DeviceMemory::take_lane(bool pinned) const {
     {
         const std::lock_guard lock(mutex_);
         if (!free_lanes_.empty()) {
+            const auto fits = [&](const Lane& lane) { return (lane.pinned != nullptr) == pinned; };
+            const auto found = std::find_if(free_lanes_.rbegin(), free_lanes_.rend(), fits);
+            std::swap(found == free_lanes_.rend() ? free_lanes_.back() : *found, free_lanes_.back());
             const Lane lane = free_lanes_.back();
             free_lanes_.pop_back();
             return lane;
@@ -240,7 +244,7 @@ void DeviceMemory::pin(Lane& lane) const {
 }
 
 DeviceMemory::Lane DeviceMemory::take_pinned_lane() const {
-    Lane lane = take_lane();
+    Lane lane = take_lane(true);
     pin(lane);
     return lane;
 }

@@ -158,7 +158,7 @@ class DeviceMemory {
     /// Of the host heap, what streams use must be pinned. Throws Error(invalid_argument).
     void check_pinned(const void* address, std::size_t bytes) const;
     PinnedHeap& pinned() const { return *pinned_; }
-    Lane take_lane() const;
+    Lane take_lane(bool pinned = false) const;
     void give_lane_back(const Lane& lane) const;
     void pin(Lane& lane) const;
     Lane take_pinned_lane() const;

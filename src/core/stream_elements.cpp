@@ -102,6 +102,10 @@ ElementsCall call_of(core::ContextState& context, const device::Team& team, cons
                             " cannot be copied into the call; pass one in memory that the GPU reaches.");
         std::memcpy(call.value, e.values, e.element_bytes);
     } else {
+        if (!e.values && e.count != 0)
+            throw Error(ErrorCode::invalid_argument,
+                        "take, put_at and add_at: the address of the values is null, for " +
+                            std::to_string(e.count) + " elements.");
         call.values = static_cast<char*>(e.values);
         call.values_step_bytes = e.kind == ElementsValues::each ? e.element_bytes : 0;
     }
@@ -128,11 +132,13 @@ void start(const DeviceMemory& device, const ElementsCall& call, heap::StreamHan
 /// What the GPU does not reach goes by way of a lane's pinned memory, a piece at a time.
 class Pieces {
   public:
-    Pieces(const DeviceMemory& device, const ElementsCall& call)
-        : device_(device), lane_(device.take_lane()), call_(call) {
+    Pieces(const DeviceMemory& device, const ElementsCall& call) : device_(device), call_(call) {
         add(call.index.each, call.index.step * call.index.bytes, call.index.bytes);
         add(call.pe.each, call.pe.step * call.pe.bytes, call.pe.bytes);
         add(call.values, call.values_step_bytes, call.element_bytes);
+        const bool stages =
+            std::any_of(operands_, operands_ + n_, [](const Operand& o) { return o.is_staged; });
+        lane_ = stages ? device.take_pinned_lane() : device.take_lane();
     }
     ~Pieces() { device_.give_lane_back(lane_); }
     Pieces(const Pieces&) = delete;
@@ -169,7 +175,6 @@ class Pieces {
             once += o.bytes + line_bytes;
         }
         if (once == 0) return call_.count;
-        device_.pin(lane_);
         if (once + each > DeviceMemory::lane_pinned_bytes)
             throw Error(ErrorCode::unsupported, "Elements of " + common::bytes_text(call_.element_bytes) +
                                                     " are too large for this call; use put and get.");
@@ -193,6 +198,7 @@ class Pieces {
                 std::memcpy(o.staged, o.memory + first * o.step, o.extent(n));
         ElementsCall piece = call_;
         piece.count = n;
+        piece.begin = first;
         piece.index.each = place(operands_[0], first);
         piece.pe.each = place(operands_[1], first);
         piece.values = place(values, first);
@@ -203,7 +209,7 @@ class Pieces {
     }
 
     const DeviceMemory& device_;
-    DeviceMemory::Lane lane_;
+    DeviceMemory::Lane lane_{};
     const ElementsCall& call_;
     Operand operands_[3] = {};
     int n_ = 0;

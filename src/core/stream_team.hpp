@@ -61,11 +61,12 @@ struct GroupArguments {
     /// From the first element to the end of the last; what wraps is longer than any array.
     std::size_t extent(int n_pes, std::ptrdiff_t stride) const {
         std::size_t elements = 0, steps = 0, all = 0;
+        if (strides.count == 0) return 0;
         if (__builtin_mul_overflow(strides.count, static_cast<std::size_t>(n_pes), &elements) ||
             __builtin_mul_overflow(elements - 1, static_cast<std::size_t>(stride), &steps) ||
             __builtin_mul_overflow(steps + 1, bytes, &all))
             return SIZE_MAX;
-        return elements == 0 ? 0 : all;
+        return all;
     }
 };
 

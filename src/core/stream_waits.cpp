@@ -50,6 +50,11 @@ device::Operation operation_of(const ManyWords& asked) {
     return names[static_cast<int>(asked.kind)][asked.values ? 1 : 0];
 }
 
+/// A GPU stops at what is not, and its context is lost.
+void check_aligned(const void* array, std::size_t each) {
+    if (reinterpret_cast<std::uintptr_t>(array) % each != 0) throw_misaligned(array, each);
+}
+
 std::size_t product(std::uint64_t n, std::size_t bytes) {
     std::size_t all = 0;
     return __builtin_mul_overflow(n, bytes, &all) ? SIZE_MAX : all;
@@ -69,6 +74,9 @@ void StreamWaits::many(const ManyWords& asked) const {
         throw Error(ErrorCode::invalid_argument,
                     "A test on a stream, and a wait for any or some words there, needs an address for what "
                     "it finds.");
+    check_aligned(asked.out, sizeof(std::int64_t));
+    check_aligned(asked.status, sizeof(int));
+    check_aligned(asked.values, each);
     if (asked.out)
         device.check_pinned(asked.out, (asked.kind == Many::some ? asked.n + 1 : 1) * sizeof(std::int64_t));
     if (asked.status) device.check_pinned(asked.status, asked.n * sizeof(int));

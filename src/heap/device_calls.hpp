@@ -172,6 +172,7 @@ struct ElementsCall {
     std::int64_t step_bytes;
     std::uint64_t size;  ///< of the array, in elements
     std::uint64_t count;
+    std::uint64_t begin;  ///< how many of the caller's elements stand before these
     ElementNumbers index, pe;
     char* values;  ///< what take writes and the others read; null: `value`
     std::uint64_t values_step_bytes;

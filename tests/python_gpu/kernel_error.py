@@ -47,7 +47,10 @@ if me == n - 1:
             "The kernel wrong, 1 block of 1 thread,",
         )
     elif mode == "wrong_index":
-        index = flag.cupy()[:1].repeat(3)  # of this PE's GPU alone
+        import cupy
+
+        cupy.cuda.Device(flag.device).use()
+        index = flag.cupy()[:1].repeat(3)
         index[1] = 7
         index.device.synchronize()
         out = index.copy()

@@ -44,6 +44,10 @@ def mailbox(
     An atoll.Mailbox of the GPU in place of `room` is taken as it is, and must be kept; that is local.
     """
     if isinstance(room, _atoll.Mailbox):
+        if team is not None or count is not None or where:
+            raise TypeError(
+                "atoll.numba.mailbox: an atoll.Mailbox has its team, its memory and one mailbox; pass it alone"
+            )
         return Mailbox(*mailbox_parts(room, None, "atoll.numba.mailbox"))
     if not isinstance(room, (int, np.integer)) or room < 0:
         raise ValueError(f"atoll.numba.mailbox: room is {room!r}; pass the bytes of the longest message")

@@ -49,7 +49,7 @@ ATOLL_ANYWHERE inline bool find(const ElementsCall& call, unsigned long long i, 
     const long long asked = number_at(call.index, i);
     const long long at = asked < 0 ? asked + static_cast<long long>(call.size) : asked;
     if (static_cast<unsigned long long>(at) >= call.size) {
-        refuse_index(call.team.control, call.operation, i, asked, call.size);
+        refuse_index(call.team.control, call.operation, call.begin + i, asked, call.size);
         return false;
     }
     const long long pe = number_at(call.pe, i);

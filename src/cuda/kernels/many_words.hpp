@@ -79,12 +79,20 @@ template <class Lanes> class ManyLooks {
     template <class Once>
     ATOLL_ANYWHERE std::int64_t until(const device::Team& team, const device::detail::Call& call, int values,
                                       std::int64_t nothing, Once once) const {
-        std::int64_t found = nothing;
-        bool left = false;
-        device::detail::spin(
-            team, [&] { return (found = once(left)) != nothing || !left; },
-            [&] { return report(team, call, values, first()); });
-        return found;
+        const std::uint64_t rounds = asked_.n / lanes_.size() + 1;  // what one look takes of a single word's
+        const auto step = static_cast<unsigned>(
+            rounds < device::detail::looks_between ? rounds : std::uint64_t{device::detail::looks_between});
+        unsigned looks = 0;
+        unsigned long long since = 0;
+        for (bool left = false;;) {
+            const std::int64_t found = once(left);
+            if (found != nothing || !left) return found;
+            device::detail::rest(looks);
+            looks += step;
+            if (looks < device::detail::looks_between) continue;
+            looks = 0;
+            since = device::detail::look_around(team.control, report(team, call, values, first()), since);
+        }
     }
 
   private:

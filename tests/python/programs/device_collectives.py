@@ -156,6 +156,7 @@ for stream in STREAMS:
     x = atoll.zeros(4 * n, np.int32, device="cuda")
     y = atoll.zeros(4, np.int32, device="cuda")
     floats, host = y.view(np.float32), np.zeros(1, np.int32)
+    atoll.alltoalls(y, x, 2, 2, 0, stream=stream)  # of nothing
     for error, words, call, arguments in (
         (atoll.Unsupported, "pass both", atoll.sum_inscan, (y,)),
         (atoll.Unsupported, "pass both", atoll.collect, (y,)),
@@ -180,5 +181,10 @@ except atoll.ShapeMismatch as raised:
 else:
     raise AssertionError("a dst without room was taken")
 atoll.barrier_all()
+
+# ---- pinned memory is the host's
+pinned = atoll.pin(atoll.full(3, atoll.my_pe() + 1.0))
+assert (atoll.sum_reduce(pinned) == sum(range(1, atoll.n_pes() + 1))).all()
+assert atoll.take(pinned, 0, atoll.n_pes() - 1) == atoll.n_pes()
 atoll.finalize()
 print("PE", me, "done")

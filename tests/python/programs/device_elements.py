@@ -32,14 +32,19 @@ def check(found, expected):
     assert found.shape == expected.shape and found.tobytes() == expected.tobytes(), (me, found, expected)
 
 
+kept = []
+
+
 def there(values, dtype=None):
-    """The same in memory of the GPU: symmetric, for that is what all can make."""
-    return atoll.array(np.asarray(values, dtype), device="cuda")
+    """The same in memory of the GPU until `wait`: symmetric, for that is what all can make."""
+    kept.append(atoll.array(np.asarray(values, dtype), device="cuda"))
+    return kept[-1]
 
 
 def wait():
-    atoll.barrier_all(stream=0)
+    atoll.check_kernels(stream=0)  # waits for it
     atoll.barrier_all()
+    kept.clear()
 
 
 def of(pe, size, dtype):

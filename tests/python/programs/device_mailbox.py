@@ -94,7 +94,9 @@ with says(atoll.InvalidArgument, "count="):
 with says(atoll.DtypeMismatch, "count", "float64"):
     box.receive(y, left, stream=STREAM, count=x[:1])
 with says(atoll.InvalidArgument, "count is for calls on a stream"):
-    box.receive(y, left, stream=None, count=count[:1])
+    box.receive(y, left, count=count[:1])
+with says(atoll.Unsupported, "timeout", "ATOLL_WAIT_TIMEOUT"):
+    box.receive(y, left, timeout=1.0, stream=STREAM)
 with says(atoll.Unsupported, "src", "contiguous"):
     box.post(x[::2], right)
 with says(atoll.InvalidArgument, "slots 5", "at most 4"):
@@ -115,6 +117,9 @@ with says(atoll.Unsupported, "Mailbox.block", 'device="cuda"'):
     on_host.block  # noqa: B018
 with says(atoll.Unsupported, "Mailbox.block"):
     atoll.cupy.mailbox(on_host)
+came = atoll.pin(atoll.zeros(2))  # pinned memory is the host's
+on_host.post(atoll.pin(atoll.full(2, me + 1.0)), right)
+assert on_host.receive(came, left) == 2 and (came.numpy() == left + 1).all()
 on_host.free()
 
 # ---- what kernels take
