@@ -59,7 +59,11 @@ def test_compiled(make_hosts: MakeHosts, launch: Launch, source: str, tmp_path: 
 @each_mpi
 def test_global_exit_ends_the_job_of_mpi(make_hosts: MakeHosts, launch: Launch, tmp_path: Path) -> None:
     done = on_two_hosts(launch, make_hosts(2), compiled_by(launch, "beside_mpi.cpp", tmp_path), "abort")
-    assert done.status == 6, done.text
+    # MPICH's mpiexec trips over an assertion of its own where the end of one host's PEs crosses its order to end them.
+    if "assert (!closed) failed" in done.err:
+        assert done.status != 0 and "EXIT CODE: 6" in done.out, done.text
+    else:
+        assert done.status == 6, done.text
 
 
 def test_functions_of_ones_own(make_hosts: MakeHosts, tmp_path: Path) -> None:
