@@ -47,13 +47,16 @@ needs_ucx = pytest.mark.skipif(
 )
 
 
+def between(hosts: str) -> dict[str, str]:
+    """Settings of a job whose PEs are on these hosts, which are pretended."""
+    return {"ATOLL_HOST_ID": hosts, "ATOLL_TRANSPORT": "ucx", "UCX_TLS": "tcp,self"}
+
+
 @needs_plugin
 @needs_ucx
 @pytest.mark.parametrize("hosts", ["a,b", "a,b,b,b"])
 def test_streams_between_hosts(job: Job, package: str, hosts: str) -> None:
-    done = job(
-        "device_far.py", 4, PYTHONPATH=package, ATOLL_HOST_ID=hosts, ATOLL_TRANSPORT="ucx", UCX_TLS="tcp,self"
-    )
+    done = job("device_far.py", 4, PYTHONPATH=package, **between(hosts))
     assert done.stdout.count("done") == 4
 
 
@@ -70,9 +73,7 @@ def test_mailboxes_of_a_gpu_are_for_pes_that_share_memory(job: Job, package: str
         """,
         2,
         PYTHONPATH=package,
-        ATOLL_HOST_ID="a,b",
-        ATOLL_TRANSPORT="ucx",
-        UCX_TLS="tcp,self",
+        **between("a,b"),
     )
     assert len(re.findall("said .*by the window only", done.stdout)) == 2, done.stdout
 
@@ -86,9 +87,7 @@ def test_single_elements_between_hosts(job: Job, package: str, hosts: str) -> No
         2,
         "--few",
         PYTHONPATH=package,
-        ATOLL_HOST_ID=hosts,
-        ATOLL_TRANSPORT="ucx",
-        UCX_TLS="tcp,self",
+        **between(hosts),
     )
     assert done.stdout.count("done") == 2
 
@@ -102,9 +101,7 @@ def test_collectives_whose_members_differ_between_hosts(job: Job, package: str, 
         4,
         "--far",
         PYTHONPATH=package,
-        ATOLL_HOST_ID=hosts,
-        ATOLL_TRANSPORT="ucx",
-        UCX_TLS="tcp,self",
+        **between(hosts),
     )
     assert done.stdout.count("done") == 4
 
@@ -125,9 +122,7 @@ def test_a_pe_that_dies_ends_a_collective_on_a_stream_between_hosts(job: Job, pa
         ok=False,
         timeout=60,
         PYTHONPATH=package,
-        ATOLL_HOST_ID="a,b",
-        ATOLL_TRANSPORT="ucx",
-        UCX_TLS="tcp,self",
+        **between("a,b"),
     )
     assert done.returncode == 3, done
     assert "PE 1 exited with status 3" in done.stderr

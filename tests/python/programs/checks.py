@@ -92,6 +92,23 @@ def raises(kind: type[BaseException], call: Callable[[], object], *words: str) -
     raise AssertionError(f"nothing was raised; expected {kind.__name__}")
 
 
+class says:
+    """`with says(kind, "word", ...):` the block raises this or what is derived of it, and its text has these words."""
+
+    def __init__(self, kind: type[BaseException], *words: str) -> None:
+        self.kind, self.words = kind, words
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, found: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        name = self.kind.__name__
+        assert found is not None, f"nothing was raised; {name} was expected: {self.words}"
+        assert issubclass(found, self.kind), f"{found.__name__}, not {name}: {error}"
+        missing = [word for word in self.words if word not in str(error)]
+        assert not missing, f"{missing} not in: {error}"
+        return True
+
+
 def run(checks: dict[str, Any]) -> None:
     """Runs every check_* of a module in order, on all PEs together, then ends the job."""
     for name, check in list(checks.items()):

@@ -4,26 +4,12 @@ import sys
 
 import atoll
 import numpy as np
+from checks import says
 
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
 real, few = "--real" in sys.argv, "--few" in sys.argv
 random = np.random.default_rng(7 * me + 1)
-
-
-def says(kind, *words):
-    class Check:
-        def __enter__(self):
-            return self
-
-        def __exit__(self, found, error, trace):
-            assert found is not None, f"nothing was raised; {kind.__name__} was expected: {words}"
-            assert issubclass(found, kind), f"{found.__name__}, not {kind.__name__}: {error}"
-            missing = [word for word in words if word not in str(error)]
-            assert not missing, f"{missing} not in: {error}"
-            return True
-
-    return Check()
 
 
 def check(found, expected):

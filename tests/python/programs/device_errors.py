@@ -6,6 +6,7 @@ import types
 
 import atoll
 import numpy as np
+from checks import says
 
 me, n = 0, 0
 
@@ -37,21 +38,6 @@ class Stream:
     def __cuda_stream__(self):
         self.asked += 1
         return (0, self.handle)
-
-
-def says(kind, *words):
-    class Check:
-        def __enter__(self):
-            return self
-
-        def __exit__(self, found, error, trace):
-            assert found is not None, f"nothing was raised; {kind.__name__} was expected: {words}"
-            assert issubclass(found, kind), f"{found.__name__}, not {kind.__name__}: {error}"
-            missing = [word for word in words if word not in str(error)]
-            assert not missing, f"{missing} not in: {error}"
-            return True
-
-    return Check()
 
 
 # Before there is any device memory: what looks like a GPU's array is told apart.

@@ -3,12 +3,12 @@
 With --real: on GPUs, with CuPy's streams.
 """
 
-import contextlib
 import sys
 
 import atoll
 import atoll.cupy
 import numpy as np
+from checks import says
 
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
@@ -24,16 +24,6 @@ if "--real" in sys.argv:
 def finish() -> None:
     if STREAM != 0:
         STREAM.synchronize()
-
-
-@contextlib.contextmanager
-def says(kind, *parts):
-    try:
-        yield
-    except kind as error:
-        assert all(part in str(error) for part in parts), (parts, str(error))
-    else:
-        raise AssertionError((kind, parts))
 
 
 box = atoll.Mailbox(65536, slots=4, device="cuda")
