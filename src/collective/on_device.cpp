@@ -246,7 +246,8 @@ std::size_t collect_on_device(State& state, const GroupArguments& arguments) {
         run_by_host(team, fitted);
     } else {
         Lane& lane = Lane::of(team);
-        core::start_collective(team, *team.job().device(), fitted, lane.stream());
+        const DeviceMemory& device = *team.job().device();
+        core::start_collective(team, device, fitted, core::group_call(team, device, fitted), lane.stream());
         lane.finish();
     }
     return fitted.room;
@@ -259,7 +260,8 @@ void alltoalls_on_device(State& state, const GroupArguments& arguments) {
     Lane& lane = Lane::of(team);
     if (is_far(team) || !can_go_at_once(all, arguments.kind))
         return run_by_host(team, arguments, &lane.pinned());
-    core::start_collective(team, *team.job().device(), arguments, lane.stream());
+    const DeviceMemory& device = *team.job().device();
+    core::start_collective(team, device, arguments, core::group_call(team, device, arguments), lane.stream());
     lane.finish();
 }
 

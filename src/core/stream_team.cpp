@@ -177,9 +177,8 @@ void start_alltoalls(const TeamState& team, const DeviceMemory& device, const he
 
 }  // namespace
 
-void start_collective(TeamState& team, const DeviceMemory& device, const GroupArguments& arguments,
-                      heap::StreamHandle stream) {
-    heap::GroupCall call = group_call(team, device, arguments);
+void start_collective(const TeamState& team, const DeviceMemory& device, const GroupArguments& arguments,
+                      heap::GroupCall call, heap::StreamHandle stream) {
     if (arguments.kind == heap::Group::collect)
         return device.start(heap::CollectCall{call, arguments.room}, stream);
     if (arguments.kind != heap::Group::alltoalls) return start_group(team, device, call, stream);
@@ -213,9 +212,9 @@ void enqueue(const Team& team, Stream stream, const char* operation, const core:
         if (!arguments.is_empty()) device.team_server(state).start(value, arguments, stream.handle);
         return;
     }
-    core::group_call(state, device, arguments);  // its checks
+    const heap::GroupCall call = core::group_call(state, device, arguments);
     check_arrays(state, device, operation, arguments);
-    if (!arguments.is_empty()) core::start_collective(state, device, arguments, stream.handle);
+    if (!arguments.is_empty()) core::start_collective(state, device, arguments, call, stream.handle);
 }
 
 void check_root(const Team& team, int root) {

@@ -77,9 +77,9 @@ std::uint64_t reduce_engines_bytes(const TeamState& team);
 /// In the order of the stream: one kernel, or, of large reductions, kernels and copies between them.
 void start_group(const TeamState& team, const DeviceMemory& device, const heap::GroupCall& call,
                  heap::StreamHandle stream);
-/// As its kind is carried out where the window reaches all members.
-void start_collective(TeamState& team, const DeviceMemory& device, const GroupArguments& arguments,
-                      heap::StreamHandle stream);
+/// As its kind is carried out where the window reaches all members; `call` is group_call's of the arguments.
+void start_collective(const TeamState& team, const DeviceMemory& device, const GroupArguments& arguments,
+                      heap::GroupCall call, heap::StreamHandle stream);
 /// Throws Error(dtype_mismatch) for what GPUs do not reduce.
 void check_reduction(DType type, ReduceOp op, double scale = 1);
 /// Of a scan: exclusive ones are of sums, and there is none of averages. Throws Error(invalid_argument).
