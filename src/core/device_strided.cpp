@@ -1,7 +1,7 @@
 // Strided copies between the host and GPUs' memory: one kernel, however many blocks. A copy for each block
 // takes 6 us, whatever its size.
 #include "atoll/detail/memory_ops.hpp"
-#include "core/device_memory.hpp"
+#include "core/borrowed_lane.hpp"
 
 #include <algorithm>
 
@@ -14,24 +14,6 @@ using heap::StridedCall;
 /// From here on a copy engine for each block is as fast: its start is little beside the block.
 constexpr std::uint64_t block_by_block_from_bytes = std::uint64_t{256} << 10;
 
-class LaneGuard {
-  public:
-    explicit LaneGuard(const DeviceMemory& device) : device_(device), lane(device.take_lane()) {}
-    ~LaneGuard() { device_.give_lane_back(lane); }
-    LaneGuard(const LaneGuard&) = delete;
-    LaneGuard& operator=(const LaneGuard&) = delete;
-    void run(const StridedCall& call) const {
-        device_.start(call, lane.stream);
-        device_.finish(lane.stream);
-    }
-
-  private:
-    const DeviceMemory& device_;
-
-  public:
-    DeviceMemory::Lane lane;
-};
-
 StridedCall part_of(const StridedCall& all, std::uint64_t first, std::uint64_t count) {
     const auto at = static_cast<std::int64_t>(first);
     StridedCall part = all;
@@ -43,19 +25,18 @@ StridedCall part_of(const StridedCall& all, std::uint64_t first, std::uint64_t c
 
 /// By way of pinned memory, where blocks stand one after another.
 void staged(const DeviceMemory& device, const StridedCall& copy, bool is_put) {
-    LaneGuard guard(device);
-    device.pin(guard.lane);
+    const BorrowedLane lane(device, BorrowedLane::Staging::pinned);
     const std::uint64_t most = DeviceMemory::lane_pinned_bytes / copy.block_bytes;
     for (std::uint64_t first = 0; first < copy.count; first += most) {
         StridedCall on_host = part_of(copy, first, std::min(most, copy.count - first));
         StridedCall on_gpu = on_host;
         const auto packed = static_cast<std::int64_t>(copy.block_bytes);
-        (is_put ? on_host : on_gpu).dst = guard.lane.pinned;
+        (is_put ? on_host : on_gpu).dst = lane.pinned();
         (is_put ? on_host : on_gpu).dst_stride = packed;
-        (is_put ? on_gpu : on_host).src = guard.lane.pinned;
+        (is_put ? on_gpu : on_host).src = lane.pinned();
         (is_put ? on_gpu : on_host).src_stride = packed;
         if (is_put) copy_on_host(on_host);
-        guard.run(on_gpu);
+        lane.run(on_gpu);
         if (!is_put) copy_on_host(on_host);
     }
 }
@@ -88,7 +69,7 @@ void DeviceMemory::strided_here(const StridedCall& copy) const {
             this->copy(block.dst, block.src, copy.block_bytes);
         }
     } else {
-        LaneGuard(*this).run(copy);
+        BorrowedLane(*this, BorrowedLane::Staging::none).run(copy);
     }
 }
 

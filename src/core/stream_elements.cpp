@@ -5,8 +5,8 @@
 #include "atoll/device/control.hpp"
 
 #include "common/text.hpp"
+#include "core/borrowed_lane.hpp"
 #include "core/context_state.hpp"
-#include "core/device_memory.hpp"
 #include "core/job_state.hpp"
 #include "core/kernel_control.hpp"
 #include "core/stream_server.hpp"
@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace atl {
 namespace {
@@ -124,25 +125,20 @@ void check_pinned(const DeviceMemory& device, const ElementsCall& call) {
 }
 
 /// The host's side of PEs that a transport reaches; before the kernel that asks it.
-void start(const DeviceMemory& device, const ElementsCall& call, heap::StreamHandle stream) {
+void serve(const DeviceMemory& device, const ElementsCall& call) {
     if (call.has_far) device.stream_server().serve_kernels();
-    device.start(call, stream);
 }
 
 /// What the GPU does not reach goes by way of a lane's pinned memory, a piece at a time.
 class Pieces {
   public:
-    Pieces(const DeviceMemory& device, const ElementsCall& call) : device_(device), call_(call) {
-        add(call.index.each, call.index.step * call.index.bytes, call.index.bytes);
-        add(call.pe.each, call.pe.step * call.pe.bytes, call.pe.bytes);
-        add(call.values, call.values_step_bytes, call.element_bytes);
-        const bool stages =
-            std::any_of(operands_, operands_ + n_, [](const Operand& o) { return o.is_staged; });
-        lane_ = stages ? device.take_pinned_lane() : device.take_lane();
-    }
-    ~Pieces() { device_.give_lane_back(lane_); }
-    Pieces(const Pieces&) = delete;
-    Pieces& operator=(const Pieces&) = delete;
+    Pieces(const DeviceMemory& device, const ElementsCall& call)
+        : device_(device),
+          call_(call),
+          operands_{operand(call.index.each, call.index.step * call.index.bytes, call.index.bytes),
+                    operand(call.pe.each, call.pe.step * call.pe.bytes, call.pe.bytes),
+                    operand(call.values, call.values_step_bytes, call.element_bytes)},
+          lane_(device, staging()) {}
 
     void run() {
         const std::uint64_t most = most_at_once();
@@ -161,10 +157,14 @@ class Pieces {
     };
     static constexpr std::uint64_t line_bytes = 128;
 
-    void add(const void* memory, std::uint64_t step, std::uint64_t bytes) {
+    Operand operand(const void* memory, std::uint64_t step, std::uint64_t bytes) const {
         auto* at = static_cast<char*>(const_cast<void*>(memory));
-        operands_[n_++] = {at, step, bytes, at && !device_.reaches(at, step * (call_.count - 1) + bytes),
-                           nullptr};
+        return {at, step, bytes, at && !device_.reaches(at, step * (call_.count - 1) + bytes), nullptr};
+    }
+    core::BorrowedLane::Staging staging() const {
+        const bool stages = std::any_of(std::begin(operands_), std::end(operands_),
+                                        [](const Operand& o) { return o.is_staged; });
+        return stages ? core::BorrowedLane::Staging::pinned : core::BorrowedLane::Staging::none;
     }
     /// Each operand has its part of the lane's memory, for as many elements.
     std::uint64_t most_at_once() {
@@ -179,7 +179,7 @@ class Pieces {
             throw Error(ErrorCode::unsupported, "Elements of " + common::bytes_text(call_.element_bytes) +
                                                     " are too large for this call; use put and get.");
         const std::uint64_t most = each == 0 ? call_.count : (DeviceMemory::lane_pinned_bytes - once) / each;
-        char* next = lane_.pinned;
+        char* next = lane_.pinned();
         for (Operand& o : operands_) {
             if (!o.is_staged) continue;
             o.staged = next;
@@ -202,17 +202,16 @@ class Pieces {
         piece.index.each = place(operands_[0], first);
         piece.pe.each = place(operands_[1], first);
         piece.values = place(values, first);
-        start(device_, piece, lane_.stream);
-        device_.finish(lane_.stream);
+        serve(device_, piece);
+        lane_.run(piece);
         if (takes && values.is_staged)
             std::memcpy(values.memory + first * values.step, values.staged, values.extent(n));
     }
 
     const DeviceMemory& device_;
-    DeviceMemory::Lane lane_{};
     const ElementsCall& call_;
-    Operand operands_[3] = {};
-    int n_ = 0;
+    Operand operands_[3];
+    core::BorrowedLane lane_;  // as the operands need it
 };
 
 /// Those of the host are looked at before anything is moved.
@@ -241,7 +240,8 @@ void StreamContext::elements(const Elements& which) const {
     if (which.count == 0) return;
     const ElementsCall call = call_of(*state_, team_, which);
     check_pinned(device, call);
-    start(device, call, stream_.handle);
+    serve(device, call);
+    device.start(call, stream_.handle);
 }
 
 void move_elements(const Context& context, const Elements& elements) {
