@@ -689,7 +689,7 @@ def ibget(dst: AnyArray, src: AnyArray, tst: int, sst: int, bsize: int, nblocks:
     """
 
 @overload
-def take(src: AnyArray, index: AnySource, pe: AnySource, out: None = None, *, ctx: Context | None = None, team: Team | None = None) -> Array:
+def take(src: AnyArray, index: AnySource, pe: AnySource, out: None = None, *, ctx: Context | None = None, team: Team | None = None, stream: None = None) -> Array:
     """
     Return src.flat[index] of PE pe, for many elements of many PEs in one call, at C speed.
 
@@ -1394,8 +1394,9 @@ def wait_until_all(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyS
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
 
-    On a stream, status is an array of int32, in memory of the GPU or pinned;
-    what stands there is looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, one entry for each word,
+    in memory of the GPU or pinned; they are read when the stream comes there, in each
+    replay of a graph again.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1417,8 +1418,9 @@ def wait_until_all_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, 
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, in memory of the GPU or pinned;
-    what stands there is looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, values one of ivars' dtype, one entry for each word,
+    in memory of the GPU or pinned; they are read when the stream comes there, in each
+    replay of a graph again.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1441,8 +1443,9 @@ def test_all(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource 
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     out:     with stream= alone; an int64 array for 1 or 0.
 
-    On a stream, status is an array of int32, in memory of the GPU or pinned as out;
-    what stands there is looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, one entry for each word,
+    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
+    replay of a graph again.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
@@ -1467,8 +1470,9 @@ def test_all_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     out:     with stream= alone; an int64 array for 1 or 0.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, in memory of the GPU or pinned as out;
-    what stands there is looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, values one of ivars' dtype, one entry for each word,
+    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
+    replay of a graph again.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
@@ -1494,8 +1498,9 @@ def wait_until_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnyS
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
     out:     with stream= alone; an int64 array for the lowest such index, or -1 for None.
 
-    On a stream, status is an array of int32, in memory of the GPU or pinned as out;
-    what stands there is looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, one entry for each word,
+    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
+    replay of a graph again.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1522,8 +1527,9 @@ def wait_until_any_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, 
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
     out:     with stream= alone; an int64 array for the lowest such index, or -1 for None.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, in memory of the GPU or pinned as out;
-    what stands there is looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, values one of ivars' dtype, one entry for each word,
+    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
+    replay of a graph again.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1549,8 +1555,9 @@ def test_any(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource 
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     out:     with stream= alone; an int64 array for the lowest such index, or -1 for None.
 
-    On a stream, status is an array of int32, in memory of the GPU or pinned as out;
-    what stands there is looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, one entry for each word,
+    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
+    replay of a graph again.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
@@ -1575,8 +1582,9 @@ def test_any_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     out:     with stream= alone; an int64 array for the lowest such index, or -1 for None.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, in memory of the GPU or pinned as out;
-    what stands there is looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, values one of ivars' dtype, one entry for each word,
+    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
+    replay of a graph again.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
@@ -1602,8 +1610,9 @@ def wait_until_some(ivars: AnyArray, cmp: CompareName, value: Value, status: Any
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
     out:     with stream= alone; an int64 array for how many there are, then their indices: n + 1 words for n of ivars.
 
-    On a stream, status is an array of int32, in memory of the GPU or pinned as out;
-    what stands there is looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, one entry for each word,
+    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
+    replay of a graph again.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1630,8 +1639,9 @@ def wait_until_some_vector(ivars: AnyArray, cmp: CompareName, values: AnySource,
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
     out:     with stream= alone; an int64 array for how many there are, then their indices: n + 1 words for n of ivars.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, in memory of the GPU or pinned as out;
-    what stands there is looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, values one of ivars' dtype, one entry for each word,
+    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
+    replay of a graph again.
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1657,8 +1667,9 @@ def test_some(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     out:     with stream= alone; an int64 array for how many there are, then their indices: n + 1 words for n of ivars.
 
-    On a stream, status is an array of int32, in memory of the GPU or pinned as out;
-    what stands there is looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, one entry for each word,
+    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
+    replay of a graph again.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
@@ -1683,8 +1694,9 @@ def test_some_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, statu
     status:  one integer for each word; words whose entry is not 0 are left out. None: none is.
     out:     with stream= alone; an int64 array for how many there are, then their indices: n + 1 words for n of ivars.
 
-    On a stream, status is an array of int32, values one of ivars' dtype, in memory of the GPU or pinned as out;
-    what stands there is looked at when the stream comes there, in each replay of a graph again.
+    On a stream, status is an array of int32, values one of ivars' dtype, one entry for each word,
+    in memory of the GPU or pinned, as out, which may be larger; they are read when the stream comes there, in each
+    replay of a graph again.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
     UseAfterFree. Source: OpenSHMEM 1.6, section 9.12.
@@ -2498,7 +2510,9 @@ class Mailbox:
         """
         Copy the next message from PE from_pe into dst; return the number of elements that arrived.
 
-        Messages of a pair arrive in order. dst must be large enough for it.
+        Messages of a pair arrive in order. dst must be large enough for it. Other threads run meanwhile and
+        Ctrl-C is answered; a wait that ends by it, or by time, loses no message.
+        timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
         Raises ShapeMismatch, DtypeMismatch, PeError, Timeout, PeDied, UseAfterFree.
         """
 

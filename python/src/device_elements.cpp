@@ -7,8 +7,6 @@
 namespace atl::python {
 namespace {
 
-/// From here on other threads run while the GPU works.
-constexpr std::size_t release_gil_elements = 1024;
 constexpr std::size_t most_copied_bytes = 16;
 
 /// index, pe or values: what was passed, or made of it on the host.
@@ -195,7 +193,7 @@ class DeviceElements {
                                 n_};
         if (stream_.given) return stream_context(ctx_, stream_).elements(elements);
         finish_current(a_.adopted);
-        ReleaseGil released(n_ >= release_gil_elements);
+        ReleaseGil released(true);  // one element waits for the GPU, too
         move_elements(ctx_, elements);
     }
 

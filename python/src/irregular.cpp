@@ -222,8 +222,7 @@ const Function functions[] = {
      "(src: AnyArray, index: AnySource, pe: AnySource, out: AnyArray | None = None, *, ctx: Context | None = "
      "None, team: Team | None = None, stream: Stream = None) -> Any\n"
      "(src: AnyArray, index: AnySource, pe: AnySource, out: None = None, *, ctx: Context | None = None, "
-     "team: "
-     "Team | None = None) -> Array\n"
+     "team: Team | None = None, stream: None = None) -> Array\n"
      "(src: AnyArray, index: AnySource, pe: AnySource, out: OutArray, *, ctx: Context | None = None, team: "
      "Team "
      "| None = None, stream: Stream = None) -> OutArray",

@@ -4,15 +4,16 @@
 
 namespace atl::python {
 
-void* stream_elements(const Spec& spec, const char* which, PyObject* object, std::size_t n) {
+void* stream_elements(const Spec& spec, const char* which, PyObject* object, std::size_t n, Fit fit) {
     PyArrayObject* array = array_arg(spec, which, object);
     check_readable(spec, which, array);
     if (!c_contiguous(array))
         fail(ErrorCode::invalid_argument, "%s(): %s must be contiguous; pass a slice without steps.",
              spec.name, which);
-    if (size_of(array) < n)
-        fail(ErrorCode::shape_mismatch, "%s(): %s has %zu elements; %zu are needed.", spec.name, which,
-             size_of(array), n);
+    const std::size_t size = size_of(array);
+    if (fit == Fit::equal ? size != n : size < n)
+        fail(ErrorCode::shape_mismatch, "%s(): %s has %zu elements; %zu are needed%s.", spec.name, which,
+             size, n, fit == Fit::equal ? ", one for each word" : "");
     return PyArray_DATA(array);
 }
 
@@ -28,7 +29,7 @@ std::int64_t* out_of(const Spec& spec, PyObject* out, std::size_t n) {
              "GPU "
              "or pinned, which takes the result when the stream comes there.",
              spec.name, n);
-    auto* found = stream_array<std::int64_t>(spec, "out", out, n);
+    auto* found = stream_array<std::int64_t>(spec, "out", out, n, Fit::at_least);
     check_writeable(spec, "out", as_array(out));
     return found;
 }

@@ -5,17 +5,22 @@
 
 namespace atl::python {
 
-/// The elements of a contiguous array of at least `n`.
-void* stream_elements(const Spec& spec, const char* which, PyObject* array, std::size_t n);
+/// Of what is read there is one for each word; results may go to a larger array.
+enum class Fit : bool { equal, at_least };
+
+/// The elements of a contiguous array of `n`.
+void* stream_elements(const Spec& spec, const char* which, PyObject* array, std::size_t n,
+                      Fit fit = Fit::equal);
 [[noreturn, gnu::cold]] void fail_stream_dtype(const Spec& spec, const char* which, PyArrayObject* array,
                                                int bits);
 
 /// The same of integers of that size.
-template <class T> T* stream_array(const Spec& spec, const char* which, PyObject* object, std::size_t n) {
+template <class T>
+T* stream_array(const Spec& spec, const char* which, PyObject* object, std::size_t n, Fit fit = Fit::equal) {
     PyArrayObject* array = array_arg(spec, which, object);
     if (const DTypeRow& row = row_of(array); !row.known || row.type != atl::dtype<T>)
         fail_stream_dtype(spec, which, array, 8 * sizeof(T));
-    return static_cast<T*>(stream_elements(spec, which, object, n));
+    return static_cast<T*>(stream_elements(spec, which, object, n, fit));
 }
 
 /// `out=`, which takes what a call on a stream finds; needed there, and refused elsewhere.

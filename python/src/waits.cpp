@@ -280,11 +280,9 @@ std::string out_doc(const char* out) {
 std::string stream_doc(bool has_values, bool has_out) {
     std::string text = "\nOn a stream, status is an array of int32";
     if (has_values) text += ", values one of ivars' dtype";
-    text += ", in memory of the GPU or pinned";
-    if (has_out) text += " as out";
-    return text +
-           ";\nwhat stands there is looked at when the stream comes there, in each replay of a graph "
-           "again.\n";
+    text += ", one entry for each word,\nin memory of the GPU or pinned";
+    if (has_out) text += ", as out, which may be larger";
+    return text + "; they are read when the stream comes there, in each\nreplay of a graph again.\n";
 }
 
 struct Made {

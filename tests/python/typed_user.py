@@ -102,6 +102,7 @@ atoll.wait_until_all(flags, ">=", 1, stream=5)
 atoll.sum_reduce(g, g.reshape(4, 4), stream="current")
 host: npt.NDArray[Any] = g.numpy()
 gathered: npt.NDArray[Any] = atoll.take(g, [0, 1], 0)
+gathered = atoll.take(g, [0, 1], 0, stream=None)
 same: atoll.DeviceArray = atoll.take(g, g[0], 0, g[1], stream=0)
 atoll.put_at(g, g[0], g[1], 0, stream="current")
 atoll.add_at(g, 0, 1.0, [0, 0])
@@ -122,7 +123,7 @@ atoll.cupy.launch(raw, atoll.cupy.RESIDENT, 256, atoll.WORLD, g, atoll.cupy.mail
 with atoll.Mailbox(64, device="cuda") as box:
     box.post(g, 0, stream="current")
     box.receive(g, 0, stream=0, count=g)
-    arrived: int = box.receive(g, 0)
+    arrived: int = box.receive(g, 0, timeout=1.0)
     came: int | None = box.try_receive(g, 0)
     kernels_box: atoll.DeviceArray = box.block
     atoll.cupy.launch(raw, 1, 256, atoll.WORLD, atoll.cupy.mailbox(box))

@@ -244,7 +244,10 @@ class SimulatedHeap final : public heap::DeviceHeap {
         check_context();
         std::visit([](const auto& which) { perform(which); }, call);
     }
-    void finish(heap::StreamHandle) override { check_context(); }
+    void finish(heap::StreamHandle) override {
+        wait_while_held();
+        check_context();
+    }
     bool is_capturing(heap::StreamHandle) const override { return false; }
     heap::StreamHandle make_stream() override { return nullptr; }
     void* pin(std::size_t bytes) override { return pinned_.emplace_back(new char[bytes]).get(); }
@@ -289,6 +292,14 @@ class SimulatedHeap final : public heap::DeviceHeap {
     std::uint64_t run_word(heap::WordCall call) override { return apply(call); }
 
   private:
+    /// With ATOLL_SIMULATED_HOLD a GPU that is busy for as long as that file exists; beside it stands a
+    /// second one, FILE.waited, once somebody waits.
+    static void wait_while_held() {
+        const char* file = std::getenv("ATOLL_SIMULATED_HOLD");
+        if (!file || ::access(file, F_OK) != 0) return;
+        std::ofstream(std::string(file) + ".waited");
+        while (::access(file, F_OK) == 0) ::usleep(1000);
+    }
     /// As a real one's: after a report of a kernel every call fails.
     void check_context() const {
         if (watch_ != nullptr && __atomic_load_n(&watch_->report.state, __ATOMIC_ACQUIRE) >= 2)

@@ -221,8 +221,13 @@ with says(atoll.InvalidArgument, "out must be contiguous"):
     atoll.test_some(words[:1], "==", 1, out=out[::2], stream=0)
 with says(atoll.DtypeMismatch, "status has dtype int64", "int32"):
     atoll.test_any(words, "==", 1, out, out=out, stream=0)
-with says(atoll.ShapeMismatch, "status has 2 elements; 3 are needed"):
-    atoll.test_any(words, "==", 1, int32[:2], out=out, stream=0)
+for many in (2, 4):  # as without a stream
+    with says(atoll.ShapeMismatch, f"status has {many} elements; 3 are needed, one for each word"):
+        atoll.test_any(words, "==", 1, int32[:many], out=out, stream=0)
+    with says(atoll.ShapeMismatch, f"values has {many} elements; 3 are needed, one for each word"):
+        atoll.wait_until_any_vector(words, "==", int32[:many], out=out, stream=0)
+    with says(atoll.ShapeMismatch, f"status has {many} entries for 3 words"):
+        atoll.test_any(words, "==", 1, [0] * many)
 with says(atoll.DtypeMismatch, "ivars", "int32", "int64"):
     atoll.test_any_vector(words, "==", out[:3], out=out, stream=0)
 with says(atoll.InvalidArgument, "status is in the memory of a GPU", "status.numpy()"):
