@@ -21,8 +21,9 @@ struct Mailbox;  // atoll/device/mailbox.hpp
 /// kernels that receive pass the size that was posted. Others may be shorter than what they are received in.
 ///
 /// All throw Error: pe, shape_mismatch (longer than the mailbox's messages), use_after_free, not_initialized,
-/// invalid_argument (ordinary memory of the host; a stream of another GPU), kernel. Waits are bounded by
-/// ATOLL_WAIT_TIMEOUT, after which a kernel ends the job with a report.
+/// invalid_argument (ordinary memory of the host; a stream of another GPU), kernel. Kernels wait in all calls
+/// but the blocking `receive`: for room, on streams for a message, and everywhere for the rest of one that
+/// has begun to come. They wait no longer than ATOLL_WAIT_TIMEOUT, and then end the job with a report.
 class ATOLL_API DeviceMailbox {
   public:
     static constexpr int most_slots = 4;
@@ -41,16 +42,18 @@ class ATOLL_API DeviceMailbox {
     // ---- returns when it is done; threads of the host may post and receive at once
     void post(const void* src, std::size_t bytes, int pe);
     /// The size of the message. One that `capacity` does not hold can then be received with more
-    /// (shape_mismatch).
-    std::size_t receive(void* dst, std::size_t capacity, int from_pe);
+    /// (shape_mismatch). The host waits, and looks by a kernel each time: longer than `timeout_s` (negative:
+    /// ATOLL_WAIT_TIMEOUT, 0 there meaning for ever) throws Error(timeout), the end of `from_pe`
+    /// Error(pe_died); the message can be received afterwards.
+    std::size_t receive(void* dst, std::size_t capacity, int from_pe, double timeout_s = -1);
     /// Like receive, or `none` where no message has begun to come.
     std::size_t try_receive(void* dst, std::size_t capacity, int from_pe);
 
     // ---- in the order of a stream, captured and replayed by graphs: atoll/stream.hpp
     void post(Stream stream, const void* src, std::size_t bytes, int pe) const;
-    /// How many elements came goes to `*count`, memory that the GPU reaches, unless that is null. A message
-    /// that `capacity` does not hold, or that is no whole number of elements, stops the kernel, and the job,
-    /// with a report.
+    /// How many elements came goes to `*count`, memory that the GPU reaches, unless that is null. `capacity`
+    /// is a multiple of `element_bytes` (shape_mismatch). A message that it does not hold, or that is no
+    /// whole number of elements, stops the kernel, and the job, with a report.
     void receive(Stream stream, void* dst, std::size_t capacity, int from_pe, std::int64_t* count = nullptr,
                  std::size_t element_bytes = 1) const;
     /// `*count` is -1 where no message had begun to come.

@@ -2489,9 +2489,11 @@ class Mailbox:
 
     With device='cuda' arrays are contiguous ones of this PE's GPU (symmetric or not) or what atoll.pin()
     returned, and calls take stream=; kernels post and receive in the same mailbox (`block`). slots is at most
-    4 (post waits for sure from 8 unread on), all PEs of the team share memory (Unsupported), and nothing takes
-    timeout=: ATOLL_WAIT_TIMEOUT bounds waits, and ends the job with a report. Per pair and direction one call
-    runs at a time, whether by a host, a stream or a kernel. Of messages that kernels post, dst has the size.
+    4 (post waits for sure from 8 unread on), and all PEs of the team share memory (Unsupported). A receive
+    without a stream waits on the host, as any other call. post() and calls on streams wait in a kernel: they
+    take no timeout=, answer no Ctrl-C, and after ATOLL_WAIT_TIMEOUT end the job with a report. Per pair and
+    direction one call runs at a time, whether by a host, a stream or a kernel. Of messages that kernels post,
+    dst has the size.
     """
 
     def __init__(self, nbytes: int, slots: int = 2, team: Team | None = None, device: str | None = None) -> None: ...

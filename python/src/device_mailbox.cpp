@@ -3,6 +3,7 @@
 #include "atoll/device/mailbox.hpp"
 
 #include "staging.hpp"
+#include "stream_results.hpp"
 
 #include <span>
 
@@ -89,7 +90,8 @@ void PyDeviceMailbox::post(const Spec& spec, PyObject* src, PyObject* pe, PyObje
 }
 
 nb::object PyDeviceMailbox::receive(const Spec& spec, PyObject* dst, PyObject* pe, PyObject* stream,
-                                    PyObject* count, bool at_once) {
+                                    PyObject* count, PyObject* timeout) {
+    const bool at_once = timeout == nullptr;
     const OnGpu arguments(spec, dst, count);
     PyArrayObject* array = arguments.array("dst");
     const TargetStage to(spec, "dst", array);
@@ -97,6 +99,7 @@ nb::object PyDeviceMailbox::receive(const Spec& spec, PyObject* dst, PyObject* p
     const StreamArg on = stream_of(spec, stream, arguments.adopted());
     const std::size_t item = item_bytes(array);
     if (on.given) {
+        if (!at_once) refuse_timeout(spec, timeout);
         std::int64_t* arrived = arguments.count();
         if (at_once && !arrived)
             fail(ErrorCode::invalid_argument,
@@ -114,12 +117,13 @@ nb::object PyDeviceMailbox::receive(const Spec& spec, PyObject* dst, PyObject* p
              "%s(): count is for calls on a stream (stream=); without one the number of elements is "
              "returned.",
              spec.name);
+    const double most_s = at_once ? 0 : timeout_of(spec, timeout);
     finish_current(arguments.adopted());
     std::size_t bytes = 0;
     {
         ReleaseGil released(true);
         bytes = at_once ? box_.try_receive(to.data(), to.bytes(), from)
-                        : box_.receive(to.data(), to.bytes(), from);
+                        : box_.receive(to.data(), to.bytes(), from, most_s);
     }
     if (bytes == atl::none) return nb::none();
     if (bytes % item != 0)

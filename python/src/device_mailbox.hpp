@@ -17,9 +17,10 @@ class PyDeviceMailbox {
     std::size_t capacity_bytes() const { return box_.capacity_bytes(); }
     /// `stream` None: blocks the host.
     void post(const Spec& spec, PyObject* src, PyObject* pe, PyObject* stream);
-    /// The number of elements that arrived; None on a stream, and where `at_once` and none came.
+    /// The number of elements that arrived; None on a stream, and where none came and there is no `timeout`:
+    /// such a call looks once.
     nb::object receive(const Spec& spec, PyObject* dst, PyObject* pe, PyObject* stream, PyObject* count,
-                       bool at_once);
+                       PyObject* timeout);
     /// Collective.
     void free();
 

@@ -58,15 +58,6 @@ void construct(PyMailbox* self, Py_ssize_t nbytes, int slots, nb::object team, n
     new (self) PyMailbox{std::move(box), std::move(on_device), g.epoch, of_team.n_pes()};
 }
 
-void refuse_timeout(const Spec& spec, const nb::object& timeout) {
-    if (!timeout.is_none())
-        fail(
-            ErrorCode::unsupported,
-            "%s(): timeout is for mailboxes of the host; a GPU's waits in a kernel, which ATOLL_WAIT_TIMEOUT "
-            "bounds. try_receive() does not wait.",
-            spec.name);
-}
-
 void refuse_stream(const Spec& spec, const nb::object& stream, const nb::object& count) {
     if (!stream.is_none() || !count.is_none())
         fail(ErrorCode::unsupported,
@@ -90,7 +81,11 @@ PyArrayObject* host_array(const Spec& spec, const char* which, const nb::object&
 
 void post(PyMailbox& self, nb::object src, nb::object pe, nb::object timeout, nb::object stream) {
     if (self.is_live_on_device(post_spec)) {
-        refuse_timeout(post_spec, timeout);
+        if (!timeout.is_none())
+            fail(ErrorCode::unsupported,
+                 "%s(): timeout is for mailboxes of the host; a GPU's post waits in a kernel, which "
+                 "ATOLL_WAIT_TIMEOUT bounds.",
+                 post_spec.name);
         return self.on_device->post(post_spec, src.ptr(), pe.ptr(), stream.ptr());
     }
     refuse_stream(post_spec, stream, nb::none());
@@ -113,9 +108,8 @@ std::size_t elements(const Spec& spec, PyArrayObject* dst, std::size_t bytes) {
 nb::object receive(PyMailbox& self, nb::object dst, nb::object from_pe, nb::object timeout, nb::object stream,
                    nb::object count) {
     if (self.is_live_on_device(receive_spec)) {
-        refuse_timeout(receive_spec, timeout);
         return self.on_device->receive(receive_spec, dst.ptr(), from_pe.ptr(), stream.ptr(), count.ptr(),
-                                       false);
+                                       timeout.ptr());
     }
     refuse_stream(receive_spec, stream, count);
     Ref header;
@@ -135,7 +129,8 @@ nb::object receive_waiting(PyMailbox& self, nb::object dst, nb::object from_pe, 
 nb::object try_receive(PyMailbox& self, nb::object dst, nb::object from_pe, nb::object stream,
                        nb::object count) {
     if (self.is_live_on_device(try_spec))
-        return self.on_device->receive(try_spec, dst.ptr(), from_pe.ptr(), stream.ptr(), count.ptr(), true);
+        return self.on_device->receive(try_spec, dst.ptr(), from_pe.ptr(), stream.ptr(), count.ptr(),
+                                       nullptr);
     refuse_stream(try_spec, stream, count);
     Ref header;
     PyArrayObject* array = host_array(try_spec, "dst", dst, header);
@@ -180,9 +175,11 @@ message itself visible and nothing else. One thread posts at a time for each pai
 
 With device='cuda' arrays are contiguous ones of this PE's GPU (symmetric or not) or what atoll.pin()
 returned, and calls take stream=; kernels post and receive in the same mailbox (`block`). slots is at most
-4 (post waits for sure from 8 unread on), all PEs of the team share memory (Unsupported), and nothing takes
-timeout=: ATOLL_WAIT_TIMEOUT bounds waits, and ends the job with a report. Per pair and direction one call
-runs at a time, whether by a host, a stream or a kernel. Of messages that kernels post, dst has the size.)");
+4 (post waits for sure from 8 unread on), and all PEs of the team share memory (Unsupported). A receive
+without a stream waits on the host, as any other call. post() and calls on streams wait in a kernel: they
+take no timeout=, answer no Ctrl-C, and after ATOLL_WAIT_TIMEOUT end the job with a report. Per pair and
+direction one call runs at a time, whether by a host, a stream or a kernel. Of messages that kernels post,
+dst has the size.)");
     box.def("__init__", &construct, nb::arg("nbytes"), nb::arg("slots") = 2, nb::arg("team") = nb::none(),
             nb::arg("device") = nb::none(),
             nb::sig("def __init__(self, nbytes: int, slots: int = 2, team: Team | None = None, device: str | "
@@ -199,7 +196,9 @@ runs at a time, whether by a host, a stream or a kernel. Of messages that kernel
     box.def("receive", &receive_waiting, nb::arg("dst"), nb::arg("from_pe"), nb::arg("timeout") = nb::none(),
             nb::sig("def receive(self, dst: AnyArray, from_pe: int, timeout: float | None = None) -> int"),
             "Copy the next message from PE from_pe into dst; return the number of elements that arrived.\n\n"
-            "Messages of a pair arrive in order. dst must be large enough for it.\n"
+            "Messages of a pair arrive in order. dst must be large enough for it. Other threads run "
+            "meanwhile and\nCtrl-C is answered; a wait that ends by it, or by time, loses no message.\n"
+            "timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.\n"
             "Raises ShapeMismatch, DtypeMismatch, PeError, Timeout, PeDied, UseAfterFree.");
     box.def(
         "receive", &receive, nb::arg("dst"), nb::arg("from_pe"), nb::arg("timeout") = nb::none(),

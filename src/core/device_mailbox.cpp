@@ -2,49 +2,59 @@
 // heap/mailbox_on_device.hpp, in a kernel of the library's.
 #include "atoll/device_mailbox.hpp"
 
+#include "atoll/detail/wait.hpp"
 #include "atoll/device/mailbox.hpp"
 #include "common/text.hpp"
-#include "core/device_memory.hpp"
+#include "core/borrowed_lane.hpp"
 #include "core/job_state.hpp"
 #include "core/largest_team.hpp"
 #include "core/streams.hpp"
+#include "core/team_state.hpp"
 #include "heap/mailbox_on_device.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
 
 namespace atl {
 
 namespace {
 
+using core::BorrowedLane;
 using heap::MailboxCall;
 using heap::MailboxStep;
 
 constexpr std::size_t sizes_of_one = device::Mailbox::depth * sizeof(device::FlaggedPair);
 
-/// A stream of the library's own, for as long as one call takes.
-class Borrowed {
-  public:
-    Borrowed(const core::DeviceMemory& device, const core::DeviceMemory::Lane& lane)
-        : device_(device), lane_(lane) {}
-    ~Borrowed() { device_.give_lane_back(lane_); }
-    Borrowed(const Borrowed&) = delete;
-    Borrowed& operator=(const Borrowed&) = delete;
-
-    /// Of a pinned one.
-    std::int64_t* arrived() const { return reinterpret_cast<std::int64_t*>(lane_.pinned); }
-    void run(const MailboxCall& call) const {
-        device_.start(call, lane_.stream);
-        device_.finish(lane_.stream);
-    }
-
-  private:
-    const core::DeviceMemory& device_;
-    core::DeviceMemory::Lane lane_;
-};
+/// Between two looks of a host that waits for a message, which start a kernel each.
+constexpr std::chrono::microseconds first_pause{10}, longest_pause{100};
 
 [[noreturn]] void throw_misfit(std::size_t bytes, std::size_t capacity) {
     throw Error(ErrorCode::shape_mismatch, "The message has " + common::bytes_text(bytes) +
                                                ", the array room for " + common::bytes_text(capacity) +
                                                "; it can still be received with a larger one.");
 }
+
+/// The host's looks for the next message: a kernel each, that does not wait for one.
+class Looks {
+  public:
+    Looks(const core::DeviceMemory& device, const MailboxCall& asked)
+        : lane_(device, BorrowedLane::Staging::pinned), asked_(asked) {
+        asked_.arrived = reinterpret_cast<std::int64_t*>(lane_.pinned());
+        asked_.refuses = true;
+    }
+    /// The size of what it took, or `none`.
+    std::size_t once() const {
+        lane_.run(asked_);
+        const std::int64_t arrived = *asked_.arrived;
+        if (heap::is_refused(arrived)) throw_misfit(heap::refused_bytes(arrived), asked_.bytes);
+        return arrived == heap::no_message ? none : static_cast<std::size_t>(arrived);
+    }
+
+  private:
+    BorrowedLane lane_;
+    MailboxCall asked_;
+};
 
 }  // namespace
 
@@ -66,7 +76,8 @@ struct DeviceMailbox::State {
     const core::DeviceMemory& check(const void* stream, int pe, const void* array, std::size_t bytes) const;
     MailboxCall call(MailboxStep step, const void* array, std::size_t bytes, int pe) const;
     MailboxCall post(const void* src, std::size_t bytes, int pe) const;
-    std::size_t take(MailboxStep step, void* dst, std::size_t room, int pe) const;
+    Looks looks(void* dst, std::size_t room, int pe) const;
+    detail::WaitReason awaited(int pe) const;
     void take(MailboxStep step, Stream stream, void* dst, std::size_t room, int pe, std::int64_t* count,
               std::size_t element_bytes) const;
 };
@@ -128,16 +139,16 @@ MailboxCall DeviceMailbox::State::post(const void* src, std::size_t bytes, int p
     return call(MailboxStep::post, src, bytes, pe);
 }
 
-std::size_t DeviceMailbox::State::take(MailboxStep step, void* dst, std::size_t room, int pe) const {
-    const core::DeviceMemory& device = check(nullptr, pe, dst, room);
-    const Borrowed lane(device, device.take_pinned_lane());
-    MailboxCall asked = call(step, dst, room, pe);
-    asked.arrived = lane.arrived();
-    asked.refuses = true;
-    lane.run(asked);
-    const std::int64_t arrived = *lane.arrived();
-    if (heap::is_refused(arrived)) throw_misfit(heap::refused_bytes(arrived), room);
-    return arrived == heap::no_message ? none : static_cast<std::size_t>(arrived);
+Looks DeviceMailbox::State::looks(void* dst, std::size_t room, int pe) const {
+    return {check(nullptr, pe, dst, room), call(MailboxStep::try_receive, dst, room, pe)};
+}
+
+detail::WaitReason DeviceMailbox::State::awaited(int pe) const {
+    detail::WaitReason why;
+    why.operation = "mailbox receive";
+    why.team = team.state().number();
+    why.peer = team.state().world_pe(pe);
+    return why;
 }
 
 void DeviceMailbox::State::take(MailboxStep step, Stream stream, void* dst, std::size_t room, int pe,
@@ -147,6 +158,11 @@ void DeviceMailbox::State::take(MailboxStep step, Stream stream, void* dst, std:
         throw Error(ErrorCode::invalid_argument,
                     "A mailbox's messages have elements of 1 byte or more; 0 "
                     "were passed.");
+    if (room % element_bytes != 0)
+        throw Error(ErrorCode::shape_mismatch, "The array has room for " + common::bytes_text(room) +
+                                                   ", which is no whole number of elements of " +
+                                                   common::bytes_text(element_bytes) +
+                                                   "; pass a capacity that is.");
     if (count) {
         if (reinterpret_cast<std::uintptr_t>(count) % sizeof *count != 0)
             detail::throw_misaligned(count, sizeof *count);
@@ -156,7 +172,9 @@ void DeviceMailbox::State::take(MailboxStep step, Stream stream, void* dst, std:
                     "try_receive on a stream needs a word that it can tell whether a message came: pass "
                     "`count`.");
     }
-    MailboxCall asked = call(step, dst, room, pe);
+    // No message has more, and what a kernel posted is taken to have all of it.
+    const std::size_t most = std::min(room, capacity / element_bytes * element_bytes);
+    MailboxCall asked = call(step, dst, most, pe);
     asked.arrived = count;
     asked.unit = element_bytes;
     device.start(asked, stream.handle);
@@ -206,15 +224,27 @@ void DeviceMailbox::post(const void* src, std::size_t bytes, int pe) {
     const State& state = present(state_);
     const core::DeviceMemory& device = state.check(nullptr, pe, src, bytes);
     const MailboxCall call = state.post(src, bytes, pe);
-    Borrowed(device, device.take_lane()).run(call);
+    BorrowedLane(device, BorrowedLane::Staging::none).run(call);
 }
 
-std::size_t DeviceMailbox::receive(void* dst, std::size_t capacity, int from_pe) {
-    return present(state_).take(MailboxStep::receive, dst, capacity, from_pe);
+std::size_t DeviceMailbox::receive(void* dst, std::size_t capacity, int from_pe, double timeout_s) {
+    const State& state = present(state_);
+    const Looks looks = state.looks(dst, capacity, from_pe);
+    std::size_t bytes = looks.once();
+    if (bytes != none) return bytes;
+    const detail::WaitReason why = state.awaited(from_pe);
+    detail::SlowWait slow(*state.job_state, why, timeout_s);
+    std::chrono::microseconds pause = first_pause;
+    while ((bytes = looks.once()) == none) {
+        if (!slow.must_sleep()) continue;  // it has yielded
+        std::this_thread::sleep_for(pause);
+        pause = std::min(2 * pause, longest_pause);
+    }
+    return bytes;
 }
 
 std::size_t DeviceMailbox::try_receive(void* dst, std::size_t capacity, int from_pe) {
-    return present(state_).take(MailboxStep::try_receive, dst, capacity, from_pe);
+    return present(state_).looks(dst, capacity, from_pe).once();
 }
 
 void DeviceMailbox::post(Stream stream, const void* src, std::size_t bytes, int pe) const {

@@ -92,6 +92,10 @@ std::string KernelWatch::said() const {
     if (report.state == 3) return gone_text() + ", so a kernel of " + me + " waited in vain, in " + where;
     if (report.state == 4 && report.operation == static_cast<int>(device::Operation::collect))
         return "A kernel of " + me + " was sent more bytes than its dst has, in " + where;
+    if (report.state == 4 && report.operation == static_cast<int>(device::Operation::receive))
+        return "A kernel of " + me + " was sent a message that " +
+               (report.found > report.expected ? "its dst does not hold" : "is no whole number of elements") +
+               ", in " + where;
     if (report.state == 4)
         return "A kernel of " + me + " received a message of another size than it expected, in " + where;
     if (report.compare == device::wrong_pe) return me + " gave a number of no PE in a kernel, in " + where;

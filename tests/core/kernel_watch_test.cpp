@@ -56,9 +56,8 @@ TEST(KernelWatch, TellsThatTheJobIsOver) {
         options);
 }
 
-/// What check() says of a report of a grid of 4 blocks of 256 threads.
-std::string said_after(std::initializer_list<std::tuple<const char*, unsigned, unsigned>> started,
-                       std::string_view own_name = {}) {
+/// What check() says of a report of a grid of 4 blocks of 256 threads, once `prepare(watch, report)` has run.
+template <class Prepare> std::string said_of(Prepare&& prepare) {
     std::string said;
     ThreadJobOptions options;
     options.finalize = false;
@@ -66,14 +65,13 @@ std::string said_after(std::initializer_list<std::tuple<const char*, unsigned, u
         1,
         [&](Job& job) {
             core::KernelWatch watch(job.state());
-            for (const auto& [name, blocks, threads] : started) watch.started(name, blocks, threads);
             device::Report& report = watch.words().report;
             report.compare = -1;
             report.peer = -1;
             report.blocks = 4;
             report.threads = 256;
-            own_name.copy(watch.words().name, sizeof watch.words().name);
-            __atomic_store_n(&report.state, 2u, __ATOMIC_RELEASE);
+            const unsigned state = prepare(watch, report);
+            __atomic_store_n(&report.state, state, __ATOMIC_RELEASE);
             try {
                 watch.check();
             } catch (const Error& error) {
@@ -84,17 +82,43 @@ std::string said_after(std::initializer_list<std::tuple<const char*, unsigned, u
     return said;
 }
 
+void says(const std::string& said, const std::string& words) {
+    EXPECT_NE(said.find(words), std::string::npos) << said;
+}
+
+std::string said_after(std::initializer_list<std::tuple<const char*, unsigned, unsigned>> started,
+                       std::string_view own_name = {}) {
+    return said_of([&](core::KernelWatch& watch, device::Report&) {
+        for (const auto& [name, blocks, threads] : started) watch.started(name, blocks, threads);
+        own_name.copy(watch.words().name, sizeof watch.words().name);
+        return 2u;
+    });
+}
+
 TEST(KernelWatch, NamesTheKernelThatHadTheGrid) {
-    const auto says = [](const std::string& said, const char* words) {
-        EXPECT_NE(said.find(words), std::string::npos) << said;
-    };
     says(said_after({}), ". The kernel, 4 blocks of 256 threads, was stopped");
     says(said_after({{"other", 5, 256}, {"ring", 4, 256}, {"third", 4, 128}, {"ring", 4, 256}}),
          ". The kernel ring, 4 blocks of 256 threads, was stopped");
     says(said_after({{"ring", 4, 256}, {"sums", 0, 256}}), "The kernel ring or sums, 4 blocks");  // 0: any
     says(said_after({{"ring", 4, 256}}, "tiles"), "The kernel tiles, 4 blocks of 256 threads,");
     const std::string long_name(device::Watch::name_bytes, 'x');  // with no room for its end
-    says(said_after({}, long_name), ("The kernel " + long_name + ", 4 blocks").c_str());
+    says(said_after({}, long_name), ("The kernel " + long_name + ", 4 blocks"));
+}
+
+TEST(KernelWatch, SaysWhyAMessageOfAMailboxWasNotTaken) {
+    const auto said_of_sizes = [](std::uint64_t found, std::uint64_t expected) {
+        return said_of([&](core::KernelWatch&, device::Report& report) {
+            report.operation = static_cast<int>(device::Operation::receive);
+            report.compare = static_cast<int>(Compare::le);
+            report.found = found;
+            report.expected = expected;
+            report.peer = 3;
+            return 4u;
+        });
+    };
+    says(said_of_sizes(24, 16), "was sent a message that its dst does not hold, in receive at ");
+    says(said_of_sizes(24, 16), "found 24, waiting for <= 16, waiting for team PE 3");
+    says(said_of_sizes(12, 16), "was sent a message that is no whole number of elements, in receive at ");
 }
 
 }  // namespace

@@ -115,6 +115,28 @@ TEST_F(DeviceMailboxes, HostBlockingInOrderWithSizes) {
     box.free();
 }
 
+TEST_F(DeviceMailboxes, AHostThatWaitsIsBoundedAndSaysForWhom) {
+    Team reversed = job_.world().split(0, -me());
+    DeviceMailbox box(job_, reversed, 64);
+    auto* x = zeros<int>(1);
+    auto* y = zeros<int>(16);
+    const int from = left_of(job_);  // in either order of the PEs
+    const std::string who = "waiting for PE " + std::to_string(n() - 1 - from);
+    for (const double timeout_s : {0.0, 0.02})
+        expect_error(ErrorCode::timeout, {"mailbox receive of team", who},
+                     [&] { box.receive(y, 64, from, timeout_s); });
+    expect_error(ErrorCode::shape_mismatch, {"128 bytes", "64 bytes"}, [&] { box.post(y, 128, from); });
+    job_.world().barrier();
+    const int mine = reversed.my_pe();
+    set(x, {mine});
+    box.post(x, 4, (mine + 1) % n());
+    EXPECT_EQ(box.receive(y, 64, (mine + n() - 1) % n(), 600), 4u);
+    EXPECT_EQ(values(y, 1)[0], (mine + n() - 1) % n());
+    free({y, x});
+    box.free();
+    reversed.destroy();
+}
+
 TEST_F(DeviceMailboxes, TryReceiveOnAStream) {
     const DeviceMailbox box(job_, job_.world(), 64);
     auto* x = zeros<double>(8);
@@ -187,6 +209,23 @@ TEST_F(DeviceMailboxes, WithFunctionsOfKernels) {
     box.free();
 }
 
+/// Its size is not known: the whole elements that a message and the array have room for.
+TEST_F(DeviceMailboxes, AMessageOfAKernelHasWholeElements) {
+    if (has_real_gpu()) GTEST_SKIP() << "kernels on a real GPU are tests/gpu's";
+    DeviceMailbox box(job_, job_.world(), 20);
+    auto* x = zeros<double>(2);
+    auto* y = zeros<double>(8);
+    auto* count = zeros<std::int64_t>(1);
+    set(x, {1.5 + me(), 2.5});
+    device::post(job_.world().device(Memory::device, false), box.device(), x, 2, right_of(job_));
+    box.receive(*stream_, y, 64, left_of(job_), count, sizeof(double));
+    finish();
+    EXPECT_EQ(values(count, 1)[0], 2);
+    EXPECT_EQ(values(y, 3), (std::vector<double>{1.5 + left_of(job_), 2.5, 0}));
+    free({count, y, x});
+    box.free();
+}
+
 TEST_F(DeviceMailboxes, APingPongIsReplayed) {
     constexpr int rounds = 40;  // more than there are slots
     const DeviceMailbox box(job_, job_.world(), 4096);
@@ -223,6 +262,9 @@ TEST_F(DeviceMailboxes, WrongCallsAreRefusedByName) {
     EXPECT_EQ(code_of([&] { box.post(x, 4, n()); }), ErrorCode::pe);
     EXPECT_EQ(code_of([&] { box.receive(stream, x, 4, -1); }), ErrorCode::pe);
     EXPECT_EQ(code_of([&] { box.try_receive(stream, x, 4, 0, nullptr); }), ErrorCode::invalid_argument);
+    expect_error(ErrorCode::shape_mismatch, {"20 bytes", "elements of 8 bytes"},
+                 [&] { box.receive(stream, x, 20, 0, nullptr, 8); });
+    EXPECT_EQ(code_of([&] { box.receive(stream, x, 16, 0, nullptr, 0); }), ErrorCode::invalid_argument);
     EXPECT_EQ(code_of([&] { box.post(host, 4, 0); }), ErrorCode::invalid_argument) << "not pinned";
     EXPECT_EQ(code_of([&] { DeviceMailbox(job_, job_.world(), 16, 5); }), ErrorCode::invalid_argument);
     EXPECT_EQ(code_of([&] { DeviceMailbox(job_, job_.world(), std::size_t{1} << 34); }),

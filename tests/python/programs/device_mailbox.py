@@ -77,8 +77,13 @@ with says(atoll.ShapeMismatch, "64 KiB"):
     box.post(atoll.zeros(8193, device="cuda"), right)
 with says(atoll.PeError, str(n)):
     box.post(x[:1], n)
-with says(atoll.Unsupported, "timeout", "ATOLL_WAIT_TIMEOUT"):
-    box.receive(y, left, timeout=1.0)
+with says(atoll.Unsupported, "Mailbox.post(): timeout", "ATOLL_WAIT_TIMEOUT"):
+    box.post(x[:1], right, timeout=1.0)
+for bound in (0, 0.02):
+    with says(atoll.Timeout, f"after {bound:.3g} s", "mailbox receive", f"waiting for PE {left}"):
+        box.receive(y, left, timeout=bound)
+with says(atoll.InvalidArgument, "Mailbox.receive(): timeout is -1"):
+    box.receive(y, left, timeout=-1)
 with says(atoll.InvalidArgument, "count="):
     box.try_receive(y, left, stream=STREAM)
 with says(atoll.DtypeMismatch, "count", "float64"):
@@ -93,10 +98,11 @@ with says(atoll.InvalidArgument, "slots 5", "at most 4"):
     atoll.Mailbox(8, slots=5, device="cuda")
 with says(atoll.InvalidArgument, "device is 'gpu'"):
     atoll.Mailbox(8, device="gpu")
+atoll.barrier_all()  # nobody posts before the time is up
 box.post(x[:4], right)
 with says(atoll.ShapeMismatch, "32", "larger"):
-    box.receive(y[:3], left)
-assert box.receive(y, left) == 4
+    box.receive(y[:3], left, timeout=600)
+assert box.receive(y, left, timeout=600) == 4
 
 on_host = atoll.Mailbox(64)
 with says(atoll.Unsupported, "of the host's memory", 'device="cuda"'):
