@@ -82,8 +82,8 @@ class ATOLL_API SlowWait {
     std::uint64_t start_ns_;
     std::uint64_t deadline_ns_;  ///< 0 = none
     std::uint64_t last_poll_ns_ = 0;
-    std::uint64_t gone_since_ns_ =
-        0;  ///< when a PE that this wait needs was first seen to have ended; 0: none
+    /// When a PE that this wait needs was first seen to have ended; 0: none was.
+    std::uint64_t gone_since_ns_ = 0;
     int round_ = 0;
     int sleeps_ = 0;
     unsigned moves_ = 0;  ///< how often the transport had something to do
