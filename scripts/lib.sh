@@ -25,6 +25,21 @@ step() {
     return "$status"
 }
 
+# again COMMAND...: what a network may refuse once, up to three times; COMMAND is one that may be repeated.
+again() {
+    local seconds
+    for seconds in 5 20; do
+        "$@" && return 0
+        say "That failed; once more after $seconds s: $*"
+        sleep "$seconds"
+    done
+    "$@"
+}
+
+# limited COMMAND...: a suite, which ends if it hangs. Each test has its own limit, so this one has room for machines
+# of a fifth of the usual speed.
+limited() { timeout --kill-after=20 3000 "$@"; }
+
 # begin SUITE: where the checks that follow are counted.
 begin() {
     suite=$1

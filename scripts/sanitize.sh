@@ -11,6 +11,6 @@ for preset in asan tsan; do
     check "build ($preset)" bash -c "source scripts/lib.sh; configure $preset && build $preset"
     [ "$checked" -eq 0 ] || continue
     check "C++ tests ($preset)" --junit "$PWD/$results/ctest-$preset.xml" \
-        timeout 1200 ctest --preset "$preset" --output-junit "$PWD/$results/ctest-$preset.xml"
+        limited ctest --preset "$preset" --output-junit "$PWD/$results/ctest-$preset.xml"
 done
 [ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing sanitize

@@ -26,7 +26,8 @@ missing_of() {
 apt_install() {
     export DEBIAN_FRONTEND=noninteractive
     $as_root apt-get update -q
-    $as_root apt-get install -q -y --no-install-recommends "$@"
+    # A machine that has just started may be updating itself.
+    $as_root apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=120 "$@"
 }
 
 need() {
@@ -47,7 +48,7 @@ need() {
         fi
     fi
     # shellcheck disable=SC2086  # a list of package names
-    step "apt: $(wc -w <<<"$missing") packages" apt_install $missing
+    step "apt: $(wc -w <<<"$missing") packages" again apt_install $missing
 }
 
 newest_python() {
@@ -67,7 +68,7 @@ venv() {
     local base
     base=$(newest_python)
     [ -x "$python" ] || step "Python environment in .venv" "$base" -m venv .venv
-    step "Python packages" "$python" -m pip install --disable-pip-version-check -r requirements-dev.txt
+    step "Python packages" again "$python" -m pip install --disable-pip-version-check -r requirements-dev.txt
     cp requirements-dev.txt .venv/requirements-dev.txt
 }
 
@@ -76,7 +77,7 @@ triton() {
     local packages=('triton==3.6.*' 'numpy>=2,<2.4')
     [ "$(cat build/triton/packages 2>/dev/null)" = "${packages[*]}" ] && return 0
     step "environment in build/triton" "$("$python" -c 'import sys; print(sys._base_executable)')" -m venv build/triton
-    step "Triton, for its interpreter" build/triton/bin/python -m pip install --disable-pip-version-check "${packages[@]}"
+    step "Triton, for its interpreter" again build/triton/bin/python -m pip install --disable-pip-version-check "${packages[@]}"
     echo "${packages[*]}" >build/triton/packages
 }
 

@@ -6,11 +6,11 @@ begin test
 check "ready environment" scripts/install.sh all
 scripts/setup.sh triton || true # without it its tests are skipped, and say so
 [ "$checked" -ne 0 ] || check "C++ tests" --junit "$PWD/$results/ctest.xml" \
-    timeout 900 ctest --preset release --output-junit "$PWD/$results/ctest.xml"
+    limited ctest --preset release --output-junit "$PWD/$results/ctest.xml"
 for folder in tests/python tests/cli tests/examples tests/packaging tests/shmem tests/layout; do
     [ -n "$(find "$folder" -name 'test_*.py' -print -quit 2>/dev/null)" ] || continue
     check "pytest ${folder#tests/}" --junit "$results/${folder##*/}.xml" \
-        timeout 900 "$python" -m pytest -q "$folder" --junit-xml="$results/${folder##*/}.xml"
+        limited "$python" -m pytest -q "$folder" --junit-xml="$results/${folder##*/}.xml"
 done
 check "clang-format" scripts/format.sh --check
 check "clang-tidy" "$python" scripts/tidy.py

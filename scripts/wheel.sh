@@ -24,7 +24,7 @@ gpus() {
 install_wheel() {
     rm -rf "$everywhere"
     "$python" -m venv "$everywhere"
-    "$everywhere/bin/python" -m pip install --disable-pip-version-check dist/*.whl
+    again "$everywhere/bin/python" -m pip install --disable-pip-version-check dist/*.whl
 }
 # As a user: no variable of ours, no file of ours.
 run_wheel() (

@@ -108,6 +108,7 @@ def test_sigkill_of_the_launcher_ends_members_in_sessions_of_their_own(atoll, pr
 
 def test_death_is_seen_on_the_board_by_those_who_wait(atoll, program):
     path = program(
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"  # a busy machine may not come to them before it
         "pe.hello()\npe.fence()\n"
         "if pe.number == 1: os.kill(os.getpid(), signal.SIGSEGV)\n"
         "pe.say(pe.wait_for_abort())\nsys.exit(9)\n"
@@ -116,7 +117,8 @@ def test_death_is_seen_on_the_board_by_those_who_wait(atoll, program):
     assert result.returncode == 139
     seen = result.stdout.splitlines()
     assert len(seen) == 2
-    assert all(line.startswith("PE 1 was killed by SIGSEGV (segmentation fault)") for line in seen)
+    # ", core dumped" may follow
+    assert all(line.startswith("PE 1 was killed by SIGSEGV (segmentation fault") for line in seen)
     assert result.stderr.count("atoll run:") == 1
 
 
@@ -146,12 +148,12 @@ def test_exit_0_without_finalize_is_no_failure(atoll, program):
     path = program(
         "pe.hello()\npe.fence()\n"
         "if pe.number == 1: os._exit(0)\n"
-        "while pe.state(1) != pe.LEFT_STATE: time.sleep(0.001)\n"
-        "pe.say([pe.read_word(pe.GONE), pe.read_word(pe.LEFT), pe.read_word(pe.ABORT)])\npe.finalize()\n"
+        "while pe.read_word(pe.GONE) == 0: time.sleep(0.001)\n"  # the last of what the launcher writes
+        "pe.say([pe.state(1) == pe.LEFT_STATE, pe.read_word(pe.LEFT), pe.read_word(pe.ABORT)])\npe.finalize()\n"
     )
     result = atoll("run", "-n", 2, path)
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout == "[1, 1, 0]\n"
+    assert result.stdout == "[True, 1, 0]\n"
 
 
 def test_finalized_pe_that_fails_later_still_fails_the_job(atoll, program):
@@ -198,7 +200,8 @@ def test_member_that_outlives_its_shell_counts(atoll, program):
     path = program(
         "pe.hello()\n"
         "while os.getppid() == int(sys.argv[1]): time.sleep(0.001)\n"
-        "pe.fence()\nsys.exit(6 if pe.number == 1 else 0)\n"
+        # At once, as the library's programs: sys.exit closes the lifeline long before the process ends.
+        "pe.fence()\nos._exit(6 if pe.number == 1 else 0)\n"
     )
     # The shell ends only after its program said hello.
     script = f'"$ATOLL_PYTHON" {path} $$ & "$ATOLL_PYTHON" -c "import pe, time\nwhile pe.state(pe.number) == 0: time.sleep(0.001)"'

@@ -132,7 +132,7 @@ def test_output_stays_a_terminal(atoll, program):
 
 def test_ctrl_c(atoll, program):
     path = program(
-        "pe.say(f'{pe.number} ready')\nsignal.signal(signal.SIGINT, signal.SIG_DFL)\nwhile True: time.sleep(0.1)\n"
+        "signal.signal(signal.SIGINT, signal.SIG_DFL)\npe.say(f'{pe.number} ready')\nwhile True: time.sleep(0.1)\n"
     )
     terminal = Terminal(atoll, "run", "-n", 2, path)
     terminal.expect("0 ready")

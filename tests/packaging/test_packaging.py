@@ -1,10 +1,12 @@
 """What leaves the build: the wheel in an empty environment, and installed trees used from outside ours."""
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
+import time
 import zipfile
 from pathlib import Path
 
@@ -40,7 +42,14 @@ def empty_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     """A virtual environment with the wheel and what it depends on, nothing else."""
     environment = tmp_path_factory.mktemp("environment")
     run(sys.executable, "-m", "venv", environment)
-    run(environment / "bin" / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check", wheel)
+    install = (environment / "bin" / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check")
+    # NumPy comes by the network, of which pip repeats what did not begin, but not what broke off.
+    for pause_s in (5, 20):
+        with contextlib.suppress(AssertionError):
+            run(*install, wheel)
+            return environment
+        time.sleep(pause_s)
+    run(*install, wheel)
     return environment
 
 
