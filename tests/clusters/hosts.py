@@ -112,9 +112,20 @@ class Started:
 
     def wait_for(self, text: str, seconds: float = 60) -> None:
         end = time.monotonic() + seconds
-        while text not in self.out() + self.err():
-            if self.process.poll() is not None or time.monotonic() > end:
+        while True:
+            is_last_look = self.process.poll() is not None or time.monotonic() > end
+            if text in self.out() + self.err():
+                return
+            if is_last_look:
                 raise AssertionError(f"'{text}' did not come\n{self.wait(1).text}")
+            time.sleep(0.02)
+
+    def wait_until_stopped(self, seconds: float = 60) -> None:
+        """By a signal: one that continues it would be lost before."""
+        end = time.monotonic() + seconds
+        status = Path(f"/proc/{self.process.pid}/stat")
+        while status.read_text().rpartition(")")[2].split()[0] != "T":
+            assert self.process.poll() is None and time.monotonic() < end, self.wait(1).text
             time.sleep(0.02)
 
     def kill(self) -> None:
