@@ -41,7 +41,7 @@ def why_not() -> str:
 
 
 def _quietly(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
 def sweep() -> None:
