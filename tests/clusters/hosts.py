@@ -15,6 +15,7 @@ from typing import IO, Any
 
 PREFIX = "atollt"  # of namespaces: PREFIX, the test process that made them, a number
 NAMES = Path("/etc/netns")  # files that `ip netns exec` shows in /etc: there hosts know each other's names
+PATIENCE = 150.0  # seconds for what takes one or two: cores may be few, and others at work on them
 _made = 0
 
 
@@ -41,7 +42,7 @@ def why_not() -> str:
 
 
 def _quietly(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 def sweep() -> None:
@@ -110,7 +111,7 @@ class Started:
     def err(self) -> str:
         return self._paths[1].read_text(errors="replace")
 
-    def wait_for(self, text: str, seconds: float = 60) -> None:
+    def wait_for(self, text: str, seconds: float = PATIENCE) -> None:
         end = time.monotonic() + seconds
         while True:
             is_last_look = self.process.poll() is not None or time.monotonic() > end
@@ -120,7 +121,7 @@ class Started:
                 raise AssertionError(f"'{text}' did not come\n{self.wait(1).text}")
             time.sleep(0.02)
 
-    def wait_until_stopped(self, seconds: float = 60) -> None:
+    def wait_until_stopped(self, seconds: float = PATIENCE) -> None:
         """By a signal: one that continues it would be lost before."""
         end = time.monotonic() + seconds
         status = Path(f"/proc/{self.process.pid}/stat")
@@ -132,7 +133,7 @@ class Started:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
 
-    def wait(self, seconds: float = 60) -> Done:
+    def wait(self, seconds: float = PATIENCE) -> Done:
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -233,7 +234,7 @@ class Hosts:
         return started
 
     def run(
-        self, host: int, command: list[str], env: dict[str, str] | None = None, seconds: float = 60
+        self, host: int, command: list[str], env: dict[str, str] | None = None, seconds: float = PATIENCE
     ) -> Done:
         return self.start(host, command, env).wait(seconds)
 

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hosts import Done, Hosts, Started, rubbish
+from hosts import PATIENCE, Done, Hosts, Started, rubbish
 
 MakeHosts = Callable[[int], Hosts]
 SECRET = {"ATOLL_SECRET": "between us"}
 
 
-def wait_all(started: list[Started], seconds: float = 60) -> list[Done]:
+def wait_all(started: list[Started], seconds: float = PATIENCE) -> list[Done]:
     end = time.monotonic() + seconds
     return [each.wait(max(1.0, end - time.monotonic())) for each in started]
 
@@ -193,7 +193,7 @@ def test_a_port_that_is_taken(make_hosts: MakeHosts, pe: str) -> None:
         [
             "python3",
             "-c",
-            "import socket, time; s = socket.create_server(('', 29500)); print('on', flush=True); time.sleep(60)",
+            "import socket, time; s = socket.create_server(('', 29500)); print('on', flush=True); time.sleep(600)",
         ],
     )
     listener.wait_for("on")
