@@ -77,8 +77,12 @@ class NetLink final : public StoreLink {
     void abort(int status, const std::string& sentence) noexcept override {
         if (is_child()) return;
         StoreLink::abort(status, sentence);
-        // A server that is told by its own process's end could not tell the others.
-        if (server_) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        if (!server_) return;
+        try {
+            // By this thread: this process may end before the server's own has run.
+            server_->end_job(pe_, status, sentence_of_end(pe_, status, sentence));
+        } catch (const std::exception&) {  // the end of the connections has to say it
+        }
     }
 
   private:

@@ -45,7 +45,7 @@ class StoreServer {
     void serve_hosts();
     /// PE 0 goes, and the server with it: the others are told, as far as that takes no waiting.
     void leave(bool finalized);
-    /// For a server outside the job: ends it for all PEs.
+    /// Ends the job for all PEs, who have been told on return, as far as that takes no waiting.
     void end_job(int pe, int status, const std::string& sentence);
     /// Why the job is over; an empty sentence while it is not.
     struct Failure {

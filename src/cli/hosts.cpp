@@ -325,7 +325,8 @@ class HostsJob {
         const auto found = std::find_if(agents_.begin(), agents_.end(),
                                         [&](const auto& agent) { return agent->has(failure.pe); });
         const Agent* guilty = found != agents_.end() ? found->get() : first_failed_;
-        constexpr std::chrono::milliseconds for_the_store(200), for_its_status(1000);
+        // Its agent gives the host's other PEs nearly a second to end, and with few cores that takes longer.
+        constexpr std::chrono::milliseconds for_the_store(200), for_its_status(3000);
         const auto patience = found == agents_.end() ? for_the_store : for_its_status;
         const bool known = failure.silent || (found != agents_.end() && guilty->ended);
         if (!known && Clock::now() < trouble_since_ + patience) return;

@@ -73,12 +73,13 @@ int main(int argc, char** argv) {
         const int next = (pe + 1) % bootstrap->n_pes();
         check(bootstrap->get("key" + std::to_string(next)) == "value" + std::to_string(next), "get");
         bootstrap->fence();
-        if (pe == 0) std::printf("started\n");
-        std::fflush(stdout);
         bootstrap->put("past" + std::to_string(pe), "");
-        if (pe == who)  // a server that dies may not have told all that they are in
+        // A server that dies, or whose host is cut off, may not have told all that they are in.
+        if (pe == who || (pe == 0 && mode == "wait"))
             for (int other = 0; other < bootstrap->n_pes(); ++other)
                 bootstrap->get("past" + std::to_string(other));
+        if (pe == 0) std::printf("started\n");
+        std::fflush(stdout);
         if (mode != "exchange") {
             if (pe == who && mode == "die") ::kill(::getpid(), SIGKILL);
             if (pe == who && mode == "stop") ::kill(::getpid(), SIGSTOP);  // somebody continues it

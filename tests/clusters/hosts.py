@@ -15,6 +15,7 @@ from typing import IO, Any
 
 PREFIX = "atollt"  # of namespaces: PREFIX, the test process that made them, a number
 NAMES = Path("/etc/netns")  # files that `ip netns exec` shows in /etc: there hosts know each other's names
+PATIENCE = 150.0  # seconds for what takes one or two: cores may be few, and others at work on them
 _made = 0
 
 
@@ -41,7 +42,7 @@ def why_not() -> str:
 
 
 def _quietly(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 def sweep() -> None:
@@ -110,18 +111,29 @@ class Started:
     def err(self) -> str:
         return self._paths[1].read_text(errors="replace")
 
-    def wait_for(self, text: str, seconds: float = 60) -> None:
+    def wait_for(self, text: str, seconds: float = PATIENCE) -> None:
         end = time.monotonic() + seconds
-        while text not in self.out() + self.err():
-            if self.process.poll() is not None or time.monotonic() > end:
+        while True:
+            is_last_look = self.process.poll() is not None or time.monotonic() > end
+            if text in self.out() + self.err():
+                return
+            if is_last_look:
                 raise AssertionError(f"'{text}' did not come\n{self.wait(1).text}")
+            time.sleep(0.02)
+
+    def wait_until_stopped(self, seconds: float = PATIENCE) -> None:
+        """By a signal: one that continues it would be lost before."""
+        end = time.monotonic() + seconds
+        status = Path(f"/proc/{self.process.pid}/stat")
+        while status.read_text().rpartition(")")[2].split()[0] != "T":
+            assert self.process.poll() is None and time.monotonic() < end, self.wait(1).text
             time.sleep(0.02)
 
     def kill(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
 
-    def wait(self, seconds: float = 60) -> Done:
+    def wait(self, seconds: float = PATIENCE) -> Done:
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -222,7 +234,7 @@ class Hosts:
         return started
 
     def run(
-        self, host: int, command: list[str], env: dict[str, str] | None = None, seconds: float = 60
+        self, host: int, command: list[str], env: dict[str, str] | None = None, seconds: float = PATIENCE
     ) -> Done:
         return self.start(host, command, env).wait(seconds)
 

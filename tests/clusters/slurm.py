@@ -7,7 +7,7 @@ import shutil
 import time
 from pathlib import Path
 
-from hosts import Done, Hosts
+from hosts import PATIENCE, Done, Hosts
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sinfo", "sbatch")
 
@@ -99,7 +99,7 @@ TmpFS={folder}/tmp.%n
             and done.out.count(" idle") == self._hosts.count
         )
 
-    def _until(self, true: object, what: str, seconds: float = 40) -> None:
+    def _until(self, true: object, what: str, seconds: float = PATIENCE) -> None:
         end = time.monotonic() + seconds
         while not true():  # type: ignore[operator]
             if time.monotonic() > end:
@@ -110,10 +110,10 @@ TmpFS={folder}/tmp.%n
                 raise RuntimeError(f"waited {seconds} s for {what}\n{logs}")
             time.sleep(0.2)
 
-    def srun(self, *arguments: str, seconds: float = 60, **environment: str) -> Done:
+    def srun(self, *arguments: str, seconds: float = PATIENCE, **environment: str) -> Done:
         return self._hosts.run(0, ["srun", *arguments], {**self.environment, **environment}, seconds)
 
-    def sbatch(self, script: str, seconds: float = 60) -> Done:
+    def sbatch(self, script: str, seconds: float = PATIENCE) -> Done:
         """Waits for the script's end."""
         path = self._logs / "job.sh"
         path.write_text(script)

@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from hosts import Hosts
+from hosts import PATIENCE, Hosts
 
 SSHD = "/usr/sbin/sshd"
 
@@ -48,7 +48,7 @@ MaxStartups 100
     environment = {"PATH": f"{folder}:{os.environ['PATH']}"}
     for host in range(hosts.count):
         hosts.start(host, [SSHD, "-D", "-e", "-f", str(folder / "sshd_config")])
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     for host in range(hosts.count):
         while (done := hosts.run(0, ["ssh", f"n{host}", "hostname"], environment, 20)).out != f"n{host}\n":
             if time.monotonic() > end:

@@ -139,7 +139,9 @@ def test_a_firewall_between_pes_is_named(make_hosts: MakeHosts) -> None:
 def test_a_firewall_before_the_launcher_is_named(make_hosts: MakeHosts, pe: str) -> None:
     hosts = make_hosts(2)
     assert hosts.run(0, ["nft", WALL % 1]).status == 0
-    done = over_hosts(hosts, "n0:1,n1:1", pe, ATOLL_INIT_TIMEOUT="3")
+    # PE 1 later: whoever's time is up first ends the job for both, and PE 0 is to say whom it waited for.
+    late = f'[ "$(hostname)" = n0 ] || sleep 2; exec {pe}'
+    done = over_hosts(hosts, "n0:1,n1:1", "sh", "-c", late, ATOLL_INIT_TIMEOUT="3")
     assert done.status == 4 and "PE 1 of 2 did not come" in done.err, done.text
     assert "PE 1 of 2 found no PE 0 within 3 s" in done.err and "closed by a firewall" in done.err, done.text
 

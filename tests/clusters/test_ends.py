@@ -74,6 +74,7 @@ def test_a_slow_pe_is_waited_for(make_hosts: MakeHosts, what: str) -> None:
     environment = {**TCP, "ATOLL_PEER_TIMEOUT": "2"}
     started = hosts.torchrun([0, 0, 1], [*PROGRAM, what, "2", "stop", "100"], environment)
     wait_for_all(started, 2)
+    started[2].wait_until_stopped()
     time.sleep(5)
     assert all(each.process.poll() is None for each in started), [each.wait(1).text for each in started]
     os.killpg(started[2].process.pid, signal.SIGCONT)

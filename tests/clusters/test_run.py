@@ -24,7 +24,7 @@ def start(hosts: Hosts, *arguments: str, **environment: str) -> Started:
 
 
 def run(hosts: Hosts, *arguments: str, **environment: str) -> Done:
-    return start(hosts, *arguments, **environment).wait(60)
+    return start(hosts, *arguments, **environment).wait()
 
 
 @pytest.mark.parametrize("places", ["n0:2,n1:2", "n1:1,n0:3", "n1", "n3:1,n1:2,n0:2,n2:1"])

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hosts import Done, Hosts, Started, rubbish
+from hosts import PATIENCE, Done, Hosts, Started, rubbish
 
 MakeHosts = Callable[[int], Hosts]
 SECRET = {"ATOLL_SECRET": "between us"}
 
 
-def wait_all(started: list[Started], seconds: float = 60) -> list[Done]:
+def wait_all(started: list[Started], seconds: float = PATIENCE) -> list[Done]:
     end = time.monotonic() + seconds
     return [each.wait(max(1.0, end - time.monotonic())) for each in started]
 
@@ -81,7 +81,10 @@ def test_numbers_of_pes_that_differ(make_hosts: MakeHosts, pe: str) -> None:
 
 @pytest.mark.parametrize("host", [0, 1])
 def test_a_second_pe_0_is_named_by_all(make_hosts: MakeHosts, pe: str, host: int) -> None:
-    """On the store's host, where it cannot listen at the port, and on another, where the address is not its own."""
+    """On the store's host, where it cannot listen at the port, and on another, where the address is not its own.
+
+    Who listens need not be the first to say that it is PE 0.
+    """
     hosts = make_hosts(2)
     first = hosts.start(0, [pe], rank(hosts, 0, 3))
     other = hosts.start(1, [pe], rank(hosts, 1, 3))
@@ -90,7 +93,7 @@ def test_a_second_pe_0_is_named_by_all(make_hosts: MakeHosts, pe: str, host: int
     second = hosts.start(host, [pe], rank(hosts, 0, 3))
     for done in wait_all([first, other, second]):
         assert done.status == 4, done.text
-        said = rf"Process \d+ on n{host} says that it is PE 0, which process \d+ already is"
+        said = rf"Process \d+ on n[0{host}] says that it is PE 0, which process \d+ already is"
         assert re.search(said, done.err), done.text
 
 
@@ -167,7 +170,7 @@ def test_a_stopped_pe_is_waited_for(make_hosts: MakeHosts, pe: str) -> None:
     """Under a debugger, or swapped out: slow is not dead, however long it takes."""
     hosts = make_hosts(2)
     started = hosts.torchrun([0, 1], [pe, "stop", "1"], {**SECRET, "ATOLL_PEER_TIMEOUT": "2"})
-    started[0].wait_for("started")
+    started[1].wait_until_stopped()
     time.sleep(5)
     assert started[0].process.poll() is None, started[0].wait(1).text
     os.killpg(started[1].process.pid, signal.SIGCONT)
@@ -190,7 +193,7 @@ def test_a_port_that_is_taken(make_hosts: MakeHosts, pe: str) -> None:
         [
             "python3",
             "-c",
-            "import socket, time; s = socket.create_server(('', 29500)); print('on', flush=True); time.sleep(60)",
+            "import socket, time; s = socket.create_server(('', 29500)); print('on', flush=True); time.sleep(600)",
         ],
     )
     listener.wait_for("on")

@@ -38,7 +38,7 @@ def test_the_route(make_hosts: MakeHosts) -> None:
     """What the other tests here rest on: nothing but UCX joins the hosts."""
     hosts = make_hosts(2)
     environment = {"ATOLL_AGENT": hosts.agent(), **TCP}
-    done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:2,n1:1", ATOLL, "info", "--job"], environment, 60)
+    done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:2,n1:1", ATOLL, "info", "--job"], environment)
     assert done.status == 0, done.text[-6000:]
     assert "PE 0 (host n0): ucx to PE 2, window to PE 1" in done.text, done.text
     assert "PE 2 (host n1): ucx to PE 0,1" in done.text, done.text
@@ -107,7 +107,7 @@ def test_a_device_that_only_others_have(make_hosts: MakeHosts) -> None:
     hosts = make_hosts(2)
     hosts.rename(1, "net7")
     environment = {"ATOLL_AGENT": hosts.agent(), **TCP, "UCX_NET_DEVICES": "eth0"}
-    done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:1,n1:1", built("multi/rma")], environment, 60)
+    done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:1,n1:1", built("multi/rma")], environment)
     assert done.status != 0 and "there is no eth0. Network devices here:" in done.text, done.text
     assert "net7" in done.text, done.text
 
