@@ -10,7 +10,7 @@ scripts/setup.sh triton || true # without it its tests are skipped, and say so
 for folder in tests/python tests/cli tests/examples tests/packaging tests/shmem tests/layout; do
     [ -n "$(find "$folder" -name 'test_*.py' -print -quit 2>/dev/null)" ] || continue
     check "pytest ${folder#tests/}" --junit "$results/${folder##*/}.xml" \
-        timeout 900 "$python" -m pytest -q "$folder" --junit-xml="$results/${folder##*/}.xml"
+        timeout 2400 "$python" -m pytest -q "$folder" --junit-xml="$results/${folder##*/}.xml"
 done
 check "clang-format" scripts/format.sh --check
 check "clang-tidy" "$python" scripts/tidy.py
