@@ -41,6 +41,7 @@ int main(int argc, char** argv) {
         if (me == 0)
             std::fprintf(stderr, "%d PEs cannot share %d rows: run with at most %d\n", n, rows_in_all,
                          rows_in_all / 2);
+        atoll::finalize();  // waits for all: the first PE that fails ends the others
         return 1;
     }
     const int generations = argc > 1 ? std::atoi(argv[1]) : 200;

@@ -20,7 +20,10 @@ def evolve(cells):
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
 if n > ROWS // 2:
-    sys.exit(f"{n} PEs cannot share {ROWS} rows: run with at most {ROWS // 2}" if me == 0 else 1)
+    if me == 0:
+        print(f"{n} PEs cannot share {ROWS} rows: run with at most {ROWS // 2}", file=sys.stderr)
+    atoll.finalize()  # waits for all: the first PE that fails ends the others
+    sys.exit(1)
 generations = int(sys.argv[1]) if len(sys.argv) > 1 else 200
 start = (np.random.default_rng(1970).random((ROWS, COLUMNS)) < 1 / 3).astype(np.uint8)
 first, last = me * ROWS // n, (me + 1) * ROWS // n

@@ -176,8 +176,11 @@ def main():
     ground, dx, dy = elevation.load(choice.synthetic, choice.refine)
     ground = ground[: choice.rows]
     if n > len(ground):
-        refusal = f"{n} PEs cannot share {len(ground)} rows: run with at most {len(ground)}, or --refine"
-        sys.exit(refusal if me == 0 else 1)
+        if me == 0:
+            refusal = f"{n} PEs cannot share {len(ground)} rows: run with at most {len(ground)}, or --refine"
+            print(refusal, file=sys.stderr)
+        atoll.finalize()  # waits for all: the first PE that fails ends the others
+        sys.exit(1)
 
     slab, depth, everything, communication = rain_together(ground, dx, dy, choice)
 

@@ -12,8 +12,9 @@
 namespace atl::cli {
 namespace {
 
-// From the abort word to SIGTERM: time for PEs to flush, and for Python to print its traceback.
-constexpr double abort_grace_s = 0.3;
+// From the abort word to SIGTERM: time for PEs to flush, and for Python to say where it was. As without a
+// launcher (peer_monitor.cpp); a third of it was too little where each of two cores had four others to serve.
+constexpr double abort_grace_s = 1.0;
 // From SIGTERM to SIGKILL.
 constexpr double term_grace_s = 0.5;
 // From SIGKILL to giving up.

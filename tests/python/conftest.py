@@ -17,7 +17,7 @@ from simulated import make_package
 def job(tmp_path: Path) -> Job:
     """Runs a program as a job of n PEs; `code` is a file of programs/, or a program's text."""
 
-    def run(code: str, n: int, *arguments: str, ok: bool = True, timeout: int = 120, **changes: str) -> Done:
+    def run(code: str, n: int, *arguments: str, ok: bool = True, timeout: int = 240, **changes: str) -> Done:
         program = PROGRAMS / code if code.endswith(".py") else write_program(tmp_path, code)
         start = [launcher(), "run", "-n", str(n), "--timeout", str(timeout)]
         command = [*start, sys.executable, str(program), *arguments]

@@ -18,7 +18,7 @@ EVERY_OPERATION = [
     *("shmem_memory", "shmem_words", "shmem_teams", "shmem_bad_input"),
 ]
 # Nobody waits this long; it only keeps a hang from holding up everything else.
-HANG_GUARD = 150
+HANG_GUARD = 280
 
 
 def launcher() -> str:

@@ -120,7 +120,6 @@ def test_a_pe_that_dies_ends_a_collective_on_a_stream_between_hosts(job: Job, pa
         """,
         2,
         ok=False,
-        timeout=60,
         PYTHONPATH=package,
         **between("a,b"),
     )

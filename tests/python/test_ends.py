@@ -77,7 +77,11 @@ def test_the_traceback_of_the_cause_is_the_only_one(job: Job, tmp_path: Path, ho
         (line,) = [line for line in text.splitlines() if line.startswith(f"PE {pe} stopped at ")]
         assert "program.py:" in line and "PE 1 ended by an exception" in line
     assert text.startswith("Traceback") or how == "none"
-    assert len(said[0].splitlines()) <= 8 and (how == "launcher" or len(said[0].splitlines()) == 1)
+    # A process that has said so and a second later still ends (a busy machine) is told once more by its own watch.
+    lines = [
+        line for line in said[0].splitlines() if not line.startswith("atoll: the job is over: PE 1 ended by")
+    ]
+    assert len(lines) <= (8 if how == "launcher" else 1), said[0]
 
 
 def test_a_thread_that_waits_keeps_no_failure_from_the_others(job: Job) -> None:

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 ATOLL = Path(sys.executable).with_name("atoll")
 PROGRAMS = ROOT / "build/release/examples"
-HANG_GUARD = 120
+HANG_GUARD = 240
 # Small sizes, where the examples take one.
 ARGUMENTS = {"pingpong": ["2000"], "gups": ["50000"], "integer_sort": ["50000"], "life": ["60"]}
 # Unbuffered, Python writes a line's end on its own, and lines of several PEs mix.

@@ -145,6 +145,8 @@ def test_ctrl_c_ends_finalize_and_a_second_one_leaves(job: Job) -> None:
         class Alarm(Exception):
             pass
         def handler(*_):
+            if atoll.is_initialized():  # not within finalize yet: this process had to wait for a core
+                return signal.setitimer(signal.ITIMER_REAL, 0.05)
             raise Alarm
         if me == 0:
             signal.signal(signal.SIGALRM, handler)
@@ -170,9 +172,9 @@ def test_a_signal_handler_within_finalize_may_end_the_job(job: Job) -> None:
         """
         import signal
         atoll.init()
-        sig, ending = atoll.signal(), False
+        sig = atoll.signal()
         def handler(*_):
-            if not ending:  # this process had to wait for a core
+            if atoll.is_initialized():  # not within finalize yet: this process had to wait for a core
                 return signal.setitimer(signal.ITIMER_REAL, 0.05)
             try:
                 atoll.finalize()
@@ -181,7 +183,6 @@ def test_a_signal_handler_within_finalize_may_end_the_job(job: Job) -> None:
         if atoll.my_pe() == 0:
             signal.signal(signal.SIGALRM, handler)
             signal.setitimer(signal.ITIMER_REAL, 0.05)
-            ending = True
             atoll.finalize()
         else:
             atoll.signal_wait_until(sig, "==", 1)

@@ -9,7 +9,13 @@ import atoll
 import numpy as np
 
 mode, _, kind = sys.argv[1].partition("-")
-atoll.init()
+if mode == "host":
+    import atoll.numba as dev
+    from checks import init_with_short_waits
+
+    init_with_short_waits(2)
+else:
+    atoll.init()
 if mode == "triton":
     import atoll.triton as dev
     import torch

@@ -7,8 +7,9 @@ from typing import Any
 
 import atoll
 import atoll.numba as dev
+from checks import init_with_short_waits
 
-atoll.init()
+init_with_short_waits(1.5)
 
 
 @dev.kernel
