@@ -24,7 +24,6 @@ void expect_error(ErrorCode code, const std::vector<std::string>& texts, const s
 ThreadJobOptions options_with(common::CheckLevel check) {
     ThreadJobOptions options;
     options.check = check;
-    options.wait_timeout_s = 20;
     return options;
 }
 

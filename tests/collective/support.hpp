@@ -160,7 +160,6 @@ inline void run_everywhere(const std::string& algorithms, const std::function<vo
         options.heap_bytes = heap_bytes;
         options.check = check;
         options.algorithms = algorithms;
-        options.wait_timeout_s = 20;
         run_pes(n, body, options);
     }
 }

@@ -2,7 +2,8 @@
 // hangs.
 #include "support/setups.hpp"
 
-#include <algorithm>
+#include <atomic>
+#include <thread>
 
 namespace atl::testing {
 namespace {
@@ -101,12 +102,15 @@ TEST_P(Absence, OfAStrangerDoesNotDisturbATeam) {
 TEST_P(Absence, AnAbortReachesEveryWait) {
     ThreadJobOptions options;
     options.finalize = false;
+    std::atomic<int> beyond_sync{0};  // between hosts one PE may be while another still waits for its news
     run(
-        [](Job& job) {
+        [&](Job& job) {
             SymmetricArray<int> word(job, 1);
             SymmetricArray<std::int64_t> lock(job, 1);
             if (job.my_pe() == 1) set_lock(job, lock.data());
             job.world().sync();
+            ++beyond_sync;
+            while (beyond_sync != job.n_pes()) std::this_thread::yield();
             if (job.my_pe() == job.n_pes() - 1)
                 job.state().board().abort(job.my_pe(), 3,
                                           "PE " + std::to_string(job.my_pe()) + " had enough");

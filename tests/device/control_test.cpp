@@ -4,8 +4,10 @@
 #include "support/setups.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <memory>
+#include <thread>
 
 namespace atl::testing {
 namespace {
@@ -320,11 +322,14 @@ TEST(DeviceControl, APeThatTheTeamHasNotIsRefusedByName) {
 TEST(DeviceControl, TheEndOfTheJobEndsWaits) {
     ThreadJobOptions options;
     options.finalize = false;
+    std::atomic<bool> has_team{false};  // or the end comes while PE 0 still makes it
     run_pes(
         2,
-        [](Job& job) {
+        [&](Job& job) {
             const device::Team team = job.world().device(Memory::host);
+            if (job.my_pe() == 0) has_team = true;
             if (job.my_pe() == 1) {
+                while (!has_team) std::this_thread::yield();
                 job.state().board().abort(1, 1, "PE 1 died in this test.");
                 return;
             }

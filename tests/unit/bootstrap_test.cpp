@@ -136,7 +136,7 @@ TEST(UniqueId, NamesPesThatDoNotCome) {
         run_forked(4,
                    [&](int pe) -> std::string {
                        if (pe >= 2) return "";
-                       return exercise(*create_unique_id(pe == 0 ? quick(1) : quick(), id, pe, 4));
+                       return exercise(*create_unique_id(pe == 0 ? quick(3) : quick(), id, pe, 4));
                    },
                    {1, 2, 3, 0});
     for (const int pe : {0, 1})
@@ -335,7 +335,7 @@ TEST(Tcp, SaysWhatIsWrongWithTheVariables) {
         return Forked([&]() -> std::string {
                    set_torchrun(0, 1, free_port());
                    spoil();
-                   create_tcp(quick(0.3));
+                   create_tcp(quick(3));  // time for PE 0 to greet itself, on a machine with too much to do
                    return "";
                })
             .wait();
@@ -412,7 +412,7 @@ TEST(Tcp, NamesAnotherSecret) {
         run_forked(2,
                    [&](int pe) {
                        set_torchrun(pe, 2, port);
-                       return exercise(*create_tcp(pe == 0 ? with_secret("right", 1) : with_secret("wrong")));
+                       return exercise(*create_tcp(pe == 0 ? with_secret("right", 3) : with_secret("wrong")));
                    },
                    {1, 0});
     expect_named(outcomes[0], {"PE 1 of 2 did not come", "refused"});
