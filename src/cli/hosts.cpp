@@ -33,8 +33,8 @@ using Clock = std::chrono::steady_clock;
 
 /// From the end of the job to the end of agents that do not come to one by themselves.
 constexpr auto grace = std::chrono::seconds(5);
-/// After --timeout: time for PEs to say where they were.
-constexpr auto abort_grace = std::chrono::milliseconds(700);
+/// After --timeout: time for PEs to say where they were, for which their agents give them a second.
+constexpr auto abort_grace = std::chrono::milliseconds(1500);
 /// Each look asks all PEs.
 constexpr double longest_stall_interval_s = 10;
 constexpr int timeout_status = 124;  // as timeout(1)
@@ -325,7 +325,7 @@ class HostsJob {
         const auto found = std::find_if(agents_.begin(), agents_.end(),
                                         [&](const auto& agent) { return agent->has(failure.pe); });
         const Agent* guilty = found != agents_.end() ? found->get() : first_failed_;
-        // Its agent gives the host's other PEs nearly a second to end, and with few cores that takes longer.
+        // Its agent gives the host's other PEs 1.5 s to end, and with few cores that takes longer.
         constexpr std::chrono::milliseconds for_the_store(200), for_its_status(3000);
         const auto patience = found == agents_.end() ? for_the_store : for_its_status;
         const bool known = failure.silent || (found != agents_.end() && guilty->ended);
