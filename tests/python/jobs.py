@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -56,3 +58,44 @@ def write_program(folder: Path, code: str) -> Path:
     program = folder / "program.py"
     program.write_text("import atoll, numpy as np, os, sys\n" + textwrap.dedent(code))
     return program
+
+
+def interrupted(folder: Path, start: str, waits: str, then: str, **changes: str) -> Done:
+    """A PE that says "ready" after `start`, calls each of `waits` (a tuple of callables) until a SIGINT ends it as a
+    KeyboardInterrupt, which it says, and goes on with `then`."""
+    parts = (
+        """
+        import signal
+        armed = False
+        def interrupt(*_):  # an interrupt outside a wait is not what is tested
+            global armed
+            if armed:
+                armed = False
+                raise KeyboardInterrupt
+        signal.signal(signal.SIGINT, interrupt)
+        atoll.init()
+        """,
+        start,
+        f"""
+        print("ready", flush=True)
+        for wait in {waits}:
+            try:
+                armed = True
+                wait()
+            except KeyboardInterrupt:
+                print("interrupted", flush=True)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # more may come while the interpreter ends
+        """,
+        then,
+    )
+    command = [sys.executable, str(write_program(folder, "".join(map(textwrap.dedent, parts))))]
+    process = subprocess.Popen(
+        command, env=environment(**changes), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    while process.poll() is None:  # again and again: the first may come before the wait
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.02)
+    out, err = process.communicate(timeout=HANG_GUARD)
+    return Done(command, process.returncode, out, err)

@@ -3,14 +3,10 @@ the host."""
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
-from jobs import HANG_GUARD, Job, environment, write_program
+from jobs import Job, interrupted
 from simulated import needs_plugin
 
 pytestmark = needs_plugin
@@ -18,46 +14,20 @@ pytestmark = needs_plugin
 
 def test_ctrl_c_ends_a_receive(tmp_path: Path, package: str) -> None:
     """It raises KeyboardInterrupt, and the message can be received afterwards."""
-    program = write_program(
+    done = interrupted(
         tmp_path,
         """
-        import signal
-        armed = False
-        def interrupt(*_):  # an interrupt outside a wait is not what is tested
-            global armed
-            if armed:
-                armed = False
-                raise KeyboardInterrupt
-        signal.signal(signal.SIGINT, interrupt)
-        atoll.init()
         box = atoll.Mailbox(64, device="cuda")
         x, y = atoll.full(3, 7.0, device="cuda"), atoll.zeros(8, device="cuda")
-        print("ready", flush=True)
-        for timeout in (None, 1000):
-            try:
-                armed = True
-                box.receive(y, 0, timeout)
-            except KeyboardInterrupt:
-                print("interrupted", flush=True)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # more may come while the interpreter ends
+        """,
+        "(lambda: box.receive(y, 0, None), lambda: box.receive(y, 0, 1000))",
+        """
         box.post(x, 0)
         print("then", box.receive(y, 0), y.numpy()[:4], flush=True)
         """,
+        PYTHONPATH=package,
     )
-    process = subprocess.Popen(
-        [sys.executable, str(program)],
-        env=environment(PYTHONPATH=package),
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    while process.poll() is None:  # again and again: the first may come before the wait
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.02)
-    out, err = process.communicate(timeout=HANG_GUARD)
-    assert out == "interrupted\ninterrupted\nthen 3 [7. 7. 7. 0.]\n" and process.returncode == 0, out + err
+    assert done.stdout == "interrupted\ninterrupted\nthen 3 [7. 7. 7. 0.]\n" and done.returncode == 0, done
 
 
 def test_the_end_of_the_poster_ends_a_receive(job: Job, package: str) -> None:

@@ -6,11 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from jobs import HANG_GUARD, Done, Job, environment, launcher, python, write_program
+from jobs import HANG_GUARD, Done, Job, environment, interrupted, launcher, python, write_program
 
 
 def run_without_launcher(folder: Path, code: str, n: int) -> list[Done]:
@@ -259,46 +258,16 @@ def test_a_forked_child_is_no_pe(job: Job) -> None:
 
 def test_ctrl_c_ends_a_wait(tmp_path: Path) -> None:
     """An interrupt reaches a PE that waits, and the wait raises KeyboardInterrupt."""
-    program = write_program(
+    done = interrupted(
         tmp_path,
+        "sig = atoll.signal()\n",
+        """(lambda: atoll.signal_wait_until(sig, "==", 1), lambda: atoll.wait_until_any(sig, "==", 1))""",
         """
-        import signal
-        armed = False
-        def interrupt(*_):  # an interrupt outside a wait is not what is tested
-            global armed
-            if armed:
-                armed = False
-                raise KeyboardInterrupt
-        signal.signal(signal.SIGINT, interrupt)
-        atoll.init()
-        sig = atoll.signal()
-        print("ready", flush=True)
-        for wait in (lambda: atoll.signal_wait_until(sig, "==", 1),
-                     lambda: atoll.wait_until_any(sig, "==", 1)):
-            try:
-                armed = True
-                wait()
-            except KeyboardInterrupt:
-                print("interrupted", flush=True)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # more may come while the interpreter ends
         atoll.put(sig, 7, 0)
         print("then", sig[0], flush=True)
         """,
     )
-    process = subprocess.Popen(
-        [sys.executable, str(program)],
-        env=environment(),
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    while process.poll() is None:  # again and again: the first may come before the wait
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.02)
-    out, err = process.communicate(timeout=HANG_GUARD)
-    assert out == "interrupted\ninterrupted\nthen 7\n" and process.returncode == 0, out + err
+    assert done.stdout == "interrupted\ninterrupted\nthen 7\n" and done.returncode == 0, done
 
 
 @pytest.mark.parametrize("to", ["launcher", "group"])
