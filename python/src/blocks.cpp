@@ -1,6 +1,6 @@
 // OpenSHMEM's own strided forms: iput, iget, ibput, ibget. (put and get take any NumPy view, which says
 // more.)
-#include "device.hpp"
+#include "far_moves.hpp"
 #include "pool.hpp"
 #include "registry.hpp"
 #include "transfer.hpp"
@@ -75,13 +75,21 @@ void move(PyObject* dst_object, PyObject* src_object, Layout dst_layout, Layout 
     const npy_intp from[2] = {src_layout.stride * item, item};
     char* near = PyArray_BYTES(Put ? src : dst);
     char* data = PyArray_BYTES(far);
+    const FarTransfer transfer{data,
+                               Put ? to : from,
+                               near,
+                               Put ? from : to,
+                               dims,
+                               2,
+                               static_cast<std::size_t>(item),
+                               pe,
+                               Put,
+                               !on_device(Put ? src : dst)};
     if (is_device_call(adopted, stream)) [[unlikely]] {
         const StreamArg on = stream_of(S, stream, adopted);
         if (!on_device(far)) fail_on_host(S, Put ? "dst" : "src", far);
         if (!on.given) finish_current(adopted);
-        return move_on_device(
-            ctx, on,
-            {data, Put ? to : from, near, Put ? from : to, dims, 2, static_cast<std::size_t>(item), pe, Put});
+        return move_on_device(ctx, on, transfer);
     }
     const Layout& layout = Put ? dst_layout : src_layout;
     const int slot = ctx.route(data, static_cast<std::size_t>(layout.span() * item), pe);
@@ -92,13 +100,7 @@ void move(PyObject* dst_object, PyObject* src_object, Layout dst_layout, Layout 
                      static_cast<std::size_t>(item));
         return;
     }
-    for (Py_ssize_t i = 0; i < dims[0]; ++i) {
-        const auto bytes = static_cast<std::size_t>(dims[1] * item);
-        if (Put)
-            ctx.put_bytes(data + i * to[0], near + i * from[0], bytes, pe);
-        else
-            ctx.get_bytes(near + i * to[0], data + i * from[0], bytes, pe);
-    }
+    move_far(ctx, transfer);
 }
 
 template <Spec& S, bool Put> PyObject* elements_body(const Arguments<9>& a) {

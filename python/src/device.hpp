@@ -86,21 +86,10 @@ inline bool is_device_call(const Adopted& adopted, PyObject* stream) noexcept {
     return given(stream);
 }
 
-/// Between memory in the device heap of `pe` and local memory; strides in bytes.
-struct DeviceTransfer {
-    char* far;
-    const npy_intp* far_strides;
-    char* near;
-    const npy_intp* near_strides;
-    const npy_intp* dims;
-    int nd;
-    std::size_t item;
-    int pe;
-    bool put;
-};
-void move_on_device(const Context& ctx, StreamArg stream, const DeviceTransfer& t);
-/// What put and put_signal read where `dst` is on a GPU: an array of dst's dtype and shape. A number or a
-/// list becomes one on the host, which no stream takes.
+struct FarTransfer;
+void move_on_device(const Context& ctx, StreamArg stream, const FarTransfer& t);
+/// What put and put_signal read where `dst` is on a GPU: an array of dst's dtype and shape. A number (as one
+/// element with strides of 0) or a list becomes one on the host, which no stream takes.
 Ref device_source(const Spec& spec, PyArrayObject* dst, PyObject* src, StreamArg stream);
 /// put and get with a GPU on either side, or both; all is checked here.
 void put_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObject* src, int pe,

@@ -1,57 +1,18 @@
 // Data between the device heaps of PEs and local memory, for calls that block the host and for streams.
 #include "device.hpp"
+#include "far_moves.hpp"
 #include "pool.hpp"
 #include "stream_cache.hpp"
-#include "transfer.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace atl::python {
 namespace {
 
-/// Any of Context and StreamContext, which spell these alike.
-template <class On>
-void move_blocks(const On& on, const DeviceTransfer& t, const CopyPlan& plan, char* dst, const char* src) {
-    const auto one = [&](npy_intp d, npy_intp s) {
-        if (t.put)
-            on.put_bytes(dst + d, src + s, plan.block, t.pe);
-        else
-            on.get_bytes(dst + d, src + s, plan.block, t.pe);
-    };
-    if (plan.n == 0) return one(0, 0);
-    // The innermost axis is one call where both strides go forward; where both go back, from its other end.
-    CopyPlan outer = plan;
-    Axis inner = outer.axes[--outer.n];
-    if (inner.dst < 0 && inner.src < 0) {
-        dst += inner.dst * (inner.dim - 1);
-        src += inner.src * (inner.dim - 1);
-        inner.dst = -inner.dst;
-        inner.src = -inner.src;
-    } else if (inner.dst <= 0 || inner.src <= 0) {
-        return for_each_block(plan, one);
-    }
-    const auto n = static_cast<std::size_t>(inner.dim);
-    for_each_block(outer, [&](npy_intp d, npy_intp s) {
-        auto* to = reinterpret_cast<unsigned char*>(dst + d);
-        const auto* from = reinterpret_cast<const unsigned char*>(src + s);
-        if (t.put)
-            on.ibput(to, from, inner.dst, inner.src, plan.block, n, t.pe);
-        else
-            on.ibget(to, from, inner.dst, inner.src, plan.block, n, t.pe);
-    });
-}
-
-template <class On> void move_all(const On& on, const DeviceTransfer& t) {
-    const CopyPlan plan = t.put ? plan_copy(t.far_strides, t.near_strides, t.dims, t.nd, t.item)
-                                : plan_copy(t.near_strides, t.far_strides, t.dims, t.nd, t.item);
-    if (t.put)
-        move_blocks(on, t, plan, t.far, t.near);
-    else
-        move_blocks(on, t, plan, t.near, t.far);
-}
-
 /// A whole array; `near` is that of the other side, of the same shape.
-DeviceTransfer whole(PyArrayObject* far, PyArrayObject* near, const Strides& near_strides, int pe, bool put) {
+FarTransfer whole(PyArrayObject* far, PyArrayObject* near, const Strides& near_strides, int pe, bool put) {
     return {PyArray_BYTES(far),
             PyArray_STRIDES(far),
             PyArray_BYTES(near),
@@ -60,19 +21,35 @@ DeviceTransfer whole(PyArrayObject* far, PyArrayObject* near, const Strides& nea
             PyArray_NDIM(far),
             item_bytes(far),
             pe,
-            put};
+            put,
+            !on_device(near)};
 }
 
 }  // namespace
 
-void move_on_device(const Context& ctx, StreamArg stream, const DeviceTransfer& t) {
-    std::size_t bytes = t.item;
-    for (int i = 0; i < t.nd; ++i) bytes *= static_cast<std::size_t>(t.dims[i]);
-    if (bytes == 0) return ctx.check_pe(t.pe);
-    if (stream.given) return move_all(stream_context(ctx, stream), t);
-    ReleaseGil released(bytes >= release_gil_bytes);
-    move_all(ctx, t);
+void move_on_device(const Context& ctx, StreamArg stream, const FarTransfer& t) {
+    if (!stream.given) return move_far(ctx, t);
+    if (bytes_of(t) == 0) return ctx.check_pe(t.pe);
+    move_on_stream(stream_context(ctx, stream), t);
 }
+
+namespace {
+
+/// One element that stands for all of an array like `dst`.
+Ref repeated(const Spec& spec, PyObject* number, PyArrayObject* dst) {
+    auto* descr = reinterpret_cast<PyObject*>(PyArray_DESCR(dst));
+    Py_INCREF(descr);
+    Ref one(PyArray_SimpleNewFromDescr(0, nullptr, reinterpret_cast<PyArray_Descr*>(descr)));
+    write_element({spec, "src", descr}, number, PyArray_BYTES(one.array()));
+    npy_intp strides[NPY_MAXDIMS] = {};
+    Py_INCREF(descr);
+    Ref all(PyArray_NewFromDescr(g.ndarray, reinterpret_cast<PyArray_Descr*>(descr), PyArray_NDIM(dst),
+                                 PyArray_DIMS(dst), strides, PyArray_BYTES(one.array()), 0, nullptr));
+    if (PyArray_SetBaseObject(all.array(), one.release()) < 0) throw Raised{};
+    return all;
+}
+
+}  // namespace
 
 Ref device_source(const Spec& spec, PyArrayObject* dst, PyObject* src, StreamArg stream) {
     if (is_array(src) && on_device(as_array(src))) {
@@ -85,12 +62,7 @@ Ref device_source(const Spec& spec, PyArrayObject* dst, PyObject* src, StreamArg
     Ref made;
     const bool is_number = src != nullptr && is_scalar(src);
     if (is_number) {
-        made = Ref(PyArray_NewLikeArray(dst, NPY_CORDER, nullptr, 0));
-        const std::size_t item = item_bytes(dst);
-        const std::size_t n = size_of(dst);
-        char* out = PyArray_BYTES(made.array());
-        if (n != 0) write_element({spec, "src", reinterpret_cast<PyObject*>(PyArray_DESCR(dst))}, src, out);
-        for (std::size_t i = 1; i < n; ++i) std::memcpy(out + i * item, out, item);
+        made = repeated(spec, src, dst);
     } else if (is_array(src)) {
         made = Ref::borrow(src);
         check_readable(spec, "src", made.array());
@@ -148,6 +120,55 @@ void store_on_stream(const Spec& spec, const Context& ctx, StreamArg stream, cha
          spec.name, bytes);
 }
 
+namespace {
+
+/// Of one PE: this one or, in the window, another.
+void read_slot(const Context& ctx, FarTransfer part) {
+    if (!g.job->is_symmetric(part.far, 1)) {
+        // The window's slots are the PEs of `shared`, in order.
+        const Team& shared = g.job->shared();
+        const device::Team team = shared.device(Memory::device);
+        const auto slot = static_cast<int>((part.far - team.window) / team.stride);
+        part.far += (team.my_slot - slot) * team.stride;
+        part.pe = shared.world_pe(slot);
+    }
+    move_far(ctx, part);
+}
+
+/// The axis that goes from PE to PE (atoll.global_view has one); -1 if there is none.
+int axis_of_pes(const FarTransfer& t) {
+    const auto step = static_cast<npy_intp>(g.job->shared().device(Memory::device).stride);
+    for (int i = 0; i < t.nd; ++i)
+        if (t.dims[i] != 1 && std::labs(t.far_strides[i]) >= step) return i;
+    return -1;
+}
+
+void read_all(const Context& ctx, PyArrayObject* header, PyArrayObject* out) {
+    npy_intp dims[NPY_MAXDIMS];
+    std::copy_n(PyArray_DIMS(header), PyArray_NDIM(header), dims);
+    FarTransfer part{PyArray_BYTES(header),
+                     PyArray_STRIDES(header),
+                     PyArray_BYTES(out),
+                     PyArray_STRIDES(out),
+                     dims,
+                     PyArray_NDIM(header),
+                     item_bytes(header),
+                     g.job->my_pe(),
+                     false,
+                     true};
+    const int axis = axis_of_pes(part);
+    if (axis < 0) return read_slot(ctx, part);
+    const npy_intp pes = dims[axis];
+    dims[axis] = 1;
+    for (npy_intp i = 0; i < pes; ++i) {
+        read_slot(ctx, part);
+        part.far += part.far_strides[axis];
+        part.near += part.near_strides[axis];
+    }
+}
+
+}  // namespace
+
 Ref contents_of(PyArrayObject* header) {
     static const Spec spec{"DeviceArray.numpy"};
     const Context& ctx = context_of(spec, nullptr, nullptr);
@@ -161,20 +182,7 @@ Ref contents_of(PyArrayObject* header) {
     Ref made(PyArray_NewFromDescr(g.ndarray, descr, PyArray_NDIM(header), PyArray_DIMS(header), nullptr,
                                   nullptr, 0, nullptr));
     if (size_of(header) == 0) return made;
-    const CopyPlan plan = plan_copy(PyArray_STRIDES(made.array()), PyArray_STRIDES(header),
-                                    PyArray_DIMS(header), PyArray_NDIM(header), item_bytes(header));
-    char* out = PyArray_BYTES(made.array());
-    for_each_block(plan, [&](npy_intp to, npy_intp from) {
-        char* address = PyArray_BYTES(header) + from;
-        if (g.job->is_symmetric(address, 1))
-            return ctx.get_bytes(out + to, address, plan.block, g.job->my_pe());
-        // Another PE's copy, in the window: its slots are the PEs of `shared`, in order.
-        const Team& shared = g.job->shared();
-        const device::Team team = shared.device(Memory::device);
-        const auto slot = static_cast<int>((address - team.window) / team.stride);
-        ctx.get_bytes(out + to, address + (team.my_slot - slot) * team.stride, plan.block,
-                      shared.world_pe(slot));
-    });
+    read_all(ctx, header, made.array());
     return made;
 }
 

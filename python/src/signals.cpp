@@ -1,9 +1,9 @@
 // Signals: words of uint64 that a put sets or increases once its data have arrived.
 #include "enums.hpp"
+#include "far_moves.hpp"
 #include "pool.hpp"
 #include "registry.hpp"
 #include "stream_cache.hpp"
-#include "transfer.hpp"
 
 #include <cstring>
 
@@ -45,9 +45,10 @@ void put_signal_on_device(const Spec& spec, const Context& ctx, PyArrayObject* d
     if (!stream.given) finish_current(adopted);
     if (!c_contiguous(dst) || !c_contiguous(source.array())) {
         const Strides near = strides_as(source.array(), dst);
-        move_on_device(ctx, stream,
-                       {PyArray_BYTES(dst), PyArray_STRIDES(dst), PyArray_BYTES(source.array()), near.of,
-                        PyArray_DIMS(dst), PyArray_NDIM(dst), item_bytes(dst), s.pe, true});
+        move_on_device(
+            ctx, stream,
+            {PyArray_BYTES(dst), PyArray_STRIDES(dst), PyArray_BYTES(source.array()), near.of,
+             PyArray_DIMS(dst), PyArray_NDIM(dst), item_bytes(dst), s.pe, true, !on_device(source.array())});
         if (stream.given)
             stream_context(ctx, stream).put_signal_bytes(s.word, s.word, 0, s.word, s.value, s.op, s.pe);
         else

@@ -1,5 +1,7 @@
 #include "transfer.hpp"
 
+#include "far_moves.hpp"
+
 #include <cstring>
 
 namespace atl::python {
@@ -39,10 +41,7 @@ void put_strided(const Context& ctx, const StridedTransfer& t) {
                      item_bytes(t.far));
         return;
     }
-    const CopyPlan plan = plan_copy(strides, t.near_strides, dims, nd, item_bytes(t.far));
-    for_each_block(plan, [&](npy_intp far, npy_intp near) {
-        ctx.put_bytes(data + far, t.near + near, plan.block, t.pe);
-    });
+    move_far(ctx, {data, strides, t.near, t.near_strides, dims, nd, item_bytes(t.far), t.pe, true, true});
 }
 
 void get_strided(const Context& ctx, const StridedTransfer& t) {
@@ -58,10 +57,7 @@ void get_strided(const Context& ctx, const StridedTransfer& t) {
                      item_bytes(t.far));
         return;
     }
-    const CopyPlan plan = plan_copy(t.near_strides, strides, dims, nd, item_bytes(t.far));
-    for_each_block(plan, [&](npy_intp near, npy_intp far) {
-        ctx.get_bytes(t.near + near, data + far, plan.block, t.pe);
-    });
+    move_far(ctx, {data, strides, t.near, t.near_strides, dims, nd, item_bytes(t.far), t.pe, false, true});
 }
 
 }  // namespace atl::python

@@ -162,12 +162,6 @@ TEST_F(DeviceHeap, WrongAddressesAreNamed) {
                  [&] { context_.get(local.data(), p + 510, 4, right); });
     expect_error(ErrorCode::pe, {"99"}, [&] { context_.put(p, &value, 1, 99); });
     expect_error(ErrorCode::pe, {"-1"}, [&] { context_.put(p, &value, 1, -1); });
-    for (auto call :
-         {+[](const Context&c, std::uint64_t*q) { c.test_all(q, 2, nullptr, Compare::eq, std::uint64_t{0}); },
-          +[](const Context&c, std::uint64_t*q) {
-              c.wait_until_any(q, 2, nullptr, Compare::eq, std::uint64_t{0});
-          }})
-        expect_error(ErrorCode::not_symmetric, {"device heap", "host"}, [&] { call(context_, p); });
     if (job_.n_pes() > 1)
         expect_error(ErrorCode::not_symmetric, {"another PE's", "window"},
                      [&] { context_.put(context_.ptr(p, right), &value, 1, right); });

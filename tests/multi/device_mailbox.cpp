@@ -210,7 +210,7 @@ TEST_F(DeviceMailboxes, WithFunctionsOfKernels) {
 }
 
 /// Its size is not known: the whole elements that a message and the array have room for.
-TEST_F(DeviceMailboxes, AMessageOfAKernelHasWholeElements) {
+TEST_F(DeviceMailboxes, WholeElementsOfAMessageWithFunctionsOfKernels) {
     if (has_real_gpu()) GTEST_SKIP() << "kernels on a real GPU are tests/gpu's";
     DeviceMailbox box(job_, job_.world(), 20);
     auto* x = zeros<double>(2);

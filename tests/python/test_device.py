@@ -41,6 +41,17 @@ def test_collectives_whose_members_differ(job: Job, package: str, n: int) -> Non
     assert done.stdout.count("done") == n
 
 
+@needs_plugin
+@pytest.mark.parametrize("n", [1, 2])
+def test_views_of_any_layout_take_few_calls(job: Job, package: str, tmp_path: Path, n: int) -> None:
+    calls = tmp_path / "calls"
+    calls.write_bytes(bytes(8))
+    settings = {"ATOLL_SIMULATED_REACH": "window", "ATOLL_SIMULATED_CALLS": str(calls)}
+    done = job("far_views.py", n, "cuda", PYTHONPATH=package, **settings)
+    assert done.stdout.count("done") == n
+    assert int.from_bytes(calls.read_bytes(), "little") > 100
+
+
 needs_ucx = pytest.mark.skipif(
     not re.search("UCX [0-9]", subprocess.run([launcher(), "info"], capture_output=True, text=True).stdout),
     reason="no UCX was found",
@@ -50,6 +61,12 @@ needs_ucx = pytest.mark.skipif(
 def between(hosts: str) -> dict[str, str]:
     """Settings of a job whose PEs are on these hosts, which are pretended."""
     return {"ATOLL_HOST_ID": hosts, "ATOLL_TRANSPORT": "ucx", "UCX_TLS": "tcp,self"}
+
+
+@needs_ucx
+@pytest.mark.parametrize("hosts", ["a,b"])
+def test_views_of_any_layout_between_hosts(job: Job, hosts: str) -> None:
+    assert job("far_views.py", 2, "host", **between(hosts)).stdout.count("done") == 2
 
 
 @needs_plugin

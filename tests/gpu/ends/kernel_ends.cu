@@ -2,8 +2,8 @@
 // `crowd`: the same by thousands of threads, of which one reports; `wrong`: no wait, but a PE that is none;
 // `dies`: PE 1 is killed while PE 0's kernel spins; `leaves`: it ends with status 3; `goes`: with
 // status 0, `goes-from-stream`: while the other's stream waits; `messages`: a message is of another size;
-// `collect`: there is no room for all; or one of the waits in waits.cuh, whose names `names` prints. The
-// launcher's status and words are the test.
+// `crammed`: a collect without room for all; or one of the waits in waits.cuh, whose names `names` prints.
+// The launcher's status and words are the test.
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -68,7 +68,7 @@ int main(int, char** arguments) {
         atl::StreamTeam(job.world(), {cudaStreamPerThread}).sync();
     else if (mode("messages"))
         wrong_sizes(job, signal);
-    else if (mode("collect"))  // into what has room for one PE's word
+    else if (mode("crammed"))  // into what has room for one PE's word
         atl::StreamTeam(job.world(), {cudaStreamPerThread}).collect_bytes(signal, 8, signal + 1, 8);
     else if (job.my_pe() == 0) {
         if (mode("crowd"))

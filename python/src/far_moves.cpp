@@ -1,0 +1,149 @@
+#include "far_moves.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace atl::python {
+namespace {
+
+/// Any of Context and StreamContext, which spell these alike.
+template <class On>
+void move_blocks(const On& on, const FarTransfer& t, const CopyPlan& plan, char* dst, const char* src) {
+    const auto one = [&](npy_intp d, npy_intp s) {
+        if (t.put)
+            on.put_bytes(dst + d, src + s, plan.block, t.pe);
+        else
+            on.get_bytes(dst + d, src + s, plan.block, t.pe);
+    };
+    if (plan.n == 0) return one(0, 0);
+    // The innermost axis is one call where both strides go forward; where both go back, from its other end.
+    CopyPlan outer = plan;
+    Axis inner = outer.axes[--outer.n];
+    if (inner.dst < 0 && inner.src < 0) {
+        dst += inner.dst * (inner.dim - 1);
+        src += inner.src * (inner.dim - 1);
+        inner.dst = -inner.dst;
+        inner.src = -inner.src;
+    } else if (inner.dst <= 0 || inner.src <= 0) {
+        return for_each_block(plan, one);
+    }
+    const auto n = static_cast<std::size_t>(inner.dim);
+    for_each_block(outer, [&](npy_intp d, npy_intp s) {
+        auto* to = reinterpret_cast<unsigned char*>(dst + d);
+        const auto* from = reinterpret_cast<const unsigned char*>(src + s);
+        if (t.put)
+            on.ibput(to, from, inner.dst, inner.src, plan.block, n, t.pe);
+        else
+            on.ibget(to, from, inner.dst, inner.src, plan.block, n, t.pe);
+    });
+}
+
+CopyPlan plan_of(const FarTransfer& t) {
+    return t.put ? plan_copy(t.far_strides, t.near_strides, t.dims, t.nd, t.item)
+                 : plan_copy(t.near_strides, t.far_strides, t.dims, t.nd, t.item);
+}
+
+template <class On> void move_all(const On& on, const FarTransfer& t, const CopyPlan& plan) {
+    if (t.put)
+        move_blocks(on, t, plan, t.far, t.near);
+    else
+        move_blocks(on, t, plan, t.near, t.far);
+}
+
+/// Memory of the host in which the elements stand as densely as they can in the order of the far side's.
+class Stage {
+  public:
+    explicit Stage(const FarTransfer& t) : through_(t) {
+        int order[NPY_MAXDIMS];
+        for (int i = 0; i < t.nd; ++i) order[i] = i;
+        std::stable_sort(order, order + t.nd, [&](int a, int b) {
+            return std::labs(t.far_strides[a]) > std::labs(t.far_strides[b]);
+        });
+        auto step = static_cast<npy_intp>(t.item);
+        for (int k = t.nd - 1; k >= 0; --k) {
+            const int i = order[k];
+            strides_[i] = t.far_strides[i] < 0 ? -step : step;
+            if (t.far_strides[i] < 0) first_ += step * (t.dims[i] - 1);
+            step *= t.dims[i];
+        }
+        through_.near_strides = strides_;
+    }
+    Stage(const Stage&) = delete;
+    Stage& operator=(const Stage&) = delete;
+
+    CopyPlan plan() const { return plan_of(through_); }
+    void move(const Context& ctx, const FarTransfer& t) {
+        const std::unique_ptr<char[]> memory(new char[bytes_of(t)]);
+        through_.near = memory.get() + first_;
+        if (t.put) copy_strided(through_.near, strides_, t.near, t.near_strides, t.dims, t.nd, t.item);
+        move_all(ctx, through_, plan());
+        if (!t.put) copy_strided(t.near, t.near_strides, through_.near, strides_, t.dims, t.nd, t.item);
+    }
+
+  private:
+    FarTransfer through_;
+    npy_intp strides_[NPY_MAXDIMS] = {};
+    npy_intp first_ = 0;
+};
+
+/// More calls than by way of a stage, or one for each element.
+bool gains_by_stage(const CopyPlan& plan, const CopyPlan& staged) {
+    if (plan.n == 0) return false;
+    const Axis& inner = plan.axes[plan.n - 1];
+    const bool alike = (inner.dst > 0 && inner.src > 0) || (inner.dst < 0 && inner.src < 0);
+    return !alike || plan.n > std::max(staged.n, 1);
+}
+
+bool repeats_one(const FarTransfer& t) {
+    for (int i = 0; i < t.nd; ++i)
+        if (t.dims[i] != 1 && t.near_strides[i] != 0) return false;
+    return true;
+}
+
+constexpr std::size_t repeated_bytes = std::size_t{1} << 20;
+
+/// One element, over and over: what stands there already is the next copy's source where that is this PE's
+/// own memory.
+void repeat(const Context& ctx, const FarTransfer& t, std::size_t bytes) {
+    const std::size_t part = std::min(bytes, std::max(repeated_bytes / t.item, std::size_t{1}) * t.item);
+    const std::unique_ptr<char[]> memory(new char[part]);
+    for (std::size_t at = 0; at < part; at += t.item) std::memcpy(memory.get() + at, t.near, t.item);
+    ctx.put_bytes(t.far, memory.get(), part, t.pe);
+    const bool own = t.pe == ctx.my_pe();
+    for (std::size_t done = part; done < bytes;) {
+        const std::size_t next = std::min(bytes - done, own ? done : part);
+        ctx.put_bytes(t.far + done, own ? t.far : memory.get(), next, t.pe);
+        done += next;
+    }
+}
+
+void move_by_few_calls(const Context& ctx, const FarTransfer& t, std::size_t bytes) {
+    const CopyPlan plan = plan_of(t);
+    if (!t.near_on_host || plan.n == 0) return move_all(ctx, t, plan);
+    Stage stage(t);
+    const CopyPlan staged = stage.plan();
+    if (t.put && staged.n == 0 && repeats_one(t)) return repeat(ctx, t, bytes);
+    if (!gains_by_stage(plan, staged)) return move_all(ctx, t, plan);
+    stage.move(ctx, t);
+}
+
+}  // namespace
+
+std::size_t bytes_of(const FarTransfer& t) noexcept {
+    std::size_t bytes = t.item;
+    for (int i = 0; i < t.nd; ++i) bytes *= static_cast<std::size_t>(t.dims[i]);
+    return bytes;
+}
+
+void move_far(const Context& ctx, const FarTransfer& t) {
+    const std::size_t bytes = bytes_of(t);
+    if (bytes == 0) return ctx.check_pe(t.pe);
+    ReleaseGil released(bytes >= release_gil_bytes);
+    move_by_few_calls(ctx, t, bytes);
+}
+
+void move_on_stream(const StreamContext& stream, const FarTransfer& t) { move_all(stream, t, plan_of(t)); }
+
+}  // namespace atl::python

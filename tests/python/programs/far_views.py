@@ -1,0 +1,128 @@
+"""put, get, assignment and numpy() with local arrays of any layout, where each call of the library takes microseconds:
+a GPU's memory (`cuda`; with tests/simulated where no GPU is), or another host's (`host`)."""
+
+import os
+import sys
+
+import atoll
+import numpy as np
+
+device = "cuda" if sys.argv[1] == "cuda" else None
+atoll.init()
+me, n = atoll.my_pe(), atoll.n_pes()
+right, left = (me + 1) % n, (me - 1) % n
+calls = (
+    np.memmap(os.environ["ATOLL_SIMULATED_CALLS"], np.uint64, "r")
+    if "ATOLL_SIMULATED_CALLS" in os.environ
+    else None
+)
+
+SHAPE = (5, 6, 4)
+VIEWS = (
+    np.s_[...],
+    np.s_[::-1],
+    np.s_[:, ::-2, 1:3],
+    np.s_[::-1, ::-1, ::-1],
+    np.s_[:, 2, ::3],
+    np.s_[1:4, :, ::-1],
+    np.s_[2:2],
+)
+
+
+def numbers(pe, shape):
+    return np.arange(np.prod(shape), dtype=np.int64).reshape(shape) + 1000 * (pe + 1)
+
+
+def layouts(values):
+    """The same numbers, laid out in every way."""
+    yield values
+    yield np.asfortranarray(values)
+    yield np.repeat(values, 2, -1)[..., ::2]
+    yield values[::-1].copy()[::-1]
+    yield values[..., ::-1].copy()[..., ::-1]
+    yield np.moveaxis(np.moveaxis(values, 0, -1).copy(), -1, 0)
+
+
+def as_numpy(x):
+    return x if isinstance(x, np.ndarray) else x.numpy()
+
+
+def check(found, expected):
+    found = as_numpy(found)
+    assert found.shape == expected.shape and np.array_equal(found, expected), (me, found, expected)
+
+
+x, y = atoll.zeros(SHAPE, np.int64, device=device), atoll.zeros(SHAPE, np.int64, device=device)
+for order in ("whole", "transposed"):
+    far, mine = (x, y) if order == "whole" else (x.T, y.T)
+    mine[...] = numbers(me, mine.shape)
+    for view in VIEWS:
+        shape = np.empty(mine.shape)[view].shape
+        sent = [*layouts(numbers(me, shape)), np.broadcast_to(np.int64(7 + me), shape)]
+        expected = [*layouts(numbers(left, shape)), np.broadcast_to(np.int64(7 + left), shape)]
+        sent.append(np.broadcast_to(numbers(me, shape)[..., :1], shape))  # repeated along the last axis
+        expected.append(np.broadcast_to(numbers(left, shape)[..., :1], shape))
+        sent.append(np.broadcast_to(numbers(me, shape)[:1], shape) if shape[0] else sent[0])
+        expected.append(np.broadcast_to(numbers(left, shape)[:1], shape) if shape[0] else expected[0])
+        for to_put, arrived in zip(sent, expected, strict=True):
+            far[...] = -1
+            atoll.barrier_all()
+            atoll.put(far[view], to_put, right)
+            atoll.barrier_all()
+            whole = np.full(far.shape, -1, np.int64)
+            whole[view] = arrived
+            check(far, whole)
+            check(far[view], arrived)
+            atoll.barrier_all()
+        for into in layouts(np.zeros(shape, np.int64)):
+            atoll.get(into, mine[view], left)
+            assert np.array_equal(into, numbers(left, mine.shape)[view])
+        atoll.barrier_all()
+atoll.put(x[0], 5, right)
+atoll.barrier_all()
+check(x[0], np.full(SHAPE[1:], 5))
+atoll.barrier_all()
+
+# ---- how many calls of the GPU large ones take
+large = atoll.zeros((1 << 17, 4), np.float32, device=device)
+values = np.arange(large.size, dtype=np.float32).reshape(large.shape)
+
+
+def few(action, expected=None, most=8):
+    atoll.barrier_all()
+    before = 0 if calls is None else int(calls[0])
+    action()
+    after = 0 if calls is None else int(calls[0])
+    atoll.barrier_all()
+    assert after - before <= most * n, (after - before, most)
+    if expected is not None:
+        check(large, expected)
+    atoll.barrier_all()
+
+
+few(lambda: large.__setitem__(..., 2.5), np.full_like(values, 2.5))
+few(lambda: large.__setitem__(..., values), values)
+few(lambda: large.__setitem__(..., values[::-1]), values[::-1])
+few(lambda: large.__setitem__(..., np.asfortranarray(values)), values)
+few(lambda: large.__setitem__(..., values[5]), np.broadcast_to(values[5], values.shape))
+few(lambda: large.__setitem__(..., values[:, :1]), np.broadcast_to(values[:, :1], values.shape))
+few(lambda: large.T.__setitem__(..., values[:, :1].T), np.broadcast_to(values[:, :1], values.shape))
+few(lambda: large[::-1].__setitem__(..., 4.5), np.full_like(values, 4.5))
+few(lambda: large.reshape(-1)[::-1].__setitem__(..., 0.5), np.full_like(values, 0.5))
+few(lambda: atoll.put(large, 3.0, right), np.full_like(values, 3))
+few(lambda: atoll.put(large[::-1], values, right), values[::-1])
+few(lambda: check(large[::-1], values))
+few(lambda: check(large[::2], values[::-1][::2]))
+few(lambda: check(large.T, values[::-1].T))
+if device and n > 1:
+    everybody = atoll.global_view(large)
+    few(lambda: check(everybody[:, ::2], np.stack([values[::-1][::2]] * n)))
+    few(lambda: check(everybody[::-1, ::-1, 1], np.stack([values[:, 1]] * n)))
+into = np.zeros_like(values)[::-1]
+few(lambda: atoll.get(into, large, left))
+assert np.array_equal(into, values[::-1])
+full = atoll.full(3 * (1 << 17) + 5, 1.5, device=device)
+few(lambda: None)
+assert (as_numpy(full) == 1.5).all()
+atoll.finalize()
+print("PE", me, "done")
