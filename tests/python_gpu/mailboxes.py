@@ -26,6 +26,9 @@ print(
     f"PE {me}: CuPy {cupy.__version__ if cupy else 'missing'}, PyTorch {torch.__version__ if torch else 'missing'}"
 )
 
+if cupy is None and torch is None:
+    raise SystemExit("neither CuPy nor PyTorch is installed: nothing was tested")
+
 box = atoll.Mailbox(65536, slots=4, device="cuda")
 SIZES = (8, 64, 1024, 4096, 65536)
 
