@@ -16,11 +16,11 @@ export PYTHONPATH=$STAGE LD_LIBRARY_PATH=$STAGE/atoll/lib PYTHONUNBUFFERED=1 NUM
 export NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS=0
 export NCCL_NVLS_ENABLE=0 NVSHMEM_DISABLE_NVLS=1 TORCH_SYMM_MEM_DISABLE_MULTICAST=1
 
-# try NAME SECONDS COMMAND...: with $PES PEs, by default 2: a line, and what a failing one said.
-try() {
+# say_how NAME SECONDS COMMAND...: a line, and what a failing one said.
+say_how() {
     local name=$1 seconds=$2 start=$SECONDS status=0 said
     shift 2
-    said=$(timeout "$seconds" build/release/bin/atoll run -n "${PES:-2}" --timeout $((seconds - 5)) "$@" 2>&1) || status=$?
+    said=$(timeout "$seconds" "$@" 2>&1) || status=$?
     printf '== %s (status %d)\n%s\n' "$name" "$status" "$said" >>"$OUT/kernels.log"
     if [ "$status" -eq 0 ]; then
         printf 'ok      %3d s  %s\n' $((SECONDS - start)) "$name"
@@ -29,6 +29,13 @@ try() {
         printf 'FAILED  %3d s  %s (status %d)\n' $((SECONDS - start)) "$name" "$status"
         grep -v '^ *During\|^ *$' <<<"$said" | tail -n 22 | cut -c1-400 | sed 's/^/    | /'
     fi
+}
+
+# try NAME SECONDS PROGRAM...: the same, with $PES PEs, by default 2.
+try() {
+    local name=$1 seconds=$2
+    shift 2
+    say_how "$name" "$seconds" build/release/bin/atoll run -n "${PES:-2}" --timeout $((seconds - 5)) "$@"
 }
 
 # ends LANGUAGE...: kernels that wait for what never comes, by the job's bound and by their own, and that name a PE that the
@@ -81,16 +88,23 @@ if [[ $what == *examples* ]]; then
     done
 fi
 if [[ $what == *examples* || $what == *cute* ]]; then
-    # The programs of docs/from-nvshmem4py.md; those in CuTe DSL where it is.
+    # The programs of docs/from-nvshmem4py.md, but those that start without a launcher or by MPI's; those in CuTe DSL where it is.
     python3 - "$STAGE" $what <<'PYTHON'
-import pathlib, re, sys
-text = pathlib.Path("docs/from-nvshmem4py.md").read_text()
-for name, code in re.findall(r"^```python\n# (\w+\.py):[^\n]*\n(.*?)^```$", text, re.S | re.M):
-    if ("cute" if "cutlass" in code else "examples") in sys.argv and name != "unique_id.py":
-        (pathlib.Path(sys.argv[1]) / f"documented_{name}").write_text(code)
+import pathlib, sys
+sys.path.insert(0, "tests/python")
+from ported import PROGRAMS, STARTED_BY
+for name, code in PROGRAMS.items():
+    how = STARTED_BY[name]
+    if how in ("atoll", "torchrun") and ("cute" if "cutlass" in code else "examples") in sys.argv:
+        (pathlib.Path(sys.argv[1]) / f"documented_{how}_{name}").write_text(code)
 PYTHON
     for program in "$STAGE"/documented_*.py; do
-        ATOLL_CHECK=all try "$(basename "$program")" 60 python3 "$program"
+        name=$(basename "$program")
+        if [[ $name == documented_torchrun_* ]]; then
+            GLOO_SOCKET_IFNAME=lo ATOLL_CHECK=all say_how "$name" 60 python3 -m torch.distributed.run --standalone --nproc-per-node 2 "$program"
+        else
+            ATOLL_CHECK=all try "$name" 60 python3 "$program"
+        fi
     done
 fi
 if [[ $what == *bench* ]]; then

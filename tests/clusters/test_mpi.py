@@ -14,6 +14,9 @@ from conftest import BUILT, ROOT
 from hosts import Done, Hosts
 from launchers import MPICH, debian_mpirun, mpich_mpiexec, need
 
+sys.path.append(str(ROOT / "tests/python"))
+from ported import PROGRAMS as PORTED
+
 MakeHosts = Callable[[int], Hosts]
 Launch = Callable[..., Done]
 PROGRAMS = Path(__file__).parent / "programs"
@@ -81,12 +84,8 @@ def test_functions_of_ones_own(make_hosts: MakeHosts, tmp_path: Path) -> None:
         assert done.status == 0 and done.out == f"right: PE {pe} of 3\n", done.text
 
 
-# Without an argument MPICH's PMI, which MPI has used up, must not be tried: the communicator is found.
-@pytest.mark.parametrize(
-    ("launch", "way"),
-    [(debian_mpirun, ""), (mpich_mpiexec, ""), (debian_mpirun, "found"), (mpich_mpiexec, "found")],
-)
-def test_python(make_hosts: MakeHosts, launch: Launch, way: str) -> None:
+def with_mpi4py(launch: Launch) -> dict[str, str]:
+    """What makes mpi4py load that MPI."""
     if importlib.util.find_spec("atoll") is None:
         pytest.skip("this Python has no atoll: scripts/install.sh")
     packages = next((MPICH / "lib").glob("python*/site-packages/mpi4py"), None)
@@ -94,7 +93,27 @@ def test_python(make_hosts: MakeHosts, launch: Launch, way: str) -> None:
         pytest.skip("there is no mpi4py; scripts/clusters.sh installs it")
     if not LIBMPI[launch].exists():
         pytest.skip(f"there is no {LIBMPI[launch]}; scripts/clusters.sh installs it")
-    environment = {"PYTHONPATH": str(packages.parent), "MPI4PY_LIBMPI": str(LIBMPI[launch])}
+    return {"PYTHONPATH": str(packages.parent), "MPI4PY_LIBMPI": str(LIBMPI[launch])}
+
+
+# Without an argument MPICH's PMI, which MPI has used up, must not be tried: the communicator is found.
+@pytest.mark.parametrize(
+    ("launch", "way"),
+    [(debian_mpirun, ""), (mpich_mpiexec, ""), (debian_mpirun, "found"), (mpich_mpiexec, "found")],
+)
+def test_python(make_hosts: MakeHosts, launch: Launch, way: str) -> None:
+    environment = with_mpi4py(launch)
     command = [sys.executable, str(PROGRAMS / "beside_mpi.py"), *way.split()]
     done = on_two_hosts(launch, make_hosts(2), *command, **environment)
     assert done.status == 0 and "right: 3 PEs on 2 hosts beside" in done.out, done.text
+
+
+@each_mpi
+@pytest.mark.parametrize("name", ["hello.py", "init_mpi.py"])
+def test_programs_of_docs(make_hosts: MakeHosts, launch: Launch, name: str, tmp_path: Path) -> None:
+    environment = with_mpi4py(launch)
+    program = tmp_path / name
+    program.write_text(PORTED[name])
+    done = on_two_hosts(launch, make_hosts(2), sys.executable, str(program), **environment)
+    said = [f"Hello from PE {pe} of 3" for pe in range(3)] if name == "hello.py" else []
+    assert (done.status, sorted(done.out.splitlines())) == (0, said), done.text

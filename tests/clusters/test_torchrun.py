@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
 from hosts import Done, Hosts
+
+sys.path.append(str(ROOT / "tests/python"))
+from ported import PROGRAMS as PORTED
 
 MakeHosts = Callable[[int], Hosts]
 TORCHRUN = ROOT / "build/clusters/torch/bin/torchrun"
@@ -43,6 +47,13 @@ def test_python(make_hosts: MakeHosts, way: str, secret: str) -> None:
     assert sum("ok: 4 PEs" in done.out for done in ends) == 1, ends[0].text
     warnings = sum(done.err.count("the network is trusted") for done in ends)
     assert warnings == (way == "variables" and not secret), ends[0].text + ends[1].text
+
+
+def test_program_of_docs(make_hosts: MakeHosts, tmp_path: Path) -> None:
+    program = tmp_path / "init_torch.py"
+    program.write_text(PORTED["init_torch.py"])
+    ends = torchrun(make_hosts(2), str(program), ATOLL_SECRET="told to nobody")
+    assert [done.status for done in ends] == [0, 0], ends[0].text + ends[1].text
 
 
 def test_a_program_without_torch_has_a_port_of_its_own(make_hosts: MakeHosts, pe: str) -> None:

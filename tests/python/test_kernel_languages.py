@@ -174,7 +174,8 @@ def test_cute_kernels_of_examples_and_pages_compile(tmp_path: Path) -> None:
         [sys.executable, str(PROGRAMS / "cute_examples.py"), str(tmp_path)],
         env=environment(CUTE_DSL_ARCH="sm_90a"), capture_output=True, text=True, timeout=HANG_GUARD, check=False,
     )  # fmt: skip
-    said = ["shadows.run", "shift", "ring", "sums", "round_trip"]
+    said = ["shadows.run", "collective", "shift", "ring", "sums", "round_trip"]
+    said += ["compiled", "run_who", "run_barriers", "run_reduce_copy"]
     assert (done.returncode, done.stdout.split()) == (0, said), done.stdout + done.stderr
 
 

@@ -8,25 +8,22 @@ import sys
 from pathlib import Path
 
 import pytest
-from jobs import HANG_GUARD, ROOT, Job, environment
+from jobs import HANG_GUARD, Job, environment
+from ported import PROGRAMS, STARTED_BY
 from simulated import needs_plugin
-
-PROGRAMS = dict(
-    re.findall(
-        r"^```python\n# (\w+\.py):[^\n]*\n(.*?)^```$",
-        (ROOT / "docs/from-nvshmem4py.md").read_text(),
-        re.S | re.M,
-    )
-)
-
 
 ON_SIMULATED_GPUS = ["quick_start.py", "calls.py"]
 ON_CPUS = ["kernels.py", "on_stream.py", "ring_all_reduce.py", "moe_dataflow.py", "nbshmem_stencil.py"]
-ON_GPUS = ["torch_pool.py", "triton_kernels.py", "cute_kernels.py"]  # by scripts/gpu_python.sh
+# By scripts/gpu_kernels.sh; kernels in CuTe DSL are compiled by test_kernel_languages.py.
+ON_GPUS = ["torch_pool.py", "triton_kernels.py", "cute_kernels.py", "nccl_cute.py"]
+BESIDE_MPI = ["hello.py", "init_mpi.py"]  # by tests/clusters, and so
+UNDER_TORCHRUN = ["init_torch.py"]
 
 
 def test_all_programs_of_the_page_are_run_somewhere() -> None:
-    assert sorted(PROGRAMS) == sorted([*ON_SIMULATED_GPUS, *ON_CPUS, *ON_GPUS, "unique_id.py"])
+    by_atoll = [*ON_SIMULATED_GPUS, *ON_CPUS, *ON_GPUS]
+    run = {"atoll": by_atoll, "python": ["unique_id.py"], "mpirun": BESIDE_MPI, "torchrun": UNDER_TORCHRUN}
+    assert {name: how for how, names in run.items() for name in names} == STARTED_BY
 
 
 @needs_plugin

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import types
 from pathlib import Path
@@ -27,21 +26,20 @@ def array(kind: Any, *shape: int) -> Any:
     )
 
 
-def of_page() -> dict[str, Any]:
-    """What the page's program defines before it begins."""
-    text = (ROOT / "docs/from-nvshmem4py.md").read_text()
-    found = re.search(r"^```python\n# cute_kernels\.py:[^\n]*\n(.*?)^atoll\.init\(\)", text, re.S | re.M)
-    assert found is not None
+def of_page(program: str) -> dict[str, Any]:
+    """What a program of the page defines before it begins, where it may compile kernels, too."""
+    definitions = PROGRAMS[program].partition("\natoll.init()")[0]
     # The DSL reads a kernel's source from a file.
-    file = Path(sys.argv[1]) / "page.py"
-    file.write_text(found[1])
+    file = Path(sys.argv[1]) / program
+    file.write_text(definitions)
     names: dict[str, Any] = {"__name__": "page", "__file__": str(file)}
-    exec(compile(found[1], str(file), "exec"), names)
+    exec(compile(definitions, str(file), "exec"), names)
     return names
 
 
-sys.path.insert(0, str(ROOT / "examples/15_kernels_cute"))
+sys.path[:0] = [str(ROOT / "examples/15_kernels_cute"), str(ROOT / "tests/python")]
 import shadows  # noqa: E402
+from ported import PROGRAMS  # noqa: E402
 
 rows, size = 160, 320
 bands = rows // shadows.TILE * (size // shadows.TILE)
@@ -54,8 +52,24 @@ arrays = (
 cute.compile(shadows.run, team, *arrays, Float32(1.0))
 print("shadows.run")
 if len(sys.argv) > 1:
-    page = of_page()
-    for name in ("shift", "ring", "sums", "round_trip"):
+    page = of_page("cute_kernels.py")
+    for name in ("collective", "shift", "ring", "sums", "round_trip"):
         kind = Int64 if name == "round_trip" else Float32
         cute.compile(page["run"], page[name], team, array(kind, 4096), array(kind, 2, 4096), array(Int64, 4))
+        print(name)
+    page = of_page("nccl_cute.py")
+    assert page["compiled"].kernel_info
+    print("compiled")
+    row = page["row"]
+    for name, arguments in {
+        "run_who": (team, array(Int32, 12)),
+        "run_barriers": (team, array(Int64, 1), array(Int32, 4)),
+        "run_reduce_copy": (
+            array(Float32, row),
+            array(Float32, row),
+            array(Float32, 2 * row),
+            array(Float32, 2, row),
+        ),
+    }.items():
+        cute.compile(page[name], team, *arguments)
         print(name)
