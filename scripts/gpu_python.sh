@@ -79,7 +79,7 @@ if [[ $what == *tests* ]]; then
         try "device_collectives.py, $n PEs" env ATOLL_CHECK=all timeout 100 build/release/bin/atoll run -n "$n" --timeout 90 \
             python3 tests/python/programs/device_collectives.py --real
         try "far_views.py, $n PEs" env ATOLL_CHECK=all timeout 100 build/release/bin/atoll run -n "$n" --timeout 90 \
-            python3 tests/python/programs/far_views.py cuda
+            python3 tests/python/programs/far_views.py cuda --real
     done
     for program in tests/python_gpu/*.py; do
         [[ $(basename "$program") == test_* ]] && continue

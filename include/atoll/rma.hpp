@@ -87,6 +87,11 @@ class ATOLL_API RmaOps : public ContextBase {
         blocks_routed(*state_, {dst, src, dst_stride, src_stride, block, n_blocks, sizeof(T)}, pe, false);
     }
 
+    /// ibput (`is_put`) or ibget where the stride of local memory has any sign, and of a put's source 0
+    /// repeats a block: views of arrays, as Python has them. Local memory is a GPU's or reached by loads and
+    /// stores.
+    void strided_any(const StridedBlocks& blocks, int pe, bool is_put) const;
+
     // ---- put with signal
     /// put, then `signal` on `pe` is set to, or increased by, `value`, after the data stand there. Whoever
     /// sees the signal (signal_wait_until, signal_fetch) sees this call's data, and no more. A count of 0

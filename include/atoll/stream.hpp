@@ -59,6 +59,8 @@ class ATOLL_API StreamContext : public detail::StreamWaits {
                std::size_t n_blocks, int pe) const {
         strided({dst, src, dst_stride, src_stride, block, n_blocks, sizeof(T)}, pe, false);
     }
+    /// As Context's: the stride of local memory has any sign.
+    void strided_any(const detail::StridedBlocks& blocks, int pe, bool is_put) const;
     void put_bytes(void* dst, const void* src, std::size_t bytes, int pe) const;
     void get_bytes(void* dst, const void* src, std::size_t bytes, int pe) const;
 

@@ -18,25 +18,21 @@ void move_blocks(const On& on, const FarTransfer& t, const CopyPlan& plan, char*
             on.get_bytes(dst + d, src + s, plan.block, t.pe);
     };
     if (plan.n == 0) return one(0, 0);
-    // The innermost axis is one call where both strides go forward; where both go back, from its other end.
+    // The innermost axis is one call; where the far side goes back, from its other end.
     CopyPlan outer = plan;
     Axis inner = outer.axes[--outer.n];
-    if (inner.dst < 0 && inner.src < 0) {
+    npy_intp& far = t.put ? inner.dst : inner.src;
+    if (far == 0) return for_each_block(plan, one);
+    if (far < 0) {
         dst += inner.dst * (inner.dim - 1);
         src += inner.src * (inner.dim - 1);
         inner.dst = -inner.dst;
         inner.src = -inner.src;
-    } else if (inner.dst <= 0 || inner.src <= 0) {
-        return for_each_block(plan, one);
     }
-    const auto n = static_cast<std::size_t>(inner.dim);
     for_each_block(outer, [&](npy_intp d, npy_intp s) {
-        auto* to = reinterpret_cast<unsigned char*>(dst + d);
-        const auto* from = reinterpret_cast<const unsigned char*>(src + s);
-        if (t.put)
-            on.ibput(to, from, inner.dst, inner.src, plan.block, n, t.pe);
-        else
-            on.ibget(to, from, inner.dst, inner.src, plan.block, n, t.pe);
+        on.strided_any(
+            {dst + d, src + s, inner.dst, inner.src, plan.block, static_cast<std::size_t>(inner.dim), 1},
+            t.pe, t.put);
     });
 }
 

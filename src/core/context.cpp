@@ -133,6 +133,14 @@ void RmaOps::get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe
         get_routed(*state_, dst, src, bytes, pe, blocking);
 }
 
+void RmaOps::strided_any(const StridedBlocks& b, int pe, bool is_put) const {
+    if (b.block == 0 || b.count == 0) return check_pe(pe);
+    const std::ptrdiff_t stride = is_put ? b.dst_stride : b.src_stride;
+    if (stride < 1) throw_stride(b.dst_stride, b.src_stride);
+    route_any(is_put ? b.dst : b.src, extent_bytes(stride, b.block, b.count, b.element_bytes), pe);
+    blocks_routed(*state_, b, pe, is_put);
+}
+
 void put_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
                 bool blocking) {
     if (const core::DeviceMemory* device = device_of(ctx, dst)) {
@@ -186,6 +194,7 @@ void blocks_routed(core::ContextState& ctx, const StridedBlocks& b, int pe, bool
     }
     if (on_gpu)
         return device->strided_far(far(ctx, other), copy, offset_of(ctx, is_put ? b.dst : b.src), is_put);
+    if (dst_stride < 1 || src_stride < 1) throw_stride(b.dst_stride, b.src_stride);
     auto& transport = *ctx.job().transport();
     const auto d = static_cast<std::size_t>(dst_stride), s = static_cast<std::size_t>(src_stride);
     if (is_put)

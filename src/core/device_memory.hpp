@@ -42,6 +42,13 @@ using OpenDevice = std::function<std::unique_ptr<heap::DeviceHeap>(const heap::D
 
 void copy_on_host(const heap::StridedCall& copy);
 
+struct LocalRange {
+    const void* low;
+    std::size_t bytes;
+};
+/// What a strided put's source, or a get's target, covers; its stride may have any sign.
+LocalRange local_range(const heap::StridedCall& copy, bool is_put) noexcept;
+
 class DeviceMemory {
   public:
     /// Collective over the world: every PE opens its GPU. Takes no GPU memory but `control_bytes` of zeroes

@@ -4,6 +4,7 @@
 #include "core/borrowed_lane.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace atl::core {
 
@@ -43,6 +44,14 @@ void staged(const DeviceMemory& device, const StridedCall& copy, bool is_put) {
 
 }  // namespace
 
+LocalRange local_range(const StridedCall& copy, bool is_put) noexcept {
+    const auto* first = static_cast<const char*>(is_put ? copy.src : copy.dst);
+    const std::int64_t reach =
+        static_cast<std::int64_t>(copy.count - 1) * (is_put ? copy.src_stride : copy.dst_stride);
+    return {first + std::min(reach, std::int64_t{0}),
+            static_cast<std::size_t>(std::abs(reach)) + copy.block_bytes};
+}
+
 void copy_on_host(const StridedCall& copy) {
     for (std::uint64_t i = 0; i < copy.count; ++i) {
         const StridedCall block = part_of(copy, i, 1);
@@ -80,9 +89,8 @@ void DeviceMemory::strided(const StridedCall& copy, int pe, bool is_put) const {
     else
         there.src = at(copy.src, pe);
     const bool few = copy.count == 1 || copy.block_bytes >= block_by_block_from_bytes;
-    const std::int64_t near_stride = is_put ? copy.src_stride : copy.dst_stride;
-    const std::size_t extent = (copy.count - 1) * static_cast<std::size_t>(near_stride) + copy.block_bytes;
-    if (few || reaches(is_put ? copy.src : copy.dst, extent))
+    const LocalRange local = local_range(copy, is_put);
+    if (few || reaches(local.low, local.bytes))
         strided_here(there);
     else
         staged(*this, there, is_put);

@@ -168,15 +168,22 @@ void StreamContext::put_signal_bytes(void* dst, const void* src, std::size_t byt
 }
 
 void StreamContext::strided(const detail::StridedBlocks& copy, int pe, bool is_put) const {
+    const bool any = copy.block != 0 && copy.count != 0;
+    if (any && (is_put ? copy.src_stride : copy.dst_stride) < 1)
+        detail::throw_stride(copy.dst_stride, copy.src_stride);
+    strided_any(copy, pe, is_put);
+}
+
+void StreamContext::strided_any(const detail::StridedBlocks& copy, int pe, bool is_put) const {
     const Checked call(*state_, stream_);
     call.check_pe(pe);
     if (copy.block == 0 || copy.count == 0) return;
-    if (copy.dst_stride < 1 || copy.src_stride < 1) detail::throw_stride(copy.dst_stride, copy.src_stride);
+    const std::ptrdiff_t stride = is_put ? copy.dst_stride : copy.src_stride;
+    if (stride < 1) detail::throw_stride(copy.dst_stride, copy.src_stride);
     const auto size = static_cast<std::int64_t>(copy.element_bytes);
     heap::StridedCall strided{
         copy.dst,  copy.src, copy.dst_stride * size, copy.src_stride * size, copy.block * copy.element_bytes,
         copy.count};
-    const std::ptrdiff_t stride = is_put ? copy.dst_stride : copy.src_stride;
     const std::size_t reach = detail::extent_bytes(stride, copy.block, copy.count, copy.element_bytes);
     if (is_put)
         strided.dst = call.at(copy.dst, reach, pe);
@@ -184,8 +191,8 @@ void StreamContext::strided(const detail::StridedBlocks& copy, int pe, bool is_p
         strided.src = call.at(copy.src, reach, pe);
     void* symmetric = is_put ? copy.dst : const_cast<void*>(copy.src);
     void* local = is_put ? const_cast<void*>(copy.src) : copy.dst;
-    call.device().check_pinned(local, detail::extent_bytes(is_put ? copy.src_stride : copy.dst_stride,
-                                                           copy.block, copy.count, copy.element_bytes));
+    const core::LocalRange range = core::local_range(strided, is_put);
+    call.device().check_pinned(range.low, range.bytes);
     if (call.by_host(team_, stream_, pe,
                      {.there = symmetric,
                       .here = local,

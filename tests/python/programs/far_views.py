@@ -8,7 +8,12 @@ import atoll
 import numpy as np
 
 device = "cuda" if sys.argv[1] == "cuda" else None
+if "--real" in sys.argv:
+    import cupy  # to wait for streams
+
 atoll.init()
+if "--real" in sys.argv:
+    cupy.cuda.Device(int(atoll.zeros(1, device="cuda").device)).use()
 me, n = atoll.my_pe(), atoll.n_pes()
 right, left = (me + 1) % n, (me - 1) % n
 calls = (
@@ -121,6 +126,40 @@ if device and n > 1:
 into = np.zeros_like(values)[::-1]
 few(lambda: atoll.get(into, large, left))
 assert np.array_equal(into, values[::-1])
+
+# ---- local arrays that are a GPU's, too, backwards and repeated
+if device:
+    src = atoll.array(values + me, device="cuda")
+    dst = atoll.zeros(values.shape, np.float32, device="cuda")
+    theirs = values + left
+    repeated = {
+        "shape": values.shape,
+        "typestr": "<f4",
+        "version": 3,
+        "strides": (16, 0),
+        "data": (src.__cuda_array_interface__["data"][0], False),
+    }
+    local = type("Repeated", (), {"__cuda_array_interface__": repeated, "shape": values.shape, "dtype": values.dtype})()
+    for stream in (None, 0):
+        for to, what, expected in (
+            (dst, src[::-1], theirs[::-1]),
+            (dst[::-1], src, theirs[::-1]),
+            (dst[::-1], src[::-1], theirs),
+            (dst[:, ::-1], src, theirs[:, ::-1]),
+            (dst, local, np.broadcast_to(theirs[:, :1], theirs.shape)),
+        ):
+            few(lambda to=to, what=what, stream=stream: atoll.put(to, what, right, stream=stream))
+            atoll.barrier_all(stream=stream)
+            if "cupy" in sys.modules:
+                sys.modules["cupy"].cuda.runtime.deviceSynchronize()
+            atoll.barrier_all()
+            check(dst, expected)
+            atoll.barrier_all()
+        few(lambda stream=stream: atoll.get(dst[::-1], src, right, stream=stream))
+        if "cupy" in sys.modules:
+            sys.modules["cupy"].cuda.runtime.deviceSynchronize()
+        check(dst, (values + right)[::-1])
+        atoll.barrier_all()
 full = atoll.full(3 * (1 << 17) + 5, 1.5, device=device)
 few(lambda: None)
 assert (as_numpy(full) == 1.5).all()
