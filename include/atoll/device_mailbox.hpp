@@ -21,9 +21,11 @@ struct Mailbox;  // atoll/device/mailbox.hpp
 /// kernels that receive pass the size that was posted. Others may be shorter than what they are received in.
 ///
 /// All throw Error: pe, shape_mismatch (longer than the mailbox's messages), use_after_free, not_initialized,
-/// invalid_argument (ordinary memory of the host; a stream of another GPU), kernel. Kernels wait in all calls
-/// but the blocking `receive`: for room, on streams for a message, and everywhere for the rest of one that
-/// has begun to come. They wait no longer than ATOLL_WAIT_TIMEOUT, and then end the job with a report.
+/// invalid_argument (ordinary memory of the host; a stream of another GPU), kernel. On streams kernels wait
+/// for room and for a message, and in all calls for the rest of one that has begun to come: no longer than
+/// ATOLL_WAIT_TIMEOUT, and then they end the job with a report. In the other calls the host waits, and tries
+/// by a kernel each time: longer than `timeout_s` (negative: ATOLL_WAIT_TIMEOUT, 0 there meaning for ever)
+/// throws Error(timeout), the end of the other PE Error(pe_died). The call can be made again.
 class ATOLL_API DeviceMailbox {
   public:
     static constexpr int most_slots = 4;
@@ -40,11 +42,10 @@ class ATOLL_API DeviceMailbox {
     device::Mailbox device() const;
 
     // ---- returns when it is done; threads of the host may post and receive at once
-    void post(const void* src, std::size_t bytes, int pe);
+    /// Waits for room; what throws has posted nothing.
+    void post(const void* src, std::size_t bytes, int pe, double timeout_s = -1);
     /// The size of the message. One that `capacity` does not hold can then be received with more
-    /// (shape_mismatch). The host waits, and looks by a kernel each time: longer than `timeout_s` (negative:
-    /// ATOLL_WAIT_TIMEOUT, 0 there meaning for ever) throws Error(timeout), the end of `from_pe`
-    /// Error(pe_died); the message can be received afterwards.
+    /// (shape_mismatch).
     std::size_t receive(void* dst, std::size_t capacity, int from_pe, double timeout_s = -1);
     /// Like receive, or `none` where no message has begun to come.
     std::size_t try_receive(void* dst, std::size_t capacity, int from_pe);

@@ -2489,11 +2489,10 @@ class Mailbox:
 
     With device='cuda' arrays are contiguous ones of this PE's GPU (symmetric or not) or what atoll.pin()
     returned, and calls take stream=; kernels post and receive in the same mailbox (`block`). slots is at most
-    4 (post waits for sure from 8 unread on), and all PEs of the team share memory (Unsupported). A receive
-    without a stream waits on the host, as any other call. post() and calls on streams wait in a kernel: they
-    take no timeout=, answer no Ctrl-C, and after ATOLL_WAIT_TIMEOUT end the job with a report. Per pair and
-    direction one call runs at a time, whether by a host, a stream or a kernel. Of messages that kernels post,
-    dst has the size.
+    4 (post waits for sure from 8 unread on), and all PEs of the team share memory (Unsupported). Calls without
+    a stream wait on the host, as any other call. Those on streams wait in a kernel: they take no timeout=,
+    answer no Ctrl-C, and after ATOLL_WAIT_TIMEOUT end the job with a report. Per pair and direction one call
+    runs at a time, whether by a host, a stream or a kernel. Of messages that kernels post, dst has the size.
     """
 
     def __init__(self, nbytes: int, slots: int = 2, team: Team | None = None, device: str | None = None) -> None: ...
@@ -2502,9 +2501,11 @@ class Mailbox:
         """
         Copy src (any array of at most nbytes bytes) to PE pe; on return it may be changed.
 
-        Waits while all slots to that PE are unread. On a stream returns at once, and src must stay until the
-        stream has come there. Raises ShapeMismatch, PeError, Timeout, PeDied, UseAfterFree, InvalidArgument,
-        Unsupported.
+        Waits while all slots to that PE are unread. Other threads run meanwhile and Ctrl-C is answered; a wait
+        that ends by it, or by time, has posted nothing. On a stream returns at once, and src must stay until
+        the stream has come there.
+        timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once. None on a stream.
+        Raises ShapeMismatch, PeError, Timeout, PeDied, UseAfterFree, InvalidArgument, Unsupported.
         """
 
     @overload

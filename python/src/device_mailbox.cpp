@@ -78,15 +78,20 @@ PyDeviceMailbox::PyDeviceMailbox(Job& job, const Team& team, std::size_t nbytes,
              device, g.device);
 }
 
-void PyDeviceMailbox::post(const Spec& spec, PyObject* src, PyObject* pe, PyObject* stream) {
+void PyDeviceMailbox::post(const Spec& spec, PyObject* src, PyObject* pe, PyObject* stream,
+                           PyObject* timeout) {
     const OnGpu arguments(spec, src, nullptr);
     const SourceStage from(spec, "src", arguments.array("src"));
     const int to = pe_within(spec, pe, n_pes_);
     const StreamArg on = stream_of(spec, stream, arguments.adopted());
-    if (on.given) return box_.post(Stream{on.handle}, from.data(), from.bytes(), to);
+    if (on.given) {
+        refuse_timeout(spec, timeout);
+        return box_.post(Stream{on.handle}, from.data(), from.bytes(), to);
+    }
+    const double most_s = timeout_of(spec, timeout);
     finish_current(arguments.adopted());
     ReleaseGil released(true);
-    box_.post(from.data(), from.bytes(), to);
+    box_.post(from.data(), from.bytes(), to, most_s);
 }
 
 nb::object PyDeviceMailbox::receive(const Spec& spec, PyObject* dst, PyObject* pe, PyObject* stream,

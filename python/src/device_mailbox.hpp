@@ -16,7 +16,7 @@ class PyDeviceMailbox {
     PyObject* block() const noexcept { return block_.get(); }
     std::size_t capacity_bytes() const { return box_.capacity_bytes(); }
     /// `stream` None: blocks the host.
-    void post(const Spec& spec, PyObject* src, PyObject* pe, PyObject* stream);
+    void post(const Spec& spec, PyObject* src, PyObject* pe, PyObject* stream, PyObject* timeout);
     /// The number of elements that arrived; None on a stream, and where none came and there is no `timeout`:
     /// such a call looks once.
     nb::object receive(const Spec& spec, PyObject* dst, PyObject* pe, PyObject* stream, PyObject* count,

@@ -80,14 +80,8 @@ PyArrayObject* host_array(const Spec& spec, const char* which, const nb::object&
 }
 
 void post(PyMailbox& self, nb::object src, nb::object pe, nb::object timeout, nb::object stream) {
-    if (self.is_live_on_device(post_spec)) {
-        if (!timeout.is_none())
-            fail(ErrorCode::unsupported,
-                 "%s(): timeout is for mailboxes of the host; a GPU's post waits in a kernel, which "
-                 "ATOLL_WAIT_TIMEOUT bounds.",
-                 post_spec.name);
-        return self.on_device->post(post_spec, src.ptr(), pe.ptr(), stream.ptr());
-    }
+    if (self.is_live_on_device(post_spec))
+        return self.on_device->post(post_spec, src.ptr(), pe.ptr(), stream.ptr(), timeout.ptr());
     refuse_stream(post_spec, stream, nb::none());
     Ref header;
     const SourceStage from(post_spec, "src", host_array(post_spec, "src", src, header));
@@ -175,11 +169,10 @@ message itself visible and nothing else. One thread posts at a time for each pai
 
 With device='cuda' arrays are contiguous ones of this PE's GPU (symmetric or not) or what atoll.pin()
 returned, and calls take stream=; kernels post and receive in the same mailbox (`block`). slots is at most
-4 (post waits for sure from 8 unread on), and all PEs of the team share memory (Unsupported). A receive
-without a stream waits on the host, as any other call. post() and calls on streams wait in a kernel: they
-take no timeout=, answer no Ctrl-C, and after ATOLL_WAIT_TIMEOUT end the job with a report. Per pair and
-direction one call runs at a time, whether by a host, a stream or a kernel. Of messages that kernels post,
-dst has the size.)");
+4 (post waits for sure from 8 unread on), and all PEs of the team share memory (Unsupported). Calls without
+a stream wait on the host, as any other call. Those on streams wait in a kernel: they take no timeout=,
+answer no Ctrl-C, and after ATOLL_WAIT_TIMEOUT end the job with a report. Per pair and direction one call
+runs at a time, whether by a host, a stream or a kernel. Of messages that kernels post, dst has the size.)");
     box.def("__init__", &construct, nb::arg("nbytes"), nb::arg("slots") = 2, nb::arg("team") = nb::none(),
             nb::arg("device") = nb::none(),
             nb::sig("def __init__(self, nbytes: int, slots: int = 2, team: Team | None = None, device: str | "
@@ -190,9 +183,12 @@ dst has the size.)");
         nb::sig("def post(self, src: AnyArray, pe: int, timeout: float | None = None, *, stream: Stream = "
                 "None) -> None"),
         "Copy src (any array of at most nbytes bytes) to PE pe; on return it may be changed.\n\n"
-        "Waits while all slots to that PE are unread. On a stream returns at once, and src must stay until "
-        "the\nstream has come there. Raises ShapeMismatch, PeError, Timeout, PeDied, UseAfterFree, "
-        "InvalidArgument,\nUnsupported.");
+        "Waits while all slots to that PE are unread. Other threads run meanwhile and Ctrl-C is answered; a "
+        "wait\nthat ends by it, or by time, has posted nothing. On a stream returns at once, and src must "
+        "stay "
+        "until\nthe stream has come there.\n"
+        "timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once. None on a stream.\n"
+        "Raises ShapeMismatch, PeError, Timeout, PeDied, UseAfterFree, InvalidArgument, Unsupported.");
     box.def("receive", &receive_waiting, nb::arg("dst"), nb::arg("from_pe"), nb::arg("timeout") = nb::none(),
             nb::sig("def receive(self, dst: AnyArray, from_pe: int, timeout: float | None = None) -> int"),
             "Copy the next message from PE from_pe into dst; return the number of elements that arrived.\n\n"

@@ -71,7 +71,8 @@ bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
     return true;
 }
 
-/// A receiver's queue is short, so whoever sends also receives. Bounded: a PE that failed fetches nothing.
+/// A receiver's queue is short, so whoever sends also receives. Bounded as a start is, also where no other
+/// wait is: a PE that failed fetches nothing.
 void DeviceMemory::send_chunk(const common::Fd& chunk) {
     int next = 0;
     const auto all_sent = [&] {
@@ -84,7 +85,8 @@ void DeviceMemory::send_chunk(const common::Fd& chunk) {
         return true;
     };
     const detail::WaitReason reason{.operation = "allocate"};
-    detail::wait(job_, 0, reason, job_.settings().init_timeout_s, all_sent);
+    const StartWaits::Scope bounded(job_.start_waits());
+    detail::wait(job_, 0, reason, -1, all_sent);
 }
 
 /// All were sent, so they are here or in the queue.

@@ -26,7 +26,7 @@ using heap::MailboxStep;
 
 constexpr std::size_t sizes_of_one = device::Mailbox::depth * sizeof(device::FlaggedPair);
 
-/// Between two looks of a host that waits for a message, which start a kernel each.
+/// Between two tries of a host that waits, which start a kernel each.
 constexpr std::chrono::microseconds first_pause{10}, longest_pause{100};
 
 [[noreturn]] void throw_misfit(std::size_t bytes, std::size_t capacity) {
@@ -35,26 +35,41 @@ constexpr std::chrono::microseconds first_pause{10}, longest_pause{100};
                                                "; it can still be received with a larger one.");
 }
 
-/// The host's looks for the next message: a kernel each, that does not wait for one.
-class Looks {
+/// The host's tries to post or to receive the next message: a kernel each, that does not wait for room or for
+/// a message to begin. No lane is kept between them: another thread would need a new one, and what is pinned
+/// may wait for kernels that wait.
+class Tries {
   public:
-    Looks(const core::DeviceMemory& device, const MailboxCall& asked)
-        : lane_(device, BorrowedLane::Staging::pinned), asked_(asked) {
-        asked_.arrived = reinterpret_cast<std::int64_t*>(lane_.pinned());
+    Tries(const core::DeviceMemory& device, const MailboxCall& asked) : device_(device), asked_(asked) {
         asked_.refuses = true;
     }
-    /// The size of what it took, or `none`.
-    std::size_t once() const {
-        lane_.run(asked_);
-        const std::int64_t arrived = *asked_.arrived;
+    bool posted() const { return told() != heap::no_room; }
+    /// The size of what was received, or `none`.
+    std::size_t received() const {
+        const std::int64_t arrived = told();
         if (heap::is_refused(arrived)) throw_misfit(heap::refused_bytes(arrived), asked_.bytes);
         return arrived == heap::no_message ? none : static_cast<std::size_t>(arrived);
     }
 
   private:
-    BorrowedLane lane_;
+    std::int64_t told() const {
+        const BorrowedLane lane(device_, BorrowedLane::Staging::pinned);
+        MailboxCall call = asked_;
+        call.arrived = reinterpret_cast<std::int64_t*>(lane.pinned());
+        *call.arrived = 0;
+        lane.run(call);
+        return *call.arrived;
+    }
+
+    const core::DeviceMemory& device_;
     MailboxCall asked_;
 };
+
+/// One for a thread that posts, one for another that receives meanwhile: both are there before kernels wait.
+void pin_lanes(const core::DeviceMemory& device) {
+    const BorrowedLane one(device, BorrowedLane::Staging::pinned);
+    const BorrowedLane other(device, BorrowedLane::Staging::pinned);
+}
 
 }  // namespace
 
@@ -75,9 +90,9 @@ struct DeviceMailbox::State {
     const core::DeviceMemory& check() const;
     const core::DeviceMemory& check(const void* stream, int pe, const void* array, std::size_t bytes) const;
     MailboxCall call(MailboxStep step, const void* array, std::size_t bytes, int pe) const;
-    MailboxCall post(const void* src, std::size_t bytes, int pe) const;
-    Looks looks(void* dst, std::size_t room, int pe) const;
-    detail::WaitReason awaited(int pe) const;
+    MailboxCall post(MailboxStep step, const void* src, std::size_t bytes, int pe) const;
+    Tries to_receive(void* dst, std::size_t room, int pe) const;
+    template <class Done> void wait(const char* operation, int pe, double timeout_s, const Done& done) const;
     void take(MailboxStep step, Stream stream, void* dst, std::size_t room, int pe, std::int64_t* count,
               std::size_t element_bytes) const;
 };
@@ -92,6 +107,7 @@ void DeviceMailbox::State::allocate(Job& owner) {
     memory = static_cast<char*>(block.address);
     serial = block.serial;
     owns_memory = true;
+    pin_lanes(*job_state->device());
     if (!team) return;
     members = core::stream_team(team.state());
 }
@@ -131,24 +147,33 @@ MailboxCall DeviceMailbox::State::call(MailboxStep step, const void* array, std:
     return call;
 }
 
-MailboxCall DeviceMailbox::State::post(const void* src, std::size_t bytes, int pe) const {
+MailboxCall DeviceMailbox::State::post(MailboxStep step, const void* src, std::size_t bytes, int pe) const {
     if (bytes > capacity)
         throw Error(ErrorCode::shape_mismatch,
                     "A message of " + common::bytes_text(bytes) + " does not fit into a mailbox of " +
                         common::bytes_text(capacity) + "; make one with a larger nbytes.");
-    return call(MailboxStep::post, src, bytes, pe);
+    return call(step, src, bytes, pe);
 }
 
-Looks DeviceMailbox::State::looks(void* dst, std::size_t room, int pe) const {
+Tries DeviceMailbox::State::to_receive(void* dst, std::size_t room, int pe) const {
     return {check(nullptr, pe, dst, room), call(MailboxStep::try_receive, dst, room, pe)};
 }
 
-detail::WaitReason DeviceMailbox::State::awaited(int pe) const {
+/// Until `done()`, a try. Who waits long gives way, and leaves the GPU to others.
+template <class Done>
+void DeviceMailbox::State::wait(const char* operation, int pe, double timeout_s, const Done& done) const {
+    if (done()) return;
     detail::WaitReason why;
-    why.operation = "mailbox receive";
+    why.operation = operation;
     why.team = team.state().number();
     why.peer = team.state().world_pe(pe);
-    return why;
+    detail::SlowWait slow(*job_state, why, timeout_s);
+    std::chrono::microseconds pause = first_pause;
+    while (!done()) {
+        if (!slow.must_sleep()) continue;  // it has yielded
+        std::this_thread::sleep_for(pause);
+        pause = std::min(2 * pause, longest_pause);
+    }
 }
 
 void DeviceMailbox::State::take(MailboxStep step, Stream stream, void* dst, std::size_t room, int pe,
@@ -220,37 +245,29 @@ device::Mailbox DeviceMailbox::device() const {
     return {state.memory, state.capacity};
 }
 
-void DeviceMailbox::post(const void* src, std::size_t bytes, int pe) {
+void DeviceMailbox::post(const void* src, std::size_t bytes, int pe, double timeout_s) {
     const State& state = present(state_);
     const core::DeviceMemory& device = state.check(nullptr, pe, src, bytes);
-    const MailboxCall call = state.post(src, bytes, pe);
-    BorrowedLane(device, BorrowedLane::Staging::none).run(call);
+    const Tries tries(device, state.post(MailboxStep::try_post, src, bytes, pe));
+    state.wait("mailbox post", pe, timeout_s, [&] { return tries.posted(); });
 }
 
 std::size_t DeviceMailbox::receive(void* dst, std::size_t capacity, int from_pe, double timeout_s) {
     const State& state = present(state_);
-    const Looks looks = state.looks(dst, capacity, from_pe);
-    std::size_t bytes = looks.once();
-    if (bytes != none) return bytes;
-    const detail::WaitReason why = state.awaited(from_pe);
-    detail::SlowWait slow(*state.job_state, why, timeout_s);
-    std::chrono::microseconds pause = first_pause;
-    while ((bytes = looks.once()) == none) {
-        if (!slow.must_sleep()) continue;  // it has yielded
-        std::this_thread::sleep_for(pause);
-        pause = std::min(2 * pause, longest_pause);
-    }
+    const Tries tries = state.to_receive(dst, capacity, from_pe);
+    std::size_t bytes = none;
+    state.wait("mailbox receive", from_pe, timeout_s, [&] { return (bytes = tries.received()) != none; });
     return bytes;
 }
 
 std::size_t DeviceMailbox::try_receive(void* dst, std::size_t capacity, int from_pe) {
-    return present(state_).looks(dst, capacity, from_pe).once();
+    return present(state_).to_receive(dst, capacity, from_pe).received();
 }
 
 void DeviceMailbox::post(Stream stream, const void* src, std::size_t bytes, int pe) const {
     const State& state = present(state_);
     const core::DeviceMemory& device = state.check(stream.handle, pe, src, bytes);
-    device.start(state.post(src, bytes, pe), stream.handle);
+    device.start(state.post(MailboxStep::post, src, bytes, pe), stream.handle);
 }
 
 void DeviceMailbox::receive(Stream stream, void* dst, std::size_t capacity, int from_pe, std::int64_t* count,

@@ -79,6 +79,8 @@ DeviceMemory& JobState::open_device() {
                         " carries no device heaps between them; use ATOLL_TRANSPORT=ucx, or allocate host "
                         "memory.");
     if (!device_) {
+        // All PEs have made the call; what they wait for from here on is how long others take to open a GPU.
+        const StartWaits::Scope start(start_waits_);
         auto device = std::make_unique<DeviceMemory>(
             *this,
             open_ ? open_ : [](const heap::DeviceChoice& choice) { return device_plugin().open(choice); },

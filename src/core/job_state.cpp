@@ -74,6 +74,7 @@ void JobState::announce_start() const {
 }
 
 void JobState::join() {
+    const StartWaits::Scope start(start_waits_);
     // What cannot be read is said now, not at the first collective.
     [[maybe_unused]] const collective::Wishes readable{settings_.algorithms};
     find_hosts();
@@ -109,6 +110,13 @@ JobState::~JobState() {
 
 void JobState::leave() noexcept {
     if (::getpid() == process_) announce(false);
+}
+
+std::vector<int> JobState::not_started() const {
+    std::vector<int> pes;
+    for (const int pe : segment_.pes)
+        if (segment_.board.state(pe) == common::PeState::absent) pes.push_back(pe);
+    return pes;
 }
 
 void JobState::map_window() {

@@ -9,6 +9,7 @@
 #include "common/settings.hpp"
 #include "core/device_memory.hpp"
 #include "core/kernel_control.hpp"
+#include "core/start_waits.hpp"
 #include "core/team_state.hpp"
 #include "heap/allocator.hpp"
 #include "heap/mapping.hpp"
@@ -53,6 +54,9 @@ class JobState {
     /// until then.
     bool is_waited_in() const noexcept { return waiting_.load(std::memory_order_seq_cst) != 0; }
     bool is_over() const noexcept { return over_.load(std::memory_order_seq_cst); }
+    StartWaits& start_waits() { return start_waits_; }
+    /// PEs that share this one's job board and have not called init, or are at its beginning.
+    std::vector<int> not_started() const;
 
     int pe() const { return pe_; }
     int n_pes() const { return n_pes_; }
@@ -171,6 +175,7 @@ class JobState {
     std::atomic<bool> ended_{false};
     std::atomic<bool> over_{false};
     std::atomic<int> waiting_{0};
+    StartWaits start_waits_;
     int process_;                       ///< a forked child must not speak for this PE
     std::atomic<int> team_numbers_{0};  // threads may split different teams at once
     bootstrap::HostSegment segment_;

@@ -3,6 +3,7 @@
 
 #include "common/clock.hpp"
 #include "common/futex.hpp"
+#include "common/pe_ranges.hpp"
 #include "common/wait_hooks.hpp"
 #include "core/job_state.hpp"
 
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace atl::core {
 
@@ -107,16 +109,24 @@ std::string describe(const core::JobState& job, const WaitReason& reason, std::u
 
 SlowWait::SlowWait(core::JobState& job, const WaitReason& reason, double timeout_s)
     : job_(job), reason_(reason), start_ns_(common::now_ns()) {
-    const double bound = timeout_s >= 0 ? timeout_s : job.settings().wait_timeout_s;
-    const bool bounded = !reason.to_its_end && (timeout_s >= 0 || job.settings().wait_timeout_s > 0);
-    deadline_ns_ = bounded ? start_ns_ + static_cast<std::uint64_t>(std::min(bound, 1e9) * 1e9) : 0;
-    if (bounded && deadline_ns_ == start_ns_) deadline_ns_ = start_ns_ + 1;
+    if (!reason.to_its_end) bound_by(timeout_s);
     last_poll_ns_ = start_ns_;
     job.enter_wait();
     if (common::wait_hooks().enter) {
         hook_state_ = common::wait_hooks().enter();
         hooked_ = true;
     }
+}
+
+void SlowWait::bound_by(double timeout_s) {
+    if (timeout_s < 0) {
+        starts_ = job_.start_waits().are_this_threads();
+        variable_ = starts_ ? "ATOLL_INIT_TIMEOUT" : "ATOLL_WAIT_TIMEOUT";
+        timeout_s = starts_ ? job_.settings().init_timeout_s : job_.settings().wait_timeout_s;
+        if (timeout_s <= 0 || (starts_ && job_.start_waits().are_watched())) return;
+    }
+    const auto bound_ns = static_cast<std::uint64_t>(std::min(timeout_s, 1e9) * 1e9);
+    deadline_ns_ = start_ns_ + std::max<std::uint64_t>(bound_ns, 1);
 }
 
 SlowWait::~SlowWait() {
@@ -261,16 +271,19 @@ void SlowWait::fail_timeout() {
                   waited_ns == 1 ? 0 : static_cast<double>(waited_ns) * 1e-9);
     std::string text =
         "Timed out after " + std::string(seconds) + " s in " + describe(job_, reason_, current_value());
+    const std::vector<int> not_started = starts_ ? job_.not_started() : std::vector<int>();
     int pes[16];
-    if (reason_.missing) {
+    if (!not_started.empty()) {
+        text += (not_started.size() == 1 ? "; so far has not come PE " : "; so far have not come PEs ") +
+                common::pe_ranges(not_started);
+    } else if (reason_.missing) {
         const int n = reason_.missing(reason_.argument, pes, 16);
         if (n > 0) text += std::string("; ") + reason_.missing_as + (n == 1 ? " is PE" : " are PEs");
         for (int i = 0; i < n; ++i) text += (i ? ", " : " ") + std::to_string(pes[i]);
     }
-    throw Error(ErrorCode::timeout,
-                text +
-                    ". Raise the timeout (ATOLL_WAIT_TIMEOUT, or the call's own) or see why nobody "
-                    "does what this PE waits for.");
+    text += ". Give this wait more time";
+    if (variable_) text += std::string(": raise ") + variable_;
+    throw Error(ErrorCode::timeout, text + ", or see why nobody does what this PE waits for.");
 }
 
 /// Throws if a PE that this wait needs has ended. What it did last may still be on its way to being seen by

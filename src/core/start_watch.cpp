@@ -29,6 +29,13 @@ void watch(JobState& job, int over) {
 
 }  // namespace
 
-StartWatch::StartWatch(JobState& job) : thread_([&job, over = over_.fd()] { watch(job, over); }) {}
+StartWatch::StartWatch(JobState& job) : job_(job), thread_([&job, over = over_.fd()] { watch(job, over); }) {
+    job_.start_waits().set_watched(true);
+}
+
+StartWatch::~StartWatch() {
+    job_.start_waits().set_watched(false);
+    over_.signal();
+}
 
 }  // namespace atl::core

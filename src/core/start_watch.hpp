@@ -8,15 +8,16 @@ namespace atl::core {
 class JobState;
 
 /// While it lives, a job that is not through after ATOLL_INIT_TIMEOUT is ended with a sentence. In a thread:
-/// UCX makes connections by calls that block as long as the kernel tries.
+/// UCX makes connections by calls that block as long as the kernel tries. Made by the thread that starts.
 class StartWatch {
   public:
     explicit StartWatch(JobState& job);
-    ~StartWatch() { over_.signal(); }
+    ~StartWatch();
     StartWatch(const StartWatch&) = delete;
     StartWatch& operator=(const StartWatch&) = delete;
 
   private:
+    JobState& job_;
     common::Wake over_;
     common::QuietThread thread_;  // last: it uses the other
 };

@@ -196,7 +196,7 @@ struct FarCall {
     FarRequest request;
 };
 
-enum class MailboxStep : std::uint8_t { post, receive, try_receive };
+enum class MailboxStep : std::uint8_t { post, receive, try_receive, try_post };
 
 /// One message of a mailbox in the device heap, to or from a member of its team. How: mailbox_on_device.hpp.
 struct MailboxCall {
@@ -206,7 +206,7 @@ struct MailboxCall {
     device::FlaggedPair* sizes;  ///< of messages, by sender, in this PE's slot
     void* data;
     std::uint64_t bytes;    ///< of the message, or what `data` has room for
-    std::int64_t* arrived;  ///< null, or told how many elements came; -1: none
+    std::int64_t* arrived;  ///< null, or told how many elements came; -1: none, or try_post found no room
     std::uint64_t unit;     ///< bytes of an element
     int pe;
     MailboxStep step;

@@ -10,8 +10,9 @@
 
 namespace atl::heap {
 
-/// Told in MailboxCall::arrived.
-constexpr std::int64_t no_message = -1;
+/// Told in MailboxCall::arrived. A try_post tells nothing else, so that one which finds room stores no more
+/// than a post.
+constexpr std::int64_t no_message = -1, no_room = -1;
 ATOLL_ANYWHERE constexpr std::int64_t refused(std::uint64_t bytes) {
     return -2 - static_cast<std::int64_t>(bytes);
 }
@@ -36,11 +37,30 @@ ATOLL_ANYWHERE inline FlaggedPair* size_at(const MailboxCall& call, int sender, 
     return call.sizes + static_cast<unsigned>(sender) * depth + number % depth;
 }
 
+/// Whether message `number` would not wait for a place; the same in all threads. Once true it stays so.
+template <class Scope>
+ATOLL_ANYWHERE bool has_room(const device::detail::Post* counters, unsigned long long number, Scope scope) {
+    constexpr unsigned depth = device::Mailbox::depth;
+    // Of the calls before, which are over: every thread finds the same.
+    if (number - counters->seen_taken <= depth) return true;
+    int room = 0;
+    if (scope.rank() == 0) {
+        const auto taken = static_cast<unsigned>(device::load_relaxed(&counters->taken));
+        room = static_cast<unsigned>(number) - taken <= depth;
+    }
+    return scope.broadcast(room) != 0;
+}
+
 template <class Scope> ATOLL_ANYWHERE void post(const MailboxCall& call, Scope scope) {
     using device::Operation;
     constexpr unsigned depth = device::Mailbox::depth;
     const device::Mailbox box{call.block, call.room};
-    const unsigned long long number = device::detail::post_of(box, call.pe)->posted + 1;
+    const device::detail::Post* counters = device::detail::post_of(box, call.pe);
+    const unsigned long long number = counters->posted + 1;
+    if (call.step == MailboxStep::try_post && !has_room(counters, number, scope)) {
+        if (scope.rank() == 0) *call.arrived = no_room;
+        return;
+    }
     const auto flag = static_cast<unsigned>(number);
     FlaggedPair* to = device::detail::near_for(
         call.team, Operation::post, device::detail::message_at(call.team, box, call.team.my_pe, number),
@@ -114,7 +134,7 @@ ATOLL_ANYWHERE void receive(const MailboxCall& call, Scope scope, Misfit misfit)
 
 template <class Scope, class Misfit>
 ATOLL_ANYWHERE void perform_mailbox(const MailboxCall& call, Scope scope, Misfit misfit) {
-    if (call.step == MailboxStep::post)
+    if (call.step == MailboxStep::post || call.step == MailboxStep::try_post)
         detail::post(call, scope);
     else
         detail::receive(call, scope, misfit);

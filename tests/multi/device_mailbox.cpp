@@ -137,6 +137,62 @@ TEST_F(DeviceMailboxes, AHostThatWaitsIsBoundedAndSaysForWhom) {
     reversed.destroy();
 }
 
+TEST_F(DeviceMailboxes, AHostThatFindsNoRoomIsBoundedAndPostsNothing) {
+    constexpr int places = device::Mailbox::depth;
+    Team reversed = job_.world().split(0, -me());
+    DeviceMailbox box(job_, reversed, 1000, 1);
+    auto* x = zeros<int>(250);
+    auto* y = zeros<int>(250);
+    const int mine = reversed.my_pe();
+    const int right = (mine + 1) % n();
+    const int left = (mine + n() - 1) % n();
+    const std::string who = "waiting for PE " + std::to_string(n() - 1 - right);
+    for (int round = 0; round < 3; ++round) {
+        for (int k = 0; k < places; ++k) {
+            set(x, numbers(250, 100 * round + k + mine));
+            if (k % 3 == 0)
+                box.post(*stream_, x, 1000, right);
+            else
+                box.post(x, 1000, right, 0);
+            finish();
+        }
+        set(x, numbers(250, -1));
+        for (const double timeout_s : {0.0, 0.02})
+            expect_error(ErrorCode::timeout, {"mailbox post of team", who},
+                         [&] { box.post(x, 1000, right, timeout_s); });
+        job_.world().barrier();
+        for (int k = 0; k < places; ++k) {
+            EXPECT_EQ(box.receive(y, 1000, left), 1000u);
+            EXPECT_EQ(values(y, 250), numbers(250, 100 * round + k + left)) << "message " << k;
+        }
+        EXPECT_EQ(box.try_receive(y, 1000, left), none) << "what found no room was posted";
+        job_.world().barrier();
+    }
+    free({y, x});
+    box.free();
+    reversed.destroy();
+}
+
+TEST_F(DeviceMailboxes, AHostThatFindsNoRoomPostsOnceThereIs) {
+    constexpr int messages = 60;  // many times what there is room for
+    DeviceMailbox box(job_, job_.world(), 64, 1);
+    auto* x = zeros<int>(1);
+    auto* y = zeros<int>(1);
+    const int other = me() ^ 1;
+    for (int i = 0; i < messages && other < n(); ++i) {
+        if (me() % 2 == 0) {
+            set(x, {i});
+            box.post(x, sizeof(int), other);
+        } else {
+            ASSERT_EQ(box.receive(y, sizeof(int), other), sizeof(int));
+            ASSERT_EQ(values(y, 1)[0], i);
+        }
+    }
+    job_.world().barrier();
+    free({y, x});
+    box.free();
+}
+
 TEST_F(DeviceMailboxes, TryReceiveOnAStream) {
     const DeviceMailbox box(job_, job_.world(), 64);
     auto* x = zeros<double>(8);

@@ -54,6 +54,82 @@ def test_the_end_of_the_poster_ends_a_receive(job: Job, package: str) -> None:
     assert "said PE 1 left the job without finalize, so this cannot end: mailbox receive" in done.stdout, done
 
 
+def test_ctrl_c_ends_a_post(tmp_path: Path, package: str) -> None:
+    """It raises KeyboardInterrupt, has posted nothing, and can be made again once there is room."""
+    done = interrupted(
+        tmp_path,
+        """
+        box = atoll.Mailbox(64, device="cuda")
+        x, y = atoll.full(3, 7.0, device="cuda"), atoll.zeros(8, device="cuda")
+        for _ in range(8):
+            box.post(x[:1], 0)
+        """,
+        "(lambda: box.post(x, 0, None), lambda: box.post(x, 0, 1000))",
+        """
+        for _ in range(8):
+            assert box.receive(y, 0) == 1
+        assert box.try_receive(y, 0) is None
+        box.post(x, 0)
+        print("then", box.receive(y, 0), y.numpy()[:4], flush=True)
+        """,
+        PYTHONPATH=package,
+    )
+    assert done.stdout == "interrupted\ninterrupted\nthen 3 [7. 7. 7. 0.]\n" and done.returncode == 0, done
+
+
+def test_the_end_of_the_receiver_ends_a_post(job: Job, package: str) -> None:
+    """As far as there is room it has no need of the receiver."""
+    done = job(
+        """
+        atoll.init()
+        box = atoll.Mailbox(64, device="cuda")
+        x = atoll.full(3, 7.0, device="cuda")
+        if atoll.my_pe() == 1:
+            sys.exit(0)
+        if atoll.my_pe() == 0:
+            for _ in range(8):
+                box.post(x, 1)
+            try:
+                box.post(x, 1)
+            except atoll.PeDied as error:
+                print("said", error, flush=True)
+        """,
+        3,
+        ok=False,
+        PYTHONPATH=package,
+    )
+    assert "said PE 1 left the job without finalize, so this cannot end: mailbox post" in done.stdout, done
+
+
+def test_other_threads_run_while_a_post_finds_no_room(job: Job, package: str) -> None:
+    """One of them makes the room."""
+    done = job(
+        """
+        import threading
+        atoll.init()
+        box = atoll.Mailbox(64, device="cuda")
+        x, y = atoll.full(3, 7.0, device="cuda"), atoll.zeros(8, device="cuda")
+        for _ in range(8):
+            box.post(x[:1], 0)
+        started = threading.Event()
+        def read():
+            started.wait()
+            for _ in range(8):
+                assert box.receive(y, 0) == 1
+        reader = threading.Thread(target=read)
+        reader.start()
+        started.set()
+        box.post(x, 0)
+        reader.join()
+        print(box.receive(y, 0))
+        """,
+        1,
+        timeout=60,
+        PYTHONPATH=package,
+    )
+    assert done.stdout == "3\n"
+
+
 @pytest.mark.parametrize("reach", ["window", ""])
 def test_other_threads_run_while_single_elements_are_moved(
     job: Job, package: str, tmp_path: Path, reach: str

@@ -29,12 +29,12 @@ def test_every_function(job: Job, n: int, cache: Path) -> None:
 
 
 def test_a_wait_that_never_ends_is_an_exception(job: Job, cache: Path) -> None:
-    done = job("kernel_ends.py", 2, "host", NUMBA_CACHE_DIR=str(cache))
+    done = job("kernel_ends.py", 2, "host", NUMBA_CACHE_DIR=str(cache), ATOLL_WAIT_TIMEOUT="2")
     assert done.stdout.count("timed out as it should") == 2
 
 
 def test_waits_are_named_as_they_were_called(job: Job, cache: Path) -> None:
-    done = job("numba_reports.py", 2, NUMBA_CACHE_DIR=str(cache))
+    done = job("numba_reports.py", 2, NUMBA_CACHE_DIR=str(cache), ATOLL_WAIT_TIMEOUT="1.5")
     assert "all waits are named" in done.stdout
 
 

@@ -93,6 +93,19 @@ def test_ctrl_c_in_init_of_pes_without_the_launcher(pe: str) -> None:
     assert (done.returncode, done.stdout) == (0, "interrupted False\n"), done.stderr
 
 
+def test_a_pe_that_does_not_call_init_is_named(job: Job) -> None:
+    """Under the launcher; ATOLL_WAIT_TIMEOUT, which is for waits after init, is not what ends this one."""
+    code = """
+        import time
+        if os.environ["ATOLL_LAUNCHED"].split(":")[1] == "1": time.sleep(1000)
+        atoll.init()
+    """
+    done = job(code, 2, ok=False, ATOLL_INIT_TIMEOUT="0.3", ATOLL_WAIT_TIMEOUT="1e-9")
+    assert done.returncode != 0
+    said = "Timed out after 0.3 s in init, waiting for PE 1; so far has not come PE 1. Give this wait more time: raise"
+    assert said + " ATOLL_INIT_TIMEOUT, or" in done.stderr, done.stderr
+
+
 def test_a_store_of_torch_connects_the_pes() -> None:
     run_alone(TORCH + "atoll.init(); assert atoll.n_pes() == 1 and values; atoll.finalize()")
 

@@ -83,6 +83,23 @@ if cupy is not None:
                     box.receive(y, left, stream=stream if round % 3 == 1 else None)
                 stream.synchronize()
                 assert (y.get() == 1000.0 * round + left).all(), (me, nbytes, round)
+    # Kernels take all places: the host finds none, until kernels read.
+    with atoll.Mailbox(64, device="cuda") as narrow, stream:
+        in_kernels, x, y = atoll.cupy.mailbox(narrow), cupy.full(8, me + 1.0), cupy.zeros(8)
+        for _ in range(8):
+            atoll.cupy.launch(send, 1, 32, atoll.WORLD, in_kernels, x, len(x), right)
+        stream.synchronize()
+        try:
+            narrow.post(x, right, timeout=0.02)
+            raise AssertionError("posted where there is no room")
+        except atoll.Timeout as error:
+            assert "mailbox post" in str(error) and f"waiting for PE {right}" in str(error), error
+        atoll.barrier_all()
+        for _ in range(8):
+            atoll.cupy.launch(take, 1, 32, atoll.WORLD, in_kernels, y, len(y), left)
+        narrow.post(x[:4], right, timeout=600)
+        stream.synchronize()
+        assert narrow.receive(y, left) == 4 and (y.get() == left + 1).all()
     print(f"PE {me}: CuPy's kernels, streams and the host in one mailbox")
 
 

@@ -49,7 +49,8 @@ struct WaitReason {
 /// job board, and throws Error: timeout, pe_died, interrupted.
 class ATOLL_API SlowWait {
   public:
-    /// `timeout_s` < 0: the job's ATOLL_WAIT_TIMEOUT.
+    /// `timeout_s` < 0: the job's ATOLL_WAIT_TIMEOUT, or ATOLL_INIT_TIMEOUT while this thread starts the job
+    /// or opens its GPU; 0 there: none.
     SlowWait(core::JobState& job, const WaitReason& reason, double timeout_s);
     ~SlowWait();
     SlowWait(const SlowWait&) = delete;
@@ -69,6 +70,7 @@ class ATOLL_API SlowWait {
     void check();
 
   private:
+    void bound_by(double timeout_s);
     bool yielded();
     std::uint64_t until_deadline(std::uint64_t sleep_ns) const;
     void publish();
@@ -80,7 +82,9 @@ class ATOLL_API SlowWait {
     core::JobState& job_;
     const WaitReason& reason_;
     std::uint64_t start_ns_;
-    std::uint64_t deadline_ns_;  ///< 0 = none
+    std::uint64_t deadline_ns_ = 0;   ///< 0 = none
+    const char* variable_ = nullptr;  ///< that the bound is from; null: the call's own
+    bool starts_ = false;             ///< a wait of the start
     std::uint64_t last_poll_ns_ = 0;
     /// When a PE that this wait needs was first seen to have ended; 0: none was.
     std::uint64_t gone_since_ns_ = 0;

@@ -109,15 +109,6 @@ class says:
         return True
 
 
-def init_with_short_waits(seconds: float) -> None:
-    """atoll.init() of a job in which no wait is longer. What PEs import takes each its time, and init waits, too: they
-    meet before, in a job without the bound."""
-    atoll.init()
-    atoll.finalize()
-    os.environ["ATOLL_WAIT_TIMEOUT"] = str(seconds)
-    atoll.init()
-
-
 def run(checks: dict[str, Any]) -> None:
     """Runs every check_* of a module in order, on all PEs together, then ends the job."""
     for name, check in list(checks.items()):

@@ -77,8 +77,10 @@ with says(atoll.ShapeMismatch, "64 KiB"):
     box.post(atoll.zeros(8193, device="cuda"), right)
 with says(atoll.PeError, str(n)):
     box.post(x[:1], n)
-with says(atoll.Unsupported, "Mailbox.post(): timeout", "ATOLL_WAIT_TIMEOUT"):
-    box.post(x[:1], right, timeout=1.0)
+with says(atoll.Unsupported, "Mailbox.post()", "timeout", "ATOLL_WAIT_TIMEOUT"):
+    box.post(x[:1], right, timeout=1.0, stream=STREAM)
+with says(atoll.InvalidArgument, "Mailbox.post(): timeout is -1"):
+    box.post(x[:1], right, timeout=-1)
 for bound in (0, 0.02):
     with says(atoll.Timeout, f"after {bound:.3g} s", "mailbox receive", f"waiting for PE {left}"):
         box.receive(y, left, timeout=bound)
@@ -103,6 +105,21 @@ box.post(x[:4], right)
 with says(atoll.ShapeMismatch, "32", "larger"):
     box.receive(y[:3], left, timeout=600)
 assert box.receive(y, left, timeout=600) == 4
+
+# ---- no room
+with atoll.Mailbox(64, device="cuda") as narrow:
+    for length in range(8):
+        narrow.post(x[:length], right, timeout=0)  # there is room: nothing to wait for
+    for bound in (0, 0.02):
+        with says(atoll.Timeout, f"after {bound:.3g} s", "mailbox post", f"waiting for PE {right}"):
+            narrow.post(x[:1], right, timeout=bound)
+    atoll.barrier_all()
+    for length in range(8):
+        assert narrow.receive(y, left) == length
+    assert narrow.try_receive(y, left) is None
+    atoll.barrier_all()
+    narrow.post(x[:3], right, timeout=600)
+    assert narrow.receive(y, left) == 3
 
 on_host = atoll.Mailbox(64)
 with says(atoll.Unsupported, "of the host's memory", 'device="cuda"'):

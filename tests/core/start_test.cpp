@@ -1,0 +1,117 @@
+// What bounds the waits of a start, and what is said when one takes too long.
+#include "support/fake_heap.hpp"
+#include "support/setups.hpp"
+
+#include <sched.h>
+
+#include <atomic>
+#include <thread>
+
+namespace atl::testing {
+namespace {
+
+/// Over before any wait is slow enough to be shown on the board.
+constexpr double no_time = 1e-9;
+
+common::Settings settings_with(double wait_timeout_s, double init_timeout_s) {
+    common::Settings settings;
+    settings.heap_bytes = std::size_t{1} << 20;
+    settings.wait_timeout_s = wait_timeout_s;
+    settings.init_timeout_s = init_timeout_s;
+    return settings;
+}
+
+std::shared_ptr<bootstrap::ThreadHub> hub_for(int n) {
+    const auto layout = heap::layout_for(settings_with(0, 0).heap_bytes);
+    return bootstrap::create_hub(n, layout.stride() * static_cast<std::size_t>(n));
+}
+
+/// Returns once PE 0 has looked at its time in more waits than `before` says, or has ended.
+void outlast(const common::BoardView& board, std::uint64_t before) {
+    const common::BoardHeader& header = board.header();
+    while (board.entry(0).waits.load() <= before && header.abort.load() == 0 && header.gone.load() == 0)
+        ::sched_yield();
+}
+
+TEST(Start, WaitsForALatePeWhateverOtherWaitsMayTake) {
+    for (const double init_timeout_s : {600.0, 0.0}) {  // 0: for ever
+        const auto hub = hub_for(2);
+        std::unique_ptr<core::JobState> jobs[2];
+        const auto start = [&](int pe) {
+            auto bootstrap = bootstrap::create_thread(hub, pe);
+            if (pe == 1) outlast(bootstrap->host_segment().board, 0);
+            EXPECT_NO_THROW(jobs[pe] = std::make_unique<core::JobState>(
+                                std::move(bootstrap), settings_with(no_time, init_timeout_s)));
+        };
+        std::thread late(start, 1);
+        start(0);
+        late.join();
+    }
+}
+
+TEST(Start, SaysWhoHasNotComeAndWhatToRaise) {
+    for (const int n : {2, 3, 5}) {
+        const auto hub = hub_for(n);
+        const std::string missing = n == 2   ? "so far has not come PE 1"
+                                    : n == 3 ? "so far have not come PEs 1,2"
+                                             : "so far have not come PEs 1-4";
+        expect_error(ErrorCode::timeout,
+                     {"Timed out after 0.02 s in init", missing + ".", "raise ATOLL_INIT_TIMEOUT"},
+                     [&] { core::JobState(bootstrap::create_thread(hub, 0), settings_with(0, 0.02)); });
+    }
+}
+
+TEST(Start, OpensGpusHoweverLongThatTakesAPe) {
+    std::atomic<std::uint64_t> waits_of_pe0{UINT64_MAX};
+    run_pes(2, [&](Job& job) {
+        // Settings are this thread's PE's own.
+        double& wait_timeout_s = const_cast<common::Settings&>(job.state().settings()).wait_timeout_s;
+        const common::BoardView& board = job.state().board();
+        job.state().open_devices_by([&](const heap::DeviceChoice&) {
+            wait_timeout_s = no_time;
+            if (job.my_pe() == 0) {
+                waits_of_pe0 = board.entry(0).waits.load();
+            } else {
+                while (waits_of_pe0 == UINT64_MAX) ::sched_yield();
+                outlast(board, waits_of_pe0);
+            }
+            return std::make_unique<FakeHeap>(Faults{}, std::size_t{64} << 20, std::size_t{2} << 20);
+        });
+        void* block = job.malloc(1, Memory::device);  // in what the opening took
+        EXPECT_EQ(wait_timeout_s, no_time);
+        wait_timeout_s = 60;
+        job.free(block);
+    });
+}
+
+TEST(Start, OnceOverBoundsNothing) {
+    ThreadJobOptions options;
+    options.wait_timeout_s = 0.01;
+    run_pes(
+        1,
+        [](Job& job) {
+            const SymmetricArray<int> x(job, 1);
+            expect_error(ErrorCode::timeout, {". Give this wait more time: raise ATOLL_WAIT_TIMEOUT, or see"},
+                         [&] { job.context().wait_until(x.data(), Compare::ne, 0); });
+            expect_error(ErrorCode::timeout, {". Give this wait more time, or see why nobody"},
+                         [&] { job.context().wait_until(x.data(), Compare::ne, 0, 0.001); });
+        },
+        options);
+}
+
+/// A thread that waits while another of its PE starts something.
+TEST(Start, IsOfOneThread) {
+    core::StartWaits waits;
+    EXPECT_FALSE(waits.are_this_threads());
+    {
+        const core::StartWaits::Scope outer(waits);
+        EXPECT_TRUE(waits.are_this_threads());
+        { const core::StartWaits::Scope inner(waits); }
+        EXPECT_TRUE(waits.are_this_threads());
+        std::thread([&] { EXPECT_FALSE(waits.are_this_threads()); }).join();
+    }
+    EXPECT_FALSE(waits.are_this_threads());
+}
+
+}  // namespace
+}  // namespace atl::testing
