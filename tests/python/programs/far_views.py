@@ -139,7 +139,9 @@ if device:
         "strides": (16, 0),
         "data": (src.__cuda_array_interface__["data"][0], False),
     }
-    local = type("Repeated", (), {"__cuda_array_interface__": repeated, "shape": values.shape, "dtype": values.dtype})()
+    local = type(
+        "Repeated", (), {"__cuda_array_interface__": repeated, "shape": values.shape, "dtype": values.dtype}
+    )()
     for stream in (None, 0):
         for to, what, expected in (
             (dst, src[::-1], theirs[::-1]),
