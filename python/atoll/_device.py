@@ -186,23 +186,26 @@ def to_buffer(x: _atoll.DeviceArray) -> Any:
 
 def assign(view: _atoll.DeviceArray, value: Any) -> None:
     """view[...] = value, as NumPy has it, but for casts between arrays. Raises ShapeMismatch."""
-    if hasattr(value, "__cuda_array_interface__") or isinstance(value, _atoll.DeviceArray):
-        if tuple(value.shape) != view.shape:
+    if isinstance(value, _atoll.DeviceArray) or hasattr(value, "__cuda_array_interface__"):
+        shape = value.shape if hasattr(value, "shape") else value.__cuda_array_interface__["shape"]
+        if tuple(shape) != view.shape:
             raise _misfit(
-                view, value, "an array of a GPU is taken as it is: reshape it, or use x.cupy() or x.torch()"
+                view, shape, "an array of a GPU is taken as it is: reshape it, or use x.cupy() or x.torch()"
             )
     else:
         value = on_host(view.dtype, value)
         try:
             value = np.broadcast_to(value, view.shape)
         except ValueError:
-            raise _misfit(view, value, "it must be of that shape, or broadcast to it as NumPy does") from None
+            raise _misfit(
+                view, value.shape, "it must be of that shape, or broadcast to it as NumPy does"
+            ) from None
     _atoll.put(view, value, _atoll.my_pe())
 
 
-def _misfit(view: _atoll.DeviceArray, value: Any, ask: str) -> _atoll.ShapeMismatch:
+def _misfit(view: _atoll.DeviceArray, shape: Any, ask: str) -> _atoll.ShapeMismatch:
     return _atoll.ShapeMismatch(
-        f"x[...] = value: the value has shape {tuple(value.shape)} and what is assigned to {view.shape}; {ask}."
+        f"x[...] = value: the value has shape {tuple(shape)} and what is assigned to {view.shape}; {ask}."
     )
 
 

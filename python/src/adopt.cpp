@@ -2,6 +2,7 @@
 #include "device.hpp"
 #include "dlpack.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -9,7 +10,15 @@ namespace atl::python {
 namespace {
 
 /// What a type of Python objects is to us.
-enum class Kind : unsigned char { nothing, device_array, torch, cupy, interface, buffer };
+enum class Kind : unsigned char {
+    nothing,
+    device_array,
+    torch,
+    cupy,
+    interface,
+    buffer,
+    maybe_interface  ///< of a type: its objects have attributes of their own
+};
 
 struct Names {
     PyObject* data_ptr = PyUnicode_InternFromString("data_ptr");
@@ -63,10 +72,12 @@ Kind kind_anew(PyTypeObject* type) {
     const bool of_core = std::string_view(from).starts_with("cuda.core");
     const bool is_buffer =
         of_core && PyObject_HasAttrString(reinterpret_cast<PyObject*>(type), "memory_resource") != 0;
-    return is_buffer ? Kind::buffer : Kind::nothing;
+    if (is_buffer) return Kind::buffer;
+    const Ref dict_offset(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dictoffset__"));
+    return PyLong_AsLong(dict_offset.get()) != 0 ? Kind::maybe_interface : Kind::nothing;
 }
 
-Kind kind_of(PyTypeObject* type) {
+Kind kind_of_type(PyTypeObject* type) {
     struct Row {
         PyTypeObject* type;
         Kind kind;
@@ -80,6 +91,13 @@ Kind kind_of(PyTypeObject* type) {
         known.push_back({type, kind});
     }
     return kind;
+}
+
+Kind kind_of(PyObject* value) {
+    const Kind kind = kind_of_type(Py_TYPE(value));
+    if (kind != Kind::maybe_interface) [[likely]]
+        return kind;
+    return PyObject_HasAttr(value, names().interface) != 0 ? Kind::interface : Kind::nothing;
 }
 
 /// NumPy's dtype for another library's, which are objects that live as long as it does.
@@ -116,7 +134,8 @@ struct Lengths {
 Ref header(std::uintptr_t address, PyArray_Descr* descr, const Lengths& shape, const npy_intp* strides,
            bool writeable = true) {
     auto* data = reinterpret_cast<char*>(address);
-    auto* owner = reinterpret_cast<PyObject*>(block_at(data));
+    const bool has_elements = std::find(shape.of, shape.of + shape.n, 0) == shape.of + shape.n;
+    auto* owner = reinterpret_cast<PyObject*>(block_at(data, has_elements));
     // Null would make NumPy allocate: an array without elements may stand anywhere.
     static char nowhere;
     Ref made = array_over(descr, shape.n, shape.of, strides, data != nullptr ? data : &nowhere, owner);
@@ -265,7 +284,7 @@ Ref buffer_header(PyObject* buffer) {
 }  // namespace
 
 Ref header_for(PyObject* value, Library& library) {
-    switch (kind_of(Py_TYPE(value))) {
+    switch (kind_of(value)) {
         case Kind::device_array:
             library = Library::atoll;
             return Ref::borrow(reinterpret_cast<DeviceArray*>(value)->header);
@@ -307,7 +326,7 @@ void adopt(PyObject** values, int n, Adopted& adopted) {
 }
 
 std::string why_not_adopted(PyObject* value) {
-    const Kind kind = kind_of(Py_TYPE(value));
+    const Kind kind = kind_of(value);
     if (kind == Kind::nothing) return {};
     if (kind == Kind::torch) {
         const Ref device = called(value, names().get_device);

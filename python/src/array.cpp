@@ -34,9 +34,20 @@ void fail_not_array(const Spec& spec, const char* which, PyObject* value) {
         PyErr_Clear();
         fail(ErrorCode::not_symmetric, "%s(): %s is %s.", spec.name, which, why.c_str());
     }
-    PyErr_Format(PyExc_TypeError,
-                 "%s(): %s is %R, %R; pass a NumPy array (atoll.zeros() and its kin make symmetric ones).",
-                 spec.name, which, value, reinterpret_cast<PyObject*>(Py_TYPE(value)));
+    auto* type = reinterpret_cast<PyObject*>(Py_TYPE(value));
+    if (PyObject_HasAttrString(value, "__dlpack__") != 0)
+        PyErr_Format(PyExc_TypeError,
+                     "%s(): %s is %R, whose memory is known by __dlpack__ alone; pass what from_dlpack() of "
+                     "NumPy, CuPy or PyTorch makes of it.",
+                     spec.name, which, type);
+    else
+        PyErr_Format(
+            PyExc_TypeError,
+            "%s(): %s is %R, %R; pass a NumPy array (atoll.zeros() and its kin make symmetric ones)%s.",
+            spec.name, which, value, type,
+            spec.takes_device_arrays ? ", or an array of this PE's GPU (any with "
+                                       "__cuda_array_interface__)"
+                                     : "");
     throw Raised{};
 }
 
@@ -52,7 +63,24 @@ void fail_freed(const Spec& spec, const char* which) {
          which);
 }
 
+void check_present(const Spec& spec, const char* which, const Block* block) {
+    if (is_gone(block)) [[unlikely]]
+        fail_gone(spec, which, block);
+}
+
+void fail_gone(const Spec& spec, const char* which, const Block* block) {
+    if (is_freed(block)) fail_freed(spec, which);
+    fail(ErrorCode::use_after_free, "%s(): %s belongs to a job that was finalized; allocate it anew.",
+         spec.name, which);
+}
+
 void fail_dtypes(const Spec& spec, const char* a, PyArrayObject* x, const char* b, PyArrayObject* y) {
+    if (on_device(y))
+        fail(ErrorCode::dtype_mismatch,
+             "%s(): %s has dtype %S, but %s has %S; they must be equal, nothing is cast: make %s with the "
+             "dtype of %s, or convert it by CuPy or PyTorch (of an atoll.DeviceArray %s.cupy() or "
+             "%s.torch()).",
+             spec.name, b, dtype_name(y).get(), a, dtype_name(x).get(), b, a, b, b);
     if (special_type(PyArray_DESCR(x)) != nullptr)
         fail(ErrorCode::dtype_mismatch,
              "%s(): %s has dtype %S, but %s has %S; they must be equal, nothing is cast: convert it by "
@@ -94,9 +122,11 @@ void check_dtype_slow(const Spec& spec, const char* which, PyArrayObject* array)
              spec.name, which, descr_object(array));
     if (!PyArray_ISNBO(descr->byteorder))
         fail(ErrorCode::dtype_mismatch,
-             "%s(): %s has dtype %S, whose byte order is not this machine's; convert it: "
-             "%s.astype(%s.dtype.newbyteorder('=')).",
-             spec.name, which, descr_object(array), which, which);
+             "%s(): %s has dtype %S, whose byte order is not this machine's; %s: "
+             "%s.%s(%s.dtype.newbyteorder('=')).",
+             spec.name, which, descr_object(array),
+             on_device(array) ? "take its bytes as they are" : "convert it", which,
+             on_device(array) ? "view" : "astype", which);
 }
 
 bool same_dtype_slow(PyArrayObject* a, PyArrayObject* b) {
@@ -119,6 +149,7 @@ void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* ar
                           std::size_t bytes) {
     const Block* block = block_of(array);
     current(spec.name);
+    if (block != nullptr && (is_freed(block) || block->epoch != g.epoch)) fail_gone(spec, which, block);
     if (block != nullptr && block->foreign) {
         if (bytes == 0 || g.job->is_symmetric(low, bytes)) return;
         try {
@@ -133,10 +164,6 @@ void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* ar
              spec.name, which, shape_of(array).get());
     }
     if (block != nullptr) {
-        if (is_freed(block)) fail_freed(spec, which);
-        if (block->epoch != g.epoch)
-            fail(ErrorCode::use_after_free, "%s(): %s belongs to a job that was finalized; allocate it anew.",
-                 spec.name, which);
         if (block->parent != nullptr)
             fail(ErrorCode::not_symmetric,
                  "%s(): %s is a view of other PEs' memory (atoll.peer, atoll.global_view); pass this "

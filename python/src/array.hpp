@@ -12,6 +12,10 @@ namespace atl::python {
 [[noreturn, gnu::cold]] void fail_not_array(const Spec& spec, const char* which, PyObject* value);
 [[noreturn, gnu::cold]] void fail_read_only(const Spec& spec, const char* which, PyArrayObject* array);
 [[noreturn, gnu::cold]] void fail_freed(const Spec& spec, const char* which);
+/// Throws where a block is_gone.
+void check_present(const Spec& spec, const char* which, const Block* block);
+/// Of a block that is_gone, or of an earlier job.
+[[noreturn, gnu::cold]] void fail_gone(const Spec& spec, const char* which, const Block* block);
 [[noreturn, gnu::cold]] void fail_dtypes(const Spec& spec, const char* a, PyArrayObject* x, const char* b,
                                          PyArrayObject* y);
 /// The same where `output` is what the call writes on this PE: converting it would help nobody.
@@ -77,12 +81,12 @@ inline bool same_shape(PyArrayObject* a, PyArrayObject* b) {
     return same_shape_slow(a, b);
 }
 
-/// Any array that a call reads: not freed.
+/// Any array that a call reads: its memory is there.
 inline void check_readable(const Spec& spec, const char* which, PyArrayObject* array) {
     if (PyArray_BASE(array) == nullptr) return;
     const Block* block = block_of(array);
-    if (block != nullptr && is_freed(block)) [[unlikely]]
-        fail_freed(spec, which);
+    if (block != nullptr && (block->freed || block->parent != nullptr || block->device >= 0)) [[unlikely]]
+        check_present(spec, which, block);
 }
 /// Any array that a call writes on this PE.
 inline void check_writeable(const Spec& spec, const char* which, PyArrayObject* array) {

@@ -111,6 +111,7 @@ Ref registrable(PyObject* x, Library& library) {
              "register(): x is %R%s%s; pass an array on this PE's GPU, number %d.",
              reinterpret_cast<PyObject*>(Py_TYPE(x)), why.empty() ? "" : ", ", why.c_str(), g.device);
     }
+    check_readable(register_spec, "x", header.array());
     const Block* block = block_of(header.array());
     if (block == nullptr || !block->foreign)
         fail(ErrorCode::invalid_argument,
@@ -153,6 +154,7 @@ PyObject* register_body(const Arguments<1>& a) {
 PyObject* free_body(const Arguments<1>& a) {
     Job& job = current("free");
     PyArrayObject* array = array_arg(free_spec, "x", a[0]);
+    check_readable(free_spec, "x", array);
     Block* block = block_of(array);
     if (block == nullptr || block->foreign)
         fail(ErrorCode::not_symmetric,

@@ -1,5 +1,8 @@
 #include "block.hpp"
 
+#include "core/job_state.hpp"
+
+#include <algorithm>
 #include <map>
 #include <new>
 #include <vector>
@@ -33,6 +36,57 @@ void drop(Block* block) noexcept {
 std::map<const char*, Block*>& device_blocks() {
     static std::map<const char*, Block*> blocks;
     return blocks;
+}
+
+/// The addresses of a job's device heaps, this PE's and others'.
+struct Window {
+    std::uintptr_t begin;
+    std::size_t bytes, stride;
+    std::size_t mine;  ///< where this PE's slot begins
+    std::uint64_t epoch;
+
+    bool has(std::uintptr_t address) const noexcept { return address - begin < bytes; }
+    /// What stands at an address of any slot, in this PE's.
+    const char* here(std::uintptr_t address) const noexcept {
+        return reinterpret_cast<const char*>(begin + mine + (address - begin) % stride);
+    }
+};
+/// Of the jobs so far, the latest last.
+std::vector<Window>& windows() {
+    static std::vector<Window> all;
+    return all;
+}
+
+/// Of the current job, which has a GPU.
+Window window_now() {
+    const core::JobState& job = g.job->state();
+    const core::DeviceMemory& device = *job.device();
+    const std::size_t stride = device.stride();
+    return {reinterpret_cast<std::uintptr_t>(device.slot(0)),
+            stride * static_cast<std::size_t>(job.window().n_slots), stride,
+            stride * static_cast<std::size_t>(job.host_slot(job.pe())), g.epoch};
+}
+
+/// Addresses of an earlier window are given away again: then the driver knows what stands there.
+bool is_taken_anew(const char* address) {
+    const core::DeviceMemory* device = g.job != nullptr ? g.job->state().device() : nullptr;
+    try {
+        return device != nullptr && device->reaches(address, 1);
+    } catch (const Error&) {  // by another GPU
+        return true;
+    }
+}
+
+void enter_device_block(Block* block) {
+    auto& all = windows();
+    if (all.empty() || all.back().epoch != g.epoch) {
+        const Window window = window_now();
+        std::erase_if(
+            all, [&](const Window& old) { return old.begin == window.begin && old.bytes == window.bytes; });
+        all.push_back(window);
+        device_blocks().clear();  // of earlier jobs
+    }
+    device_blocks()[block->address] = block;
 }
 
 void dealloc(PyObject* self) {
@@ -71,6 +125,14 @@ Block* allocate_object() {
     if (block == nullptr) throw Raised{};
     block->freed = true;  // until it is filled in, nothing to drop
     block->device = -1;
+    return block;
+}
+
+/// Behind the headers of memory that no block has.
+Block* stand_in() {
+    Block* block = allocate_object();
+    block->foreign = true;
+    block->freed = false;
     return block;
 }
 
@@ -116,13 +178,7 @@ void forget_block(const Block* block) noexcept {
     if (found != device_blocks().end() && found->second == block) device_blocks().erase(found);
 }
 
-Block* block_at(const char* address) {
-    static Block* const others = [] {
-        Block* block = allocate_object();
-        block->foreign = true;
-        block->freed = false;
-        return block;
-    }();
+Block* block_at(const char* address, bool has_elements) {
     const auto& blocks = device_blocks();
     auto next = blocks.upper_bound(address);
     if (next != blocks.begin()) {
@@ -130,8 +186,18 @@ Block* block_at(const char* address) {
         if (block->epoch == g.epoch && static_cast<std::size_t>(address - block->address) < block->bytes)
             return block;
     }
-    others->device = g.device;
-    others->epoch = g.epoch;
+    static Block *const others = stand_in(), *const freed = stand_in(), *const finalized = stand_in();
+    freed->freed = true;
+    for (Block* block : {others, freed, finalized}) block->device = g.device;
+    others->epoch = freed->epoch = g.epoch;
+    if (!has_elements) return others;
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    for (auto window = windows().rbegin(); window != windows().rend(); ++window) {
+        if (!window->has(at)) continue;
+        if (window->epoch == g.epoch && g.job != nullptr)
+            return g.job->is_symmetric(window->here(at)) ? others : freed;
+        return is_taken_anew(address) ? others : finalized;
+    }
     return others;
 }
 
@@ -147,7 +213,7 @@ Ref make_block(const Allocation& allocation, std::size_t bytes, bool on_device) 
     block->freed = false;
     if (on_device) {
         block->device = g.device;
-        device_blocks()[block->address] = block;
+        enter_device_block(block);
     }
     return ref;
 }

@@ -36,9 +36,9 @@ Ref make_registered_block(const Job::Registered& registered, std::size_t bytes, 
 void free_block(Block* block) noexcept;
 /// Lets go of registered arrays that were dropped, once all PEs have and their memory is mapped no more.
 void release_dropped() noexcept;
-/// The owner of this GPU's memory at `address`, or the one that stands for all memory that is not ours.
-/// Borrowed.
-Block* block_at(const char* address);
+/// The owner of this GPU's memory at `address`, or one that stands for memory that no block has: what others
+/// made, what was freed in the window, and what a job had that was finalized. Borrowed.
+Block* block_at(const char* address, bool has_elements);
 /// No longer found by its address.
 void forget_block(const Block* block) noexcept;
 /// An owner for addresses of other PEs that stand for `parent`.
@@ -68,6 +68,11 @@ inline bool on_device(PyArrayObject* array) noexcept {
 }
 inline bool is_freed(const Block* block) noexcept {
     return block->parent ? block->parent->freed : block->freed;
+}
+/// True where the memory is not to be looked at: it was freed, or is a GPU's, which goes with the job. The
+/// host's stays mapped while an array refers to it.
+inline bool is_gone(const Block* block) noexcept {
+    return is_freed(block) || (block->device >= 0 && (block->epoch != g.epoch || g.job == nullptr));
 }
 
 /// A new array over `data` whose base is `owner`. `strides` may be null.

@@ -36,8 +36,13 @@ PyObject* repr(PyObject* self) {
         const Block* block = block_of(of(self));
         return PyUnicode_FromFormat("<atoll.DeviceArray of shape %R, dtype %S, %s GPU %d%s%s>", shape.get(),
                                     dtype_name(of(self)).get(),
-                                    block->device < 0 ? "of the host, pinned for" : "on", g.device,
-                                    block->parent ? ", other PEs'" : "", is_freed(block) ? ", freed" : "");
+                                    block == nullptr || block->device < 0 ? "of the host, pinned for" : "on",
+                                    g.device,
+                                    block != nullptr && block->parent != nullptr ? ", other PEs'" : "",
+                                    block == nullptr  ? ""
+                                    : is_freed(block) ? ", freed"
+                                    : is_gone(block)  ? ", of a job that was finalized"
+                                                      : "");
     });
 }
 
@@ -117,6 +122,14 @@ PyObject* transposed(PyObject* self, void*) {
 }
 
 // ---- to other libraries
+
+/// Kernels reach it: pinned memory of the host goes with the job, too. A view of that which lost its owner on
+/// the way has no block.
+void check_shareable(const Spec& spec, PyArrayObject* header) {
+    const Block* block = block_of(header);
+    if (block == nullptr) return;
+    if (is_freed(block) || block->epoch != g.epoch || g.job == nullptr) fail_gone(spec, "the array", block);
+}
 
 dlpack::DataType data_type(PyArray_Descr* descr) {
     const auto bits = static_cast<std::uint8_t>(8 * PyDataType_ELSIZE(descr));
@@ -218,8 +231,7 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* keywords) {
                 throw Raised{};
             }
         }
-        const Block* block = block_of(of(self));
-        if (is_freed(block)) fail_freed(Spec{"DeviceArray.__dlpack__"}, "the array");
+        check_shareable(Spec{"DeviceArray.__dlpack__"}, of(self));
         const bool versioned =
             given(version) && PyTuple_Check(version) && PyLong_AsLong(PyTuple_GetItem(version, 0)) >= 1;
         return versioned ? capsule<dlpack::ManagedVersioned>(self, "dltensor_versioned")
@@ -232,7 +244,7 @@ PyObject* dlpack_device(PyObject*, PyObject*) { return Py_BuildValue("ii", dlpac
 PyObject* cuda_array_interface(PyObject* self, void*) {
     return guarded([&]() -> PyObject* {
         PyArrayObject* header = of(self);
-        if (is_freed(block_of(header))) fail_freed(Spec{"DeviceArray.__cuda_array_interface__"}, "the array");
+        check_shareable(Spec{"DeviceArray.__cuda_array_interface__"}, header);
         if (special_type(PyArray_DESCR(header)) != nullptr) {
             PyErr_Format(PyExc_AttributeError,
                          "__cuda_array_interface__ has no name for dtype %S; use x.torch(), or DLPack.",

@@ -173,10 +173,9 @@ Ref contents_of(PyArrayObject* header) {
     static const Spec spec{"DeviceArray.numpy"};
     const Context& ctx = context_of(spec, nullptr, nullptr);
     const Block* block = block_of(header);
-    if (is_freed(block)) fail_freed(spec, "the array");
-    if (block->device < 0) return Ref(PyArray_NewCopy(header, NPY_CORDER));  // pinned memory of the host
-    if (block->epoch != g.epoch)
-        fail(ErrorCode::use_after_free, "numpy(): the array belongs to a job that was finalized.");
+    if (block != nullptr && is_gone(block)) fail_gone(spec, "the array", block);
+    if (block == nullptr || block->device < 0)  // pinned memory of the host
+        return Ref(PyArray_NewCopy(header, NPY_CORDER));
     PyArray_Descr* descr = PyArray_DESCR(header);
     Py_INCREF(reinterpret_cast<PyObject*>(descr));
     Ref made(PyArray_NewFromDescr(g.ndarray, descr, PyArray_NDIM(header), PyArray_DIMS(header), nullptr,

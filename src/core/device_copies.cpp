@@ -59,6 +59,10 @@ bool DeviceMemory::is_on_gpu(const void* address) const {
     return heap_->is_on_gpu(address);
 }
 
+bool DeviceMemory::reaches(const void* address, std::size_t bytes) const {
+    return pinned_->has(address) ? pinned_->covers(address, bytes) : heap_->reaches(address);
+}
+
 void DeviceMemory::copy_to_host(void* dst, const void* src, std::size_t bytes) const {
     if (bytes > bounced_bytes) return copy(dst, src, bytes);
     alignas(bounced_bytes) char words[bounced_bytes];

@@ -7,6 +7,7 @@
 //   device_far.cpp      operations on PEs that a transport reaches; the servers of streams and kernels
 #pragma once
 
+#include "atoll/export.hpp"
 #include "atoll/job.hpp"
 #include "common/fd_courier.hpp"
 #include "core/host_memory.hpp"
@@ -158,10 +159,8 @@ class DeviceMemory {
     void finish(heap::StreamHandle stream) const { heap_->finish(stream); }
     bool is_capturing(heap::StreamHandle stream) const { return heap_->is_capturing(stream); }
     void check_local(const void* address) const { heap_->check_local(address); }
-    /// Kernels do, the whole range.
-    bool reaches(const void* address, std::size_t bytes) const {
-        return pinned_->has(address) ? pinned_->covers(address, bytes) : heap_->reaches(address);
-    }
+    /// Kernels do, the whole range. Throws Error(invalid_argument) for memory of another GPU.
+    ATOLL_API bool reaches(const void* address, std::size_t bytes) const;
     /// Of the host heap, what streams use must be pinned. Throws Error(invalid_argument).
     void check_pinned(const void* address, std::size_t bytes) const;
     PinnedHeap& pinned() const { return *pinned_; }

@@ -52,6 +52,13 @@ def test_views_of_any_layout_take_few_calls(job: Job, package: str, tmp_path: Pa
     assert int.from_bytes(calls.read_bytes(), "little") > 100
 
 
+@needs_plugin
+@pytest.mark.parametrize("n", [1, 2])
+def test_memory_that_is_gone(job: Job, package: str, n: int) -> None:
+    done = job("device_past.py", n, PYTHONPATH=package)
+    assert done.stdout.count("done") == n
+
+
 needs_ucx = pytest.mark.skipif(
     not re.search("UCX [0-9]", subprocess.run([launcher(), "info"], capture_output=True, text=True).stdout),
     reason="no UCX was found",

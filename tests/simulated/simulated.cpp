@@ -259,9 +259,10 @@ class SimulatedHeap final : public heap::DeviceHeap {
     /// With ATOLL_SIMULATED_REACH=window as a real one, which does not reach ordinary memory of the host.
     bool reaches(const void* address) const override {
         const char* reach = std::getenv("ATOLL_SIMULATED_REACH");
+        if (!reach) return is_mapped(address);
         const auto distance =
             reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(window_);
-        return !reach || distance < slot_bytes * static_cast<std::size_t>(n_slots_);
+        return distance < slot_bytes * static_cast<std::size_t>(n_slots_);
     }
     bool is_on_gpu(const void* address) const override {
         const auto distance =
@@ -319,6 +320,12 @@ class SimulatedHeap final : public heap::DeviceHeap {
     void check_context() const {
         if (watch_ != nullptr && __atomic_load_n(&watch_->report.state, __ATOMIC_ACQUIRE) >= 2)
             throw Error(ErrorCode::kernel, "The GPU stopped a kernel of this process: simulated.");
+    }
+    static bool is_mapped(const void* address) {
+        const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+        const auto at = reinterpret_cast<std::uintptr_t>(address) / page * page;
+        unsigned char in_memory = 0;
+        return ::mincore(reinterpret_cast<void*>(at), page, &in_memory) == 0;
     }
     struct Mapping {
         const char *begin, *end;

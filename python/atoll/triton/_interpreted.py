@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import time
+from pathlib import Path
 
 from .. import _atoll, _ptx
 from .._ptx import AT
@@ -16,15 +18,13 @@ _look = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *_INTS, *_WORDS)(_atoll.
 
 
 def _numbers(x):
-    """Of a number, a constant, or what the interpreter has for a tensor."""
+    """Of a number, a constant, or what the interpreter has for a tensor: one after another."""
     handle = getattr(x, "handle", None)
-    if handle is None:
-        return [int(getattr(x, "value", x))]
-    return [int(one) for one in handle.data.reshape(-1)]
+    return map(int, [getattr(x, "value", x)] if handle is None else handle.data.reshape(-1))
 
 
 def _number(x) -> int:
-    return _numbers(x)[0]
+    return next(_numbers(x))
 
 
 class HostArray:
@@ -86,3 +86,29 @@ def refuse_pe(team, pe, operation) -> None:
     wrong = [one for one in _numbers(pe) if not 0 <= one < n_pes]
     if wrong and control != 0 and _at_control(control, "checks", ctypes.c_uint) != 0:
         _look_from(control, _number(operation), AT["wrong_pe"], wrong[0], 0, 0, n_pes, 0, 0, 0)
+
+
+def _called() -> str:
+    """The function of atoll.triton that the kernel calls: of ours on the stack, the first."""
+    here, frame, name = Path(__file__).parent, sys._getframe(1), ""
+    while frame is not None:
+        file = Path(frame.f_code.co_filename)
+        if file.parent == here and file.name != "_host.py":
+            name = frame.f_code.co_name
+        frame = frame.f_back
+    return name
+
+
+def refuse_place(team, x) -> None:
+    """An address, or a block of them, that is not in this PE's symmetric memory is an error where checks are on: what stands as far
+    from it as a peer's memory from ours is anybody's."""
+    control, stride = _number(team.control), _number(team.stride)
+    mine = _number(team.window) + _number(team.my_slot) * stride
+    # Of a block, some of the pointers may be masked out.
+    if control == 0 or any(0 <= one - mine < stride for one in _numbers(x)):
+        return
+    if _at_control(control, "checks", ctypes.c_uint) != 0:
+        raise _atoll.NotSymmetric(
+            f"atoll.triton.{_called()}: {_number(x):#x} is not in the symmetric memory that this team's PEs share; make the array by "
+            "atoll.zeros() or its kin, on every PE"
+        )
