@@ -26,9 +26,9 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
 if INTERPRETED:
-    from ._interpreted import refuse_pe
+    from ._interpreted import refuse_pe, refuse_place
 else:
-    refuse_pe = None  # Triton looks at every name in a function that it compiles
+    refuse_pe = refuse_place = None  # Triton looks at every name in a function that it compiles
 
 
 def checks(name):
@@ -79,6 +79,8 @@ def reach(team, address, pe):
 
 @jit
 def at_pe(team, x, pe):
+    if INTERPRETED:
+        refuse_place(team, x)
     # As an offset of elements, of which it is said that it is a multiple of 16 (slots are 1 TiB apart, on hosts no less than
     # 64 KiB): so Triton moves as many bytes at a time as x's own alignment allows.
     size: tl.constexpr = tl.constexpr(max(x.dtype.scalar.element_ty.primitive_bitwidth // 8, 1))

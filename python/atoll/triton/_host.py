@@ -51,13 +51,22 @@ def _as_argument(x: Any) -> Any:
     return x
 
 
-def _in_short(made: Any, error: Exception) -> Exception | None:
+def _in_short(made: Any, error: Exception, arguments: dict[Any, Any] | None = None) -> Exception | None:
     """Of what Triton says, the sentence that is ours, and where the kernel calls for it; None: it is not about that."""
+    arguments = arguments or {}
     inner: BaseException | None = error
     while inner is not None and isinstance(
         inner.__cause__, Exception
     ):  # one for each function that was called
         inner = inner.__cause__
+    if isinstance(inner, _atoll.NotSymmetric):
+        ordinary = [
+            f"argument {which}" for which, x in arguments.items()
+            if isinstance(x, np.ndarray) and not _atoll.is_symmetric(x)
+        ]  # fmt: skip
+        return type(inner)(
+            f"{made.fn.__name__}: {' and '.join(ordinary) or 'an address'} is ordinary memory: {inner}"
+        )
     if isinstance(inner, _atoll.Error):
         return type(inner)(f"{made.fn.__name__}: {inner}")
     said = re.findall(r"^atoll\.triton[.:][^\n]*", str(inner), re.M)
@@ -80,13 +89,14 @@ def named(made: Any) -> Any:
     start, name = made.run, made.fn.__name__
 
     def run(*arguments: Any, grid: Any, warmup: bool, **keywords: Any) -> Any:
-        _check(name, {**dict(enumerate(arguments, 1)), **keywords})
+        given: dict[Any, Any] = {**dict(enumerate(arguments, 1)), **keywords}
+        _check(name, given)
         try:
             arguments = tuple(map(_as_argument, arguments))
             keywords = {key: _as_argument(x) for key, x in keywords.items()}
             compiled = start(*arguments, grid=grid, warmup=warmup, **keywords)
         except TritonError as error:
-            if (short := _in_short(made, error)) is None:
+            if (short := _in_short(made, error, given)) is None:
                 raise
             raise short from None
         if not warmup and hasattr(compiled, "metadata"):

@@ -86,3 +86,17 @@ def refuse_pe(team, pe, operation) -> None:
     wrong = [one for one in _numbers(pe) if not 0 <= one < n_pes]
     if wrong and control != 0 and _at_control(control, "checks", ctypes.c_uint) != 0:
         _look_from(control, _number(operation), AT["wrong_pe"], wrong[0], 0, 0, n_pes, 0, 0, 0)
+
+
+def refuse_place(team, x) -> None:
+    """A pointer, or a block of them, all outside this PE's symmetric memory is an error where checks are on: there is no
+    copy of it on another PE, and the interpreter would look for one."""
+    control, stride = _number(team.control), _number(team.stride)
+    slot = _number(team.window) + _number(team.my_slot) * stride
+    if any(0 <= one - slot < stride for one in _numbers(x)):
+        return
+    if control != 0 and _at_control(control, "checks", ctypes.c_uint) != 0:
+        raise _atoll.NotSymmetric(
+            "an array that the kernel puts to, gets from, signals or updates on another PE is an ordinary one of NumPy; make "
+            "it by atoll.zeros() or its kin, on every PE"
+        )

@@ -73,6 +73,11 @@ def stores(team, x, value):
     dev.p(team, x, value, team.my_pe)
 
 
+@dev.kernel
+def puts(team, x, y):
+    dev.put(team, x, y, 2, (team.my_pe + 1) % team.n_pes)
+
+
 def check_constants() -> None:
     """Interpreted kernels say what compiled ones do (triton_ptx.py), and do not go on with something else."""
     flag, team = atoll.zeros(2, np.int64), atoll.WORLD.device("host")
@@ -99,6 +104,17 @@ def check_teams() -> None:
     announces[(1,)](atoll.WORLD, flag, flag, dev.ADD)
     announces[(1,)](atoll.WORLD, flag, flag, 1)
     assert flag.tolist() == [9, 8], flag
+
+
+def check_ordinary_arrays() -> None:
+    """Which had no copy elsewhere, and ended the process; as a source they are fine."""
+    x, ordinary = atoll.zeros(2, np.int64), np.arange(4)[2:]
+    words = "argument 2 is ordinary memory: an array that the kernel puts to"
+    raises(atoll.NotSymmetric, lambda: stores[(1,)](atoll.WORLD, ordinary, 1), "stores: " + words)
+    puts[(1,)](atoll.WORLD, x, ordinary)
+    atoll.barrier_all()
+    assert x.tolist() == [2, 3], x
+    raises(atoll.NotSymmetric, lambda: puts[(1,)](atoll.WORLD, ordinary, x), "puts: " + words)
 
 
 def check_arguments() -> None:
