@@ -7,6 +7,7 @@
 #   setup.sh bench   the peers that `make bench` compares with: Open MPI's OpenSHMEM, shmem4py
 #   setup.sh venv    the project's .venv, with the packages of requirements-dev.txt
 #   setup.sh triton  an environment with Triton, for tests of its kernels on CPUs, in build/triton
+#   setup.sh numba-cuda  one with numba-cuda, for tests that compile Numba's kernels for GPUs, in build/numba-cuda; needs nvcc
 source "$(dirname "$0")/lib.sh"
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev python3 python3-venv python3-dev)
@@ -81,6 +82,18 @@ triton() {
     echo "${packages[*]}" >build/triton/packages
 }
 
+# Over the packages of .venv, apart from it: there atoll.numba is to know hosts only. libNVVM is that of nvcc's toolkit.
+numba_cuda() {
+    command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ] || return 0
+    local env=build/numba-cuda packages=('numba-cuda==0.30.*' 'cuda-bindings==13.*' 'cuda-core<2' 'cuda-pathfinder<2') below
+    below=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    [ "$(cat "$env/packages" 2>/dev/null)" = "${packages[*]} $below" ] && return 0
+    step "environment in $env" "$("$python" -c 'import sys; print(sys._base_executable)')" -m venv "$env"
+    step "numba-cuda" again "$env/bin/python" -m pip install --disable-pip-version-check --no-deps "${packages[@]}"
+    echo "$below" >"$("$env/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/below.pth"
+    echo "${packages[*]} $below" >"$env/packages"
+}
+
 # What is missing afterwards is said by the comparison, which does without it.
 peers() {
     (need "${bench_packages[@]}") || true
@@ -96,5 +109,6 @@ case "${1:-}" in
     bench) peers ;;
     venv) venv ;;
     triton) triton ;;
-    *) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    numba-cuda) numba_cuda ;;
+    *) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

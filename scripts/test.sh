@@ -4,7 +4,9 @@ source "$(dirname "$0")/lib.sh"
 begin test
 
 check "ready environment" scripts/install.sh all
-scripts/setup.sh triton || true # without it its tests are skipped, and say so
+for compiler in triton numba-cuda; do
+    scripts/setup.sh "$compiler" || true # without it its tests are skipped, and say so
+done
 [ "$checked" -ne 0 ] || check "C++ tests" --junit "$PWD/$results/ctest.xml" \
     limited ctest --preset release --output-junit "$PWD/$results/ctest.xml"
 for folder in tests/python tests/cli tests/examples tests/packaging tests/shmem tests/layout; do

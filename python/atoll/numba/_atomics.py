@@ -1,15 +1,20 @@
 """Words of a PE: single loads, stores and atomic updates, never torn, in no order; those that fetch are complete
-when they return. 4 or 8 bytes; a word that kernels on a GPU update must not be updated by the host meanwhile."""
+when they return. 4 or 8 bytes, for p and g 1 and 2 too; a word that kernels on a GPU update must not be updated by the
+host meanwhile."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from numba.core import types
+
 from . import _primitives as prim
 from ._layout import AT
-from ._targets import FLOATS, WORDS, number, vocabulary, word
+from ._targets import FLOATS, NARROW, WORDS, number, vocabulary, word
 from ._who import peer_for
 
+SINGLE = WORDS + FLOATS + NARROW + (types.boolean,)
+u8 = types.uint8
 ATOMIC, P, G = AT["check atomic"], AT["check p"], AT["check g"]
 
 
@@ -20,17 +25,26 @@ def _checked(name: str, dst: Any, value: Any, kinds: tuple[Any, ...]) -> Any:
 
 
 def _stored(name: str, dst: Any, value: Any) -> Any:
-    operation = P if name == "p" else ATOMIC
-    kind = _checked(name, dst, value, WORDS + FLOATS)
+    operation, kinds = (P, SINGLE) if name == "p" else (ATOMIC, WORDS + FLOATS)
+    kind = _checked(name, dst, value, kinds)
 
     def impl(team: Any, dst: Any, value: Any, pe: Any) -> None:
         prim.store_relaxed(kind, peer_for(team, operation, prim.address(dst), pe), value)
 
-    return impl
+    def of_bool(team: Any, dst: Any, value: Any, pe: Any) -> None:
+        byte = u8(1) if value else u8(0)
+        prim.store_relaxed(u8, peer_for(team, operation, prim.address(dst), pe), byte)
+
+    return of_bool if kind == types.boolean else impl
 
 
 def _loaded(name: str, src: Any) -> Any:
-    kind, operation = word(name, "src", src), G if name == "g" else ATOMIC
+    operation, kinds = (G, SINGLE) if name == "g" else (ATOMIC, WORDS + FLOATS)
+    kind = word(name, "src", src, kinds)
+    if kind == types.boolean:
+        return lambda team, src, pe: (
+            prim.load_relaxed(u8, peer_for(team, operation, prim.address(src), pe)) != 0
+        )
     return lambda team, src, pe: prim.load_relaxed(kind, peer_for(team, operation, prim.address(src), pe))
 
 
@@ -50,13 +64,13 @@ def _updating(name: str, update: Any, dst: Any, value: Any, kinds: tuple[Any, ..
 
 @vocabulary
 def p(team: Any, dst: Any, value: Any, pe: Any) -> Any:
-    """Store `value` in dst[0] of PE `pe`. dst: int32, int64, uint32, uint64, float32, float64."""
+    """Store `value` in dst[0] of PE `pe`. dst: integers of 1 to 8 bytes, bool, float32, float64."""
     return _stored("p", dst, value)
 
 
 @vocabulary
 def g(team: Any, src: Any, pe: Any) -> Any:
-    """Return src[0] of PE `pe`."""
+    """Return src[0] of PE `pe`. src: as dst of p."""
     return _loaded("g", src)
 
 

@@ -253,7 +253,7 @@ def _in_short(kernel: Kernel, error: Exception) -> Exception | None:
     """Of what a compiler of Numba's says, the sentence that is ours, and where the kernel calls for it; None: it is not about that."""
     if type(error).__name__ != "TypingError":
         return None
-    said = list(dict.fromkeys(re.findall(r"atoll\.numba\.[^\n]*", str(error))))
+    said = list(dict.fromkeys(re.findall(r"atoll\.numba\.\w+: [^\n]*", str(error))))
     if not said:
         return None
     here = pathlib.Path(__file__).parent

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba.core import types
 from numba.core.errors import TypingError
 
 from . import _primitives as prim
 from ._layout import AT
 from ._targets import (
+    FLOATS,
     GE,
     GRID,
     SET,
@@ -28,6 +30,7 @@ from ._waiting import CONSUME, SIGNAL_WAIT, wait_word
 from ._who import at_peer, lesser, peer_for
 
 PUT, GET, IPUT, IGET = AT["check put"], AT["check get"], AT["check iput"], AT["check iget"]
+UNSIGNED = {1: types.uint8, 2: types.uint16}
 ASYNC_PUT = AT["check async_put"]
 SET_SIGNAL, ADD_SIGNAL, PUT_SIGNAL = AT["check signal_set"], AT["check signal_add"], AT["check put_signal"]
 
@@ -121,13 +124,20 @@ def async_put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> An
     return impl
 
 
-def _strided(name: str, dst: Any, src: Any) -> Any:
+def _strided(name: str, dst: Any, src: Any) -> tuple[Any, int]:
+    """As what elements are moved, and where the second half of one that goes in two stands; 0: it goes in one."""
     to, source = (array(name, which, x, contiguous=False) for which, x in (("dst", dst), ("src", src)))
-    if to != source or item(to) not in (1, 2, 4, 8):
-        raise TypingError(
-            f"atoll.numba.{name}: dst is of {to}, src of {source}; alike, of 1, 2, 4 or 8 bytes"
-        )
-    return to
+    if to != source:
+        raise TypingError(f"atoll.numba.{name}: dst is of {to}, src of {source}; they must be alike")
+    if isinstance(to, types.Integer) or to in FLOATS:
+        return to, 0
+    if isinstance(to, types.Complex):  # which are aligned as their halves
+        return to.underlying_float, item(to.underlying_float)
+    if isinstance(to, (types.Boolean, types.Float)):
+        return UNSIGNED[item(to)], 0
+    raise TypingError(
+        f"atoll.numba.{name}: dst is of {to}; it must be of integers, floats, complex numbers or bool"
+    )
 
 
 @vocabulary
@@ -135,8 +145,8 @@ def iput(
     team: Any, dst: Any, src: Any, dst_stride: Any, src_stride: Any, count: Any, pe: Any, scope: Any = THREAD
 ) -> Any:
     """Element i from src[i * src_stride] to dst[i * dst_stride] of PE `pe`; strides count elements from the first."""
-    kind, which = _strided("iput", dst, src), scope_of("iput", scope)
-    each = item(kind)
+    (kind, half), which = _strided("iput", dst, src), scope_of("iput", scope)
+    each = item(dst.dtype)
 
     def impl(
         team: Any,
@@ -152,6 +162,9 @@ def iput(
         i = prim.rank(which)
         while i < count:
             prim.store(kind, to + i * dst_stride * each, prim.load(kind, source + i * src_stride * each))
+            if half:
+                second = source + i * src_stride * each + half
+                prim.store(kind, to + i * dst_stride * each + half, prim.load(kind, second))
             i += prim.size(which)
         prim.meet(team.control, which)
 
@@ -163,8 +176,8 @@ def iget(
     team: Any, dst: Any, src: Any, dst_stride: Any, src_stride: Any, count: Any, pe: Any, scope: Any = THREAD
 ) -> Any:
     """Element i from src[i * src_stride] of PE `pe` to dst[i * dst_stride]."""
-    kind, which = _strided("iget", dst, src), scope_of("iget", scope)
-    each = item(kind)
+    (kind, half), which = _strided("iget", dst, src), scope_of("iget", scope)
+    each = item(dst.dtype)
 
     def impl(
         team: Any,
@@ -180,6 +193,9 @@ def iget(
         i = prim.rank(which)
         while i < count:
             prim.store(kind, to + i * dst_stride * each, prim.load(kind, source + i * src_stride * each))
+            if half:
+                second = source + i * src_stride * each + half
+                prim.store(kind, to + i * dst_stride * each + half, prim.load(kind, second))
             i += prim.size(which)
         prim.meet(team.control, which)
 

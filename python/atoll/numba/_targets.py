@@ -91,6 +91,7 @@ SET, ADD = constants("op of a signal", "SET", "ADD")
 SUM, PROD, MIN, MAX, AND, OR, XOR = constants("op", "SUM", "PROD", "MIN", "MAX", "AND", "OR", "XOR")
 ACQUIRE_RELEASE, RELAXED = constants("order", "ACQUIRE_RELEASE", "RELAXED")
 
+NARROW = (types.int8, types.int16, types.uint8, types.uint16)
 WORDS = (types.int32, types.int64, types.uint32, types.uint64)
 FLOATS = (types.float32, types.float64)
 
@@ -104,25 +105,45 @@ def vocabulary(generator: F) -> F:
             f"atoll.numba.{generator.__name__} is for kernels (@dev.kernel, numba.njit, cuda.jit)"
         )
 
-    checked = _of_a_team(generator) if "team" in inspect.signature(generator).parameters else generator
+    checked = _called_as(inspect.signature(generator), generator)
     for target in TARGETS:
         implement(target, outside)(checked)
     return outside  # type: ignore[return-value]
 
 
-def _of_a_team(generator: F) -> F:
-    """The generator, once its first argument was found to be a team."""
+def _called_as(signature: inspect.Signature, generator: F) -> F:
+    """The generator, once it was found to have such arguments, and the first one to be a team where it takes one."""
+    name = generator.__name__
 
     @functools.wraps(generator)
-    def checked(team: Kind, *kinds: Kind, **keywords: Kind) -> Any:
-        if getattr(team, "instance_class", None) is not DeviceTeam:
+    def checked(*kinds: Kind, **keywords: Kind) -> Any:
+        try:
+            given = signature.bind(*kinds, **keywords).arguments
+        except TypeError as error:
+            raise TypingError(f"atoll.numba.{name}: {error}; {_shown(signature, keywords)}") from None
+        if "team" in given and getattr(given["team"], "instance_class", None) is not DeviceTeam:
             raise TypingError(
-                f"atoll.numba.{generator.__name__}: team is {team}; give dev.launch(…)(…) an atoll.Team, such as "
+                f"atoll.numba.{name}: team is {given['team']}; give dev.launch(…)(…) an atoll.Team, such as "
                 "atoll.WORLD, and pass what the kernel gets, or else team.device()"
             )
-        return generator(team, *kinds, **keywords)
+        for which in given.keys() & {"pe", "root"}:
+            if not isinstance(plain(given[which]), (types.Integer, types.Boolean)):
+                raise TypingError(f"atoll.numba.{name}: {which} is {given[which]}; it must be an integer")
+        return generator(*kinds, **keywords)
 
+    del checked.__wrapped__  # or Numba looks at the arguments first
     return checked  # type: ignore[return-value]
+
+
+def _shown(signature: inspect.Signature, keywords: dict[str, Kind]) -> str:
+    """What a function takes, for whoever gave it something else."""
+    parameters = [
+        name if one.default is one.empty else f"{name}={str(one.default).replace('atoll.numba.', 'dev.')}"
+        for name, one in signature.parameters.items()
+    ]
+    bounded = "bound_ns" in keywords and "bound_ns" not in signature.parameters
+    hint = ": waits for words have a bound of their own, others end by ATOLL_WAIT_TIMEOUT" if bounded else ""
+    return f"it takes ({', '.join(parameters)}){hint}"
 
 
 def helper(function: F) -> F:
@@ -216,6 +237,8 @@ def array(name: str, which: str, kind: Kind, *, contiguous: bool = True) -> Kind
     """The element type of an array; a TypingError says what else it is."""
     if not isinstance(kind, types.Array):
         raise TypingError(f"atoll.numba.{name}: {which} is {kind}; it must be an array")
+    if which == "dst" and not kind.mutable:
+        raise TypingError(f"atoll.numba.{name}: dst is read-only ({kind}); pass an array that may be written")
     if contiguous and kind.layout not in "CF":
         raise TypingError(
             f"atoll.numba.{name}: {which} is not contiguous ({kind}); copy it, or use iput and iget"

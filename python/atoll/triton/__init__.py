@@ -8,7 +8,7 @@
         dev.put_signal(team, x + n, x, n, flags, 1, dev.SET, right)
         dev.signal_wait_until(team, flags, dev.GE, 1)
 
-    exchange[(1,)](atoll.WORLD.device(), x, flags, 1024)        # x and flags of PyTorch, device="cuda"
+    exchange[(1,)](atoll.WORLD, x, flags, 1024)        # x and flags of PyTorch, device="cuda"
 
 The functions are called by a program (Triton's block), all of it: there is one scope. Arrays are pointers, or blocks of
 pointers where a function says so, and sizes count elements. Names, order of arguments and memory order are those of

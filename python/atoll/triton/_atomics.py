@@ -7,7 +7,7 @@ import triton.language as tl
 from triton import jit
 
 from ._core import checks, peer_for
-from ._kinds import word
+from ._kinds import number, word
 
 _ATOMIC = checks("atomic")
 
@@ -23,6 +23,7 @@ def atomic_fetch(team, src, pe):
 def atomic_set(team, dst, value, pe):
     """dst of PE `pe` = value."""
     word("atomic_set", "dst", dst, "words and floats")
+    number("atomic_set", "value", value, "dst", dst)
     tl.atomic_xchg(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
@@ -30,6 +31,7 @@ def atomic_set(team, dst, value, pe):
 def atomic_swap(team, dst, value, pe):
     """dst of PE `pe` = value; what was there."""
     word("atomic_swap", "dst", dst, "words and floats")
+    number("atomic_swap", "value", value, "dst", dst)
     return tl.atomic_xchg(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
@@ -37,6 +39,8 @@ def atomic_swap(team, dst, value, pe):
 def atomic_compare_swap(team, dst, condition, value, pe):
     """dst of PE `pe` = value if it was `condition`; what was there. Integers."""
     word("atomic_compare_swap", "dst", dst)
+    number("atomic_compare_swap", "condition", condition, "dst", dst)
+    number("atomic_compare_swap", "value", value, "dst", dst)
     kind: tl.constexpr = dst.dtype.scalar.element_ty
     old, new = tl.cast(condition, kind), tl.cast(value, kind)
     return tl.atomic_cas(peer_for(team, dst, pe, _ATOMIC), old, new, sem="relaxed", scope="sys")
@@ -46,6 +50,7 @@ def atomic_compare_swap(team, dst, condition, value, pe):
 def atomic_fetch_add(team, dst, value, pe):
     """dst of PE `pe` += value, float16, bfloat16, float32 and float64 too; what was there."""
     word("atomic_fetch_add", "dst", dst, "words, floats and halves")
+    number("atomic_fetch_add", "value", value, "dst", dst)
     return tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
@@ -53,6 +58,7 @@ def atomic_fetch_add(team, dst, value, pe):
 def atomic_add(team, dst, value, pe):
     """dst of PE `pe` += value."""
     word("atomic_add", "dst", dst, "words, floats and halves")
+    number("atomic_add", "value", value, "dst", dst)
     tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
@@ -74,6 +80,7 @@ def atomic_inc(team, dst, pe):
 def atomic_fetch_and(team, dst, value, pe):
     """dst of PE `pe` &= value; what was there."""
     word("atomic_fetch_and", "dst", dst)
+    number("atomic_fetch_and", "value", value, "dst", dst)
     return tl.atomic_and(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
@@ -81,6 +88,7 @@ def atomic_fetch_and(team, dst, value, pe):
 def atomic_and(team, dst, value, pe):
     """dst of PE `pe` &= value."""
     word("atomic_and", "dst", dst)
+    number("atomic_and", "value", value, "dst", dst)
     tl.atomic_and(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
@@ -88,6 +96,7 @@ def atomic_and(team, dst, value, pe):
 def atomic_fetch_or(team, dst, value, pe):
     """dst of PE `pe` |= value; what was there."""
     word("atomic_fetch_or", "dst", dst)
+    number("atomic_fetch_or", "value", value, "dst", dst)
     return tl.atomic_or(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
@@ -95,6 +104,7 @@ def atomic_fetch_or(team, dst, value, pe):
 def atomic_or(team, dst, value, pe):
     """dst of PE `pe` |= value."""
     word("atomic_or", "dst", dst)
+    number("atomic_or", "value", value, "dst", dst)
     tl.atomic_or(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
@@ -102,6 +112,7 @@ def atomic_or(team, dst, value, pe):
 def atomic_fetch_xor(team, dst, value, pe):
     """dst of PE `pe` ^= value; what was there."""
     word("atomic_fetch_xor", "dst", dst)
+    number("atomic_fetch_xor", "value", value, "dst", dst)
     return tl.atomic_xor(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
 
 
@@ -109,4 +120,5 @@ def atomic_fetch_xor(team, dst, value, pe):
 def atomic_xor(team, dst, value, pe):
     """dst of PE `pe` ^= value."""
     word("atomic_xor", "dst", dst)
+    number("atomic_xor", "value", value, "dst", dst)
     tl.atomic_xor(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")

@@ -26,7 +26,7 @@ from ._core import (
     reach,
     word_at,
 )
-from ._kinds import alike, foldable
+from ._kinds import ORDER, alike, constant, foldable
 from ._moves import copy_tile, put_nbi
 from ._words import load, load_part, num_threads, pairs_of, store, store_part, thread, wait_word
 
@@ -73,6 +73,7 @@ def sync(team, order: tl.constexpr = ACQUIRE_RELEASE):
     order=dev.RELAXED is an extension: all have arrived, and no data are ordered by that.
     Called by one program of each PE, or by the same ones one after another (one at a time for a team).
     """
+    constant("sync", "order", order, ORDER)
     _meet(team, _SYNC, order)
 
 

@@ -15,6 +15,7 @@ from .. import _ptx
 from .._device import DeviceTeam
 from .._ptx import AT
 from ._host import named
+from ._kinds import Compare, Order, ReduceOp, SignalOp, integer_pe
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -39,11 +40,10 @@ def checks(name):
 
 _PEER = checks("peer")
 
-# atl::Compare, atl::SignalOp, atl::ReduceOp
-EQ, NE, GT, GE, LT, LE = (tl.constexpr(value) for value in range(6))
-SET, ADD = tl.constexpr(0), tl.constexpr(1)
-SUM, PROD, MIN, MAX, AND, OR, XOR = (tl.constexpr(value) for value in range(7))
-ACQUIRE_RELEASE, RELAXED = tl.constexpr(0), tl.constexpr(1)
+EQ, NE, GT, GE, LT, LE = map(tl.constexpr, Compare)
+SET, ADD = map(tl.constexpr, SignalOp)
+SUM, PROD, MIN, MAX, AND, OR, XOR = map(tl.constexpr, ReduceOp)
+ACQUIRE_RELEASE, RELAXED = map(tl.constexpr, Order)
 MOST_PES = tl.constexpr(64)
 
 
@@ -93,6 +93,7 @@ def at_pe(team, x, pe):
 @jit
 def check_pe(team, pe, text: tl.constexpr):
     """With checks on, a PE that the team has not is reported, and the kernel traps."""
+    integer_pe(pe)
     if INTERPRETED:
         refuse_pe(team, pe, text)
     else:

@@ -19,10 +19,16 @@ INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 
 
 def _check(name: str, arguments: dict[Any, Any]) -> None:
-    """Refuse arrays that a kernel must not have, by the number or the name of the argument."""
+    """Refuse what a kernel must not have, by the number or the name of the argument."""
     for which, x in arguments.items():
+        if isinstance(x, int) and not -(1 << 63) <= x < 1 << 64:
+            raise OverflowError(f"{name}: argument {which} is {x}, which does not fit 64 bits")
         if isinstance(x, np.ndarray):
             if INTERPRETED:
+                if x.dtype.kind == "c":
+                    raise TypeError(
+                        f"{name}: argument {which} is of {x.dtype}, which Triton has not; pass x.view() of its real type"
+                    )
                 if x.base is not None and is_freed(x):  # symmetric ones are views
                     raise freed(f"{name}: argument {which}", x)
                 continue
@@ -34,24 +40,36 @@ def _check(name: str, arguments: dict[Any, Any]) -> None:
             raise freed(f"{name}: argument {which}", x)
 
 
-def _as_interpreted(x: Any) -> Any:
-    if isinstance(x, np.ndarray):
+def _as_argument(x: Any) -> Any:
+    """As Triton takes it: of a Team the fields that a kernel needs, of NumPy's arrays what the interpreter asks for."""
+    if isinstance(x, _atoll.Team):
+        return x.device("host" if INTERPRETED else "device")
+    if INTERPRETED and isinstance(x, np.ndarray):
         from ._interpreted import HostArray
 
         return HostArray(x)
     return x
 
 
-def _in_short(made: Any, error: Exception) -> Exception | None:
+def _in_short(made: Any, error: Exception, arguments: dict[Any, Any] | None = None) -> Exception | None:
     """Of what Triton says, the sentence that is ours, and where the kernel calls for it; None: it is not about that."""
+    arguments = arguments or {}
     inner: BaseException | None = error
     while inner is not None and isinstance(
         inner.__cause__, Exception
     ):  # one for each function that was called
         inner = inner.__cause__
+    if isinstance(inner, _atoll.NotSymmetric):
+        ordinary = [
+            f"argument {which}" for which, x in arguments.items()
+            if isinstance(x, np.ndarray) and not _atoll.is_symmetric(x)
+        ]  # fmt: skip
+        return type(inner)(
+            f"{made.fn.__name__}: {' and '.join(ordinary) or 'an address'} is ordinary memory: {inner}"
+        )
     if isinstance(inner, _atoll.Error):
         return type(inner)(f"{made.fn.__name__}: {inner}")
-    said = re.findall(r"^atoll\.triton\.[^\n]*", str(inner), re.M)
+    said = re.findall(r"^atoll\.triton[.:][^\n]*", str(inner), re.M)
     if not said:
         return None
     line = getattr(getattr(error, "node", None), "lineno", None)  # from `def` on, below the decorators
@@ -71,14 +89,14 @@ def named(made: Any) -> Any:
     start, name = made.run, made.fn.__name__
 
     def run(*arguments: Any, grid: Any, warmup: bool, **keywords: Any) -> Any:
-        _check(name, {**dict(enumerate(arguments, 1)), **keywords})
+        given: dict[Any, Any] = {**dict(enumerate(arguments, 1)), **keywords}
+        _check(name, given)
         try:
-            if INTERPRETED:
-                arguments = tuple(map(_as_interpreted, arguments))
-                keywords = {key: _as_interpreted(x) for key, x in keywords.items()}
+            arguments = tuple(map(_as_argument, arguments))
+            keywords = {key: _as_argument(x) for key, x in keywords.items()}
             compiled = start(*arguments, grid=grid, warmup=warmup, **keywords)
         except TritonError as error:
-            if (short := _in_short(made, error)) is None:
+            if (short := _in_short(made, error, given)) is None:
                 raise
             raise short from None
         if not warmup and hasattr(compiled, "metadata"):

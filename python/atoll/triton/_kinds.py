@@ -1,11 +1,37 @@
-"""Which types operations take: a wrong one is an error when the kernel is compiled, which lists them (_host.py cuts Triton's error
-to that sentence). Where it fits nothing is left of it in the kernel."""
+"""Which types, constants and values operations take: a wrong one is an error when the kernel is compiled, which lists them (_host.py
+cuts Triton's error to that sentence). Where it fits nothing is left of it in the kernel."""
 
 # mypy: ignore-errors
 from __future__ import annotations
 
+import enum
+
 import triton.language as tl
 from triton import constexpr_function, jit
+
+
+class _Constant(enum.IntEnum):
+    """One of what an operation chooses from. Its name is its text, by which Triton tells kernels' constants apart."""
+
+    def __repr__(self):
+        return f"dev.{self.name}"
+
+    def __str__(self):
+        return repr(self)
+
+    def __format__(self, form):
+        return repr(self)
+
+
+# atl::Compare, atl::SignalOp, atl::ReduceOp, atl::device::Order
+Compare = _Constant("Compare", "EQ NE GT GE LT LE", start=0)
+SignalOp = _Constant("SignalOp", "SET ADD", start=0)
+ReduceOp = _Constant("ReduceOp", "SUM PROD MIN MAX AND OR XOR", start=0)
+Order = _Constant("Order", "ACQUIRE_RELEASE RELAXED", start=0)
+COMPARE, SIGNAL_OP, REDUCE_OP, ORDER = (
+    tl.constexpr(group.__name__) for group in (Compare, SignalOp, ReduceOp, Order)
+)
+_GROUPS = tl.constexpr({group.__name__: group for group in (Compare, SignalOp, ReduceOp, Order)})
 
 _WORDS = ("int32", "uint32", "int64", "uint64")
 _WORDS_ONLY = tl.constexpr("words")
@@ -44,9 +70,60 @@ def _unlike(name, dst, src):
 @constexpr_function
 def _wrong_fold(name, x, op):
     kind = x.dtype.scalar.element_ty
-    if op < 4 or kind.is_int():
+    if op < ReduceOp.AND or kind.is_int():
         return ""
-    return f"atoll.triton.{name}: {('AND', 'OR', 'XOR')[op - 4]} of {kind}; it takes integers"
+    return f"atoll.triton.{name}: {ReduceOp(op).name} of {kind}; it takes integers"
+
+
+@constexpr_function
+def _given(x):
+    """How an error names a value: a constant itself, else its type."""
+    return (
+        repr(x)
+        if isinstance(x, (int, float, str)) or x is None
+        else str(getattr(x, "dtype", type(x).__name__))
+    )
+
+
+@constexpr_function
+def _wrong_constant(name, which, given, group):
+    allowed = _GROUPS.value[group]
+    # A number of the group stands for its constant: so Inductor writes them down (inductor.py).
+    is_one = isinstance(given, allowed) or (type(given) is int and 0 <= given < len(allowed))
+    if is_one:
+        return ""
+    return (
+        f"atoll.triton.{name}: {which} is {_given(given)}; it must be one of {', '.join(map(repr, allowed))}"
+    )
+
+
+@constexpr_function
+def _wrong_value(name, which, value, of, x):
+    """x: the pointer to what takes it. Negative numbers are numbers of unsigned types modulo 2^bits, as everywhere in C++."""
+    kind = x.dtype.scalar.element_ty
+    is_known = isinstance(value, (int, float))
+    scalar = None if is_known else getattr(getattr(value, "dtype", None), "scalar", None)
+    begin = f"atoll.triton.{name}: {which} is {_given(value)}; it must"
+    if not is_known and (scalar is None or not (scalar.is_int() or scalar.is_floating())):
+        return f"{begin} be a number"
+    if not kind.is_int():
+        return ""
+    if isinstance(value, float) or (scalar is not None and scalar.is_floating()):
+        return f"{begin} be an integer, since {of} is of {kind}"
+    bits = kind.primitive_bitwidth
+    lowest = 0 if bits == 1 else -(1 << (bits - 1))
+    highest = (1 << (bits if kind.is_int_unsigned() else max(bits - 1, 1))) - 1
+    if is_known and not lowest <= value <= highest:
+        return f"{begin} fit {kind}, of which {of} is"
+    return ""
+
+
+@constexpr_function
+def _wrong_pe(pe):
+    scalar = getattr(getattr(pe, "dtype", None), "scalar", None)
+    if isinstance(pe, int) or (scalar is not None and scalar.is_int()):
+        return ""
+    return f"atoll.triton: pe is {_given(pe)}; it must be an integer"
 
 
 @jit
@@ -73,8 +150,30 @@ def alike(name: tl.constexpr, dst, src):
 
 
 @jit
+def constant(name: tl.constexpr, which: tl.constexpr, given, GROUP: tl.constexpr):
+    """It is a constant of that group."""
+    said: tl.constexpr = _wrong_constant(name, which, given, GROUP)
+    tl.static_assert(said == "", said)
+
+
+@jit
+def number(name: tl.constexpr, which: tl.constexpr, given, of: tl.constexpr, x):
+    """It is a number that the type that x points to takes without a loss, as far as is known; `of` names x."""
+    said: tl.constexpr = _wrong_value(name, which, given, of, x)
+    tl.static_assert(said == "", said)
+
+
+@jit
+def integer_pe(pe):
+    """It is a number of a PE, or a block of them."""
+    said: tl.constexpr = _wrong_pe(pe)
+    tl.static_assert(said == "", said)
+
+
+@jit
 def foldable(name: tl.constexpr, dst, src, op: tl.constexpr):
     """Alike, and of a type that the reduction takes."""
     alike(name, dst, src)
+    constant(name, "op", op, REDUCE_OP)
     said: tl.constexpr = _wrong_fold(name, src, op)
     tl.static_assert(said == "", said)

@@ -7,7 +7,7 @@ import triton.language as tl
 from triton import jit
 
 from ._core import checks, peer_for
-from ._kinds import alike, pointer
+from ._kinds import alike, number, pointer
 
 _P, _G, _PUT, _GET = checks("p"), checks("g"), checks("put"), checks("get")
 _IPUT, _IGET = checks("iput"), checks("iget")
@@ -18,6 +18,7 @@ _TILE_PUT, _TILE_GET = checks("tile_put"), checks("tile_get")
 def p(team, dst, value, pe):
     """One element, or a block of pointers and values: stored on PE `pe`, in no order."""
     pointer("p", "dst", dst)
+    number("p", "value", value, "dst", dst)
     tl.store(peer_for(team, dst, pe, _P), value)
 
 

@@ -15,7 +15,7 @@ from triton import jit
 from .. import _ptx
 from .._ptx import AT
 from ._core import INTERPRETED, at_int32, holds
-from ._kinds import word
+from ._kinds import COMPARE, constant, number, word
 from ._words import load_words, look_around, num_threads, wait_words
 
 _WAIT = tl.constexpr(AT["wait_until"])
@@ -114,6 +114,8 @@ def _index(found, n):
 def wait_until_all(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
     """Wait until all words hold."""
     word("wait_until_all", "ivars", ivars)
+    constant("wait_until_all", "cmp", cmp, COMPARE)
+    number("wait_until_all", "value", value, "ivars", ivars)
     _wait_all(team, ivars, n, status, cmp, value, tag, bound_ns, False)
 
 
@@ -121,6 +123,7 @@ def wait_until_all(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, boun
 def wait_until_all_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
     """Wait until all words hold, each its own value."""
     word("wait_until_all_vector", "ivars", ivars)
+    constant("wait_until_all_vector", "cmp", cmp, COMPARE)
     _wait_all(team, ivars, n, status, cmp, values, tag, bound_ns, True)
 
 
@@ -128,6 +131,8 @@ def wait_until_all_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag
 def wait_until_any(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
     """Wait until a word holds; the lowest index that does (int32)."""
     word("wait_until_any", "ivars", ivars)
+    constant("wait_until_any", "cmp", cmp, COMPARE)
+    number("wait_until_any", "value", value, "ivars", ivars)
     return _index(_wait(team, ivars, n, None, status, cmp, value, tag, bound_ns, False, True), n)
 
 
@@ -135,6 +140,7 @@ def wait_until_any(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, boun
 def wait_until_any_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
     """The same, each with its own value."""
     word("wait_until_any_vector", "ivars", ivars)
+    constant("wait_until_any_vector", "cmp", cmp, COMPARE)
     return _index(_wait(team, ivars, n, None, status, cmp, values, tag, bound_ns, True, True), n)
 
 
@@ -142,6 +148,8 @@ def wait_until_any_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag
 def wait_until_some(team, ivars, n, indices, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
     """Wait until words hold; how many do (int32), and their indices. 0: all are left out."""
     word("wait_until_some", "ivars", ivars)
+    constant("wait_until_some", "cmp", cmp, COMPARE)
+    number("wait_until_some", "value", value, "ivars", ivars)
     return _wait(team, ivars, n, indices, status, cmp, value, tag, bound_ns, False, False)
 
 
@@ -149,6 +157,7 @@ def wait_until_some(team, ivars, n, indices, status, cmp: tl.constexpr, value, t
 def wait_until_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
     """The same, each with its own value."""
     word("wait_until_some_vector", "ivars", ivars)
+    constant("wait_until_some_vector", "cmp", cmp, COMPARE)
     return _wait(team, ivars, n, indices, status, cmp, values, tag, bound_ns, True, False)
 
 
@@ -156,6 +165,8 @@ def wait_until_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, v
 def test_all(team, ivars, n, status, cmp: tl.constexpr, value):
     """Whether all words hold."""
     word("test_all", "ivars", ivars)
+    constant("test_all", "cmp", cmp, COMPARE)
+    number("test_all", "value", value, "ivars", ivars)
     found, left = _test(ivars, n, None, status, cmp, value, False, False)
     return found == left
 
@@ -164,6 +175,7 @@ def test_all(team, ivars, n, status, cmp: tl.constexpr, value):
 def test_all_vector(team, ivars, n, status, cmp: tl.constexpr, values):
     """The same, each with its own value."""
     word("test_all_vector", "ivars", ivars)
+    constant("test_all_vector", "cmp", cmp, COMPARE)
     found, left = _test(ivars, n, None, status, cmp, values, True, False)
     return found == left
 
@@ -172,6 +184,8 @@ def test_all_vector(team, ivars, n, status, cmp: tl.constexpr, values):
 def test_any(team, ivars, n, status, cmp: tl.constexpr, value):
     """The lowest index that holds, or -1 (int32)."""
     word("test_any", "ivars", ivars)
+    constant("test_any", "cmp", cmp, COMPARE)
+    number("test_any", "value", value, "ivars", ivars)
     found, _ = _test(ivars, n, None, status, cmp, value, False, True)
     return _index(found, n)
 
@@ -180,6 +194,7 @@ def test_any(team, ivars, n, status, cmp: tl.constexpr, value):
 def test_any_vector(team, ivars, n, status, cmp: tl.constexpr, values):
     """The same, each with its own value."""
     word("test_any_vector", "ivars", ivars)
+    constant("test_any_vector", "cmp", cmp, COMPARE)
     found, _ = _test(ivars, n, None, status, cmp, values, True, True)
     return _index(found, n)
 
@@ -188,6 +203,8 @@ def test_any_vector(team, ivars, n, status, cmp: tl.constexpr, values):
 def test_some(team, ivars, n, indices, status, cmp: tl.constexpr, value):
     """How many words hold (int32), and their indices."""
     word("test_some", "ivars", ivars)
+    constant("test_some", "cmp", cmp, COMPARE)
+    number("test_some", "value", value, "ivars", ivars)
     found, _ = _test(ivars, n, indices, status, cmp, value, False, False)
     return found
 
@@ -196,5 +213,6 @@ def test_some(team, ivars, n, indices, status, cmp: tl.constexpr, value):
 def test_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values):
     """The same, each with its own value."""
     word("test_some_vector", "ivars", ivars)
+    constant("test_some_vector", "cmp", cmp, COMPARE)
     found, _ = _test(ivars, n, indices, status, cmp, values, True, False)
     return found

@@ -11,7 +11,7 @@
 
 Inductor copies a kernel's source and that of what it calls into one file, with neither imports nor modules, and its arguments are
 tensors and numbers. So names are imported one by one, each stands for its function by an expression that Inductor copies, and the
-team comes as a tensor.
+team comes as a tensor. Constants are copied as numbers: one of another kind (SUM for EQ) is not told from the right one there.
 """
 
 # mypy: ignore-errors
@@ -65,7 +65,9 @@ def __getattr__(name: str) -> Any:
     if name not in _all.__all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(_all, name)
-    if isinstance(found, tl.constexpr) or not hasattr(found, "fn") or INTERPRETED:
+    if isinstance(found, tl.constexpr):
+        return tl.constexpr(int(found.value))  # Inductor copies the value's repr()
+    if not hasattr(found, "fn") or INTERPRETED:
         return found
     return tl.constexpr(_Named(name))
 

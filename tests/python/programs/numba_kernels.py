@@ -146,6 +146,58 @@ def check_moves() -> None:
         assert read(out)[3, 0] == dtype(2.5) and read(one)[0] == 2.5
 
 
+@kernel
+def strided(team, dst, src, back):
+    right = (team.my_pe + 1) % team.n_pes
+    dev.iput(team, dst, src, 3, 2, 10, right, scope=dev.BLOCK)
+    dev.barrier(team, scope=dev.BLOCK)
+    dev.iget(team, back, src, 2, 3, 10, right, scope=dev.BLOCK)
+    dev.sync(team, scope=dev.BLOCK)
+
+
+def check_strided_elements_of_any_type() -> None:
+    """complex64 stands at multiples of 4 only, too."""
+    for dtype in (np.bool_, np.complex64, np.complex128):
+        of_left, of_right = (
+            (np.arange(30) % (3 + pe) * (1 + 2j * pe if dtype is not np.bool_ else 1)).astype(dtype)
+            for pe in (left, right)
+        )
+        mine = (np.arange(30) % (3 + me) * (1 + 2j * me if dtype is not np.bool_ else 1)).astype(dtype)
+        src, dst, back = (new(30, dtype, values) for values in (mine, 0, 0))
+        if dtype is np.complex64:
+            shifted = new(61, np.float32)[1:]
+            dst = shifted.view(np.complex64)
+        start(strided, dst, src, back)
+        equal(read(dst)[:30:3], of_left[:20:2])
+        assert not read(dst)[1:30:3].any() and not read(back)[1::2].any()
+        equal(read(back)[:20:2], of_right[:30:3])
+
+
+@kernel
+def singles(team, shorts, bytes, bools, out):
+    right = (team.my_pe + 1) % team.n_pes
+    dev.p(team, shorts[1:], -300 - team.my_pe, right)
+    dev.p(team, bytes[2:], 200 + team.my_pe, right)
+    dev.p(team, bools[1:], team.my_pe >= 0, right)
+    dev.p(team, bools[2:], 0, right)
+    dev.barrier(team)
+    out[0] = dev.g(team, shorts[1:], right)
+    out[1] = dev.g(team, bytes[2:], right)
+    out[2] = dev.g(team, bools[1:], right)
+    out[3] = dev.g(team, bools[2:], right)
+    dev.sync(team)
+
+
+def check_elements_of_one_and_two_bytes() -> None:
+    shorts, bytes, bools = new(3, np.int16, 7), new(4, np.uint8, 8), new(4, np.bool_, True)
+    out = new(4, np.int64, 99)
+    start(singles, shorts, bytes, bools, out, block=1)
+    equal(read(shorts), np.array([7, -300 - left, 7], np.int16))
+    equal(read(bytes), np.array([8, 8, 200 + left, 8], np.uint8))
+    equal(read(bools), np.array([True, True, False, True]))
+    equal(read(out), np.array([-300 - me, 200 + me, 1, 0]))
+
+
 # ---- atomics
 
 
@@ -270,10 +322,9 @@ def check_local() -> None:
 
 
 @kernel
-def wide(team, x, y):
-    """y is x backwards in units of 16 bytes, at the right neighbour: loaded wide, and stored wide."""
+def wide(team, x, y, per):
+    """y is x backwards in units of 16 bytes, of `per` elements, at the right neighbour: loaded wide, and stored wide."""
     right = dev.peer(team, y, (team.my_pe + 1) % team.n_pes)
-    per = 16 // x.itemsize
     units = x.size // per
     for i in dev.grid_range(units):
         dev.store_wide(right, (units - 1 - i) * per, dev.load_wide(x, np.uint64(i * per)))
@@ -284,7 +335,7 @@ def check_wide() -> None:
         per = 16 // np.dtype(dtype).itemsize
         values = np.arange(per * 37, dtype=dtype) * dtype(3) + dtype(1)
         x, y = new(values.size, dtype, values + dtype(me)), new(values.size, dtype, 0)
-        start(wide, x, y)
+        start(wide, x, y, per)
         equal(read(y), (values.reshape(-1, per)[::-1] + dtype(left)).reshape(-1))
 
 
@@ -620,7 +671,22 @@ def check_several_mailboxes() -> None:
 def check_wrong_types_are_refused_when_compiled() -> None:
     x, flags, half = new(4, np.float64), new(4, np.uint64), new(4, np.int16)
     cases = [
-        (lambda team, x, flags, half: dev.p(team, half, 1, 0), "int16"),
+        (lambda team, x, flags, half: dev.atomic_set(team, half, 1, 0), "dst is of int16"),
+        (lambda team, x, flags, half: dev.p(team, half, 1.5, 0), "value is float64"),
+        (lambda team, x, flags, half: dev.p(team, x, 1.0, 0.7), "pe is float64; it must be an integer"),
+        (
+            lambda team, x, flags, half: dev.broadcast(team, x, x, 0.0),
+            "root is float64; it must be an integer",
+        ),
+        (lambda team, x, flags, half: dev.iput(team, x, flags, 1, 1, 2, 0), "must be alike"),
+        (
+            lambda team, x, flags, half: dev.barrier(team, dev.BLOCK, bound_ns=9),
+            "it takes (team, scope=dev.THREAD): waits",
+        ),
+        (
+            lambda team, x, flags, half: dev.p(team, x, 1),
+            "missing a required argument: 'pe'; it takes (team, dst, value, pe)",
+        ),
         (lambda team, x, flags, half: dev.p(team, flags, 1.5, 0), "value is float64"),
         (lambda team, x, flags, half: dev.put(team, x, flags, 0), "must be alike"),
         (lambda team, x, flags, half: dev.put(team, x[::2], x[::2], 0), "iput"),

@@ -27,7 +27,7 @@ def new(shape: Any, dtype: Any, values: Any = None) -> Any:
 
 
 def start(kernel: Any, *arguments: Any, **constants: Any) -> None:
-    kernel[(1,)](atoll.WORLD.device("device"), *arguments, **constants)
+    kernel[(1,)](atoll.WORLD, *arguments, **constants)
     torch.cuda.synchronize()
     atoll.barrier_all()
 

@@ -84,18 +84,44 @@ MISTAKES = {
     "dev.broadcast(team, x, w, 4, 0)": "broadcast: dst is of fp32, src of int64",
     "dev.reduce(team, x, x, 4, dev.XOR)": "reduce: XOR of fp32; it takes integers",
     "dev.post(team, w, 64, 7, 1, 0)": "post: src is int; it must be a pointer",
+    "dev.put_signal(team, x, x, 4, w, 1, 77, 0)": "put_signal: op is 77; it must be one of dev.SET, dev.ADD",
+    "dev.put_signal_nbi(team, x, x, 4, w, 1, 'add', 0)": "put_signal: op is 'add'; it must be one of dev.SET, dev.ADD",
+    "dev.wait_until(team, w, '>=', 1)": "wait_until: cmp is '>='; it must be one of dev.EQ, dev.NE, dev.GT, dev.GE, dev.LT, dev.LE",
+    # Where it is compiled for dev.EQ, which is the number 0 as dev.SUM is.
+    "dev.wait_until(team, w, dev.EQ, 1); dev.wait_until(team, w, dev.SUM, 1)": "wait_until: cmp is dev.SUM; it must be one of dev.EQ",
+    "dev.signal_wait_until(team, w, n, 1)": "signal_wait_until: cmp is int32; it must be one of dev.EQ",
+    "dev.test(team, w, True, 1)": "test: cmp is True; it must be one of dev.EQ",
+    "dev.wait_until_any_vector(team, w, 4, None, 6, w)": "wait_until_any_vector: cmp is 6; it must be one of dev.EQ",
+    "dev.reduce(team, x, x, 4, 'sum')": "reduce: op is 'sum'; it must be one of dev.SUM, dev.PROD, dev.MIN, dev.MAX, dev.AND, dev.OR, dev.XOR",
+    "dev.tile_reduce(team, x, x, 4, 4, 4, 4, 7)": "tile_reduce: op is 7; it must be one of dev.SUM",
+    "dev.sync(team, 5)": "sync: order is 5; it must be one of dev.ACQUIRE_RELEASE, dev.RELAXED",
+    "dev.p(team, w, 1.5, 0)": "p: value is 1.5; it must be an integer, since dst is of int64",
+    "dev.p(team, b, 128, 0)": "p: value is 128; it must fit int8, of which dst is",
+    "dev.atomic_add(team, w, 1 << 63, 0)": "atomic_add: value is 9223372036854775808; it must fit int64",
+    "dev.atomic_compare_swap(team, w, tl.load(x), 1, 0)": "atomic_compare_swap: condition is fp32; it must be an integer",
+    "dev.signal_add(team, w, x, 0)": "signal_add: value is pointer<fp32>; it must be a number",
+    "dev.signal_consume(team, w, 0.5)": "signal_consume: n is 0.5; it must be an integer",
+    "dev.test_all(team, w, 4, None, dev.GE, 0.5)": "test_all: value is 0.5; it must be an integer, since ivars is of int64",
+}
+# Without the function's name.
+MISTAKES_OF_PES = {
+    "dev.p(team, w, 1, 0.7)": "pe is 0.7; it must be an integer",
+    "dev.put(team, x, x, 4, tl.load(x))": "pe is fp32; it must be an integer",
+    "dev.broadcast(team, x, x, 4, None)": "pe is None; it must be an integer",
 }
 
 
 def check_mistakes(folder: Path) -> None:
+    mistakes = {call: f"atoll.triton.{words}" for call, words in MISTAKES.items()}
+    mistakes |= {call: f"atoll.triton: {words}" for call, words in MISTAKES_OF_PES.items()}
     lines = [
-        f"@dev.kernel\ndef mistake{k}(team, h, w, x, b, n):\n    {call}\n" for k, call in enumerate(MISTAKES)
+        f"@dev.kernel\ndef mistake{k}(team, h, w, x, b, n):\n    {call}\n" for k, call in enumerate(mistakes)
     ]
     module = folder / "mistakes.py"
-    module.write_text("import atoll.triton as dev\n\n\n" + "\n\n".join(lines))
+    module.write_text("import atoll.triton as dev\nimport triton.language as tl\n\n" + "\n\n".join(lines))
     loaded = load(module)
     signature = {"team": TEAM, "h": "*fp16", "w": "*i64", "x": "*fp32", "b": "*i8", "n": "i32"}
-    for k, words in enumerate(MISTAKES.values()):
+    for k, words in enumerate(mistakes.values()):
         kernel = getattr(loaded, f"mistake{k}")
         try:
             triton.compile(ASTSource(kernel, signature=signature), target=GPUTarget("cuda", 90, 32))
@@ -103,7 +129,7 @@ def check_mistakes(folder: Path) -> None:
             short = _in_short(kernel, error)
             assert isinstance(short, TypeError), error
             text = str(short)
-            assert text.startswith(f"mistake{k}: atoll.triton.{words}"), (words, text)
+            assert text.startswith(f"mistake{k}: {words}"), (words, text)
             assert text.endswith(f" ({module}, line {6 + 5 * k})") and "\n" not in text, text
         else:
             raise AssertionError(f"{words}: it compiled")

@@ -96,4 +96,77 @@ def check_arrays_of_numpy() -> None:
     _host.INTERPRETED = True
 
 
+@dev.kernel
+def waits(team, flag, value, CMP: tl.constexpr):
+    dev.wait_until(team, flag, CMP, value)
+
+
+@dev.kernel
+def announces(team, x, flag, OP: tl.constexpr):
+    dev.put_signal(team, x + 1, x, 1, flag, 1, OP, team.my_pe)
+
+
+@dev.kernel
+def stores(team, x, value):
+    dev.p(team, x, value, team.my_pe)
+
+
+@dev.kernel
+def puts(team, x, y):
+    dev.put(team, x, y, 2, (team.my_pe + 1) % team.n_pes)
+
+
+def check_constants() -> None:
+    """Interpreted kernels say what compiled ones do (triton_ptx.py), and do not go on with something else."""
+    flag, team = atoll.zeros(2, np.int64), atoll.WORLD.device("host")
+    compares = "it must be one of dev.EQ, dev.NE, dev.GT, dev.GE, dev.LT, dev.LE"
+    for wrong in (">=", 99, dev.SUM):
+        words = f"waits: atoll.triton.wait_until: cmp is {getattr(wrong, 'value', wrong)!r}; {compares}"
+        raises(TypeError, lambda wrong=wrong: waits[(1,)](team, flag, 1, wrong), words)
+    words = "put_signal: op is 77; it must be one of dev.SET, dev.ADD"
+    raises(TypeError, lambda: announces[(1,)](team, flag, flag, 77), words)
+    raises(
+        TypeError,
+        lambda: stores[(1,)](team, flag, 1.5),
+        "stores: atoll.triton.p: value is 1.5; it must be an integer",
+    )
+    assert not flag.any()
+
+
+def check_teams() -> None:
+    """A Team goes as what kernels take; numbers stand for constants."""
+    flag = atoll.zeros(2, np.int64)
+    flag[0] = 7
+    waits[(1,)](atoll.WORLD, flag, 7, dev.EQ)
+    waits[(1,)](flag=flag, value=7, CMP=0, team=atoll.WORLD)
+    announces[(1,)](atoll.WORLD, flag, flag, dev.ADD)
+    announces[(1,)](atoll.WORLD, flag, flag, 1)
+    assert flag.tolist() == [9, 8], flag
+
+
+def check_ordinary_arrays() -> None:
+    """Which had no copy elsewhere, and ended the process; as a source they are fine."""
+    x, ordinary = atoll.zeros(2, np.int64), np.arange(4)[2:]
+    words = "argument 2 is ordinary memory: an array that the kernel puts to"
+    raises(atoll.NotSymmetric, lambda: stores[(1,)](atoll.WORLD, ordinary, 1), "stores: " + words)
+    puts[(1,)](atoll.WORLD, x, ordinary)
+    atoll.barrier_all()
+    assert x.tolist() == [2, 3], x
+    raises(atoll.NotSymmetric, lambda: puts[(1,)](atoll.WORLD, ordinary, x), "puts: " + words)
+
+
+def check_arguments() -> None:
+    team = atoll.WORLD.device("host")
+    raises(
+        OverflowError,
+        lambda: stores[(1,)](team, 1, 2**70),
+        "argument 3 is 1180591620717411303424, which does not fit 64 bits",
+    )
+    raises(
+        TypeError,
+        lambda: stores[(1,)](team, atoll.zeros(1, np.complex64), 1),
+        "argument 2 is of complex64, which Triton has not",
+    )
+
+
 run(globals())
