@@ -156,7 +156,8 @@ void read_all(const Context& ctx, PyArrayObject* header, PyArrayObject* out) {
                      g.job->my_pe(),
                      false,
                      true};
-    const int axis = axis_of_pes(part);
+    const Extent extent = extent_of(header);
+    const int axis = g.job->is_symmetric(extent.low, extent.bytes) ? -1 : axis_of_pes(part);
     if (axis < 0) return read_slot(ctx, part);
     const npy_intp pes = dims[axis];
     dims[axis] = 1;

@@ -8,6 +8,19 @@
 namespace atl::python {
 namespace {
 
+/// Of several the innermost.
+std::ptrdiff_t longest_axis(const CopyPlan& plan) {
+    const auto shorter = [](const Axis& a, const Axis& b) { return a.dim <= b.dim; };
+    return std::max_element(plan.axes, plan.axes + plan.n, shorter) - plan.axes;
+}
+
+/// How many calls move_blocks makes.
+npy_intp calls_for(const CopyPlan& plan) {
+    npy_intp calls = 1;
+    for (int i = 0; i < plan.n; ++i) calls *= plan.axes[i].dim;
+    return plan.n == 0 ? 1 : calls / plan.axes[longest_axis(plan)].dim;
+}
+
 /// Any of Context and StreamContext, which spell these alike.
 template <class On>
 void move_blocks(const On& on, const FarTransfer& t, const CopyPlan& plan, char* dst, const char* src) {
@@ -18,9 +31,11 @@ void move_blocks(const On& on, const FarTransfer& t, const CopyPlan& plan, char*
             on.get_bytes(dst + d, src + s, plan.block, t.pe);
     };
     if (plan.n == 0) return one(0, 0);
-    // The innermost axis is one call; where the far side goes back, from its other end.
+    // The longest axis is one call; where the far side goes back, from its other end.
     CopyPlan outer = plan;
-    Axis inner = outer.axes[--outer.n];
+    Axis* const longest = outer.axes + longest_axis(plan);
+    Axis inner = *longest;
+    std::copy(longest + 1, outer.axes + outer.n--, longest);
     npy_intp& far = t.put ? inner.dst : inner.src;
     if (far == 0) return for_each_block(plan, one);
     if (far < 0) {
@@ -84,12 +99,13 @@ class Stage {
     npy_intp first_ = 0;
 };
 
-/// More calls than by way of a stage, or one for each element.
+/// More calls than by way of a stage; or sides that go opposite ways, or one repeated, which networks have
+/// not.
 bool gains_by_stage(const CopyPlan& plan, const CopyPlan& staged) {
     if (plan.n == 0) return false;
-    const Axis& inner = plan.axes[plan.n - 1];
+    const Axis& inner = plan.axes[longest_axis(plan)];
     const bool alike = (inner.dst > 0 && inner.src > 0) || (inner.dst < 0 && inner.src < 0);
-    return !alike || plan.n > std::max(staged.n, 1);
+    return !alike || calls_for(plan) > calls_for(staged);
 }
 
 bool repeats_one(const FarTransfer& t) {

@@ -69,11 +69,13 @@ def check_ordinary_arrays() -> None:
     x, y, team = np.zeros(2048), atoll.zeros(2048), atoll.WORLD.device("host")
     right, other = (atoll.my_pe() + 1) % atoll.n_pes(), np.zeros(4096, np.int64)
     for name, call in {
-        f"moves: atoll.triton.put: {x.ctypes.data:#x} is": lambda: moves[(1,)](team, x, y, 3, right),
-        "sums: atoll.triton.reduce": lambda: sums[(1,)](team, x, x, 2048),
-        "posts: atoll.triton.post": lambda: posts[(1,)](team, other, other, right),
-        "stores_a_part: atoll.triton.p": lambda: stores_a_part[(1,)](team, other, right),
-        "one: atoll.triton.p": lambda: one[(1,)](atoll.WORLD.device("device"), y, y),
+        f"atoll.triton.put: {x.ctypes.data:#x} is": lambda: moves[(1,)](team, x, y, 3, right),
+        ": atoll.triton.reduce": lambda: sums[(1,)](team, x, x, 2048),
+        ": atoll.triton.post": lambda: posts[(1,)](team, other, other, right),
+        ": atoll.triton.p": lambda: stores_a_part[(1,)](team, other, right),
+        "one: an address is ordinary memory: atoll.triton.p": lambda: one[(1,)](
+            atoll.WORLD.device("device"), y, y
+        ),
     }.items():
         raises(atoll.NotSymmetric, call, name, "is not in the symmetric memory", "atoll.zeros()")
     moves[(1,)](team, y, x, 3, right)  # a source is any array
@@ -144,10 +146,10 @@ def check_teams() -> None:
     assert flag.tolist() == [9, 8], flag
 
 
-def check_ordinary_arrays() -> None:
+def check_which_is_ordinary() -> None:
     """Which had no copy elsewhere, and ended the process; as a source they are fine."""
     x, ordinary = atoll.zeros(2, np.int64), np.arange(4)[2:]
-    words = "argument 2 is ordinary memory: an array that the kernel puts to"
+    words = "argument 2 is ordinary memory: atoll.triton.p"
     raises(atoll.NotSymmetric, lambda: stores[(1,)](atoll.WORLD, ordinary, 1), "stores: " + words)
     puts[(1,)](atoll.WORLD, x, ordinary)
     atoll.barrier_all()
