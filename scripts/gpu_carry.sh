@@ -27,6 +27,8 @@ if [ "$built" = yes ]; then
         mkdir -p "$folder/build/release/$(dirname "$part")"
         cp -r "build/release/$part" "$folder/build/release/$part"
     done
+    mkdir -p "$folder/build/release/generated"
+    cp -r build/release/generated/include "$folder/build/release/generated/" # of the Python module
     rm -f "$folder"/build/release/lib/*.a
     find "$folder/build/release" -type f -perm -u+x -exec strip {} +
 fi
