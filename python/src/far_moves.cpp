@@ -8,17 +8,24 @@
 namespace atl::python {
 namespace {
 
-/// Of several the innermost.
-std::ptrdiff_t longest_axis(const CopyPlan& plan) {
-    const auto shorter = [](const Axis& a, const Axis& b) { return a.dim <= b.dim; };
-    return std::max_element(plan.axes, plan.axes + plan.n, shorter) - plan.axes;
+/// The one that a call takes: of the far side's, which goes forward in a call; of several the innermost. -1:
+/// none.
+int longest_axis(const CopyPlan& plan, bool put) {
+    int longest = -1;
+    for (int i = 0; i < plan.n; ++i) {
+        const Axis& axis = plan.axes[i];
+        if ((put ? axis.dst : axis.src) == 0) continue;
+        if (longest < 0 || axis.dim >= plan.axes[longest].dim) longest = i;
+    }
+    return longest;
 }
 
 /// How many calls move_blocks makes.
-npy_intp calls_for(const CopyPlan& plan) {
+npy_intp calls_for(const CopyPlan& plan, bool put) {
     npy_intp calls = 1;
     for (int i = 0; i < plan.n; ++i) calls *= plan.axes[i].dim;
-    return plan.n == 0 ? 1 : calls / plan.axes[longest_axis(plan)].dim;
+    const int longest = longest_axis(plan, put);
+    return longest < 0 ? calls : calls / plan.axes[longest].dim;
 }
 
 /// Any of Context and StreamContext, which spell these alike.
@@ -30,15 +37,14 @@ void move_blocks(const On& on, const FarTransfer& t, const CopyPlan& plan, char*
         else
             on.get_bytes(dst + d, src + s, plan.block, t.pe);
     };
-    if (plan.n == 0) return one(0, 0);
-    // The longest axis is one call; where the far side goes back, from its other end.
+    const int at = longest_axis(plan, t.put);
+    if (at < 0) return for_each_block(plan, one);
+    // That axis is one call; where the far side goes back, from its other end.
     CopyPlan outer = plan;
-    Axis* const longest = outer.axes + longest_axis(plan);
+    Axis* const longest = outer.axes + at;
     Axis inner = *longest;
     std::copy(longest + 1, outer.axes + outer.n--, longest);
-    npy_intp& far = t.put ? inner.dst : inner.src;
-    if (far == 0) return for_each_block(plan, one);
-    if (far < 0) {
+    if ((t.put ? inner.dst : inner.src) < 0) {
         dst += inner.dst * (inner.dim - 1);
         src += inner.src * (inner.dim - 1);
         inner.dst = -inner.dst;
@@ -99,13 +105,19 @@ class Stage {
     npy_intp first_ = 0;
 };
 
-/// More calls than by way of a stage; or sides that go opposite ways, or one repeated, which networks have
-/// not.
-bool gains_by_stage(const CopyPlan& plan, const CopyPlan& staged) {
-    if (plan.n == 0) return false;
-    const Axis& inner = plan.axes[longest_axis(plan)];
-    const bool alike = (inner.dst > 0 && inner.src > 0) || (inner.dst < 0 && inner.src < 0);
-    return !alike || calls_for(plan) > calls_for(staged);
+/// From here on a call's own time is little beside what it moves.
+constexpr std::size_t few_calls_from_bytes = std::size_t{256} << 10;
+
+/// Many small calls where there were fewer by way of a stage; or sides that go opposite ways, or one
+/// repeated, which networks have not.
+bool gains_by_stage(const FarTransfer& t, const CopyPlan& plan, const CopyPlan& staged) {
+    const int at = longest_axis(plan, t.put);
+    if (at < 0) return plan.n != 0;
+    const Axis& inner = plan.axes[at];
+    if ((inner.dst > 0) != (inner.src > 0) || inner.dst == 0 || inner.src == 0) return true;
+    const npy_intp calls = calls_for(plan, t.put);
+    return calls > calls_for(staged, t.put) &&
+           bytes_of(t) / static_cast<std::size_t>(calls) < few_calls_from_bytes;
 }
 
 bool repeats_one(const FarTransfer& t) {
@@ -137,8 +149,31 @@ void move_by_few_calls(const Context& ctx, const FarTransfer& t, std::size_t byt
     Stage stage(t);
     const CopyPlan staged = stage.plan();
     if (t.put && staged.n == 0 && repeats_one(t)) return repeat(ctx, t, bytes);
-    if (!gains_by_stage(plan, staged)) return move_all(ctx, t, plan);
+    if (!gains_by_stage(t, plan, staged)) return move_all(ctx, t, plan);
     stage.move(ctx, t);
+}
+
+/// Local memory that the call writes, too: all is read before anything is written.
+bool overlaps(const Context& ctx, const FarTransfer& t) {
+    if (t.near_on_host || t.pe != ctx.my_pe()) return false;
+    const ByteRange far = range_of(t.far, t.far_strides, t.dims, t.nd, t.item);
+    const ByteRange near = range_of(t.near, t.near_strides, t.dims, t.nd, t.item);
+    return far.low < near.high && near.low < far.high;
+}
+
+void move_through_host(const Context& ctx, const FarTransfer& t, std::size_t bytes) {
+    const std::unique_ptr<char[]> memory(new char[bytes]);
+    npy_intp packed[NPY_MAXDIMS];
+    auto step = static_cast<npy_intp>(t.item);
+    for (int i = t.nd - 1; i >= 0; step *= t.dims[i--]) packed[i] = step;
+    const FarTransfer far{t.far, t.far_strides, memory.get(), packed, t.dims,
+                          t.nd,  t.item,        t.pe,         t.put,  true};
+    FarTransfer near = far;
+    near.far = t.near;
+    near.far_strides = t.near_strides;
+    near.put = !t.put;
+    move_by_few_calls(ctx, t.put ? near : far, bytes);
+    move_by_few_calls(ctx, t.put ? far : near, bytes);
 }
 
 }  // namespace
@@ -153,7 +188,10 @@ void move_far(const Context& ctx, const FarTransfer& t) {
     const std::size_t bytes = bytes_of(t);
     if (bytes == 0) return ctx.check_pe(t.pe);
     ReleaseGil released(bytes >= release_gil_bytes);
-    move_by_few_calls(ctx, t, bytes);
+    if (overlaps(ctx, t))
+        move_through_host(ctx, t, bytes);
+    else
+        move_by_few_calls(ctx, t, bytes);
 }
 
 void move_on_stream(const StreamContext& stream, const FarTransfer& t) { move_all(stream, t, plan_of(t)); }

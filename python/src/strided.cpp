@@ -31,23 +31,6 @@ void copy_inner(char* dst, const char* src, const Axis& axis, std::size_t block)
     for (npy_intp i = 0; i < axis.dim; ++i) std::memcpy(dst + i * axis.dst, src + i * axis.src, block);
 }
 
-struct Range {
-    std::uintptr_t low;
-    std::uintptr_t high;
-};
-
-Range range_of(const char* data, const npy_intp* strides, const npy_intp* dims, int nd, std::size_t item) {
-    Range range{reinterpret_cast<std::uintptr_t>(data), reinterpret_cast<std::uintptr_t>(data) + item};
-    for (int i = 0; i < nd; ++i) {
-        const npy_intp reach = (dims[i] - 1) * strides[i];
-        if (reach < 0)
-            range.low -= static_cast<std::uintptr_t>(-reach);
-        else
-            range.high += static_cast<std::uintptr_t>(reach);
-    }
-    return range;
-}
-
 void copy_apart(char* dst, const npy_intp* dst_strides, const char* src, const npy_intp* src_strides,
                 const npy_intp* dims, int nd, std::size_t item) {
     CopyPlan plan = plan_copy(dst_strides, src_strides, dims, nd, item);
@@ -57,6 +40,19 @@ void copy_apart(char* dst, const npy_intp* dst_strides, const char* src, const n
 }
 
 }  // namespace
+
+ByteRange range_of(const char* data, const npy_intp* strides, const npy_intp* dims, int nd,
+                   std::size_t item) noexcept {
+    ByteRange range{reinterpret_cast<std::uintptr_t>(data), reinterpret_cast<std::uintptr_t>(data) + item};
+    for (int i = 0; i < nd; ++i) {
+        const npy_intp reach = (dims[i] - 1) * strides[i];
+        if (reach < 0)
+            range.low -= static_cast<std::uintptr_t>(-reach);
+        else
+            range.high += static_cast<std::uintptr_t>(reach);
+    }
+    return range;
+}
 
 CopyPlan plan_copy(const npy_intp* dst_strides, const npy_intp* src_strides, const npy_intp* dims, int nd,
                    std::size_t item) {
@@ -92,8 +88,8 @@ void copy_strided(char* dst, const npy_intp* dst_strides, const char* src, const
     std::size_t size = item;
     for (int i = 0; i < nd; ++i) size *= static_cast<std::size_t>(dims[i]);
     if (size == 0) return;
-    const Range to = range_of(dst, dst_strides, dims, nd, item);
-    const Range from = range_of(src, src_strides, dims, nd, item);
+    const ByteRange to = range_of(dst, dst_strides, dims, nd, item);
+    const ByteRange from = range_of(src, src_strides, dims, nd, item);
     if (to.high <= from.low || from.high <= to.low)
         return copy_apart(dst, dst_strides, src, src_strides, dims, nd, item);
     // They overlap: by way of a buffer in C order.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "py.hpp"
 
@@ -12,6 +13,14 @@ namespace atl::python {
 /// The memory of both may overlap.
 void copy_strided(char* dst, const npy_intp* dst_strides, const char* src, const npy_intp* src_strides,
                   const npy_intp* dims, int nd, std::size_t item);
+
+/// The bytes that an array's elements lie in.
+struct ByteRange {
+    std::uintptr_t low;
+    std::uintptr_t high;
+};
+ByteRange range_of(const char* data, const npy_intp* strides, const npy_intp* dims, int nd,
+                   std::size_t item) noexcept;
 
 /// One axis of a copy.
 struct Axis {

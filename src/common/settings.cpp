@@ -137,8 +137,13 @@ constexpr Variable variables[] = {
     {"ATOLL_INIT_TIMEOUT",
      {},
      "60",
-     "seconds that init waits for the other PEs, and PEs that open their GPUs for each other; 0: for ever",
-     [](Settings& s, const Raw& raw) { s.init_timeout_s = parse_seconds(raw); }},
+     "seconds that init waits for the other PEs, and, where it is set, PEs of one host for each other, or "
+     "while "
+     "they open their GPUs; 0: for ever",
+     [](Settings& s, const Raw& raw) {
+         s.init_timeout_s = parse_seconds(raw);
+         s.init_timeout_given = true;
+     }},
     {"ATOLL_SPIN",
      {},
      "-1",

@@ -17,6 +17,7 @@ struct Settings {
     double wait_timeout_s = 0;            ///< ATOLL_WAIT_TIMEOUT; 0 = none
     double stall_warn_s = 30;             ///< ATOLL_STALL_WARN; 0 = never
     double init_timeout_s = 60;           ///< ATOLL_INIT_TIMEOUT
+    bool init_timeout_given = false;      ///< the environment says it
     int spin = -1;                        ///< ATOLL_SPIN; -1 = by the number of cores
     bool info = false;                    ///< ATOLL_INFO, SHMEM_INFO
     bool version = false;                 ///< SHMEM_VERSION

@@ -120,10 +120,14 @@ SlowWait::SlowWait(core::JobState& job, const WaitReason& reason, double timeout
 
 void SlowWait::bound_by(double timeout_s) {
     if (timeout_s < 0) {
+        const common::Settings& settings = job_.settings();
         starts_ = job_.start_waits().are_this_threads();
         variable_ = starts_ ? "ATOLL_INIT_TIMEOUT" : "ATOLL_WAIT_TIMEOUT";
-        timeout_s = starts_ ? job_.settings().init_timeout_s : job_.settings().wait_timeout_s;
-        if (timeout_s <= 0 || (starts_ && job_.start_waits().are_watched())) return;
+        timeout_s = starts_ ? settings.init_timeout_s : settings.wait_timeout_s;
+        // All PEs of these waits have found each other, and none can end unseen: one that has much to do
+        // before init is waited for.
+        const bool is_free = starts_ && (!settings.init_timeout_given || job_.start_waits().are_watched());
+        if (timeout_s <= 0 || is_free) return;
     }
     const auto bound_ns = static_cast<std::uint64_t>(std::min(timeout_s, 1e9) * 1e9);
     deadline_ns_ = start_ns_ + std::max<std::uint64_t>(bound_ns, 1);

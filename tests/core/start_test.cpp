@@ -13,11 +13,12 @@ namespace {
 /// Over before any wait is slow enough to be shown on the board.
 constexpr double no_time = 1e-9;
 
-common::Settings settings_with(double wait_timeout_s, double init_timeout_s) {
+common::Settings settings_with(double wait_timeout_s, double init_timeout_s, bool init_timeout_given = true) {
     common::Settings settings;
     settings.heap_bytes = std::size_t{1} << 20;
     settings.wait_timeout_s = wait_timeout_s;
     settings.init_timeout_s = init_timeout_s;
+    settings.init_timeout_given = init_timeout_given;
     return settings;
 }
 
@@ -34,14 +35,18 @@ void outlast(const common::BoardView& board, std::uint64_t before) {
 }
 
 TEST(Start, WaitsForALatePeWhateverOtherWaitsMayTake) {
-    for (const double init_timeout_s : {600.0, 0.0}) {  // 0: for ever
+    struct Bound {
+        double s;
+        bool given;
+    };
+    for (const Bound bound : {Bound{600, true}, Bound{0, true}, Bound{no_time, false}}) {  // 0: for ever
         const auto hub = hub_for(2);
         std::unique_ptr<core::JobState> jobs[2];
         const auto start = [&](int pe) {
             auto bootstrap = bootstrap::create_thread(hub, pe);
             if (pe == 1) outlast(bootstrap->host_segment().board, 0);
             EXPECT_NO_THROW(jobs[pe] = std::make_unique<core::JobState>(
-                                std::move(bootstrap), settings_with(no_time, init_timeout_s)));
+                                std::move(bootstrap), settings_with(no_time, bound.s, bound.given)));
         };
         std::thread late(start, 1);
         start(0);

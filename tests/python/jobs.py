@@ -35,11 +35,7 @@ def environment(**changes: str) -> dict[str, str]:
     """An environment in which of Atoll's variables only the tests' own are set."""
     unset = ("ATOLL_", "SHMEM_", "SMA_", "PYTHONUNBUFFERED")  # the last tears lines apart
     kept = {k: v for k, v in os.environ.items() if not k.startswith(unset)}
-    ours = {
-        "ATOLL_CHECK": "all",
-        "ATOLL_INIT_TIMEOUT": str(HANG_GUARD),
-    }  # interpreters start slowly where many do
-    return {**kept, **ours, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **changes}
+    return {**kept, "ATOLL_CHECK": "all", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **changes}
 
 
 Done = subprocess.CompletedProcess[str]

@@ -105,7 +105,7 @@ def test_other_threads_run_while_a_post_finds_no_room(job: Job, package: str) ->
     """One of them makes the room."""
     done = job(
         """
-        import threading
+        import threading, time
         atoll.init()
         box = atoll.Mailbox(64, device="cuda")
         x, y = atoll.full(3, 7.0, device="cuda"), atoll.zeros(8, device="cuda")
@@ -114,6 +114,7 @@ def test_other_threads_run_while_a_post_finds_no_room(job: Job, package: str) ->
         started = threading.Event()
         def read():
             started.wait()
+            time.sleep(0.2)  # the post below finds no room, most likely
             for _ in range(8):
                 assert box.receive(y, 0) == 1
         reader = threading.Thread(target=read)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import re
@@ -18,9 +19,20 @@ THREADS_OF_WARP = 32
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 
 
-def _check(name: str, arguments: dict[Any, Any]) -> None:
+def _constants(function: Any) -> set[Any]:
+    """The parameters that are tl.constexpr, by number and by name."""
+    found: set[Any] = set()
+    for number, (name, parameter) in enumerate(inspect.signature(function).parameters.items(), 1):
+        if "constexpr" in str(parameter.annotation):
+            found |= {number, name}
+    return found
+
+
+def _check(name: str, constants: set[Any], arguments: dict[Any, Any]) -> None:
     """Refuse what a kernel must not have, by the number or the name of the argument."""
     for which, x in arguments.items():
+        if which in constants:
+            continue
         if isinstance(x, int) and not -(1 << 63) <= x < 1 << 64:
             raise OverflowError(f"{name}: argument {which} is {x}, which does not fit 64 bits")
         if isinstance(x, np.ndarray):
@@ -64,8 +76,9 @@ def _in_short(made: Any, error: Exception, arguments: dict[Any, Any] | None = No
             f"argument {which}" for which, x in arguments.items()
             if isinstance(x, np.ndarray) and not _atoll.is_symmetric(x)
         ]  # fmt: skip
+        are = "are" if len(ordinary) > 1 else "is"
         return type(inner)(
-            f"{made.fn.__name__}: {' and '.join(ordinary) or 'an address'} is ordinary memory: {inner}"
+            f"{made.fn.__name__}: {' and '.join(ordinary) or 'an address'} {are} ordinary memory: {inner}"
         )
     if isinstance(inner, _atoll.Error):
         return type(inner)(f"{made.fn.__name__}: {inner}")
@@ -86,11 +99,11 @@ def named(made: Any) -> Any:
 
     What it must not have is refused, and what it is not compiled for is said in one line.
     """
-    start, name = made.run, made.fn.__name__
+    start, name, constants = made.run, made.fn.__name__, _constants(made.fn)
 
     def run(*arguments: Any, grid: Any, warmup: bool, **keywords: Any) -> Any:
         given: dict[Any, Any] = {**dict(enumerate(arguments, 1)), **keywords}
-        _check(name, given)
+        _check(name, constants, given)
         try:
             arguments = tuple(map(_as_argument, arguments))
             keywords = {key: _as_argument(x) for key, x in keywords.items()}

@@ -162,6 +162,22 @@ if device:
             sys.modules["cupy"].cuda.runtime.deviceSynchronize()
         check(dst, (values + right)[::-1])
         atoll.barrier_all()
+    # onto itself: all is read before anything is written
+    for to, what in (
+        (np.s_[...], np.s_[::-1]),
+        (np.s_[1:], np.s_[:-1]),
+        (np.s_[:, 1:], np.s_[:, :-1]),
+        (np.s_[::-1], np.s_[:, ::-1]),
+    ):
+        expected = as_numpy(src)
+        expected[to] = expected[what].copy()
+        few(lambda to=to, what=what: src.__setitem__(to, src[what]))
+        check(src, expected)
+        expected[to] = expected[what].copy()
+        few(lambda to=to, what=what: atoll.get(src[to], src[what], me))
+        check(src, expected)
+    few(lambda: src.__setitem__(..., src))
+    check(src, expected)
 full = atoll.full(3 * (1 << 17) + 5, 1.5, device=device)
 few(lambda: None)
 assert (as_numpy(full) == 1.5).all()
