@@ -135,6 +135,18 @@ def check_constants() -> None:
     assert not flag.any()
 
 
+@dev.kernel
+def stores_a_constant(team, x, WIDE: tl.constexpr):
+    dev.p(team, x, WIDE >> 99, team.my_pe)
+
+
+def check_constants_of_kernels() -> None:
+    """A constant may be any integer."""
+    x = atoll.zeros(1, np.int64)
+    stores_a_constant[(1,)](atoll.WORLD, x, 1 << 100)
+    assert x[0] == 2, x
+
+
 def check_teams() -> None:
     """A Team goes as what kernels take; numbers stand for constants."""
     flag = atoll.zeros(2, np.int64)
