@@ -5,9 +5,13 @@ Each is one block with its own labels and registers, so that it can stand many t
 
 from __future__ import annotations
 
+import os
+
 from ._atoll import _kernel_layout
 
 AT = _kernel_layout()
+CHECKS_ADDRESSES = os.environ.get("ATOLL_CHECK") == "all"
+"""Whether what is compiled in this process looks that addresses are symmetric, where PEs are looked at: ATOLL_CHECK=all."""
 LOOKS = 1024
 """Looks at a word between two looks at what else there is."""
 BULK = 4
@@ -156,6 +160,17 @@ def look_around(
     }}"""
 
 
+_LEAVE_UNLESS_CHECKED = f"""setp.eq.u64 p, {{control}}, 0;
+    @p bra DONE;
+    ld.relaxed.sys.global.u64 w, [{{control}}+{AT["watch"]}];
+    setp.eq.u64 p, w, 0;
+    @p bra DONE;
+    ld.relaxed.sys.global.u32 x, [{{control}}+{AT["checks"]}];
+    setp.eq.u32 p, x, 0;
+    @p bra DONE;
+    ld.relaxed.sys.global.u32 n, [{{control}}+{AT["team"]}];"""
+
+
 def check_pe(
     operation: int | str, pe: str = "$0", n_pes: str = "$1", control: str = "$2", kernel: str = ""
 ) -> str:
@@ -170,16 +185,37 @@ def check_pe(
     return f"""{{ {_REGISTERS}
     setp.lt.u32 p, {pe}, {n_pes};
     @p bra DONE;
-    setp.eq.u64 p, {control}, 0;
-    @p bra DONE;
-    ld.relaxed.sys.global.u64 w, [{control}+{AT["watch"]}];
-    setp.eq.u64 p, w, 0;
-    @p bra DONE;
-    ld.relaxed.sys.global.u32 x, [{control}+{AT["checks"]}];
-    setp.eq.u32 p, x, 0;
-    @p bra DONE;
-    ld.relaxed.sys.global.u32 n, [{control}+{AT["team"]}];
+    {_LEAVE_UNLESS_CHECKED.format(control=control)}
     cvt.s64.s32 s, {n_pes};
+    mov.u32 y, 2;
+    {report}
+    DONE:
+    }}"""
+
+
+def check_place(
+    operation: int | str,
+    address: str = "$0",
+    mine: str = "$1",
+    stride: str = "$2",
+    control: str = "$3",
+    kernel: str = "",
+) -> str:
+    """Trap if an address is none of this PE's slot and checks are on: of kernels that are compiled with CHECKS_ADDRESSES.
+
+    No result; operands address, where the slot begins (window + my_slot * stride), stride, control (all l). `operation` and
+    `kernel`: as in check_pe.
+    """
+    report = _report(
+        operation=str(operation), team="n", peer="-1", compare=str(AT["wrong_place"]), tag="0", address=address,
+        expected=mine, found="s", kernel=kernel,
+    )  # fmt: skip
+    return f"""{{ {_REGISTERS}
+    sub.s64 a, {address}, {mine};
+    setp.lt.u64 p, a, {stride};
+    @p bra DONE;
+    {_LEAVE_UNLESS_CHECKED.format(control=control)}
+    add.s64 s, {mine}, {stride};
     mov.u32 y, 2;
     {report}
     DONE:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _atoll, _versions
+from . import _atoll, _ptx, _versions
 from ._device import DeviceTeam, freed, is_freed, mailbox_address, mailbox_parts
 from ._include import include_dir
 
@@ -47,10 +47,12 @@ MAILBOX = np.dtype([("block", _ADDRESS), ("room", np.uint64)], align=True)
 def options(*more: str) -> tuple[str, ...]:
     """Return the options with which NVRTC, cuda.core and nvcc compile code that uses the headers, and then `more`.
 
-    After init, in a job of several hosts, kernels are compiled such that they reach all PEs, which costs them registers.
+    After init, in a job of several hosts, kernels are compiled such that they reach all PEs, which costs them registers; with
+    ATOLL_CHECK=all such that they look whether addresses are symmetric.
     """
     far = _atoll.is_initialized() and _atoll.SHARED.n_pes() < _atoll.WORLD.n_pes()
-    return ("-std=c++17", f"-I{include_dir()}", *(["-DATOLL_DEVICE_FAR=1"] if far else []), *more)
+    kinds = {"-DATOLL_DEVICE_FAR=1": far, "-DATOLL_DEVICE_CHECK_ADDRESSES=1": _ptx.CHECKS_ADDRESSES}
+    return ("-std=c++17", f"-I{include_dir()}", *(option for option, given in kinds.items() if given), *more)
 
 
 def team(value: _atoll.Team | DeviceTeam) -> np.ndarray[Any, Any]:

@@ -114,6 +114,7 @@ nb::dict layout() {
     at["values int64"] = static_cast<int>(device::Values::int64);
     // Told of where they are given a PE that the team has not; kernels in Python call them by these names.
     at["wrong_pe"] = device::wrong_pe;
+    at["wrong_place"] = device::wrong_place;
     operation("check peer", device::Operation::peer);
     operation("check p", device::Operation::p);
     operation("check g", device::Operation::g);

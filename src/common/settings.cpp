@@ -119,7 +119,7 @@ constexpr Variable variables[] = {
      {},
      "args",
      "what is checked: none (the default of C programs); args (arguments of every call); all (also that PEs "
-     "call collectives alike)",
+     "call collectives alike, and that arrays in kernels are symmetric)",
      [](Settings& s, const Raw& raw) {
          s.check = parse_check(raw);
          s.check_given = true;

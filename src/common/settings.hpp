@@ -12,7 +12,7 @@ inline constexpr std::uint64_t never_nontemporal = UINT64_MAX;
 
 struct Settings {
     std::uint64_t heap_bytes = 0;  ///< ATOLL_HEAP_SIZE, SHMEM_SYMMETRIC_SIZE, SMA_SYMMETRIC_SIZE; 0 = default
-    CheckLevel check = CheckLevel::args;  ///< ATOLL_CHECK
+    CheckLevel check = CheckLevel::args;  ///< ATOLL_CHECK, also read by the Python package, for kernels
     bool check_given = false;             ///< the environment says it
     double wait_timeout_s = 0;            ///< ATOLL_WAIT_TIMEOUT; 0 = none
     double stall_warn_s = 30;             ///< ATOLL_STALL_WARN; 0 = never

@@ -269,6 +269,12 @@ std::string far_text(const device::Report& report) {
     if (report.compare == device::not_reached) return "; " + name;
     return name.empty() ? "" : " at " + name;
 }
+
+std::string hex(unsigned long long address) {
+    char text[20];
+    std::snprintf(text, sizeof text, "%#llx", address);
+    return text;
+}
 }  // namespace
 
 std::string report_text(const device::Report& report) {
@@ -283,6 +289,11 @@ std::string report_text(const device::Report& report) {
                std::to_string(report.address) + " of the call; the array has " + std::to_string(size) +
                " elements, whose numbers are " + std::to_string(-size) + " to " + std::to_string(size - 1);
     }
+    if (report.compare == device::wrong_place)
+        return text + " at " + hex(report.address) + "; this PE's symmetric memory is " +
+               hex(report.expected) + " to " + hex(report.found) +
+               ", and a peer's copy goes by its address here: pass an array of this job's, such as "
+               "atoll.zeros() or SymmetricArray makes on every PE";
     if (report.compare == device::far_wait)
         return text + ", which a thread of the host is to carry out" + far_text(report);
     if (report.compare == device::not_reached)
@@ -306,6 +317,8 @@ void look_from_host(const device::Watch& watch, const device::Report& waiting, u
                     "Another thread of this PE finalized the job during " + report_text(waiting) + ".");
     if (waiting.compare == device::wrong_pe)
         throw Error(ErrorCode::invalid_argument, "No such PE, in " + report_text(waiting) + ".");
+    if (waiting.compare == device::wrong_place)
+        throw Error(ErrorCode::not_symmetric, "Not symmetric, in " + report_text(waiting) + ".");
     if (waiting.compare == device::wrong_index)
         throw Error(ErrorCode::invalid_argument, "No such element, in " + report_text(waiting) + ".");
     if (waiting.compare == device::not_reached)

@@ -101,6 +101,8 @@ std::string KernelWatch::said() const {
     if (report.compare == device::wrong_pe) return me + " gave a number of no PE in a kernel, in " + where;
     if (report.compare == device::wrong_index)
         return me + " gave a number of no element in a kernel, in " + where;
+    if (report.compare == device::wrong_place)
+        return me + " gave an address that is not symmetric in a kernel, in " + where;
     if (report.compare == device::not_reached) return "A kernel of " + me + " cannot do that: " + where;
     return me + " timed out in a kernel, in " + where +
            (report.bound_ns != 0 ? " Give this wait more time" : " Raise ATOLL_WAIT_TIMEOUT") +

@@ -145,7 +145,7 @@ ATOLL_ANYWHERE T far_atomic(const Team& team, AtomicOp op, const T* word, T valu
 template <class T, class Update>
 ATOLL_ANYWHERE T bitwise(const Team& team, AtomicOp op, T* dst, T value, int pe, Update update) {
     static_assert(IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
-    const Way way = way_for(team, name_of(op), pe);
+    const Way way = way_for(team, name_of(op), dst, pe);
     if (is_far(way.slot)) return far_atomic(team, op, dst, value, way.slot);
     return from_bits<T>(update(word(way.at(dst)), bits(value)));
 }
@@ -153,26 +153,26 @@ ATOLL_ANYWHERE T bitwise(const Team& team, AtomicOp op, T* dst, T value, int pe,
 }  // namespace detail
 
 template <class T> ATOLL_ANYWHERE T atomic_fetch(const Team& team, const T* src, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::atomic_fetch, pe);
+    const detail::Way way = detail::way_for(team, Operation::atomic_fetch, src, pe);
     if (detail::is_far(way.slot)) return detail::far_atomic(team, AtomicOp::fetch, src, T{}, way.slot);
     return load_relaxed(way.at(src));
 }
 template <class T> ATOLL_ANYWHERE void atomic_set(const Team& team, T* dst, SameAs<T> value, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::atomic_set, pe);
+    const detail::Way way = detail::way_for(team, Operation::atomic_set, dst, pe);
     if (detail::is_far(way.slot))
         detail::far_atomic(team, AtomicOp::set, dst, value, way.slot);
     else
         store_relaxed(way.at(dst), value);
 }
 template <class T> ATOLL_ANYWHERE T atomic_swap(const Team& team, T* dst, SameAs<T> value, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::atomic_swap, pe);
+    const detail::Way way = detail::way_for(team, Operation::atomic_swap, dst, pe);
     if (detail::is_far(way.slot)) return detail::far_atomic(team, AtomicOp::swap, dst, value, way.slot);
     return detail::from_bits<T>(detail::swap_bits(detail::word(way.at(dst)), detail::bits<T>(value)));
 }
 /// `value` is stored if the word's bits are those of `condition`. Returns what was there.
 template <class T>
 ATOLL_ANYWHERE T atomic_compare_swap(const Team& team, T* dst, SameAs<T> condition, SameAs<T> value, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::atomic_compare_swap, pe);
+    const detail::Way way = detail::way_for(team, Operation::atomic_compare_swap, dst, pe);
     if (detail::is_far(way.slot)) {
         using U = detail::BitsOf<T>;
         return detail::from_bits<T>(detail::far_atomic<U>(team, AtomicOp::compare_swap, detail::word(dst),
@@ -183,12 +183,12 @@ ATOLL_ANYWHERE T atomic_compare_swap(const Team& team, T* dst, SameAs<T> conditi
         detail::word(way.at(dst)), detail::bits<T>(condition), detail::bits<T>(value)));
 }
 template <class T> ATOLL_ANYWHERE T atomic_fetch_add(const Team& team, T* dst, SameAs<T> value, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::atomic_fetch_add, pe);
+    const detail::Way way = detail::way_for(team, Operation::atomic_fetch_add, dst, pe);
     if (detail::is_far(way.slot)) return detail::far_atomic(team, AtomicOp::fetch_add, dst, value, way.slot);
     return detail::fetch_add_at(way.at(dst), value);
 }
 template <class T> ATOLL_ANYWHERE void atomic_add(const Team& team, T* dst, SameAs<T> value, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::atomic_add, pe);
+    const detail::Way way = detail::way_for(team, Operation::atomic_add, dst, pe);
     if (detail::is_far(way.slot))
         detail::far_atomic(team, AtomicOp::add, dst, value, way.slot);
     else

@@ -102,8 +102,10 @@ constexpr int far_wait = -3;
 constexpr int not_reached = -4;
 /// Element number `found` of an array of `expected`, the `address`-th of the call, is none of it.
 constexpr int wrong_index = -5;
+/// `address` is none of this PE's slot, which goes from `expected` to `found`.
+constexpr int wrong_place = -6;
 
-/// A wait that took longer than its bound; or a wrong PE.
+/// A wait that took longer than its bound; or a wrong PE, element or address.
 struct Report {
     unsigned state;  ///< 0 none, 1 being written, 2 complete; 3: its PE has ended, 4: wrong size
     int operation;   ///< Operation

@@ -1,6 +1,7 @@
 // Where a symmetric object stands on another PE. With checks on (ATOLL_CHECK other than none) a PE that the
 // team has not is reported, with the operation, and the kernel traps; on the host Error is thrown. Else
-// nothing is said of what happens.
+// nothing is said of what happens. So it goes with an address that is not symmetric, in sources that are
+// compiled with -DATOLL_DEVICE_CHECK_ADDRESSES=1.
 #pragma once
 
 #include "atoll/device/far.hpp"
@@ -46,6 +47,50 @@ ATOLL_APART int slot_asked(const Control* control, const int* table, Operation o
     return table ? table[pe] : regular;
 }
 
+ATOLL_ANYWHERE inline Report wrong_place_report(const Control* control, Operation operation,
+                                                unsigned long long address, unsigned long long mine,
+                                                unsigned long long bytes) {
+    Report what = wrong_pe_report(control, operation, -1, 0);
+    what.compare = wrong_place;
+    what.address = address;
+    what.expected = mine;
+    what.found = mine + bytes;
+    return what;
+}
+
+#if defined(__CUDA_ARCH__)
+__device__ __noinline__ inline void refuse_place(const Control* control, Operation operation,
+                                                 unsigned long long address, unsigned long long mine,
+                                                 unsigned long long bytes) {
+    if (control->watch && control->checks != 0)
+        report_and_trap(const_cast<Watch*>(control->watch),
+                        wrong_place_report(control, operation, address, mine, bytes));
+}
+#else
+inline void refuse_place(const Control* control, Operation operation, unsigned long long address,
+                         unsigned long long mine, unsigned long long bytes) {
+    if (control->watch && control->watch->look && control->checks != 0)
+        control->watch->look(*control->watch, wrong_place_report(control, operation, address, mine, bytes),
+                             0);
+}
+#endif
+
+/// That an address stands in this PE's slot: as far from others as a peer's slot is from this one stands
+/// nothing, or something else.
+ATOLL_ANYWHERE inline void check_place(const Team& team, Operation operation, const void* symmetric) {
+#if ATOLL_DEVICE_CHECK_ADDRESSES
+    const auto address = reinterpret_cast<unsigned long long>(symmetric);
+    const auto bytes = static_cast<unsigned long long>(team.stride);
+    const auto mine = reinterpret_cast<unsigned long long>(team.window) +
+                      static_cast<unsigned long long>(team.my_slot) * bytes;
+    if (address - mine >= bytes) refuse_place(team.control, operation, address, mine, bytes);
+#else
+    static_cast<void>(team);
+    static_cast<void>(operation);
+    static_cast<void>(symmetric);
+#endif
+}
+
 /// From this PE's addresses to another one's.
 struct Way {
     long long distance;  ///< of a near PE
@@ -73,7 +118,8 @@ ATOLL_ANYWHERE inline void hide(long long& value) {
 /// For a number that is right, in a team without a table, worked out of the arguments alone: a loop does so
 /// once, and in it is left one test of a register. Compilers that saw what the test depends on, or what the
 /// two ways have in common, would put all of it between the arrival of a word and the next store.
-ATOLL_ANYWHERE inline Way way_for(const Team& team, Operation operation, int pe) {
+ATOLL_ANYWHERE inline Way way_for(const Team& team, Operation operation, const void* symmetric, int pe) {
+    check_place(team, operation, symmetric);
     const int regular = team.first + pe * team.step;
     const bool is_plain = (static_cast<unsigned>(pe) < static_cast<unsigned>(team.n_pes)) & !team.table;
     Way way{distance_to(team, regular), is_plain ? regular : -1};
@@ -87,7 +133,7 @@ ATOLL_ANYWHERE inline Way way_for(const Team& team, Operation operation, int pe)
 }
 /// For operations that reach PEs in the window only.
 template <class T> ATOLL_ANYWHERE T* near_for(const Team& team, Operation operation, T* symmetric, int pe) {
-    const Way way = way_for(team, operation, pe);
+    const Way way = way_for(team, operation, symmetric, pe);
     if (is_far(way.slot)) refuse_far(team.control, operation, way.slot);
     return way.at(symmetric);
 }
@@ -98,7 +144,7 @@ namespace detail {
 
 template <class T>
 ATOLL_ANYWHERE T* peer_or_null(const Team& team, Operation operation, T* symmetric, int pe) {
-    const Way way = way_for(team, operation, pe);
+    const Way way = way_for(team, operation, symmetric, pe);
     return is_far(way.slot) ? nullptr : way.at(symmetric);
 }
 

@@ -133,7 +133,7 @@ ATOLL_ANYWHERE void far_blocks(const Team& team, Operation operation, FarKind ki
 
 /// One element, in no order; never torn if it has 1, 2, 4 or 8 bytes.
 template <class T> ATOLL_ANYWHERE void p(const Team& team, T* dst, SameAs<T> value, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::p, pe);
+    const detail::Way way = detail::way_for(team, Operation::p, dst, pe);
     if (detail::is_far(way.slot)) return detail::far_store(team, Operation::p, dst, value, way.slot);
     if constexpr (detail::is_word<T>())
         store_relaxed(way.at(dst), value);
@@ -141,7 +141,7 @@ template <class T> ATOLL_ANYWHERE void p(const Team& team, T* dst, SameAs<T> val
         *way.at(dst) = value;
 }
 template <class T> ATOLL_ANYWHERE T g(const Team& team, const T* src, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::g, pe);
+    const detail::Way way = detail::way_for(team, Operation::g, src, pe);
     if (detail::is_far(way.slot)) return detail::far_load(team, Operation::g, src, way.slot);
     if constexpr (detail::is_word<T>())
         return load_relaxed(way.at(src));
@@ -153,7 +153,7 @@ template <class T> ATOLL_ANYWHERE T g(const Team& team, const T* src, int pe) {
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void put(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                         Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::put, pe);
+    const detail::Way way = detail::way_for(team, Operation::put, dst, pe);
     if (detail::is_far(way.slot))
         return detail::far_move(team, Operation::put, FarKind::put, way.slot, dst, src, count * sizeof(T),
                                 true, scope);
@@ -165,7 +165,7 @@ ATOLL_ANYWHERE void put(const Team& team, T* dst, const T* src, unsigned long lo
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                         Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::get, pe);
+    const detail::Way way = detail::way_for(team, Operation::get, src, pe);
     if (detail::is_far(way.slot))
         return detail::far_move(team, Operation::get, FarKind::get, way.slot, src, dst, count * sizeof(T),
                                 true, scope);
@@ -178,7 +178,7 @@ ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long lo
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void put_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                             Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::put_nbi, pe);
+    const detail::Way way = detail::way_for(team, Operation::put_nbi, dst, pe);
     if (detail::is_far(way.slot))
         return detail::far_move(team, Operation::put_nbi, FarKind::put, way.slot, dst, src, count * sizeof(T),
                                 false, scope);
@@ -187,7 +187,7 @@ ATOLL_ANYWHERE void put_nbi(const Team& team, T* dst, const T* src, unsigned lon
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void get_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                             Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::get_nbi, pe);
+    const detail::Way way = detail::way_for(team, Operation::get_nbi, src, pe);
     if (detail::is_far(way.slot))
         return detail::far_move(team, Operation::get_nbi, FarKind::get, way.slot, src, dst, count * sizeof(T),
                                 false, scope);
@@ -202,7 +202,7 @@ ATOLL_ANYWHERE void get_nbi(const Team& team, T* dst, const T* src, unsigned lon
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void async_put(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                               Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::async_put, pe);
+    const detail::Way way = detail::way_for(team, Operation::async_put, dst, pe);
     if (detail::is_far(way.slot))
         return detail::far_move(team, Operation::async_put, FarKind::put, way.slot, dst, src,
                                 count * sizeof(T), false, scope);
@@ -224,7 +224,7 @@ ATOLL_ANYWHERE void async_put(const Team& team, T* dst, const T* src, unsigned l
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void iput(const Team& team, T* dst, const T* src, long long dst_stride, long long src_stride,
                          unsigned long long count, int pe, Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::iput, pe);
+    const detail::Way way = detail::way_for(team, Operation::iput, dst, pe);
     if (detail::is_far(way.slot))
         return detail::far_blocks(team, Operation::iput, FarKind::put, way.slot, dst, src, dst_stride,
                                   src_stride, 1, count, scope);
@@ -234,7 +234,7 @@ ATOLL_ANYWHERE void iput(const Team& team, T* dst, const T* src, long long dst_s
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void iget(const Team& team, T* dst, const T* src, long long dst_stride, long long src_stride,
                          unsigned long long count, int pe, Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::iget, pe);
+    const detail::Way way = detail::way_for(team, Operation::iget, src, pe);
     if (detail::is_far(way.slot))
         return detail::far_blocks(team, Operation::iget, FarKind::get, way.slot, src, dst, src_stride,
                                   dst_stride, 1, count, scope);

@@ -38,13 +38,13 @@ ATOLL_ANYWHERE void far_put_signal(const Team& team, void* dst, const void* src,
 }  // namespace detail
 
 template <class T> ATOLL_ANYWHERE void signal_set(const Team& team, T* signal, SameAs<T> value, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::signal_set, pe);
+    const detail::Way way = detail::way_for(team, Operation::signal_set, signal, pe);
     if (detail::is_far(way.slot))
         return detail::far_signal(team, Operation::signal_set, signal, value, AtomicOp::set, way.slot);
     store_release(way.at(signal), value);
 }
 template <class T> ATOLL_ANYWHERE void signal_add(const Team& team, T* signal, SameAs<T> value, int pe) {
-    const detail::Way way = detail::way_for(team, Operation::signal_add, pe);
+    const detail::Way way = detail::way_for(team, Operation::signal_add, signal, pe);
     if (detail::is_far(way.slot))
         return detail::far_signal(team, Operation::signal_add, signal, value, AtomicOp::add, way.slot);
     detail::add_release(way.at(signal), value);
@@ -59,7 +59,8 @@ template <class T> ATOLL_ANYWHERE T signal_fetch(const Team&, const T* signal) {
 template <class T, class Signal, class Scope = Thread>
 ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned long long count,
                                Signal* signal, SameAs<Signal> value, SignalOp op, int pe, Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::put_signal, pe);
+    const detail::Way way = detail::way_for(team, Operation::put_signal, dst, pe);
+    detail::check_place(team, Operation::put_signal, signal);
     if (detail::is_far(way.slot))
         return detail::far_put_signal<Signal>(team, dst, src, count * sizeof(T), signal, value, op, way.slot,
                                               true, scope);
@@ -82,7 +83,7 @@ template <class T, class Signal, class Scope = Thread>
 ATOLL_ANYWHERE void put_signal_nbi(const Team& team, T* dst, const T* src, unsigned long long count,
                                    Signal* signal, SameAs<Signal> value, SignalOp op, int pe,
                                    Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::put_signal_nbi, pe);
+    const detail::Way way = detail::way_for(team, Operation::put_signal_nbi, dst, pe);
     if (detail::is_far(way.slot))
         return detail::far_put_signal<Signal>(team, dst, src, count * sizeof(T), signal, value, op, way.slot,
                                               false, scope);

@@ -11,10 +11,20 @@
 #define ATOLL_DEVICE_FAR 0
 #endif
 
-/// Where functions stand, but no structure that the library knows: those of the two kinds have names of their
-/// own, so a program that has sources of both keeps them apart.
-#if ATOLL_DEVICE_FAR
+/// Whether a source's functions look that the addresses they are given are symmetric (of this PE's own slot):
+/// some instructions a call, so 1 is for finding errors.
+#if !defined(ATOLL_DEVICE_CHECK_ADDRESSES)
+#define ATOLL_DEVICE_CHECK_ADDRESSES 0
+#endif
+
+/// Where functions stand, but no structure that the library knows: those of each kind have names of their
+/// own, so a program that has sources of several keeps them apart.
+#if ATOLL_DEVICE_FAR && ATOLL_DEVICE_CHECK_ADDRESSES
+#define ATOLL_DEVICE_WAYS far_too_checked
+#elif ATOLL_DEVICE_FAR
 #define ATOLL_DEVICE_WAYS far_too
+#elif ATOLL_DEVICE_CHECK_ADDRESSES
+#define ATOLL_DEVICE_WAYS near_only_checked
 #else
 #define ATOLL_DEVICE_WAYS near_only
 #endif

@@ -113,7 +113,7 @@ template <class T, class S> ATOLL_ANYWHERE Tile<const T> as_source(const Tile<S>
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_put(const Team& team, const Tile<T>& dst, const Tile<S>& src, int pe,
                              Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::tile_put, pe);
+    const detail::Way way = detail::way_for(team, Operation::tile_put, dst.data, pe);
     if (detail::is_far(way.slot))
         return detail::far_blocks<T>(team, Operation::tile_put, FarKind::put, way.slot, dst.data, src.data,
                                      dst.pitch, src.pitch, src.cols, src.rows, scope);
@@ -126,7 +126,7 @@ ATOLL_ANYWHERE void tile_put(const Team& team, const Tile<T>& dst, const Tile<S>
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_get(const Team& team, const Tile<T>& dst, const Tile<S>& src, int pe,
                              Scope scope = {}) {
-    const detail::Way way = detail::way_for(team, Operation::tile_get, pe);
+    const detail::Way way = detail::way_for(team, Operation::tile_get, src.data, pe);
     if (detail::is_far(way.slot))
         return detail::far_blocks<T>(team, Operation::tile_get, FarKind::get, way.slot, src.data, dst.data,
                                      src.pitch, dst.pitch, dst.cols, dst.rows, scope);

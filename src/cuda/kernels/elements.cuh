@@ -60,7 +60,7 @@ ATOLL_ANYWHERE inline bool find(const ElementsCall& call, unsigned long long i, 
         return false;
     }
     place.element = call.first + at * call.step_bytes;
-    place.way = device::detail::way_for(call.team, call.operation, static_cast<int>(pe));
+    place.way = device::detail::way_for(call.team, call.operation, place.element, static_cast<int>(pe));
     return true;
 }
 
