@@ -90,6 +90,8 @@ if [[ $what == *tests* ]]; then
         try "kernel_error.py $mode, 2 PEs" timeout 60 build/release/bin/atoll run -n 2 --timeout 50 \
             python3 tests/python_gpu/kernel_error.py "$mode"
     done
+    try "kernel_error.py wrong_place, 2 PEs" timeout 60 env ATOLL_CHECK=all build/release/bin/atoll run -n 2 --timeout 50 \
+        python3 tests/python_gpu/kernel_error.py wrong_place
     for when in after late; do
         try "import_order.py $when, 2 PEs" timeout 60 build/release/bin/atoll run -n 2 --timeout 50 \
             python3 tests/python_gpu/import_order.py "$when"

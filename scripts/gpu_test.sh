@@ -158,6 +158,7 @@ test_all() {
     try "so do thousands that wait, by one report" ends 1 'signal_wait_until.*found 0.*>= 5.*tag 42' ATOLL_WAIT_TIMEOUT=1 crowd
     try "each wait of kernels and streams is bounded" waits_end
     try "a PE that is none is refused by name" ends 1 'in put for team PE 2; the team has PEs 0 to 1' ATOLL_INFO=0 wrong
+    try "an address that is not symmetric is refused" ends 1 'not symmetric.*in atomic_add at 0x.*symmetric memory is 0x' ATOLL_INFO=0 place
     try "a killed PE ends the job while a kernel spins" dies
     try "so does a PE that ends with a status" ends 3 'PE 1' ATOLL_INFO=0 leaves
     try "a PE that leaves ends the wait for it" ends 1 'PE 1 left the job without finalize.*signal_wait_until' ATOLL_INFO=0 goes

@@ -1,4 +1,4 @@
-"""What a program hears when the GPU stops a kernel: kernel_error.py [atoll|many|torch|wrong_pe|wrong_index]. One PE's; the others go on."""
+"""What a program hears when the GPU stops a kernel: kernel_error.py [atoll|many|torch|wrong_pe|wrong_index|wrong_place]. One PE's; the others go on."""
 
 import os
 import sys
@@ -29,23 +29,25 @@ def heard(call, *words):
 
 atoll.barrier_all()
 if me == n - 1:
-    if mode == "wrong_pe":
+    if mode in ("wrong_pe", "wrong_place"):
         import atoll.cupy
         import cupy
 
         cupy.cuda.Device(flag.device).use()
         code = """
         #include <atoll/device/device.hpp>
-        extern "C" __global__ void wrong(atl::device::Team team, long long* x) { atl::device::p(team, x, 1ll, 99); }
+        extern "C" __global__ void wrong(atl::device::Team team, long long* x, int pe) { atl::device::p(team, x, 1ll, pe); }
         """
         kernel = atoll.cupy.RawKernel(code, "wrong")  # kept: CuPy cannot unload it any more, and would say so
-        atoll.cupy.launch(kernel, 1, 1, atoll.WORLD, flag)
-        heard(
-            lambda: atoll.check_kernels(stream=0),
-            "p for team PE 99",
-            "PEs 0 to",
-            "The kernel wrong, 1 block of 1 thread,",
-        )
+        grid = "The kernel wrong, 1 block of 1 thread,"
+        if mode == "wrong_pe":
+            atoll.cupy.launch(kernel, 1, 1, atoll.WORLD, flag, np.int32(99))
+            heard(lambda: atoll.check_kernels(stream=0), "p for team PE 99", "PEs 0 to", grid)
+        else:
+            ordinary = cupy.zeros(1, np.int64)
+            atoll.cupy.launch(kernel, 1, 1, atoll.WORLD, ordinary, np.int32(0))
+            words = f"p at {ordinary.data.ptr:#x}", "this PE's symmetric memory is 0x", grid
+            heard(lambda: atoll.check_kernels(stream=0), "not symmetric", *words)
     elif mode == "wrong_index":
         import cupy
 

@@ -144,6 +144,8 @@ ATOLL_ANYWHERE void tile_reduce(const Team& team, const Tile<T>& dst, const Tile
     detail::check_near(team, Operation::tile_reduce);
     const Tile<const T> from = detail::as_source<T>(src);
     const Tile<T> to{dst.data, src.rows, src.cols, dst.pitch};
+    detail::check_place(team, call.operation, to.data);
+    detail::check_place(team, call.operation, from.data);
     detail::meet(team, scope, call);
     if ((detail::bits_of_tile(to) | detail::bits_of_tile(from)) % 16 == 0)
         detail::fold_runs<detail::RunOf<T, 16>::value>(team, to, from, op, scope);
@@ -161,6 +163,7 @@ ATOLL_ANYWHERE void tile_allgather(const Team& team, const Tile<T>& dst, const T
     detail::check_near(team, Operation::tile_allgather);
     const Tile<const T> from = detail::as_source<T>(src);
     T* mine = dst.data + static_cast<long long>(team.my_pe) * src.rows * dst.pitch;
+    detail::check_place(team, call.operation, dst.data);
     detail::meet(team, scope, call);
     for (int k = 1; k <= team.n_pes; ++k) {
         T* there = detail::at(team, mine, (team.my_pe + k) % team.n_pes);

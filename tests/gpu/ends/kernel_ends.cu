@@ -1,9 +1,10 @@
 // How a job ends while kernels wait. `waits`: for a signal that nobody sends, until ATOLL_WAIT_TIMEOUT;
 // `crowd`: the same by thousands of threads, of which one reports; `wrong`: no wait, but a PE that is none;
-// `dies`: PE 1 is killed while PE 0's kernel spins; `leaves`: it ends with status 3; `goes`: with
-// status 0, `goes-from-stream`: while the other's stream waits; `messages`: a message is of another size;
-// `crammed`: a collect without room for all; or one of the waits in waits.cuh, whose names `names` prints.
-// The launcher's status and words are the test.
+// `place`: but an address that is not symmetric; `dies`: PE 1 is killed while PE 0's kernel spins; `leaves`:
+// it ends with status 3; `goes`: with status 0, `goes-from-stream`: while the other's stream waits;
+// `messages`: a message is of another size; `crammed`: a collect without room for all; or one of the waits in
+// waits.cuh, whose names `names` prints. The launcher's status and words are the test.
+#define ATOLL_DEVICE_CHECK_ADDRESSES 1
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -24,6 +25,10 @@ __global__ void crowd_kernel(atl::device::Team team, unsigned long long* signal)
 
 __global__ void wrong_kernel(atl::device::Team team, unsigned long long* x) {
     atl::device::put(team, x, x, 1, team.n_pes, atl::device::Block{});
+}
+
+__global__ void place_kernel(atl::device::Team team, unsigned long long* x) {
+    atl::device::atomic_add(team, x, 1, (team.my_pe + 1) % team.n_pes);
 }
 
 /// Says when, by the clock of `date +%s%N`.
@@ -75,7 +80,11 @@ int main(int, char** arguments) {
             crowd_kernel<<<64, 256>>>(team, signal);
         else if (mode("wrong"))
             wrong_kernel<<<8, 64>>>(team, signal);
-        else
+        else if (mode("place")) {
+            unsigned long long* ordinary = nullptr;
+            cudaMalloc(&ordinary, sizeof *ordinary);
+            place_kernel<<<8, 64>>>(team, ordinary);
+        } else
             wait_kernel<<<1, 64>>>(team, signal);
     }
     const cudaError_t result = cudaDeviceSynchronize();
