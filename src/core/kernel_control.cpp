@@ -1,8 +1,10 @@
 #include "core/kernel_control.hpp"
 
 #include "atoll/device/far.hpp"
+#include "common/clock.hpp"
 #include "common/text.hpp"
 #include "core/device_memory.hpp"
+#include "core/gone_pes.hpp"
 #include "core/job_state.hpp"
 #include "core/stream_server.hpp"
 
@@ -306,6 +308,40 @@ std::string report_text(const device::Report& report) {
     return text;
 }
 
+namespace {
+
+/// The world's number of a team's PE, by the team's control block; `watch` says in which memory.
+int world_pe(const JobState& job, const device::Watch& watch, int team, int pe) {
+    const char* area = &watch == &job.host_watch()
+                           ? job.window().mine + job.mapping()->layout().arena_offset()
+                           : job.device()->mine();
+    for (int place = 0; place < device::most_teams; ++place, area += device::control_bytes) {
+        const auto& control = *reinterpret_cast<const device::Control*>(area);
+        if (control.version == device::control_version && control.team == team) return control.pes_of[pe];
+    }
+    return pe;
+}
+
+/// Throws if who the wait is for has ended. What they did last is seen by a look after that was known, so the
+/// first time only makes the caller look again.
+void look_for_gone(const JobState& job, const device::Watch& watch, const device::Report& waiting) {
+    thread_local std::uint64_t since_ns = 0;
+    const int pe = waiting.peer < 0 ? -1 : world_pe(job, watch, waiting.team, waiting.peer);
+    const Gone gone = pe < 0 ? Gone::with_all_others(job) : Gone::among(job, &pe, 1);
+    if (!gone) {
+        since_ns = 0;
+        return;
+    }
+    if (since_ns == 0) {
+        since_ns = common::now_ns();
+        return;
+    }
+    if (gone.is_final(since_ns))
+        throw Error(ErrorCode::pe_died, gone.text() + ", so this cannot end: " + report_text(waiting) + ".");
+}
+
+}  // namespace
+
 void look_from_host(const device::Watch& watch, const device::Report& waiting, unsigned long long waited_ns) {
     const JobState& job = *static_cast<const JobState*>(watch.job);
     const common::BoardHeader& header = job.board().header();
@@ -316,13 +352,14 @@ void look_from_host(const device::Watch& watch, const device::Report& waiting, u
         throw Error(ErrorCode::not_initialized,
                     "Another thread of this PE finalized the job during " + report_text(waiting) + ".");
     if (waiting.compare == device::wrong_pe)
-        throw Error(ErrorCode::invalid_argument, "No such PE, in " + report_text(waiting) + ".");
+        throw Error(ErrorCode::pe, "No such PE, in " + report_text(waiting) + ".");
     if (waiting.compare == device::wrong_place)
         throw Error(ErrorCode::not_symmetric, "Not symmetric, in " + report_text(waiting) + ".");
     if (waiting.compare == device::wrong_index)
         throw Error(ErrorCode::invalid_argument, "No such element, in " + report_text(waiting) + ".");
     if (waiting.compare == device::not_reached)
         throw Error(ErrorCode::unsupported, "Not for this PE: " + report_text(waiting) + ".");
+    if (header.gone.load(std::memory_order_acquire) != 0) look_for_gone(job, watch, waiting);
     const double bound_s = waiting.bound_ns != 0 ? static_cast<double>(waiting.bound_ns) * 1e-9
                            : job.settings().check == common::CheckLevel::none ? 0
                                                                               : job.settings().wait_timeout_s;

@@ -5,6 +5,7 @@
 #include "common/futex.hpp"
 #include "common/pe_ranges.hpp"
 #include "common/wait_hooks.hpp"
+#include "core/gone_pes.hpp"
 #include "core/job_state.hpp"
 
 #include <sched.h>
@@ -51,24 +52,6 @@ constexpr std::uint64_t first_futex_sleep_ns = 625'000;
 constexpr std::uint64_t futex_sleep_ns =
     20'000'000;  // the setter wakes us; this bounds how late a death is seen
 constexpr std::uint64_t poll_interval_ns = 50'000'000;
-/// For a PE that left without finalize to end: its exit status, or what ended it, then is why the job ends.
-constexpr std::uint64_t parting_ns = 500'000'000;
-
-bool has_gone(common::PeState state) {
-    return state == common::PeState::left || state == common::PeState::died ||
-           state == common::PeState::finalized;
-}
-
-const char* how_gone(common::PeState state, bool initialized) {
-    switch (state) {
-        case common::PeState::died:
-            return "died";
-        case common::PeState::finalized:
-            return "has finalized";
-        default:
-            return initialized ? "left the job without finalize" : "ended before it called init";
-    }
-}
 
 std::string value_text(std::uint64_t value, const WaitReason& reason) {
     if (!reason.word_signed) return std::to_string(value);
@@ -214,7 +197,7 @@ void SlowWait::check() {
     if (now - last_poll_ns_ < poll_interval_ns) return;
     last_poll_ns_ = now;
     if (published_) publish();
-    if (has_gone(job_.board().state(0))) look_for_dead();
+    if (const int first = 0; core::Gone::among(job_, &first, 1)) look_for_dead();
     if (hooked_ && !reason_.to_its_end && common::wait_hooks().interrupted(hook_state_))
         throw Error(ErrorCode::interrupted,
                     "Interrupted while waiting: " + describe(job_, reason_, current_value()) + ".");
@@ -295,37 +278,22 @@ void SlowWait::fail_timeout() {
 void SlowWait::check_gone() {
     int pes[64];
     int n = 0;
-    const auto& board = job_.board();
     if (reason_.missing)
         n = reason_.missing(reason_.argument, pes, 64);
     else if (reason_.peer >= 0)
         pes[n++] = reason_.peer;
-    int gone = -1;
-    for (int i = 0; i < n && gone < 0; ++i)
-        if (has_gone(board.state(pes[i]))) gone = pes[i];
     const bool anybody = !reason_.missing && reason_.peer < 0;
-    if (anybody && job_.n_pes() > 1) {
-        for (int i = 0; i < job_.n_pes(); ++i)
-            if (i != job_.pe() && !has_gone(board.state(i))) return;
-        gone = job_.pe() == 0 ? 1 : 0;
-    }
-    if (gone < 0) return;
-    const std::uint64_t now = common::now_ns();
+    const auto gone = anybody ? core::Gone::with_all_others(job_) : core::Gone::among(job_, pes, n);
+    if (!gone) return;
     if (gone_since_ns_ == 0) {
-        gone_since_ns_ = now;
+        gone_since_ns_ = common::now_ns();
         return;
     }
-    if (board.state(gone) == common::PeState::left && now - gone_since_ns_ < parting_ns &&
-        !board.process_ended(gone))
-        return;
+    if (!gone.is_final(gone_since_ns_)) return;
     // Its own init ends only after all have begun theirs.
     const bool initialized = std::strcmp(reason_.operation, "init") != 0;
-    const std::string how = how_gone(board.state(gone), initialized);
-    const std::string who = anybody && job_.n_pes() > 2
-                                ? "Every other PE has ended (PE " + std::to_string(gone) + " " + how + ")"
-                                : "PE " + std::to_string(gone) + " " + how;
-    throw Error(ErrorCode::pe_died,
-                who + ", so this cannot end: " + describe(job_, reason_, current_value()) + ".");
+    throw Error(ErrorCode::pe_died, gone.text(initialized) + ", so this cannot end: " +
+                                        describe(job_, reason_, current_value()) + ".");
 }
 
 }  // namespace atl::detail

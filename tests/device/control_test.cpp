@@ -276,8 +276,7 @@ TEST(DeviceControl, APeThatTheTeamHasNotIsRefusedByName) {
             const std::uint64_t one = 1;
             std::uint64_t got = 0;
             const auto refused = [&](const char* name, int pe, auto&& call) {
-                expect_error(ErrorCode::invalid_argument,
-                             {name, "team PE " + std::to_string(pe), "has PEs 0 to 1"}, call);
+                expect_error(ErrorCode::pe, {name, "team PE " + std::to_string(pe), "has PEs 0 to 1"}, call);
             };
             refused("in p of team ", 2, [&] { device::p(team, x.data(), one, 2); });
             refused("in g of team ", -1, [&] { device::g(team, x.data(), -1); });

@@ -254,7 +254,7 @@ TEST_F(DeviceFarKernels, SyncMeetsAndBarrierCompletes) {
 
 TEST_F(DeviceFarKernels, WhatIsWrongIsNamed) {
     auto* x = zeros<int>(1000);
-    expect_error(ErrorCode::invalid_argument, {"put for team PE " + std::to_string(job_.n_pes())},
+    expect_error(ErrorCode::pe, {"put for team PE " + std::to_string(job_.n_pes())},
                  [&] { device::put(team_, x, x, 1, job_.n_pes()); });
     for (int pe = 0; pe < job_.n_pes(); ++pe) {
         EXPECT_EQ(device::ptr(team_, x, pe) == nullptr, is_far(pe));

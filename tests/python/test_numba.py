@@ -255,9 +255,10 @@ def test_what_is_no_team_is_named(job: Job) -> None:
     assert "done" in done.stdout
 
 
-def test_a_pe_that_dies_ends_the_wait_of_another(job: Job) -> None:
+@pytest.mark.parametrize("status", [7, 0])
+def test_a_pe_that_ends_ends_the_wait_of_another(job: Job, status: int) -> None:
     done = job(
-        """
+        f"""
         import atoll.numba as dev
         atoll.init()
         @dev.kernel
@@ -265,13 +266,22 @@ def test_a_pe_that_dies_ends_the_wait_of_another(job: Job) -> None:
             dev.wait_until(team, flag, dev.NE, 0)
         flag = atoll.zeros(1, np.int64)
         if atoll.my_pe() == 1:
-            sys.exit(7)
-        dev.launch(late, 1, 1)(atoll.WORLD, flag)
+            sys.exit({status})
+        try:
+            dev.launch(late, 1, 1)(atoll.WORLD, flag)
+        except atoll.PeDied as error:
+            print(error)
+            raise
         """,
         2,
         ok=False,
     )
-    assert done.returncode == 7 and "PE 1" in done.stderr, done.stderr
+    if status:
+        assert done.returncode == status and "PE 1" in done.stderr, done.stderr
+    else:
+        assert "PE 1 left the job without finalize, so this cannot end: wait_until at" in done.stdout, (
+            done.stderr
+        )
 
 
 # With arguments that keep them small. All compare their result with NumPy's.

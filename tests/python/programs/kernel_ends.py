@@ -81,7 +81,7 @@ else:
     flag = atoll.zeros(1, np.int64, device="cpu" if mode == "host" else "cuda")
     try:
         dev.launch({"pe": beyond, "bound": bounded}.get(kind, late), 1, 1)(atoll.WORLD, flag)
-    except atoll.InvalidArgument as error:
+    except atoll.PeError as error:
         assert "beyond: " in str(error) and "in put for team PE 7; the team has PEs 0 to 1" in str(error), (
             error
         )

@@ -182,8 +182,8 @@ def check_what_ends_a_kernel() -> None:
             (atoll.Timeout, f"{within}wait_until", "waiting for != -1"),
             (atoll.Timeout, f"{within}wait_until", "waiting for == 9"),
             (atoll.Timeout, f"{within}wait_until", "found -1, waiting for < -1"),
-            (atoll.InvalidArgument, f"late: No such PE, in put for team PE {n + 5}"),
-            (atoll.InvalidArgument, "in peer for team PE -1"),
+            (atoll.PeError, f"late: No such PE, in put for team PE {n + 5}"),
+            (atoll.PeError, "in peer for team PE -1"),
         )
     ):
         try:
