@@ -2,10 +2,9 @@
 #include <string>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
-
 #include "cli/cli.hpp"
 #include "cli/options.hpp"
+#include "cli/parse.hpp"
 #include "cli/run.hpp"
 
 namespace atl::cli {

@@ -5,10 +5,6 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace atl::cli {
 
 using Arguments = std::vector<std::string>;
@@ -34,9 +30,6 @@ int run_command(const Arguments& arguments);
 int info_of_job();
 int info_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);
-
-/// False where help was asked for, and printed. Throws UsageError, which ends with `hint`.
-bool parse(CLI::App& app, Arguments arguments, const std::string& hint = {});
 
 /// The folder that this executable stands in.
 std::string executable_folder();

@@ -8,13 +8,13 @@
 #include <sys/resource.h>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "atoll/error.hpp"
 #include "atoll/version.hpp"
 #include "cli/cli.hpp"
 #include "cli/options.hpp"
+#include "cli/parse.hpp"
 #include "common/board.hpp"
 #include "common/settings.hpp"
 #include "core/device_plugin.hpp"

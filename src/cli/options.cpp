@@ -6,9 +6,8 @@
 #include <cstdlib>
 #include <iostream>
 
-#include <CLI/CLI.hpp>
-
 #include "cli/hosts.hpp"
+#include "cli/parse.hpp"
 #include "common/settings.hpp"
 
 namespace atl::cli {
