@@ -4,8 +4,6 @@
 #include "pool.hpp"
 #include "stream_cache.hpp"
 
-#include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 namespace atl::python {
