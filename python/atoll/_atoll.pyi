@@ -511,9 +511,8 @@ def put(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = None, t
           unless pe is this PE.
     src:  an array of dst's dtype and shape (axes of length 1 do not count), symmetric or not, of any
           strides; or one Python number, NumPy scalar or 0-d array, which fills dst; or a list.
-          Nothing is cast. src and dst may overlap, but
-          not on a stream.
-          On a stream it must be memory of the GPU, or pinned.
+          Nothing is cast. src and dst may overlap, but not on a stream; there src must be memory of
+          the GPU, or pinned.
     pe:   number of the target PE, 0 to n_pes()-1; within `team`, or the context's team, if given.
 
     Local, not collective. On return src may be changed; the data stand in the target for certain

@@ -1,6 +1,7 @@
 // Arrays of other libraries: by what their type offers, which is looked up once a type.
 #include "device.hpp"
 #include "dlpack.hpp"
+#include "kinds.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -78,19 +79,8 @@ Kind kind_anew(PyTypeObject* type) {
 }
 
 Kind kind_of_type(PyTypeObject* type) {
-    struct Row {
-        PyTypeObject* type;
-        Kind kind;
-    };
-    static std::vector<Row> known;
-    for (const Row& row : known)
-        if (row.type == type) return row.kind;
-    const Kind kind = kind_anew(type);
-    if (known.size() < 64) {
-        Py_INCREF(reinterpret_cast<PyObject*>(type));  // so that its address is nobody else's later
-        known.push_back({type, kind});
-    }
-    return kind;
+    static KindsOfTypes<Kind> known;
+    return known.of(type, kind_anew);
 }
 
 Kind kind_of(PyObject* value) {

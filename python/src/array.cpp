@@ -149,7 +149,7 @@ void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* ar
                           std::size_t bytes) {
     const Block* block = block_of(array);
     current(spec.name);
-    if (block != nullptr && (is_freed(block) || block->epoch != g.epoch)) fail_gone(spec, which, block);
+    if (block != nullptr && is_past(block)) fail_gone(spec, which, block);
     if (block != nullptr && block->foreign) {
         if (bytes == 0 || g.job->is_symmetric(low, bytes)) return;
         try {

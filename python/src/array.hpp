@@ -14,7 +14,7 @@ namespace atl::python {
 [[noreturn, gnu::cold]] void fail_freed(const Spec& spec, const char* which);
 /// Throws where a block is_gone.
 void check_present(const Spec& spec, const char* which, const Block* block);
-/// Of a block that is_gone, or of an earlier job.
+/// Of a block that is_past.
 [[noreturn, gnu::cold]] void fail_gone(const Spec& spec, const char* which, const Block* block);
 [[noreturn, gnu::cold]] void fail_dtypes(const Spec& spec, const char* a, PyArrayObject* x, const char* b,
                                          PyArrayObject* y);

@@ -175,7 +175,7 @@ bool symmetric_now(PyArrayObject* array) {
     const Extent extent = extent_of(array);
     if (block == nullptr || block->foreign)
         return g.job->is_symmetric(extent.low, std::max<std::size_t>(extent.bytes, 1));
-    if (block->parent || block->freed || block->epoch != g.epoch) return false;
+    if (block->parent || is_past(block)) return false;
     const auto offset = static_cast<std::size_t>(extent.low - block->address);
     return offset <= block->bytes && extent.bytes <= block->bytes - offset;
 }

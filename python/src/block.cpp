@@ -27,8 +27,7 @@ std::vector<Kept>& dropped() {
 void drop(Block* block) noexcept {
     // Garbage collection never waits for another PE: the job only notes that this one needs the block no
     // more.
-    if (block->parent == nullptr && !block->freed && g.job != nullptr && block->epoch == g.epoch)
-        g.job->drop(block->serial);
+    if (block->parent == nullptr && !is_past(block)) g.job->drop(block->serial);
     if (block->keeps != nullptr) dropped().push_back({block->whole, block->epoch, block->keeps});
 }
 

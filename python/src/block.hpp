@@ -69,10 +69,14 @@ inline bool on_device(PyArrayObject* array) noexcept {
 inline bool is_freed(const Block* block) noexcept {
     return block->parent ? block->parent->freed : block->freed;
 }
-/// True where the memory is not to be looked at: it was freed, or is a GPU's, which goes with the job. The
-/// host's stays mapped while an array refers to it.
+/// True where it is no symmetric memory any more: it was freed, or its job finalized.
+inline bool is_past(const Block* block) noexcept {
+    return is_freed(block) || block->epoch != g.epoch || g.job == nullptr;
+}
+/// True where the memory is not to be looked at: a GPU's goes with the job, the host's stays mapped while an
+/// array refers to it.
 inline bool is_gone(const Block* block) noexcept {
-    return is_freed(block) || (block->device >= 0 && (block->epoch != g.epoch || g.job == nullptr));
+    return block->device >= 0 ? is_past(block) : is_freed(block);
 }
 
 /// A new array over `data` whose base is `owner`. `strides` may be null.

@@ -75,21 +75,16 @@ void move(PyObject* dst_object, PyObject* src_object, Layout dst_layout, Layout 
     const npy_intp from[2] = {src_layout.stride * item, item};
     char* near = PyArray_BYTES(Put ? src : dst);
     char* data = PyArray_BYTES(far);
-    const FarTransfer transfer{data,
-                               Put ? to : from,
-                               near,
-                               Put ? from : to,
-                               dims,
-                               2,
-                               static_cast<std::size_t>(item),
-                               pe,
-                               Put,
-                               !on_device(Put ? src : dst)};
+    const auto transfer = [&](bool near_on_host) {
+        return FarTransfer{
+            data, Put ? to : from, near, Put ? from : to, dims, 2, static_cast<std::size_t>(item), pe,
+            Put,  near_on_host};
+    };
     if (is_device_call(adopted, stream)) [[unlikely]] {
         const StreamArg on = stream_of(S, stream, adopted);
         if (!on_device(far)) fail_on_host(S, Put ? "dst" : "src", far);
         if (!on.given) finish_current(adopted);
-        return move_on_device(ctx, on, transfer);
+        return move_on_device(ctx, on, transfer(!on_device(Put ? src : dst)));
     }
     const Layout& layout = Put ? dst_layout : src_layout;
     const int slot = ctx.route(data, static_cast<std::size_t>(layout.span() * item), pe);
@@ -100,7 +95,7 @@ void move(PyObject* dst_object, PyObject* src_object, Layout dst_layout, Layout 
                      static_cast<std::size_t>(item));
         return;
     }
-    move_far(ctx, transfer);
+    move_far(ctx, transfer(true));
 }
 
 template <Spec& S, bool Put> PyObject* elements_body(const Arguments<9>& a) {

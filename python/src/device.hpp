@@ -88,6 +88,9 @@ inline bool is_device_call(const Adopted& adopted, PyObject* stream) noexcept {
 
 struct FarTransfer;
 void move_on_device(const Context& ctx, StreamArg stream, const FarTransfer& t);
+/// All of `far`, to or from an array of its shape.
+void move_whole_on_device(const Context& ctx, StreamArg stream, PyArrayObject* far, PyArrayObject* near,
+                          int pe, bool put);
 /// What put and put_signal read where `dst` is on a GPU: an array of dst's dtype and shape. A number (as one
 /// element with strides of 0) or a list becomes one on the host, which no stream takes.
 Ref device_source(const Spec& spec, PyArrayObject* dst, PyObject* src, StreamArg stream);

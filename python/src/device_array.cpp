@@ -128,7 +128,7 @@ PyObject* transposed(PyObject* self, void*) {
 void check_shareable(const Spec& spec, PyArrayObject* header) {
     const Block* block = block_of(header);
     if (block == nullptr) return;
-    if (is_freed(block) || block->epoch != g.epoch || g.job == nullptr) fail_gone(spec, "the array", block);
+    if (is_past(block)) fail_gone(spec, "the array", block);
 }
 
 dlpack::DataType data_type(PyArray_Descr* descr) {

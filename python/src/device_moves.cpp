@@ -4,33 +4,19 @@
 #include "pool.hpp"
 #include "stream_cache.hpp"
 
-#include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 namespace atl::python {
-namespace {
-
-/// A whole array; `near` is that of the other side, of the same shape.
-FarTransfer whole(PyArrayObject* far, PyArrayObject* near, const Strides& near_strides, int pe, bool put) {
-    return {PyArray_BYTES(far),
-            PyArray_STRIDES(far),
-            PyArray_BYTES(near),
-            near_strides.of,
-            PyArray_DIMS(far),
-            PyArray_NDIM(far),
-            item_bytes(far),
-            pe,
-            put,
-            !on_device(near)};
-}
-
-}  // namespace
-
 void move_on_device(const Context& ctx, StreamArg stream, const FarTransfer& t) {
     if (!stream.given) return move_far(ctx, t);
     if (bytes_of(t) == 0) return ctx.check_pe(t.pe);
     move_on_stream(stream_context(ctx, stream), t);
+}
+
+void move_whole_on_device(const Context& ctx, StreamArg stream, PyArrayObject* far, PyArrayObject* near,
+                          int pe, bool put) {
+    const Strides strides = strides_as(near, far);
+    move_on_device(ctx, stream, whole(far, PyArray_BYTES(near), strides.of, pe, put, !on_device(near)));
 }
 
 namespace {
@@ -41,10 +27,10 @@ Ref repeated(const Spec& spec, PyObject* number, PyArrayObject* dst) {
     Py_INCREF(descr);
     Ref one(PyArray_SimpleNewFromDescr(0, nullptr, reinterpret_cast<PyArray_Descr*>(descr)));
     write_element({spec, "src", descr}, number, PyArray_BYTES(one.array()));
-    npy_intp strides[NPY_MAXDIMS] = {};
+    const Strides still{};
     Py_INCREF(descr);
     Ref all(PyArray_NewFromDescr(g.ndarray, reinterpret_cast<PyArray_Descr*>(descr), PyArray_NDIM(dst),
-                                 PyArray_DIMS(dst), strides, PyArray_BYTES(one.array()), 0, nullptr));
+                                 PyArray_DIMS(dst), still.of, PyArray_BYTES(one.array()), 0, nullptr));
     if (PyArray_SetBaseObject(all.array(), one.release()) < 0) throw Raised{};
     return all;
 }
@@ -91,7 +77,7 @@ void put_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyO
     if (stream.given && c_contiguous(dst) && c_contiguous(source.array()))
         return stream_context(ctx, stream)
             .put_bytes(extent.low, PyArray_BYTES(source.array()), extent.bytes, pe);
-    move_on_device(ctx, stream, whole(dst, source.array(), strides_as(source.array(), dst), pe, true));
+    move_whole_on_device(ctx, stream, dst, source.array(), pe, true);
 }
 
 void get_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyArrayObject* src, int pe,
@@ -102,7 +88,7 @@ void get_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyA
     if (!same_dtype(src, dst)) fail_output_dtype(spec, "src", src, "dst", dst);
     if (!same_shape(dst, src)) fail_shapes(spec, "dst", dst, "src", src);
     if (!stream.given) finish_current(adopted);
-    move_on_device(ctx, stream, whole(src, dst, strides_as(dst, src), pe, false));
+    move_whole_on_device(ctx, stream, src, dst, pe, false);
 }
 
 void store_on_stream(const Spec& spec, const Context& ctx, StreamArg stream, char* dst, const char* element,
@@ -120,56 +106,6 @@ void store_on_stream(const Spec& spec, const Context& ctx, StreamArg stream, cha
          spec.name, bytes);
 }
 
-namespace {
-
-/// Of one PE: this one or, in the window, another.
-void read_slot(const Context& ctx, FarTransfer part) {
-    if (!g.job->is_symmetric(part.far, 1)) {
-        // The window's slots are the PEs of `shared`, in order.
-        const Team& shared = g.job->shared();
-        const device::Team team = shared.device(Memory::device);
-        const auto slot = static_cast<int>((part.far - team.window) / team.stride);
-        part.far += (team.my_slot - slot) * team.stride;
-        part.pe = shared.world_pe(slot);
-    }
-    move_far(ctx, part);
-}
-
-/// The axis that goes from PE to PE (atoll.global_view has one); -1 if there is none.
-int axis_of_pes(const FarTransfer& t) {
-    const auto step = static_cast<npy_intp>(g.job->shared().device(Memory::device).stride);
-    for (int i = 0; i < t.nd; ++i)
-        if (t.dims[i] != 1 && std::labs(t.far_strides[i]) >= step) return i;
-    return -1;
-}
-
-void read_all(const Context& ctx, PyArrayObject* header, PyArrayObject* out) {
-    npy_intp dims[NPY_MAXDIMS];
-    std::copy_n(PyArray_DIMS(header), PyArray_NDIM(header), dims);
-    FarTransfer part{PyArray_BYTES(header),
-                     PyArray_STRIDES(header),
-                     PyArray_BYTES(out),
-                     PyArray_STRIDES(out),
-                     dims,
-                     PyArray_NDIM(header),
-                     item_bytes(header),
-                     g.job->my_pe(),
-                     false,
-                     true};
-    const Extent extent = extent_of(header);
-    const int axis = g.job->is_symmetric(extent.low, extent.bytes) ? -1 : axis_of_pes(part);
-    if (axis < 0) return read_slot(ctx, part);
-    const npy_intp pes = dims[axis];
-    dims[axis] = 1;
-    for (npy_intp i = 0; i < pes; ++i) {
-        read_slot(ctx, part);
-        part.far += part.far_strides[axis];
-        part.near += part.near_strides[axis];
-    }
-}
-
-}  // namespace
-
 Ref contents_of(PyArrayObject* header) {
     static const Spec spec{"DeviceArray.numpy"};
     const Context& ctx = context_of(spec, nullptr, nullptr);
@@ -182,7 +118,8 @@ Ref contents_of(PyArrayObject* header) {
     Ref made(PyArray_NewFromDescr(g.ndarray, descr, PyArray_NDIM(header), PyArray_DIMS(header), nullptr,
                                   nullptr, 0, nullptr));
     if (size_of(header) == 0) return made;
-    read_all(ctx, header, made.array());
+    move_in_window(ctx, whole(header, PyArray_BYTES(made.array()), PyArray_STRIDES(made.array()),
+                              g.job->my_pe(), false, true));
     return made;
 }
 

@@ -1,5 +1,9 @@
 #include "far_moves.hpp"
 
+#include "core/context_state.hpp"
+#include "core/job_state.hpp"
+#include "core/team_state.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -8,13 +12,15 @@
 namespace atl::python {
 namespace {
 
+npy_intp far_stride(const Axis& axis, bool put) { return put ? axis.dst : axis.src; }
+
 /// The one that a call takes: of the far side's, which goes forward in a call; of several the innermost. -1:
 /// none.
 int longest_axis(const CopyPlan& plan, bool put) {
     int longest = -1;
     for (int i = 0; i < plan.n; ++i) {
         const Axis& axis = plan.axes[i];
-        if ((put ? axis.dst : axis.src) == 0) continue;
+        if (far_stride(axis, put) == 0) continue;
         if (longest < 0 || axis.dim >= plan.axes[longest].dim) longest = i;
     }
     return longest;
@@ -44,7 +50,7 @@ void move_blocks(const On& on, const FarTransfer& t, const CopyPlan& plan, char*
     Axis* const longest = outer.axes + at;
     Axis inner = *longest;
     std::copy(longest + 1, outer.axes + outer.n--, longest);
-    if ((t.put ? inner.dst : inner.src) < 0) {
+    if (far_stride(inner, t.put) < 0) {
         dst += inner.dst * (inner.dim - 1);
         src += inner.src * (inner.dim - 1);
         inner.dst = -inner.dst;
@@ -143,9 +149,16 @@ void repeat(const Context& ctx, const FarTransfer& t, std::size_t bytes) {
     }
 }
 
+bool is_repeated(const FarTransfer& t, int axis) { return t.far_strides[axis] == 0 && t.dims[axis] != 1; }
+
+/// A source that repeats comes once, and is repeated here.
+void get_once(const Context& ctx, const FarTransfer& t);
+
 void move_by_few_calls(const Context& ctx, const FarTransfer& t, std::size_t bytes) {
     const CopyPlan plan = plan_of(t);
     if (!t.near_on_host || plan.n == 0) return move_all(ctx, t, plan);
+    for (int i = 0; !t.put && i < t.nd; ++i)
+        if (is_repeated(t, i)) return get_once(ctx, t);
     Stage stage(t);
     const CopyPlan staged = stage.plan();
     if (t.put && staged.n == 0 && repeats_one(t)) return repeat(ctx, t, bytes);
@@ -153,30 +166,105 @@ void move_by_few_calls(const Context& ctx, const FarTransfer& t, std::size_t byt
     stage.move(ctx, t);
 }
 
-/// Local memory that the call writes, too: all is read before anything is written.
+void get_once(const Context& ctx, const FarTransfer& t) {
+    npy_intp dims[NPY_MAXDIMS];
+    Strides once{};
+    for (int i = 0; i < t.nd; ++i) {
+        dims[i] = is_repeated(t, i) ? 1 : t.dims[i];
+        once.of[i] = is_repeated(t, i) ? 0 : t.near_strides[i];
+    }
+    FarTransfer part = t;
+    part.dims = dims;
+    move_by_few_calls(ctx, part, bytes_of(part));
+    copy_strided(t.near, t.near_strides, t.near, once.of, t.dims, t.nd, t.item);
+}
+
+/// Where the far side stands among the addresses of this process; null: it is reached by a transport, or is
+/// the host's.
+const char* far_here(const Context& ctx, const FarTransfer& t) {
+    if (t.pe == ctx.my_pe()) return t.far;
+    const core::JobState& job = ctx.job();
+    const core::DeviceMemory* device = job.device();
+    if (device == nullptr || static_cast<unsigned>(t.pe) >= static_cast<unsigned>(ctx.n_pes()))
+        return nullptr;
+    const int slot = job.host_slot(ctx.state().team().world_pe(t.pe));
+    const char* const mine = device->slot(job.host_slot(job.pe()));
+    const bool holds = t.far >= mine && t.far < mine + device->stride();
+    return slot < 0 || !holds ? nullptr : device->slot(slot) + (t.far - mine);
+}
+
+/// Local memory that the call writes, too: all is read before anything is written. It may be another PE's
+/// (atoll.peer).
 bool overlaps(const Context& ctx, const FarTransfer& t) {
-    if (t.near_on_host || t.pe != ctx.my_pe()) return false;
-    const ByteRange far = range_of(t.far, t.far_strides, t.dims, t.nd, t.item);
+    const char* const there = t.near_on_host ? nullptr : far_here(ctx, t);
+    if (there == nullptr) return false;
+    const ByteRange far = range_of(there, t.far_strides, t.dims, t.nd, t.item);
     const ByteRange near = range_of(t.near, t.near_strides, t.dims, t.nd, t.item);
     return far.low < near.high && near.low < far.high;
 }
 
+/// Of one PE: this one or, in the window, another.
+void move_slot(const Context& ctx, FarTransfer part) {
+    if (!g.job->is_symmetric(part.far, 1)) {
+        // The window's slots are the PEs of `shared`, in order.
+        const Team& shared = g.job->shared();
+        const device::Team team = shared.device(Memory::device);
+        const auto slot = static_cast<int>((part.far - team.window) / team.stride);
+        part.far += (team.my_slot - slot) * team.stride;
+        part.pe = shared.world_pe(slot);
+    }
+    move_by_few_calls(ctx, part, bytes_of(part));
+}
+
+/// The axis that goes from PE to PE (atoll.global_view has one); -1 if there is none.
+int axis_of_pes(const FarTransfer& t) {
+    const ByteRange range = range_of(t.far, t.far_strides, t.dims, t.nd, t.item);
+    if (g.job->is_symmetric(reinterpret_cast<const void*>(range.low), range.high - range.low)) return -1;
+    const auto step = static_cast<npy_intp>(g.job->shared().device(Memory::device).stride);
+    for (int i = 0; i < t.nd; ++i)
+        if (t.dims[i] != 1 && std::labs(t.far_strides[i]) >= step) return i;
+    return -1;
+}
+
+void move_slots(const Context& ctx, FarTransfer part) {
+    const int axis = axis_of_pes(part);
+    if (axis < 0) return move_slot(ctx, part);
+    npy_intp dims[NPY_MAXDIMS];
+    std::copy_n(part.dims, part.nd, dims);
+    const npy_intp pes = dims[axis];
+    dims[axis] = 1;
+    part.dims = dims;
+    for (npy_intp i = 0; i < pes; ++i) {
+        move_slot(ctx, part);
+        part.far += part.far_strides[axis];
+        part.near += part.near_strides[axis];
+    }
+}
+
 void move_through_host(const Context& ctx, const FarTransfer& t, std::size_t bytes) {
     const std::unique_ptr<char[]> memory(new char[bytes]);
-    npy_intp packed[NPY_MAXDIMS];
-    auto step = static_cast<npy_intp>(t.item);
-    for (int i = t.nd - 1; i >= 0; step *= t.dims[i--]) packed[i] = step;
-    const FarTransfer far{t.far, t.far_strides, memory.get(), packed, t.dims,
-                          t.nd,  t.item,        t.pe,         t.put,  true};
+    const Strides packed = packed_strides(t.dims, t.nd, t.item);
+    FarTransfer far = t;
+    far.near = memory.get();
+    far.near_strides = packed.of;
+    far.near_on_host = true;
     FarTransfer near = far;
     near.far = t.near;
     near.far_strides = t.near_strides;
+    near.pe = g.job->my_pe();
     near.put = !t.put;
-    move_by_few_calls(ctx, t.put ? near : far, bytes);
-    move_by_few_calls(ctx, t.put ? far : near, bytes);
+    if (t.put) move_slots(*g.context, near);
+    move_by_few_calls(ctx, far, bytes);
+    if (!t.put) move_slots(*g.context, near);
 }
 
 }  // namespace
+
+FarTransfer whole(PyArrayObject* far, char* near, const npy_intp* near_strides, int pe, bool put,
+                  bool near_on_host) noexcept {
+    return {PyArray_BYTES(far), PyArray_STRIDES(far), near, near_strides, PyArray_DIMS(far),
+            PyArray_NDIM(far),  item_bytes(far),      pe,   put,          near_on_host};
+}
 
 std::size_t bytes_of(const FarTransfer& t) noexcept {
     std::size_t bytes = t.item;
@@ -192,6 +280,11 @@ void move_far(const Context& ctx, const FarTransfer& t) {
         move_through_host(ctx, t, bytes);
     else
         move_by_few_calls(ctx, t, bytes);
+}
+
+void move_in_window(const Context& ctx, const FarTransfer& t) {
+    ReleaseGil released(bytes_of(t) >= release_gil_bytes);
+    move_slots(ctx, t);
 }
 
 void move_on_stream(const StreamContext& stream, const FarTransfer& t) { move_all(stream, t, plan_of(t)); }

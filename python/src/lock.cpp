@@ -14,7 +14,7 @@ struct PyLock {
     Block& block() const { return *reinterpret_cast<Block*>(owner.get()); }
     std::int64_t* word(const char* function) const {
         current(function);
-        if (block().freed || block().epoch != g.epoch)
+        if (is_past(&block()))
             fail(ErrorCode::use_after_free, "%s(): this lock was freed, or its job finalized; make another.",
                  function);
         return reinterpret_cast<std::int64_t*>(block().address);

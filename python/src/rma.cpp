@@ -11,17 +11,27 @@ namespace {
 
 Spec put_spec, put_nbi_spec, get_spec, get_nbi_spec, p_spec, g_spec, fence_spec, quiet_spec, pe_quiet_spec;
 
+/// Room for one element of a dtype, which has no limit.
+class Element {
+  public:
+    explicit Element(PyArrayObject* of)
+        : large_(item_bytes(of) > sizeof small_ ? new char[item_bytes(of)] : nullptr) {}
+    char* data() noexcept { return large_ ? large_.get() : small_; }
+
+  private:
+    alignas(16) char small_[64];
+    std::unique_ptr<char[]> large_;
+};
+
 /// One value, made once and put into every element of the target.
 void put_value(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObject* value, int pe) {
     const Extent extent = symmetric_arg(spec, "dst", dst, true);
     const std::size_t item = item_bytes(dst);
-    alignas(16) char small[64];
-    std::unique_ptr<char[]> large(item > sizeof small ? new char[item] : nullptr);
-    char* element = large ? large.get() : small;
-    write_element({spec, "src", reinterpret_cast<PyObject*>(PyArray_DESCR(dst))}, value, element);
-    if (extent.bytes == item) return put_contiguous(ctx, extent.low, element, item, pe);
+    Element element(dst);
+    write_element({spec, "src", reinterpret_cast<PyObject*>(PyArray_DESCR(dst))}, value, element.data());
+    if (extent.bytes == item) return put_contiguous(ctx, extent.low, element.data(), item, pe);
     static const Strides repeat{};
-    put_strided(ctx, {dst, extent, element, repeat.of, pe});
+    put_strided(ctx, {dst, extent, element.data(), repeat.of, pe});
 }
 
 [[gnu::cold]] void put_other(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObject* src,
@@ -99,14 +109,12 @@ PyObject* p_body(const Arguments<7>& a) {
     char* target = symmetric_element(p_spec, "dst", dst, a[3], true);
     check_place(p_spec, "dst", target, ctx, pe);
     const std::size_t item = item_bytes(dst);
-    alignas(16) char small[64];
-    std::unique_ptr<char[]> large(item > sizeof small ? new char[item] : nullptr);
-    char* element = large ? large.get() : small;
-    write_element({p_spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(dst))}, a[1], element);
+    Element element(dst);
+    write_element({p_spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(dst))}, a[1], element.data());
     if (given(a[6])) [[unlikely]]
-        store_on_stream(p_spec, ctx, stream_of(p_spec, a[6], a.adopted), target, element, item, pe);
+        store_on_stream(p_spec, ctx, stream_of(p_spec, a[6], a.adopted), target, element.data(), item, pe);
     else
-        ctx.put_bytes(target, element, item, pe);
+        ctx.put_bytes(target, element.data(), item, pe);
     return none();
 }
 
@@ -117,12 +125,9 @@ PyObject* g_body(const Arguments<5>& a) {
     check_dtype(g_spec, "src", src);
     char* source = symmetric_element(g_spec, "src", src, a[2], false);
     check_place(g_spec, "src", source, ctx, pe);
-    const std::size_t item = item_bytes(src);
-    alignas(16) char small[64];
-    std::unique_ptr<char[]> large(item > sizeof small ? new char[item] : nullptr);
-    char* element = large ? large.get() : small;
-    ctx.get_bytes(element, source, item, pe);
-    return read_element(element, PyArray_DESCR(src));
+    Element element(src);
+    ctx.get_bytes(element.data(), source, item_bytes(src), pe);
+    return read_element(element.data(), PyArray_DESCR(src));
 }
 
 PyObject* fence_body(const Arguments<1>& a) {
@@ -169,9 +174,8 @@ dst:  a symmetric array or any view of one (slice, reshape, transpose, field); i
       unless pe is this PE.
 src:  an array of dst's dtype and shape (axes of length 1 do not count), symmetric or not, of any
       strides; or one Python number, NumPy scalar or 0-d array, which fills dst; or a list.
-      Nothing is cast. src and dst may overlap, but
-      not on a stream.
-      On a stream it must be memory of the GPU, or pinned.
+      Nothing is cast. src and dst may overlap, but not on a stream; there src must be memory of
+      the GPU, or pinned.
 pe:   number of the target PE, 0 to n_pes()-1; within `team`, or the context's team, if given.
 
 Local, not collective. On return src may be changed; the data stand in the target for certain
@@ -220,9 +224,8 @@ value:  a Python number that fits, or a NumPy scalar of dst's dtype.
 Local; ordered and completed like put. Raises as put does, and IndexError.
 Source: OpenSHMEM 1.6, section 9.5 (shmem_p).)"},
     {"g", entry<5, g_spec, g_body>, &g_spec,
-     "(src: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = "
-     "None) "
-     "-> Any",
+     "(src: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, "
+     "team: Team | None = None) -> Any",
      R"(Return one element, src.flat[index], of PE pe.
 
 A Python int, float, complex or bool where nothing is lost by that, else a NumPy scalar

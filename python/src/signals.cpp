@@ -44,11 +44,7 @@ void put_signal_on_device(const Spec& spec, const Context& ctx, PyArrayObject* d
     const Ref source = device_source(spec, dst, src, stream);
     if (!stream.given) finish_current(adopted);
     if (!c_contiguous(dst) || !c_contiguous(source.array())) {
-        const Strides near = strides_as(source.array(), dst);
-        move_on_device(
-            ctx, stream,
-            {PyArray_BYTES(dst), PyArray_STRIDES(dst), PyArray_BYTES(source.array()), near.of,
-             PyArray_DIMS(dst), PyArray_NDIM(dst), item_bytes(dst), s.pe, true, !on_device(source.array())});
+        move_whole_on_device(ctx, stream, dst, source.array(), s.pe, true);
         if (stream.given)
             stream_context(ctx, stream).put_signal_bytes(s.word, s.word, 0, s.word, s.value, s.op, s.pe);
         else
@@ -143,9 +139,8 @@ PyObject* wait_body(const Arguments<6>& a) {
     if (given(a[5])) [[unlikely]] {
         if (given(a[3]))
             fail(ErrorCode::unsupported,
-                 "signal_wait_until(): a wait on a stream has no timeout of its own; ATOLL_WAIT_TIMEOUT "
-                 "bounds "
-                 "it.");
+                 "signal_wait_until(): a wait on a stream has no timeout of its own; "
+                 "ATOLL_WAIT_TIMEOUT bounds it.");
         stream_context(ctx, stream_of(wait_spec, a[5], a.adopted)).signal_wait_until(word, cmp, value);
         return none();
     }

@@ -1,4 +1,5 @@
 // stream=: whose stream it is, told by the type of the object once, and by the object itself after that.
+#include "kinds.hpp"
 #include "stream_cache.hpp"
 
 #include <memory>
@@ -15,25 +16,18 @@ bool has(PyTypeObject* type, const char* name) {
     return PyObject_HasAttrString(reinterpret_cast<PyObject*>(type), name) != 0;
 }
 
+Kind kind_anew(PyTypeObject* type) {
+    return has(type, "cuda_stream")                                   ? Kind::torch
+           : has(type, "__cuda_stream__")                             ? Kind::protocol
+           : has(type, "ptr") || has(type, "use")                     ? Kind::cupy
+           : has(type, "async_done") || has(type, "auto_synchronize") ? Kind::numba
+           : has(type, "stream_id") && has(type, "device_index")      ? Kind::torch_of_any_device
+                                                                      : Kind::unknown;
+}
+
 Kind kind_of(PyTypeObject* type) {
-    struct Row {
-        PyTypeObject* type;
-        Kind kind;
-    };
-    static std::vector<Row> known;
-    for (const Row& row : known)
-        if (row.type == type) return row.kind;
-    const Kind kind = has(type, "cuda_stream")                                   ? Kind::torch
-                      : has(type, "__cuda_stream__")                             ? Kind::protocol
-                      : has(type, "ptr") || has(type, "use")                     ? Kind::cupy
-                      : has(type, "async_done") || has(type, "auto_synchronize") ? Kind::numba
-                      : has(type, "stream_id") && has(type, "device_index")      ? Kind::torch_of_any_device
-                                                                                 : Kind::unknown;
-    if (known.size() < 64) {
-        Py_INCREF(reinterpret_cast<PyObject*>(type));
-        known.push_back({type, kind});
-    }
-    return kind;
+    static KindsOfTypes<Kind> known;
+    return known.of(type, kind_anew);
 }
 
 [[noreturn]] void fail_stream(const Spec& spec, PyObject* stream) {

@@ -41,6 +41,13 @@ void copy_apart(char* dst, const npy_intp* dst_strides, const char* src, const n
 
 }  // namespace
 
+Strides packed_strides(const npy_intp* dims, int nd, std::size_t item) noexcept {
+    Strides packed{};
+    auto step = static_cast<npy_intp>(item);
+    for (int i = nd - 1; i >= 0; step *= dims[i--]) packed.of[i] = step;
+    return packed;
+}
+
 ByteRange range_of(const char* data, const npy_intp* strides, const npy_intp* dims, int nd,
                    std::size_t item) noexcept {
     ByteRange range{reinterpret_cast<std::uintptr_t>(data), reinterpret_cast<std::uintptr_t>(data) + item};
@@ -94,14 +101,9 @@ void copy_strided(char* dst, const npy_intp* dst_strides, const char* src, const
         return copy_apart(dst, dst_strides, src, src_strides, dims, nd, item);
     // They overlap: by way of a buffer in C order.
     std::vector<char> buffer(size);
-    npy_intp strides[NPY_MAXDIMS];
-    auto step = static_cast<npy_intp>(item);
-    for (int i = nd - 1; i >= 0; --i) {
-        strides[i] = step;
-        step *= dims[i];
-    }
-    copy_apart(buffer.data(), strides, src, src_strides, dims, nd, item);
-    copy_apart(dst, dst_strides, buffer.data(), strides, dims, nd, item);
+    const Strides packed = packed_strides(dims, nd, item);
+    copy_apart(buffer.data(), packed.of, src, src_strides, dims, nd, item);
+    copy_apart(dst, dst_strides, buffer.data(), packed.of, dims, nd, item);
 }
 
 }  // namespace atl::python

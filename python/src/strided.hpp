@@ -9,6 +9,12 @@
 
 namespace atl::python {
 
+struct Strides {
+    npy_intp of[NPY_MAXDIMS];
+};
+/// Those of a contiguous array in C order.
+Strides packed_strides(const npy_intp* dims, int nd, std::size_t item) noexcept;
+
 /// dst[i] = src[i] for every index of `nd` axes. Strides in bytes, any sign; a source stride of 0 repeats.
 /// The memory of both may overlap.
 void copy_strided(char* dst, const npy_intp* dst_strides, const char* src, const npy_intp* src_strides,

@@ -24,40 +24,22 @@ Strides strides_as(PyArrayObject* array, PyArrayObject* like) {
 
 namespace {
 
-std::size_t bytes_in(PyArrayObject* array) { return size_of(array) * item_bytes(array); }
+template <bool Put> void move_strided(const Context& ctx, const StridedTransfer& t) {
+    if (t.extent.bytes == 0) return ctx.check_pe(t.pe);
+    const FarTransfer all = whole(t.far, t.near, t.near_strides, t.pe, Put, true);
+    const int slot = ctx.route(t.extent.low, t.extent.bytes, t.pe);
+    if (slot < 0) return move_far(ctx, all);
+    char* const far = ctx.window().at(all.far, slot);
+    ReleaseGil released(bytes_of(all) >= release_gil_bytes);
+    if constexpr (Put)
+        copy_strided(far, all.far_strides, all.near, all.near_strides, all.dims, all.nd, all.item);
+    else
+        copy_strided(all.near, all.near_strides, far, all.far_strides, all.dims, all.nd, all.item);
+}
 
 }  // namespace
 
-void put_strided(const Context& ctx, const StridedTransfer& t) {
-    if (t.extent.bytes == 0) return ctx.check_pe(t.pe);
-    char* data = PyArray_BYTES(t.far);
-    const npy_intp* dims = PyArray_DIMS(t.far);
-    const npy_intp* strides = PyArray_STRIDES(t.far);
-    const int nd = PyArray_NDIM(t.far);
-    const int slot = ctx.route(t.extent.low, t.extent.bytes, t.pe);
-    if (slot >= 0) {
-        ReleaseGil released(bytes_in(t.far) >= release_gil_bytes);
-        copy_strided(ctx.window().at(data, slot), strides, t.near, t.near_strides, dims, nd,
-                     item_bytes(t.far));
-        return;
-    }
-    move_far(ctx, {data, strides, t.near, t.near_strides, dims, nd, item_bytes(t.far), t.pe, true, true});
-}
-
-void get_strided(const Context& ctx, const StridedTransfer& t) {
-    if (t.extent.bytes == 0) return ctx.check_pe(t.pe);
-    char* data = PyArray_BYTES(t.far);
-    const npy_intp* dims = PyArray_DIMS(t.far);
-    const npy_intp* strides = PyArray_STRIDES(t.far);
-    const int nd = PyArray_NDIM(t.far);
-    const int slot = ctx.route(t.extent.low, t.extent.bytes, t.pe);
-    if (slot >= 0) {
-        ReleaseGil released(bytes_in(t.far) >= release_gil_bytes);
-        copy_strided(t.near, t.near_strides, ctx.window().at(data, slot), strides, dims, nd,
-                     item_bytes(t.far));
-        return;
-    }
-    move_far(ctx, {data, strides, t.near, t.near_strides, dims, nd, item_bytes(t.far), t.pe, false, true});
-}
+void put_strided(const Context& ctx, const StridedTransfer& t) { move_strided<true>(ctx, t); }
+void get_strided(const Context& ctx, const StridedTransfer& t) { move_strided<false>(ctx, t); }
 
 }  // namespace atl::python

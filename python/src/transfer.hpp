@@ -52,9 +52,6 @@ void put_strided(const Context& ctx, const StridedTransfer& t);
 void get_strided(const Context& ctx, const StridedTransfer& t);
 
 /// The strides of `array` as seen through the shape of `like`, which differs by axes of length 1 only.
-struct Strides {
-    npy_intp of[NPY_MAXDIMS];
-};
 Strides strides_as(PyArrayObject* array, PyArrayObject* like);
 
 }  // namespace atl::python

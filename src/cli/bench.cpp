@@ -1,12 +1,10 @@
 // `atoll bench`: the benchmarks are a program of their own; this finds it and runs it as a job.
-#include <iostream>
 #include <string>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
-
 #include "cli/cli.hpp"
 #include "cli/options.hpp"
+#include "cli/parse.hpp"
 #include "cli/run.hpp"
 
 namespace atl::cli {
@@ -36,15 +34,7 @@ int bench_command(const Arguments& arguments) {
     app.add_option("NAMES", names, "which benchmarks, all when none is given");
     app.add_option("-n,--np", count, "number of PEs, 2 when not given")->type_name("N");
     app.add_option("--json", json, "also write the results to this file")->type_name("FILE");
-    try {
-        Arguments reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them last first
-        app.parse(reversed);
-    } catch (const CLI::CallForHelp&) {
-        std::cout << app.help();
-        return 0;
-    } catch (const CLI::ParseError& error) {
-        throw UsageError(error.what());
-    }
+    if (!parse(app, arguments)) return 0;
     RunOptions options;
     options.n_pes = parse_pe_count(count);
     options.command = {find_benchmarks()};

@@ -8,13 +8,13 @@
 #include <sys/resource.h>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "atoll/error.hpp"
 #include "atoll/version.hpp"
 #include "cli/cli.hpp"
 #include "cli/options.hpp"
+#include "cli/parse.hpp"
 #include "common/board.hpp"
 #include "common/settings.hpp"
 #include "core/device_plugin.hpp"
@@ -190,15 +190,7 @@ int info_command(const Arguments& arguments) {
     app.add_flag("--json", as_json, "as JSON");
     app.add_flag("--job", of_job,
                  "who reaches whom by what, as a job's program: atoll run -n 4 atoll info --job");
-    try {
-        Arguments reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them last first
-        app.parse(reversed);
-    } catch (const CLI::CallForHelp&) {
-        std::cout << app.help();
-        return 0;
-    } catch (const CLI::ParseError& error) {
-        throw UsageError(error.what());
-    }
+    if (!parse(app, arguments)) return 0;
     if (of_job) return info_of_job();
     const int n_pes = count.empty() ? common::usable_cpus() : parse_pe_count(count);
     const Json info = {{"version", ATOLL_VERSION},

@@ -6,9 +6,8 @@
 #include <cstdlib>
 #include <iostream>
 
-#include <CLI/CLI.hpp>
-
 #include "cli/hosts.hpp"
+#include "cli/parse.hpp"
 #include "common/settings.hpp"
 
 namespace atl::cli {
@@ -52,6 +51,19 @@ void check_environment(const Arguments& entries) {
 }
 
 }  // namespace
+
+bool parse(CLI::App& app, Arguments arguments, const std::string& hint) {
+    try {
+        std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last first
+        app.parse(arguments);
+        return true;
+    } catch (const CLI::CallForHelp&) {
+        std::cout << app.help();
+        return false;
+    } catch (const CLI::ParseError& error) {
+        throw UsageError(error.what() + hint);
+    }
+}
 
 int parse_pe_count(const std::string& text) {
     int count = 0;
@@ -102,15 +114,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
     app.add_option("PROGRAM", shown_in_help, "what to start; all that follows it is its own")
         ->type_name("[ARGUMENTS...]");
     app.footer("Ctrl-C ends the job, a second one at once; Ctrl-\\ prints what every PE is doing.");
-    try {
-        std::reverse(own.begin(), own.end());  // CLI11 takes them last first
-        app.parse(own);
-    } catch (const CLI::CallForHelp&) {
-        std::cout << app.help();
-        return std::nullopt;
-    } catch (const CLI::ParseError& error) {
-        throw UsageError(std::string(error.what()) + " (usage: " + usage + ")");
-    }
+    if (!parse(app, own, std::string(" (usage: ") + usage + ")")) return std::nullopt;
 
     if (over_hosts->count() != 0) {  // an empty one is what an unset variable leaves
         options.hosts = parse_hosts(hosts);

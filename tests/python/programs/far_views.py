@@ -3,6 +3,7 @@ a GPU's memory (`cuda`; with tests/simulated where no GPU is), or another host's
 
 import os
 import sys
+from functools import partial
 
 import atoll
 import numpy as np
@@ -132,16 +133,20 @@ if device:
     src = atoll.array(values + me, device="cuda")
     dst = atoll.zeros(values.shape, np.float32, device="cuda")
     theirs = values + left
-    repeated = {
-        "shape": values.shape,
-        "typestr": "<f4",
-        "version": 3,
-        "strides": (16, 0),
-        "data": (src.__cuda_array_interface__["data"][0], False),
-    }
-    local = type(
-        "Repeated", (), {"__cuda_array_interface__": repeated, "shape": values.shape, "dtype": values.dtype}
-    )()
+
+    def repeated(shape, strides):
+        """A view of src whose strides are these, in bytes."""
+        interface = {
+            "shape": shape,
+            "typestr": "<f4",
+            "version": 3,
+            "strides": strides,
+            "data": (src.__cuda_array_interface__["data"][0], False),
+        }
+        attributes = {"__cuda_array_interface__": interface, "shape": shape, "dtype": values.dtype}
+        return type("Repeated", (), attributes)()
+
+    local = repeated(values.shape, (16, 0))
     for stream in (None, 0):
         for to, what, expected in (
             (dst, src[::-1], theirs[::-1]),
@@ -162,6 +167,11 @@ if device:
             sys.modules["cupy"].cuda.runtime.deviceSynchronize()
         check(dst, (values + right)[::-1])
         atoll.barrier_all()
+    into = np.zeros(values.shape, np.float32)
+    few(lambda: atoll.get(into, local, left))
+    assert np.array_equal(into, np.broadcast_to(theirs[:, :1], into.shape))
+    few(lambda: atoll.get(into[::-1], repeated(into.shape, (0, 8)), left))
+    assert np.array_equal(into, np.broadcast_to(np.array([0, 2, 4, 6]) + left, into.shape))
     # onto itself: all is read before anything is written
     for to, what in (
         (np.s_[...], np.s_[::-1]),
@@ -178,6 +188,29 @@ if device:
         check(src, expected)
     few(lambda: src.__setitem__(..., src))
     check(src, expected)
+    # the same by what stands for another PE's memory here
+    theirs, everybody = atoll.peer(src, right), atoll.global_view(src)
+    for to, what in ((np.s_[...], np.s_[::-1]), (np.s_[1:], np.s_[:-1]), (np.s_[:, ::-1], np.s_[:])):
+        for move, into, source in (
+            (atoll.put, src, theirs),
+            (atoll.get, theirs, src),
+            (atoll.put, src, everybody[right]),
+        ):
+            src[...] = values
+            few(partial(move, into[to], source[what], right))
+            expected = values.copy()
+            expected[to] = values[what]
+            check(src, expected)
+    if n > 1:  # some of it on each PE
+        both = atoll.zeros((n, 64), device="cuda")
+        both[...] = np.arange(64.0) + me
+        mixed = atoll.global_view(both[0])
+        atoll.barrier_all()
+        if me == 0:
+            atoll.put(both, mixed, 1)
+        atoll.barrier_all()
+        if me == 1:
+            check(both, np.arange(64.0) + np.arange(n)[:, None])
 full = atoll.full(3 * (1 << 17) + 5, 1.5, device=device)
 few(lambda: None)
 assert (as_numpy(full) == 1.5).all()
