@@ -3,6 +3,7 @@ not there, or has not such a call, raises."""
 
 from __future__ import annotations
 
+import functools
 import os
 import types
 from collections.abc import Callable
@@ -87,34 +88,40 @@ def init_nvshmem(job: Job) -> Any:
     return nvshmem
 
 
-def nvshmem_sides(job: Job, nvshmem: Any) -> list[Side]:
+NO_MESSAGES = {"send_recv": "NVSHMEM has no messages"}
+
+
+def nvshmem_buffers(job: Job, nvshmem: Any) -> Side:
     on = cuda_core_stream(job)
     add, world = nvshmem.SignalOp.SIGNAL_ADD, nvshmem.Teams.TEAM_WORLD
     a, b, word = (nvshmem.buffer(8) for _ in range(3))
-    x, y = (nvshmem.tensor((2,), dtype=torch.float32) for _ in range(2))
-    common: dict[str, Call] = {
-        "signal": lambda: nvshmem.signal_op(word, 1, add, job.right, stream=on),
-        "barrier": lambda: nvshmem.barrier_all(stream=on),
-    }
-    why = {"send_recv": "NVSHMEM has no messages"}
-
-    def close() -> None:
-        for block in (a, b, word):
-            nvshmem.free(block)
-        for tensor in (x, y):
-            nvshmem.free_tensor(tensor)
-
-    buffers = Side("nvshmem4py Buffer", common | {
+    calls: dict[str, Call] = {
         "put": lambda: nvshmem.put(b, a, job.right, stream=on),
+        "signal": lambda: nvshmem.signal_op(word, 1, add, job.right, stream=on),
         "put_signal": lambda: nvshmem.put_signal(b, a, word, 1, add, job.right, stream=on),
         "sum_reduce": lambda: nvshmem.collective_on_buffer("reduce", world, b, a, dtype="float", op="sum", stream=on),
-    }, why)  # fmt: skip
-    tensors = Side("nvshmem4py torch.Tensor", {
+        "barrier": lambda: nvshmem.barrier_all(stream=on),
+    }  # fmt: skip
+    return Side("nvshmem4py Buffer", calls, NO_MESSAGES, lambda: [nvshmem.free(one) for one in (a, b, word)])
+
+
+def nvshmem_tensors(job: Job, nvshmem: Any) -> Side:
+    on = cuda_core_stream(job)
+    add, world, word = nvshmem.SignalOp.SIGNAL_ADD, nvshmem.Teams.TEAM_WORLD, nvshmem.buffer(8)
+    x, y = (nvshmem.tensor((2,), dtype=torch.float32) for _ in range(2))
+    calls: dict[str, Call] = {
         "put": lambda: nvshmem.put(y, x, job.right, stream=on),
         "put_signal": lambda: nvshmem.put_signal(y, x, word, 1, add, job.right, stream=on),
         "sum_reduce": lambda: nvshmem.reduce(world, y, x, "sum", stream=on),
-    }, why | dict.fromkeys(common, "takes no array: as of Buffer"), close)  # fmt: skip
-    return [buffers, tensors]
+    }
+    missing = NO_MESSAGES | dict.fromkeys(("signal", "barrier"), "takes no tensor: as with Buffer")
+
+    def close() -> None:
+        nvshmem.free(word)
+        for tensor in (x, y):
+            nvshmem.free_tensor(tensor)
+
+    return Side("nvshmem4py torch.Tensor", calls, missing, close)
 
 
 def nccl_side(job: Job) -> Side:
@@ -201,11 +208,14 @@ def nbshmem_side(_: Job) -> Side:
     raise RuntimeError(f"{nbshmem.__file__} is there, but nobody has written its part of this benchmark")
 
 
-def sides_of(peer: str, job: Job, loaded: types.SimpleNamespace) -> list[Side]:
-    """A library's sides. What is set up stays in `loaded`: NVSHMEM is for kernels, too."""
+def sides_of(peer: str, job: Job, loaded: types.SimpleNamespace) -> dict[str, Callable[[], Side]]:
+    """What makes a library's sides. What is set up stays in `loaded`: NVSHMEM is for kernels, too."""
     if peer == "atoll":
-        return [atoll_side(job, "atoll DeviceArray", None), atoll_side(job, "atoll torch.Tensor", torch)]
+        names: dict[str, Any] = {"atoll DeviceArray": None, "atoll torch.Tensor": torch}
+        return {name: functools.partial(atoll_side, job, name, xp) for name, xp in names.items()}
     if peer == "nvshmem4py":
         loaded.nvshmem = init_nvshmem(job)
-        return nvshmem_sides(job, loaded.nvshmem)
-    return [{"nccl4py": nccl_side, "torch": torch_side, "nbshmem": nbshmem_side}[peer](job)]
+        makers = {"nvshmem4py Buffer": nvshmem_buffers, "nvshmem4py torch.Tensor": nvshmem_tensors}
+        return {name: functools.partial(maker, job, loaded.nvshmem) for name, maker in makers.items()}
+    side = {"nccl4py": nccl_side, "torch": torch_side, "nbshmem": nbshmem_side}[peer](job)
+    return {side.name: lambda: side}

@@ -57,10 +57,14 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     return options
 
 
-def load_nvshmem() -> None:
-    """That of $PEERS_NVSHMEM in place of the installed one, before torch loads that: both have one name."""
-    if home := os.environ.get("PEERS_NVSHMEM"):
-        ctypes.CDLL(str(Path(home) / "lib/libnvshmem_host.so.3"), mode=ctypes.RTLD_GLOBAL)
+def load_nvshmem() -> str:
+    """That of $PEERS_NVSHMEM in place of the installed one, before torch loads that: both have one name. What went wrong, or nothing."""
+    try:
+        if home := os.environ.get("PEERS_NVSHMEM"):
+            ctypes.CDLL(str(Path(home) / "lib/libnvshmem_host.so.3"), mode=ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        return said(error)
+    return ""
 
 
 def said(error: BaseException) -> str:
@@ -90,7 +94,7 @@ class Run:
             elif peer not in options.only:
                 self.skipped[peer] = "not asked for"
             else:
-                self.attempt(peer, functools.partial(self.add, peer), self.skipped)
+                self.add(peer)
 
     def say(self, text: str) -> None:
         if self.job.me == 0:
@@ -113,14 +117,19 @@ class Run:
         return False
 
     def add(self, peer: str) -> None:
+        """A library: set up, then each of its sides."""
         import peer_sides
 
         since = time.monotonic()
-        for side in peer_sides.sides_of(peer, self.job, self.loaded):
-            self.sides.append(side)
-            for op in peer_sides.OPS:
-                if op in side.missing:
-                    self.missing[f"{side.name}: {op}"] = side.missing[op]
+        makers: dict[str, Any] = {}
+        if not self.attempt(
+            peer, lambda: makers.update(peer_sides.sides_of(peer, self.job, self.loaded)), self.skipped
+        ):
+            return
+        for name, maker in makers.items():
+            if self.attempt(name, lambda: self.sides.append(maker()), self.missing):  # noqa: B023
+                side = self.sides[-1]
+                self.missing |= {f"{name}: {op}": reason for op, reason in side.missing.items()}
         self.say(f"{peer}: set up in {time.monotonic() - since:.1f} s")
 
     def try_calls(self) -> None:
@@ -129,6 +138,16 @@ class Run:
             for op, call in list(side.calls.items()):
                 if not self.attempt(f"{side.name}: {op}", call, self.missing):
                     del side.calls[op]
+
+    def failed(self) -> list[str]:
+        """Of the peers that were asked for and have no call that works, why."""
+        reasons = []
+        for peer in self.options.only:
+            if any(side.calls for side in self.sides if side.name.startswith(peer)):
+                continue
+            found = [reason for what, reason in self.missing.items() if what.startswith(peer)]
+            reasons.append(self.skipped.get(peer) or found[-1])
+        return reasons
 
     # ---- host calls
 
@@ -293,7 +312,8 @@ def table(rows: list[dict[str, Any]], skipped: dict[str, str], missing: dict[str
 
 def main() -> None:
     options = arguments()
-    load_nvshmem()
+    if reason := load_nvshmem():
+        options.skip.append(f"nvshmem4py={reason}")
     import atoll
 
     atoll.init()
@@ -302,24 +322,28 @@ def main() -> None:
     if not options.is_trial:
         run.measure_calls()
         run.write()  # kernels may end the process
-        if run.job.me == 0:
-            print(table(run.rows(), {}, {}), flush=True)
+    if run.job.me == 0:
+        print(table(run.rows(), run.skipped, run.missing), flush=True)
     reason = options.no_kernels
     if reason is None and run.job.n > run.torch.cuda.device_count():
         reason = "PEs share a GPU: their kernels take turns on it and would wait for each other"
+    told = set(run.missing)
     if reason is None:
         run.measure_kernels()
     else:
         run.missing["kernels"] = reason
     run.write()
     if run.job.me == 0:
-        print(table(run.rows(), run.skipped, run.missing), flush=True)
-    asked_for = set(options.only) - {"nbshmem"}
-    failed = options.is_trial and asked_for & set(run.skipped)
+        new = {what: why for what, why in run.missing.items() if what not in told}
+        print(table([row for row in run.rows() if row["where"] == "kernel"], {}, new), flush=True)
+    failed = run.failed() if options.is_trial else []
     run.close()
     atoll.finalize()
     if failed:
-        raise SystemExit("not there: " + "; ".join(run.skipped[peer] for peer in sorted(failed)))
+        print("not there: " + "; ".join(failed), file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1 if failed else 0)  # what libraries free after their end is not to be waited for
 
 
 if __name__ == "__main__":
