@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Python on GPUs beside NVSHMEM4Py, NCCL4Py and torch.distributed (bench/gpu/peers.py), on a machine with GPUs: with 1 PE, then with 2, which
+# share a GPU where there is one. Bring what gpu_python.sh needs, and in $WHL (.whl) the peers that the machine has not:
+# nvshmem4py_cu13 0.3.1 with cffi and pycparser, any versions of nccl4py (the newest that works is taken), and nvshmem-*.tar.xz, the
+# NVSHMEM for them, as gpu_peers.sh carry makes it. What fails is a line of the table, and ends nothing else.
+#   gpu_peers.sh            results go to $OUT (build/results/gpu-peers); ends within $LIMIT (235) seconds
+#   gpu_peers.sh carry      makes $WHL, where PyPI is
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+whl=${WHL:-.whl}
+
+# carry: NVSHMEM comes as its headers and two libraries, of whose kernels only sm_90's are kept: 5 MB in place of 70.
+carry() {
+    local work get=(python3 -m pip download -q --no-deps --only-binary=:all: --python-version 3.12
+        --platform manylinux_2_28_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64)
+    work=$(mktemp -d)
+    mkdir -p "$whl"
+    "${get[@]}" -d "$whl" nvshmem4py-cu13==0.3.1 cffi pycparser || return 1
+    for version in 0.6.0 0.4.1 0.2.0; do "${get[@]}" -d "$whl" nccl4py==$version || return 1; done
+    "${get[@]}" -d "$work" nvidia-nvshmem-cu13==3.6.5 || return 1
+    python3 scripts/thin_nvshmem.py "$work"/nvidia_nvshmem*.whl "$work/nvshmem" || return 1
+    tar -C "$work" -cJf "$whl/nvshmem-3.6.5-sm_90.tar.xz" nvshmem
+    rm -r "$work"
+    du -sh "$whl"
+}
+if [ "${1:-}" = carry ]; then
+    carry
+    exit
+fi
+
+export OUT=${OUT:-build/results/gpu-peers} STAGE=${STAGE:-/tmp/atoll-python} PYTHONUNBUFFERED=1
+mkdir -p "$OUT"
+log=$OUT/peers.log
+limit=${LIMIT:-235}
+peers=/tmp/atoll-peers
+atoll=build/release/bin/atoll
+chmod +x build/release/bin/* 2>/dev/null
+timeout $((limit / 2)) scripts/gpu_python.sh module || exit 1
+
+# install FOLDER WHEEL
+install() {
+    python3 -m pip install -q --no-deps --no-index --disable-pip-version-check --target "$@" >>"$log" 2>&1 ||
+        python3 -m zipfile -e "$2" "$1" >>"$log" 2>&1
+}
+rm -rf "$peers"
+mkdir -p "$peers/nvshmem4py"
+for wheel in "$whl"/nvshmem4py*.whl "$whl"/cffi*.whl "$whl"/pycparser*.whl; do
+    [ -e "$wheel" ] && { install "$peers/nvshmem4py" "$wheel" || echo "not installed: $wheel"; }
+done
+for wheel in "$whl"/nccl4py*.whl; do
+    [ -e "$wheel" ] || continue
+    version=$(basename "$wheel" | cut -d- -f2)
+    install "$peers/nccl4py-$version" "$wheel" || echo "not installed: $wheel"
+done
+for archive in "$whl"/nvshmem-*.tar.xz; do
+    [ -e "$archive" ] && tar -C "$peers" -xJf "$archive" && export PEERS_NVSHMEM=$peers/nvshmem
+done
+
+export NCCL_NVLS_ENABLE=0 NVSHMEM_DISABLE_NVLS=1 TORCH_SYMM_MEM_DISABLE_MULTICAST=1
+export NVSHMEM_REMOTE_TRANSPORT=none NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=lo NVSHMEM_SYMMETRIC_SIZE=256M NCCL_SOCKET_IFNAME=lo
+export GLOO_SOCKET_IFNAME=lo NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS=0
+[ -n "${CUDA_HOME:-}" ] || CUDA_HOME=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")
+export CUDA_HOME LD_LIBRARY_PATH=$STAGE/atoll/lib
+paths=$STAGE:$peers/nvshmem4py
+
+# peers_py SECONDS PES ARGUMENT...: within what is left of the time.
+peers_py() {
+    local seconds=$1 n=$2 left=$((limit - SECONDS))
+    shift 2
+    [ "$left" -gt 12 ] || { echo "no time left"; return 124; }
+    [ "$seconds" -lt "$left" ] || seconds=$left
+    timeout -k 3 "$seconds" "$atoll" run -n "$n" --timeout $((seconds - 5)) python3 bench/gpu/peers.py "$@"
+}
+
+# trial NAME PEER PES PATHS: does it work at all, and if not, why; a peer that crashes or hangs does so here.
+trial() {
+    local said=$OUT/trial-$1-$3 status=0
+    PYTHONPATH=$4 peers_py 45 "$3" --only "$2" --try --no-kernels trial >"$said" 2>&1 || status=$?
+    printf '== trial of %s, %d PEs (status %d)\n' "$1" "$3" "$status" >>"$log"
+    cat "$said" >>"$log"
+    [ "$status" -eq 0 ] && return
+    { grep -ao 'not there: .*' "$said" || grep -aE 'Error|error|rror:|signal' "$said" || tail -n 1 "$said"; } | tail -n 1 |
+        cut -c1-300 >"$said.failed"
+    [ -s "$said.failed" ] || echo "ended with status $status" >"$said.failed"
+}
+
+measure() {
+    local n=$1 skips=() with=$paths version name status=0
+    rm -f "$OUT"/trial-*-"$n"*
+    trial nvshmem4py nvshmem4py "$n" "$paths" &
+    trial torch torch "$n" "$paths" &
+    for version in "$peers"/nccl4py-*; do
+        [ -e "$version" ] && { trial "$(basename "$version")" nccl4py "$n" "$paths:$version" & }
+    done
+    wait
+    for name in nvshmem4py torch; do
+        [ -e "$OUT/trial-$name-$n.failed" ] && skips+=(--skip "$name=$(cat "$OUT/trial-$name-$n.failed")")
+    done
+    local taken=
+    for version in $(printf '%s\n' "$peers"/nccl4py-* | sort -rV); do
+        if [ -e "$version" ] && [ ! -e "$OUT/trial-$(basename "$version")-$n.failed" ]; then
+            taken=$version
+            break
+        fi
+    done
+    if [ -n "$taken" ]; then
+        with=$with:$taken
+        echo "NCCL4Py: $(basename "$taken")"
+    else
+        skips+=(--skip "nccl4py=$(cat "$OUT"/trial-nccl4py-*-"$n".failed 2>/dev/null | sort | uniq -c | tr -s ' \n' ' ' | cut -c1-600 || true)")
+    fi
+    echo "== $n PEs"
+    PYTHONPATH=$with peers_py 150 "$n" --json "$OUT/peers-$n.json" ${skips+"${skips[@]}"} >"$OUT/table-$n" 2>"$OUT/stderr-$n" || status=$?
+    cat "$OUT/stderr-$n" "$OUT/table-$n" >>"$log"
+    cat "$OUT/table-$n"
+    if [ "$status" -ne 0 ]; then
+        echo "FAILED with $n PEs (status $status; what was measured until then is above and in the file)"
+        tail -n 25 "$OUT/stderr-$n" | cut -c1-400 | sed 's/^/    | /'
+    fi
+}
+
+for n in ${PES:-1 2}; do measure "$n"; done
+echo "ended after $SECONDS s"
