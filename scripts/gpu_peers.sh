@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Python on GPUs beside NVSHMEM4Py, NCCL4Py and torch.distributed (bench/gpu/peers.py), on a machine with GPUs: with 1 PE, then with 2, which
-# share a GPU where there is one. Bring what gpu_python.sh needs, and in $WHL (.whl) the peers that the machine has not:
-# nvshmem4py_cu13 0.3.1 with cffi and pycparser, any versions of nccl4py (the newest that works is taken), and nvshmem-*.tar.xz, the
-# NVSHMEM for them, as gpu_peers.sh carry makes it. What fails is a line of the table, and ends nothing else.
+# Python on GPUs beside NVSHMEM4Py, NCCL4Py and torch.distributed (bench/gpu/peers.py), on a machine with GPUs: with 1 PE, then with
+# 2 where there are as many GPUs (on one they take turns of 2 ms, which is all that would be measured). Bring what gpu_python.sh needs, and in
+# $WHL (.whl) the peers that the machine has not: nvshmem4py_cu13 0.3.1 with cffi and pycparser, any versions of nccl4py (the newest that
+# works is taken), and nvshmem-*.tar.xz, the NVSHMEM for them, as gpu_peers.sh carry makes it. What fails is a line, and ends nothing else.
 #   gpu_peers.sh            results go to $OUT (build/results/gpu-peers); ends within $LIMIT (235) seconds
 #   gpu_peers.sh carry      makes $WHL, where PyPI is
 set -uo pipefail
@@ -119,5 +119,6 @@ measure() {
     fi
 }
 
-for n in ${PES:-1 2}; do measure "$n"; done
+gpus=$(nvidia-smi -L 2>/dev/null | wc -l)
+for n in ${PES:-1 $([ "$gpus" -gt 1 ] && echo 2)}; do measure "$n"; done
 echo "ended after $SECONDS s"
