@@ -8,13 +8,15 @@
 namespace atl::python {
 namespace {
 
+npy_intp far_stride(const Axis& axis, bool put) { return put ? axis.dst : axis.src; }
+
 /// The one that a call takes: of the far side's, which goes forward in a call; of several the innermost. -1:
 /// none.
 int longest_axis(const CopyPlan& plan, bool put) {
     int longest = -1;
     for (int i = 0; i < plan.n; ++i) {
         const Axis& axis = plan.axes[i];
-        if ((put ? axis.dst : axis.src) == 0) continue;
+        if (far_stride(axis, put) == 0) continue;
         if (longest < 0 || axis.dim >= plan.axes[longest].dim) longest = i;
     }
     return longest;
@@ -44,7 +46,7 @@ void move_blocks(const On& on, const FarTransfer& t, const CopyPlan& plan, char*
     Axis* const longest = outer.axes + at;
     Axis inner = *longest;
     std::copy(longest + 1, outer.axes + outer.n--, longest);
-    if ((t.put ? inner.dst : inner.src) < 0) {
+    if (far_stride(inner, t.put) < 0) {
         dst += inner.dst * (inner.dim - 1);
         src += inner.src * (inner.dim - 1);
         inner.dst = -inner.dst;

@@ -169,9 +169,8 @@ dst:  a symmetric array or any view of one (slice, reshape, transpose, field); i
       unless pe is this PE.
 src:  an array of dst's dtype and shape (axes of length 1 do not count), symmetric or not, of any
       strides; or one Python number, NumPy scalar or 0-d array, which fills dst; or a list.
-      Nothing is cast. src and dst may overlap, but
-      not on a stream.
-      On a stream it must be memory of the GPU, or pinned.
+      Nothing is cast. src and dst may overlap, but not on a stream; there src must be memory of
+      the GPU, or pinned.
 pe:   number of the target PE, 0 to n_pes()-1; within `team`, or the context's team, if given.
 
 Local, not collective. On return src may be changed; the data stand in the target for certain
@@ -220,9 +219,8 @@ value:  a Python number that fits, or a NumPy scalar of dst's dtype.
 Local; ordered and completed like put. Raises as put does, and IndexError.
 Source: OpenSHMEM 1.6, section 9.5 (shmem_p).)"},
     {"g", entry<5, g_spec, g_body>, &g_spec,
-     "(src: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = "
-     "None) "
-     "-> Any",
+     "(src: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, "
+     "team: Team | None = None) -> Any",
      R"(Return one element, src.flat[index], of PE pe.
 
 A Python int, float, complex or bool where nothing is lost by that, else a NumPy scalar

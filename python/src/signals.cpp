@@ -143,9 +143,8 @@ PyObject* wait_body(const Arguments<6>& a) {
     if (given(a[5])) [[unlikely]] {
         if (given(a[3]))
             fail(ErrorCode::unsupported,
-                 "signal_wait_until(): a wait on a stream has no timeout of its own; ATOLL_WAIT_TIMEOUT "
-                 "bounds "
-                 "it.");
+                 "signal_wait_until(): a wait on a stream has no timeout of its own; "
+                 "ATOLL_WAIT_TIMEOUT bounds it.");
         stream_context(ctx, stream_of(wait_spec, a[5], a.adopted)).signal_wait_until(word, cmp, value);
         return none();
     }

@@ -135,8 +135,8 @@ void DeviceMemory::strided_far(const Far& far, const heap::StridedCall& copy, st
     const auto local_stride = static_cast<std::size_t>(is_put ? copy.src_stride : copy.dst_stride);
     char* local = is_put ? static_cast<char*>(const_cast<void*>(copy.src)) : static_cast<char*>(copy.dst);
     const std::size_t block = copy.block_bytes;
-    if (block > Staging::bytes ||
-        static_cast<std::int64_t>(local_stride) < 1) {  // backwards, or one repeated
+    const bool is_forward = static_cast<std::int64_t>(local_stride) > 0;  // not backwards, nor one repeated
+    if (block > Staging::bytes || !is_forward) {
         for (std::uint64_t i = 0; i < copy.count; ++i)
             if (is_put)
                 put_far(far, offset + i * remote_stride, local + i * local_stride, block);

@@ -30,20 +30,30 @@ def test_ctrl_c_ends_a_receive(tmp_path: Path, package: str) -> None:
     assert done.stdout == "interrupted\ninterrupted\nthen 3 [7. 7. 7. 0.]\n" and done.returncode == 0, done
 
 
-def test_the_end_of_the_poster_ends_a_receive(job: Job, package: str) -> None:
-    """What it posted before is still received."""
+@pytest.mark.parametrize(
+    ("wait", "theirs", "before"),
+    [
+        # What it posted before is still received.
+        ("receive", "box.post(x, 0)", "assert box.receive(y, 1) == 3"),
+        # As far as there is room it has no need of the receiver.
+        ("post", "", "for _ in range(8): box.post(x, 1)"),
+    ],
+)
+def test_the_end_of_the_other_pe_ends_a_wait(
+    job: Job, package: str, wait: str, theirs: str, before: str
+) -> None:
     done = job(
-        """
+        f"""
         atoll.init()
         box = atoll.Mailbox(64, device="cuda")
         x, y = atoll.full(3, 7.0, device="cuda"), atoll.zeros(8, device="cuda")
         if atoll.my_pe() == 1:
-            box.post(x, 0)
+            {theirs}
             sys.exit(0)
         if atoll.my_pe() == 0:
-            assert box.receive(y, 1) == 3
+            {before}
             try:
-                box.receive(y, 1)
+                {"box.receive(y, 1)" if wait == "receive" else "box.post(x, 1)"}
             except atoll.PeDied as error:
                 print("said", error, flush=True)
         """,
@@ -51,7 +61,8 @@ def test_the_end_of_the_poster_ends_a_receive(job: Job, package: str) -> None:
         ok=False,
         PYTHONPATH=package,
     )
-    assert "said PE 1 left the job without finalize, so this cannot end: mailbox receive" in done.stdout, done
+    said = f"said PE 1 left the job without finalize, so this cannot end: mailbox {wait}"
+    assert said in done.stdout, done
 
 
 def test_ctrl_c_ends_a_post(tmp_path: Path, package: str) -> None:
@@ -75,30 +86,6 @@ def test_ctrl_c_ends_a_post(tmp_path: Path, package: str) -> None:
         PYTHONPATH=package,
     )
     assert done.stdout == "interrupted\ninterrupted\nthen 3 [7. 7. 7. 0.]\n" and done.returncode == 0, done
-
-
-def test_the_end_of_the_receiver_ends_a_post(job: Job, package: str) -> None:
-    """As far as there is room it has no need of the receiver."""
-    done = job(
-        """
-        atoll.init()
-        box = atoll.Mailbox(64, device="cuda")
-        x = atoll.full(3, 7.0, device="cuda")
-        if atoll.my_pe() == 1:
-            sys.exit(0)
-        if atoll.my_pe() == 0:
-            for _ in range(8):
-                box.post(x, 1)
-            try:
-                box.post(x, 1)
-            except atoll.PeDied as error:
-                print("said", error, flush=True)
-        """,
-        3,
-        ok=False,
-        PYTHONPATH=package,
-    )
-    assert "said PE 1 left the job without finalize, so this cannot end: mailbox post" in done.stdout, done
 
 
 def test_other_threads_run_while_a_post_finds_no_room(job: Job, package: str) -> None:
