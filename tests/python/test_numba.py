@@ -88,7 +88,7 @@ def test_what_a_kernel_cannot_be_compiled_for_is_said_in_one_line(job: Job) -> N
             dev.iput(team, x, x, 1, 1, 2, 0)
         @dev.kernel
         def barrier(team, x):
-            dev.barrier(team, scope=dev.BLOCK, bound_ns=9)
+            dev.barrier(team, scope=dev.BLOCK, bound_ns=0.5)
         @numba.njit
         def stores(team, x):
             dev.p(team, x, "a", 0)
@@ -101,7 +101,7 @@ def test_what_a_kernel_cannot_be_compiled_for_is_said_in_one_line(job: Job) -> N
             (scope, reals, "it must be one of dev.THREAD, dev.WARP, dev.BLOCK, dev.GRID", 14),
             (rows, records, "it must be of integers, floats, complex numbers or bool", 23),
             (rows, fixed, "dst is read-only (readonly array(float64, 1d, C)); pass an array that may", 23),
-            (barrier, reals, "barrier: got an unexpected keyword argument 'bound_ns'; it takes (team, scope=dev.THREAD): waits for words have", 26),
+            (barrier, reals, "atoll.numba.barrier: bound_ns is float64; it must be an integer, nanoseconds", 26),
             (in_a_function_of_ones_own, reals, "atoll.numba.p: value is unicode_type; the word is of float64", None),
         ):
             try:

@@ -39,7 +39,7 @@ from ._targets import (
     scope_of,
     vocabulary,
 )  # fmt: skip
-from ._waiting import wait_relaxed, wait_word
+from ._waiting import call_of, wait_relaxed, wait_word
 from ._who import at_peer
 
 i64 = types.int64
@@ -59,16 +59,16 @@ def tell(address: Any, epoch: Any, relaxed: Any) -> Any:
 
 
 @helper
-def wait_for(operation: Any, control: Any, pe: Any, epoch: Any, relaxed: Any) -> Any:
+def wait_for(call: Any, control: Any, pe: Any, epoch: Any, relaxed: Any) -> Any:
     word = control + ARRIVED + 8 * pe
     if relaxed:
-        wait_relaxed(control, word, epoch, operation, pe)
+        wait_relaxed(control, word, epoch, call, pe)
     else:
-        wait_word(i64, control, word, GE, epoch, operation, pe, 0, None)
+        wait_word(i64, control, word, GE, epoch, call, pe)
 
 
 @helper
-def meet_at(operation: Any, team: Any, epoch: Any, scope: Any, relaxed: Any) -> Any:
+def meet_at(call: Any, team: Any, epoch: Any, scope: Any, relaxed: Any) -> Any:
     control = team.control
     rank, step = prim.rank(scope), prim.size(scope)
     mine = control + ARRIVED + 8 * team.my_pe
@@ -78,7 +78,7 @@ def meet_at(operation: Any, team: Any, epoch: Any, scope: Any, relaxed: Any) -> 
         prim.meet(control, scope)
         if others:
             tell(there, epoch, relaxed)
-            wait_for(operation, control, rank, epoch, relaxed)
+            wait_for(call, control, rank, epoch, relaxed)
     else:
         prim.meet(control, scope)
         pe = rank
@@ -89,46 +89,50 @@ def meet_at(operation: Any, team: Any, epoch: Any, scope: Any, relaxed: Any) -> 
         pe = rank
         while pe < team.n_pes:
             if pe != team.my_pe:
-                wait_for(operation, control, pe, epoch, relaxed)
+                wait_for(call, control, pe, epoch, relaxed)
             pe += step
     prim.meet(control, scope)
 
 
 @helper
-def meet_members(operation: Any, team: Any, scope: Any, relaxed: Any) -> Any:
+def meet_members(call: Any, team: Any, scope: Any, relaxed: Any) -> Any:
     epoch = prim.load_own(i64, team.control + SYNC_EPOCH) + 1
-    meet_at(operation, team, epoch, scope, relaxed)
+    meet_at(call, team, epoch, scope, relaxed)
     prim.store_own(i64, team.control + SYNC_EPOCH, epoch)  # by every thread, so that each reads its own
 
 
 @vocabulary
-def sync(team: Any, scope: Any = THREAD, order: Any = ACQUIRE_RELEASE) -> Any:
+def sync(
+    team: Any, scope: Any = THREAD, order: Any = ACQUIRE_RELEASE, tag: Any = 0, bound_ns: Any = None
+) -> Any:
     """All members have arrived; what each scope wrote and saw before is visible to every scope after it.
 
     order=dev.RELAXED is an extension: all have arrived, and no data are ordered by that.
     """
     which, relaxed = scope_of("sync", scope), one_of("order", "sync", order) is RELAXED
 
-    def impl(team: Any, scope: Any = THREAD, order: Any = ACQUIRE_RELEASE) -> None:
-        meet_members(SYNC, team, which, relaxed)
+    def impl(
+        team: Any, scope: Any = THREAD, order: Any = ACQUIRE_RELEASE, tag: Any = 0, bound_ns: Any = None
+    ) -> None:
+        meet_members(call_of(SYNC, tag, bound_ns), team, which, relaxed)
 
     return impl
 
 
 @vocabulary
-def barrier(team: Any, scope: Any = THREAD) -> Any:
+def barrier(team: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
     """quiet, then sync: here what orders the one completes the other, but for async_put."""
     which = scope_of("barrier", scope)
 
-    def impl(team: Any, scope: Any = THREAD) -> None:
+    def impl(team: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
         prim.complete_bulk()
-        meet_members(BARRIER, team, which, False)
+        meet_members(call_of(BARRIER, tag, bound_ns), team, which, False)
 
     return impl
 
 
 @helper
-def take(operation: Any, team: Any, epoch: Any, nbytes: Any, to: Any, block: Any, scope: Any) -> Any:
+def take(call: Any, team: Any, epoch: Any, nbytes: Any, to: Any, block: Any, scope: Any) -> Any:
     """The message of each other member to `to + pe * block`."""
     pairs = pairs_of(nbytes)
     k = prim.rank(scope)
@@ -136,7 +140,7 @@ def take(operation: Any, team: Any, epoch: Any, nbytes: Any, to: Any, block: Any
         pe = prim.quotient(k, pairs)
         i = k - pe * pairs
         if pe != team.my_pe:
-            prim.store_part(to + pe * block, nbytes, i, part(operation, team, epoch, pe, i))
+            prim.store_part(to + pe * block, nbytes, i, part(call, team, epoch, pe, i))
         k += prim.size(scope)
 
 
@@ -155,19 +159,24 @@ def put_to_all(team: Any, to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
 
 
 @vocabulary
-def broadcast(team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD) -> Any:
+def broadcast(
+    team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+) -> Any:
     """dst of every member, the root too, = src of `root`. src.size elements."""
     each, which = item(same("broadcast", dst, src)), scope_of("broadcast", scope)
 
-    def impl(team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD) -> None:
+    def impl(
+        team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+    ) -> None:
         prim.check_pe(team.control, team.n_pes, ROOT, root)
+        call = call_of(BROADCAST, tag, bound_ns)
         nbytes = src.size * each
         to, source = prim.address(dst), prim.address(src)
         if nbytes > most_bytes(team):
-            meet_members(BROADCAST, team, which, False)
+            meet_members(call, team, which, False)
             if team.my_pe == root:
                 put_to_all(team, to, source, nbytes, which)
-            meet_members(BROADCAST, team, which, False)
+            meet_members(call, team, which, False)
         else:
             epoch = next_epoch(team)
             send(team, epoch, nbytes if team.my_pe == root else 0, source, 0, which)
@@ -177,7 +186,7 @@ def broadcast(team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD) -> 
                 pe = prim.quotient(k, pairs)
                 i = k - pe * pairs
                 if pe != team.my_pe and (pe == root or i == 0):  # the others' messages are of no bytes
-                    data = part(BROADCAST, team, epoch, pe, i)
+                    data = part(call, team, epoch, pe, i)
                     if pe == root:
                         prim.store_part(to, nbytes, i, data)
                 k += prim.size(which)
@@ -189,42 +198,49 @@ def broadcast(team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD) -> 
 
 
 @helper
-def gather(operation: Any, team: Any, to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
+def gather(call: Any, team: Any, to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
     if nbytes > most_bytes(team):
-        meet_members(operation, team, scope, False)
+        meet_members(call, team, scope, False)
         put_to_all(team, to + team.my_pe * nbytes, source, nbytes, scope)
-        meet_members(operation, team, scope, False)
+        meet_members(call, team, scope, False)
     else:
         epoch = next_epoch(team)
         send(team, epoch, nbytes, source, 0, scope)
-        take(operation, team, epoch, nbytes, to, nbytes, scope)
+        take(call, team, epoch, nbytes, to, nbytes, scope)
         copy_own(to + team.my_pe * nbytes, source, nbytes, scope)
         end_exchange(team, epoch, scope)
 
 
 @vocabulary
-def fcollect(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
+def fcollect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
     """dst = src of member 0, 1, …; src.size elements of each."""
     each, which = item(same("fcollect", dst, src)), scope_of("fcollect", scope)
 
-    def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> None:
-        gather(FCOLLECT, team, prim.address(dst), prim.address(src), src.size * each, which)
+    def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
+        gather(
+            call_of(FCOLLECT, tag, bound_ns),
+            team,
+            prim.address(dst),
+            prim.address(src),
+            src.size * each,
+            which,
+        )
 
     return impl
 
 
 @vocabulary
-def collect(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
+def collect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
     """fcollect with sizes that differ between members; dst is symmetric. Return how many elements arrived."""
     each, which = item(same("collect", dst, src)), scope_of("collect", scope)
 
-    def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
-        counts = team.control + COUNTS
+    def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
+        call, counts = call_of(COLLECT, tag, bound_ns), team.control + COUNTS
         # Every member's own entry is where its message comes from.
         if prim.rank(which) == 0:
             prim.store_relaxed(i64, counts + 8 * team.my_pe, src.size)
         prim.meet(team.control, which)
-        gather(COLLECT, team, counts, counts + 8 * team.my_pe, 8, which)
+        gather(call, team, counts, counts + 8 * team.my_pe, 8, which)
         before = i64(0)
         arrived = i64(0)
         for pe in range(team.n_pes):
@@ -232,33 +248,33 @@ def collect(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
             if pe < team.my_pe:
                 before += count
             arrived += count
-        meet_members(COLLECT, team, which, False)
+        meet_members(call, team, which, False)
         put_to_all(team, prim.address(dst) + before * each, prim.address(src), src.size * each, which)
-        meet_members(COLLECT, team, which, False)
+        meet_members(call, team, which, False)
         return arrived
 
     return impl
 
 
 @vocabulary
-def alltoall(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
+def alltoall(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
     """Block j of my src becomes block my_pe of member j's dst; src.size // n_pes elements a block."""
     each, which = item(same("alltoall", dst, src)), scope_of("alltoall", scope)
 
-    def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> None:
-        nbytes = src.size // team.n_pes * each
+    def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
+        call, nbytes = call_of(ALLTOALL, tag, bound_ns), src.size // team.n_pes * each
         to, source = prim.address(dst), prim.address(src)
         mine = team.my_pe * nbytes
         if nbytes > most_bytes(team):
-            meet_members(ALLTOALL, team, which, False)
+            meet_members(call, team, which, False)
             for k in range(team.n_pes):
                 pe = (team.my_pe + k) % team.n_pes
                 prim.copy(at_peer(team, to + mine, pe), source + pe * nbytes, nbytes, which)
-            meet_members(ALLTOALL, team, which, False)
+            meet_members(call, team, which, False)
         else:
             epoch = next_epoch(team)
             send(team, epoch, nbytes, source, nbytes, which)
-            take(ALLTOALL, team, epoch, nbytes, to, nbytes, which)
+            take(call, team, epoch, nbytes, to, nbytes, which)
             copy_own(to + mine, source + mine, nbytes, which)
             end_exchange(team, epoch, which)
 
@@ -318,7 +334,7 @@ def fold_received(
     kind: Any,
     op: Any,
     each: Any,
-    operation: Any,
+    call: Any,
     team: Any,
     epoch: Any,
     to: Any,
@@ -332,7 +348,7 @@ def fold_received(
     while i < end:
         folded = i64(0)
         for pe in range(team.n_pes):
-            data = prim.load_part(own, nbytes, i) if pe == team.my_pe else part(operation, team, epoch, pe, i)
+            data = prim.load_part(own, nbytes, i) if pe == team.my_pe else part(call, team, epoch, pe, i)
             folded = data if pe == 0 else combine_part(kind, op, each, folded, data)
         prim.store_part(to, nbytes, i, folded)
         i += prim.size(scope)
@@ -372,23 +388,27 @@ def next_member(team: Any, pe: Any) -> Any:
 
 
 @vocabulary
-def reduce(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> Any:
+def reduce(
+    team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+) -> Any:
     """dst = src of member 0 op src of member 1 op …, element by element (dev.SUM …); dst may be src."""
     kind, operator = _reduction("reduce", dst, src, op)
     each, which = item(kind), scope_of("reduce", scope)
 
-    def impl(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> None:
-        count = src.size
+    def impl(
+        team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+    ) -> None:
+        call, count = call_of(REDUCE, tag, bound_ns), src.size
         nbytes = count * each
         to, source = prim.address(dst), prim.address(src)
         if nbytes <= most_bytes(team):
             epoch = next_epoch(team)
             send(team, epoch, nbytes, source, 0, which)
             prim.meet(team.control, which)  # dst may be src, which all threads have sent now
-            fold_received(kind, operator, each, REDUCE, team, epoch, to, source, nbytes, which)
+            fold_received(kind, operator, each, call, team, epoch, to, source, nbytes, which)
             end_exchange(team, epoch, which)
         else:
-            meet_members(REDUCE, team, which, False)
+            meet_members(call, team, which, False)
             each_part = (count + team.n_pes - 1) // team.n_pes
             begin = min(team.my_pe * each_part, count)
             end = min(begin + each_part, count)
@@ -411,31 +431,33 @@ def reduce(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> Any:
                     prim.store(kind, at_peer(team, to, pe) + i * each, value)
                     pe, left = next_member(team, pe), prim.uncounted(left - 1)
                 i += step
-            meet_members(REDUCE, team, which, False)
+            meet_members(call, team, which, False)
 
     return impl
 
 
 @vocabulary
-def reduce_scatter(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> Any:
+def reduce_scatter(
+    team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+) -> Any:
     """dst = block my_pe of the reduction of src, which has n_pes blocks of dst.size elements, apart from dst."""
     kind, operator = _reduction("reduce_scatter", dst, src, op)
     each, which = item(kind), scope_of("reduce_scatter", scope)
 
-    def impl(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> None:
-        count = dst.size
+    def impl(
+        team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+    ) -> None:
+        call, count = call_of(REDUCE_SCATTER, tag, bound_ns), dst.size
         nbytes = count * each
         to, source = prim.address(dst), prim.address(src)
         begin = team.my_pe * count
         if nbytes <= most_bytes(team):
             epoch = next_epoch(team)
             send(team, epoch, nbytes, source, nbytes, which)
-            fold_received(
-                kind, operator, each, REDUCE_SCATTER, team, epoch, to, source + begin * each, nbytes, which
-            )
+            fold_received(kind, operator, each, call, team, epoch, to, source + begin * each, nbytes, which)
             end_exchange(team, epoch, which)
         else:
-            meet_members(REDUCE_SCATTER, team, which, False)
+            meet_members(call, team, which, False)
             i, step = prim.rank(which), prim.size(which)
             while i + 3 * step < count:
                 a, b, c, d = fold_pulled_four(kind, operator, each, team, source, begin + i, step)
@@ -447,6 +469,6 @@ def reduce_scatter(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) 
             while i < count:
                 prim.store(kind, to + i * each, fold_pulled(kind, operator, each, team, source, begin + i))
                 i += step
-            meet_members(REDUCE_SCATTER, team, which, False)
+            meet_members(call, team, which, False)
 
     return impl

@@ -404,7 +404,8 @@ def _(control: Any, operation: Any, compare: Any, peer: Any, tag: Any, address: 
 
 
 NotSymmetric = _atoll.NotSymmetric
-WRONG_PE, CHECKS, WATCH, TEAM = AT["wrong_pe"], AT["checks"], AT["watch"], AT["team"]
+WRONG_PE, WRONG_PLACE = AT["wrong_pe"], AT["wrong_place"]
+CHECKS, WATCH, TEAM = AT["checks"], AT["watch"], AT["team"]
 
 
 @does(p.check_pe)
@@ -422,14 +423,17 @@ def _(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any:
 
 
 @does(p.check_place)
-def _(control: Any, slot: Any, stride: Any, address: Any) -> Any:
-    def check_place(control, slot, stride, address):
-        outside = address < slot or address - slot >= stride
+def _(control: Any, mine: Any, stride: Any, operation: Any, address: Any) -> Any:
+    def check_place(control, mine, stride, operation, address):
+        outside = address < mine or address - mine >= stride
         if outside and control != 0 and p.load(types.int32, control + CHECKS) != 0:
-            raise NotSymmetric(
-                "an array that the kernel puts to, gets from, signals or updates on another PE is an ordinary one of NumPy; "
-                "make it by atoll.zeros() or its kin, on every PE"
-            )
+            watch, team = p.load(i64, control + WATCH), p.load(types.int32, control + TEAM)
+            end = mine + stride
+            if look(watch, operation, team, WRONG_PLACE, -1, 0, address, mine, end, 0, 0) != 0:
+                raise NotSymmetric(
+                    "an array that the kernel puts to, gets from, signals or updates on another PE is an ordinary one of NumPy; "
+                    "make it by atoll.zeros() or its kin, on every PE; atoll.numba.raise_ended() says which operation it was"
+                )
         return 0
 
     return check_place

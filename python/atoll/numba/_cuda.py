@@ -575,9 +575,31 @@ def _(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any:
     return check_pe
 
 
+def refuse_place(control: Any, mine: Any, stride: Any, operation: Any, address: Any) -> Any: ...
+
+
+@emits(refuse_place)
+def _(*_: Any) -> Any:
+    def build(context: Any, builder: Any, values: Any) -> Any:
+        control, mine, stride, operation, address = values
+        words = [address, mine, stride, control, builder.trunc(operation, I32)]
+        apart(builder, "atoll_refuse_place", _ptx.check_place("$4"), "l,l,l,l,r", ir.VoidType(), words)
+        return nothing(context)
+
+    return i64(*[i64] * 5), build
+
+
 @does(p.check_place)
-def _(control: Any, slot: Any, stride: Any, address: Any) -> Any:
-    return lambda control, slot, stride, address: 0  # what NumPy allocated does not come to a GPU's kernel
+def _(*_: Any) -> Any:
+    def check_place(control, mine, stride, operation, address):
+        if u64(address - mine) >= u64(stride):
+            refuse_place(control, mine, stride, operation, address)
+        return 0
+
+    def unchecked(control, mine, stride, operation, address):
+        return 0
+
+    return check_place if _ptx.CHECKS_ADDRESSES else unchecked
 
 
 @emits(p.load_flagged)

@@ -228,13 +228,18 @@ def _launch_on_host(kernel: Kernel, arguments: list[Any]) -> None:
             "x.view(np.uint16), to move it, or float32"
         ) from None
     except _atoll.NotSymmetric as error:
+        said: Exception = error
+        try:
+            raise_ended()  # which has the operation, too
+        except _atoll.Error as ended:
+            said = ended
         ordinary = [
             f"argument {number}"
             for number, x in enumerate(arguments, 1)
             if isinstance(x, np.ndarray) and not _atoll.is_symmetric(x)
         ]
         raise _atoll.NotSymmetric(
-            f"{kernel.__name__}: {' and '.join(ordinary) or 'an array of its own'} is ordinary memory: {error}"
+            f"{kernel.__name__}: {' and '.join(ordinary) or 'an array of its own'} is ordinary memory: {said}"
         ) from None
     except _atoll.ShapeMismatch as error:
         words, nbytes, room = error.args

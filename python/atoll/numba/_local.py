@@ -8,14 +8,14 @@ from typing import Any
 from numba.core import types
 
 from . import _primitives as prim
-from ._targets import THREAD, WORDS, bound_of, helper, number, scope_of, vocabulary, word
-from ._waiting import WAIT, compare, look_around, reported
+from ._targets import THREAD, WORDS, helper, number, scope_of, vocabulary, word
+from ._waiting import WAIT, call_of, compare, look_around, reported
 
 i64 = types.int64
 
 
 @helper
-def wait_local(kind: Any, control: Any, address: Any, cmp: Any, value: Any, tag: Any, bound: Any) -> Any:
+def wait_local(kind: Any, control: Any, address: Any, cmp: Any, value: Any, call: Any) -> Any:
     since = i64(0)
     while True:
         for looks in range(prim.looks_between()):
@@ -24,7 +24,7 @@ def wait_local(kind: Any, control: Any, address: Any, cmp: Any, value: Any, tag:
             prim.rest(looks)
         wanted = prim.to_bits(kind, value)
         found = prim.to_bits(kind, prim.load_relaxed(kind, address))
-        since = look_around(control, WAIT, reported(kind, cmp), -1, tag, address, wanted, found, since, bound)
+        since = look_around(control, call, reported(kind, cmp), -1, address, wanted, found, since)
 
 
 @vocabulary
@@ -48,13 +48,13 @@ def local_wait_until(
     of the scope."""
     kind, which = word("local_wait_until", "words", words, WORDS), scope_of("local_wait_until", scope)
     number("local_wait_until", "value", value, kind)
-    bound_of("local_wait_until", bound_ns)
 
     def impl(
         team: Any, words: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
     ) -> None:
         if prim.rank(which) == 0:
-            wait_local(kind, team.control, prim.address(words), cmp, kind(value), tag, bound_ns)
+            at, call = prim.address(words), call_of(WAIT, tag, bound_ns)
+            wait_local(kind, team.control, at, cmp, kind(value), call)
         prim.meet(team.control, which)
 
     return impl

@@ -11,8 +11,8 @@ from . import _primitives as prim
 from ._layout import AT
 from ._rma import item
 from ._targets import GE, TARGETS, THREAD, array, helper, implement, scope_of, vocabulary
-from ._waiting import POST, RECEIVE, flag_of, wait_pair, wait_pairs, wait_word
-from ._who import at_peer
+from ._waiting import POST, RECEIVE, Call, call_of, flag_of, wait_pair, wait_pairs, wait_word
+from ._who import at_peer, check_place
 
 i64, u8, u32 = types.int64, types.uint8, types.uint32
 SLOTS, EXCHANGE_EPOCH, AREA = AT["slots"], AT["exchange_epoch"], AT["slot_area_pairs"]
@@ -72,9 +72,9 @@ def send(team: Any, epoch: Any, nbytes: Any, source: Any, block: Any, scope: Any
 
 
 @helper
-def part(operation: Any, team: Any, epoch: Any, pe: Any, i: Any) -> Any:
+def part(call: Any, team: Any, epoch: Any, pe: Any, i: Any) -> Any:
     """Bytes 8 * i … of the message from `pe`, once they have come."""
-    return wait_pair(team.control, slot_from(team, epoch, pe) + 16 * i, epoch, operation, pe)
+    return wait_pair(team.control, slot_from(team, epoch, pe) + 16 * i, epoch, call, pe)
 
 
 # ---- mailboxes
@@ -85,6 +85,8 @@ class Outbox(NamedTuple):
 
     team: Any
     scope: Any
+    tag: Any
+    bound: Any
     pe: Any
     mine: Any
     """Counters of the pair in this PE's mailbox."""
@@ -102,6 +104,8 @@ class Inbox(NamedTuple):
 
     team: Any
     scope: Any
+    tag: Any
+    bound: Any
     pe: Any
     mine: Any
     slots: Any
@@ -174,8 +178,18 @@ def begin_out(out: Any) -> Any:
     """Of an Outbox, with the next message's number; once there is room for it."""
     number, taken = out.number + 1, out.taken
     if number > taken + DEPTH:
-        taken = wait_word(i64, out.team.control, out.mine + TAKEN, GE, number - DEPTH, POST, out.pe, 0, None)
-    return Outbox(out.team, out.scope, out.pe, out.mine, out.slots, out.slot_bytes, number, taken)
+        taken = wait_word(
+            i64,
+            out.team.control,
+            out.mine + TAKEN,
+            GE,
+            number - DEPTH,
+            Call(POST, out.tag, out.bound),
+            out.pe,
+        )
+    return Outbox(
+        out.team, out.scope, out.tag, out.bound, out.pe, out.mine, out.slots, out.slot_bytes, number, taken
+    )
 
 
 @helper
@@ -185,7 +199,18 @@ def end_out(out: Any) -> Any:
         out.number & (DEPTH // 2 - 1) == 0
     ):  # looked at by the next message, which so does not wait for this load
         taken = prim.load_taken(out.mine + TAKEN)
-    return Outbox(out.team, out.scope, out.pe, out.mine, out.slots, out.slot_bytes, out.number, taken)
+    return Outbox(
+        out.team,
+        out.scope,
+        out.tag,
+        out.bound,
+        out.pe,
+        out.mine,
+        out.slots,
+        out.slot_bytes,
+        out.number,
+        taken,
+    )
 
 
 @helper
@@ -209,13 +234,15 @@ def send_message(out: Any, data: Any, source: Any, nbytes: Any) -> Any:
 
 
 @helper
-def receive_parts(team: Any, come: Any, to: Any, nbytes: Any, flag: Any, pe: Any, scope: Any) -> Any:
+def receive_parts(
+    call: Any, team: Any, come: Any, to: Any, nbytes: Any, flag: Any, pe: Any, scope: Any
+) -> Any:
     rank, step = prim.rank(scope), prim.size(scope)
     pairs = pairs_of(nbytes)
     if pairs <= step:
         if rank < (pairs + 31) & ~31:
             i = min(rank, pairs - 1)
-            data = wait_pair(team.control, come + 16 * i, flag, RECEIVE, pe)
+            data = wait_pair(team.control, come + 16 * i, flag, call, pe)
             if rank < pairs:
                 prim.store_part(to, nbytes, i, data)
     else:
@@ -223,7 +250,7 @@ def receive_parts(team: Any, come: Any, to: Any, nbytes: Any, flag: Any, pe: Any
         whole = are_whole(to, nbytes)
         while i < pairs:
             second = min(i + step, pairs - 1)
-            data, more = wait_pairs(team.control, come + 16 * i, come + 16 * second, flag, RECEIVE, pe)
+            data, more = wait_pairs(team.control, come + 16 * i, come + 16 * second, flag, call, pe)
             if whole:  # at the end the last part twice
                 prim.store(i64, to + 8 * i, data)
                 prim.store(i64, to + 8 * second, more)
@@ -237,7 +264,18 @@ def receive_parts(team: Any, come: Any, to: Any, nbytes: Any, flag: Any, pe: Any
 @helper
 def begin_in(box: Any) -> Any:
     """Of an Inbox, with the next message's number."""
-    return Inbox(box.team, box.scope, box.pe, box.mine, box.slots, box.slot_bytes, box.number + 1, box.taken)
+    return Inbox(
+        box.team,
+        box.scope,
+        box.tag,
+        box.bound,
+        box.pe,
+        box.mine,
+        box.slots,
+        box.slot_bytes,
+        box.number + 1,
+        box.taken,
+    )
 
 
 @helper
@@ -267,7 +305,9 @@ def receive_message(box: Any, to: Any, nbytes: Any) -> Any:
     prim.check_room(box.team.control, nbytes, box.slot_bytes >> 1)
     box = begin_in(box)
     flag = box.number & 0xFFFFFFFF
-    receive_parts(box.team, slot_here(box), to, nbytes, flag, box.pe, box.scope)
+    receive_parts(
+        Call(RECEIVE, box.tag, box.bound), box.team, slot_here(box), to, nbytes, flag, box.pe, box.scope
+    )
     prim.meet(box.team.control, box.scope)
     if tells(box):
         tell(box)
@@ -287,13 +327,16 @@ def has_come(box: Any) -> Any:
 
 
 @helper
-def open_outbox(team: Any, box: Any, pe: Any, scope: Any) -> Any:
+def open_outbox(call: Any, team: Any, box: Any, pe: Any, scope: Any) -> Any:
     prim.check_pe(team.control, team.n_pes, POST, pe)
     block = prim.address(box.block)
+    check_place(team, POST, box.block)
     mine = entry(team, block, pe)
     slots = at_peer(team, box_slots(team, block, box.room, team.my_pe), pe)
     number, taken = prim.load_own(i64, mine + POSTED), prim.load_own(i64, mine + SEEN_TAKEN)
-    return Outbox(team, scope, i64(pe), mine, slots, i64(16 * pairs_of(box.room)), number, taken)
+    return Outbox(
+        team, scope, call.tag, call.bound, i64(pe), mine, slots, i64(16 * pairs_of(box.room)), number, taken
+    )
 
 
 @helper
@@ -304,13 +347,16 @@ def close_outbox(out: Any) -> Any:
 
 
 @helper
-def open_inbox(team: Any, box: Any, pe: Any, scope: Any) -> Any:
+def open_inbox(call: Any, team: Any, box: Any, pe: Any, scope: Any) -> Any:
     prim.check_pe(team.control, team.n_pes, RECEIVE, pe)
     block = prim.address(box.block)
+    check_place(team, RECEIVE, box.block)
     mine = entry(team, block, pe)
     taken = at_peer(team, entry(team, block, team.my_pe), pe) + TAKEN
     slots, number = box_slots(team, block, box.room, pe), prim.load_own(i64, mine + RECEIVED)
-    return Inbox(team, scope, i64(pe), mine, slots, i64(16 * pairs_of(box.room)), number, taken)
+    return Inbox(
+        team, scope, call.tag, call.bound, i64(pe), mine, slots, i64(16 * pairs_of(box.room)), number, taken
+    )
 
 
 @helper
@@ -319,41 +365,54 @@ def close_inbox(box: Any) -> Any:
 
 
 @vocabulary
-def post(team: Any, box: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
+def post(
+    team: Any, box: Any, src: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+) -> Any:
     """Send src to PE `pe` through the mailbox (dev.mailbox); src may be written again afterwards.
 
     Waits while 8 messages of the pair are not yet received; while 4 or fewer are, never. No fence: a message orders
     nothing but itself. Of one mailbox and pair one scope posts and one receives at a time, in order, and both pass the
-    same size, `room` bytes at most.
+    same size, `room` bytes at most. `tag` and `bound_ns` are as those of signal_wait_until.
     """
     each, which = item(array("post", "src", src)), scope_of("post", scope)
 
-    def impl(team: Any, box: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
+    def impl(
+        team: Any, box: Any, src: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+    ) -> None:
         source, nbytes = prim.address(src), src.size * each
-        data = own_part(source, nbytes, which)
-        close_outbox(send_message(open_outbox(team, box, pe, which), data, source, nbytes))
+        data, call = own_part(source, nbytes, which), call_of(POST, tag, bound_ns)
+        close_outbox(send_message(open_outbox(call, team, box, pe, which), data, source, nbytes))
 
     return impl
 
 
 @vocabulary
-def receive(team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD) -> Any:
-    """dst = the next message of PE `pe`; every thread of the scope may read it afterwards."""
+def receive(
+    team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+) -> Any:
+    """dst = the next message of PE `pe`; every thread of the scope may read it afterwards. `tag`, `bound_ns`: as of post."""
     each, which = item(array("receive", "dst", dst)), scope_of("receive", scope)
 
-    def impl(team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD) -> None:
-        close_inbox(receive_message(open_inbox(team, box, pe, which), prim.address(dst), dst.size * each))
+    def impl(
+        team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+    ) -> None:
+        opened = open_inbox(call_of(RECEIVE, tag, bound_ns), team, box, pe, which)
+        close_inbox(receive_message(opened, prim.address(dst), dst.size * each))
 
     return impl
 
 
 @vocabulary
-def try_receive(team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD) -> Any:
-    """receive and return True if the message has begun to come; else return False at once."""
+def try_receive(
+    team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+) -> Any:
+    """receive and return True if the message has begun to come; else return False at once. What has begun is waited for."""
     each, which = item(array("try_receive", "dst", dst)), scope_of("try_receive", scope)
 
-    def impl(team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD) -> Any:
-        opened = open_inbox(team, box, pe, which)
+    def impl(
+        team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+    ) -> Any:
+        opened = open_inbox(call_of(RECEIVE, tag, bound_ns), team, box, pe, which)
         if not has_come(opened):
             return False
         close_inbox(receive_message(opened, prim.address(dst), dst.size * each))

@@ -97,8 +97,9 @@ def check_pe(control: Any, n_pes: Any, operation: Any, pe: Any) -> Any:
     """With checks on, a PE that the team has not ends the kernel."""
 
 
-def check_place(control: Any, slot: Any, stride: Any, address: Any) -> Any:
-    """With checks on, an address outside this PE's symmetric memory ends a kernel on the host."""
+def check_place(control: Any, mine: Any, stride: Any, operation: Any, address: Any) -> Any:
+    """With checks on, an address that is none of the `stride` bytes from `mine`, this PE's symmetric memory, ends the kernel: on
+    GPUs where it was compiled with ATOLL_CHECK=all."""
 
 
 def check_room(control: Any, nbytes: Any, room: Any) -> Any:

@@ -18,7 +18,6 @@ from ._targets import (
     THREAD,
     WORDS,
     array,
-    bound_of,
     number,
     one_of,
     same,
@@ -26,8 +25,8 @@ from ._targets import (
     vocabulary,
     word,
 )
-from ._waiting import CONSUME, SIGNAL_WAIT, wait_word
-from ._who import at_peer, lesser, peer_for
+from ._waiting import CONSUME, SIGNAL_WAIT, call_of, wait_word
+from ._who import at_peer, check_place, lesser, peer_for
 
 PUT, GET, IPUT, IGET = AT["check put"], AT["check get"], AT["check iput"], AT["check iget"]
 UNSIGNED = {1: types.uint8, 2: types.uint16}
@@ -286,7 +285,9 @@ def _put_signal(name: str, dst: Any, src: Any, signal: Any, value: Any, op: Any,
         team: Any, dst: Any, src: Any, signal: Any, value: Any, op: Any, pe: Any, scope: Any = THREAD
     ) -> None:
         nbytes = lesser(dst.size, src.size) * each
-        prim.copy(peer_for(team, PUT_SIGNAL, prim.address(dst), pe), prim.address(src), nbytes, which)
+        to = peer_for(team, PUT_SIGNAL, prim.address(dst), pe)
+        check_place(team, PUT_SIGNAL, signal)
+        prim.copy(to, prim.address(src), nbytes, which)
         prim.meet(team.control, which)
         if prim.rank(which) == 0:
             if setting:
@@ -321,14 +322,13 @@ def signal_wait_until(team: Any, signal: Any, cmp: Any, value: Any, scope: Any =
     kind, which = word("signal_wait_until", "signal", signal, WORDS), scope_of("signal_wait_until", scope)
     one_of("cmp", "signal_wait_until", cmp)
     number("signal_wait_until", "value", value, kind)
-    bound_of("signal_wait_until", bound_ns)
 
     def impl(
         team: Any, signal: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
     ) -> None:
         if prim.rank(which) == 0:
-            at = prim.address(signal)
-            wait_word(kind, team.control, at, cmp, kind(value), SIGNAL_WAIT, -1, tag, bound_ns)
+            at, call = prim.address(signal), call_of(SIGNAL_WAIT, tag, bound_ns)
+            wait_word(kind, team.control, at, cmp, kind(value), call, -1)
         prim.meet(team.control, which)
 
     return impl
@@ -342,12 +342,12 @@ def signal_consume(
     the word as before."""
     kind, which = word("signal_consume", "signal", signal, WORDS), scope_of("signal_consume", scope)
     number("signal_consume", "n", n, kind)
-    bound_of("signal_consume", bound_ns)
 
     def impl(team: Any, signal: Any, n: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
         if prim.rank(which) == 0:
-            wait_word(kind, team.control, prim.address(signal), GE, kind(n), CONSUME, -1, tag, bound_ns)
-            prim.fetch_add(kind, prim.address(signal), kind(0) - kind(n))
+            at, call = prim.address(signal), call_of(CONSUME, tag, bound_ns)
+            wait_word(kind, team.control, at, GE, kind(n), call, -1)
+            prim.fetch_add(kind, at, kind(0) - kind(n))
         prim.meet(team.control, which)
 
     return impl

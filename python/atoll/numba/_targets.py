@@ -14,7 +14,7 @@ from numba.core import types
 from numba.core.errors import TypingError
 from numba.core.typing import templates
 
-from .. import _versions
+from .. import _ptx, _versions
 from .._device import DeviceTeam
 
 
@@ -46,6 +46,21 @@ if importlib.util.find_spec("numba_cuda") is not None and importlib.util.find_sp
 elif MLIR:
     DEVICE = Target(None, "cuda", None)  # which takes nothing: FORMS keeps it for _mlir.py
 TARGETS = [HOST] if DEVICE is None else [HOST, DEVICE]
+
+
+class CheckedTeam(DeviceTeam):
+    """What a team is to Numba where kernels look at addresses (ATOLL_CHECK=all): a type of its own, so that a kernel that was kept
+    on disk is found by processes of its kind alone, @cuda.jit(cache=True)'s too."""
+
+
+def checked_team(value: Any, context: Any) -> Any:
+    return types.NamedUniTuple(types.int64, len(DeviceTeam._fields), CheckedTeam)
+
+
+if _ptx.CHECKS_ADDRESSES:
+    for target in TARGETS:
+        if target.extending is not None:
+            target.extending.typeof_impl.register(DeviceTeam)(checked_team)
 
 
 class Form(NamedTuple):
@@ -90,6 +105,7 @@ EQ, NE, GT, GE, LT, LE = constants("cmp", "EQ", "NE", "GT", "GE", "LT", "LE")
 SET, ADD = constants("op of a signal", "SET", "ADD")
 SUM, PROD, MIN, MAX, AND, OR, XOR = constants("op", "SUM", "PROD", "MIN", "MAX", "AND", "OR", "XOR")
 ACQUIRE_RELEASE, RELAXED = constants("order", "ACQUIRE_RELEASE", "RELAXED")
+(LEFT_OUT,) = constants("what was not given", "LEFT_OUT")
 
 NARROW = (types.int8, types.int16, types.uint8, types.uint16)
 WORDS = (types.int32, types.int64, types.uint32, types.uint64)
@@ -111,6 +127,10 @@ def vocabulary(generator: F) -> F:
     return outside  # type: ignore[return-value]
 
 
+NUMBERS = {"tag": "an integer", "bound_ns": "an integer, nanoseconds"}
+"""What a wait may be given, besides None."""
+
+
 def _called_as(signature: inspect.Signature, generator: F) -> F:
     """The generator, once it was found to have such arguments, and the first one to be a team where it takes one."""
     name = generator.__name__
@@ -120,8 +140,11 @@ def _called_as(signature: inspect.Signature, generator: F) -> F:
         try:
             given = signature.bind(*kinds, **keywords).arguments
         except TypeError as error:
-            raise TypingError(f"atoll.numba.{name}: {error}; {_shown(signature, keywords)}") from None
-        if "team" in given and getattr(given["team"], "instance_class", None) is not DeviceTeam:
+            raise TypingError(f"atoll.numba.{name}: {error}; {_shown(signature)}") from None
+        if "team" in given and getattr(given["team"], "instance_class", None) not in (
+            DeviceTeam,
+            CheckedTeam,
+        ):
             raise TypingError(
                 f"atoll.numba.{name}: team is {given['team']}; give dev.launch(…)(…) an atoll.Team, such as "
                 "atoll.WORLD, and pass what the kernel gets, or else team.device()"
@@ -129,21 +152,24 @@ def _called_as(signature: inspect.Signature, generator: F) -> F:
         for which in given.keys() & {"pe", "root"}:
             if not isinstance(plain(given[which]), (types.Integer, types.Boolean)):
                 raise TypingError(f"atoll.numba.{name}: {which} is {given[which]}; it must be an integer")
+        for which in given.keys() & NUMBERS.keys():
+            if not is_left_out(given[which]) and not isinstance(plain(given[which]), types.Integer):
+                raise TypingError(
+                    f"atoll.numba.{name}: {which} is {given[which]}; it must be {NUMBERS[which]}"
+                )
         return generator(*kinds, **keywords)
 
     del checked.__wrapped__  # or Numba looks at the arguments first
     return checked  # type: ignore[return-value]
 
 
-def _shown(signature: inspect.Signature, keywords: dict[str, Kind]) -> str:
+def _shown(signature: inspect.Signature) -> str:
     """What a function takes, for whoever gave it something else."""
     parameters = [
         name if one.default is one.empty else f"{name}={str(one.default).replace('atoll.numba.', 'dev.')}"
         for name, one in signature.parameters.items()
     ]
-    bounded = "bound_ns" in keywords and "bound_ns" not in signature.parameters
-    hint = ": waits for words have a bound of their own, others end by ATOLL_WAIT_TIMEOUT" if bounded else ""
-    return f"it takes ({', '.join(parameters)}){hint}"
+    return f"it takes ({', '.join(parameters)})"
 
 
 def helper(function: F) -> F:
@@ -204,12 +230,6 @@ def plain(kind: Kind) -> Kind:
 def is_left_out(kind: Kind) -> bool:
     """Whether an argument was not given, so that its default is meant, or None."""
     return isinstance(kind, (types.Omitted, types.NoneType, int)) or kind is None
-
-
-def bound_of(name: str, kind: Kind) -> None:
-    """Refuse a bound of a wait that is no integer."""
-    if not is_left_out(kind) and not isinstance(plain(kind), types.Integer):
-        raise TypingError(f"atoll.numba.{name}: bound_ns is {kind}; it must be an integer, nanoseconds")
 
 
 def constant(kind: Kind) -> Constant | None:

@@ -13,6 +13,7 @@ from ._collectives import combine, combine_part, meet_members, reduction_of
 from ._layout import AT
 from ._rma import item
 from ._targets import DEVICE, HOST, THREAD, Kind, array, helper, implement, scope_of, vocabulary
+from ._waiting import call_of
 from ._who import at_peer, lesser, peer_for
 
 i64 = types.int64
@@ -182,15 +183,18 @@ def tile_get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any
 
 
 @vocabulary
-def tile_allgather(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
+def tile_allgather(
+    team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+) -> Any:
     """Rows pe * len(src) … of dst of every member = src of member pe. dst is symmetric, and has n_pes times the rows of src."""
     kind, which = tiles("tile_allgather", dst, src), scope_of("tile_allgather", scope)
     each = item(kind)
 
-    def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> None:
+    def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
         rows, cols = src.shape
+        call = call_of(ALLGATHER, tag, bound_ns)
         mine = prim.address(dst) + team.my_pe * rows * pitch(dst)
-        meet_members(ALLGATHER, team, which, False)
+        meet_members(call, team, which, False)
         pe, left = team.my_pe, team.n_pes
         while left > 0:  # the next member first, so that not all store to one at once
             pe = pe + 1 if pe + 1 < team.n_pes else 0
@@ -199,7 +203,7 @@ def tile_allgather(team: Any, dst: Any, src: Any, scope: Any = THREAD) -> Any:
                 prim.address(src), pitch(src), stride(src), rows, cols, which,
             )  # fmt: skip
             left = prim.uncounted(left - 1)
-        meet_members(ALLGATHER, team, which, False)
+        meet_members(call, team, which, False)
 
     return impl
 
@@ -261,16 +265,21 @@ def fold_elements(
 
 
 @vocabulary
-def tile_reduce(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> Any:
+def tile_reduce(
+    team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+) -> Any:
     """dst of every member = src of member 0 op src of member 1 op …, element by element. Both symmetric, of src's shape; dst may
     be src."""
     kind, which = tiles("tile_reduce", dst, src), scope_of("tile_reduce", scope)
     operator, each = reduction_of("tile_reduce", kind, op), item(kind)
 
-    def impl(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> None:
+    def impl(
+        team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
+    ) -> None:
         rows, cols = src.shape
+        call = call_of(REDUCE, tag, bound_ns)
         to, source = prim.address(dst), prim.address(src)
-        meet_members(REDUCE, team, which, False)
+        meet_members(call, team, which, False)
         if whole(to, pitch(dst), stride(dst), each, cols) and whole(
             source, pitch(src), stride(src), each, cols
         ):
@@ -283,6 +292,6 @@ def tile_reduce(team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD) -> 
                 kind, operator, team, to, pitch(dst), stride(dst),
                 source, pitch(src), stride(src), rows, cols, which,
             )  # fmt: skip
-        meet_members(REDUCE, team, which, False)
+        meet_members(call, team, which, False)
 
     return impl

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from numba.core import types
 
 from . import _primitives as p
 from ._layout import AT
-from ._targets import EQ, GE, GT, HOST, LE, LT, NE, helper, implement, is_left_out, one_of, vocabulary
+from ._targets import (
+    EQ,
+    GE,
+    GT,
+    HOST,
+    LE,
+    LEFT_OUT,
+    LT,
+    NE,
+    constant,
+    helper,
+    implement,
+    is_left_out,
+    one_of,
+    vocabulary,
+)
 
 SIGNAL_WAIT, CONSUME, WAIT = AT["signal_wait_until"], AT["signal_consume"], AT["wait_until"]
 RECEIVE, POST = AT["receive"], AT["post"]
@@ -41,19 +56,54 @@ def reported(kind: Any, cmp: Any) -> Any:
     return lambda kind, cmp: value
 
 
+class Call(NamedTuple):
+    """What a wait is a part of: Call of atoll/device/wait.hpp."""
+
+    operation: Any
+    tag: Any
+    bound: Any
+    """In ns. Either is LEFT_OUT where it was: a type, of which nothing is compiled, nor kept in registers."""
+
+
+def in_call(kind: Any, which: str) -> bool:
+    """Whether a Call of this type has it."""
+    return constant(kind.types[Call._fields.index(which)]) is not LEFT_OUT
+
+
+@vocabulary
+def call_of(operation: Any, tag: Any, bound: Any) -> Any:
+    tagged, bounded = not is_left_out(tag), not is_left_out(bound)
+    if tagged and bounded:
+        return lambda operation, tag, bound: Call(operation, i64(tag), i64(bound))
+    if bounded:
+        return lambda operation, tag, bound: Call(operation, LEFT_OUT, i64(bound))
+    if tagged:
+        return lambda operation, tag, bound: Call(operation, i64(tag), LEFT_OUT)
+    return lambda operation, tag, bound: Call(operation, LEFT_OUT, LEFT_OUT)
+
+
+@vocabulary
+def tag_of(call: Any) -> Any:
+    return (lambda call: call.tag) if in_call(call, "tag") else (lambda call: 0)
+
+
 @vocabulary
 def look_around(
-    control: Any, operation: Any, compare: Any, peer: Any, tag: Any,
-    address: Any, expected: Any, found: Any, since: Any, bound: Any,
-) -> Any:  # fmt: skip
-    """By what has a bound of its own only where the call gave one: `bound` is an integer, not None or left out."""
-    if is_left_out(bound):
-        return lambda control, operation, compare, peer, tag, address, expected, found, since, bound: p.look_around(
-            control, operation, compare, peer, tag, address, expected, found, since
-        )  # fmt: skip
-    return lambda control, operation, compare, peer, tag, address, expected, found, since, bound: p.look_within(
-        control, operation, compare, peer, tag, address, expected, found, since, i64(bound)
-    )  # fmt: skip
+    control: Any, call: Any, compare: Any, peer: Any, address: Any, expected: Any, found: Any, since: Any
+) -> Any:
+    """By what has a bound of its own only where the call gave one."""
+
+    def within(control, call, compare, peer, address, expected, found, since):
+        return p.look_within(
+            control, call.operation, compare, peer, tag_of(call), address, expected, found, since, call.bound
+        )
+
+    def by_the_teams(control, call, compare, peer, address, expected, found, since):
+        return p.look_around(
+            control, call.operation, compare, peer, tag_of(call), address, expected, found, since
+        )
+
+    return within if in_call(call, "bound") else by_the_teams
 
 
 # Many looks at a word: what it is, and whether it holds. These bodies are the host's; on GPUs those of _looks.py, whose import
@@ -110,58 +160,46 @@ def look_pairs(first: Any, second: Any, flag: Any) -> Any:
 
 
 @helper
-def wait_word(
-    kind: Any,
-    control: Any,
-    address: Any,
-    cmp: Any,
-    value: Any,
-    operation: Any,
-    peer: Any,
-    tag: Any,
-    bound: Any,
-) -> Any:
-    """Until the word holds, with acquire. Returns what it is then. `bound`: of this wait, in ns; None: it has none."""
+def wait_word(kind: Any, control: Any, address: Any, cmp: Any, value: Any, call: Any, peer: Any) -> Any:
+    """Until the word holds, with acquire. Returns what it is then."""
     since = i64(0)
     while True:
         found, holds = look_word(kind, address, cmp, value)
         if holds:
             return found
         wanted, seen = p.to_bits(kind, value), p.to_bits(kind, found)
-        since = look_around(
-            control, operation, reported(kind, cmp), peer, tag, address, wanted, seen, since, bound
-        )
+        since = look_around(control, call, reported(kind, cmp), peer, address, wanted, seen, since)
 
 
 @helper
-def wait_relaxed(control: Any, address: Any, value: Any, operation: Any, peer: Any) -> Any:
+def wait_relaxed(control: Any, address: Any, value: Any, call: Any, peer: Any) -> Any:
     """Until the word is at least `value`, in no order."""
     since = i64(0)
     while not look_relaxed(address, value):
         found = p.load_relaxed(i64, address)
-        since = p.look_around(control, operation, AT_LEAST, peer, 0, address, value, found, since)
+        since = look_around(control, call, AT_LEAST, peer, address, value, found, since)
 
 
 @helper
-def wait_pair(control: Any, address: Any, flag: Any, operation: Any, peer: Any) -> Any:
+def wait_pair(control: Any, address: Any, flag: Any, call: Any, peer: Any) -> Any:
     """The eight bytes of data in two flagged words, once both carry `flag`, which is within 32 bits."""
     since = i64(0)
     while True:
         data, here = look_pair(address, flag)
         if here:
             return data
-        since = p.look_around(control, operation, -1, peer, 0, address, flag, 0, since)
+        since = look_around(control, call, -1, peer, address, flag, 0, since)
 
 
 @helper
-def wait_pairs(control: Any, first: Any, second: Any, flag: Any, operation: Any, peer: Any) -> Any:
+def wait_pairs(control: Any, first: Any, second: Any, flag: Any, call: Any, peer: Any) -> Any:
     """The same of two pairs."""
     since = i64(0)
     while True:
         data, more, here = look_pairs(first, second, flag)
         if here:
             return data, more
-        since = p.look_around(control, operation, -1, peer, 0, first, flag, 0, since)
+        since = look_around(control, call, -1, peer, first, flag, 0, since)
 
 
 @helper

@@ -14,8 +14,8 @@ from numba.core.errors import TypingError
 
 from . import _primitives as prim
 from ._rma import item
-from ._targets import THREAD, WORDS, array, bound_of, helper, number, plain, scope_of, vocabulary, word
-from ._waiting import WAIT, compare, look_around, reported, wait_word
+from ._targets import THREAD, WORDS, array, helper, number, plain, scope_of, vocabulary, word
+from ._waiting import WAIT, call_of, compare, look_around, reported, wait_word
 
 i64 = types.int64
 
@@ -74,21 +74,18 @@ def all_of(kind: Any, ivars: Any, status: Any, cmp: Any, values: Any, indices: A
 
 
 @helper
-def pause(
-    team: Any, kind: Any, ivars: Any, cmp: Any, values: Any, tag: Any, bound: Any, looks: Any, since: Any
-) -> Any:
+def pause(team: Any, kind: Any, ivars: Any, cmp: Any, values: Any, call: Any, looks: Any, since: Any) -> Any:
     """Between two looks at many words."""
     prim.rest(looks)
     if looks % prim.looks_between() == 0:
         at = prim.address(ivars)
         found = prim.to_bits(kind, prim.load_relaxed(kind, at))
         wanted = prim.to_bits(kind, value_at(kind, values, 0))
-        return look_around(team.control, WAIT, reported(kind, cmp), -1, tag, at, wanted, found, since, bound)
+        return look_around(team.control, call, reported(kind, cmp), -1, at, wanted, found, since)
     return since
 
 
-def _words(name: str, ivars: Any, status: Any, values: Any, vector: bool, bound: Any = 0) -> Any:
-    bound_of(name, bound)
+def _words(name: str, ivars: Any, status: Any, values: Any, vector: bool) -> Any:
     kind = word(name, "ivars", ivars, WORDS)
     array(name, "ivars", ivars)
     if not isinstance(plain(status), types.NoneType) and not isinstance(
@@ -109,14 +106,15 @@ def wait_until(
 ) -> Any:
     """Wait until ivar[0] cmp value."""
     kind, which = word("wait_until", "ivar", ivar, WORDS), scope_of("wait_until", scope)
-    bound_of("wait_until", bound_ns)
     number("wait_until", "value", value, kind)
 
     def impl(
         team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
     ) -> None:
         if prim.rank(which) == 0:
-            wait_word(kind, team.control, prim.address(ivar), cmp, kind(value), WAIT, -1, tag, bound_ns)
+            wait_word(
+                kind, team.control, prim.address(ivar), cmp, kind(value), call_of(WAIT, tag, bound_ns), -1
+            )
         prim.meet(team.control, which)
 
     return impl
@@ -137,10 +135,8 @@ def test(team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any
     return impl
 
 
-def _wait_all(
-    name: str, ivars: Any, status: Any, values: Any, scope: Any, bound: Any, vector: bool = False
-) -> Any:
-    kind, which = _words(name, ivars, status, values, vector, bound), scope_of(name, scope)
+def _wait_all(name: str, ivars: Any, status: Any, values: Any, scope: Any, vector: bool = False) -> Any:
+    kind, which = _words(name, ivars, status, values, vector), scope_of(name, scope)
 
     def scalar(
         team: Any,
@@ -152,11 +148,11 @@ def _wait_all(
         tag: Any = 0,
         bound_ns: Any = None,
     ) -> None:
-        i = prim.rank(which)
+        i, call = prim.rank(which), call_of(WAIT, tag, bound_ns)
         while i < ivars.size:
             if counts(status, i):
                 at = prim.address(ivars) + i * bytes_of(kind)
-                wait_word(kind, team.control, at, cmp, value_at(kind, value, i), WAIT, -1, tag, bound_ns)
+                wait_word(kind, team.control, at, cmp, value_at(kind, value, i), call, -1)
             i += prim.size(which)
         prim.meet(team.control, which)
 
@@ -170,11 +166,11 @@ def _wait_all(
         tag: Any = 0,
         bound_ns: Any = None,
     ) -> None:
-        i = prim.rank(which)
+        i, call = prim.rank(which), call_of(WAIT, tag, bound_ns)
         while i < ivars.size:
             if counts(status, i):
                 at = prim.address(ivars) + i * bytes_of(kind)
-                wait_word(kind, team.control, at, cmp, value_at(kind, values, i), WAIT, -1, tag, bound_ns)
+                wait_word(kind, team.control, at, cmp, value_at(kind, values, i), call, -1)
             i += prim.size(which)
         prim.meet(team.control, which)
 
@@ -193,39 +189,37 @@ def wait_until_all(
     bound_ns: Any = None,
 ) -> Any:
     """Wait until all words hold."""
-    return _wait_all("wait_until_all", ivars, status, value, scope, bound_ns)
+    return _wait_all("wait_until_all", ivars, status, value, scope)
 
 
 @vocabulary
 def wait_until_all_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
     """Wait until all words hold, each its own value."""
-    return _wait_all("wait_until_all_vector", ivars, status, values, scope, bound_ns, True)
+    return _wait_all("wait_until_all_vector", ivars, status, values, scope, True)
 
 
 @helper
-def any_now(
-    team: Any, kind: Any, ivars: Any, status: Any, cmp: Any, values: Any, tag: Any, bound: Any
-) -> Any:
+def any_now(team: Any, kind: Any, ivars: Any, status: Any, cmp: Any, values: Any, call: Any) -> Any:
     since = i64(0)
     looks = 0
     index = first(kind, ivars, status, cmp, values)
     while index == -1:
         looks += 1
-        since = pause(team, kind, ivars, cmp, values, tag, bound, looks, since)
+        since = pause(team, kind, ivars, cmp, values, call, looks, since)
         index = first(kind, ivars, status, cmp, values)
     return max(index, i64(-1))
 
 
 @helper
 def some_now(
-    team: Any, kind: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, tag: Any, bound: Any
+    team: Any, kind: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, call: Any
 ) -> Any:
     since = i64(0)
     looks = 0
     found = all_of(kind, ivars, status, cmp, values, indices)
     while found == 0:
         looks += 1
-        since = pause(team, kind, ivars, cmp, values, tag, bound, looks, since)
+        since = pause(team, kind, ivars, cmp, values, call, looks, since)
         found = all_of(kind, ivars, status, cmp, values, indices)
     return max(found, i64(0))
 
@@ -243,7 +237,7 @@ def wait_until_any(
 ) -> Any:
     """Wait until a word holds and return the lowest index that does."""
     kind, which = (
-        _words("wait_until_any", ivars, status, value, False, bound_ns),
+        _words("wait_until_any", ivars, status, value, False),
         scope_of("wait_until_any", scope),
     )
 
@@ -259,7 +253,7 @@ def wait_until_any(
     ) -> Any:
         index = i64(-1)
         if prim.rank(which) == 0:
-            index = any_now(team, kind, ivars, status, cmp, value, tag, bound_ns)
+            index = any_now(team, kind, ivars, status, cmp, value, call_of(WAIT, tag, bound_ns))
         return prim.share(team.control, which, index)
 
     return impl
@@ -269,7 +263,7 @@ def wait_until_any(
 def wait_until_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
     """Wait until a word holds, each its own value, and return the lowest index that does."""
     name = "wait_until_any_vector"
-    kind, which = _words(name, ivars, status, values, True, bound_ns), scope_of(name, scope)
+    kind, which = _words(name, ivars, status, values, True), scope_of(name, scope)
 
     def impl(
         team: Any,
@@ -283,7 +277,7 @@ def wait_until_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: 
     ) -> Any:
         index = i64(-1)
         if prim.rank(which) == 0:
-            index = any_now(team, kind, ivars, status, cmp, values, tag, bound_ns)
+            index = any_now(team, kind, ivars, status, cmp, values, call_of(WAIT, tag, bound_ns))
         return prim.share(team.control, which, index)
 
     return impl
@@ -293,7 +287,7 @@ def wait_until_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: 
 def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
     """Wait until a word holds; return how many do, with their numbers in `indices`, which rank 0 of the scope writes."""
     kind, which = (
-        _words("wait_until_some", ivars, status, value, False, bound_ns),
+        _words("wait_until_some", ivars, status, value, False),
         scope_of("wait_until_some", scope),
     )
 
@@ -310,7 +304,7 @@ def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, 
     ) -> Any:
         found = i64(0)
         if prim.rank(which) == 0:
-            found = some_now(team, kind, ivars, indices, status, cmp, value, tag, bound_ns)
+            found = some_now(team, kind, ivars, indices, status, cmp, value, call_of(WAIT, tag, bound_ns))
         return prim.share(team.control, which, found)
 
     return impl
@@ -320,7 +314,7 @@ def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, 
 def wait_until_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
     """wait_until_some, each word its own value."""
     name = "wait_until_some_vector"
-    kind, which = _words(name, ivars, status, values, True, bound_ns), scope_of(name, scope)
+    kind, which = _words(name, ivars, status, values, True), scope_of(name, scope)
 
     def impl(
         team: Any,
@@ -335,7 +329,7 @@ def wait_until_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp
     ) -> Any:
         found = i64(0)
         if prim.rank(which) == 0:
-            found = some_now(team, kind, ivars, indices, status, cmp, values, tag, bound_ns)
+            found = some_now(team, kind, ivars, indices, status, cmp, values, call_of(WAIT, tag, bound_ns))
         return prim.share(team.control, which, found)
 
     return impl

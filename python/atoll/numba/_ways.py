@@ -29,8 +29,19 @@ from ._messages import (
     slot_here,
 )
 from ._rma import item
-from ._targets import ACQUIRE_RELEASE, RELAXED, THREAD, Kind, array, number, one_of, scope_of, vocabulary
-from ._waiting import RECEIVE, wait_pair
+from ._targets import (
+    ACQUIRE_RELEASE,
+    RELAXED,
+    THREAD,
+    Kind,
+    array,
+    helper,
+    number,
+    one_of,
+    scope_of,
+    vocabulary,
+)
+from ._waiting import POST, RECEIVE, Call, call_of, wait_pair
 
 i64, u64 = types.int64, types.uint64
 
@@ -40,6 +51,8 @@ class Meeting(NamedTuple):
 
     team: Any
     scope: Any
+    tag: Any
+    bound: Any
     epoch: Any
 
 
@@ -68,13 +81,15 @@ def nth(boxes: Any, k: Any) -> Any:
 
 
 @vocabulary
-def outbox(team: Any, box: Any, pe: Any, scope: Any = THREAD) -> Any:
+def outbox(team: Any, box: Any, pe: Any, scope: Any = THREAD, tag: Any = None, bound_ns: Any = None) -> Any:
     """Return this PE's end of the way to PE `pe`, for `out = dev.post_next(out, src)`, and at last `dev.close(out)`.
 
-    Nobody else posts that way meanwhile. The scope is that of all three.
+    Nobody else posts that way meanwhile. The scope is that of all three, and `tag` and `bound_ns`, as of post, are those of each wait.
     """
     which = scope_of("outbox", scope)
-    return lambda team, box, pe, scope=THREAD: open_outbox(team, box, pe, which)
+    return lambda team, box, pe, scope=THREAD, tag=None, bound_ns=None: open_outbox(
+        call_of(POST, tag, bound_ns), team, box, pe, which
+    )
 
 
 @vocabulary
@@ -91,10 +106,15 @@ def post_next(out: Any, src: Any) -> Any:
 
 
 @vocabulary
-def inbox(team: Any, box: Any, pe: Any, scope: Any = THREAD) -> Any:
-    """Return this PE's end of the way from PE `pe`, for `come = dev.receive_next(come, dst)`, and at last `dev.close(come)`."""
+def inbox(team: Any, box: Any, pe: Any, scope: Any = THREAD, tag: Any = None, bound_ns: Any = None) -> Any:
+    """Return this PE's end of the way from PE `pe`, for `come = dev.receive_next(come, dst)`, and at last `dev.close(come)`.
+
+    `tag` and `bound_ns`, as of receive, are those of each wait.
+    """
     which = scope_of("inbox", scope)
-    return lambda team, box, pe, scope=THREAD: open_inbox(team, box, pe, which)
+    return lambda team, box, pe, scope=THREAD, tag=None, bound_ns=None: open_inbox(
+        call_of(RECEIVE, tag, bound_ns), team, box, pe, which
+    )
 
 
 @vocabulary
@@ -135,7 +155,11 @@ def load(come: Any, part: Any) -> Any:
 
     def impl(come: Any, part: Any) -> Any:
         at = slot_here(come) + 16 * i64(part)
-        return u64(wait_pair(come.team.control, at, come.number & 0xFFFFFFFF, RECEIVE, come.pe))
+        return u64(
+            wait_pair(
+                come.team.control, at, come.number & 0xFFFFFFFF, Call(RECEIVE, come.tag, come.bound), come.pe
+            )
+        )
 
     return impl
 
@@ -155,14 +179,21 @@ def has_message(come: Any) -> Any:
     return lambda come: has_come(come)
 
 
+@helper
+def open_meeting(call: Any, team: Any, scope: Any) -> Any:
+    return Meeting(team, scope, call.tag, call.bound, prim.load_own(i64, team.control + SYNC_EPOCH))
+
+
 @vocabulary
-def meeting(team: Any, scope: Any = THREAD) -> Any:
+def meeting(team: Any, scope: Any = THREAD, tag: Any = None, bound_ns: Any = None) -> Any:
     """Return what `met = dev.sync_next(met)` takes, in place of dev.sync, and at last `dev.close(met)`.
 
-    Nobody else uses the team for meetings or collectives meanwhile.
+    Nobody else uses the team for meetings or collectives meanwhile. `tag` and `bound_ns`, as of sync, are those of each meeting.
     """
     which = scope_of("meeting", scope)
-    return lambda team, scope=THREAD: Meeting(team, which, prim.load_own(i64, team.control + SYNC_EPOCH))
+    return lambda team, scope=THREAD, tag=None, bound_ns=None: open_meeting(
+        call_of(SYNC, tag, bound_ns), team, which
+    )
 
 
 @vocabulary
@@ -172,8 +203,8 @@ def sync_next(met: Any, order: Any = ACQUIRE_RELEASE) -> Any:
     relaxed = one_of("order", "sync_next", order) is RELAXED
 
     def impl(met: Any, order: Any = ACQUIRE_RELEASE) -> Any:
-        meet_at(SYNC, met.team, met.epoch + 1, met.scope, relaxed)
-        return Meeting(met.team, met.scope, met.epoch + 1)
+        meet_at(Call(SYNC, met.tag, met.bound), met.team, met.epoch + 1, met.scope, relaxed)
+        return Meeting(met.team, met.scope, met.tag, met.bound, met.epoch + 1)
 
     return impl
 

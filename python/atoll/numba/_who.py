@@ -7,10 +7,11 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
+from .. import _ptx
 from .._device import DeviceTeam
 from . import _primitives as p
 from ._layout import AT
-from ._targets import BLOCK, GRID, TARGETS, array, emit, helper, scope_of, vocabulary
+from ._targets import BLOCK, GRID, HOST, TARGETS, array, emit, helper, implement, scope_of, vocabulary
 
 i32, i64 = types.int32, types.int64
 I64 = ir.IntType(64)
@@ -37,11 +38,29 @@ def at_peer(team: Any, address: Any, pe: Any) -> Any:
     return address + (slot_of(team, pe) - team.my_slot) * team.stride
 
 
+def check_place(team: Any, operation: Any, x: Any) -> Any:
+    """p.check_place of an array, of which kernels that do not look have nothing, its address neither."""
+
+
+def _checking(team: Any, operation: Any, x: Any) -> Any:
+    mine = team.window + team.my_slot * team.stride
+    p.check_place(team.control, mine, team.stride, operation, p.address(x))
+
+
+def _not_checking(team: Any, operation: Any, x: Any) -> Any: ...
+
+
+implement(HOST, check_place)(lambda *_: _checking)
+for on_gpu in TARGETS[1:]:
+    implement(on_gpu, check_place)(lambda *_: _checking if _ptx.CHECKS_ADDRESSES else _not_checking)
+
+
 @helper
 def peer_for(team: Any, operation: Any, address: Any, pe: Any) -> Any:
     """at_peer, for a PE that a program named."""
     p.check_pe(team.control, team.n_pes, operation, pe)
-    p.check_place(team.control, team.window + team.my_slot * team.stride, team.stride, address)
+    mine = team.window + team.my_slot * team.stride
+    p.check_place(team.control, mine, team.stride, operation, address)
     return at_peer(team, address, pe)
 
 

@@ -1,5 +1,6 @@
 """A kernel waits for what never comes: host (the exception is caught here), cuda (Numba), triton or cute (the job ends).
-With -bound: half a second of its own. With -pe: it names a PE that the team has not."""
+With -bound: half a second of its own; with -collective-bound and -message-bound, on GPUs, in one of those. With -pe: it names a PE
+that the team has not. With -place, on GPUs with ATOLL_CHECK=all: it puts to an ordinary array."""
 
 from __future__ import annotations
 
@@ -78,9 +79,35 @@ else:
     def beyond(team, flag):
         dev.put(team, flag, flag, 7)
 
+    @dev.kernel
+    def astray(team, flag, ordinary):
+        dev.put(team, ordinary, flag, 0)
+
+    @dev.kernel
+    def alone(team, flag):
+        if team.my_pe == 0:
+            dev.reduce(team, flag, flag, dev.SUM, tag=42, bound_ns=500_000_000)
+
+    @dev.kernel
+    def unanswered(team, flag, box):
+        dev.receive(team, box, flag, 1 - team.my_pe, tag=42, bound_ns=500_000_000)
+
     flag = atoll.zeros(1, np.int64, device="cpu" if mode == "host" else "cuda")
+    more = (dev.mailbox(8, device="cuda"),) if kind == "message-bound" else ()
+    if kind == "place":
+        from numba import cuda
+
+        cuda.select_device(flag.device)
+        more = (cuda.device_array(1, np.int64),)
+    kernels = {
+        "bound": bounded,
+        "pe": beyond,
+        "place": astray,
+        "collective-bound": alone,
+        "message-bound": unanswered,
+    }
     try:
-        dev.launch({"pe": beyond, "bound": bounded}.get(kind, late), 1, 1)(atoll.WORLD, flag)
+        dev.launch(kernels.get(kind, late), 1, 1)(atoll.WORLD, flag, *more)
     except atoll.PeError as error:
         assert "beyond: " in str(error) and "in put for team PE 7; the team has PEs 0 to 1" in str(error), (
             error

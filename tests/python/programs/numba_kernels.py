@@ -680,8 +680,8 @@ def check_wrong_types_are_refused_when_compiled() -> None:
         ),
         (lambda team, x, flags, half: dev.iput(team, x, flags, 1, 1, 2, 0), "must be alike"),
         (
-            lambda team, x, flags, half: dev.barrier(team, dev.BLOCK, bound_ns=9),
-            "it takes (team, scope=dev.THREAD): waits",
+            lambda team, x, flags, half: dev.quiet(team, dev.BLOCK, bound_ns=9),
+            "unexpected keyword argument 'bound_ns'; it takes (team, scope=dev.THREAD)",
         ),
         (
             lambda team, x, flags, half: dev.p(team, x, 1),

@@ -15,6 +15,7 @@ from .. import _cuda, _targets, _tiles, _who
 from .._launch import Mailbox
 from .._messages import Inbox, Outbox
 from .._targets import FORMS
+from .._waiting import Call
 from .._ways import Meeting
 from ._builder import Builder, Context, Value, as_i64, raw, strides
 from ._kinds import Named, back, nothing, ours, their_errors, theirs
@@ -118,7 +119,7 @@ def named_tuple(kind: type) -> None:
         )
 
 
-for each in (Mailbox, Meeting, Inbox, Outbox):
+for each in (Call, Mailbox, Meeting, Inbox, Outbox):
     named_tuple(each)
 own(_who.grid_range, lambda self, kinds, keywords: theirs.range_state64_type(*kinds), shared_range)
 for axis, stub in enumerate((_tiles.pitch, _tiles.stride)):

@@ -17,7 +17,9 @@ from numba_cuda_mlir.errors import TypingError
 from numba_cuda_mlir.models import PrimitiveModel
 from numba_cuda_mlir.numba_cuda import types as their_types
 
-from .._targets import Constant
+from ... import _ptx
+from ..._device import DeviceTeam
+from .._targets import Constant, checked_team
 
 types: Any = numba_types  # as little typed as theirs are
 theirs: Any = their_types
@@ -56,6 +58,10 @@ def nothing() -> Any:
 @extending.typeof_impl.register(Constant)
 def _(value: Constant, context: Any) -> Any:
     return Named(value)
+
+
+if _ptx.CHECKS_ADDRESSES:
+    extending.typeof_impl.register(DeviceTeam)(lambda value, context: back(checked_team(value, context)))
 
 
 @extending.typeof_impl.register(types.Type)

@@ -1,0 +1,48 @@
+"""What numba-cuda compiles, without a GPU, of the kernels of numba_places.py and numba_bounds.py: for each how often it calls what
+refuses an address, whether that reports compare -6, and whether its wait has a bound of its own. And the key of a kept kernel."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import re
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import atoll
+import numba
+import numba_bounds
+import numba_places
+from atoll import _ptx
+from numba import cuda
+
+numba.cuda.dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(9, 0))
+WRONG_PLACE = f"st.relaxed.sys.global.u32 [w+{_ptx.AT['report'] + _ptx.AT['report_compare']}], -6;"
+team, places, bounds = atoll.WORLD.device("host"), numba_places, {}
+given = (team, places.x, places.ordinary, 0, places.no_box)
+
+
+def ptx_of(function: Any, values: Any) -> str:
+    types = tuple(numba.typeof(value) for value in values)
+    return str(cuda.compile(function, types, device=True, cc=(9, 0), output="ptx", abi="numba")[0])
+
+
+def calls(ptx: str, name: str) -> int:
+    return len(re.findall(rf"\bcall\.uni\s+(?:\(\w+\),\s*)?{name}\b", ptx))
+
+
+refused = {}
+for name, (_, function) in places.CALLS.items():
+    ptx = ptx_of(function, given)
+    refused[name] = [calls(ptx, "atoll_refuse_place"), WRONG_PLACE in ptx]
+if "bounds" in sys.argv:
+    for _, kernel, values in numba_bounds.waits:
+        ptx = ptx_of(kernel.function, [team, *values])
+        bounds[kernel.__name__] = [calls(ptx, "atoll_look_within") > 0, calls(ptx, "atoll_look_around") > 0]
+kept = cuda.jit(cache=True)(places.CALLS["p"][1])
+key = kept._cache._index_key((kept.typeof_pyval(team),), SimpleNamespace(magic_tuple=lambda: ()))
+same = pickle.loads(pickle.dumps(key)) == key
+key = hashlib.sha256(repr(key).encode()).hexdigest()
+print(json.dumps({"refused": refused, "bounds": bounds, "key": key, "same": same}))

@@ -1,0 +1,69 @@
+"""Kernels that are given an ordinary array of NumPy where a symmetric one is due: each operation is named, and nothing moved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import atoll
+import atoll.numba as dev
+import numpy as np
+
+atoll.init()
+me, n = atoll.my_pe(), atoll.n_pes()
+x, ordinary = atoll.zeros((4, 4), "i8"), np.zeros((4, 4), "i8")
+box = dev.mailbox(8)
+no_box = dev.Mailbox(np.zeros_like(box.block), 8)
+# What each is given: team, symmetric, ordinary, the PE after this one, a mailbox that is an ordinary array.
+CALLS: dict[str, tuple[str, Any]] = {
+    "p": ("p", lambda team, x, y, pe, box: dev.p(team, y[0], 1, pe)),
+    "g": ("g", lambda team, x, y, pe, box: dev.g(team, y[0], pe)),
+    "put": ("put", lambda team, x, y, pe, box: dev.put(team, y[0], x[0], pe)),
+    "get": ("get", lambda team, x, y, pe, box: dev.get(team, x[0], y[0], pe)),
+    "put_nbi": ("put", lambda team, x, y, pe, box: dev.put_nbi(team, y[0], x[0], pe)),
+    "async_put": ("async_put", lambda team, x, y, pe, box: dev.async_put(team, y[0], x[0], pe)),
+    "iput": ("iput", lambda team, x, y, pe, box: dev.iput(team, y[0], x[0], 1, 1, 2, pe)),
+    "iget": ("iget", lambda team, x, y, pe, box: dev.iget(team, x[0], y[0], 1, 1, 2, pe)),
+    "signal_set": ("signal_set", lambda team, x, y, pe, box: dev.signal_set(team, y[0], 1, pe)),
+    "signal_add": ("signal_add", lambda team, x, y, pe, box: dev.signal_add(team, y[0], 1, pe)),
+    "put_signal, its dst": (
+        "put_signal", lambda team, x, y, pe, box: dev.put_signal(team, y[0], x[0], x[1], 1, dev.SET, pe),
+    ),
+    "put_signal, its signal": (
+        "put_signal", lambda team, x, y, pe, box: dev.put_signal(team, x[0], x[2], y[1], 1, dev.ADD, pe),
+    ),
+    "atomic_add": ("an atomic", lambda team, x, y, pe, box: dev.atomic_add(team, y[0], 1, pe)),
+    "atomic_fetch": ("an atomic", lambda team, x, y, pe, box: dev.atomic_fetch(team, y[0], pe)),
+    "atomic_compare_swap": ("an atomic", lambda team, x, y, pe, box: dev.atomic_compare_swap(team, y[0], 0, 1, pe)),
+    "tile_put": ("tile_put", lambda team, x, y, pe, box: dev.tile_put(team, y, x, pe)),
+    "tile_get": ("tile_get", lambda team, x, y, pe, box: dev.tile_get(team, x, y, pe)),
+    "ptr": ("peer", lambda team, x, y, pe, box: dev.ptr(team, y, pe)),
+    "post": ("post", lambda team, x, y, pe, box: dev.post(team, box, y[0, :1], pe)),
+    "receive": ("receive", lambda team, x, y, pe, box: dev.receive(team, box, y[0, :1], pe)),
+    "outbox": ("post", lambda team, x, y, pe, box: dev.close(dev.outbox(team, box, pe))),
+    "inbox": ("receive", lambda team, x, y, pe, box: dev.close(dev.inbox(team, box, pe))),
+}  # fmt: skip
+
+
+def main() -> None:
+    for name, (operation, function) in CALLS.items():
+        function.__name__ = name.split(",")[0]
+        try:
+            dev.launch(dev.kernel(function), 1, 1)(atoll.WORLD, x, ordinary, (me + 1) % n, no_box)
+        except atoll.NotSymmetric as error:
+            wanted = (
+                f"{function.__name__}: argument 3",
+                f"in {operation} at 0x",
+                "this PE's symmetric memory is 0x",
+            )
+            assert all(words in str(error) for words in wanted), f"{name}: {error}; wanted {wanted}"
+        else:
+            raise AssertionError(f"{name} took an ordinary array")
+        dev.raise_ended()  # what was raised is not kept
+    atoll.barrier_all()
+    assert not x.any()
+    assert not ordinary.any()
+    print("all places are looked at")
+
+
+if __name__ == "__main__":
+    main()
