@@ -64,9 +64,13 @@ def _meet(team, operation: tl.constexpr, tag, bound, order: tl.constexpr = ACQUI
         pe = first + thread()
         other = ((pe < team.n_pes) & (pe != team.my_pe)).to(tl.int32)
         if order == RELAXED:
-            wait_word(team, arrived + 8 * pe, tl.int64, GE, epoch, operation, pe, tag, "relaxed", other, bound)
+            wait_word(
+                team, arrived + 8 * pe, tl.int64, GE, epoch, operation, pe, tag, "relaxed", other, bound
+            )
         else:
-            wait_word(team, arrived + 8 * pe, tl.int64, GE, epoch, operation, pe, tag, "acquire", other, bound)
+            wait_word(
+                team, arrived + 8 * pe, tl.int64, GE, epoch, operation, pe, tag, "acquire", other, bound
+            )
     tl.debug_barrier()
     store(team.control + _SYNC_EPOCH, epoch, tl.int64)
 

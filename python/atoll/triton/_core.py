@@ -53,6 +53,7 @@ def _text_for(text, operation):
 def _is_block(x):
     return x.type.is_block()
 
+
 EQ, NE, GT, GE, LT, LE = map(tl.constexpr, Compare)
 SET, ADD = map(tl.constexpr, SignalOp)
 SUM, PROD, MIN, MAX, AND, OR, XOR = map(tl.constexpr, ReduceOp)

@@ -104,7 +104,8 @@ def refuse_place(team, x, some) -> None:
     from it as a peer's memory from ours is anybody's. some: of a block one that is suffices."""
     control, stride = _number(team.control), _number(team.stride)
     mine = _number(team.window) + _number(team.my_slot) * stride
-    wrong = [one for one in (addresses := list(_numbers(x))) if not 0 <= one - mine < stride]
+    addresses = list(_numbers(x))
+    wrong = [one for one in addresses if not 0 <= one - mine < stride]
     if control == 0 or not wrong or (_number(some) and len(wrong) < len(addresses)):
         return
     if _at_control(control, "checks", ctypes.c_uint) != 0:

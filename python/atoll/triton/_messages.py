@@ -118,9 +118,7 @@ def receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
     else:
         while i < pairs:
             second = tl.where(i + num_threads() < pairs, i + num_threads(), i)
-            data, more = wait_both(
-                team, come + 16 * i, come + 16 * second, flag, _RECEIVE, pe, tag, bound_ns
-            )
+            data, more = wait_both(team, come + 16 * i, come + 16 * second, flag, _RECEIVE, pe, tag, bound_ns)
             store_part(to, nbytes, i, data)
             store_part(to, nbytes, second, more)
             i += 2 * num_threads()

@@ -107,7 +107,8 @@ def check_mistakes(folder: Path) -> None:
     mistakes = {call: f"atoll.triton.{words}" for call, words in MISTAKES.items()}
     mistakes |= {call: f"atoll.triton: {words}" for call, words in MISTAKES_OF_PES.items()}
     lines = [
-        f"@dev.kernel\ndef mistake{k}(team, h, w, v, x, b, n):\n    {call}\n" for k, call in enumerate(mistakes)
+        f"@dev.kernel\ndef mistake{k}(team, h, w, v, x, b, n):\n    {call}\n"
+        for k, call in enumerate(mistakes)
     ]
     module = folder / "mistakes.py"
     module.write_text("import atoll.triton as dev\nimport triton.language as tl\n\n" + "\n\n".join(lines))
