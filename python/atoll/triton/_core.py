@@ -31,9 +31,6 @@ else:
     refuse_pe = refuse_place = None  # Triton looks at every name in a function that it compiles
 
 
-CHECKS_ADDRESSES = tl.constexpr(_ptx.CHECKS_ADDRESSES)
-
-
 def checks(name):
     """By which number `name` is known that is given a PE that the team has not, or an address that is not symmetric."""
     return tl.constexpr(AT[f"check {name}"])
@@ -41,7 +38,12 @@ def checks(name):
 
 _PEER = checks("peer")
 _PE_TEXT = tl.constexpr(_ptx.check_pe("OPERATION", "$1", "$2", "$3") + " mov.u32 $0, 0;")
-_PLACE_TEXT = tl.constexpr(_ptx.check_place("OPERATION", "$1", "$2", "$3", "$4") + " mov.u32 $0, 0;")
+# Empty where kernels do not look. Part of what Triton tells kernels apart by, so none is kept for a process of the other kind.
+_PLACE_TEXT = tl.constexpr(
+    _ptx.check_place("OPERATION", "$1", "$2", "$3", "$4") + " mov.u32 $0, 0;"
+    if _ptx.CHECKS_ADDRESSES
+    else ""
+)
 
 
 @constexpr_function
@@ -122,7 +124,7 @@ def check_place(team, x, operation: tl.constexpr, SOME: tl.constexpr = False):
     """
     if INTERPRETED:
         refuse_place(team, x, SOME)
-    elif CHECKS_ADDRESSES:
+    elif _PLACE_TEXT != "":
         mine, stride = at_int64(team.window) + at_int64(team.my_slot) * team.stride, at_int64(team.stride)
         address = at_int64(x)
         if SOME and _is_block(address):
