@@ -1,6 +1,5 @@
 """Meeting, and collectives over it; called by one program of each PE at a time for a team.
 
-`tag` is said should one of a call's waits take longer than `bound_ns` (nanoseconds), or than ATOLL_WAIT_TIMEOUT where that is 0.
 Symmetric dst and src are looked at, with ATOLL_CHECK=all, where they are reached at other PEs: in large calls.
 """
 
@@ -81,6 +80,7 @@ def sync(team, order: tl.constexpr = ACQUIRE_RELEASE, tag=0, bound_ns=0):
 
     order=dev.RELAXED is an extension: all have arrived, and no data are ordered by that.
     Called by one program of each PE, or by the same ones one after another (one at a time for a team).
+    `tag` is said should a wait take longer than `bound_ns` (nanoseconds), or ATOLL_WAIT_TIMEOUT where that is 0.
     """
     constant("sync", "order", order, ORDER)
     _meet(team, _SYNC, tag, bound_ns, order)
@@ -88,7 +88,7 @@ def sync(team, order: tl.constexpr = ACQUIRE_RELEASE, tag=0, bound_ns=0):
 
 @jit
 def barrier(team, tag=0, bound_ns=0):
-    """quiet, then sync: here what orders the one completes the other."""
+    """quiet, then sync: here what orders the one completes the other. tag, bound_ns: as in sync."""
     _meet(team, _BARRIER, tag, bound_ns)
 
 
@@ -99,7 +99,7 @@ def _bytes(x, n):
 
 @jit
 def broadcast(team, dst, src, n, root, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """n elements of dst of every member = src of `root`; dst is symmetric."""
+    """n elements of dst of every member = src of `root`; dst is symmetric. tag, bound_ns: as in sync, of each wait."""
     alike("broadcast", dst, src)
     check_pe(team, root, _ROOT)
     nbytes = _bytes(src, n)
@@ -142,14 +142,15 @@ def _gather(team, dst, src, n, BLOCK: tl.constexpr, operation: tl.constexpr, tag
 
 @jit
 def fcollect(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """dst = src of member 0, 1, …; n elements of each; dst is symmetric."""
+    """dst = src of member 0, 1, …; n elements of each; dst is symmetric. tag, bound_ns: as in sync, of each wait."""
     alike("fcollect", dst, src)
     _gather(team, dst, src, n, BLOCK, _FCOLLECT, tag, bound_ns)
 
 
 @jit
 def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """Block j of my src becomes block my_pe of member j's dst; n elements a block; dst is symmetric."""
+    """Block j of my src becomes block my_pe of member j's dst; n elements a block; dst is symmetric. tag, bound_ns: as in sync, of
+    each wait."""
     alike("alltoall", dst, src)
     nbytes = _bytes(src, n)
     if exchange.is_small(team, nbytes):
@@ -170,7 +171,8 @@ def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
 
 @jit
 def collect(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """fcollect with an n that differs between members. Returns how many elements arrived (int64)."""
+    """fcollect with an n that differs between members. Returns how many elements arrived (int64). tag, bound_ns: as in sync, of
+    each wait."""
     alike("collect", dst, src)
     check_place(team, dst, _COLLECT)
     counts = word_at(team.control + _COUNTS)
@@ -291,6 +293,7 @@ def reduce(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024, tag=
     """dst = src of member 0 op src of member 1 op …, n elements (SUM PROD MIN MAX AND OR XOR); dst may be src.
 
     Both are symmetric. Folds go in PE order: the same bits everywhere. Large ones are folded in parts, one by each member.
+    tag, bound_ns: as in sync, of each wait.
     """
     foldable("reduce", dst, src, op)
     nbytes = _bytes(src, n)
@@ -310,7 +313,8 @@ def reduce(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024, tag=
 
 @jit
 def reduce_scatter(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """dst = block my_pe of the reduction of the symmetric src, which has n_pes blocks of n elements, apart from dst."""
+    """dst = block my_pe of the reduction of the symmetric src, which has n_pes blocks of n elements, apart from dst. tag, bound_ns:
+    as in sync, of each wait."""
     foldable("reduce_scatter", dst, src, op)
     nbytes = _bytes(src, n)
     if exchange.is_small(team, nbytes):
@@ -331,7 +335,8 @@ def tile_reduce(
     team, dst, src, dst_pitch, src_pitch, rows, cols, op: tl.constexpr, COLS: tl.constexpr = 1024,
     tag=0, bound_ns=0,
 ):  # fmt: skip
-    """A tile of dst of every member = those of src, folded in PE order. Both are symmetric; dst may be src."""
+    """A tile of dst of every member = those of src, folded in PE order. Both are symmetric; dst may be src. tag, bound_ns: as in
+    sync, of each wait."""
     foldable("tile_reduce", dst, src, op)
     check_place(team, dst, _TILE_REDUCE)
     check_place(team, src, _TILE_REDUCE)
@@ -347,7 +352,8 @@ def tile_allgather(
     team, dst, src, dst_pitch, src_pitch, rows, cols, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64,
     tag=0, bound_ns=0,
 ):  # fmt: skip
-    """Rows pe * rows … of dst of every member = the tile src of member pe. dst is symmetric."""
+    """Rows pe * rows … of dst of every member = the tile src of member pe. dst is symmetric. tag, bound_ns: as in sync, of each
+    wait."""
     alike("tile_allgather", dst, src)
     check_place(team, dst, _TILE_ALLGATHER)
     _meet(team, _TILE_ALLGATHER, tag, bound_ns)

@@ -40,9 +40,7 @@ _PEER = checks("peer")
 _PE_TEXT = tl.constexpr(_ptx.check_pe("OPERATION", "$1", "$2", "$3") + " mov.u32 $0, 0;")
 # Empty where kernels do not look. Part of what Triton tells kernels apart by, so none is kept for a process of the other kind.
 _PLACE_TEXT = tl.constexpr(
-    _ptx.check_place("OPERATION", "$1", "$2", "$3", "$4") + " mov.u32 $0, 0;"
-    if _ptx.CHECKS_ADDRESSES
-    else ""
+    _ptx.check_place("OPERATION", "$1", "$2", "$3", "$4") + " mov.u32 $0, 0;" if _ptx.CHECKS_ADDRESSES else ""
 )
 
 

@@ -1,7 +1,4 @@
-"""Mailboxes: `block` points to mailbox_bytes() zeros, `room` is a number of bytes.
-
-`tag` is said should a wait take longer than `bound_ns` (nanoseconds), or than ATOLL_WAIT_TIMEOUT where that is 0.
-"""
+"""Mailboxes: `block` points to mailbox_bytes() zeros, `room` is a number of bytes."""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -54,7 +51,8 @@ def _bytes(x, n):
 def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
     """Send n elements to PE `pe` through the mailbox; waits only while 8 messages are on their way.
 
-    No fence: a message orders nothing but itself. src may be written again afterwards.
+    No fence: a message orders nothing but itself. src may be written again afterwards. `tag` is said should the wait take longer
+    than `bound_ns` (nanoseconds), or ATOLL_WAIT_TIMEOUT where that is 0.
     """
     pointer("post", "src", src)
     check_pe(team, pe, _POST_TO)
@@ -100,7 +98,7 @@ def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
 
 @jit
 def receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
-    """The next message of PE `pe`, n elements, to dst."""
+    """The next message of PE `pe`, n elements, to dst. tag, bound_ns: as in post."""
     pointer("receive", "dst", dst)
     check_pe(team, pe, _RECEIVE_FROM)
     check_place(team, block, _RECEIVE_FROM)
