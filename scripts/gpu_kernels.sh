@@ -47,9 +47,9 @@ ends() {
             bound=4 check=args
             case $kind in
                 -pe) words='in put for team PE 7; the team has PEs 0 to 1.*The kernel beyond, 1 block of' ;;
-                -place) check=all words='in put at 0x.*symmetric memory is 0x.*The kernel astray, 1 block of' ;;
-                -collective-bound) words='in \(reduce\|sync\).*waiting for team PE 1, tag 42.*The kernel alone, 1 block of' ;;
-                -message-bound) words='in receive, waiting for team PE [01], tag 42.*The kernel unanswered, 1 block of' ;;
+                -place) check=all words='in put at 0x.*symmetric memory is 0x.*The kernel \(astray\|misplaced\), 1 block of' ;;
+                -collective-bound) words='in \(reduce\|sync\).*tag 42.*The kernel alone, 1 block of' ;;
+                -message-bound) words='in receive.*tag 42.*The kernel unanswered, 1 block of' ;;
                 *) words='signal_wait_until.*found 0.*>= 5.*tag 42.*The kernel late, 1 block of' ;;
             esac
             [[ $kind == *-bound ]] && bound=0 words="${words/late/bounded}.*Give this wait more time"

@@ -341,10 +341,11 @@ def look_around_by_first(form: str, compare: int, bounded: bool = False) -> str:
     )
 
 
-def wait_flagged(count: int) -> str:
+def wait_flagged(count: int, bounded: bool = False) -> str:
     """The data of `count` pairs of flagged words, $0 … (=&l), once all carry a flag.
 
-    Then come: control (l), operation (r), peer (r), flag (r), and the addresses (l).
+    Then come: control (l), operation (r), peer (r), flag (r), the addresses (l), and with `bounded` the tag (r) and the wait's own
+    bound (l).
     """
     control, operation, peer, flag = (f"${count + k}" for k in range(4))
     address = [f"${count + 4 + k}" for k in range(count)]
@@ -353,8 +354,9 @@ def wait_flagged(count: int) -> str:
     for k in range(count):
         text += f"mov.b64 {{d{k}, f{k}}}, v{k}; mov.b64 {{e{k}, g{k}}}, w{k}; mov.b64 ${k}, {{d{k}, e{k}}}; "
         text += f"setp.eq{'.and' if k else ''}.u32 ok, f{k}, {flag}{', ok' if k else ''}; setp.eq.and.u32 ok, g{k}, {flag}, ok; "
+    tag, bound = (f"${2 * count + 4}", f"${2 * count + 5}") if bounded else ("0", "")
     again = f"cvt.u64.u32 want, {flag}; cvt.u64.u32 seen, f0;" + look_around(
-        "begun", control, operation, "-1", peer, "0", address[0], "want", "seen", "begun"
+        "begun", control, operation, "-1", peer, tag, address[0], "want", "seen", "begun", bound
     )
     words = ", ".join(f"v{k}, w{k}" for k in range(count))
     return f"{{ .reg .b32 {names}; .reg .b64 {words}; {_until(text, again)} }}"

@@ -89,6 +89,18 @@ def test_triton_kernels_compile(package: str) -> None:
     )
 
 
+@pytest.mark.timeout(3 * HANG_GUARD)
+def test_triton_kernels_have_checks_and_bounds_where_they_are_asked_for(package: str, tmp_path: Path) -> None:
+    """None is given to a process that asked for others, though all keep them in one place."""
+    for check, words in (("args", "do not look"), ("all", "look at addresses"), ("args", "do not look")):
+        done = subprocess.run(
+            [with_triton(False), str(PROGRAMS / "triton_extras.py"), str(tmp_path)],
+            env=environment(PYTHONPATH=package, ATOLL_CHECK=check), capture_output=True, text=True,
+            timeout=HANG_GUARD, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stdout) == (0, f"24 kernels that {words}\n"), done.stdout + done.stderr
+
+
 @needs_plugin
 def test_tritons_launch_refuses_what_a_kernel_must_not_have(package: str) -> None:
     done = subprocess.run(

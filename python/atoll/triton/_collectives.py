@@ -1,4 +1,7 @@
-"""Meeting, and collectives over it; called by one program of each PE at a time for a team."""
+"""Meeting, and collectives over it; called by one program of each PE at a time for a team.
+
+Symmetric dst and src are looked at, with ATOLL_CHECK=all, where they are reached at other PEs: in large calls.
+"""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -22,6 +25,7 @@ from ._core import (
     at_int64,
     at_pe,
     check_pe,
+    check_place,
     checks,
     reach,
     word_at,
@@ -43,7 +47,7 @@ _REDUCE, _REDUCE_SCATTER, _TILE_REDUCE, _TILE_ALLGATHER = (
 
 
 @jit
-def _meet(team, operation: tl.constexpr, order: tl.constexpr = ACQUIRE_RELEASE):
+def _meet(team, operation: tl.constexpr, tag, bound, order: tl.constexpr = ACQUIRE_RELEASE):
     epoch = load(team.control + _SYNC_EPOCH, tl.int64) + 1
     arrived = team.control + _ARRIVED
     tl.debug_barrier()
@@ -59,28 +63,33 @@ def _meet(team, operation: tl.constexpr, order: tl.constexpr = ACQUIRE_RELEASE):
         pe = first + thread()
         other = ((pe < team.n_pes) & (pe != team.my_pe)).to(tl.int32)
         if order == RELAXED:
-            wait_word(team, arrived + 8 * pe, tl.int64, GE, epoch, operation, pe, 0, "relaxed", other)
+            wait_word(
+                team, arrived + 8 * pe, tl.int64, GE, epoch, operation, pe, tag, "relaxed", other, bound
+            )
         else:
-            wait_word(team, arrived + 8 * pe, tl.int64, GE, epoch, operation, pe, 0, "acquire", other)
+            wait_word(
+                team, arrived + 8 * pe, tl.int64, GE, epoch, operation, pe, tag, "acquire", other, bound
+            )
     tl.debug_barrier()
     store(team.control + _SYNC_EPOCH, epoch, tl.int64)
 
 
 @jit
-def sync(team, order: tl.constexpr = ACQUIRE_RELEASE):
+def sync(team, order: tl.constexpr = ACQUIRE_RELEASE, tag=0, bound_ns=0):
     """All members have arrived; what each program wrote and saw before is visible to every one after it.
 
     order=dev.RELAXED is an extension: all have arrived, and no data are ordered by that.
     Called by one program of each PE, or by the same ones one after another (one at a time for a team).
+    `tag` is said should a wait take longer than `bound_ns` (nanoseconds), or ATOLL_WAIT_TIMEOUT where that is 0.
     """
     constant("sync", "order", order, ORDER)
-    _meet(team, _SYNC, order)
+    _meet(team, _SYNC, tag, bound_ns, order)
 
 
 @jit
-def barrier(team):
-    """quiet, then sync: here what orders the one completes the other."""
-    _meet(team, _BARRIER)
+def barrier(team, tag=0, bound_ns=0):
+    """quiet, then sync: here what orders the one completes the other. tag, bound_ns: as in sync."""
+    _meet(team, _BARRIER, tag, bound_ns)
 
 
 @jit
@@ -89,8 +98,8 @@ def _bytes(x, n):
 
 
 @jit
-def broadcast(team, dst, src, n, root, BLOCK: tl.constexpr = 1024):
-    """n elements of dst of every member = src of `root`; dst is symmetric."""
+def broadcast(team, dst, src, n, root, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
+    """n elements of dst of every member = src of `root`; dst is symmetric. tag, bound_ns: as in sync, of each wait."""
     alike("broadcast", dst, src)
     check_pe(team, root, _ROOT)
     nbytes = _bytes(src, n)
@@ -98,79 +107,85 @@ def broadcast(team, dst, src, n, root, BLOCK: tl.constexpr = 1024):
         epoch = exchange.begin(team)
         if team.my_pe == root:
             exchange.send(team, epoch, nbytes, src.to(tl.int64), 0)
-            exchange.take_from(team, epoch, nbytes * 0, dst.to(tl.int64), root, _BROADCAST)
+            exchange.take_from(team, epoch, nbytes * 0, dst.to(tl.int64), root, _BROADCAST, tag, bound_ns)
             exchange.copy_own(nbytes, dst.to(tl.int64), src.to(tl.int64))
         else:
             exchange.send(team, epoch, nbytes * 0, src.to(tl.int64), 0)
-            exchange.take_from(team, epoch, nbytes, dst.to(tl.int64), root, _BROADCAST)
+            exchange.take_from(team, epoch, nbytes, dst.to(tl.int64), root, _BROADCAST, tag, bound_ns)
         exchange.end(team, epoch)
     else:
-        _meet(team, _BROADCAST)
+        check_place(team, dst, _BROADCAST)
+        _meet(team, _BROADCAST, tag, bound_ns)
         if team.my_pe == root:
             for k in range(team.n_pes):
                 put_nbi(team, dst, src, n, (root + k) % team.n_pes, BLOCK)
-        _meet(team, _BROADCAST)
+        _meet(team, _BROADCAST, tag, bound_ns)
 
 
 @jit
-def _gather(team, dst, src, n, BLOCK: tl.constexpr, operation: tl.constexpr):
+def _gather(team, dst, src, n, BLOCK: tl.constexpr, operation: tl.constexpr, tag, bound):
     nbytes = _bytes(src, n)
     if exchange.is_small(team, nbytes):
         epoch = exchange.begin(team)
         to, source = dst.to(tl.int64), src.to(tl.int64)
         exchange.send(team, epoch, nbytes, source, 0)
-        exchange.take(team, epoch, nbytes, to, nbytes, operation)
+        exchange.take(team, epoch, nbytes, to, nbytes, operation, tag, bound)
         exchange.copy_own(nbytes, to + team.my_pe * nbytes, source)
         exchange.end(team, epoch)
     else:
-        _meet(team, operation)
+        check_place(team, dst, operation)
+        _meet(team, operation, tag, bound)
         for k in range(team.n_pes):
             put_nbi(team, dst + team.my_pe * n, src, n, (team.my_pe + k) % team.n_pes, BLOCK)
-        _meet(team, operation)
+        _meet(team, operation, tag, bound)
 
 
 @jit
-def fcollect(team, dst, src, n, BLOCK: tl.constexpr = 1024):
-    """dst = src of member 0, 1, …; n elements of each; dst is symmetric."""
+def fcollect(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
+    """dst = src of member 0, 1, …; n elements of each; dst is symmetric. tag, bound_ns: as in sync, of each wait."""
     alike("fcollect", dst, src)
-    _gather(team, dst, src, n, BLOCK, _FCOLLECT)
+    _gather(team, dst, src, n, BLOCK, _FCOLLECT, tag, bound_ns)
 
 
 @jit
-def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024):
-    """Block j of my src becomes block my_pe of member j's dst; n elements a block; dst is symmetric."""
+def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
+    """Block j of my src becomes block my_pe of member j's dst; n elements a block; dst is symmetric. tag, bound_ns: as in sync, of
+    each wait."""
     alike("alltoall", dst, src)
     nbytes = _bytes(src, n)
     if exchange.is_small(team, nbytes):
         epoch = exchange.begin(team)
         to, source, mine = dst.to(tl.int64), src.to(tl.int64), team.my_pe * nbytes
         exchange.send(team, epoch, nbytes, source, nbytes)
-        exchange.take(team, epoch, nbytes, to, nbytes, _ALLTOALL)
+        exchange.take(team, epoch, nbytes, to, nbytes, _ALLTOALL, tag, bound_ns)
         exchange.copy_own(nbytes, to + mine, source + mine)
         exchange.end(team, epoch)
     else:
-        _meet(team, _ALLTOALL)
+        check_place(team, dst, _ALLTOALL)
+        _meet(team, _ALLTOALL, tag, bound_ns)
         for k in range(team.n_pes):
             pe = (team.my_pe + k) % team.n_pes
             put_nbi(team, dst + team.my_pe * n, src + pe * n, n, pe, BLOCK)
-        _meet(team, _ALLTOALL)
+        _meet(team, _ALLTOALL, tag, bound_ns)
 
 
 @jit
-def collect(team, dst, src, n, BLOCK: tl.constexpr = 1024):
-    """fcollect with an n that differs between members. Returns how many elements arrived (int64)."""
+def collect(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
+    """fcollect with an n that differs between members. Returns how many elements arrived (int64). tag, bound_ns: as in sync, of
+    each wait."""
     alike("collect", dst, src)
+    check_place(team, dst, _COLLECT)
     counts = word_at(team.control + _COUNTS)
     mine = counts + team.my_pe
     store(mine.to(tl.int64), n, tl.int64)
-    _gather(team, counts, mine, 1, 1024, _COLLECT)
+    _gather(team, counts, mine, 1, 1024, _COLLECT, tag, bound_ns)
     members = tl.arange(0, MOST_PES)
     all_counts = tl.load(counts + members, mask=members < team.n_pes, other=0, volatile=True)
     before = tl.sum(tl.where(members < team.my_pe, all_counts, 0), 0)
-    _meet(team, _COLLECT)
+    _meet(team, _COLLECT, tag, bound_ns)
     for k in range(team.n_pes):
         put_nbi(team, dst + before, src, n, (team.my_pe + k) % team.n_pes, BLOCK)
-    _meet(team, _COLLECT)
+    _meet(team, _COLLECT, tag, bound_ns)
     return tl.sum(all_counts, 0)
 
 
@@ -246,17 +261,17 @@ def _eight_bytes(values, kind: tl.constexpr):
 
 
 @jit
-def _part_of(team, epoch, pe, own, nbytes, i, operation: tl.constexpr):
+def _part_of(team, epoch, pe, own, nbytes, i, operation: tl.constexpr, tag, bound):
     data = tl.full((), 0, tl.int64)
     if pe == team.my_pe:
         data = load_part(own, nbytes, i)
     else:
-        data = exchange.part(team, epoch, pe, i, operation)
+        data = exchange.part(team, epoch, pe, i, operation, tag, bound)
     return data
 
 
 @jit
-def _reduce_small(team, dst, src, own, nbytes, block, op: tl.constexpr, operation: tl.constexpr):
+def _reduce_small(team, dst, src, own, nbytes, block, op: tl.constexpr, operation: tl.constexpr, tag, bound):
     """dst = the fold of what each member has for this one, which itself has it at `own`."""
     kind: tl.constexpr = dst.dtype.element_ty
     epoch = exchange.begin(team)
@@ -264,74 +279,86 @@ def _reduce_small(team, dst, src, own, nbytes, block, op: tl.constexpr, operatio
     tl.debug_barrier()  # dst may be src, which all threads have sent now
     i = thread()
     while i < pairs_of(nbytes):
-        so_far = _elements(_part_of(team, epoch, 0, own, nbytes, i, operation), kind)
+        so_far = _elements(_part_of(team, epoch, 0, own, nbytes, i, operation, tag, bound), kind)
         for pe in range(1, team.n_pes):
-            so_far = _combine_all(
-                so_far, _elements(_part_of(team, epoch, pe, own, nbytes, i, operation), kind), op
-            )
+            come = _part_of(team, epoch, pe, own, nbytes, i, operation, tag, bound)
+            so_far = _combine_all(so_far, _elements(come, kind), op)
         store_part(dst.to(tl.int64), nbytes, i, _eight_bytes(so_far, kind))
         i += num_threads()
     exchange.end(team, epoch)
 
 
 @jit
-def reduce(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024):
+def reduce(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
     """dst = src of member 0 op src of member 1 op …, n elements (SUM PROD MIN MAX AND OR XOR); dst may be src.
 
     Both are symmetric. Folds go in PE order: the same bits everywhere. Large ones are folded in parts, one by each member.
+    tag, bound_ns: as in sync, of each wait.
     """
     foldable("reduce", dst, src, op)
     nbytes = _bytes(src, n)
     if exchange.is_small(team, nbytes):
         source = src.to(tl.int64)
-        _reduce_small(team, dst, source, source, nbytes, 0, op, _REDUCE)
+        _reduce_small(team, dst, source, source, nbytes, 0, op, _REDUCE, tag, bound_ns)
     else:
-        _meet(team, _REDUCE)
+        check_place(team, dst, _REDUCE)
+        check_place(team, src, _REDUCE)
+        _meet(team, _REDUCE, tag, bound_ns)
         part = tl.cdiv(n, team.n_pes)
         first = team.my_pe * part
         last = tl.minimum(first + part, n)
         _fold_to_all(team, dst, src, first, last, op, BLOCK)
-        _meet(team, _REDUCE)
+        _meet(team, _REDUCE, tag, bound_ns)
 
 
 @jit
-def reduce_scatter(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024):
-    """dst = block my_pe of the reduction of the symmetric src, which has n_pes blocks of n elements, apart from dst."""
+def reduce_scatter(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
+    """dst = block my_pe of the reduction of the symmetric src, which has n_pes blocks of n elements, apart from dst. tag, bound_ns:
+    as in sync, of each wait."""
     foldable("reduce_scatter", dst, src, op)
     nbytes = _bytes(src, n)
     if exchange.is_small(team, nbytes):
         source = src.to(tl.int64)
-        _reduce_small(team, dst, source, source + team.my_pe * nbytes, nbytes, nbytes, op, _REDUCE_SCATTER)
+        own = source + team.my_pe * nbytes
+        _reduce_small(team, dst, source, own, nbytes, nbytes, op, _REDUCE_SCATTER, tag, bound_ns)
     else:
-        _meet(team, _REDUCE_SCATTER)
+        check_place(team, src, _REDUCE_SCATTER)
+        _meet(team, _REDUCE_SCATTER, tag, bound_ns)
         for begin in range(0, n, BLOCK):
             at = begin + tl.arange(0, BLOCK)
             tl.store(dst + at, _fold(team, src + team.my_pe * n + at, at < n, op), mask=at < n)
-        _meet(team, _REDUCE_SCATTER)
+        _meet(team, _REDUCE_SCATTER, tag, bound_ns)
 
 
 @jit
 def tile_reduce(
-    team, dst, src, dst_pitch, src_pitch, rows, cols, op: tl.constexpr, COLS: tl.constexpr = 1024
-):
-    """A tile of dst of every member = those of src, folded in PE order. Both are symmetric; dst may be src."""
+    team, dst, src, dst_pitch, src_pitch, rows, cols, op: tl.constexpr, COLS: tl.constexpr = 1024,
+    tag=0, bound_ns=0,
+):  # fmt: skip
+    """A tile of dst of every member = those of src, folded in PE order. Both are symmetric; dst may be src. tag, bound_ns: as in
+    sync, of each wait."""
     foldable("tile_reduce", dst, src, op)
-    _meet(team, _TILE_REDUCE)
+    check_place(team, dst, _TILE_REDUCE)
+    check_place(team, src, _TILE_REDUCE)
+    _meet(team, _TILE_REDUCE, tag, bound_ns)
     for row in range(team.my_pe, rows, team.n_pes):
         to, come = dst + row.to(tl.int64) * dst_pitch, src + row.to(tl.int64) * src_pitch
         _fold_to_all(team, to, come, 0, cols, op, COLS)
-    _meet(team, _TILE_REDUCE)
+    _meet(team, _TILE_REDUCE, tag, bound_ns)
 
 
 @jit
 def tile_allgather(
-    team, dst, src, dst_pitch, src_pitch, rows, cols, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64
-):
-    """Rows pe * rows … of dst of every member = the tile src of member pe. dst is symmetric."""
+    team, dst, src, dst_pitch, src_pitch, rows, cols, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64,
+    tag=0, bound_ns=0,
+):  # fmt: skip
+    """Rows pe * rows … of dst of every member = the tile src of member pe. dst is symmetric. tag, bound_ns: as in sync, of each
+    wait."""
     alike("tile_allgather", dst, src)
-    _meet(team, _TILE_ALLGATHER)
+    check_place(team, dst, _TILE_ALLGATHER)
+    _meet(team, _TILE_ALLGATHER, tag, bound_ns)
     mine = dst + (team.my_pe + tl.full((), 0, tl.int64)) * rows * dst_pitch
     for k in range(team.n_pes):
         to = at_pe(team, mine, (team.my_pe + k) % team.n_pes)
         copy_tile(to, src, dst_pitch, src_pitch, rows, cols, ROWS, COLS)
-    _meet(team, _TILE_ALLGATHER)
+    _meet(team, _TILE_ALLGATHER, tag, bound_ns)

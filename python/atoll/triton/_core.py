@@ -9,7 +9,7 @@ from typing import Any
 
 import triton
 import triton.language as tl
-from triton import jit
+from triton import constexpr_function, jit
 
 from .. import _ptx
 from .._device import DeviceTeam
@@ -32,13 +32,27 @@ else:
 
 
 def checks(name):
-    """Inline PTX that traps where `name` is given a PE that the team has not; for the interpreter the operation's number."""
-    if INTERPRETED:
-        return tl.constexpr(AT[f"check {name}"])
-    return tl.constexpr(_ptx.check_pe(AT[f"check {name}"], "$1", "$2", "$3") + " mov.u32 $0, 0;")
+    """By which number `name` is known that is given a PE that the team has not, or an address that is not symmetric."""
+    return tl.constexpr(AT[f"check {name}"])
 
 
 _PEER = checks("peer")
+_PE_TEXT = tl.constexpr(_ptx.check_pe("OPERATION", "$1", "$2", "$3") + " mov.u32 $0, 0;")
+# Empty where kernels do not look. Part of what Triton tells kernels apart by, so none is kept for a process of the other kind.
+_PLACE_TEXT = tl.constexpr(
+    _ptx.check_place("OPERATION", "$1", "$2", "$3", "$4") + " mov.u32 $0, 0;" if _ptx.CHECKS_ADDRESSES else ""
+)
+
+
+@constexpr_function
+def _text_for(text, operation):
+    return text.replace("OPERATION", str(operation))
+
+
+@constexpr_function
+def _is_block(x):
+    return x.type.is_block()
+
 
 EQ, NE, GT, GE, LT, LE = map(tl.constexpr, Compare)
 SET, ADD = map(tl.constexpr, SignalOp)
@@ -74,15 +88,11 @@ def slot_of(team, pe):
 @jit
 def reach(team, address, pe):
     """The address of PE `pe`'s copy of what stands at an address here."""
-    if INTERPRETED:
-        refuse_place(team, address)
     return address + (slot_of(team, pe) - team.my_slot) * team.stride
 
 
 @jit
 def at_pe(team, x, pe):
-    if INTERPRETED:
-        refuse_place(team, x)
     # As an offset of elements, of which it is said that it is a multiple of 16 (slots are 1 TiB apart, on hosts no less than
     # 64 KiB): so Triton moves as many bytes at a time as x's own alignment allows.
     size: tl.constexpr = tl.constexpr(max(x.dtype.scalar.element_ty.primitive_bitwidth // 8, 1))
@@ -91,28 +101,55 @@ def at_pe(team, x, pe):
 
 
 @jit
-def check_pe(team, pe, text: tl.constexpr):
+def check_pe(team, pe, operation: tl.constexpr):
     """With checks on, a PE that the team has not is reported, and the kernel traps."""
     integer_pe(pe)
     if INTERPRETED:
-        refuse_pe(team, pe, text)
+        refuse_pe(team, pe, operation)
     else:
         which = (pe + tl.full((), 0, tl.int32)).to(tl.int32)
         tl.inline_asm_elementwise(
-            text, "=r,r,r,l", [which, team.n_pes, team.control], tl.int32, is_pure=False, pack=1
-        )
+            _text_for(_PE_TEXT, operation), "=r,r,r,l", [which, team.n_pes, team.control],
+            tl.int32, is_pure=False, pack=1,
+        )  # fmt: skip
 
 
 @jit
-def peer_for(team, x, pe, text: tl.constexpr):
-    check_pe(team, pe, text)
+def check_place(team, x, operation: tl.constexpr, SOME: tl.constexpr = False):
+    """With addresses looked at, a pointer, or one of a block, that is none of this PE's slot is reported, and the kernel traps.
+
+    SOME: of a block one that is suffices, for the caller may mask the others out.
+    """
+    if INTERPRETED:
+        refuse_place(team, x, SOME)
+    elif _PLACE_TEXT != "":
+        mine, stride = at_int64(team.window) + at_int64(team.my_slot) * team.stride, at_int64(team.stride)
+        address = at_int64(x)
+        if SOME and _is_block(address):
+            inside = (address - mine).to(tl.uint64, bitcast=True) < stride.to(tl.uint64, bitcast=True)
+            address = tl.where(tl.max(inside.to(tl.int32)) != 0, mine, tl.min(address))
+        tl.inline_asm_elementwise(
+            _text_for(_PLACE_TEXT, operation), "=r,l,l,l,l", [address, mine, stride, team.control],
+            tl.int32, is_pure=False, pack=1,
+        )  # fmt: skip
+
+
+@jit
+def peer_for(team, x, pe, operation: tl.constexpr):
+    check_pe(team, pe, operation)
+    check_place(team, x, operation)
     return at_pe(team, x, pe)
 
 
 @jit
 def ptr(team, x, pe):
-    """The pointer (or block of pointers) to PE `pe`'s copy of what stands at the symmetric `x`. pe: a number or a block."""
-    return peer_for(team, x, pe, _PEER)
+    """The pointer (or block of pointers) to PE `pe`'s copy of what stands at the symmetric `x`. pe: a number or a block.
+
+    Where kernels look at addresses (ATOLL_CHECK=all), one of a block that is symmetric suffices: others may be masked out.
+    """
+    check_pe(team, pe, _PEER)
+    check_place(team, x, _PEER, True)
+    return at_pe(team, x, pe)
 
 
 @jit

@@ -78,32 +78,32 @@ def _refresh(team, epoch, mine, pairs):
 
 
 @jit
-def part(team, epoch, pe, i, operation: tl.constexpr):
+def part(team, epoch, pe, i, operation: tl.constexpr, tag, bound):
     """Bytes 8 * i … of the message from `pe`, once they have come."""
-    return wait_flagged(team, _slot_from(team, epoch, pe) + 16 * i, epoch, operation, pe)
+    return wait_flagged(team, _slot_from(team, epoch, pe) + 16 * i, epoch, operation, pe, tag, bound)
 
 
 @jit
-def take(team, epoch, nbytes, to, block, operation: tl.constexpr):
+def take(team, epoch, nbytes, to, block, operation: tl.constexpr, tag, bound):
     """nbytes from each other member to to + pe * block."""
     pairs = pairs_of(nbytes)
     k = thread()
     while k < pairs * team.n_pes:
         pe, i = k // pairs, k % pairs
         if pe != team.my_pe:
-            store_part(to + pe * block, nbytes, i, part(team, epoch, pe, i, operation))
+            store_part(to + pe * block, nbytes, i, part(team, epoch, pe, i, operation, tag, bound))
         k += num_threads()
 
 
 @jit
-def take_from(team, epoch, nbytes, to, root, operation: tl.constexpr):
+def take_from(team, epoch, nbytes, to, root, operation: tl.constexpr, tag, bound):
     """nbytes from `root` to `to`, and the others' messages of 0 bytes."""
     pairs = pairs_of(nbytes)
     k = thread()
     while k < pairs * team.n_pes:
         pe, i = k // pairs, k % pairs
         if (pe != team.my_pe) & ((pe == root) | (i == 0)):
-            data = part(team, epoch, pe, i, operation)
+            data = part(team, epoch, pe, i, operation, tag, bound)
             if pe == root:
                 store_part(to, nbytes, i, data)
         k += num_threads()

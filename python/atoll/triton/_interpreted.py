@@ -99,16 +99,17 @@ def _called() -> str:
     return name
 
 
-def refuse_place(team, x) -> None:
-    """An address, or a block of them, that is not in this PE's symmetric memory is an error where checks are on: what stands as far
-    from it as a peer's memory from ours is anybody's."""
+def refuse_place(team, x, some) -> None:
+    """An address, or one of a block, that is not in this PE's symmetric memory is an error where checks are on: what stands as far
+    from it as a peer's memory from ours is anybody's. some: of a block one that is suffices."""
     control, stride = _number(team.control), _number(team.stride)
     mine = _number(team.window) + _number(team.my_slot) * stride
-    # Of a block, some of the pointers may be masked out.
-    if control == 0 or any(0 <= one - mine < stride for one in _numbers(x)):
+    addresses = list(_numbers(x))
+    wrong = [one for one in addresses if not 0 <= one - mine < stride]
+    if control == 0 or not wrong or (_number(some) and len(wrong) < len(addresses)):
         return
     if _at_control(control, "checks", ctypes.c_uint) != 0:
         raise _atoll.NotSymmetric(
-            f"atoll.triton.{_called()}: {_number(x):#x} is not in the symmetric memory that this team's PEs share; make the array by "
+            f"atoll.triton.{_called()}: {wrong[0]:#x} is not in the symmetric memory that this team's PEs share; make the array by "
             "atoll.zeros() or its kin, on every PE"
         )

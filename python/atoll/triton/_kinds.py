@@ -113,6 +113,9 @@ def _wrong_value(name, which, value, of, x):
     bits = kind.primitive_bitwidth
     lowest = 0 if bits == 1 else -(1 << (bits - 1))
     highest = (1 << (bits if kind.is_int_unsigned() else max(bits - 1, 1))) - 1
+    # Triton's own numbers have 32 bits, so one of 64 was asked for, or is an argument that does not fit 32.
+    if scalar is not None and scalar.primitive_bitwidth == 64 and bits < 64:
+        return f"{begin} fit {kind}, of which {of} is: pass {which}.to(tl.{kind}), which keeps the low {bits} bits"
     if is_known and not lowest <= value <= highest:
         return f"{begin} fit {kind}, of which {of} is"
     return ""

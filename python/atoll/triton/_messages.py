@@ -7,7 +7,7 @@ import triton.language as tl
 from triton import jit
 
 from .._ptx import AT
-from ._core import GE, at_int64, check_pe, checks, reach, word_at
+from ._core import GE, at_int64, check_pe, check_place, checks, reach, word_at
 from ._kinds import pointer
 from ._words import (
     load,
@@ -48,13 +48,15 @@ def _bytes(x, n):
 
 
 @jit
-def post(team, block, room, src, n, pe):
+def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
     """Send n elements to PE `pe` through the mailbox; waits only while 8 messages are on their way.
 
-    No fence: a message orders nothing but itself. src may be written again afterwards.
+    No fence: a message orders nothing but itself. src may be written again afterwards. `tag` is said should the wait take longer
+    than `bound_ns` (nanoseconds), or ATOLL_WAIT_TIMEOUT where that is 0.
     """
     pointer("post", "src", src)
     check_pe(team, pe, _POST_TO)
+    check_place(team, block, _POST_TO)
     mine = block.to(tl.int64) + pe * _ENTRY
     number = load(mine + _POSTED, tl.int64) + 1
     taken = load(mine + _SEEN_TAKEN, tl.int64)
@@ -66,7 +68,7 @@ def post(team, block, room, src, n, pe):
     if pairs <= num_threads():  # loaded beside the counters
         data = load_part(source, nbytes, tl.minimum(i, pairs - 1))
     if number > taken + _DEPTH:
-        wait_word(team, mine + _TAKEN, tl.int64, GE, number - _DEPTH, _POST, pe, 0, "relaxed", 1)
+        wait_word(team, mine + _TAKEN, tl.int64, GE, number - _DEPTH, _POST, pe, tag, "relaxed", 1, bound_ns)
         taken = number - _DEPTH
     to = reach(team, _box_slot(team, block, room, team.my_pe, number), pe)
     flag = number.to(tl.int32)
@@ -95,10 +97,11 @@ def post(team, block, room, src, n, pe):
 
 
 @jit
-def receive(team, block, room, dst, n, pe):
-    """The next message of PE `pe`, n elements, to dst."""
+def receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
+    """The next message of PE `pe`, n elements, to dst. tag, bound_ns: as in post."""
     pointer("receive", "dst", dst)
     check_pe(team, pe, _RECEIVE_FROM)
+    check_place(team, block, _RECEIVE_FROM)
     mine = block.to(tl.int64) + pe * _ENTRY
     number = load(mine + _RECEIVED, tl.int64) + 1
     come = _box_slot(team, block, room, pe, number)
@@ -108,11 +111,12 @@ def receive(team, block, room, dst, n, pe):
     i = thread()
     if pairs <= num_threads():
         if i < pairs:
-            store_part(to, nbytes, i, wait_flagged(team, come + 16 * i, flag, _RECEIVE, pe))
+            data = wait_flagged(team, come + 16 * i, flag, _RECEIVE, pe, tag, bound_ns)
+            store_part(to, nbytes, i, data)
     else:
         while i < pairs:
             second = tl.where(i + num_threads() < pairs, i + num_threads(), i)
-            data, more = wait_both(team, come + 16 * i, come + 16 * second, flag, _RECEIVE, pe)
+            data, more = wait_both(team, come + 16 * i, come + 16 * second, flag, _RECEIVE, pe, tag, bound_ns)
             store_part(to, nbytes, i, data)
             store_part(to, nbytes, second, more)
             i += 2 * num_threads()
@@ -124,13 +128,14 @@ def receive(team, block, room, dst, n, pe):
 
 
 @jit
-def try_receive(team, block, room, dst, n, pe):
-    """receive if the message has begun to come, and 1; else 0 at once."""
+def try_receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
+    """receive if the message has begun to come, and 1; else 0 at once. What has begun is waited for, as receive does."""
     check_pe(team, pe, _RECEIVE_FROM)
+    check_place(team, block, _RECEIVE_FROM)
     number = load(block.to(tl.int64) + pe * _ENTRY + _RECEIVED, tl.int64) + 1
     # An atomic's result is the same for all threads; a load's may differ.
     word = tl.atomic_add(word_at(_box_slot(team, block, room, pe, number)), 0, sem="relaxed", scope="sys")
     here = ((word >> 32).to(tl.int32) == number.to(tl.int32)).to(tl.int32)
     if here != 0:
-        receive(team, block, room, dst, n, pe)
+        receive(team, block, room, dst, n, pe, tag, bound_ns)
     return here

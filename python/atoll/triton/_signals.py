@@ -7,12 +7,12 @@ import triton.language as tl
 from triton import jit
 
 from .._ptx import AT
-from ._core import GE, SET, checks, holds, peer_for
+from ._core import GE, SET, check_place, checks, holds, peer_for
 from ._kinds import COMPARE, SIGNAL_OP, alike, constant, number, word
 from ._moves import put_nbi
 from ._words import meet_threads, thread, wait_word
 
-_SIGNAL_SET, _SIGNAL_ADD = checks("signal_set"), checks("signal_add")
+_SIGNAL_SET, _SIGNAL_ADD, _PUT_SIGNAL = checks("signal_set"), checks("signal_add"), checks("put_signal")
 _SIGNAL_WAIT, _CONSUME, _WAIT = (
     tl.constexpr(AT[name]) for name in ("signal_wait_until", "signal_consume", "wait_until")
 )
@@ -50,6 +50,8 @@ def put_signal(team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK: tl
     word("put_signal", "signal", signal)
     number("put_signal", "value", value, "signal", signal)
     constant("put_signal", "op", op, SIGNAL_OP)
+    check_place(team, dst, _PUT_SIGNAL)
+    check_place(team, signal, _PUT_SIGNAL)
     put_nbi(team, dst, src, n, pe, BLOCK)
     if op == SET:
         signal_set(team, signal, value, pe)

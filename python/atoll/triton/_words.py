@@ -42,7 +42,13 @@ _FORMS = [(form, compare) for form in ("s32", "u32", "s64", "u64") for compare i
 _WAITS = tl.constexpr(
     {(*form, order): _ptx.wait_word(*form, order) for form in _FORMS for order in ("acquire", "relaxed")}
 )
-_BOUNDED_WAITS = tl.constexpr({form: _ptx.wait_word(*form, "acquire", bounded=True) for form in _FORMS})
+_BOUNDED_WAITS = tl.constexpr(
+    {
+        (*form, order): _ptx.wait_word(*form, order, bounded=True)
+        for form in _FORMS
+        for order in ("acquire", "relaxed")
+    }
+)
 _LOAD_WORDS = tl.constexpr({bits: _ptx.load_words(bits) for bits in (32, 64)})
 _LOOKS_AROUND = tl.constexpr(
     {
@@ -51,7 +57,8 @@ _LOOKS_AROUND = tl.constexpr(
         for bounded in (False, True)
     }
 )
-_WAIT_ONE, _WAIT_TWO = tl.constexpr(_ptx.wait_flagged(1)), tl.constexpr(_ptx.wait_flagged(2))
+_WAIT_ONE, _WAIT_TWO = (tl.constexpr(_ptx.wait_flagged(count)) for count in (1, 2))
+_BOUNDED_ONE, _BOUNDED_TWO = (tl.constexpr(_ptx.wait_flagged(count, bounded=True)) for count in (1, 2))
 
 
 @jit
@@ -116,8 +123,8 @@ def _wait_text(kind, compare, order):
 
 
 @constexpr_function
-def _bounded_wait_text(kind, compare):
-    return _BOUNDED_WAITS.value[(_form(kind), compare)]
+def _bounded_wait_text(kind, compare, order):
+    return _BOUNDED_WAITS.value[(_form(kind), compare, order)]
 
 
 @constexpr_function
@@ -180,7 +187,7 @@ def wait_word(
     team, address, kind: tl.constexpr, cmp: tl.constexpr, value, operation: tl.constexpr, peer, tag,
     ORDER: tl.constexpr, active, bound=0,
 ):  # fmt: skip
-    """Until the word at an address cmp value, by every thread whose `active` is not 0. bound: of this wait, in ns, with acquire."""
+    """Until the word at an address cmp value, by every thread whose `active` is not 0. bound: of this wait, in ns."""
     number = (value + tl.full((), 0, kind)).to(kind)
     if INTERPRETED:
         if active != 0:
@@ -193,7 +200,7 @@ def wait_word(
                 found = tl.atomic_add(word, 0, sem="acquire", scope="sys")
     elif is_given(bound):
         tl.inline_asm_elementwise(
-            _bounded_wait_text(kind, cmp), _bounded_wait_letters(kind),
+            _bounded_wait_text(kind, cmp, ORDER), _bounded_wait_letters(kind),
             [
                 team.control, at_int32(operation), at_int32(peer), at_int32(tag), at_int64(address), number,
                 at_int32(active), at_int64(bound),
@@ -324,21 +331,30 @@ def store_flagged(address, data, flag):
 
 
 @jit
-def _found(team, address, flag, operation, peer):
+def _found(team, address, flag, operation, peer, tag, bound):
     """Interpreted: the data of a pair, once both words carry the flag."""
     word, since = address.to(tl.pointer_type(tl.int64)), 0
     for k in range(2):
         while (tl.load(word + k, volatile=True) >> 32).to(tl.int32) != flag:
-            since = pause(team, address, "", 0, flag, 0, operation, peer, 0, since, 0)
+            since = pause(team, address, "", 0, flag, 0, operation, peer, tag, since, bound)
     return (tl.load(word) & 0xFFFFFFFF) | (tl.load(word + 1) << 32)
 
 
 @jit
-def wait_flagged(team, address, flag, operation: tl.constexpr, peer):
+def wait_flagged(team, address, flag, operation: tl.constexpr, peer, tag=0, bound=0):
     """The data of a pair, once both words carry the flag."""
     if INTERPRETED:
-        return _found(team, address, flag, operation, peer)
-    else:  # noqa: RET505
+        return _found(team, address, flag, operation, peer, tag, bound)
+    elif is_given(tag) or is_given(bound):  # noqa: RET505
+        return tl.inline_asm_elementwise(
+            _BOUNDED_ONE, "=&l,l,r,r,r,l,r,l",
+            [
+                team.control, at_int32(operation), at_int32(peer), flag, at_int64(address), at_int32(tag),
+                at_int64(bound),
+            ],
+            tl.int64, is_pure=False, pack=1,
+        )  # fmt: skip
+    else:
         return tl.inline_asm_elementwise(
             _WAIT_ONE, "=&l,l,r,r,r,l",
             [team.control, at_int32(operation), at_int32(peer), flag, at_int64(address)],
@@ -347,12 +363,21 @@ def wait_flagged(team, address, flag, operation: tl.constexpr, peer):
 
 
 @jit
-def wait_both(team, address, second, flag, operation: tl.constexpr, peer):
+def wait_both(team, address, second, flag, operation: tl.constexpr, peer, tag=0, bound=0):
     """The same of two pairs, looked at together."""
     if INTERPRETED:
-        first = _found(team, address, flag, operation, peer)
-        return first, _found(team, second, flag, operation, peer)
-    else:  # noqa: RET505
+        first = _found(team, address, flag, operation, peer, tag, bound)
+        return first, _found(team, second, flag, operation, peer, tag, bound)
+    elif is_given(tag) or is_given(bound):  # noqa: RET505
+        return tl.inline_asm_elementwise(
+            _BOUNDED_TWO, "=&l,=&l,l,r,r,r,l,l,r,l",
+            [
+                team.control, at_int32(operation), at_int32(peer), flag, at_int64(address), at_int64(second),
+                at_int32(tag), at_int64(bound),
+            ],
+            (tl.int64, tl.int64), is_pure=False, pack=1,
+        )  # fmt: skip
+    else:
         return tl.inline_asm_elementwise(
             _WAIT_TWO, "=&l,=&l,l,r,r,r,l,l",
             [team.control, at_int32(operation), at_int32(peer), flag, at_int64(address), at_int64(second)],

@@ -23,12 +23,14 @@ from typing import Any
 
 import triton.language as tl
 
+from .. import _ptx
 from .. import triton as _all
 from ._core import INTERPRETED
 
 _HERE = Path(__file__).parent
 _SOURCES = [*sorted(_HERE.glob("*.py")), _HERE.parent / "_ptx.py"]
-_FINGERPRINT = hashlib.sha256(b"".join(file.read_bytes() for file in _SOURCES)).hexdigest()[:16]
+_MADE_OF = [*(file.read_bytes() for file in _SOURCES), repr((_ptx.AT, _ptx.CHECKS_ADDRESSES)).encode()]
+_FINGERPRINT = hashlib.sha256(b"".join(_MADE_OF)).hexdigest()[:16]
 
 
 class _Named:

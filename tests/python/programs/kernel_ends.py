@@ -30,9 +30,30 @@ if mode == "triton":
     def beyond(team, flag):
         dev.put(team, flag, flag, 1, 7)
 
-    {"pe": beyond, "bound": bounded}.get(kind, late)[(1,)](
-        atoll.WORLD.device("device"), atoll.zeros(1, np.int64, device="cuda", xp=torch)
-    )
+    @dev.kernel
+    def alone(team, flag):
+        dev.sync(team, tag=42, bound_ns=500_000_000)
+
+    @dev.kernel
+    def unanswered(team, flag, box):
+        dev.receive(team, box, 8, flag, 1, 1 - team.my_pe, tag=42, bound_ns=500_000_000)
+
+    @dev.kernel
+    def misplaced(team, flag, ordinary):
+        dev.put(team, ordinary, flag, 1, 1 - team.my_pe)
+
+    box = atoll.zeros(dev.mailbox_bytes(2, 8), np.uint8, device="cuda", xp=torch)
+    kernel, *more = {
+        "pe": (beyond,),
+        "bound": (bounded,),
+        "collective-bound": (alone,),
+        "message-bound": (unanswered, box),
+        "place": (misplaced, torch.zeros(1, dtype=torch.int64, device="cuda")),
+    }.get(kind, (late,))
+    flag = atoll.zeros(1, np.int64, device="cuda", xp=torch)
+    if kernel is alone and atoll.my_pe() == 1:
+        atoll.barrier_all()  # until the job ends
+    kernel[(1,)](atoll.WORLD.device("device"), flag, *more)
     torch.cuda.synchronize()
 elif mode == "cute":
     import atoll.cute as dev

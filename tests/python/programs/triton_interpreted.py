@@ -9,11 +9,12 @@ import atoll
 import atoll.triton as dev
 import numpy as np
 import triton.language as tl
-from checks import equal, run
+from atoll._ptx import AT
+from checks import equal, raises, run
 
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
-left = (me - 1) % n
+right, left = (me + 1) % n, (me - 1) % n
 
 
 def new(shape: Any, dtype: Any, values: Any = 0) -> Any:
@@ -195,6 +196,81 @@ def check_what_ends_a_kernel() -> None:
         else:
             raise AssertionError(f"no error for {how}")
     atoll.barrier_all()
+
+
+COLLECTIVES = ("sync", "sync", "barrier", "broadcast", "fcollect", "collect", "alltoall", "reduce", "reduce", "reduce_scatter", "reduce_scatter", "tile_reduce", "tile_allgather")  # fmt: skip
+
+
+@dev.kernel
+def alone(team, x, y, HOW: tl.constexpr):
+    """Member 0 calls, and no other."""
+    x, y = x.to(tl.pointer_type(tl.float32)), y.to(tl.pointer_type(tl.float32))
+    bound = team.n_pes * 0 + 20_000_000
+    if HOW == 0:
+        dev.sync(team, tag=7, bound_ns=20_000_000)
+    elif HOW == 1:
+        dev.sync(team, dev.RELAXED, 7, bound)
+    elif HOW == 2:
+        dev.barrier(team, 7, bound)
+    elif HOW == 3:
+        dev.broadcast(team, x, y, 3, 1, tag=7, bound_ns=20_000_000)
+    elif HOW == 4:
+        dev.fcollect(team, x, y, 3, tag=7, bound_ns=20_000_000)
+    elif HOW == 5:
+        dev.collect(team, x, y, 3, 1024, 7, 20_000_000)
+    elif HOW == 6:
+        dev.alltoall(team, x, y, 3, tag=7, bound_ns=20_000_000)
+    elif HOW == 7:
+        dev.reduce(team, x, y, 3, dev.SUM, tag=7, bound_ns=20_000_000)
+    elif HOW == 8:
+        dev.reduce(team, x, y, 1 << 16, dev.SUM, tag=7, bound_ns=bound)
+    elif HOW == 9:
+        dev.reduce_scatter(team, x, y, 3, dev.SUM, tag=7, bound_ns=20_000_000)
+    elif HOW == 10:
+        dev.reduce_scatter(team, x, y, 1 << 16, dev.SUM, 1024, 7, 20_000_000)
+    elif HOW == 11:
+        dev.tile_reduce(team, x, y, 8, 8, 2, 2, dev.SUM, tag=7, bound_ns=20_000_000)
+    else:
+        dev.tile_allgather(team, x, y, 8, 8, 2, 2, tag=7, bound_ns=20_000_000)
+
+
+def check_bounds_of_collectives() -> None:
+    """On a team of its own: in one whose collective has ended so, the next would meet what that left."""
+    if n > 1:
+        team, x, y = atoll.WORLD.split(0), new(n << 16, np.float32), new(n << 16, np.float32)
+        for how, name in enumerate(COLLECTIVES if me == 0 else ()):
+            call = lambda how=how: alone[(1,)](team, x.ctypes.data, y.ctypes.data, HOW=how)  # noqa: B023, E731
+            words = f"alone: Timed out after 0.02 s in {name} of team"
+            raises(atoll.Timeout, call, words, "waiting for team PE 1, tag 7", "Give this wait more time")
+    atoll.barrier_all()
+
+
+@dev.kernel
+def unanswered(team, box, x, HOW: tl.constexpr):
+    x = x.to(tl.pointer_type(tl.int64))
+    right = (team.my_pe + 1) % team.n_pes
+    left = (team.my_pe + team.n_pes - 1) % team.n_pes
+    if HOW == 0:
+        dev.receive(team, box, 800, x, 1, left, tag=7, bound_ns=20_000_000)
+    elif HOW == 1:  # more than the interpreter has threads
+        dev.receive(team, box, 800, x, 100, left, 7, team.n_pes * 0 + 20_000_000)
+    elif HOW == 2:
+        dev.try_receive(team, box, 800, x, 1, left, tag=7, bound_ns=20_000_000)
+    else:
+        for _ in range(9):
+            dev.post(team, box, 800, x, 1, right, 7, 20_000_000)
+
+
+def check_bounds_of_messages() -> None:
+    box, x = new(dev.mailbox_bytes(n, 800), np.uint8), new(100, np.int64)
+    for how, name in enumerate(("receive", "receive", "receive", "post")):
+        if how == 2:  # the first half of message 1 has come
+            at = n * AT["post_bytes"] + (left * AT["mailbox_depth"] + 1) * 100 * 16
+            box[at:][:8].view(np.int64)[0] = 1 << 32
+        call = lambda how=how: unanswered[(1,)](atoll.WORLD, box.ctypes.data, x.ctypes.data, HOW=how)  # noqa: B023, E731
+        words = f"unanswered: Timed out after 0.02 s in {name}"
+        raises(atoll.Timeout, call, words, f"team PE {left if how < 3 else right}, tag 7", "more time")
+        atoll.barrier_all()
 
 
 run(globals())

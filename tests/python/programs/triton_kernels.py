@@ -294,6 +294,12 @@ def check_mailboxes() -> None:
         start(messages, box, 4 * size, src, dst, wrong, N=size)
         assert wrong.item() == 0
         equal(dst.cpu().numpy(), (1000 * left + 49 + np.arange(size)).astype(np.int32))
+        with atoll.Mailbox(4 * size, device="cuda") as kept:  # of the host, and of kernels
+            start(messages, kept.block.torch(), kept.capacity_bytes(), src, dst.zero_(), wrong, N=size)
+            assert wrong.item() == 0
+            equal(dst.cpu().numpy(), (1000 * left + 49 + np.arange(size)).astype(np.int32))
+            kept.post(src, right)
+            assert kept.receive(dst, left) == size
 
 
 run(globals())

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import triton
-from atoll._device import DeviceTeam
 from atoll.triton._host import _in_short
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from triton.errors import TritonError
+from triton_compiling import TEAM, load
 
 # What each kernel takes after the team; N is a constant.
 ARGUMENTS = {
@@ -41,7 +39,6 @@ ARGUMENTS = {
         "N": "constexpr",
     },
 }
-TEAM = DeviceTeam("i32", "i32", "i64", "i64", "i32", "i32", "i32", "i64", "i64")  # type: ignore[arg-type]
 
 WRITTEN = """
 @triton.jit
@@ -54,15 +51,7 @@ def written(state, x, flags, N: tl.constexpr):
 """
 
 
-def load(module: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(module.stem, module)
-    assert spec is not None and spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded
-
-
-# A call that is wrong for pointers to halves (h), int64 (w), float32 (x) and int8 (b), and what is said of it.
+# A call that is wrong for pointers to halves (h), int64 (w), int32 (v), float32 (x) and int8 (b), and what is said of it.
 MISTAKES = {
     "dev.p(team, 5, 1, 0)": "p: dst is int; it must be a pointer",
     "dev.g(team, n, 0)": "g: src is int32; it must be a pointer",
@@ -98,6 +87,9 @@ MISTAKES = {
     "dev.p(team, w, 1.5, 0)": "p: value is 1.5; it must be an integer, since dst is of int64",
     "dev.p(team, b, 128, 0)": "p: value is 128; it must fit int8, of which dst is",
     "dev.atomic_add(team, w, 1 << 63, 0)": "atomic_add: value is 9223372036854775808; it must fit int64",
+    # What is known to be of 64 bits, for a word of 32.
+    "dev.wait_until(team, v, dev.GE, tl.load(w))": "wait_until: value is int64; it must fit int32, of which ivar is: pass value.to(tl.int32)",
+    "dev.p(team, v, n.to(tl.uint64), 0)": "p: value is uint64; it must fit int32, of which dst is",
     "dev.atomic_compare_swap(team, w, tl.load(x), 1, 0)": "atomic_compare_swap: condition is fp32; it must be an integer",
     "dev.signal_add(team, w, x, 0)": "signal_add: value is pointer<fp32>; it must be a number",
     "dev.signal_consume(team, w, 0.5)": "signal_consume: n is 0.5; it must be an integer",
@@ -115,12 +107,13 @@ def check_mistakes(folder: Path) -> None:
     mistakes = {call: f"atoll.triton.{words}" for call, words in MISTAKES.items()}
     mistakes |= {call: f"atoll.triton: {words}" for call, words in MISTAKES_OF_PES.items()}
     lines = [
-        f"@dev.kernel\ndef mistake{k}(team, h, w, x, b, n):\n    {call}\n" for k, call in enumerate(mistakes)
+        f"@dev.kernel\ndef mistake{k}(team, h, w, v, x, b, n):\n    {call}\n"
+        for k, call in enumerate(mistakes)
     ]
     module = folder / "mistakes.py"
     module.write_text("import atoll.triton as dev\nimport triton.language as tl\n\n" + "\n\n".join(lines))
     loaded = load(module)
-    signature = {"team": TEAM, "h": "*fp16", "w": "*i64", "x": "*fp32", "b": "*i8", "n": "i32"}
+    signature = {"team": TEAM, "h": "*fp16", "w": "*i64", "v": "*i32", "x": "*fp32", "b": "*i8", "n": "i32"}
     for k, words in enumerate(mistakes.values()):
         kernel = getattr(loaded, f"mistake{k}")
         try:

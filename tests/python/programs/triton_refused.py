@@ -64,21 +64,75 @@ def stores_a_part(team, x, pe):
     dev.p(team, x + at, at, pe)
 
 
+@dev.kernel
+def stores_around(team, address, pe, ALL: tl.constexpr):
+    """The eight words on both sides of an address; or pointers to them, through which nothing is stored."""
+    x = address.to(tl.pointer_type(tl.int64)) + tl.arange(0, 8) - 4
+    if ALL:
+        dev.p(team, x, 1, pe)
+    else:
+        tl.store(dev.ptr(team, x, pe), 1, mask=tl.arange(0, 8) < 0)
+
+
+@dev.kernel
+def sends(team, x, y):
+    dev.broadcast(team, x, y, 2048, 0)
+
+
+@dev.kernel
+def gathers(team, x, y):
+    dev.tile_allgather(team, x, y, 8, 8, 4, 4)
+
+
+@dev.kernel
+def exchanges(team, block, room, x, y):
+    x, y = x.to(tl.pointer_type(tl.int64)), y.to(tl.pointer_type(tl.int64))
+    right = (team.my_pe + 1) % team.n_pes
+    left = (team.my_pe + team.n_pes - 1) % team.n_pes
+    dev.receive(team, block, room, y, 5, left, tag=1)
+    for k in range(10):
+        dev.post(team, block, room, x + k, 5, right, tag=2, bound_ns=60_000_000_000)
+        dev.receive(team, block, room, y + 5 * k, 5, left, bound_ns=60_000_000_000)
+    dev.post(team, block, room, x, 5, right)
+
+
+def check_mailboxes_of_the_host() -> None:
+    """One of atoll.Mailbox, whose first and last message the host sends and receives."""
+    me, n = atoll.my_pe(), atoll.n_pes()
+    right, left = (me + 1) % n, (me - 1) % n
+    x, y = atoll.zeros(15, np.int64, device="cuda"), atoll.zeros(50, np.int64, device="cuda")
+    x[:] = np.arange(15) + 100 * me
+    with atoll.Mailbox(40, device="cuda") as box:
+        box.post(x[:5], right)
+        team, room = atoll.WORLD.device("device"), box.capacity_bytes()
+        exchanges[(1,)](team, box.block.ptr, room, x.ptr, y.ptr)
+        came = np.arange(15) + 100 * left
+        assert y.numpy().tolist() == [*np.concatenate([came[k : k + 5] for k in range(10)])]
+        assert box.receive(y[:5], left) == 5 and y[:5].numpy().tolist() == [*came[:5]]
+
+
 def check_ordinary_arrays() -> None:
     """Where a symmetric one is needed; what stands that far from an ordinary one is anybody's."""
     x, y, team = np.zeros(2048), atoll.zeros(2048), atoll.WORLD.device("host")
     right, other = (atoll.my_pe() + 1) % atoll.n_pes(), np.zeros(4096, np.int64)
+    begin = team.window + team.my_slot * team.stride  # of this PE's symmetric memory
     for name, call in {
         f"atoll.triton.put: {x.ctypes.data:#x} is": lambda: moves[(1,)](team, x, y, 3, right),
         ": atoll.triton.reduce": lambda: sums[(1,)](team, x, x, 2048),
         ": atoll.triton.post": lambda: posts[(1,)](team, other, other, right),
         ": atoll.triton.p": lambda: stores_a_part[(1,)](team, other, right),
+        f"p: {begin - 32:#x} is": lambda: stores_around[(1,)](team, begin, right, ALL=True),
+        ": atoll.triton.ptr": lambda: stores_around[(1,)](team, begin - 64, right, ALL=False),
+        ": atoll.triton.put_signal": lambda: announces[(1,)](team, y.view(np.int64), other, 1),
+        ": atoll.triton.broadcast": lambda: sends[(1,)](team, x, y),
+        ": atoll.triton.tile_allgather": lambda: gathers[(1,)](team, x, y),
         "one: an address is ordinary memory: atoll.triton.p": lambda: one[(1,)](
             atoll.WORLD.device("device"), y, y
         ),
     }.items():
         raises(atoll.NotSymmetric, call, name, "is not in the symmetric memory", "atoll.zeros()")
     moves[(1,)](team, y, x, 3, right)  # a source is any array
+    stores_around[(1,)](team, begin, right, ALL=False)  # some of a block of pointers may be masked out
     stores_a_part[(1,)](team, y[8:].view(np.int64), right)
     atoll.barrier_all()
 

@@ -1,0 +1,72 @@
+"""What Triton's kernels have of checks of addresses, which the environment's ATOLL_CHECK asks for, and of a wait's own bound, which
+a call asks for: nothing where nobody does. Compiles them for a GPU on a machine without one. The argument is a folder for what
+Triton keeps, which the next such process finds."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+folder = Path(sys.argv[1])
+os.environ |= {"TRITON_CACHE_DIR": str(folder), "TRITON_DISABLE_LINE_INFO": "1"}
+
+import triton
+from atoll._ptx import AT
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from triton_compiling import TEAM, load
+
+# A call with float32 (x), int64 (w) and bytes (b), and for what operations addresses are looked at.
+PLACES = {
+    "dev.put(team, x, x, n, 0)": {"check put"},
+    "dev.get_nbi(team, x, x, n, 0)": {"check get"},
+    "dev.tile_put(team, x, x, 8, 8, 4, 4, 0)": {"check tile_put"},
+    "dev.p(team, x + tl.arange(0, 64), 1.5, 0)": {"check p"},
+    "tl.store(dev.ptr(team, x + tl.arange(0, 64), 0), 1.0, mask=tl.arange(0, 64) < n)": {"check peer"},
+    "dev.atomic_inc(team, w, 0)": {"check atomic"},
+    "dev.put_signal(team, x, x, n, w, 1, dev.SET, 0)": {"check put_signal", "check put", "check signal_set"},
+    "dev.tile_allgather(team, x, x, 8, 8, 4, 4)": {"tile_allgather"},
+    "dev.wait_until(team, w, dev.GE, 1)": set(),
+}
+# The same; more arguments follow.
+WAITS = {
+    "dev.sync(team": set(),
+    "dev.sync(team, dev.RELAXED": set(),
+    "dev.reduce(team, x, x, n, dev.SUM": {"reduce"},
+    "dev.post(team, b, 64, x, n, 0": {"check post"},
+    "dev.receive(team, b, 64, x, n, 0": {"check receive"},
+}
+BOUNDS = {"none": ")", "left out": ", tag=0, bound_ns=0)", "given": ", tag=7, bound_ns=500)"}
+
+calls = PLACES | {call + end: named for call, named in WAITS.items() for end in BOUNDS.values()}
+module = folder / "calls.py"
+module.write_text(
+    "import atoll.triton as dev\nimport triton.language as tl\n\n\n"
+    + "\n\n\n".join(
+        f"@dev.kernel\ndef call{k:02}(team, x, w, b, n):\n    {call}\n" for k, call in enumerate(calls)
+    )
+)
+loaded = load(module)
+SIGNATURE = {"team": TEAM, "x": "*fp32", "w": "*i64", "b": "*u8", "n": "i32"}
+ptx = {}
+for k, call in enumerate(calls):
+    source = ASTSource(getattr(loaded, f"call{k:02}"), signature=SIGNATURE)
+    made = triton.compile(source, target=GPUTarget("cuda", 90, 32))
+    ptx[call] = made.asm["ptx"].replace(f"call{k:02}", "call")
+
+# A report's stores: its operation, and what is wrong.
+operation, compare = (AT["report"] + AT[f"report_{field}"] for field in ("operation", "compare"))
+REPORTED = re.compile(rf"\[w\+{operation}\], (\d+);[^\n]*\[w\+{compare}\], {AT['wrong_place']};")
+is_checked = os.environ["ATOLL_CHECK"] == "all"
+for call, named in calls.items():
+    found = set(map(int, REPORTED.findall(ptx[call])))
+    assert found == {AT[name] for name in named if is_checked}, (call, found, named)
+
+for call in WAITS:
+    none, left_out, given = (ptx[call + end] for end in BOUNDS.values())
+    assert none == left_out and "BOUND:" not in none, call
+    waits = given.count("PRESENT:")
+    assert waits > 0 and given.count("BOUND:") == waits, (call, waits)
+print(len(ptx), "kernels", "that look at addresses" if is_checked else "that do not look")
