@@ -40,7 +40,7 @@ from ._targets import (
     vocabulary,
 )  # fmt: skip
 from ._waiting import call_of, wait_relaxed, wait_word
-from ._who import at_peer
+from ._who import at_peer, check_place, implement_check
 
 i64 = types.int64
 SYNC_EPOCH, ARRIVED, COUNTS = AT["sync_epoch"], AT["arrived"], AT["counts"]
@@ -48,6 +48,18 @@ ROOT = AT["check broadcast"]
 SYNC, BARRIER, BROADCAST = AT["sync"], AT["barrier"], AT["broadcast"]
 FCOLLECT, COLLECT, ALLTOALL = AT["fcollect"], AT["collect"], AT["alltoall"]
 REDUCE, REDUCE_SCATTER = AT["reduce"], AT["reduce_scatter"]
+
+
+def check_large(team: Any, operation: Any, x: Any, nbytes: Any) -> Any:
+    """check_place of an array that goes by peers' addresses where messages of so many bytes do not go by the team's slots."""
+
+
+def _check_large(team: Any, operation: Any, x: Any, nbytes: Any) -> Any:
+    if nbytes > most_bytes(team):
+        check_place(team, operation, x)
+
+
+implement_check(check_large, _check_large)
 
 
 @helper
@@ -171,6 +183,7 @@ def broadcast(
         prim.check_pe(team.control, team.n_pes, ROOT, root)
         call = call_of(BROADCAST, tag, bound_ns)
         nbytes = src.size * each
+        check_large(team, BROADCAST, dst, nbytes)
         to, source = prim.address(dst), prim.address(src)
         if nbytes > most_bytes(team):
             meet_members(call, team, which, False)
@@ -217,6 +230,7 @@ def fcollect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, b
     each, which = item(same("fcollect", dst, src)), scope_of("fcollect", scope)
 
     def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
+        check_large(team, FCOLLECT, dst, src.size * each)
         gather(
             call_of(FCOLLECT, tag, bound_ns),
             team,
@@ -236,6 +250,7 @@ def collect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bo
 
     def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
         call, counts = call_of(COLLECT, tag, bound_ns), team.control + COUNTS
+        check_place(team, COLLECT, dst)
         # Every member's own entry is where its message comes from.
         if prim.rank(which) == 0:
             prim.store_relaxed(i64, counts + 8 * team.my_pe, src.size)
@@ -263,6 +278,7 @@ def alltoall(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, b
 
     def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
         call, nbytes = call_of(ALLTOALL, tag, bound_ns), src.size // team.n_pes * each
+        check_large(team, ALLTOALL, dst, nbytes)
         to, source = prim.address(dst), prim.address(src)
         mine = team.my_pe * nbytes
         if nbytes > most_bytes(team):
@@ -400,6 +416,8 @@ def reduce(
     ) -> None:
         call, count = call_of(REDUCE, tag, bound_ns), src.size
         nbytes = count * each
+        check_large(team, REDUCE, dst, nbytes)
+        check_large(team, REDUCE, src, nbytes)
         to, source = prim.address(dst), prim.address(src)
         if nbytes <= most_bytes(team):
             epoch = next_epoch(team)
@@ -449,6 +467,7 @@ def reduce_scatter(
     ) -> None:
         call, count = call_of(REDUCE_SCATTER, tag, bound_ns), dst.size
         nbytes = count * each
+        check_large(team, REDUCE_SCATTER, src, nbytes)
         to, source = prim.address(dst), prim.address(src)
         begin = team.my_pe * count
         if nbytes <= most_bytes(team):

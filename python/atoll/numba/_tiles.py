@@ -14,7 +14,7 @@ from ._layout import AT
 from ._rma import item
 from ._targets import DEVICE, HOST, THREAD, Kind, array, helper, implement, scope_of, vocabulary
 from ._waiting import call_of
-from ._who import at_peer, lesser, peer_for
+from ._who import at_peer, check_place, lesser, peer_for
 
 i64 = types.int64
 TILE_PUT, TILE_GET = AT["check tile_put"], AT["check tile_get"]
@@ -193,6 +193,7 @@ def tile_allgather(
     def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
         rows, cols = src.shape
         call = call_of(ALLGATHER, tag, bound_ns)
+        check_place(team, ALLGATHER, dst)
         mine = prim.address(dst) + team.my_pe * rows * pitch(dst)
         meet_members(call, team, which, False)
         pe, left = team.my_pe, team.n_pes
@@ -278,6 +279,8 @@ def tile_reduce(
     ) -> None:
         rows, cols = src.shape
         call = call_of(REDUCE, tag, bound_ns)
+        check_place(team, REDUCE, dst)
+        check_place(team, REDUCE, src)
         to, source = prim.address(dst), prim.address(src)
         meet_members(call, team, which, False)
         if whole(to, pitch(dst), stride(dst), each, cols) and whole(

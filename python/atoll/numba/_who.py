@@ -47,12 +47,14 @@ def _checking(team: Any, operation: Any, x: Any) -> Any:
     p.check_place(team.control, mine, team.stride, operation, p.address(x))
 
 
-def _not_checking(team: Any, operation: Any, x: Any) -> Any: ...
+def implement_check(stub: Any, function: Any) -> None:
+    """A check of addresses: the function on hosts, and on GPUs where kernels are to look, else the stub, which does nothing."""
+    implement(HOST, stub)(lambda *_: function)
+    for on_gpu in TARGETS[1:]:
+        implement(on_gpu, stub)(lambda *_: function if _ptx.CHECKS_ADDRESSES else stub)
 
 
-implement(HOST, check_place)(lambda *_: _checking)
-for on_gpu in TARGETS[1:]:
-    implement(on_gpu, check_place)(lambda *_: _checking if _ptx.CHECKS_ADDRESSES else _not_checking)
+implement_check(check_place, _checking)
 
 
 @helper
@@ -127,10 +129,17 @@ def slot_in(builder: Any, team: Any, pe: Any) -> Any:
     return slot
 
 
+def looked_at(team: Any, x: Any, pe: Any) -> Any:
+    peer_for(team, CHECK_PEER, p.address(x), pe)
+    return 0
+
+
 def _peer(team: Any, x: Any, pe: Any) -> Any:
     array("peer", "x", x, contiguous=False)
 
     def build(context: Any, builder: Any, values: Any) -> Any:
+        if isinstance(builder, ir.IRBuilder):
+            context.compile_internal(builder, looked_at, i64(team, x, i64), values)
         mine, stride = (builder.extract_value(values[0], TEAM.index(name)) for name in ("my_slot", "stride"))
         distance = builder.mul(builder.sub(slot_in(builder, values[0], values[2]), mine), stride)
         if not isinstance(builder, ir.IRBuilder):
