@@ -1,6 +1,6 @@
 """A kernel waits for what never comes: host (the exception is caught here), cuda (Numba), triton or cute (the job ends).
-With -bound: half a second of its own; -collective-bound, -message-bound: the same in a sync that the other PE does not join, and a
-receive of what it does not post. With -pe: it names a PE that the team has not; -place: it puts to an ordinary array."""
+With -bound: half a second of its own; with -collective-bound and -message-bound, on GPUs, in one of those. With -pe: it names a PE
+that the team has not. With -place, on GPUs with ATOLL_CHECK=all: it puts to an ordinary array."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if mode == "triton":
         dev.receive(team, box, 8, flag, 1, 1 - team.my_pe, tag=42, bound_ns=500_000_000)
 
     @dev.kernel
-    def misplaced(team, flag, ordinary):
+    def astray(team, flag, ordinary):
         dev.put(team, ordinary, flag, 1, 1 - team.my_pe)
 
     box = atoll.zeros(dev.mailbox_bytes(2, 8), np.uint8, device="cuda", xp=torch)
@@ -48,7 +48,7 @@ if mode == "triton":
         "bound": (bounded,),
         "collective-bound": (alone,),
         "message-bound": (unanswered, box),
-        "place": (misplaced, torch.zeros(1, dtype=torch.int64, device="cuda")),
+        "place": (astray, torch.zeros(1, dtype=torch.int64, device="cuda")),
     }.get(kind, (late,))
     flag = atoll.zeros(1, np.int64, device="cuda", xp=torch)
     if kernel is alone and atoll.my_pe() == 1:
