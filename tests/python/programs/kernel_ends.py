@@ -39,7 +39,7 @@ if mode == "triton":
         dev.receive(team, box, 8, flag, 1, 1 - team.my_pe, tag=42, bound_ns=500_000_000)
 
     @dev.kernel
-    def misplaced(team, flag, ordinary):
+    def astray(team, flag, ordinary):
         dev.put(team, ordinary, flag, 1, 1 - team.my_pe)
 
     box = atoll.zeros(dev.mailbox_bytes(2, 8), np.uint8, device="cuda", xp=torch)
@@ -48,7 +48,7 @@ if mode == "triton":
         "bound": (bounded,),
         "collective-bound": (alone,),
         "message-bound": (unanswered, box),
-        "place": (misplaced, torch.zeros(1, dtype=torch.int64, device="cuda")),
+        "place": (astray, torch.zeros(1, dtype=torch.int64, device="cuda")),
     }.get(kind, (late,))
     flag = atoll.zeros(1, np.int64, device="cuda", xp=torch)
     if kernel is alone and atoll.my_pe() == 1:
