@@ -1,7 +1,8 @@
 """Meetings and collectives (atoll/device/sync.hpp, collectives.hpp). All members call with one scope each, in the same
 order, with the same sizes, roots and operators; one at a time for a team. On return dst holds the result for all threads
 of the scope. Small ones go through the team's own slots, and take any arrays; others need dst symmetric, reductions src
-too. Reductions are evaluated in PE order: the same bits on all members and in all runs."""
+too. Reductions are evaluated in PE order: the same bits on all members and in all runs. `tag` is said should one of their waits take
+longer than `bound_ns` (nanoseconds), or than ATOLL_WAIT_TIMEOUT where that is left out or 0."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Put and get, signals, and what orders them (atoll/device/rma.hpp, signals.hpp). Arrays are contiguous; the smaller
-of the two sizes is moved. Of the arguments types are checked, and PEs' numbers where ATOLL_CHECK is not none."""
+of the two sizes is moved. Of the arguments types are checked, and PEs' numbers where ATOLL_CHECK is not none; so is, on hosts and
+in what is compiled for GPUs with ATOLL_CHECK=all, that an array at another PE is symmetric."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Two-dimensional tiles (atoll/device/tiles.hpp): arrays of two axes of any strides, so parts of matrices, too. Put, get, and
-collectives over a team's members. Elements have 1, 2, 4 or 8 bytes; a tile has fewer than 2^32 of them."""
+collectives over a team's members, with `tag` and `bound_ns` as of sync. Elements have 1, 2, 4 or 8 bytes; a tile has fewer than
+2^32 of them."""
 
 from __future__ import annotations
 
