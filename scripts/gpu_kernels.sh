@@ -39,16 +39,23 @@ try() {
 }
 
 # ends LANGUAGE...: kernels that wait for what never comes, by the job's bound and by their own, and that name a PE that the
-# team has not.
+# team has not or an ordinary array.
 ends() {
-    local mode kind said words bound
+    local mode kind said words bound check
     for mode in "$@"; do
-        for kind in "" -bound -pe; do
-            words='signal_wait_until.*found 0.*>= 5.*tag 42.*The kernel late, 1 block of'
-            [ "$kind" = -pe ] && words='in put for team PE 7; the team has PEs 0 to 1.*The kernel beyond, 1 block of'
-            bound=4
-            [ "$kind" = -bound ] && bound=0 words="${words/late/bounded}.*Give this wait more time"
-            said=$(ATOLL_WAIT_TIMEOUT=$bound timeout 40 build/release/bin/atoll run -n 2 --timeout 35 \
+        for kind in "" -bound -pe -place -collective-bound -message-bound; do
+            case $kind in
+                -pe) words='in put for team PE 7; the team has PEs 0 to 1.*The kernel beyond' ;;
+                -place) words="in put.* at 0x.*this PE's symmetric memory is .*The kernel misplaced" ;;
+                -collective-bound) words='in sync.*tag 42.*The kernel alone' ;;
+                -message-bound) words='in receive.*tag 42.*The kernel unanswered' ;;
+                -bound) words='signal_wait_until.*found 0.*>= 5.*tag 42.*The kernel bounded' ;;
+                *) words='signal_wait_until.*found 0.*>= 5.*tag 42.*The kernel late' ;;
+            esac
+            words="$words, 1 block of" bound=4 check=args
+            [[ $kind == *-bound ]] && bound=0 words="$words.*Give this wait more time"
+            [ "$kind" = -place ] && check=all
+            said=$(ATOLL_WAIT_TIMEOUT=$bound ATOLL_CHECK=$check timeout 40 build/release/bin/atoll run -n 2 --timeout 35 \
                 python3 tests/python/programs/kernel_ends.py "$mode$kind" 2>&1) && failed=$((failed + 1))
             if grep -q "$words" <<<"$said"; then
                 echo "ok             how a kernel ends is said, $mode$kind"
