@@ -35,9 +35,10 @@ def compiled(program: Path, *arguments: str, **changes: str) -> str:
 
 
 @pytest.mark.timeout(LIMIT)
-def test_kernels_compile() -> None:
+@pytest.mark.parametrize(("program", "kernels"), [("cute_kernels.py", 35), ("cute_collectives.py", 19)])
+def test_kernels_compile(program: str, kernels: int) -> None:
     """With all that ATOLL_CHECK=all adds to them."""
-    assert compiled(PROGRAMS / "cute_kernels.py", "ptx") == "54 kernels\n"
+    assert compiled(PROGRAMS / program, "ptx") == f"{kernels} kernels\n"
 
 
 @pytest.mark.timeout(LIMIT)
