@@ -38,24 +38,22 @@ try() {
     say_how "$name" "$seconds" build/release/bin/atoll run -n "${PES:-2}" --timeout $((seconds - 5)) "$@"
 }
 
-# ends LANGUAGE...: kernels that wait for what never comes, by the job's bound and by their own, and that name a PE that the
-# team has not or an ordinary array.
+# ends LANGUAGE...: kernels that wait for what never comes, by the job's bound and by their own, also in a collective and a
+# message; that name a PE that the team has not; and that put to an ordinary array.
 ends() {
     local mode kind said words bound check
     for mode in "$@"; do
         for kind in "" -bound -pe -place -collective-bound -message-bound; do
+            bound=4 check=args
             case $kind in
-                -pe) words='in put for team PE 7; the team has PEs 0 to 1.*The kernel beyond' ;;
-                -place) words="in put.* at 0x.*this PE's symmetric memory is .*The kernel misplaced" ;;
-                -collective-bound) words='in sync.*tag 42.*The kernel alone' ;;
-                -message-bound) words='in receive.*tag 42.*The kernel unanswered' ;;
-                -bound) words='signal_wait_until.*found 0.*>= 5.*tag 42.*The kernel bounded' ;;
-                *) words='signal_wait_until.*found 0.*>= 5.*tag 42.*The kernel late' ;;
+                -pe) words='in put for team PE 7; the team has PEs 0 to 1.*The kernel beyond, 1 block of' ;;
+                -place) check=all words='in put at 0x.*symmetric memory is 0x.*The kernel \(astray\|misplaced\), 1 block of' ;;
+                -collective-bound) words='in \(reduce\|sync\).*tag 42.*The kernel alone, 1 block of' ;;
+                -message-bound) words='in receive.*tag 42.*The kernel unanswered, 1 block of' ;;
+                *) words='signal_wait_until.*found 0.*>= 5.*tag 42.*The kernel late, 1 block of' ;;
             esac
-            words="$words, 1 block of" bound=4 check=args
-            [[ $kind == *-bound ]] && bound=0 words="$words.*Give this wait more time"
-            [ "$kind" = -place ] && check=all
-            said=$(ATOLL_WAIT_TIMEOUT=$bound ATOLL_CHECK=$check timeout 40 build/release/bin/atoll run -n 2 --timeout 35 \
+            [[ $kind == *-bound ]] && bound=0 words="${words/late/bounded}.*Give this wait more time"
+            said=$(ATOLL_CHECK=$check ATOLL_WAIT_TIMEOUT=$bound timeout 40 build/release/bin/atoll run -n 2 --timeout 35 \
                 python3 tests/python/programs/kernel_ends.py "$mode$kind" 2>&1) && failed=$((failed + 1))
             if grep -q "$words" <<<"$said"; then
                 echo "ok             how a kernel ends is said, $mode$kind"

@@ -1,6 +1,6 @@
 """A kernel waits for what never comes: host (the exception is caught here), cuda (Numba), triton or cute (the job ends).
-With -bound: half a second of its own; -collective-bound, -message-bound: the same in a sync that the other PE does not join, and a
-receive of what it does not post. With -pe: it names a PE that the team has not; -place: it puts to an ordinary array."""
+With -bound: half a second of its own; with -collective-bound and -message-bound, on GPUs, in one of those. With -pe: it names a PE
+that the team has not. With -place, on GPUs with ATOLL_CHECK=all: it puts to an ordinary array."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ elif mode == "cute":
         dev.receive(team, box, flag, 1 - team.my_pe, tag=42, bound_ns=500_000_000)
 
     @cute.kernel
-    def misplaced(team: dev.Team, flag: cute.Tensor):
+    def astray(team: dev.Team, flag: cute.Tensor):
         dev.put(team, flag, flag, 1 - team.my_pe)
 
     kernel = {
@@ -73,7 +73,7 @@ elif mode == "cute":
         "bound": bounded,
         "collective-bound": alone,
         "message-bound": unanswered,
-        "place": misplaced,
+        "place": astray,
     }.get(kind, late)
 
     @cute.jit
