@@ -60,6 +60,7 @@ from ._reach import (
     at_peer,
     call_of,
     check_pe,
+    check_place,
     copy_bytes,
     fits,
     look_around,
@@ -185,6 +186,7 @@ def _broadcast(
     call: cutlass.Constexpr,
 ):
     if nbytes > most_bytes(team):
+        check_place(team, call.operation, to)
         meet_members(call, team, scope, ACQUIRE_RELEASE)
         if team.my_pe == root:
             put_to_all(team, to, source, nbytes, least, scope)
@@ -246,6 +248,7 @@ def gather(
 ):
     own = to + Int64(team.my_pe) * nbytes
     if nbytes > most_bytes(team):
+        check_place(team, call.operation, to)
         meet_members(call, team, scope, ACQUIRE_RELEASE)
         put_to_all(team, own, source, nbytes, least, scope)
         meet_members(call, team, scope, ACQUIRE_RELEASE)
@@ -268,6 +271,7 @@ def _collect(
     scope: cutlass.Constexpr,
     call: cutlass.Constexpr,
 ):
+    check_place(team, call.operation, to)
     counts = team.control + COUNTS
     mine = counts + Int64(team.my_pe) * 8  # every member's own entry is where its message comes from
     if rank_of(scope) == 0:
@@ -298,6 +302,7 @@ def _alltoall(
 ):
     mine = Int64(team.my_pe) * nbytes
     if nbytes > most_bytes(team):
+        check_place(team, call.operation, to)
         meet_members(call, team, scope, ACQUIRE_RELEASE)
         for k in cutlass.range(team.n_pes, unroll=1):
             pe = (team.my_pe + k) % team.n_pes
@@ -500,6 +505,8 @@ def _reduce(
         fold_received(call, team, kind, op, epoch, to, source, nbytes, whole, scope)
         end_exchange(team, epoch, scope)
     else:
+        check_place(team, call.operation, to)
+        check_place(team, call.operation, source)
         meet_members(call, team, scope, ACQUIRE_RELEASE)
         many = 16 // item
         units = Int64(0)
@@ -531,6 +538,7 @@ def _reduce_scatter(
         fold_received(call, team, kind, op, epoch, to, mine, nbytes, False, scope)
         end_exchange(team, epoch, scope)
     else:
+        check_place(team, call.operation, source)
         meet_members(call, team, scope, ACQUIRE_RELEASE)
         i = Int64(rank_of(scope))
         while i < count:

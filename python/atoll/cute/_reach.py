@@ -73,17 +73,17 @@ def refuse_pe(team: Team, name: cutlass.Constexpr, pe: Int32):
 
 
 @cute.jit
-def refuse_place(team: Team, name: cutlass.Constexpr, at: Int64):
+def refuse_place(team: Team, operation: cutlass.Constexpr, at: Int64):
     mine = team.window + Int64(team.my_slot) * team.stride
     if Uint64(at - mine) >= Uint64(team.stride):
-        words, kernel = [at, mine, team.stride, team.control, Int32(AT[f"check {name}"])], kernel_name()
+        words, kernel = [at, mine, team.stride, team.control, Int32(operation)], kernel_name()
         apart(f"atoll_refuse_place_{kernel}", _ptx.check_place("$4", kernel=kernel), "l,l,l,l,r", None, words)
 
 
 def check_place(team: Team, name: str, at) -> None:
     """That an address is symmetric: of this PE's slot. Nothing where addresses are not looked at."""
     if _ptx.CHECKS_ADDRESSES:
-        refuse_place(team, name, at)
+        refuse_place(team, AT[f"check {name}" if f"check {name}" in AT else name], at)
 
 
 def team_of(name: str, given) -> Team:

@@ -28,6 +28,7 @@ from ._reach import (
     address,
     at_peer,
     call_of,
+    check_place,
     meet_threads,
     moved,
     place_of,
@@ -158,6 +159,7 @@ def tile_allgather(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
     to = _tile(dst)
     mine = to.at + Int64(team.my_pe) * Int64(src.shape[0]) * to.pitch
     call = call_of("tile_allgather", tag, bound_ns)
+    check_place(team, call.operation, to.at)
     meet_members(call, team, scope, ACQUIRE_RELEASE)
     _gather(team, dst, src, mine, scope)
     meet_members(call, team, scope, ACQUIRE_RELEASE)
@@ -211,6 +213,8 @@ def _reduce(
     call: cutlass.Constexpr,
 ):
     item = kind.width // 8
+    check_place(team, call.operation, dst.at)
+    check_place(team, call.operation, src.at)
     meet_members(call, team, scope, ACQUIRE_RELEASE)
     if _whole(dst, cols, item) & _whole(src, cols, item):
         _fold(team, kind, op, 16 // item, dst, src, rows, cols * item // 16, scope)

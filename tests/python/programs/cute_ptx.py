@@ -71,8 +71,16 @@ TO_PEERS = {
     "try_receive": lambda team, x, y, two, flags, box: dev.try_receive(team, box, x, 1),
     "outbox": lambda team, x, y, two, flags, box: whole_way(team, box, x),
     "inbox": lambda team, x, y, two, flags, box: whole_way_in(team, box, x),
+    "broadcast": lambda team, x, y, two, flags, box: dev.broadcast(team, x, y, 0),
+    "fcollect": lambda team, x, y, two, flags, box: dev.fcollect(team, x, y),
+    "collect": lambda team, x, y, two, flags, box: dev.collect(team, x, y, 3),
+    "alltoall": lambda team, x, y, two, flags, box: dev.alltoall(team, x, y),
+    "reduce": lambda team, x, y, two, flags, box: dev.reduce(team, x, y, dev.SUM),
+    "reduce_scatter": lambda team, x, y, two, flags, box: dev.reduce_scatter(team, x, y, dev.SUM),
+    "tile_reduce": lambda team, x, y, two, flags, box: dev.tile_reduce(team, two, two, dev.SUM),
+    "tile_allgather": lambda team, x, y, two, flags, box: dev.tile_allgather(team, two, two),
 }
-"""Calls that go to a peer's copy of what stands at an address here; put_signal at two."""
+"""Calls that go to a peer's copy of what stands at an address here."""
 WAITS = {
     "sync": lambda team, x, y, two, box, bound: dev.sync(team, **bound),
     "relaxed sync": lambda team, x, y, two, box, bound: dev.sync(team, order=dev.RELAXED, **bound),
