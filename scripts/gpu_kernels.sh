@@ -84,6 +84,7 @@ if [[ $what == *mlir* ]]; then
 fi
 if [[ $what == *cute* ]]; then
     ATOLL_CHECK=all try "CuTe DSL" 150 python3 tests/python/programs/cute_kernels.py
+    ATOLL_CHECK=all try "CuTe DSL, messages and collectives" 150 python3 tests/python/programs/cute_collectives.py
     ends cute
 fi
 if [[ $what == *examples* ]]; then

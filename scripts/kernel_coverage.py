@@ -70,7 +70,9 @@ def tests() -> dict[str, str]:
         "CuPy, CUDA C++": "".join(file.read_text() for file in headers),
         "Numba": (programs / "numba_kernels.py").read_text(),
         "Triton": (programs / "triton_kernels.py").read_text(),
-        "CuTe DSL": (programs / "cute_kernels.py").read_text(),
+        "CuTe DSL": "".join(
+            (programs / f"cute_{part}.py").read_text() for part in ("kernels", "collectives")
+        ),
     }
 
 

@@ -8,6 +8,7 @@
 #   setup.sh venv    the project's .venv, with the packages of requirements-dev.txt
 #   setup.sh triton  an environment with Triton, for tests of its kernels on CPUs, in build/triton
 #   setup.sh numba-cuda  one with numba-cuda, for tests that compile Numba's kernels for GPUs, in build/numba-cuda; needs nvcc
+#   setup.sh cute    one with NVIDIA's CuTe DSL (100 MB to fetch), for tests that compile its kernels, in build/cute
 source "$(dirname "$0")/lib.sh"
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev python3 python3-venv python3-dev)
@@ -94,6 +95,19 @@ numba_cuda() {
     echo "${packages[*]} $below" >"$env/packages"
 }
 
+# Finds atoll where .venv does. Packages by name: nvidia-cutlass-dsl itself asks for those of CUDA 12, too.
+cute() {
+    local env=build/cute version=4.8.1 packages below
+    packages=("nvidia-cutlass-dsl==$version" "nvidia-cutlass-dsl-libs-"{base,core,cu13}"==$version" 'cuda-bindings==13.*'
+        'cuda-pathfinder<2' 'protobuf>=4.21' 'typing-extensions>=4.10')
+    below=$("$python" -c 'import sysconfig; print("import site; site.addsitedir(" + repr(sysconfig.get_path("purelib")) + ")")')
+    [ "$(cat "$env/packages" 2>/dev/null)" = "${packages[*]} $below" ] && return 0
+    step "environment in $env" "$("$python" -c 'import sys; print(sys._base_executable)')" -m venv "$env"
+    step "CuTe DSL" again "$env/bin/python" -m pip install --disable-pip-version-check --no-deps "${packages[@]}"
+    echo "$below" >"$("$env/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/below.pth"
+    echo "${packages[*]} $below" >"$env/packages"
+}
+
 # What is missing afterwards is said by the comparison, which does without it.
 peers() {
     (need "${bench_packages[@]}") || true
@@ -110,5 +124,6 @@ case "${1:-}" in
     venv) venv ;;
     triton) triton ;;
     numba-cuda) numba_cuda ;;
-    *) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    cute) cute ;;
+    *) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

@@ -168,29 +168,6 @@ def test_the_largest_grid_is_all_multiprocessors_blocks(monkeypatch: pytest.Monk
         _resident.most_blocks(80, 256, 1 << 17)
 
 
-def test_cute_kernels_compile() -> None:
-    if importlib.util.find_spec("cutlass") is None:
-        pytest.skip("CuTe DSL is not installed (pip install 'nvidia-cutlass-dsl[cu13]')")
-    done = subprocess.run(
-        [sys.executable, str(PROGRAMS / "cute_kernels.py"), "ptx"],
-        env=environment(CUTE_DSL_ARCH="sm_90a"), capture_output=True, text=True, timeout=HANG_GUARD, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout) == (0, "54 kernels\n"), done.stdout + done.stderr
-
-
-def test_cute_kernels_of_examples_and_pages_compile(tmp_path: Path) -> None:
-    if importlib.util.find_spec("cutlass") is None:
-        pytest.skip("CuTe DSL is not installed (pip install 'nvidia-cutlass-dsl[cu13]')")
-    pytest.importorskip("matplotlib", reason="the example's elevation model comes with matplotlib")
-    done = subprocess.run(
-        [sys.executable, str(PROGRAMS / "cute_examples.py"), str(tmp_path)],
-        env=environment(CUTE_DSL_ARCH="sm_90a"), capture_output=True, text=True, timeout=HANG_GUARD, check=False,
-    )  # fmt: skip
-    said = ["shadows.run", "collective", "shift", "ring", "sums", "round_trip"]
-    said += ["compiled", "run_who", "run_barriers", "run_reduce_copy"]
-    assert (done.returncode, done.stdout.split()) == (0, said), done.stdout + done.stderr
-
-
 def test_a_missing_library_is_named_with_its_installation() -> None:
     for module, words in (
         ("cute", "pip install 'nvidia-cutlass-dsl[cu13]'"),

@@ -58,7 +58,7 @@ from ._core import (
     XOR,
     Team,
     team,
-)  # fmt: skip
+)
 from ._host import mailbox, mailbox_bytes, most_resident_blocks, tensor
 from ._messages import Inbox, Mailbox, Outbox, post, receive, try_receive
 from ._moves import (

@@ -1,7 +1,8 @@
 """Meetings and collectives (atoll/device/sync.hpp, collectives.hpp). All members call with one scope each, in the same order,
 with the same sizes, roots and operators; one at a time for a team. On return dst holds the result for all threads of the
 scope. Small ones go through the team's own slots, and take any tensors, in shared memory too; others need dst symmetric, reductions src too.
-Tensors are contiguous. Reductions are evaluated in PE order: the same bits on all members and in all runs."""
+Tensors are contiguous. Reductions are evaluated in PE order: the same bits on all members and in all runs. `tag` is said should
+one wait for a member take longer than `bound_ns` nanoseconds, or than ATOLL_WAIT_TIMEOUT where that is 0."""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -31,28 +32,16 @@ from ._core import (
     ReduceOp,
     Scope,
     Team,
-    address,
     asm,
-    at_peer,
-    check_pe,
     complete_bulk,
-    copy_bytes,
-    fits,
     from_bits,
     global_memory,
     load,
-    look_around,
-    meet_threads,
     one_of,
-    rank_of,
     same,
-    size_in_bytes,
-    size_of,
     store,
-    team_of,
     to_bits,
-    words_at,
-)  # fmt: skip
+)
 from ._messages import (
     dense,
     end_exchange,
@@ -65,13 +54,30 @@ from ._messages import (
     send,
     store_part,
 )  # fmt: skip
+from ._reach import (
+    Call,
+    address,
+    at_peer,
+    call_of,
+    check_pe,
+    check_place,
+    copy_bytes,
+    fits,
+    look_around,
+    meet_threads,
+    rank_of,
+    size_in_bytes,
+    size_of,
+    team_of,
+    words_at,
+)
 from ._waits import wait_word
 
 SYNC_EPOCH, ARRIVED, COUNTS = AT["sync_epoch"], AT["arrived"], AT["counts"]
 
 
 @cute.jit
-def wait_relaxed(team: Team, at: Int64, value: Int64, operation: cutlass.Constexpr, peer: Int32):
+def wait_relaxed(team: Team, at: Int64, value: Int64, call: cutlass.Constexpr, peer: Int32):
     """Until the word is at least `value`, in no order."""
     since, looks = Int64(0), Int32(0)
     found = load(Int64, at, SYSTEM)
@@ -79,7 +85,7 @@ def wait_relaxed(team: Team, at: Int64, value: Int64, operation: cutlass.Constex
         looks += 1
         if looks == 1024:
             looks = Int32(0)
-            since = look_around(team, AT[operation], GE.value, peer, Int32(0), at, value, found, since)
+            since = look_around(team, call, GE.value, peer, at, value, found, since)
         found = load(Int64, at, SYSTEM)
 
 
@@ -87,17 +93,17 @@ def tell(at, epoch, order: Order) -> None:
     store(Int64, at, epoch, SYSTEM if order is RELAXED else RELEASE)
 
 
-def wait_for(operation: str, team, pe, epoch, order: Order) -> None:
+def wait_for(call: Call, team, pe, epoch, order: Order) -> None:
     at = team.control + ARRIVED + Int64(pe) * 8
     if order is RELAXED:
-        wait_relaxed(team, at, epoch, operation, pe)
+        wait_relaxed(team, at, epoch, call, pe)
     else:
-        wait_word(team, Int64, at, GE, epoch, operation, pe, Int32(0))
+        wait_word(team, Int64, at, GE, epoch, call, pe)
 
 
 @cute.jit
 def meet_at(
-    operation: cutlass.Constexpr, team: Team, epoch: Int64, scope: cutlass.Constexpr, order: cutlass.Constexpr
+    call: cutlass.Constexpr, team: Team, epoch: Int64, scope: cutlass.Constexpr, order: cutlass.Constexpr
 ):
     """The meeting of that number."""
     rank, step = Int32(rank_of(scope)), Int32(size_of(scope))
@@ -110,7 +116,7 @@ def meet_at(
         meet_threads(team, scope)
         if other:
             tell(there, epoch, order)
-            wait_for(operation, team, rank, epoch, order)
+            wait_for(call, team, rank, epoch, order)
     else:
         meet_threads(team, scope)
         for pe in cutlass.range(rank, team.n_pes, step, unroll=1):
@@ -118,28 +124,30 @@ def meet_at(
                 tell(at_peer(team, mine, pe), epoch, order)
         for pe in cutlass.range(rank, team.n_pes, step, unroll=1):
             if pe != team.my_pe:
-                wait_for(operation, team, pe, epoch, order)
+                wait_for(call, team, pe, epoch, order)
     meet_threads(team, scope)
 
 
-def meet_members(operation: str, team, scope: Scope, order: Order) -> None:
+def meet_members(call: Call, team, scope: Scope, order: Order) -> None:
     epoch = load(Int64, team.control + SYNC_EPOCH) + 1
-    meet_at(operation, team, epoch, scope, order)
+    meet_at(call, team, epoch, scope, order)
     store(Int64, team.control + SYNC_EPOCH, epoch)  # by every thread, so that each reads its own
 
 
-def sync(team, scope: Scope = THREAD, order: Order = ACQUIRE_RELEASE):
+def sync(team, scope: Scope = THREAD, order: Order = ACQUIRE_RELEASE, tag=0, bound_ns=0):
     """All members have arrived; what each scope wrote and saw before is visible to every scope after it.
 
     order=RELAXED is an extension: all have arrived, and no data are ordered by that.
     """
-    meet_members("sync", team_of("sync", team), one_of(Scope, "sync", scope), one_of(Order, "sync", order))
+    call = call_of("sync", tag, bound_ns)
+    meet_members(call, team_of("sync", team), one_of(Scope, "sync", scope), one_of(Order, "sync", order))
 
 
-def barrier(team, scope: Scope = THREAD):
+def barrier(team, scope: Scope = THREAD, tag=0, bound_ns=0):
     """quiet, then sync: here what orders the one completes the other, but for async_put."""
+    call = call_of("barrier", tag, bound_ns)
     complete_bulk()
-    meet_members("barrier", team_of("barrier", team), one_of(Scope, "barrier", scope), ACQUIRE_RELEASE)
+    meet_members(call, team_of("barrier", team), one_of(Scope, "barrier", scope), ACQUIRE_RELEASE)
 
 
 @cute.jit
@@ -175,12 +183,14 @@ def _broadcast(
     least: cutlass.Constexpr,
     whole: cutlass.Constexpr,
     scope: cutlass.Constexpr,
+    call: cutlass.Constexpr,
 ):
     if nbytes > most_bytes(team):
-        meet_members("broadcast", team, scope, ACQUIRE_RELEASE)
+        check_place(team, call.operation, to)
+        meet_members(call, team, scope, ACQUIRE_RELEASE)
         if team.my_pe == root:
             put_to_all(team, to, source, nbytes, least, scope)
-        meet_members("broadcast", team, scope, ACQUIRE_RELEASE)
+        meet_members(call, team, scope, ACQUIRE_RELEASE)
     else:
         epoch = next_epoch(team)
         sent = Int64(0)
@@ -193,7 +203,7 @@ def _broadcast(
             pe = k // pairs
             i = k - pe * pairs
             if (pe != team.my_pe) & ((pe == root) | (i == 0)):
-                data = part("broadcast", team, epoch, pe, i)
+                data = part(call, team, epoch, pe, i)
                 if pe == root:
                     store_part(to, nbytes, Int64(i), data, whole)
             k += Int32(size_of(scope))
@@ -204,7 +214,7 @@ def _broadcast(
 
 @cute.jit
 def take(
-    operation: cutlass.Constexpr,
+    call: cutlass.Constexpr,
     team: Team,
     epoch: Int32,
     nbytes: Int64,
@@ -220,14 +230,14 @@ def take(
         pe = k // pairs
         i = k - pe * pairs
         if pe != team.my_pe:
-            data = part(operation, team, epoch, pe, i)
+            data = part(call, team, epoch, pe, i)
             store_part(to + Int64(pe) * block, nbytes, Int64(i), data, whole)
         k += Int32(size_of(scope))
 
 
 @cute.jit
 def gather(
-    operation: cutlass.Constexpr,
+    call: cutlass.Constexpr,
     team: Team,
     to: Int64,
     source: Int64,
@@ -238,13 +248,14 @@ def gather(
 ):
     own = to + Int64(team.my_pe) * nbytes
     if nbytes > most_bytes(team):
-        meet_members(operation, team, scope, ACQUIRE_RELEASE)
+        check_place(team, call.operation, to)
+        meet_members(call, team, scope, ACQUIRE_RELEASE)
         put_to_all(team, own, source, nbytes, least, scope)
-        meet_members(operation, team, scope, ACQUIRE_RELEASE)
+        meet_members(call, team, scope, ACQUIRE_RELEASE)
     else:
         epoch = next_epoch(team)
         send(team, epoch, nbytes, source, Int64(0), whole, scope)
-        take(operation, team, epoch, nbytes, to, nbytes, whole, scope)
+        take(call, team, epoch, nbytes, to, nbytes, whole, scope)
         copy_own(own, source, nbytes, 1, least, scope)
         end_exchange(team, epoch, scope)
 
@@ -258,40 +269,49 @@ def _collect(
     item: cutlass.Constexpr,
     least: cutlass.Constexpr,
     scope: cutlass.Constexpr,
+    call: cutlass.Constexpr,
 ):
+    check_place(team, call.operation, to)
     counts = team.control + COUNTS
     mine = counts + Int64(team.my_pe) * 8  # every member's own entry is where its message comes from
     if rank_of(scope) == 0:
         store(Int64, mine, count, SYSTEM)
     meet_threads(team, scope)
-    gather("collect", team, counts, mine, Int64(8), 8, True, scope)
+    gather(call, team, counts, mine, Int64(8), 8, True, scope)
     before, arrived = Int64(0), Int64(0)
     for pe in cutlass.range(team.n_pes, unroll=1):
         one = load(Int64, counts + Int64(pe) * 8, SYSTEM)
         if pe < team.my_pe:
             before += one
         arrived += one
-    meet_members("collect", team, scope, ACQUIRE_RELEASE)
+    meet_members(call, team, scope, ACQUIRE_RELEASE)
     put_to_all(team, to + before * item, source, count * item, least, scope)
-    meet_members("collect", team, scope, ACQUIRE_RELEASE)
+    meet_members(call, team, scope, ACQUIRE_RELEASE)
     return arrived
 
 
 @cute.jit
 def _alltoall(
-    team: Team, to: Int64, source: Int64, nbytes: Int64, least: cutlass.Constexpr, scope: cutlass.Constexpr
+    team: Team,
+    to: Int64,
+    source: Int64,
+    nbytes: Int64,
+    least: cutlass.Constexpr,
+    scope: cutlass.Constexpr,
+    call: cutlass.Constexpr,
 ):
     mine = Int64(team.my_pe) * nbytes
     if nbytes > most_bytes(team):
-        meet_members("alltoall", team, scope, ACQUIRE_RELEASE)
+        check_place(team, call.operation, to)
+        meet_members(call, team, scope, ACQUIRE_RELEASE)
         for k in cutlass.range(team.n_pes, unroll=1):
             pe = (team.my_pe + k) % team.n_pes
             copy_bytes(at_peer(team, to + mine, pe), source + Int64(pe) * nbytes, nbytes, 1, least, scope)
-        meet_members("alltoall", team, scope, ACQUIRE_RELEASE)
+        meet_members(call, team, scope, ACQUIRE_RELEASE)
     else:
         epoch = next_epoch(team)
         send(team, epoch, nbytes, source, nbytes, False, scope)
-        take("alltoall", team, epoch, nbytes, to, nbytes, False, scope)
+        take(call, team, epoch, nbytes, to, nbytes, False, scope)
         copy_own(to + mine, source + mine, nbytes, 1, least, scope)
         end_exchange(team, epoch, scope)
 
@@ -311,31 +331,34 @@ def _both(name: str, team, dst, src, scope):
     return address(dst), address(src), size_in_bytes(src), item, min(item & -item, 8), whole
 
 
-def broadcast(team, dst, src, root, scope: Scope = THREAD):
+def broadcast(team, dst, src, root, scope: Scope = THREAD, tag=0, bound_ns=0):
     """dst of every member, the root too, = src of `root`; as many elements as src has."""
     to, source, nbytes, _, least, whole = _both("broadcast", team, dst, src, scope)
+    call = call_of("broadcast", tag, bound_ns)
     check_pe(team, "broadcast", root)
-    _broadcast(team, to, source, nbytes, Int32(root), least, whole, scope)
+    _broadcast(team, to, source, nbytes, Int32(root), least, whole, scope, call)
 
 
-def fcollect(team, dst, src, scope: Scope = THREAD):
+def fcollect(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
     """dst = src of member 0, 1, …"""
     to, source, nbytes, _, least, whole = _both("fcollect", team, dst, src, scope)
-    gather("fcollect", team, to, source, nbytes, least, whole, scope)
+    gather(call_of("fcollect", tag, bound_ns), team, to, source, nbytes, least, whole, scope)
 
 
-def collect(team, dst, src, count, scope: Scope = THREAD):
+def collect(team, dst, src, count, scope: Scope = THREAD, tag=0, bound_ns=0):
     """fcollect with counts that differ between members: the first `count` elements of src; dst is symmetric. How many
     elements arrived (Int64)."""
     to, source, _, item, least, _ = _both("collect", team, dst, src, scope)
     global_memory("collect", "dst", dst)
-    return _collect(team, to, source, Int64(count), item, least, scope)
+    call = call_of("collect", tag, bound_ns)
+    return _collect(team, to, source, Int64(count), item, least, scope, call)
 
 
-def alltoall(team, dst, src, scope: Scope = THREAD):
+def alltoall(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Block j of my src becomes block my_pe of member j's dst; a block is an n_pes-th of src."""
     to, source, nbytes, item, least, _ = _both("alltoall", team, dst, src, scope)
-    _alltoall(team, to, source, nbytes // item // team.n_pes * item, least, scope)
+    call = call_of("alltoall", tag, bound_ns)
+    _alltoall(team, to, source, nbytes // item // team.n_pes * item, least, scope, call)
 
 
 # ---- reductions
@@ -360,7 +383,7 @@ def combine(kind, op: ReduceOp, a, b):
 
 @cute.jit
 def fold_received(
-    operation: cutlass.Constexpr,
+    call: cutlass.Constexpr,
     team: Team,
     kind: cutlass.Constexpr,
     op: cutlass.Constexpr,
@@ -382,7 +405,7 @@ def fold_received(
             if pe == team.my_pe:
                 data = load_part(own, nbytes, Int64(i), whole)
             else:
-                data = part(operation, team, epoch, pe, i)
+                data = part(call, team, epoch, pe, i)
             first, second = from_bits(kind, data), from_bits(kind, data >> (bits & 63))
             if pe == 0:
                 low, high = first, second
@@ -471,6 +494,7 @@ def _reduce(
     count: Int64,
     whole: cutlass.Constexpr,
     scope: cutlass.Constexpr,
+    call: cutlass.Constexpr,
 ):
     item = kind.width // 8
     nbytes = count * item
@@ -478,10 +502,12 @@ def _reduce(
         epoch = next_epoch(team)
         send(team, epoch, nbytes, source, Int64(0), whole, scope)
         meet_threads(team, scope)  # dst may be src, which all threads have sent now
-        fold_received("reduce", team, kind, op, epoch, to, source, nbytes, whole, scope)
+        fold_received(call, team, kind, op, epoch, to, source, nbytes, whole, scope)
         end_exchange(team, epoch, scope)
     else:
-        meet_members("reduce", team, scope, ACQUIRE_RELEASE)
+        check_place(team, call.operation, to)
+        check_place(team, call.operation, source)
+        meet_members(call, team, scope, ACQUIRE_RELEASE)
         many = 16 // item
         units = Int64(0)
         if (to | source) & 15 == 0:
@@ -489,7 +515,7 @@ def _reduce(
             _reduce_units(team, kind, op, many, to, source, units, scope)
         done = units * 16
         _reduce_units(team, kind, op, 1, to + done, source + done, count - units * many, scope)
-        meet_members("reduce", team, scope, ACQUIRE_RELEASE)
+        meet_members(call, team, scope, ACQUIRE_RELEASE)
 
 
 @cute.jit
@@ -501,6 +527,7 @@ def _reduce_scatter(
     source: Int64,
     count: Int64,
     scope: cutlass.Constexpr,
+    call: cutlass.Constexpr,
 ):
     item = kind.width // 8
     nbytes = count * item
@@ -508,15 +535,16 @@ def _reduce_scatter(
     if nbytes <= most_bytes(team):
         epoch = next_epoch(team)
         send(team, epoch, nbytes, source, nbytes, False, scope)
-        fold_received("reduce_scatter", team, kind, op, epoch, to, mine, nbytes, False, scope)
+        fold_received(call, team, kind, op, epoch, to, mine, nbytes, False, scope)
         end_exchange(team, epoch, scope)
     else:
-        meet_members("reduce_scatter", team, scope, ACQUIRE_RELEASE)
+        check_place(team, call.operation, source)
+        meet_members(call, team, scope, ACQUIRE_RELEASE)
         i = Int64(rank_of(scope))
         while i < count:
             store_many(kind, 1, to + i * item, fold_pulled(team, kind, op, 1, (mine + i * item,))[0])
             i += Int64(size_of(scope))
-        meet_members("reduce_scatter", team, scope, ACQUIRE_RELEASE)
+        meet_members(call, team, scope, ACQUIRE_RELEASE)
 
 
 def reducible(name: str, kind, op) -> None:
@@ -533,13 +561,15 @@ def _reduction(name: str, team, dst, src, op, scope):
     return kind, _both(name, team, dst, src, scope)[-1]
 
 
-def reduce(team, dst, src, op, scope: Scope = THREAD):
+def reduce(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
     """dst = src of member 0 op src of member 1 op …, element by element (SUM …); dst may be src."""
     kind, whole = _reduction("reduce", team, dst, src, op, scope)
-    _reduce(team, kind, op, address(dst), address(src), Int64(cute.size(src)), whole, scope)
+    call = call_of("reduce", tag, bound_ns)
+    _reduce(team, kind, op, address(dst), address(src), Int64(cute.size(src)), whole, scope, call)
 
 
-def reduce_scatter(team, dst, src, op, scope: Scope = THREAD):
+def reduce_scatter(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
     """dst = block my_pe of the reduction of src, which has n_pes blocks of dst's size, apart from dst."""
     kind, _ = _reduction("reduce_scatter", team, dst, src, op, scope)
-    _reduce_scatter(team, kind, op, address(dst), address(src), Int64(cute.size(dst)), scope)
+    call = call_of("reduce_scatter", tag, bound_ns)
+    _reduce_scatter(team, kind, op, address(dst), address(src), Int64(cute.size(dst)), scope, call)

@@ -18,24 +18,29 @@ from ._core import (
     THREAD,
     Scope,
     Team,
-    address,
     apart,
     asm,
-    at_peer,
-    check_pe,
-    is_dense,
     load,
-    meet_threads,
     one_of,
+    store,
+    tensor_in_memory,
+)
+from ._reach import (
+    Call,
+    address,
+    at_peer,
+    call_of,
+    check_pe,
+    check_place,
+    is_dense,
+    meet_threads,
     pe_of,
     rank_of,
     share,
     size_in_bytes,
     size_of,
-    store,
-    tensor_in_memory,
     words_at,
-)  # fmt: skip
+)
 from ._waits import wait_pair, wait_pairs, wait_word
 
 DEPTH, ENTRY = AT["mailbox_depth"], AT["post_bytes"]
@@ -115,6 +120,12 @@ class Outbox:
     """Messages so far."""
     taken: Int64
     """Of these, how many that PE has received, as last looked at."""
+    tag: Int32
+    bound: Int64 | None
+    """Of each wait, as Call has it."""
+
+    def call(self) -> Call:
+        return Call("post", self.tag, self.bound)
 
 
 @dataclass(frozen=True)
@@ -131,6 +142,11 @@ class Inbox:
     number: Int64
     taken: Int64
     """Where that PE is told how many were received."""
+    tag: Int32
+    bound: Int64 | None
+
+    def call(self) -> Call:
+        return Call("receive", self.tag, self.bound)
 
 
 def mailbox_of(name: str, box) -> Mailbox:
@@ -155,14 +171,15 @@ def flag_of(box):
     return Int32(box.number & 0xFFFFFFFF)
 
 
-def open_outbox(name: str, team, box, pe, scope) -> Outbox:
+def open_outbox(name: str, team, box, pe, scope, tag, bound_ns) -> Outbox:
     one_of(Scope, name, scope)
-    box, pe = mailbox_of(name, box), pe_of(name, pe)
+    box, pe, call = mailbox_of(name, box), pe_of(name, pe), call_of(name, tag, bound_ns)
     check_pe(team, "post", pe)
+    check_place(team, "post", box.block)
     mine = box.block + Int64(pe) * ENTRY
     slots = at_peer(team, box_slots(team, box, team.my_pe), pe)
     number, taken = load(Int64, mine + POSTED), load(Int64, mine + SEEN_TAKEN)
-    return Outbox(team, scope, pe, mine, slots, pairs_of(box.room) * 16, number, taken)
+    return Outbox(team, scope, pe, mine, slots, pairs_of(box.room) * 16, number, taken, call.tag, call.bound)
 
 
 def close_outbox(out: Outbox) -> None:
@@ -171,14 +188,15 @@ def close_outbox(out: Outbox) -> None:
     store(Int64, out.mine + SEEN_TAKEN, out.taken)
 
 
-def open_inbox(name: str, team, box, pe, scope) -> Inbox:
+def open_inbox(name: str, team, box, pe, scope, tag, bound_ns) -> Inbox:
     one_of(Scope, name, scope)
-    box, pe = mailbox_of(name, box), pe_of(name, pe)
+    box, pe, call = mailbox_of(name, box), pe_of(name, pe), call_of(name, tag, bound_ns)
     check_pe(team, "receive", pe)
+    check_place(team, "receive", box.block)
     mine = box.block + Int64(pe) * ENTRY
     taken = at_peer(team, box.block + Int64(team.my_pe) * ENTRY, pe) + TAKEN
     slots, number = box_slots(team, box, pe), load(Int64, mine + RECEIVED)
-    return Inbox(team, scope, pe, mine, slots, pairs_of(box.room) * 16, number, taken)
+    return Inbox(team, scope, pe, mine, slots, pairs_of(box.room) * 16, number, taken, call.tag, call.bound)
 
 
 def close_inbox(come: Inbox) -> None:
@@ -186,17 +204,18 @@ def close_inbox(come: Inbox) -> None:
 
 
 @cute.jit
-def _room(team: Team, mine: Int64, number: Int64, taken: Int64, pe: Int32):
+def _room(team: Team, mine: Int64, number: Int64, taken: Int64, pe: Int32, call: cutlass.Constexpr):
     """How many were received, as last looked at: so many that there is a slot for the message."""
     if number > taken + DEPTH:
-        taken = wait_word(team, Int64, mine + TAKEN, GE, number - DEPTH, "post", pe, Int32(0), SYSTEM)
+        taken = wait_word(team, Int64, mine + TAKEN, GE, number - DEPTH, call, pe, SYSTEM)
     return taken
 
 
 def begin_out(out: Outbox) -> Outbox:
     """With the next message's number; once there is room for it."""
     number = out.number + 1
-    return replace(out, number=number, taken=_room(out.team, out.mine, number, out.taken, out.pe))
+    taken = _room(out.team, out.mine, number, out.taken, out.pe, out.call())
+    return replace(out, number=number, taken=taken)
 
 
 @cute.jit
@@ -278,13 +297,14 @@ def _receive_parts(
     whole: cutlass.Constexpr,
     flag: Int32,
     pe: Int32,
+    call: cutlass.Constexpr,
     scope: cutlass.Constexpr,
 ):
     pairs, rank, step = Int32(pairs_of(nbytes)), Int32(rank_of(scope)), Int32(size_of(scope))
     if pairs <= step:
         if rank < ((pairs + 31) & ~31):
             i = Int64(cutlass.min(rank, pairs - 1))
-            data = wait_pair(team, come + i * 16, flag, "receive", pe)
+            data = wait_pair(team, come + i * 16, flag, call, pe)
             if rank < pairs:
                 store_part(to, nbytes, i, data, whole)
     else:
@@ -292,7 +312,7 @@ def _receive_parts(
         while i < pairs:
             other = cutlass.min(i + step, pairs - 1)
             places = (come + Int64(i) * 16, come + Int64(other) * 16)
-            first, second = wait_pairs(team, places, flag, "receive", pe)
+            first, second = wait_pairs(team, places, flag, call, pe)
             store_part(to, nbytes, Int64(i), first, whole)
             if i + step < pairs:
                 store_part(to, nbytes, Int64(other), second, whole)
@@ -320,7 +340,8 @@ def receive_message(come: Inbox, dst) -> Inbox:
     """The next of an Inbox."""
     come = begin_in(come)
     _receive_parts(
-        come.team, slot_here(come), address(dst), size_in_bytes(dst), is_whole(dst), flag_of(come), come.pe, come.scope
+        come.team, slot_here(come), address(dst), size_in_bytes(dst), is_whole(dst), flag_of(come), come.pe, come.call(),
+        come.scope,
     )  # fmt: skip
     return end_in(come)
 
@@ -357,28 +378,30 @@ def dense(name: str, which: str, x) -> None:
         )
 
 
-def post(team, box, src, pe, scope: Scope = THREAD):
+def post(team, box, src, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Send src to PE `pe` through the mailbox; src may be written again afterwards.
 
-    Waits only while 8 messages are on their way. No fence: a message orders nothing but itself. Of one mailbox and
-    pair one scope posts and one receives at a time, in order, and both pass the same size, `room` bytes at most.
+    Waits only while 8 messages are on their way; `tag` is said should it wait longer than `bound_ns` (nanoseconds), or
+    ATOLL_WAIT_TIMEOUT where that is 0. No fence: a message orders nothing but itself. Of one mailbox and pair one scope posts
+    and one receives at a time, in order, and both pass the same size, `room` bytes at most.
     """
     dense("post", "src", src)
     source, nbytes, whole = address(src), size_in_bytes(src), is_whole(src)
     data = own_part(source, nbytes, whole, one_of(Scope, "post", scope))
-    close_outbox(send_message(open_outbox("post", team, box, pe, scope), source, nbytes, whole, data))
+    out = open_outbox("post", team, box, pe, scope, tag, bound_ns)
+    close_outbox(send_message(out, source, nbytes, whole, data))
 
 
-def receive(team, box, dst, pe, scope: Scope = THREAD):
-    """dst = the next message of PE `pe`; every thread of the scope may read it afterwards."""
+def receive(team, box, dst, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
+    """dst = the next message of PE `pe`; every thread of the scope may read it afterwards. `tag`, `bound_ns`: as post."""
     dense("receive", "dst", dst)
-    close_inbox(receive_message(open_inbox("receive", team, box, pe, scope), dst))
+    close_inbox(receive_message(open_inbox("receive", team, box, pe, scope, tag, bound_ns), dst))
 
 
-def try_receive(team, box, dst, pe, scope: Scope = THREAD):
-    """receive if the message has begun to come, and true; else false at once."""
+def try_receive(team, box, dst, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
+    """receive if the message has begun to come, and true; else false at once. What has begun is waited for."""
     dense("try_receive", "dst", dst)
-    come = open_inbox("try_receive", team, box, pe, scope)
+    come = open_inbox("try_receive", team, box, pe, scope, tag, bound_ns)
     here = has_come(come)
     _receive_if(come, dst, here)
     return here != 0
@@ -439,6 +462,6 @@ def send(
                 store_flagged(at_peer(team, mine, pe) + Int64(i) * 16, Int64(0), epoch)
 
 
-def part(operation: str, team, epoch, pe, i):
+def part(call: Call, team, epoch, pe, i):
     """Bytes 8 * i … of the message from `pe`, once they have come."""
-    return wait_pair(team, slot_from(team, epoch, pe) + Int64(i) * 16, epoch, operation, pe)
+    return wait_pair(team, slot_from(team, epoch, pe) + Int64(i) * 16, epoch, call, pe)

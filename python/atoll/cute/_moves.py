@@ -22,42 +22,44 @@ from ._core import (
     Team,
     add_half,
     add_release,
-    address,
     asm,
-    at_peer,
-    check_pe,
     compare_swap,
     complete_bulk,
-    copy_tensor,
-    fits,
     full_fence,
     global_memory,
     has_bulk,
-    is_dense,
     is_shared,
     is_swizzled,
     kind_of,
     load,
     load_narrow,
-    meet_threads,
-    moved,
     number,
     one_of,
-    peer_for,
-    place_of,
-    rank_of,
     read_bulk,
     same,
-    size_in_bytes,
-    size_of,
-    slot_of,
     store,
     store_narrow,
     tensor_in_memory,
     update,
     word,
+)
+from ._reach import (
+    address,
+    at_peer,
+    check_place,
+    copy_tensor,
+    fits,
+    is_dense,
+    meet_threads,
+    moved,
+    peer_for,
+    place_of,
+    rank_of,
+    size_in_bytes,
+    size_of,
+    slot_of,
     words_at,
-)  # fmt: skip
+)
 
 # ---- who, where
 
@@ -426,9 +428,10 @@ def _put_signal(name: str, team, dst, src, signal, value, op, pe, scope) -> None
     kind = word(name, "signal", signal, WORDS)
     setting = one_of(SignalOp, name, op) is SET
     one_of(Scope, name, scope)
-    check_pe(team, "put_signal", pe)
     global_memory(name, "dst", dst)
-    copy_tensor(moved(dst, at_peer(team, address(dst), Int32(pe))), src, scope)
+    there = peer_for(team, "put_signal", address(dst), pe)
+    check_place(team, "put_signal", address(signal))
+    copy_tensor(moved(dst, there), src, scope)
     meet_threads(team, scope)
     _announce(team, kind, address(signal), number(name, "value", value, kind), setting, Int32(pe), scope)
 

@@ -17,20 +17,24 @@ from ._core import (
     ReduceOp,
     Scope,
     Team,
-    address,
     asm,
-    at_peer,
     global_memory,
     is_swizzled,
+    one_of,
+    same,
+)
+from ._moves import there
+from ._reach import (
+    address,
+    at_peer,
+    call_of,
+    check_place,
     meet_threads,
     moved,
-    one_of,
     place_of,
     rank_of,
-    same,
     size_of,
-)  # fmt: skip
-from ._moves import there
+)
 
 IN_FLIGHT = 4
 
@@ -148,15 +152,17 @@ def _gather(team: Team, dst: cute.Tensor, src: cute.Tensor, mine: Int64, scope: 
         _copy_tile(moved(dst, to, dst.element_type.width // 8), src, src.shape, scope)
 
 
-def tile_allgather(team, dst, src, scope: Scope = THREAD):
+def tile_allgather(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Rows pe * src's rows … of dst of every member = src of member pe. dst is symmetric, and has n_pes times the rows of src."""
     _tiles("tile_allgather", dst, src, scope)
     global_memory("tile_allgather", "dst", dst)
     to = _tile(dst)
     mine = to.at + Int64(team.my_pe) * Int64(src.shape[0]) * to.pitch
-    meet_members("tile_allgather", team, scope, ACQUIRE_RELEASE)
+    call = call_of("tile_allgather", tag, bound_ns)
+    check_place(team, call.operation, to.at)
+    meet_members(call, team, scope, ACQUIRE_RELEASE)
     _gather(team, dst, src, mine, scope)
-    meet_members("tile_allgather", team, scope, ACQUIRE_RELEASE)
+    meet_members(call, team, scope, ACQUIRE_RELEASE)
 
 
 # ---- reductions: each member folds a part of the tile over the members, in PE order, and stores it at all of them
@@ -204,21 +210,25 @@ def _reduce(
     rows: Int32,
     cols: Int32,
     scope: cutlass.Constexpr,
+    call: cutlass.Constexpr,
 ):
     item = kind.width // 8
-    meet_members("tile_reduce", team, scope, ACQUIRE_RELEASE)
+    check_place(team, call.operation, dst.at)
+    check_place(team, call.operation, src.at)
+    meet_members(call, team, scope, ACQUIRE_RELEASE)
     if _whole(dst, cols, item) & _whole(src, cols, item):
         _fold(team, kind, op, 16 // item, dst, src, rows, cols * item // 16, scope)
     else:
         _fold(team, kind, op, 1, dst, src, rows, cols, scope)
-    meet_members("tile_reduce", team, scope, ACQUIRE_RELEASE)
+    meet_members(call, team, scope, ACQUIRE_RELEASE)
 
 
-def tile_reduce(team, dst, src, op, scope: Scope = THREAD):
+def tile_reduce(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
     """dst of every member = src of member 0 op src of member 1 op …, element by element (SUM …). Both symmetric, of src's shape;
     dst may be src."""
     kind = _tiles("tile_reduce", dst, src, scope)
     for which, x in (("dst", dst), ("src", src)):
         global_memory("tile_reduce", which, x)
     reducible("tile_reduce", kind, one_of(ReduceOp, "tile_reduce", op))
-    _reduce(team, kind, op, _tile(dst), _tile(src), Int32(src.shape[0]), Int32(src.shape[1]), scope)
+    call = call_of("tile_reduce", tag, bound_ns)
+    _reduce(team, kind, op, _tile(dst), _tile(src), Int32(src.shape[0]), Int32(src.shape[1]), scope, call)

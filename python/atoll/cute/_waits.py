@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import cutlass
 import cutlass.cute as cute
-from cutlass import Float, Int32, Int64, Numeric
-from cutlass._mlir import ir
+from cutlass import Int32, Int64
 
 from .. import _ptx
 from .._ptx import AT
@@ -28,21 +27,24 @@ from ._core import (
     Compare,
     Scope,
     Team,
-    address,
     asm,
     load,
-    look_around,
-    meet_threads,
     number,
     one_of,
-    rank_of,
-    share,
     store,
-    team_of,
     to_bits,
     update,
     word,
-)  # fmt: skip
+)
+from ._reach import (
+    address,
+    call_of,
+    look_around,
+    meet_threads,
+    rank_of,
+    share,
+    team_of,
+)
 
 
 def holds(found, cmp: Compare, value):
@@ -70,13 +72,11 @@ def wait_word(
     at: Int64,
     cmp: cutlass.Constexpr,
     value,
-    operation: cutlass.Constexpr,
+    call: cutlass.Constexpr,
     peer: Int32,
-    tag: Int32,
     order: cutlass.Constexpr = ACQUIRE,
-    bound=None,
 ):
-    """Until the word holds, with acquire; what it is then. bound: as look_around has it."""
+    """Until the word holds, with acquire; what it is then."""
     since, looks = Int64(0), Int32(0)
     found = load(kind, at, order)
     while not holds(found, cmp, value):
@@ -85,15 +85,13 @@ def wait_word(
             looks = Int32(0)
             since = look_around(
                 team,
-                AT[operation],
+                call,
                 reported(kind, cmp),
                 peer,
-                tag,
                 at,
                 to_bits(kind, value),
                 to_bits(kind, found),
                 since,
-                bound,
             )
         found = load(kind, at, order)
     return found
@@ -105,21 +103,19 @@ def look_flagged(flag, *places):
 
 
 @cute.jit
-def wait_pairs(team: Team, places: cutlass.Constexpr, flag: Int32, operation: cutlass.Constexpr, peer: Int32):
+def wait_pairs(team: Team, places: cutlass.Constexpr, flag: Int32, call: cutlass.Constexpr, peer: Int32):
     """The eight bytes of data in two flagged words at each of these addresses, once all carry `flag`."""
     since, here = Int64(0), Int32(0)
     data = [Int64(0) for _ in places]
     while here == 0:
         data, here = look_flagged(flag, *places)
         if here == 0:
-            since = look_around(
-                team, AT[operation], -1, peer, Int32(0), places[0], Int64(flag), Int64(0), since
-            )
+            since = look_around(team, call, -1, peer, places[0], Int64(flag), Int64(0), since)
     return data
 
 
-def wait_pair(team, at, flag, operation: str, peer):
-    return wait_pairs(team, (at,), flag, operation, peer)[0]
+def wait_pair(team, at, flag, call, peer):
+    return wait_pairs(team, (at,), flag, call, peer)[0]
 
 
 @cute.jit
@@ -129,25 +125,12 @@ def _wait(
     at: Int64,
     cmp: cutlass.Constexpr,
     value,
-    operation: cutlass.Constexpr,
-    tag: Int32,
+    call: cutlass.Constexpr,
     scope: cutlass.Constexpr,
     order: cutlass.Constexpr,
-    bound,
 ):
     if rank_of(scope) == 0:
-        wait_word(team, kind, at, cmp, value, operation, Int32(-1), tag, order, bound)
-
-
-def _bound_of(name: str, bound_ns):
-    """A bound as look_around has it: 0, known when the kernel is compiled, is none."""
-    if isinstance(bound_ns, int) and bound_ns == 0:
-        return None
-    if isinstance(bound_ns, Float) or not isinstance(bound_ns, (int, Numeric, ir.Value)):
-        raise TypeError(
-            f"atoll.cute.{name}: bound_ns is {type(bound_ns).__name__}; it must be an integer, nanoseconds"
-        )
-    return Int64(bound_ns)
+        wait_word(team, kind, at, cmp, value, call, Int32(-1), order)
 
 
 def _wait_one(name: str, which: str, team, x, cmp, value, scope, tag, bound_ns, order: str = ACQUIRE) -> None:
@@ -156,8 +139,8 @@ def _wait_one(name: str, which: str, team, x, cmp, value, scope, tag, bound_ns, 
     one_of(Compare, name, cmp)
     value = number(name, "value", value, kind)
     operation = "wait_until" if name == "local_wait_until" else name
-    scope, bound = one_of(Scope, name, scope), _bound_of(name, bound_ns)
-    _wait(team, kind, address(x), cmp, value, operation, Int32(tag), scope, order, bound)
+    scope, call = one_of(Scope, name, scope), call_of(name, tag, bound_ns, operation)
+    _wait(team, kind, address(x), cmp, value, call, scope, order)
     meet_threads(team, scope)
 
 
@@ -194,9 +177,11 @@ def local_wait_until(team, words, cmp, value, scope: Scope = THREAD, tag=0, boun
 
 
 @cute.jit
-def _consume(team: Team, kind: cutlass.Constexpr, at: Int64, n, tag: Int32, scope: cutlass.Constexpr, bound):
+def _consume(
+    team: Team, kind: cutlass.Constexpr, at: Int64, n, call: cutlass.Constexpr, scope: cutlass.Constexpr
+):
     if rank_of(scope) == 0:
-        wait_word(team, kind, at, GE, n, "signal_consume", Int32(-1), tag, ACQUIRE, bound)
+        wait_word(team, kind, at, GE, n, call, Int32(-1))
         update(kind, "add", at, kind(0) - n)
 
 
@@ -205,8 +190,8 @@ def signal_consume(team, signal, n, scope: Scope = THREAD, tag=0, bound_ns=0):
     name = "signal_consume"
     team_of(name, team)
     kind = word(name, "signal", signal, WORDS)
-    n, scope, bound = number(name, "n", n, kind), one_of(Scope, name, scope), _bound_of(name, bound_ns)
-    _consume(team, kind, address(signal), n, Int32(tag), scope, bound)
+    n, scope, call = number(name, "n", n, kind), one_of(Scope, name, scope), call_of(name, tag, bound_ns)
+    _consume(team, kind, address(signal), n, call, scope)
     meet_threads(team, scope)
 
 
@@ -267,9 +252,8 @@ def _until(
     values,
     indices,
     wait: cutlass.Constexpr,
-    tag: Int32,
+    call: cutlass.Constexpr,
     scope: cutlass.Constexpr,
-    bound,
 ):
     """By rank 0: until one holds, or all (wait: 'any', 'all', '' not at all); what _count gives."""
     first, found, left = Int32(-1), Int32(0), Int32(0)
@@ -284,15 +268,13 @@ def _until(
                     at = address(ivars)
                     since = look_around(
                         team,
-                        AT["wait_until"],
+                        call,
                         reported(kind, cmp),
                         Int32(-1),
-                        tag,
                         at,
                         to_bits(kind, _value_at(kind, values, 0)),
                         to_bits(kind, load(kind, at, SYSTEM)),
                         since,
-                        bound,
                     )
                 first, found, left = _count(kind, ivars, status, cmp, values, indices)
     return first, found, left
@@ -326,10 +308,8 @@ def _many(
         )
     if not vector:
         values = number(name, "value", values, kind)
-    bound = _bound_of(name, bound_ns)
-    first, found, left = _until(
-        team, kind, ivars, status, cmp, values, indices, wait, Int32(tag), scope, bound
-    )
+    call = call_of(name, tag, bound_ns, "wait_until")
+    first, found, left = _until(team, kind, ivars, status, cmp, values, indices, wait, call, scope)
     if indices is not None:
         return share(team, scope, found)
     if "any" in name:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import cutlass
-from cutlass import Int64, Uint64
+from cutlass import Int32, Int64, Uint64
 
 from . import _core
 from ._collectives import SYNC_EPOCH, meet_at
@@ -18,11 +18,8 @@ from ._core import (
     Order,
     Scope,
     Team,
-    address,
     number,
     one_of,
-    size_in_bytes,
-    team_of,
 )
 from ._messages import (
     Inbox,
@@ -45,6 +42,13 @@ from ._messages import (
     slot_here,
     store_flagged,
 )
+from ._reach import (
+    Call,
+    address,
+    call_of,
+    size_in_bytes,
+    team_of,
+)
 from ._waits import wait_pair
 
 
@@ -55,6 +59,11 @@ class Meeting:
     team: Team
     scope: cutlass.Constexpr
     epoch: Int64
+    tag: Int32
+    bound: Int64 | None
+
+    def call(self) -> Call:
+        return Call("sync", self.tag, self.bound)
 
 
 MADE_BY = {Outbox: "outbox", Inbox: "inbox", Meeting: "meeting"}
@@ -68,12 +77,13 @@ def _opened(name: str, given, *classes) -> None:
         )
 
 
-def outbox(team, box, pe, scope: Scope = THREAD):
+def outbox(team, box, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Return this PE's end of the way to PE `pe`, for `out = dev.post_next(out, src)`, and at last `dev.close(out)`.
 
-    Nobody else posts that way meanwhile. The scope is that of all three.
+    Nobody else posts that way meanwhile. The scope is that of all three. `tag` is said should one of its waits take longer
+    than `bound_ns` (nanoseconds), or than ATOLL_WAIT_TIMEOUT where that is 0.
     """
-    return open_outbox("outbox", team, box, pe, scope)
+    return open_outbox("outbox", team, box, pe, scope, tag, bound_ns)
 
 
 def post_next(out, src):
@@ -84,9 +94,12 @@ def post_next(out, src):
     return send_message(out, source, nbytes, whole, own_part(source, nbytes, whole, out.scope))
 
 
-def inbox(team, box, pe, scope: Scope = THREAD):
-    """Return this PE's end of the way from PE `pe`, for `come = dev.receive_next(come, dst)`, and at last `dev.close(come)`."""
-    return open_inbox("inbox", team, box, pe, scope)
+def inbox(team, box, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
+    """Return this PE's end of the way from PE `pe`, for `come = dev.receive_next(come, dst)`, and at last `dev.close(come)`.
+
+    `tag`, `bound_ns`: as outbox.
+    """
+    return open_inbox("inbox", team, box, pe, scope, tag, bound_ns)
 
 
 def receive_next(come, dst):
@@ -116,7 +129,8 @@ def store(out, part, data):
 def load(come, part):
     """Return part number `part` of the message that was begun, a Uint64, once it has come."""
     _opened("load", come, Inbox)
-    return Uint64(wait_pair(come.team, slot_here(come) + Int64(part) * 16, flag_of(come), "receive", come.pe))
+    at = slot_here(come) + Int64(part) * 16
+    return Uint64(wait_pair(come.team, at, flag_of(come), come.call(), come.pe))
 
 
 def end(which):
@@ -131,20 +145,21 @@ def has_message(come):
     return has_come(come) != 0
 
 
-def meeting(team, scope: Scope = THREAD):
+def meeting(team, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Return what `met = dev.sync_next(met)` takes, in place of dev.sync, and at last `dev.close(met)`.
 
-    Nobody else uses the team for meetings or collectives meanwhile.
+    Nobody else uses the team for meetings or collectives meanwhile. `tag`, `bound_ns`: as outbox.
     """
     epoch = _core.load(Int64, team_of("meeting", team).control + SYNC_EPOCH)
-    return Meeting(team, one_of(Scope, "meeting", scope), epoch)
+    call = call_of("meeting", tag, bound_ns)
+    return Meeting(team, one_of(Scope, "meeting", scope), epoch, call.tag, call.bound)
 
 
 def sync_next(met, order: Order = ACQUIRE_RELEASE):
     """sync by a meeting. Return the meeting as it is then, which takes its place."""
     _opened("sync_next", met, Meeting)
     epoch = met.epoch + 1
-    meet_at("sync", met.team, epoch, met.scope, one_of(Order, "sync_next", order))
+    meet_at(met.call(), met.team, epoch, met.scope, one_of(Order, "sync_next", order))
     return replace(met, epoch=epoch)
 
 

@@ -1,8 +1,7 @@
-"""Every function of atoll.cute: on real GPUs (needs CuTe DSL and PyTorch), or, with the argument `ptx`, only compiled."""
+"""Functions of atoll.cute: who and where, put and get, tiles, atomics, signals, waits, and what is refused. As cute_start.py says."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import atoll
@@ -10,63 +9,14 @@ import atoll.cute as dev
 import cutlass
 import cutlass.cute as cute
 import numpy as np
-from atoll._device import DeviceTeam
-from checks import CollectiveInputs, equal, raises, run
-from cute_launches import largest_grid
+from checks import raises
 from cute_mistakes import MISTAKES
 from cute_shared import shared_memory, shared_memory_of_the_rest
-from cutlass import Float32, Int32, Int64, Uint32
-from cutlass.cute.runtime import make_fake_compact_tensor
+from cute_start import PTX, a_mailbox, left, me, n, new, right, run_checks, same, start
+from cutlass import Float32, Int32, Int64
 
-PTX = "ptx" in sys.argv  # with CUTE_DSL_ARCH set
-if PTX:
-    me, n, team = 0, 2, dev.team(DeviceTeam(0, 2, 0, 1 << 40, 0, 0, 1, 0, 0))
-    compiled = 0
-else:
+if not PTX:
     import torch
-
-    atoll.init()
-    me, n = atoll.my_pe(), atoll.n_pes()
-    torch.cuda.set_device(atoll.zeros(1, device="cuda").device)
-    team = dev.team(atoll.WORLD)
-right, left = (me + 1) % n, (me - 1) % n
-NAMES = {np.int32: Int32, np.int64: Int64, np.uint32: Uint32, np.float32: Float32, np.float64: cutlass.Float64, np.uint8: cutlass.Uint8}  # fmt: skip
-NAMES |= {np.int8: cutlass.Int8, np.int16: cutlass.Int16, np.uint16: cutlass.Uint16, np.float16: cutlass.Float16, "bfloat16": cutlass.BFloat16}  # fmt: skip
-
-
-def new(shape: Any, dtype: Any, values: Any = None) -> Any:
-    shape = (shape,) if isinstance(shape, int) else shape
-    if PTX:
-        return make_fake_compact_tensor(NAMES[dtype], shape, stride_order=tuple(reversed(range(len(shape)))))
-    x = atoll.zeros(shape, dtype, device="cuda", xp=torch)
-    if values is not None:
-        x.copy_(torch.as_tensor(np.ascontiguousarray(np.broadcast_to(values, x.shape)).astype(dtype)))
-    torch.cuda.synchronize()
-    atoll.barrier_all()
-    return x
-
-
-@cute.jit
-def go(kernel: cutlass.Constexpr, team: dev.Team, values, grid: cutlass.Constexpr, block: cutlass.Constexpr):
-    kernel(team, values).launch(grid=[grid, 1, 1], block=[block, 1, 1], cooperative=grid > 1)
-
-
-def start(kernel: Any, *arguments: Any, grid: int = 1, block: int = 64) -> None:
-    """On all PEs, and done on all of them."""
-    if PTX:
-        global compiled
-        cute.compile(go, kernel, team, arguments, grid, block)
-        compiled += 1
-        return
-    values = tuple(dev.tensor(x) if isinstance(x, torch.Tensor) else x for x in arguments)
-    go(kernel, team, values, grid, block)
-    torch.cuda.synchronize()
-    atoll.barrier_all()
-
-
-def same(found: Any, wanted: Any) -> None:
-    if not PTX:
-        equal(found.cpu().numpy(), np.asarray(wanted, found.cpu().numpy().dtype))
 
 
 # ---- who, where
@@ -107,16 +57,13 @@ def of_split(team: dev.Team, values):
 
 def check_teams_of_any_order() -> None:
     """Reversed: the team's table is used."""
-    global team
     x = new(1, np.int64)
     if PTX:
         return start(of_split, x)
     other = atoll.WORLD.split(0, key=-me)
     assert other is not None
-    team = dev.team(other)
-    start(of_split, x)
+    start(of_split, x, team=dev.team(other))
     same(x, [(other.my_pe() - 1) % n + 10 * n])
-    team = dev.team(atoll.WORLD)
     atoll.barrier_all()
     other.destroy()
     return None
@@ -176,7 +123,7 @@ def large(team: dev.Team, values):
 
 
 def check_moves_of_four_units_a_thread() -> None:
-    """CuTe DSL 4.8.1 made an endless loop of that: unknown() of _core.py."""
+    """CuTe DSL 4.8.1 made an endless loop of that: unknown() of _reach.py."""
     for size, block in ((16384, 1024), (4096, 256), (2048, 128)):
         x, y = new(size, np.int32), new(size, np.int32)
         src = new(size, np.int32, np.arange(size) + 7 * me)
@@ -518,210 +465,6 @@ def check_words_within_a_pe() -> None:
         same(x, np.broadcast_to(np.arange(9)[:, None], (9, 64)))
 
 
-# ---- mailboxes
-
-
-@cute.kernel
-def messages(team: dev.Team, values):
-    box, src, dst, out = values
-    right, left = (team.my_pe + 1) % team.n_pes, (team.my_pe + team.n_pes - 1) % team.n_pes
-    first, step = dev.rank(dev.BLOCK), dev.size(dev.BLOCK)
-    for k in cutlass.range(50, unroll=1):
-        i = first
-        while i < cute.size(src):
-            src[i] = 1000 * team.my_pe + k + i
-            i += step
-        dev.meet(team, dev.BLOCK)
-        dev.post(team, box, src, right, scope=dev.BLOCK)
-        dev.receive(team, box, dst, left, scope=dev.BLOCK)
-        i = first
-        while i < cute.size(dst):
-            if dst[i] != 1000 * left + k + i:
-                out[0] = Int64(1)
-            i += step
-        dev.meet(team, dev.BLOCK)
-    none = dev.try_receive(team, box, dst, left, scope=dev.BLOCK)
-    dev.sync(team, scope=dev.BLOCK)
-    dev.post(team, box, src, right, scope=dev.BLOCK)
-    here = Int32(0)
-    while here == 0:
-        here = Int32(dev.try_receive(team, box, dst, left, scope=dev.BLOCK))
-    if (dev.rank(dev.BLOCK) == 0) & none:
-        out[0] = Int64(2)
-
-
-def check_mailboxes() -> None:
-    for size, block in (
-        (1, 64),
-        (2, 64),
-        (40, 64),
-        (777, 64),
-        (4096, 1024),
-    ):  # the last: more parts than threads
-        room = 4 * size
-        box, memory = a_mailbox(room)
-        src, dst, out = new(size, np.int32), new(size, np.int32), new(1, np.int64)
-        start(messages, box, src, dst, out, block=block)
-        same(out, [0])
-        same(dst, 1000 * left + 49 + np.arange(size))
-        del memory
-
-
-@cute.kernel
-def ways(team: dev.Team, values):
-    box, src, dst, out = values
-    right, left = (team.my_pe + 1) % team.n_pes, (team.my_pe + team.n_pes - 1) % team.n_pes
-    first, step = dev.rank(dev.BLOCK), dev.size(dev.BLOCK)
-    to, come = dev.outbox(team, box, right, dev.BLOCK), dev.inbox(team, box, left, dev.BLOCK)
-    for k in cutlass.range(50, unroll=1):
-        for i in cutlass.range(first, cute.size(src), step, unroll=1):
-            src[i] = 1000 * team.my_pe + k + i
-        dev.meet(team, dev.BLOCK)
-        to = dev.post_next(to, src)
-        if k > 2:  # three are on their way
-            come = dev.receive_next(come, dst)
-            for i in cutlass.range(first, cute.size(dst), step, unroll=1):
-                if dst[i] != 1000 * left + k - 3 + i:
-                    out[0] = Int64(1)
-        dev.meet(team, dev.BLOCK)
-    for _ in cutlass.range(3, unroll=1):
-        come = dev.receive_next(come, dst)
-    met = dev.meeting(team, dev.BLOCK)
-    none = dev.has_message(come)
-    for _ in cutlass.range(5, unroll=1):
-        met = dev.sync_next(met)
-    met = dev.sync_next(met, order=dev.RELAXED)
-    dev.close(met)
-    to = dev.post_next(to, src)
-    here = Int32(0)
-    while here == 0:
-        here = Int32(dev.has_message(come))
-    come = dev.receive_next(come, dst)
-    dev.close(to)
-    dev.close(come)
-    dev.sync(team, scope=dev.BLOCK)  # which the meeting's numbers go on in
-    dev.post(team, box, src, right, scope=dev.BLOCK)
-    dev.receive(team, box, dst, left, scope=dev.BLOCK)
-    if (first == 0) & none:
-        out[0] = Int64(2)
-
-
-def a_mailbox(room: int) -> Any:
-    """It, and its memory, which is to be kept."""
-    if PTX:
-        return dev.Mailbox(Int64(0), Int64(room)), None
-    memory = new(dev.mailbox_bytes(n, room), np.uint8)
-    return dev.mailbox(memory, room), memory
-
-
-def check_ways() -> None:
-    sizes = (
-        (1, np.int32, 64),
-        (2, np.int32, 64),
-        (41, np.int32, 64),
-        (777, np.int64, 64),
-        (2500, np.int64, 1024),
-    )
-    for size, dtype, block in sizes:
-        box, memory = a_mailbox(size * np.dtype(dtype).itemsize)
-        src, dst, out = new(size, dtype), new(size, dtype), new(1, np.int64)
-        start(ways, box, src, dst, out, block=block)
-        same(out, [0])
-        same(dst, 1000 * left + 49 + np.arange(size))
-        del memory
-
-
-@cute.kernel
-def parts(team: dev.Team, values):
-    """A message from and to registers, a part of each thread."""
-    box, out = values
-    right, left = (team.my_pe + 1) % team.n_pes, (team.my_pe + team.n_pes - 1) % team.n_pes
-    i = dev.rank(dev.BLOCK)
-    to, come = dev.outbox(team, box, right, dev.BLOCK), dev.inbox(team, box, left, dev.BLOCK)
-    sum = cutlass.Uint64(0)
-    for k in cutlass.range(30, unroll=1):
-        to = dev.begin(to)
-        dev.store(to, i, (Int64(team.my_pe + 1) << 40) + 100 * k + i)
-        to = dev.end(to)
-        come = dev.begin(come)
-        sum += dev.load(come, cute.size(out) - 1 - i)
-        come = dev.end(come)
-    out[i] = Int64(sum)
-    dev.close(to)
-    dev.close(come)
-
-
-def check_parts_of_messages() -> None:
-    box, memory = a_mailbox(8 * 64)
-    out = new(64, np.int64)
-    start(parts, box, out)
-    same(out, 30 * ((left + 1) << 40) + 100 * 29 * 15 + 30 * np.arange(64)[::-1])
-    del memory
-
-
-# ---- collectives
-
-
-@cute.kernel
-def collectives(team: dev.Team, values):
-    src, dst, all_src, all_dst, uneven, uneven_dst, out = values
-    dev.broadcast(team, dst[0, None], src, team.n_pes - 1, scope=dev.BLOCK)
-    dev.fcollect(team, all_dst[0, None], src, scope=dev.BLOCK)
-    count = cute.size(src) - team.my_pe % 2
-    if count == 0:
-        count = Int32(1)
-    arrived = dev.collect(team, uneven_dst, uneven, count, scope=dev.BLOCK)
-    dev.alltoall(team, all_dst[1, None], all_src, scope=dev.BLOCK)
-    dev.reduce(team, dst[1, None], src, dev.SUM, scope=dev.BLOCK)
-    dev.reduce(team, dst[2, None], src, dev.MIN, scope=dev.BLOCK)
-    dev.reduce(team, dst[3, None], src, dev.MAX, scope=dev.BLOCK)
-    dev.reduce(team, dst[4, None], src, dev.PROD, scope=dev.BLOCK)
-    dev.reduce_scatter(team, dst[5, None], all_src, dev.SUM, scope=dev.BLOCK)
-    dev.sync(team, scope=dev.BLOCK, order=dev.RELAXED)
-    if dev.rank(dev.BLOCK) == 0:
-        out[0] = arrived
-
-
-def check_collectives() -> None:
-    for dtype in (np.float32, np.int64):
-        for size in (1, 5, 3000):
-            given = CollectiveInputs(me, n, size, dtype)
-            src, dst = new(size, dtype, given.values(me)), new((6, size), dtype)
-            all_src, all_dst = new(n * size, dtype, given.blocks(me)), new((2, n * size), dtype)
-            uneven, uneven_dst, out = (
-                new(size, dtype, given.values(me)),
-                new(n * size, dtype),
-                new(1, np.int64),
-            )
-            start(collectives, src, dst, all_src, all_dst, uneven, uneven_dst, out)
-            if not PTX:
-                given.check(*(x.cpu().numpy() for x in (dst, all_dst, uneven_dst)), out.cpu().numpy()[0])
-
-
-@cute.kernel
-def bits(team: dev.Team, values):
-    src, dst = values
-    dev.reduce(team, dst[0, None], src, dev.AND, scope=dev.GRID)
-    dev.reduce(team, dst[1, None], src, dev.OR, scope=dev.GRID)
-    dev.reduce(team, dst[2, None], src, dev.XOR, scope=dev.GRID)
-    dev.sync(team, scope=dev.GRID)
-
-
-def check_bits_over_the_grid() -> None:
-    for size in (3, 3000):
-        everyone = np.stack([np.arange(size) * 3 + (1 << pe) for pe in range(n)])
-        src, dst = new(size, np.int32, everyone[me]), new((3, size), np.int32)
-        start(bits, src, dst, grid=4)
-        same(
-            dst, np.stack([op.reduce(everyone, 0) for op in (np.bitwise_and, np.bitwise_or, np.bitwise_xor)])
-        )
-
-
-def check_the_largest_grid() -> None:
-    out = new(1, np.int64, 0)
-    largest_grid(team, out) if PTX else largest_grid(team, out, dev.tensor, torch.cuda.synchronize)
-
-
 # ---- what is refused
 
 
@@ -764,10 +507,4 @@ def check_mistakes_on_the_host_are_named() -> None:
     raises(atoll.UseAfterFree, lambda: dev.tensor(memory), "was freed by atoll.free()")
 
 
-if PTX:
-    for name, check in list(globals().items()):
-        if name.startswith("check_"):
-            check()
-    print(compiled, "kernels")
-else:
-    run(globals())
+run_checks(globals())

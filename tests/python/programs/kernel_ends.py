@@ -59,6 +59,7 @@ elif mode == "cute":
     import atoll.cute as dev
     import cutlass.cute as cute
     import torch
+    from cutlass import Int64
 
     atoll.init()
     torch.cuda.set_device(atoll.zeros(1, device="cuda").device)
@@ -75,13 +76,35 @@ elif mode == "cute":
     def beyond(team: dev.Team, flag: cute.Tensor):
         dev.put(team, flag, flag, 7)
 
-    kernel = {"pe": beyond, "bound": bounded}.get(kind, late)
+    @cute.kernel
+    def alone(team: dev.Team, flag: cute.Tensor):
+        dev.sync(team, tag=42, bound_ns=500_000_000)
+
+    @cute.kernel
+    def unanswered(team: dev.Team, flag: cute.Tensor):
+        box = dev.Mailbox(Int64(flag.iterator.toint()), Int64(8))
+        dev.receive(team, box, flag, 1 - team.my_pe, tag=42, bound_ns=500_000_000)
+
+    @cute.kernel
+    def astray(team: dev.Team, flag: cute.Tensor):
+        dev.put(team, flag, flag, 1 - team.my_pe)
+
+    kernel = {
+        "pe": beyond,
+        "bound": bounded,
+        "collective-bound": alone,
+        "message-bound": unanswered,
+        "place": astray,
+    }.get(kind, late)
 
     @cute.jit
     def run(team: dev.Team, flag: cute.Tensor):
         kernel(team, flag).launch(grid=[1, 1, 1], block=[1, 1, 1])
 
-    run(dev.team(atoll.WORLD), dev.tensor(atoll.zeros(1, np.int64, device="cuda", xp=torch)))
+    flag = atoll.zeros(dev.mailbox_bytes(2, 8) // 8, np.int64, device="cuda", xp=torch)
+    if kernel is alone and atoll.my_pe() == 1:
+        atoll.barrier_all()  # until the job ends
+    run(dev.team(atoll.WORLD), dev.tensor(torch.zeros_like(flag) if kind == "place" else flag))
     torch.cuda.synchronize()
 else:
     import atoll.numba as dev

@@ -1,0 +1,6 @@
+"""What test_cute.py has of the Python tests."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "python"))

@@ -1,0 +1,99 @@
+"""CuTe DSL's kernels, compiled for a GPU that need not be here: scripts/cute.sh runs these; scripts/gpu_kernels.sh runs the kernels."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jobs import HANG_GUARD, PROGRAMS, ROOT, environment
+
+PYTHON = ROOT / "build/cute/bin/python"
+LIMIT = 5 * HANG_GUARD  # half a minute of a core, the longest
+
+
+@pytest.fixture(scope="module", autouse=True)
+def permitted() -> None:
+    if not (ROOT / "build/cute/packages").exists():
+        pytest.skip(
+            "CuTe DSL could not be installed (scripts/setup.sh cute; build/logs/CuTe-DSL.log says why)"
+        )
+
+
+def compiled(program: Path, *arguments: str, **changes: str) -> str:
+    """What a program says that compiles kernels."""
+    done = subprocess.run(
+        [str(PYTHON), str(program), *arguments],
+        env=environment(CUTE_DSL_ARCH="sm_90a", **changes), capture_output=True, text=True, timeout=LIMIT, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.timeout(LIMIT)
+@pytest.mark.parametrize(("program", "kernels"), [("cute_kernels.py", 35), ("cute_collectives.py", 19)])
+def test_kernels_compile(program: str, kernels: int) -> None:
+    """With all that ATOLL_CHECK=all adds to them."""
+    assert compiled(PROGRAMS / program, "ptx") == f"{kernels} kernels\n"
+
+
+@pytest.mark.timeout(LIMIT)
+def test_kernels_of_examples_and_pages_compile(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the example's elevation model comes with matplotlib")
+    said = ["shadows.run", "collective", "shift", "ring", "sums", "round_trip"]
+    said += ["compiled", "run_who", "run_barriers", "run_reduce_copy"]
+    assert compiled(PROGRAMS / "cute_examples.py", str(tmp_path)).split() == said
+
+
+@pytest.mark.timeout(LIMIT)
+def test_kernels_of_the_benchmark_compile(tmp_path: Path) -> None:
+    """A cubin a row, which has the kernel by the name that the benchmark starts it by, and the name that a report says."""
+    sys.path.insert(0, str(ROOT / "bench/gpu/forms"))
+    import rows
+
+    assert (
+        compiled(ROOT / "bench/gpu/forms/in_cute.py", str(tmp_path), ATOLL_CHECK="args")
+        == f"{len(rows.ROWS)} kernels\n"
+    )
+    entries = json.loads((tmp_path / "entries.json").read_text())
+    assert set(entries) == {row.key for row in rows.ROWS}
+    for row in rows.ROWS:
+        cubin = (tmp_path / f"{row.key}.bin").read_bytes()
+        assert cubin.startswith(b"\x7fELF"), row.key
+        assert f".text.{entries[row.key]}\0".encode() in cubin, row.key
+        assert f"atoll_look_around_{row.kernel}\0".encode() in cubin, f"{row.key}: no wait that can end"
+        assert b"atoll_look_within" not in cubin, f"{row.key}: a bound that was not given"
+        assert b"atoll_refuse_place" not in cubin, f"{row.key}: addresses are looked at"
+
+
+def in_ptx(tmp_path: Path, what: str, **changes: str) -> dict[str, Any]:
+    """What kernels of one call each call apart."""
+    kept = {"CUTE_DSL_KEEP": "ptx", "CUTE_DSL_DUMP_DIR": str(tmp_path), "CUTE_DSL_NO_CACHE": "1"}
+    found = json.loads(compiled(PROGRAMS / "cute_ptx.py", what, **kept, **changes))
+    assert len(found) > 20
+    return dict(found)
+
+
+@pytest.mark.timeout(LIMIT)
+@pytest.mark.parametrize("check", ["all", "args"])
+def test_addresses_are_looked_at_where_everything_is_checked(tmp_path: Path, check: str) -> None:
+    """Each address once, those of small collectives aside. The report says that it is one (-6)."""
+    two = {"g", "put_signal", "put_signal_nbi", "collect", "reduce", "tile_reduce"}
+    found = in_ptx(tmp_path, "places", ATOLL_CHECK=check)
+    for name, one in found.items():
+        looks = 0 if check != "all" else 2 if name in two else 1
+        assert one["called"].get("atoll_refuse_place", 0) == looks, (name, one)
+        assert one["-6"] == (looks > 0), (name, one)
+
+
+@pytest.mark.timeout(LIMIT)
+def test_every_wait_takes_a_bound_and_has_nothing_of_one_that_is_not_given(tmp_path: Path) -> None:
+    for name, one in in_ptx(tmp_path, "bounds").items():
+        is_bounded = re.search("of its own|dynamic", name) is not None
+        wanted, other = ("within", "around")[:: 1 if is_bounded else -1]
+        assert one["called"].get(f"atoll_look_{wanted}", 0) > 0, (name, one)
+        assert f"atoll_look_{other}" not in one["called"], (name, one)
