@@ -47,7 +47,7 @@ constexpr Call calls[] = {
     {"realloc", {offset, bytes, memory, none}},
     {"register",
      {bytes,
-      {"offset_in_allocation", Told::unless_zero},
+      {"offset_within_allocation", Told::unless_zero},
       {"parts", Told::unless_zero},
       {"the parts that the memory was made of", Told::in_name}}},
     {"mailbox", {bytes, slots, none, none}},
