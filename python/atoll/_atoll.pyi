@@ -258,9 +258,9 @@ class Team:
         """
         Return the team as a value for kernels: a NamedTuple of integers, the fields of atl::device::Team.
 
-        memory: "device", where the first device array was made before, or "host", for functions that run on the
-        host. Local. Raises NotInitialized, Unsupported (more than 64 PEs, or teams alive; PEs of other hosts, which
-        only kernels in CUDA C++ reach: atoll.cupy).
+        memory: "device" (or "cuda"), where the first device array was made before, or "host" (or "cpu"), for
+        functions that run on the host. Local. Raises NotInitialized, Unsupported (more than 64 PEs, or teams alive; PEs
+        of other hosts, which only kernels in CUDA C++ reach: atoll.cupy).
         """
 
     def destroy(self) -> None:

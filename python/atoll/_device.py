@@ -267,8 +267,10 @@ def current_stream(library: str | None, device: int) -> int:
     found = {_current(name, device) for name in in_use}
     if len(found) != 1:
         raise _atoll.InvalidArgument(
-            'stream="current" is the current stream of an array\'s library, and here is no array of one'
-            f"{' but ' + ' and '.join(in_use) + ', on different streams' if found else ''}; pass the stream."
+            'stream="current" is the current stream of CuPy or PyTorch, whichever the array that is passed belongs to, '
+            "and none of theirs was passed (atoll.DeviceArray belongs to no library)"
+            f"{'; ' + ' and '.join(in_use) + ' are on different streams' if found else ''}. Name the stream "
+            "(pass the stream itself), or pass the array as CuPy's or PyTorch's: x.cupy(), x.torch()."
         )
     return found.pop()
 

@@ -59,8 +59,7 @@ void fail_read_only(const Spec& spec, const char* which, PyArrayObject* array) {
 
 void fail_freed(const Spec& spec, const char* which) {
     fail(ErrorCode::use_after_free,
-         "%s(): %s was freed by atoll.free(), or belongs to such an array; allocate another.", spec.name,
-         which);
+         "%s(): the memory of %s was freed by atoll.free(); allocate another array.", spec.name, which);
 }
 
 void check_present(const Spec& spec, const char* which, const Block* block) {

@@ -46,12 +46,22 @@ nb::object fields_of(const device::Team& t) {
 
 /// For languages that work out addresses themselves.
 nb::object device_team(const PyTeam& team, const std::string& memory) {
-    if (memory != "device" && memory != "host")
-        fail(ErrorCode::invalid_argument, "Team.device(): memory is '%s'; pass \"device\" or \"host\".",
+    const bool on_device = memory == "device" || memory == "cuda";
+    if (!on_device && memory != "host" && memory != "cpu")
+        fail(ErrorCode::invalid_argument,
+             "Team.device(): memory is '%s'; pass \"device\" (or \"cuda\") or \"host\" (or \"cpu\").",
              memory.c_str());
     const Team& t = of(team, "Team.device");
-    if (memory == "device") check_in_window("Team.device", t);
-    return fields_of(t.device(memory == "host" ? Memory::host : Memory::device));
+    if (!on_device) return fields_of(t.device(Memory::host));
+    check_in_window("Team.device", t);
+    try {
+        return fields_of(t.device(Memory::device));
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::not_initialized) throw;
+        fail(ErrorCode::not_initialized,
+             "Team.device(): this job has no memory on GPUs yet; allocate an array with device=\"cuda\" "
+             "first, on every PE, or pass Team.device(\"host\") for kernels that run on the host.");
+    }
 }
 
 nb::object cuda_team(const PyTeam& team) {
@@ -143,10 +153,9 @@ team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.)");
         nb::sig("def device(self, memory: str = \"device\") -> DeviceTeam"),
         "Return the team as a value for kernels: a NamedTuple of integers, the fields of "
         "atl::device::Team.\n\n"
-        "memory: \"device\", where the first device array was made before, or \"host\", for functions that "
-        "run on the\nhost. Local. Raises NotInitialized, Unsupported (more than 64 PEs, or teams alive; PEs "
-        "of other "
-        "hosts, which\nonly kernels in CUDA C++ reach: atoll.cupy).");
+        "memory: \"device\" (or \"cuda\"), where the first device array was made before, or \"host\" (or "
+        "\"cpu\"), for\nfunctions that run on the host. Local. Raises NotInitialized, Unsupported (more than "
+        "64 PEs, or teams alive; PEs\nof other hosts, which only kernels in CUDA C++ reach: atoll.cupy).");
     team.def("destroy", &destroy,
              "Free what the team uses. Collective over the team; afterwards its use raises UseAfterFree.");
     team.def(

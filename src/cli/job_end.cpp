@@ -131,7 +131,12 @@ void Job::on_death(int pe, int wait_status) {
     if (number == SIGSEGV || number == SIGBUS) {
         if (settings_.check == common::CheckLevel::none) sentence += "; ATOLL_CHECK=all may tell why";
         // What was not asked for differs: C's calls check nothing.
-        if (!settings_.check_given) sentence += "; if it is a C program, ATOLL_CHECK=all may tell why";
+        if (program_.is_python())
+            sentence +=
+                "; in a Python program an extension module or a kernel does that: python -X faulthandler "
+                "(PYTHONFAULTHANDLER=1) says where";
+        else if (!settings_.check_given)
+            sentence += "; if it is a C program, ATOLL_CHECK=all may tell why";
     }
     if (number == SIGKILL) sentence += "; if nobody did that, the kernel ran out of memory (dmesg tells)";
     end(pe, status, sentence);

@@ -78,6 +78,12 @@ bool is_python_file(const std::string& name) {
 
 }  // namespace
 
+bool Program::is_python() const {
+    const std::string name = path.substr(path.find_last_of('/') + 1);  // npos + 1: the whole
+    return name.compare(0, 6, "python") == 0 || name.compare(0, 4, "pypy") == 0 ||
+           (arguments.size() > 1 && is_python_file(arguments[1]));
+}
+
 Program find_program(const Arguments& command, const std::string& python) {
     const std::string& name = command[0];
     if (name.empty()) throw UsageError("PROGRAM is empty", UsageError::not_found);

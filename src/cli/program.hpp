@@ -8,6 +8,9 @@ namespace atl::cli {
 struct Program {
     std::string path;     ///< to be executed
     Arguments arguments;  ///< with the program's name first
+
+    /// By the executable's name; a script that starts Python is none.
+    bool is_python() const;
 };
 
 /// Finds what the user named: a path, a name in PATH, or a .py file, for which `python` is started (empty:

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "atoll/error.hpp"
+#include "core/call_text.hpp"
 
 namespace atl::collective {
 namespace {
@@ -118,18 +119,14 @@ constexpr std::array<Row, dtype_count> table = {
     {},
 };
 
-constexpr const char* type_names[dtype_count] = {
-    "int8",    "int16",   "int32",       "int64",     "uint8",      "uint16", "uint32",  "uint64",
-    "float32", "float64", "long double", "complex64", "complex128", "bool",   "float16", "bfloat16",
-};
-constexpr const char* op_names[reduce_op_count] = {"sum", "prod", "min", "max", "and", "or", "xor", "avg"};
-
-[[noreturn]] void refuse(std::size_t type, std::size_t op) {
+[[noreturn]] void refuse(DType type, ReduceOp op) {
     std::string takes;
     for (std::size_t t = 0; t < table.size(); ++t)
-        if (table[t][op]) takes += (takes.empty() ? "" : ", ") + std::string(type_names[t]);
-    throw Error(ErrorCode::dtype_mismatch, std::string(op_names[op]) + " of " + type_names[type] +
-                                               " is not defined; " + op_names[op] + " takes " + takes + ".");
+        if (table[t][static_cast<std::size_t>(op)])
+            takes += (takes.empty() ? "" : ", ") + core::text_of(static_cast<DType>(t));
+    throw Error(ErrorCode::dtype_mismatch, core::text_of(op) + " of " + core::text_of(type) +
+                                               " is not defined; " + core::text_of(op) + " takes " + takes +
+                                               ".");
 }
 
 }  // namespace
@@ -140,7 +137,7 @@ Kernel kernel_for(DType type, ReduceOp op) {
     if (t >= table.size() || o >= table[0].size())
         throw Error(ErrorCode::invalid_argument, "There is no reduction operator " + std::to_string(o) +
                                                      " or no element type " + std::to_string(t) + ".");
-    if (!table[t][o]) refuse(t, o);
+    if (!table[t][o]) refuse(type, op);
     return {table[t][o], size_of(type)};
 }
 

@@ -212,7 +212,7 @@ DeviceMailbox::DeviceMailbox(Job& job, const Team& team, std::size_t nbytes, int
     : state_(std::make_unique<State>()) {
     // All PEs see the same arguments before any of them refuses some.
     job.state().world_state().agree(
-        core::call_record("device mailbox", nbytes, static_cast<std::uint64_t>(slots)));
+        core::call_record("device_mailbox", nbytes, static_cast<std::uint64_t>(slots)));
     if (slots < 1 || slots > most_slots)
         throw Error(ErrorCode::invalid_argument, "A mailbox on GPUs has 1 to " + std::to_string(most_slots) +
                                                      " slots; " + std::to_string(slots) + " were asked for.");

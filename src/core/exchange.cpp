@@ -3,13 +3,11 @@
 // A member's two lines alternate. Line e is written again at e + 2, which its owner reaches only after it has
 // seen every member's flag for e + 1; and a member sets that one after it has finished with e. So nothing is
 // overwritten unread.
+#include "core/call_text.hpp"
 #include "core/job_state.hpp"
 #include "core/team_state.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <iterator>
-#include <string_view>
 
 namespace atl::core {
 
@@ -89,70 +87,6 @@ int TeamState::missing_at_exchange(const void* argument, int* pes, int most) {
     return count;
 }
 
-namespace {
-
-/// What a record's numbers are, for those who read the error.
-struct Labels {
-    std::string_view operation;
-    std::string_view names[4];
-};
-constexpr Labels labels[] = {
-    {"barrier", {"", "", "", ""}},
-    {"sync", {"", "", "", ""}},
-    {"finalize", {"", "", "", ""}},
-    {"allocate", {"bytes", "align", "hints", ""}},
-    {"free", {"offset", "", "", ""}},
-    {"realloc", {"offset", "bytes", "", ""}},
-    {"register", {"bytes", "within", "parts", ""}},
-    {"heap_reset", {"", "", "", ""}},
-    {"split_strided", {"start", "stride", "size", ""}},
-    {"split_2d", {"xrange", "", "", ""}},
-    {"split", {"", "", "", ""}},
-    {"broadcast", {"dst_bytes", "root", "src_bytes", ""}},
-    {"fcollect", {"bytes", "", "", ""}},
-    {"collect", {"", "", "", ""}},
-    {"alltoall", {"bytes", "", "", ""}},
-    {"alltoalls", {"bytes", "", "", ""}},
-    {"gather", {"src_bytes", "root", "dst_bytes", ""}},
-    {"scatter", {"dst_bytes", "root", "src_bytes", ""}},
-    {"reduce", {"bytes", "", "dtype", "op"}},
-    {"reduce_scatter", {"dst_bytes", "", "dtype", "op"}},
-    {"inscan", {"bytes", "", "dtype", "op"}},
-    {"exscan", {"bytes", "", "dtype", "op"}},
-};
-constexpr Labels of_data{"", {"bytes", "root", "dtype", "op"}};
-
-std::string_view operation_of(const CallRecord& record) {
-    return {record.operation, strnlen(record.operation, sizeof record.operation)};
-}
-
-/// Without ATOLL_CHECK=all collectives that move data meet without a record, and their data stand where
-/// others look for one.
-bool is_record(const CallRecord& record) {
-    const std::string_view name = operation_of(record);
-    return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-    });
-}
-
-/// " called reduce(bytes=24, dtype=9, op=0)".
-std::string call_text(const CallRecord& record) {
-    if (!is_record(record)) return " was in a collective that moves data (ATOLL_CHECK=all says which)";
-    const auto* known = std::find_if(std::begin(labels), std::end(labels),
-                                     [&](const Labels& l) { return l.operation == operation_of(record); });
-    const Labels& names = known == std::end(labels) ? of_data : *known;
-    const std::uint64_t values[] = {record.a, record.b, record.c, record.d};
-    std::string text = " called " + std::string(operation_of(record)) + "(";
-    for (int i = 0; i < 4; ++i) {
-        if (names.names[i].empty()) continue;
-        if (text.back() != '(') text += ", ";
-        text += std::string(names.names[i]) + "=" + std::to_string(static_cast<std::int64_t>(values[i]));
-    }
-    return text + ")";
-}
-
-}  // namespace
-
 void TeamState::agree(const CallRecord& record) {
     exchange(record.operation, &record, sizeof record);
     const auto said_by = [&](int i) {
@@ -170,6 +104,7 @@ void TeamState::agree(const CallRecord& record) {
             ErrorCode::collective_mismatch,
             "PEs called a collective of " + name() + " differently: PE " + std::to_string(world_pe(first)) +
                 call_text(expected) + ", PE " + std::to_string(world_pe(i)) + call_text(other) +
+                difference_text(expected, other) +
                 "; all PEs must make the same collective calls in the same order with the same arguments.");
     }
 }

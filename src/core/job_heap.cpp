@@ -15,8 +15,6 @@ namespace {
 
 /// Blocks of this size and more give their pages back when freed: the heap costs what is used.
 constexpr std::size_t release_from_bytes = std::size_t{1} << 20;
-/// In a call's record, beside the hints' bits.
-constexpr std::uint64_t device_bit = 4;
 
 }  // namespace
 
@@ -28,7 +26,7 @@ template <class Check> std::size_t JobState::checked_alike(const char* operation
         return check();
     } catch (const Error&) {
         try {
-            world_state().agree(call_record(operation, ~std::uint64_t{0}, ~std::uint64_t{0}));
+            world_state().agree(refused_record(operation));
         } catch (const Error&) {
             // This PE's own mistake is what its caller needs to hear.
         }
@@ -38,8 +36,9 @@ template <class Check> std::size_t JobState::checked_alike(const char* operation
 
 Allocation JobState::allocate(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
     const bool on_device = hints.memory == Memory::device;
-    const std::uint64_t hint_bits =
-        (hints.atomics_remote ? 1u : 0u) | (hints.signal_remote ? 2u : 0u) | (on_device ? device_bit : 0u);
+    const std::uint64_t hint_bits = (hints.atomics_remote ? allocation_bits::atomics_remote : 0) |
+                                    (hints.signal_remote ? allocation_bits::signal_remote : 0) |
+                                    (on_device ? allocation_bits::device : 0);
     checked_alike("allocate", [&] {
         if (align != 0 && !std::has_single_bit(align))
             throw Error(ErrorCode::invalid_argument,
@@ -212,7 +211,7 @@ void JobState::free(void* block) {
     const bool on_device = is_on_device(block);
     const std::size_t offset = checked_alike("free", [&] { return block_offset(block, "free"); });
     world_state().context().quiet();
-    world_state().agree(call_record("free", offset, 0, on_device ? device_bit : 0));
+    world_state().agree(call_record("free", offset, 0, on_device ? allocation_bits::device : 0));
     if (on_device) return device_->free(block);
     std::lock_guard lock(heap_mutex_);
     release_block(offset);
@@ -227,7 +226,7 @@ void* JobState::reallocate(void* block, std::size_t bytes) {
     const bool on_device = is_on_device(block);
     const std::size_t offset = checked_alike("realloc", [&] { return block_offset(block, "realloc"); });
     world_state().context().quiet();
-    world_state().agree(call_record("realloc", offset, bytes, on_device ? device_bit : 0));
+    world_state().agree(call_record("realloc", offset, bytes, on_device ? allocation_bits::device : 0));
     if (on_device) {
         void* moved = device_->reallocate(block, bytes);
         world_state().sync("realloc");

@@ -35,6 +35,19 @@ inline CallRecord call_record(const char* operation, std::uint64_t a = 0, std::u
     return record;
 }
 
+/// Of a PE that cannot make the call and meets the others nevertheless, which then hear that it differs.
+inline CallRecord refused_record(const char* operation) {
+    return call_record(operation, ~std::uint64_t{0}, ~std::uint64_t{0});
+}
+inline bool is_refused(const CallRecord& record) {
+    return record.a == ~std::uint64_t{0} && record.b == ~std::uint64_t{0};
+}
+
+/// What a block is asked for, in the record of its allocation.
+namespace allocation_bits {
+inline constexpr std::uint64_t atomics_remote = 1, signal_remote = 2, device = 4;
+}
+
 /// What a layer above keeps with a team.
 struct TeamAttachment {
     virtual ~TeamAttachment() = default;

@@ -6,6 +6,7 @@ import contextlib
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -45,6 +46,15 @@ def test_crash_hints_at_the_checks_when_they_are_off(atoll):
     assert "if it is a C program, ATOLL_CHECK=all" in result.stderr
     result = atoll("run", "-n", 1, "sh", "-c", "kill -SEGV $$", env={"ATOLL_CHECK": "args"})
     assert "ATOLL_CHECK=all" not in result.stderr
+
+
+@pytest.mark.parametrize("start", [[], [sys.executable]])
+def test_crash_in_python_names_what_finds_it(atoll, tmp_path, start):
+    program = tmp_path / "crash.py"
+    program.write_text("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)\n")
+    result = atoll("run", "-n", 1, *start, program)
+    assert "extension module or a kernel" in result.stderr and "faulthandler" in result.stderr, result.stderr
+    assert "C program" not in result.stderr
 
 
 def test_statuses_of_shells_are_explained(atoll):

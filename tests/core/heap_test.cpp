@@ -238,10 +238,18 @@ TEST_P(Heap, DifferingCallsAreNamedAndHarmless) {
         const std::size_t before = used(job);
         expect_error(ErrorCode::collective_mismatch, {"PE 0", "PE 1", "100", "200"},
                      [&] { job.malloc(odd ? 200 : 100); });
-        expect_error(ErrorCode::collective_mismatch, {"4096"}, [&] { job.align(odd ? 4096 : 128, 100); });
+        expect_error(ErrorCode::collective_mismatch, {"align=4096", "they differ in align;"},
+                     [&] { job.align(odd ? 4096 : 128, 100); });
+        expect_error(
+            ErrorCode::collective_mismatch,
+            {"PE 0 called allocate(bytes=100, in host memory)",
+             "PE 1 called allocate(bytes=100, in host memory, hinted for remote atomics and signals)",
+             "they differ in hints;"},
+            [&] { job.allocate(100, 0, {.atomics_remote = odd, .signal_remote = odd}); });
         void* a = job.malloc(100);
         void* b = job.malloc(100);
-        expect_error(ErrorCode::collective_mismatch, {"free"}, [&] { job.free(odd ? a : b); });
+        expect_error(ErrorCode::collective_mismatch, {"free(offset=", "they differ in offset;"},
+                     [&] { job.free(odd ? a : b); });
         expect_error(ErrorCode::collective_mismatch, {"free", "allocate"}, [&] {
             if (odd)
                 job.free(a);

@@ -176,7 +176,9 @@ TEST_F(DeviceHeap, CallsThatDifferAreNamed) {
     const std::size_t before = used();
     expect_error(ErrorCode::collective_mismatch, {"allocate"},
                  [&] { job_.malloc(job_.my_pe() == 0 ? 100 : 200, Memory::device); });
-    expect_error(ErrorCode::collective_mismatch, {"allocate"},
+    expect_error(ErrorCode::collective_mismatch,
+                 {"PE 0 called allocate(bytes=100, on the GPU",
+                  "PE 1 called allocate(bytes=100, in host memory", "they differ in where the memory is;"},
                  [&] { job_.malloc(100, job_.my_pe() == 0 ? Memory::device : Memory::host); });
     EXPECT_EQ(used(), before);
 }

@@ -12,6 +12,7 @@ import types
 import atoll
 import atoll.shmem
 from atoll import _atoll
+from jobs import ROOT
 
 PUBLIC = [
     name
@@ -102,6 +103,26 @@ def test_classes_document_their_methods() -> None:
         for name, method in vars(kind).items():
             if not name.startswith("_"):
                 assert method.__doc__, f"{kind.__name__}.{name}"
+
+
+def test_the_table_of_errors_is_what_the_classes_say() -> None:
+    """docs/python.md has a row for each: its name, the built-in classes that it is too, and its own documentation."""
+    kinds = [getattr(atoll, name) for name in PUBLIC]
+    errors = [
+        kind
+        for kind in kinds
+        if inspect.isclass(kind) and issubclass(kind, atoll.Error) and kind is not atoll.Error
+    ]
+    assert len(errors) > 15
+    wanted = set()
+    for kind in errors:
+        also = ", ".join(f"`{base.__name__}`" for base in kind.__bases__ if base is not atoll.Error)
+        said = " ".join((kind.__doc__ or "").split("\n\n")[0].split()).removesuffix(".")
+        wanted.add(f"| `{kind.__name__}` | {also} | {said} |")
+    page = (ROOT / "docs" / "python.md").read_text()
+    table = page[page.index("<!-- errors:") :].split("\n\n")[1]
+    rows = table.splitlines()[2:]
+    assert set(rows) == wanted and len(rows) == len(wanted), "\n".join(sorted(wanted ^ set(rows)))
 
 
 def test_importing_is_light() -> None:

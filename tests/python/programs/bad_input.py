@@ -291,7 +291,12 @@ def check_heap_exhausted() -> None:
 def check_allocations_that_differ() -> None:
     if n == 1:
         return
-    raises(atoll.CollectiveMismatch, lambda: atoll.zeros(10 + me % 2), "PE 0", "PE 1")
+    raises(
+        atoll.CollectiveMismatch, lambda: atoll.zeros(10 + me % 2), "PE 0", "PE 1", "they differ in bytes;"
+    )
+    y = np.zeros(4, np.int64 if me % 2 else np.float64)
+    told = "dtype=float64, op=sum)", "dtype=int64, op=sum)", "they differ in dtype;"
+    raises(atoll.CollectiveMismatch, lambda: atoll.sum_reduce(y), *told)
     still_works()
 
 

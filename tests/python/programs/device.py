@@ -310,6 +310,9 @@ if ml_dtypes is not None:  # the same bits, by NumPy types of its own
 # ---- other PEs' copies
 everyone = atoll.global_view(x)
 assert everyone.shape == (n, 4, 6) and isinstance(everyone, atoll.DeviceArray)
+assert everyone.__dlpack_device__() == (2, x.device)  # this GPU maps them all, wherever they stand
+for pe in range(n):
+    assert atoll.peer(x, pe).__dlpack_device__() == everyone[pe].__dlpack_device__() == (2, x.device)
 check(everyone, np.arange(24.0).reshape(4, 6)[None] + 100 * np.arange(n)[:, None, None])
 check(atoll.peer(x, right), np.arange(24.0).reshape(4, 6) + 100 * right)
 check(atoll.peer(x[1, ::2], left), np.arange(6.0, 12)[::2] + 100 * left)
@@ -351,6 +354,8 @@ assert team._fields == ("my_pe", "n_pes", "window", "stride", "my_slot", "first"
 assert (team.my_pe, team.n_pes) == (me, n) and all(type(field) is int for field in team)
 assert team.window + team.my_slot * team.stride <= x.ptr < team.window + (team.my_slot + 1) * team.stride
 assert atoll.peer(x, right).ptr == x.ptr + (right - me) * team.stride
+assert atoll.WORLD.device("cuda") == atoll.WORLD.device("device") == team
+assert atoll.WORLD.device("cpu") == atoll.WORLD.device(memory="host") != team
 assert atoll.WORLD.device(memory="host").window != team.window
 
 # ---- freeing

@@ -61,8 +61,9 @@ with says(atoll.InvalidArgument, "xp is", "cupy or torch"):
 with says(atoll.InvalidArgument, "xp is", "numpy"):
     atoll.zeros(3, xp=__import__("math"))
 assert isinstance(atoll.zeros(3, device="cpu", xp=np), np.ndarray)
-with says(atoll.NotInitialized, 'device="cuda"'):
+with says(atoll.NotInitialized, 'device="cuda"', 'Team.device("host")'):
     atoll.WORLD.device()
+assert atoll.WORLD.device("cpu") == atoll.WORLD.device("host")
 with says(atoll.InvalidArgument, "memory is 'gpu'"):
     atoll.WORLD.device("gpu")
 with says(atoll.DtypeMismatch, "float128_x", "bfloat16"):
@@ -225,7 +226,9 @@ with says(atoll.Timeout, "signal_wait_until"):
 # ---- streams
 for stream in (0, 5, Stream(7), "current"):
     if stream == "current":
-        with says(atoll.InvalidArgument, "current", "pass the stream"):
+        with says(
+            atoll.InvalidArgument, "current", "DeviceArray belongs to no library", "x.cupy(), x.torch()"
+        ):
             atoll.put(x[0], x[1], me, stream=stream)
     else:
         atoll.put(x[0], x[1], me, stream=stream)
@@ -333,6 +336,24 @@ Buffer.__module__ = "cuda.core._memory"
 atoll.put(Buffer(behind[0]), np.full(1 << 16, 9, np.uint8), me)
 assert (behind[0].numpy() == 9).all()
 assert atoll.is_symmetric(Buffer(behind[0]))
+
+# ---- PEs that differ are told in words, each what it asked for
+if n > 1:
+    asked = ("bytes=32, in host memory)", "bytes=32, align=256, on the GPU)")
+    with says(
+        atoll.CollectiveMismatch,
+        *(f"PE {pe} called allocate({asked[pe]}" for pe in (0, 1)),
+        "where the memory is",
+    ):
+        atoll.zeros(4, device="cuda" if me else "cpu")
+    four = atoll.zeros(4, "float64" if me else "int64", device="cuda")
+    told = ("bytes=32, dtype=int64, op=sum", "bytes=32, dtype=float64, op=sum")
+    with says(
+        atoll.CollectiveMismatch,
+        *(f"PE {pe} called reduce({told[pe]})" for pe in (0, 1)),
+        "they differ in dtype;",
+    ):
+        atoll.sum_reduce(four, four)
 assert "freed" in repr(fourth) and "GPU 0" in repr(third)
 with says(atoll.OutOfMemory):
     atoll.zeros(1 << 40, np.uint8, device="cuda")

@@ -1,0 +1,25 @@
+// What members of a team called, in words: a record's numbers are for comparing, these are for readers.
+#pragma once
+
+#include "atoll/types.hpp"
+#include "core/team_state.hpp"
+
+#include <string>
+
+namespace atl::core {
+
+/// "float64", "long double"; "sum", "and". Of numbers that are none: "type 77", "operator 9".
+std::string text_of(DType type);
+std::string text_of(ReduceOp op);
+
+/// Without ATOLL_CHECK=all collectives that move data meet without a record, and their data stand where
+/// others look for one.
+bool is_record(const CallRecord& record);
+
+/// " called reduce(bytes=24, dtype=float64, op=sum)".
+std::string call_text(const CallRecord& record);
+
+/// "; they differ in dtype and op"; empty unless both are of the same operation.
+std::string difference_text(const CallRecord& one, const CallRecord& other);
+
+}  // namespace atl::core
