@@ -161,6 +161,30 @@ def test_a_pe_that_the_team_has_not_is_an_exception(job: Job) -> None:
     assert done.stdout.count("refused as it should") == 2
 
 
+def test_peer_and_ptr_of_a_pe_that_the_team_has_not(job: Job) -> None:
+    done = job(
+        """
+        import atoll.numba as dev
+        atoll.init()
+        x = atoll.zeros(4)
+        @dev.kernel
+        def far(team, x):
+            dev.peer(team, x, 900)[0] = 1
+        @dev.kernel
+        def address(team, x):
+            dev.ptr(team, x, -1)
+        for kernel, pe in (far, 900), (address, -1):
+            try:
+                dev.launch(kernel, 1, 1)(atoll.WORLD, x)
+            except atoll.PeError as error:
+                assert f"in peer for team PE {pe}; the team has PEs 0 to 1" in str(error), error
+                print("refused")
+        """,
+        2,
+    )
+    assert done.stdout.count("refused") == 4
+
+
 def test_arrays_that_a_kernel_must_not_have(job: Job) -> None:
     """An ordinary array where a symmetric one is needed, freed ones, those of an earlier job, integers too long."""
     done = job(

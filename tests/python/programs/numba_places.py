@@ -10,7 +10,10 @@ import numpy as np
 
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
-x, ordinary = atoll.zeros((4, 4), "i8"), np.zeros((4, 4), "i8")
+x, ordinary = (
+    atoll.zeros((4, 2048), "i8"),
+    np.zeros((4, 2048), "i8"),
+)  # rows that are too long for the slots of collectives
 box = dev.mailbox(8)
 no_box = dev.Mailbox(np.zeros_like(box.block), 8)
 # What each is given: team, symmetric, ordinary, the PE after this one, a mailbox that is an ordinary array.
@@ -36,6 +39,17 @@ CALLS: dict[str, tuple[str, Any]] = {
     "atomic_compare_swap": ("an atomic", lambda team, x, y, pe, box: dev.atomic_compare_swap(team, y[0], 0, 1, pe)),
     "tile_put": ("tile_put", lambda team, x, y, pe, box: dev.tile_put(team, y, x, pe)),
     "tile_get": ("tile_get", lambda team, x, y, pe, box: dev.tile_get(team, x, y, pe)),
+    "peer": ("peer", lambda team, x, y, pe, box: dev.peer(team, y, pe)[0, 0]),
+    "broadcast": ("broadcast", lambda team, x, y, pe, box: dev.broadcast(team, y[0], x[0], 0)),
+    "fcollect": ("fcollect", lambda team, x, y, pe, box: dev.fcollect(team, y[0], x[0])),
+    "collect": ("collect", lambda team, x, y, pe, box: dev.collect(team, y[0], x[0])),
+    "alltoall": ("alltoall", lambda team, x, y, pe, box: dev.alltoall(team, y[0], x[0])),
+    "reduce, its dst": ("reduce", lambda team, x, y, pe, box: dev.reduce(team, y[0], x[0], dev.SUM)),
+    "reduce, its src": ("reduce", lambda team, x, y, pe, box: dev.reduce(team, x[0], y[0], dev.SUM)),
+    "reduce_scatter": ("reduce_scatter", lambda team, x, y, pe, box: dev.reduce_scatter(team, x[0], y[0], dev.SUM)),
+    "tile_reduce, its dst": ("tile_reduce", lambda team, x, y, pe, box: dev.tile_reduce(team, y, x, dev.SUM)),
+    "tile_reduce, its src": ("tile_reduce", lambda team, x, y, pe, box: dev.tile_reduce(team, x, y, dev.SUM)),
+    "tile_allgather": ("tile_allgather", lambda team, x, y, pe, box: dev.tile_allgather(team, y, x)),
     "ptr": ("peer", lambda team, x, y, pe, box: dev.ptr(team, y, pe)),
     "post": ("post", lambda team, x, y, pe, box: dev.post(team, box, y[0, :1], pe)),
     "receive": ("receive", lambda team, x, y, pe, box: dev.receive(team, box, y[0, :1], pe)),

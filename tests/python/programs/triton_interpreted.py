@@ -239,7 +239,7 @@ def check_bounds_of_collectives() -> None:
     if n > 1:
         team, x, y = atoll.WORLD.split(0), new(n << 16, np.float32), new(n << 16, np.float32)
         for how, name in enumerate(COLLECTIVES if me == 0 else ()):
-            call = lambda how=how: alone[(1,)](team, x.ctypes.data, y.ctypes.data, HOW=how)  # noqa: B023, E731
+            call = lambda how=how: alone[(1,)](team, x.ctypes.data, y.ctypes.data, HOW=how)  # noqa: E731
             words = f"alone: Timed out after 0.02 s in {name} of team"
             raises(atoll.Timeout, call, words, "waiting for team PE 1, tag 7", "Give this wait more time")
     atoll.barrier_all()
@@ -267,7 +267,7 @@ def check_bounds_of_messages() -> None:
         if how == 2:  # the first half of message 1 has come
             at = n * AT["post_bytes"] + (left * AT["mailbox_depth"] + 1) * 100 * 16
             box[at:][:8].view(np.int64)[0] = 1 << 32
-        call = lambda how=how: unanswered[(1,)](atoll.WORLD, box.ctypes.data, x.ctypes.data, HOW=how)  # noqa: B023, E731
+        call = lambda how=how: unanswered[(1,)](atoll.WORLD, box.ctypes.data, x.ctypes.data, HOW=how)  # noqa: E731
         words = f"unanswered: Timed out after 0.02 s in {name}"
         raises(atoll.Timeout, call, words, f"team PE {left if how < 3 else right}, tag 7", "more time")
         atoll.barrier_all()
