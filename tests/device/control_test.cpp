@@ -50,15 +50,38 @@ TEST(DeviceControl, SixtyFourTeamsAndNoMore) {
     });
 }
 
+/// What PE 1 stays for: that PE 0 has waited for it in vain. A PE that leaves ends waits before their bounds.
+class Present {
+  public:
+    class Until {
+      public:
+        explicit Until(Present& present) : present_(present) {}
+        ~Until() { present_.is_over_ = true; }
+        Until(const Until&) = delete;
+        Until& operator=(const Until&) = delete;
+
+      private:
+        Present& present_;
+    };
+    void stay() const {
+        while (!is_over_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+
+  private:
+    std::atomic<bool> is_over_{false};
+};
+
 TEST(DeviceControl, AWaitThatTakesTooLongSaysForWhat) {
     ThreadJobOptions options;
     options.finalize = false;
+    Present present;
     run_pes(
         2,
-        [](Job& job) {
+        [&present](Job& job) {
             SymmetricArray<std::uint64_t> signal(job, 1);
             const device::Team team = job.world().device(Memory::host);
-            if (job.my_pe() == 1) return;
+            if (job.my_pe() == 1) return present.stay();
+            const Present::Until end(present);
             bound_waits(job, 0.2);
             expect_error(ErrorCode::timeout,
                          {"signal_wait_until", "found 0", ">= 3", "tag 77", "ATOLL_WAIT_TIMEOUT"}, [&] {
@@ -75,15 +98,17 @@ TEST(DeviceControl, EveryWaitIsBounded) {
     using Word = unsigned long long;
     ThreadJobOptions options;
     options.finalize = false;
+    Present present;
     run_pes(
         2,
-        [](Job& job) {
+        [&present](Job& job) {
             constexpr std::size_t large = 4096;
             SymmetricArray<Word> x(job, 4), big(job, 2 * large), out(job, 2 * large);
             SymmetricArray<char> block(job, device::mailbox_bytes(2, 8));
             const device::Team team = job.world().device(Memory::host);
             const device::Mailbox box{block.data(), 8};
-            if (job.my_pe() == 1) return;
+            if (job.my_pe() == 1) return present.stay();
+            const Present::Until end(present);
             bound_waits(job, 0.05);
             const auto ends = [](const char* name, auto&& wait) {
                 SCOPED_TRACE(name);
@@ -217,16 +242,18 @@ TEST(DeviceControl, AWaitHasABoundOfItsOwn) {
     options.check = common::CheckLevel::none;
     options.wait_timeout_s = 0;
     options.finalize = false;
+    Present present;
     run_pes(
         2,
-        [](Job& job) {
+        [&present](Job& job) {
             using Word = unsigned long long;
             SymmetricArray<Word> x(job, 4);
             SymmetricArray<char> block(job, device::mailbox_bytes(2, 8)),
                 wide(job, device::mailbox_bytes(2, 16));
             const device::Team team = job.world().device(Memory::host);
             const device::Mailbox box{block.data(), 8}, two{wide.data(), 16};
-            if (job.my_pe() == 1) return;
+            if (job.my_pe() == 1) return present.stay();
+            const Present::Until end(present);
             const device::Thread thread;
             const auto ends = [](const char* name, const char* tag, auto&& wait) {
                 expect_error(ErrorCode::timeout,

@@ -277,8 +277,7 @@ TEST_F(DeviceElements, ThatAreNoneAreReportedByTheKernel) {
                    "are -10 to 9"),
         std::string::npos)
         << words;
-    const std::string pes =
-        said([&] { stream.add_at(std::span<int>(x, 10), 4, 1, pe, 3); }, ErrorCode::invalid_argument);
+    const std::string pes = said([&] { stream.add_at(std::span<int>(x, 10), 4, 1, pe, 3); }, ErrorCode::pe);
     EXPECT_NE(pes.find("add_at for team PE " + std::to_string(job_.n_pes()) + "; the team has PEs 0 to"),
               std::string::npos)
         << pes;

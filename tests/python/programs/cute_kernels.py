@@ -500,7 +500,7 @@ def check_mistakes_on_the_host_are_named() -> None:
         "ordinary",
     )
     memory = new(4096, np.uint8)
-    raises(ValueError, lambda: dev.mailbox(memory, 1 << 20), "it needs dev.mailbox_bytes")
+    raises(ValueError, lambda: dev.mailbox(memory, 1 << 20), "it needs mailbox_bytes")
     raises(ValueError, lambda: dev.tensor(memory[1:], 16), "no multiple")
     raises(TypeError, lambda: dev.tensor(torch.zeros(3)), "in host memory")
     atoll.free(memory)

@@ -182,7 +182,7 @@ atoll.barrier_all()
 if not real:  # there a report of a kernel ends the GPU context: tests/python_gpu/kernel_error.py
     with says(atoll.InvalidArgument, "take for element 10, index 1 of the call", "-10 to 9"):
         atoll.take(y, there([3, 10, 11]), 0)
-    with says(atoll.InvalidArgument, f"put_at for team PE {n}"):
+    with says(atoll.PeError, f"put_at for team PE {n}"):
         atoll.put_at(y, 0, 1.0, there([n]), stream=0)
     atoll.barrier_all()
 

@@ -163,6 +163,8 @@ else:
     else:
         from numba import cuda
 
+        if kind == "collective-bound" and atoll.my_pe() == 1:
+            atoll.barrier_all()  # until the job ends
         cuda.select_device(flag.device)
         cuda.synchronize()
 print("left", flush=True)
