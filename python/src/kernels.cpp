@@ -151,7 +151,7 @@ void raise_ended() {
     } catch (nb::python_error&) {
         throw;
     } catch (...) {
-        translate("a kernel");
+        translate();
         throw nb::python_error();
     }
 }
