@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 import sys
 from pathlib import Path
 
@@ -34,12 +35,7 @@ GROUPS = {
 GROUPS["atomics"] = [f"atomic_{name}" for name in GROUPS["atomics"]]
 
 # Why a language has no such function.
-HOLES = {
-    "Triton": {
-        "async_put": "a program's data are in registers, and Triton's own stores stage them",
-        **dict.fromkeys(LOCAL, 'Triton\'s own atomics take `scope="gpu"`'),
-    },
-}
+HOLES = {"Triton": runpy.run_path(str(ROOT / "python/atoll/triton/_absent.py"))["WHY"]}
 
 
 def functions(file: Path) -> set[str]:

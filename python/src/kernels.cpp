@@ -120,6 +120,8 @@ nb::dict layout() {
     operation("check g", device::Operation::g);
     operation("check put", device::Operation::put);
     operation("check get", device::Operation::get);
+    operation("check put_nbi", device::Operation::put_nbi);
+    operation("check get_nbi", device::Operation::get_nbi);
     operation("check async_put", device::Operation::async_put);
     operation("check iput", device::Operation::iput);
     operation("check iget", device::Operation::iget);
@@ -127,6 +129,7 @@ nb::dict layout() {
     operation("check signal_set", device::Operation::signal_set);
     operation("check signal_add", device::Operation::signal_add);
     operation("check put_signal", device::Operation::put_signal);
+    operation("check put_signal_nbi", device::Operation::put_signal_nbi);
     operation("check async_put", device::Operation::async_put);
     operation("check post", device::Operation::post);
     operation("check receive", device::Operation::receive);
@@ -148,7 +151,7 @@ void raise_ended() {
     } catch (nb::python_error&) {
         throw;
     } catch (...) {
-        translate("a kernel");
+        translate();
         throw nb::python_error();
     }
 }

@@ -18,7 +18,10 @@ atoll/device/*.hpp. docs/kernels.md is the guide.
 # mypy: ignore-errors
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from . import _installed as _installed  # first: it says what is missing
+from ._absent import WHY as _WHY_ABSENT
 from ._atomics import (
     atomic_add,
     atomic_and,
@@ -105,6 +108,14 @@ from ._waits import (
     wait_until_some,
     wait_until_some_vector,
 )
+
+if not TYPE_CHECKING:  # to a type checker any name would be here
+
+    def __getattr__(name):
+        why = _WHY_ABSENT.get(name)
+        said = f"atoll.triton.{name}: {why}" if why else f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(said, name=name)
+
 
 __all__ = [
     "ACQUIRE_RELEASE",

@@ -14,14 +14,25 @@ _ATOMIC = checks("atomic")
 
 @jit
 def atomic_fetch(team, src, pe):
-    """src of PE `pe`."""
+    """Return what stands at `src` of PE `pe`.
+
+    src: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float16, bfloat16,
+    float32 or float64. The result is of that type. Relaxed: it orders nothing else. A `pe` that the team
+    has not ends the kernel; the error names atomic. Local. Source: OpenSHMEM 1.6, section 9.7
+    (shmem_atomic_fetch).
+    """
     word("atomic_fetch", "src", src, "words, floats and halves")
     return tl.load(peer_for(team, src, pe, _ATOMIC), volatile=True)
 
 
 @jit
 def atomic_set(team, dst, value, pe):
-    """dst of PE `pe` = value."""
+    """Set `dst` of PE `pe` to `value`, atomically.
+
+    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float32 or float64.
+    Complete after quiet. Relaxed: it orders nothing else. A `pe` that the team has not ends the kernel;
+    the error names atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_set).
+    """
     word("atomic_set", "dst", dst, "words and floats")
     number("atomic_set", "value", value, "dst", dst)
     tl.atomic_xchg(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
@@ -29,7 +40,12 @@ def atomic_set(team, dst, value, pe):
 
 @jit
 def atomic_swap(team, dst, value, pe):
-    """dst of PE `pe` = value; what was there."""
+    """Set `dst` of PE `pe` to `value`, atomically; return what was there.
+
+    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float32 or float64.
+    The result is of that type. Relaxed: it orders nothing else. A `pe` that the team has not ends the
+    kernel; the error names atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_swap).
+    """
     word("atomic_swap", "dst", dst, "words and floats")
     number("atomic_swap", "value", value, "dst", dst)
     return tl.atomic_xchg(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
@@ -37,7 +53,12 @@ def atomic_swap(team, dst, value, pe):
 
 @jit
 def atomic_compare_swap(team, dst, condition, value, pe):
-    """dst of PE `pe` = value if it was `condition`; what was there. Integers."""
+    """Set `dst` of PE `pe` to `value` if it was `condition`, atomically; return what was there.
+
+    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. The result is of that
+    type. Relaxed: it orders nothing else. A `pe` that the team has not ends the kernel; the error names
+    atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_compare_swap).
+    """
     word("atomic_compare_swap", "dst", dst)
     number("atomic_compare_swap", "condition", condition, "dst", dst)
     number("atomic_compare_swap", "value", value, "dst", dst)
@@ -48,7 +69,13 @@ def atomic_compare_swap(team, dst, condition, value, pe):
 
 @jit
 def atomic_fetch_add(team, dst, value, pe):
-    """dst of PE `pe` += value, float16, bfloat16, float32 and float64 too; what was there."""
+    """Add `value` to `dst` of PE `pe`, atomically; return what was there.
+
+    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float16, bfloat16,
+    float32 or float64. The result is of that type. Relaxed: it orders nothing else. A `pe` that the team
+    has not ends the kernel; the error names atomic. Local. Source: OpenSHMEM 1.6, section 9.7
+    (shmem_atomic_fetch_add).
+    """
     word("atomic_fetch_add", "dst", dst, "words, floats and halves")
     number("atomic_fetch_add", "value", value, "dst", dst)
     return tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
@@ -56,7 +83,13 @@ def atomic_fetch_add(team, dst, value, pe):
 
 @jit
 def atomic_add(team, dst, value, pe):
-    """dst of PE `pe` += value."""
+    """Add `value` to `dst` of PE `pe`, atomically.
+
+    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float16, bfloat16,
+    float32 or float64. Complete after quiet. Relaxed: it orders nothing else. A `pe` that the team has
+    not ends the kernel; the error names atomic. Local. Source: OpenSHMEM 1.6, section 9.7
+    (shmem_atomic_add).
+    """
     word("atomic_add", "dst", dst, "words, floats and halves")
     number("atomic_add", "value", value, "dst", dst)
     tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
@@ -64,21 +97,38 @@ def atomic_add(team, dst, value, pe):
 
 @jit
 def atomic_fetch_inc(team, dst, pe):
-    """dst of PE `pe` += 1; what was there."""
+    """Add 1 to `dst` of PE `pe`, atomically; return what was there.
+
+    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float16, bfloat16,
+    float32 or float64. The result is of that type. Relaxed: it orders nothing else. A `pe` that the team
+    has not ends the kernel; the error names atomic. Local. Source: OpenSHMEM 1.6, section 9.7
+    (shmem_atomic_fetch_inc).
+    """
     word("atomic_fetch_inc", "dst", dst, "words, floats and halves")
     return tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), 1, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_inc(team, dst, pe):
-    """dst of PE `pe` += 1."""
+    """Add 1 to `dst` of PE `pe`, atomically.
+
+    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64, float16, bfloat16,
+    float32 or float64. Complete after quiet. Relaxed: it orders nothing else. A `pe` that the team has
+    not ends the kernel; the error names atomic. Local. Source: OpenSHMEM 1.6, section 9.7
+    (shmem_atomic_inc).
+    """
     word("atomic_inc", "dst", dst, "words, floats and halves")
     tl.atomic_add(peer_for(team, dst, pe, _ATOMIC), 1, sem="relaxed", scope="sys")
 
 
 @jit
 def atomic_fetch_and(team, dst, value, pe):
-    """dst of PE `pe` &= value; what was there."""
+    """Take bits that `value` has not from `dst` of PE `pe`, atomically; return what was there.
+
+    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. The result is of that
+    type. Relaxed: it orders nothing else. A `pe` that the team has not ends the kernel; the error names
+    atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_fetch_and).
+    """
     word("atomic_fetch_and", "dst", dst)
     number("atomic_fetch_and", "value", value, "dst", dst)
     return tl.atomic_and(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
@@ -86,7 +136,12 @@ def atomic_fetch_and(team, dst, value, pe):
 
 @jit
 def atomic_and(team, dst, value, pe):
-    """dst of PE `pe` &= value."""
+    """Take bits that `value` has not from `dst` of PE `pe`, atomically.
+
+    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. Complete after quiet.
+    Relaxed: it orders nothing else. A `pe` that the team has not ends the kernel; the error names atomic.
+    Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_and).
+    """
     word("atomic_and", "dst", dst)
     number("atomic_and", "value", value, "dst", dst)
     tl.atomic_and(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
@@ -94,7 +149,12 @@ def atomic_and(team, dst, value, pe):
 
 @jit
 def atomic_fetch_or(team, dst, value, pe):
-    """dst of PE `pe` |= value; what was there."""
+    """Set the bits of `value` in `dst` of PE `pe`, atomically; return what was there.
+
+    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. The result is of that
+    type. Relaxed: it orders nothing else. A `pe` that the team has not ends the kernel; the error names
+    atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_fetch_or).
+    """
     word("atomic_fetch_or", "dst", dst)
     number("atomic_fetch_or", "value", value, "dst", dst)
     return tl.atomic_or(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
@@ -102,7 +162,12 @@ def atomic_fetch_or(team, dst, value, pe):
 
 @jit
 def atomic_or(team, dst, value, pe):
-    """dst of PE `pe` |= value."""
+    """Set the bits of `value` in `dst` of PE `pe`, atomically.
+
+    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. Complete after quiet.
+    Relaxed: it orders nothing else. A `pe` that the team has not ends the kernel; the error names atomic.
+    Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_or).
+    """
     word("atomic_or", "dst", dst)
     number("atomic_or", "value", value, "dst", dst)
     tl.atomic_or(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
@@ -110,7 +175,12 @@ def atomic_or(team, dst, value, pe):
 
 @jit
 def atomic_fetch_xor(team, dst, value, pe):
-    """dst of PE `pe` ^= value; what was there."""
+    """Flip the bits of `value` in `dst` of PE `pe`, atomically; return what was there.
+
+    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. The result is of that
+    type. Relaxed: it orders nothing else. A `pe` that the team has not ends the kernel; the error names
+    atomic. Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_fetch_xor).
+    """
     word("atomic_fetch_xor", "dst", dst)
     number("atomic_fetch_xor", "value", value, "dst", dst)
     return tl.atomic_xor(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")
@@ -118,7 +188,12 @@ def atomic_fetch_xor(team, dst, value, pe):
 
 @jit
 def atomic_xor(team, dst, value, pe):
-    """dst of PE `pe` ^= value."""
+    """Flip the bits of `value` in `dst` of PE `pe`, atomically.
+
+    dst: a symmetric pointer, or a block of them, to int32, uint32, int64 or uint64. Complete after quiet.
+    Relaxed: it orders nothing else. A `pe` that the team has not ends the kernel; the error names atomic.
+    Local. Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_xor).
+    """
     word("atomic_xor", "dst", dst)
     number("atomic_xor", "value", value, "dst", dst)
     tl.atomic_xor(peer_for(team, dst, pe, _ATOMIC), value, sem="relaxed", scope="sys")

@@ -76,11 +76,13 @@ def _meet(team, operation: tl.constexpr, tag, bound, order: tl.constexpr = ACQUI
 
 @jit
 def sync(team, order: tl.constexpr = ACQUIRE_RELEASE, tag=0, bound_ns=0):
-    """All members have arrived; what each program wrote and saw before is visible to every one after it.
+    """Wait until all members have arrived; what each program wrote and saw before is visible to all after it.
 
-    order=dev.RELAXED is an extension: all have arrived, and no data are ordered by that.
-    Called by one program of each PE, or by the same ones one after another (one at a time for a team).
-    `tag` is said should a wait take longer than `bound_ns` (nanoseconds), or ATOLL_WAIT_TIMEOUT where that is 0.
+    order=dev.RELAXED (Atoll's own): all have arrived, and no data are ordered by that. Collective: called
+    by one program of each PE, or by the same ones one after another, one at a time for a team. `tag` is
+    said should a wait of it take longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0:
+    Timeout where interpreted, KernelError on a GPU. Source: OpenSHMEM 1.6, section 9.11
+    (shmem_team_sync).
     """
     constant("sync", "order", order, ORDER)
     _meet(team, _SYNC, tag, bound_ns, order)
@@ -88,7 +90,12 @@ def sync(team, order: tl.constexpr = ACQUIRE_RELEASE, tag=0, bound_ns=0):
 
 @jit
 def barrier(team, tag=0, bound_ns=0):
-    """quiet, then sync: here what orders the one completes the other. tag, bound_ns: as in sync."""
+    """quiet, then sync: all members have arrived, and their puts and atomics before it are complete.
+
+    Collective: called by one program of each PE, one at a time for a team. `tag` is said should a wait of
+    it take longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted,
+    KernelError on a GPU. Source: OpenSHMEM 1.6, section 9.11 (shmem_barrier).
+    """
     _meet(team, _BARRIER, tag, bound_ns)
 
 
@@ -99,7 +106,14 @@ def _bytes(x, n):
 
 @jit
 def broadcast(team, dst, src, n, root, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """n elements of dst of every member = src of `root`; dst is symmetric. tag, bound_ns: as in sync, of each wait."""
+    """Copy n elements at `src` of PE `root` to `dst` of every member, root too.
+
+    Pointers to the same type; dst is symmetric. BLOCK, a power of two: how many go at a time. Collective:
+    one program of each member calls it, with the same sizes. Complete on return: dst may be read, src
+    written. A `root` that the team has not ends the kernel; the error names broadcast. `tag` is said
+    should a wait of it take longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout
+    where interpreted, KernelError on a GPU. Source: OpenSHMEM 1.6, section 9.11 (shmem_broadcast).
+    """
     alike("broadcast", dst, src)
     check_pe(team, root, _ROOT)
     nbytes = _bytes(src, n)
@@ -142,15 +156,28 @@ def _gather(team, dst, src, n, BLOCK: tl.constexpr, operation: tl.constexpr, tag
 
 @jit
 def fcollect(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """dst = src of member 0, 1, …; n elements of each; dst is symmetric. tag, bound_ns: as in sync, of each wait."""
+    """Lay src of member 0, 1, …, n elements of each, one after another at `dst` of every member: n_pes * n.
+
+    Pointers to the same type; dst is symmetric. BLOCK, a power of two: how many go at a time. Collective:
+    one program of each member calls it, with the same sizes. Complete on return: dst may be read, src
+    written. `tag` is said should a wait of it take longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT
+    where that is 0: Timeout where interpreted, KernelError on a GPU. Source: OpenSHMEM 1.6, section 9.11
+    (shmem_fcollect).
+    """
     alike("fcollect", dst, src)
     _gather(team, dst, src, n, BLOCK, _FCOLLECT, tag, bound_ns)
 
 
 @jit
 def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """Block j of my src becomes block my_pe of member j's dst; n elements a block; dst is symmetric. tag, bound_ns: as in sync, of
-    each wait."""
+    """Copy block j of `src`, n elements, to block my_pe of member j's `dst`; both have n_pes blocks.
+
+    Pointers to the same type; dst is symmetric. BLOCK, a power of two: how many go at a time. Collective:
+    one program of each member calls it, with the same sizes. Complete on return: dst may be read, src
+    written. `tag` is said should a wait of it take longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT
+    where that is 0: Timeout where interpreted, KernelError on a GPU. Source: OpenSHMEM 1.6, section 9.11
+    (shmem_alltoall).
+    """
     alike("alltoall", dst, src)
     nbytes = _bytes(src, n)
     if exchange.is_small(team, nbytes):
@@ -171,8 +198,14 @@ def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
 
 @jit
 def collect(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """fcollect with an n that differs between members. Returns how many elements arrived (int64). tag, bound_ns: as in sync, of
-    each wait."""
+    """Lay src of member 0, 1, … one after another at `dst` of every member, n elements each, n may differ.
+
+    Pointers to the same type; dst is symmetric. Returns how many elements arrived (int64). BLOCK, a power
+    of two: how many go at a time. Collective: one program of each member calls it. Complete on return:
+    dst may be read, src written. `tag` is said should a wait of it take longer than `bound_ns` (ns), or
+    ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted, KernelError on a GPU. Source: OpenSHMEM
+    1.6, section 9.11 (shmem_collect).
+    """
     alike("collect", dst, src)
     check_place(team, dst, _COLLECT)
     counts = word_at(team.control + _COUNTS)
@@ -290,10 +323,14 @@ def _reduce_small(team, dst, src, own, nbytes, block, op: tl.constexpr, operatio
 
 @jit
 def reduce(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """dst = src of member 0 op src of member 1 op …, n elements (SUM PROD MIN MAX AND OR XOR); dst may be src.
+    """Set `dst` of every member to src of member 0 op src of member 1 op …, n elements; dst may be src.
 
-    Both are symmetric. Folds go in PE order: the same bits everywhere. Large ones are folded in parts, one by each member.
-    tag, bound_ns: as in sync, of each wait.
+    Pointers to the same type, both symmetric. op: dev.SUM, PROD, MIN or MAX, of integers also AND, OR or
+    XOR. In PE order: the same bits everywhere; halves are summed in float32, and a NaN is passed on.
+    BLOCK, a power of two: how many go at a time. Collective: one program of each member calls it, with
+    the same sizes. Complete on return: dst may be read, src written. `tag` is said should a wait of it
+    take longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted,
+    KernelError on a GPU. Source: OpenSHMEM 1.6, section 9.11 (shmem_reduce).
     """
     foldable("reduce", dst, src, op)
     nbytes = _bytes(src, n)
@@ -313,8 +350,15 @@ def reduce(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024, tag=
 
 @jit
 def reduce_scatter(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    """dst = block my_pe of the reduction of the symmetric src, which has n_pes blocks of n elements, apart from dst. tag, bound_ns:
-    as in sync, of each wait."""
+    """Set `dst`, n elements, to block my_pe of the reduction of `src`, which has n_pes blocks of n elements.
+
+    Pointers to the same type; src is symmetric and apart from dst. op: dev.SUM, PROD, MIN or MAX, of
+    integers also AND, OR or XOR. In PE order; halves are summed in float32. BLOCK, a power of two: how
+    many go at a time. Collective: one program of each member calls it, with the same sizes. Complete on
+    return: dst may be read, src written. `tag` is said should a wait of it take longer than `bound_ns`
+    (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted, KernelError on a GPU. Source:
+    Atoll.
+    """
     foldable("reduce_scatter", dst, src, op)
     nbytes = _bytes(src, n)
     if exchange.is_small(team, nbytes):
@@ -335,8 +379,15 @@ def tile_reduce(
     team, dst, src, dst_pitch, src_pitch, rows, cols, op: tl.constexpr, COLS: tl.constexpr = 1024,
     tag=0, bound_ns=0,
 ):  # fmt: skip
-    """A tile of dst of every member = those of src, folded in PE order. Both are symmetric; dst may be src. tag, bound_ns: as in
-    sync, of each wait."""
+    """Set a tile of rows * cols elements at `dst` of every member to those at src, folded by op in PE order.
+
+    Pointers to the same type, both symmetric; dst may be src. Row r begins at x + r * pitch; pitches
+    count elements. op: dev.SUM, PROD, MIN or MAX, of integers also AND, OR or XOR. COLS, a power of two:
+    how many go at a time. Collective: one program of each member calls it, with the same sizes. Complete
+    on return: dst may be read, src written. `tag` is said should a wait of it take longer than `bound_ns`
+    (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted, KernelError on a GPU. Source:
+    Atoll.
+    """
     foldable("tile_reduce", dst, src, op)
     check_place(team, dst, _TILE_REDUCE)
     check_place(team, src, _TILE_REDUCE)
@@ -352,8 +403,14 @@ def tile_allgather(
     team, dst, src, dst_pitch, src_pitch, rows, cols, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64,
     tag=0, bound_ns=0,
 ):  # fmt: skip
-    """Rows pe * rows … of dst of every member = the tile src of member pe. dst is symmetric. tag, bound_ns: as in sync, of each
-    wait."""
+    """Copy the tile of rows * cols elements at `src` of member k to rows k * rows … of dst of every member.
+
+    Pointers to the same type; dst is symmetric. Row r begins at x + r * pitch; pitches count elements.
+    ROWS and COLS, powers of two: how many go at a time. Collective: one program of each member calls it,
+    with the same sizes. Complete on return: dst may be read, src written. `tag` is said should a wait of
+    it take longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted,
+    KernelError on a GPU. Source: Atoll.
+    """
     alike("tile_allgather", dst, src)
     check_place(team, dst, _TILE_ALLGATHER)
     _meet(team, _TILE_ALLGATHER, tag, bound_ns)

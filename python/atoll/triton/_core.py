@@ -19,8 +19,11 @@ from ._kinds import Compare, Order, ReduceOp, SignalOp, integer_pe
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """triton.jit for kernels whose first argument is `team`: no PE compiles another kernel than its peers do. Errors of
-    such a kernel name it."""
+    """triton.jit for kernels whose first argument is `team`: no PE compiles another kernel than its peers do.
+
+    The launch takes an atoll.Team for it, and refuses freed arrays and arrays of NumPy (TypeError,
+    UseAfterFree, OverflowError). Errors of such a kernel name it. Local. Source: Atoll.
+    """
     return named(triton.jit(function, do_not_specialize=["team"]))
 
 
@@ -63,7 +66,10 @@ MOST_PES = tl.constexpr(64)
 
 @jit
 def team_at(state):
-    """The team whose fields, int64, stand at a pointer: inductor.team_tensor's, for kernels that take no tuple."""
+    """Return the team whose fields, nine int64, stand at the pointer `state`: inductor.team_tensor's.
+
+    For kernels that take no tuple. Local. Source: Atoll.
+    """
     return DeviceTeam(
         tl.load(state).to(tl.int32),
         tl.load(state + 1).to(tl.int32),
@@ -143,9 +149,12 @@ def peer_for(team, x, pe, operation: tl.constexpr):
 
 @jit
 def ptr(team, x, pe):
-    """The pointer (or block of pointers) to PE `pe`'s copy of what stands at the symmetric `x`. pe: a number or a block.
+    """Return the pointer, or block of pointers, to PE `pe`'s copy of what stands at the symmetric `x`.
 
-    Where kernels look at addresses (ATOLL_CHECK=all), one of a block that is symmetric suffices: others may be masked out.
+    pe: an integer or a block of them. Loads and stores through it are in no order until quiet. Where
+    kernels look at addresses (ATOLL_CHECK=all), one of a block that is symmetric suffices: others may be
+    masked out. A `pe` that the team has not ends the kernel; the error names peer. Local. Source:
+    OpenSHMEM 1.6, section 9.3 (shmem_ptr).
     """
     check_pe(team, pe, _PEER)
     check_place(team, x, _PEER, True)
@@ -154,7 +163,11 @@ def ptr(team, x, pe):
 
 @jit
 def translate_pe(team, pe, to):
-    """The number that PE `pe` of `team` has in the team `to`; -1: none. Teams of one job and memory."""
+    """Return the number (int32) that PE `pe` of `team` has in the team `to`; -1: none, or no PE of `team`.
+
+    Both are teams of one job and one kind of memory. Local. Source: OpenSHMEM 1.6, section 9.4
+    (shmem_team_translate_pe).
+    """
     members = tl.arange(0, MOST_PES)
     inside = members < to.n_pes
     same = inside & (
@@ -167,19 +180,30 @@ def translate_pe(team, pe, to):
 
 @jit
 def peer(team, x, pe):
-    """The same."""
+    """Return the pointer, or block of pointers, to PE `pe`'s copy of what stands at the symmetric `x`.
+
+    What ptr is. pe: an integer or a block of them. Loads and stores through it are in no order until
+    quiet. A `pe` that the team has not ends the kernel; the error names peer. Local. Source: OpenSHMEM
+    1.6, section 9.3 (shmem_ptr).
+    """
     return ptr(team, x, pe)
 
 
 @jit
 def my_pe(team):
-    """This PE's number in the team."""
+    """Return this PE's number in the team, 0 … n_pes - 1 (int32).
+
+    Local. Source: OpenSHMEM 1.6, section 9.4 (shmem_team_my_pe).
+    """
     return team.my_pe
 
 
 @jit
 def n_pes(team):
-    """The number of PEs of the team."""
+    """Return the number of PEs of the team (int32).
+
+    Local. Source: OpenSHMEM 1.6, section 9.4 (shmem_team_n_pes).
+    """
     return team.n_pes
 
 
@@ -202,7 +226,11 @@ def at_int64(x):
 
 @jit
 def quiet(team):
-    """The program's puts and atomics before it are visible to every PE before what it does after it."""
+    """What the program stored at other PEs, and its atomics, are visible to all PEs before what it does next.
+
+    Of all puts of the program, whichever thread made them; gets before it are in their dst. Waits for no
+    other PE. Local. Source: OpenSHMEM 1.6, section 9.10 (shmem_quiet).
+    """
     tl.debug_barrier()
     if not INTERPRETED:
         tl.inline_asm_elementwise("fence.sc.sys; mov.u32 $0, 0;", "=r", [], tl.int32, is_pure=False, pack=1)
@@ -211,13 +239,20 @@ def quiet(team):
 
 @jit
 def fence(team):
-    """The same for each PE by itself."""
+    """The program's puts and atomics to each PE are visible there before its later ones to the same PE.
+
+    Here it does what quiet does, which orders them for all PEs. Local. Source: OpenSHMEM 1.6, section
+    9.10 (shmem_fence).
+    """
     quiet(team)
 
 
 @jit
 def flush(team):
-    """Sources of the program's earlier puts may be written again."""
+    """Sources of the program's earlier puts, put_nbi too, may be written again by any of its threads.
+
+    Orders and completes nothing at other PEs: use quiet for that. Local. Source: Atoll.
+    """
     tl.debug_barrier()
 
 

@@ -62,6 +62,13 @@ def _wrong_type(name, which, x, allowed):
 
 
 @constexpr_function
+def _wrong_count(name, which, x):
+    if not x.type.is_block():
+        return ""
+    return f"atoll.triton.{name}: {which} is a block of pointers; it must be one pointer"
+
+
+@constexpr_function
 def _unlike(name, dst, src):
     to, come = dst.dtype.scalar.element_ty, src.dtype.scalar.element_ty
     return "" if to == come else f"atoll.triton.{name}: dst is of {to}, src of {come}; they must be alike"
@@ -140,6 +147,14 @@ def word(name: tl.constexpr, which: tl.constexpr, x, ALLOWED: tl.constexpr = _WO
     """x is a pointer, or a block of them, to one of the types of that name."""
     pointer(name, which, x)
     said: tl.constexpr = _wrong_type(name, which, x, ALLOWED)
+    tl.static_assert(said == "", said)
+
+
+@jit
+def single(name: tl.constexpr, which: tl.constexpr, x):
+    """It is one such word."""
+    word(name, which, x)
+    said: tl.constexpr = _wrong_count(name, which, x)
     tl.static_assert(said == "", said)
 
 

@@ -11,6 +11,7 @@ from ._core import GE, at_int64, check_pe, check_place, checks, reach, word_at
 from ._kinds import pointer
 from ._words import (
     load,
+    load_one,
     load_part,
     num_threads,
     pairs_of,
@@ -31,7 +32,10 @@ _RECEIVED, _TAKEN = tl.constexpr(AT["post_received"]), tl.constexpr(AT["post_tak
 
 
 def mailbox_bytes(n_pes: int, room: int) -> int:
-    """How many bytes a mailbox for messages of at most `room` bytes takes on each of n_pes PEs."""
+    """Return how many bytes a mailbox for messages of at most `room` bytes takes on each of n_pes PEs.
+
+    On the host. Local. Source: Atoll.
+    """
     return n_pes * (AT["post_bytes"] + AT["mailbox_depth"] * max(1, (room + 7) // 8) * 16)
 
 
@@ -49,10 +53,13 @@ def _bytes(x, n):
 
 @jit
 def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
-    """Send n elements to PE `pe` through the mailbox; waits only while 8 messages are on their way.
+    """Send n elements at `src` to PE `pe` through the mailbox; waits only while 8 messages are on their way.
 
-    No fence: a message orders nothing but itself. src may be written again afterwards. `tag` is said should the wait take longer
-    than `bound_ns` (nanoseconds), or ATOLL_WAIT_TIMEOUT where that is 0.
+    block: the symmetric pointer to mailbox_bytes() zeros; room: bytes of the longest message. src: a
+    pointer, which may be written again afterwards. No fence: a message orders nothing but itself. A `pe`
+    that the team has not ends the kernel; the error names post. `tag` is said should it wait longer than
+    `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted, KernelError on a
+    GPU. Local. Source: Atoll.
     """
     pointer("post", "src", src)
     check_pe(team, pe, _POST_TO)
@@ -98,7 +105,14 @@ def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
 
 @jit
 def receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
-    """The next message of PE `pe`, n elements, to dst. tag, bound_ns: as in post."""
+    """Wait for the next message of PE `pe`, n elements as posted, and store it at `dst`.
+
+    block: the symmetric pointer to mailbox_bytes() zeros; room: bytes of the longest message. dst: a
+    pointer, which may be read afterwards by all of the program. Orders nothing but the message. A `pe`
+    that the team has not ends the kernel; the error names receive. `tag` is said should it wait longer
+    than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted, KernelError on
+    a GPU. Local. Source: Atoll.
+    """
     pointer("receive", "dst", dst)
     check_pe(team, pe, _RECEIVE_FROM)
     check_place(team, block, _RECEIVE_FROM)
@@ -129,12 +143,17 @@ def receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
 
 @jit
 def try_receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
-    """receive if the message has begun to come, and 1; else 0 at once. What has begun is waited for, as receive does."""
+    """Receive the next message of PE `pe`, n elements, at `dst` if it has begun to come: 1; else 0 (int32).
+
+    block: the symmetric pointer to mailbox_bytes() zeros; room: bytes of the longest message. What has
+    begun is waited for, as receive does. A `pe` that the team has not ends the kernel; the error names
+    receive. `tag` is said should it wait longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is
+    0: Timeout where interpreted, KernelError on a GPU. Local. Source: Atoll.
+    """
     check_pe(team, pe, _RECEIVE_FROM)
     check_place(team, block, _RECEIVE_FROM)
     number = load(block.to(tl.int64) + pe * _ENTRY + _RECEIVED, tl.int64) + 1
-    # An atomic's result is the same for all threads; a load's may differ.
-    word = tl.atomic_add(word_at(_box_slot(team, block, room, pe, number)), 0, sem="relaxed", scope="sys")
+    word = load_one(word_at(_box_slot(team, block, room, pe, number)))
     here = ((word >> 32).to(tl.int32) == number.to(tl.int32)).to(tl.int32)
     if here != 0:
         receive(team, block, room, dst, n, pe, tag, bound_ns)

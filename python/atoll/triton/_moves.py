@@ -10,13 +10,19 @@ from ._core import checks, peer_for
 from ._kinds import alike, number, pointer
 
 _P, _G, _PUT, _GET = checks("p"), checks("g"), checks("put"), checks("get")
+_PUT_NBI, _GET_NBI = checks("put_nbi"), checks("get_nbi")
 _IPUT, _IGET = checks("iput"), checks("iget")
 _TILE_PUT, _TILE_GET = checks("tile_put"), checks("tile_get")
 
 
 @jit
 def p(team, dst, value, pe):
-    """One element, or a block of pointers and values: stored on PE `pe`, in no order."""
+    """Store `value` at `dst` of PE `pe`: one element, or a block of values at a block of pointers.
+
+    dst: symmetric, any type of Triton's, to which value is converted. In no order; complete after quiet.
+    A `pe` that the team has not ends the kernel; the error names p. Local. Source: OpenSHMEM 1.6, section
+    9.5 (shmem_p).
+    """
     pointer("p", "dst", dst)
     number("p", "value", value, "dst", dst)
     tl.store(peer_for(team, dst, pe, _P), value)
@@ -24,48 +30,88 @@ def p(team, dst, value, pe):
 
 @jit
 def g(team, src, pe):
-    """One element, or a block of pointers: loaded from PE `pe`, past the caches of this GPU."""
+    """Return the element at `src` of PE `pe`, or a block of them for a block of pointers.
+
+    src: symmetric, any type of Triton's. Loaded past the caches of this GPU; in no order. A `pe` that the
+    team has not ends the kernel; the error names g. Local. Source: OpenSHMEM 1.6, section 9.5 (shmem_g).
+    """
     pointer("g", "src", src)
     return tl.load(peer_for(team, src, pe, _G), volatile=True)
 
 
 @jit
-def put_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
-    """put, but only quiet or flush makes src free for all of the program. BLOCK elements go at a time."""
-    alike("put", dst, src)
-    to = peer_for(team, dst, pe, _PUT)
+def copy(to, src, n, BLOCK: tl.constexpr):
     for begin in range(0, n, BLOCK):
         at = begin + tl.arange(0, BLOCK)
         tl.store(to + at, tl.load(src + at, mask=at < n), mask=at < n)
 
 
 @jit
+def put_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
+    """Copy n elements from `src` to `dst` of PE `pe`; src may be written again after flush or quiet.
+
+    Pointers to the same type; dst is symmetric, src need not be. BLOCK, a power of two: how many go at a
+    time. Complete and ordered by quiet, fence, or a signal. A `pe` that the team has not ends the kernel;
+    the error names put_nbi. Local. Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).
+    """
+    alike("put_nbi", dst, src)
+    copy(peer_for(team, dst, pe, _PUT_NBI), src, n, BLOCK)
+
+
+@jit
 def put(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
-    """n elements at src to dst of PE `pe`; src may be written again afterwards."""
-    put_nbi(team, dst, src, n, pe, BLOCK)
+    """Copy n elements from `src` to `dst` of PE `pe`; src may be written again afterwards.
+
+    Pointers to the same type; dst is symmetric, src need not be. BLOCK, a power of two: how many go at a
+    time. Complete and ordered by quiet, fence, or a signal. A `pe` that the team has not ends the kernel;
+    the error names put. Local. Source: OpenSHMEM 1.6, section 9.5 (shmem_put).
+    """
+    alike("put", dst, src)
+    copy(peer_for(team, dst, pe, _PUT), src, n, BLOCK)
     tl.debug_barrier()
 
 
 @jit
-def get_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
-    """get, but only quiet makes dst hold the data for all of the program."""
-    alike("get", dst, src)
-    come = peer_for(team, src, pe, _GET)
+def _fetch(dst, come, n, BLOCK: tl.constexpr):
     for begin in range(0, n, BLOCK):
         at = begin + tl.arange(0, BLOCK)
         tl.store(dst + at, tl.load(come + at, mask=at < n, volatile=True), mask=at < n)
 
 
 @jit
+def get_nbi(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
+    """Copy n elements from `src` of PE `pe` to `dst`, which the program may read after quiet.
+
+    Pointers to the same type; src is symmetric, dst need not be. BLOCK, a power of two: how many go at a
+    time. A `pe` that the team has not ends the kernel; the error names get_nbi. Local. Source: OpenSHMEM
+    1.6, section 9.6 (shmem_get_nbi).
+    """
+    alike("get_nbi", dst, src)
+    _fetch(dst, peer_for(team, src, pe, _GET_NBI), n, BLOCK)
+
+
+@jit
 def get(team, dst, src, n, pe, BLOCK: tl.constexpr = 1024):
-    """n elements at src of PE `pe` to dst, which may be read afterwards."""
-    get_nbi(team, dst, src, n, pe, BLOCK)
+    """Copy n elements from `src` of PE `pe` to `dst`, which may be read afterwards by all of the program.
+
+    Pointers to the same type; src is symmetric, dst need not be. BLOCK, a power of two: how many go at a
+    time. A `pe` that the team has not ends the kernel; the error names get. Local. Source: OpenSHMEM 1.6,
+    section 9.5 (shmem_get).
+    """
+    alike("get", dst, src)
+    _fetch(dst, peer_for(team, src, pe, _GET), n, BLOCK)
     tl.debug_barrier()
 
 
 @jit
 def iput(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 1024):
-    """Element i from src + i * src_stride to dst + i * dst_stride of PE `pe`."""
+    """Copy n elements, i from src + i * src_stride to dst + i * dst_stride of PE `pe`.
+
+    Pointers to the same type; strides count elements; dst is symmetric; src may be written again
+    afterwards. BLOCK, a power of two: how many go at a time. Complete and ordered as put. A `pe` that the
+    team has not ends the kernel; the error names iput. Local. Source: OpenSHMEM 1.6, section 9.5
+    (shmem_iput).
+    """
     alike("iput", dst, src)
     to = peer_for(team, dst, pe, _IPUT)
     for begin in range(0, n, BLOCK):
@@ -76,7 +122,12 @@ def iput(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 10
 
 @jit
 def iget(team, dst, src, dst_stride, src_stride, n, pe, BLOCK: tl.constexpr = 1024):
-    """Element i from src + i * src_stride of PE `pe` to dst + i * dst_stride."""
+    """Copy n elements, i from src + i * src_stride of PE `pe` to dst + i * dst_stride.
+
+    Pointers to the same type; strides count elements; src is symmetric; dst may be read afterwards.
+    BLOCK, a power of two: how many go at a time. A `pe` that the team has not ends the kernel; the error
+    names iget. Local. Source: OpenSHMEM 1.6, section 9.5 (shmem_iget).
+    """
     alike("iget", dst, src)
     come = peer_for(team, src, pe, _IGET)
     for begin in range(0, n, BLOCK):
@@ -105,7 +156,12 @@ def copy_tile(dst, src, dst_pitch, src_pitch, rows, cols, ROWS: tl.constexpr, CO
 def tile_put(
     team, dst, src, dst_pitch, src_pitch, rows, cols, pe, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64
 ):
-    """A tile of src to a tile of dst on PE `pe`; ordered and complete as a put."""
+    """Copy a tile of rows * cols elements from `src` to `dst` of PE `pe`; src may be written again.
+
+    Pointers to the same type; row r begins at x + r * pitch, and pitches count elements. ROWS and COLS,
+    powers of two: how many go at a time. dst is symmetric. Complete and ordered as put. A `pe` that the
+    team has not ends the kernel; the error names tile_put. Local. Source: Atoll.
+    """
     alike("tile_put", dst, src)
     copy_tile(peer_for(team, dst, pe, _TILE_PUT), src, dst_pitch, src_pitch, rows, cols, ROWS, COLS)
     tl.debug_barrier()
@@ -115,7 +171,12 @@ def tile_put(
 def tile_get(
     team, dst, src, dst_pitch, src_pitch, rows, cols, pe, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64
 ):
-    """A tile of src on PE `pe` to a tile of dst, which may be read afterwards."""
+    """Copy a tile of rows * cols elements from `src` of PE `pe` to `dst`, which may be read afterwards.
+
+    Pointers to the same type; row r begins at x + r * pitch, and pitches count elements. ROWS and COLS,
+    powers of two: how many go at a time. src is symmetric. A `pe` that the team has not ends the kernel;
+    the error names tile_get. Local. Source: Atoll.
+    """
     alike("tile_get", dst, src)
     copy_tile(dst, peer_for(team, src, pe, _TILE_GET), dst_pitch, src_pitch, rows, cols, ROWS, COLS)
     tl.debug_barrier()

@@ -7,12 +7,13 @@ import triton.language as tl
 from triton import jit
 
 from .._ptx import AT
-from ._core import GE, SET, check_place, checks, holds, peer_for
-from ._kinds import COMPARE, SIGNAL_OP, alike, constant, number, word
-from ._moves import put_nbi
-from ._words import meet_threads, thread, wait_word
+from ._core import GE, SET, checks, holds, peer_for
+from ._kinds import COMPARE, SIGNAL_OP, alike, constant, number, single, word
+from ._moves import copy
+from ._words import load_one, meet_threads, thread, wait_word
 
-_SIGNAL_SET, _SIGNAL_ADD, _PUT_SIGNAL = checks("signal_set"), checks("signal_add"), checks("put_signal")
+_SIGNAL_SET, _SIGNAL_ADD = checks("signal_set"), checks("signal_add")
+_PUT_SIGNAL, _PUT_SIGNAL_NBI = checks("put_signal"), checks("put_signal_nbi")
 _SIGNAL_WAIT, _CONSUME, _WAIT = (
     tl.constexpr(AT[name]) for name in ("signal_wait_until", "signal_consume", "wait_until")
 )
@@ -20,7 +21,11 @@ _SIGNAL_WAIT, _CONSUME, _WAIT = (
 
 @jit
 def signal_set(team, signal, value, pe):
-    """signal of PE `pe` = value, after all that the program wrote and saw."""
+    """Set the signal of PE `pe` to `value`, after all that the program wrote and saw (release).
+
+    signal: a symmetric pointer to int32, uint32, int64 or uint64. A `pe` that the team has not ends the
+    kernel; the error names signal_set. Local. Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_set).
+    """
     word("signal_set", "signal", signal)
     number("signal_set", "value", value, "signal", signal)
     meet_threads()
@@ -29,7 +34,11 @@ def signal_set(team, signal, value, pe):
 
 @jit
 def signal_add(team, signal, value, pe):
-    """signal of PE `pe` += value, after all that the program wrote and saw."""
+    """Add `value` to the signal of PE `pe`, atomically, after all that the program wrote and saw (release).
+
+    signal: a symmetric pointer to int32, uint32, int64 or uint64. A `pe` that the team has not ends the
+    kernel; the error names signal_add. Local. Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_add).
+    """
     word("signal_add", "signal", signal)
     number("signal_add", "value", value, "signal", signal)
     meet_threads()
@@ -38,31 +47,58 @@ def signal_add(team, signal, value, pe):
 
 @jit
 def signal_fetch(team, signal):
-    """This PE's signal, with acquire."""
-    word("signal_fetch", "signal", signal)
-    return tl.atomic_add(signal, 0, sem="acquire", scope="sys")
+    """Return this PE's signal, with acquire for all of the program: the data that came before it are seen.
+
+    signal: one pointer to int32, uint32, int64 or uint64; the result is of that type. Only loads: pinned
+    memory that a CPU writes may be looked at, too. Local. Source: OpenSHMEM 1.6, section 9.8
+    (shmem_signal_fetch).
+    """
+    single("signal_fetch", "signal", signal)
+    return load_one(signal)
+
+
+@jit
+def _put_signal(
+    team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK: tl.constexpr, NAME: tl.constexpr,
+    operation: tl.constexpr,
+):  # fmt: skip
+    alike(NAME, dst, src)
+    word(NAME, "signal", signal)
+    number(NAME, "value", value, "signal", signal)
+    constant(NAME, "op", op, SIGNAL_OP)
+    to, there = peer_for(team, dst, pe, operation), peer_for(team, signal, pe, operation)
+    copy(to, src, n, BLOCK)
+    meet_threads()
+    if op == SET:
+        tl.atomic_xchg(there, value, sem="release", scope="sys")
+    else:
+        tl.atomic_add(there, value, sem="release", scope="sys")
 
 
 @jit
 def put_signal(team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK: tl.constexpr = 1024):
-    """put, then the signal of PE `pe` is set (SET) or added to (ADD): who sees it sees the data."""
-    alike("put_signal", dst, src)
-    word("put_signal", "signal", signal)
-    number("put_signal", "value", value, "signal", signal)
-    constant("put_signal", "op", op, SIGNAL_OP)
-    check_place(team, dst, _PUT_SIGNAL)
-    check_place(team, signal, _PUT_SIGNAL)
-    put_nbi(team, dst, src, n, pe, BLOCK)
-    if op == SET:
-        signal_set(team, signal, value, pe)
-    else:
-        signal_add(team, signal, value, pe)
+    """Copy n elements from `src` to `dst` of PE `pe`, then set (dev.SET) its signal, or add to it (dev.ADD).
+
+    dst and src: pointers to the same type; signal: to int32, uint32, int64 or uint64; dst and signal are
+    symmetric. Who sees the signal with acquire sees the data, and all that the program wrote before. src
+    may be written again afterwards. BLOCK, a power of two: how many go at a time. A `pe` that the team
+    has not ends the kernel; the error names put_signal. Local. Source: OpenSHMEM 1.6, section 9.8
+    (shmem_put_signal).
+    """
+    _put_signal(team, dst, src, n, signal, value, op, pe, BLOCK, "put_signal", _PUT_SIGNAL)
 
 
 @jit
 def put_signal_nbi(team, dst, src, n, signal, value, op: tl.constexpr, pe, BLOCK: tl.constexpr = 1024):
-    """The same here."""
-    put_signal(team, dst, src, n, signal, value, op, pe, BLOCK)
+    """Copy n elements from `src` to `dst` of PE `pe`, then set (dev.SET) its signal, or add to it (dev.ADD).
+
+    dst and src: pointers to the same type; signal: to int32, uint32, int64 or uint64; dst and signal are
+    symmetric. Who sees the signal with acquire sees the data, and all that the program wrote before. src
+    may be written again afterwards, as after put_signal. BLOCK, a power of two: how many go at a time. A
+    `pe` that the team has not ends the kernel; the error names put_signal_nbi. Local. Source: OpenSHMEM
+    1.6, section 9.8 (shmem_put_signal_nbi).
+    """
+    _put_signal(team, dst, src, n, signal, value, op, pe, BLOCK, "put_signal_nbi", _PUT_SIGNAL_NBI)
 
 
 @jit
@@ -75,9 +111,12 @@ def _wait(team, signal, cmp: tl.constexpr, value, tag, bound, operation: tl.cons
 
 @jit
 def signal_wait_until(team, signal, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    """Wait until this PE's signal cmp value, with acquire for all of the program.
+    """Wait until this PE's signal compares with `value`, with acquire for all of the program.
 
-    `tag` is said should it wait longer than `bound_ns` (nanoseconds), or ATOLL_WAIT_TIMEOUT where that is 0.
+    signal: a pointer to int32, uint32, int64 or uint64. cmp: dev.EQ, NE, GT, GE, LT or LE. `tag` is said
+    should it wait longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where
+    interpreted, KernelError on a GPU. Local. Source: OpenSHMEM 1.6, section 9.12
+    (shmem_signal_wait_until).
     """
     word("signal_wait_until", "signal", signal)
     number("signal_wait_until", "value", value, "signal", signal)
@@ -87,7 +126,12 @@ def signal_wait_until(team, signal, cmp: tl.constexpr, value, tag=0, bound_ns=0)
 
 @jit
 def wait_until(team, ivar, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    """The same."""
+    """Wait until this PE's word `ivar` compares with `value`, with acquire for all of the program.
+
+    ivar: a pointer to int32, uint32, int64 or uint64. cmp: dev.EQ, NE, GT, GE, LT or LE. `tag` is said
+    should it wait longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where
+    interpreted, KernelError on a GPU. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_wait_until).
+    """
     word("wait_until", "ivar", ivar)
     number("wait_until", "value", value, "ivar", ivar)
     constant("wait_until", "cmp", cmp, COMPARE)
@@ -96,16 +140,26 @@ def wait_until(team, ivar, cmp: tl.constexpr, value, tag=0, bound_ns=0):
 
 @jit
 def test(team, ivar, cmp: tl.constexpr, value):
-    """Whether this PE's word cmp value, with acquire."""
-    word("test", "ivar", ivar)
+    """Return whether this PE's word `ivar` compares with `value` (bool), with acquire for all of the program.
+
+    ivar: one pointer to int32, uint32, int64 or uint64. cmp: dev.EQ, NE, GT, GE, LT or LE. Only loads:
+    pinned memory that a CPU writes may be polled, too. Waits for nothing. Local. Source: OpenSHMEM 1.6,
+    section 9.12 (shmem_test).
+    """
+    single("test", "ivar", ivar)
     number("test", "value", value, "ivar", ivar)
     constant("test", "cmp", cmp, COMPARE)
-    return holds(tl.atomic_add(ivar, 0, sem="acquire", scope="sys"), cmp, value)
+    return holds(load_one(ivar), cmp, value)
 
 
 @jit
 def signal_consume(team, signal, n, tag=0, bound_ns=0):
-    """Wait until this PE's signal is at least n, with acquire, then take n away."""
+    """Wait until this PE's signal is at least n, with acquire for all of the program, then take n away.
+
+    signal: a pointer to int32, uint32, int64 or uint64. Taking is an atomic of the GPU: no word that a
+    CPU writes too. `tag` is said should it wait longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where
+    that is 0: Timeout where interpreted, KernelError on a GPU. Local. Source: Atoll.
+    """
     word("signal_consume", "signal", signal)
     number("signal_consume", "n", n, "signal", signal)
     _wait(team, signal, GE, n, tag, bound_ns, _CONSUME)

@@ -1,4 +1,4 @@
-"""Waiting for and testing many of this PE's words, with acquire for all of the program (OpenSHMEM 1.6, section 9.10): the n from
+"""Waiting for and testing many of this PE's words, with acquire for all of the program (OpenSHMEM 1.6, section 9.12): the n from
 `ivars`, a pointer to integers of 4 or 8 bytes.
 
 `status` is None or a pointer to int32: words whose entry is not 0 are left out. The _vector forms compare word i with values[i].
@@ -112,7 +112,13 @@ def _index(found, n):
 
 @jit
 def wait_until_all(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    """Wait until all words hold."""
+    """Wait until each word compares with `value`, with acquire for all of the program.
+
+    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
+    not 0 leave their word out. cmp: dev.EQ, NE, GT, GE, LT or LE. `tag` is said should it wait longer
+    than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted, KernelError on
+    a GPU. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_wait_until_all).
+    """
     word("wait_until_all", "ivars", ivars)
     constant("wait_until_all", "cmp", cmp, COMPARE)
     number("wait_until_all", "value", value, "ivars", ivars)
@@ -121,7 +127,14 @@ def wait_until_all(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, boun
 
 @jit
 def wait_until_all_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
-    """Wait until all words hold, each its own value."""
+    """Wait until each word compares with its own value, with acquire for all of the program.
+
+    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
+    not 0 leave their word out. values: points to n numbers, one a word. cmp: dev.EQ, NE, GT, GE, LT or
+    LE. `tag` is said should it wait longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0:
+    Timeout where interpreted, KernelError on a GPU. Local. Source: OpenSHMEM 1.6, section 9.12
+    (shmem_wait_until_all_vector).
+    """
     word("wait_until_all_vector", "ivars", ivars)
     constant("wait_until_all_vector", "cmp", cmp, COMPARE)
     _wait_all(team, ivars, n, status, cmp, values, tag, bound_ns, True)
@@ -129,7 +142,13 @@ def wait_until_all_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag
 
 @jit
 def wait_until_any(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    """Wait until a word holds; the lowest index that does (int32)."""
+    """Wait until a word compares with `value`, with acquire; return the lowest index (int32).
+
+    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
+    not 0 leave their word out. -1: all are left out. cmp: dev.EQ, NE, GT, GE, LT or LE. `tag` is said
+    should it wait longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where
+    interpreted, KernelError on a GPU. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_wait_until_any).
+    """
     word("wait_until_any", "ivars", ivars)
     constant("wait_until_any", "cmp", cmp, COMPARE)
     number("wait_until_any", "value", value, "ivars", ivars)
@@ -138,7 +157,14 @@ def wait_until_any(team, ivars, n, status, cmp: tl.constexpr, value, tag=0, boun
 
 @jit
 def wait_until_any_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
-    """The same, each with its own value."""
+    """Wait until a word compares with its own value, with acquire; return the lowest index (int32).
+
+    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
+    not 0 leave their word out. values: points to n numbers, one a word. -1: all are left out. cmp:
+    dev.EQ, NE, GT, GE, LT or LE. `tag` is said should it wait longer than `bound_ns` (ns), or
+    ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted, KernelError on a GPU. Local. Source:
+    OpenSHMEM 1.6, section 9.12 (shmem_wait_until_any_vector).
+    """
     word("wait_until_any_vector", "ivars", ivars)
     constant("wait_until_any_vector", "cmp", cmp, COMPARE)
     return _index(_wait(team, ivars, n, None, status, cmp, values, tag, bound_ns, True, True), n)
@@ -146,7 +172,14 @@ def wait_until_any_vector(team, ivars, n, status, cmp: tl.constexpr, values, tag
 
 @jit
 def wait_until_some(team, ivars, n, indices, status, cmp: tl.constexpr, value, tag=0, bound_ns=0):
-    """Wait until words hold; how many do (int32), and their indices. 0: all are left out."""
+    """Wait until a word or more compare with `value`, with acquire; return how many (int32).
+
+    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
+    not 0 leave their word out. indices: None, or points to room for n int64, where those that do are
+    stored in order. 0: all are left out. cmp: dev.EQ, NE, GT, GE, LT or LE. `tag` is said should it wait
+    longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is 0: Timeout where interpreted,
+    KernelError on a GPU. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_wait_until_some).
+    """
     word("wait_until_some", "ivars", ivars)
     constant("wait_until_some", "cmp", cmp, COMPARE)
     number("wait_until_some", "value", value, "ivars", ivars)
@@ -155,7 +188,15 @@ def wait_until_some(team, ivars, n, indices, status, cmp: tl.constexpr, value, t
 
 @jit
 def wait_until_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values, tag=0, bound_ns=0):
-    """The same, each with its own value."""
+    """Wait until a word or more compare with their own values, with acquire; return how many (int32).
+
+    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
+    not 0 leave their word out. values: points to n numbers, one a word. indices: None, or points to room
+    for n int64, where those that do are stored in order. 0: all are left out. cmp: dev.EQ, NE, GT, GE, LT
+    or LE. `tag` is said should it wait longer than `bound_ns` (ns), or ATOLL_WAIT_TIMEOUT where that is
+    0: Timeout where interpreted, KernelError on a GPU. Local. Source: OpenSHMEM 1.6, section 9.12
+    (shmem_wait_until_some_vector).
+    """
     word("wait_until_some_vector", "ivars", ivars)
     constant("wait_until_some_vector", "cmp", cmp, COMPARE)
     return _wait(team, ivars, n, indices, status, cmp, values, tag, bound_ns, True, False)
@@ -163,7 +204,12 @@ def wait_until_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, v
 
 @jit
 def test_all(team, ivars, n, status, cmp: tl.constexpr, value):
-    """Whether all words hold."""
+    """Return whether each word compares with `value` (bool), with acquire for the program.
+
+    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
+    not 0 leave their word out. True where all are left out. cmp: dev.EQ, NE, GT, GE, LT or LE. Waits for
+    nothing. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_test_all).
+    """
     word("test_all", "ivars", ivars)
     constant("test_all", "cmp", cmp, COMPARE)
     number("test_all", "value", value, "ivars", ivars)
@@ -173,7 +219,13 @@ def test_all(team, ivars, n, status, cmp: tl.constexpr, value):
 
 @jit
 def test_all_vector(team, ivars, n, status, cmp: tl.constexpr, values):
-    """The same, each with its own value."""
+    """Return whether each word compares with its own value (bool), with acquire for the program.
+
+    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
+    not 0 leave their word out. values: points to n numbers, one a word. True where all are left out. cmp:
+    dev.EQ, NE, GT, GE, LT or LE. Waits for nothing. Local. Source: OpenSHMEM 1.6, section 9.12
+    (shmem_test_all_vector).
+    """
     word("test_all_vector", "ivars", ivars)
     constant("test_all_vector", "cmp", cmp, COMPARE)
     found, left = _test(ivars, n, None, status, cmp, values, True, False)
@@ -182,7 +234,12 @@ def test_all_vector(team, ivars, n, status, cmp: tl.constexpr, values):
 
 @jit
 def test_any(team, ivars, n, status, cmp: tl.constexpr, value):
-    """The lowest index that holds, or -1 (int32)."""
+    """Return the lowest index (int32) of a word that compares with `value`, with acquire; or -1.
+
+    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
+    not 0 leave their word out. cmp: dev.EQ, NE, GT, GE, LT or LE. Waits for nothing. Local. Source:
+    OpenSHMEM 1.6, section 9.12 (shmem_test_any).
+    """
     word("test_any", "ivars", ivars)
     constant("test_any", "cmp", cmp, COMPARE)
     number("test_any", "value", value, "ivars", ivars)
@@ -192,7 +249,12 @@ def test_any(team, ivars, n, status, cmp: tl.constexpr, value):
 
 @jit
 def test_any_vector(team, ivars, n, status, cmp: tl.constexpr, values):
-    """The same, each with its own value."""
+    """Return the lowest index (int32) of a word that compares with its own value, with acquire; or -1.
+
+    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
+    not 0 leave their word out. values: points to n numbers, one a word. cmp: dev.EQ, NE, GT, GE, LT or
+    LE. Waits for nothing. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_test_any_vector).
+    """
     word("test_any_vector", "ivars", ivars)
     constant("test_any_vector", "cmp", cmp, COMPARE)
     found, _ = _test(ivars, n, None, status, cmp, values, True, True)
@@ -201,7 +263,13 @@ def test_any_vector(team, ivars, n, status, cmp: tl.constexpr, values):
 
 @jit
 def test_some(team, ivars, n, indices, status, cmp: tl.constexpr, value):
-    """How many words hold (int32), and their indices."""
+    """Return how many words (int32) compare with `value`, with acquire for the program.
+
+    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
+    not 0 leave their word out. indices: None, or points to room for n int64, where those that do are
+    stored in order. cmp: dev.EQ, NE, GT, GE, LT or LE. Waits for nothing. Local. Source: OpenSHMEM 1.6,
+    section 9.12 (shmem_test_some).
+    """
     word("test_some", "ivars", ivars)
     constant("test_some", "cmp", cmp, COMPARE)
     number("test_some", "value", value, "ivars", ivars)
@@ -211,7 +279,13 @@ def test_some(team, ivars, n, indices, status, cmp: tl.constexpr, value):
 
 @jit
 def test_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values):
-    """The same, each with its own value."""
+    """Return how many words (int32) compare with their own values, with acquire for the program.
+
+    ivars: points to n words (int32, uint32, int64 or uint64); status: None, or points to n int32: those
+    not 0 leave their word out. values: points to n numbers, one a word. indices: None, or points to room
+    for n int64, where those that do are stored in order. cmp: dev.EQ, NE, GT, GE, LT or LE. Waits for
+    nothing. Local. Source: OpenSHMEM 1.6, section 9.12 (shmem_test_some_vector).
+    """
     word("test_some_vector", "ivars", ivars)
     constant("test_some_vector", "cmp", cmp, COMPARE)
     found, _ = _test(ivars, n, indices, status, cmp, values, True, False)

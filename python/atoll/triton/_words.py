@@ -224,13 +224,23 @@ def load_words(words, active):
     `active` is not."""
     kind: tl.constexpr = words.dtype.scalar.element_ty
     if INTERPRETED:
-        return tl.atomic_add(words, 0, mask=active, sem="acquire", scope="sys")
+        return tl.load(words, mask=active, other=0, volatile=True)
     else:  # noqa: RET505
         return tl.inline_asm_elementwise(
             _load_words_text(kind), _load_words_letters(kind), [words.to(tl.int64), active.to(tl.int32)],
             kind.value,
             is_pure=False, pack=1,
         )  # fmt: skip
+
+
+@jit
+def load_one(word):
+    """A word, with acquire for all of the program. One thread loads it, so that it is the same number to all; nobody writes it:
+    what a CPU does to it meanwhile, as to pinned memory, is kept."""
+    i = tl.arange(0, num_threads())
+    found = tl.sum(load_words(word + i * 0, i == 0), 0)
+    meet_threads()
+    return found
 
 
 @jit

@@ -21,12 +21,14 @@ from triton_compiling import TEAM, load
 # A call with float32 (x), int64 (w) and bytes (b), and for what operations addresses are looked at.
 PLACES = {
     "dev.put(team, x, x, n, 0)": {"check put"},
-    "dev.get_nbi(team, x, x, n, 0)": {"check get"},
+    "dev.get_nbi(team, x, x, n, 0)": {"check get_nbi"},
+    "dev.put_nbi(team, x, x, n, 0)": {"check put_nbi"},
     "dev.tile_put(team, x, x, 8, 8, 4, 4, 0)": {"check tile_put"},
     "dev.p(team, x + tl.arange(0, 64), 1.5, 0)": {"check p"},
     "tl.store(dev.ptr(team, x + tl.arange(0, 64), 0), 1.0, mask=tl.arange(0, 64) < n)": {"check peer"},
     "dev.atomic_inc(team, w, 0)": {"check atomic"},
-    "dev.put_signal(team, x, x, n, w, 1, dev.SET, 0)": {"check put_signal", "check put", "check signal_set"},
+    "dev.put_signal(team, x, x, n, w, 1, dev.SET, 0)": {"check put_signal"},
+    "dev.put_signal_nbi(team, x, x, n, w, 1, dev.ADD, 0)": {"check put_signal_nbi"},
     "dev.tile_allgather(team, x, x, 8, 8, 4, 4)": {"tile_allgather"},
     "dev.wait_until(team, w, dev.GE, 1)": set(),
 }
@@ -38,9 +40,18 @@ WAITS = {
     "dev.post(team, b, 64, x, n, 0": {"check post"},
     "dev.receive(team, b, 64, x, n, 0": {"check receive"},
 }
+# The same: what only looks at words, which a CPU may write meanwhile.
+LOOKS = {
+    "tl.store(x, dev.signal_fetch(team, w))": set(),
+    "tl.store(x, dev.test(team, w, dev.GE, 1))": set(),
+    "tl.store(x, dev.test_all(team, w, n, None, dev.GE, 1))": set(),
+    "tl.store(x, dev.test_any(team, w, n, None, dev.GE, 1))": set(),
+    "tl.store(x, dev.test_some_vector(team, w, n, None, None, dev.GE, w))": set(),
+    "tl.store(x, dev.try_receive(team, b, 64, x, n, 0))": {"check receive"},
+}
 BOUNDS = {"none": ")", "left out": ", tag=0, bound_ns=0)", "given": ", tag=7, bound_ns=500)"}
 
-calls = PLACES | {call + end: named for call, named in WAITS.items() for end in BOUNDS.values()}
+calls = PLACES | LOOKS | {call + end: named for call, named in WAITS.items() for end in BOUNDS.values()}
 module = folder / "calls.py"
 module.write_text(
     "import atoll.triton as dev\nimport triton.language as tl\n\n\n"
@@ -63,6 +74,12 @@ is_checked = os.environ["ATOLL_CHECK"] == "all"
 for call, named in calls.items():
     found = set(map(int, REPORTED.findall(ptx[call])))
     assert found == {AT[name] for name in named if is_checked}, (call, found, named)
+
+# But a report's own.
+UPDATE = re.compile(r"\b(?:atom|red)\.(?!relaxed\.sys\.global\.cas\.b32 x, \[w\+)")
+for call in LOOKS:
+    assert not UPDATE.search(ptx[call]) and "ld.acquire.sys.global.b64" in ptx[call], call
+assert UPDATE.search(ptx["dev.atomic_inc(team, w, 0)"])
 
 for call in WAITS:
     none, left_out, given = (ptx[call + end] for end in BOUNDS.values())

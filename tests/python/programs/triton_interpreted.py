@@ -163,6 +163,14 @@ def late(team, words, indices, status, HOW: tl.constexpr):
         dev.wait_until_some_vector(team, words, 3, indices, None, dev.LT, words, bound_ns=20_000_000)
     elif HOW == 6:
         dev.put(team, words, words, 1, team.n_pes + 5)
+    elif HOW == 7:
+        dev.put_nbi(team, words, words, 1, team.n_pes + 5)
+    elif HOW == 8:
+        dev.get_nbi(team, words, words, 1, team.n_pes + 5)
+    elif HOW == 9:
+        dev.put_signal(team, words, words, 1, words, 1, dev.SET, team.n_pes + 5)
+    elif HOW == 10:
+        dev.put_signal_nbi(team, words, words, 1, words, 1, dev.ADD, team.n_pes + 5)
     else:
         dev.ptr(team, words, tl.arange(0, 2) - 1)
 
@@ -184,6 +192,10 @@ def check_what_ends_a_kernel() -> None:
             (atoll.Timeout, f"{within}wait_until", "waiting for == 9"),
             (atoll.Timeout, f"{within}wait_until", "found -1, waiting for < -1"),
             (atoll.PeError, f"late: No such PE, in put for team PE {n + 5}"),
+            *(
+                (atoll.PeError, f"late: No such PE, in {name} for team PE {n + 5}")
+                for name in ("put_nbi", "get_nbi", "put_signal", "put_signal_nbi")
+            ),
             (atoll.PeError, "in peer for team PE -1"),
         )
     ):

@@ -56,12 +56,13 @@ MISTAKES = {
     "dev.p(team, 5, 1, 0)": "p: dst is int; it must be a pointer",
     "dev.g(team, n, 0)": "g: src is int32; it must be a pointer",
     "dev.put(team, x, w, 4, 0)": "put: dst is of fp32, src of int64; they must be alike",
-    "dev.get_nbi(team, h, x, 4, 0)": "get: dst is of fp16, src of fp32; they must be alike",
+    "dev.get_nbi(team, h, x, 4, 0)": "get_nbi: dst is of fp16, src of fp32; they must be alike",
     "dev.tile_put(team, x, h, 4, 4, 4, 4, 0)": "tile_put: dst is of fp32, src of fp16",
     "dev.put_signal(team, x, x, 4, h, 1, dev.SET, 0)": "put_signal: signal is of fp16; it must be of int32, uint32, int64",
     "dev.signal_set(team, x, 1, 0)": "signal_set: signal is of fp32; it must be of int32, uint32, int64, uint64",
     "dev.signal_fetch(team, b)": "signal_fetch: signal is of int8",
     "dev.signal_wait_until(team, x, dev.GE, 1)": "signal_wait_until: signal is of fp32",
+    "tl.store(w, dev.signal_fetch(team, w + tl.arange(0, 32)))": "signal_fetch: signal is a block of pointers; it must be one pointer",
     "dev.signal_consume(team, b, 1)": "signal_consume: signal is of int8",
     "dev.wait_until(team, h, dev.GE, 1)": "wait_until: ivar is of fp16",
     "dev.wait_until_all(team, x, 4, None, dev.GE, 1)": "wait_until_all: ivars is of fp32",
@@ -74,7 +75,7 @@ MISTAKES = {
     "dev.reduce(team, x, x, 4, dev.XOR)": "reduce: XOR of fp32; it takes integers",
     "dev.post(team, w, 64, 7, 1, 0)": "post: src is int; it must be a pointer",
     "dev.put_signal(team, x, x, 4, w, 1, 77, 0)": "put_signal: op is 77; it must be one of dev.SET, dev.ADD",
-    "dev.put_signal_nbi(team, x, x, 4, w, 1, 'add', 0)": "put_signal: op is 'add'; it must be one of dev.SET, dev.ADD",
+    "dev.put_signal_nbi(team, x, x, 4, w, 1, 'add', 0)": "put_signal_nbi: op is 'add'; it must be one of dev.SET, dev.ADD",
     "dev.wait_until(team, w, '>=', 1)": "wait_until: cmp is '>='; it must be one of dev.EQ, dev.NE, dev.GT, dev.GE, dev.LT, dev.LE",
     # Where it is compiled for dev.EQ, which is the number 0 as dev.SUM is.
     "dev.wait_until(team, w, dev.EQ, 1); dev.wait_until(team, w, dev.SUM, 1)": "wait_until: cmp is dev.SUM; it must be one of dev.EQ",
@@ -128,6 +129,31 @@ def check_mistakes(folder: Path) -> None:
             raise AssertionError(f"{words}: it compiled")
 
 
+def check_absent(folder: Path) -> None:
+    """What other languages have is refused with the reason, in kernels too."""
+    absent = {
+        "dev.sync(team, scope=dev.BLOCK)": "atoll.triton.BLOCK: Triton has no scopes",
+        "dev.local_set(team, w, 1)": 'atoll.triton.local_set: Triton\'s own atomics take `scope="gpu"`',
+        "dev.nonsense(team)": "module 'atoll.triton' has no attribute 'nonsense'",
+    }
+    module = folder / "absent.py"
+    module.write_text(
+        "import atoll.triton as dev\n\n\n"
+        + "\n\n\n".join(
+            f"@dev.kernel\ndef absent{k}(team, w):\n    {call}\n" for k, call in enumerate(absent)
+        )
+    )
+    loaded = load(module)
+    for k, words in enumerate(absent.values()):
+        source = ASTSource(getattr(loaded, f"absent{k}"), signature={"team": TEAM, "w": "*i64"})
+        try:
+            triton.compile(source, target=GPUTarget("cuda", 90, 32))
+        except AttributeError as error:
+            assert words in str(error), error
+        else:
+            raise AssertionError(f"{words}: it compiled")
+
+
 text = Path(__file__).with_name("triton_kernels.py").read_text()
 kernels = re.findall(r"@dev\.kernel\ndef .*?(?=\n\n\ndef )", text, re.S)
 with tempfile.TemporaryDirectory() as folder:  # Triton reads the source of what it compiles
@@ -143,6 +169,7 @@ with tempfile.TemporaryDirectory() as folder:  # Triton reads the source of what
         ptx = triton.compile(source, target=GPUTarget("cuda", 90, 32)).asm["ptx"]
         assert ".sys" in ptx, name
     check_mistakes(Path(folder))
+    check_absent(Path(folder))
     # As Inductor writes a kernel down: its source, and each name it has from atoll.triton.inductor as that is printed.
     from atoll.triton import inductor
 
