@@ -1,6 +1,6 @@
-"""The table of docs/kernels.md: which operation kernels have in which language; read from the sources.
+"""The tables of docs/kernels.md: which operation kernels have in which language, and its arguments; read from the sources.
 
-kernel_coverage.py writes it anew; --check says whether it is out of step, and which ticked name no test calls.
+kernel_coverage.py writes them anew; --check says whether they are out of step, and which ticked name no test calls.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/kernels.md"
-BEGIN, END = "<!-- coverage: scripts/kernel_coverage.py -->", "<!-- end of coverage -->"
+MARKS = {
+    "coverage": ("<!-- coverage: scripts/kernel_coverage.py -->", "<!-- end of coverage -->"),
+    "signatures": ("<!-- signatures: scripts/kernel_coverage.py -->", "<!-- end of signatures -->"),
+}
 
 WAITS = [f"{what}{how}{vector}" for what in ("wait_until", "test") for how in ("_all", "_any", "_some") for vector in ("", "_vector")]  # fmt: skip
 LOCAL = ["local_set", "local_wait_until"]
@@ -33,9 +36,49 @@ GROUPS = {
     "collectives": ["sync", "barrier", "broadcast", "fcollect", "collect", "alltoall", "reduce", "reduce_scatter"],
 }  # fmt: skip
 GROUPS["atomics"] = [f"atomic_{name}" for name in GROUPS["atomics"]]
+OPERATIONS = {name for operations in GROUPS.values() for name in operations}
 
 # Why a language has no such function.
 HOLES = {"Triton": runpy.run_path(str(ROOT / "python/atoll/triton/_absent.py"))["WHY"]}
+
+# What each returns, and which arguments are symmetric. By pattern, the first that matches; each operation has one.
+HOLDS = "status: None, or integers; words whose entry is not 0 are left out"
+RESULTS = {
+    "my_pe": "this PE's number in the team",
+    "n_pes": "the number of PEs",
+    "translate_pe": "the number of `pe` in the team `to`; -1: none",
+    "ptr": "x symmetric; where PE `pe`'s copy is: an int64, elsewhere a pointer (C++: null where only a transport reaches it)",
+    "peer": "x symmetric; PE `pe`'s copy: an array, tensor or pointer as x is (C++: as `ptr`)",
+    "p|iput|put(_nbi)?|tile_put|async_put": "dst symmetric",
+    "g": "src symmetric; the element",
+    "iget|get(_nbi)?|tile_get": "src symmetric",
+    "put_signal(_nbi)?": "dst and signal symmetric; op: SET, ADD",
+    "signal_(set|add)": "signal symmetric",
+    "signal_fetch": "signal: this PE's; its value",
+    "signal_(wait_until|consume)": "signal: this PE's",
+    "post|receive": "box symmetric; of each message both pass the same size",
+    "try_receive": "box symmetric; whether a message was received",
+    "atomic_fetch": "src symmetric; the element",
+    "atomic_(swap|compare_swap|fetch_.*)": "dst symmetric; what was there before",
+    "atomic_.*": "dst symmetric",
+    "fence|quiet|flush|sync|barrier": "nothing",
+    "(wait_until|test)_all.*": HOLDS,
+    "(wait_until|test)_any.*": "the lowest index that holds, -1 (C++: no_index): none; status as above",
+    "(wait_until|test)_some.*": "how many hold; their indices in indices[0], …; status as above",
+    "wait_until": "ivar: this PE's",
+    "test": "ivar: this PE's; whether it holds",
+    "local_.*": "words: this PE's",
+    "tile_reduce": "dst and src symmetric, of one shape",
+    "tile_allgather": "dst symmetric, n_pes times src's rows",
+    "collect": "dst symmetric; number of elements that arrived",
+    "broadcast": "large: dst symmetric",
+    "fcollect": "large: dst symmetric; n_pes times src's size",
+    "alltoall": "large: dst symmetric; src and dst have n_pes blocks",
+    "reduce": "large: dst and src symmetric",
+    "reduce_scatter": "large: src symmetric; n_pes blocks of dst's size",
+}
+RESULTS_OF_TESTS = {"test_all": "whether all hold; "}
+"""What stands before the result above."""
 
 
 def functions(file: Path) -> set[str]:
@@ -92,6 +135,100 @@ def table() -> str:
     return "\n".join([*lines, "", *(f"- No {', '.join(missing)} in {why}" for why, missing in notes.items())])
 
 
+# ---- signatures
+
+ALIKE = {"symmetric": "x", "word": "words", "from": "team"}
+"""Names of arguments in C++ that are called otherwise in Python."""
+
+
+def in_python(package: str) -> dict[str, list[str]]:
+    """Arguments of each operation; those with a default that is not everywhere the same have it."""
+    found: dict[str, list[str]] = {}
+    for file in sorted((ROOT / "python/atoll" / package).glob("*.py")):
+        for node in ast.parse(file.read_text()).body:
+            if not isinstance(node, ast.FunctionDef) or node.name not in OPERATIONS:
+                continue
+            names = [one.arg for one in node.args.args]
+            defaults = dict(
+                zip(reversed(names), map(ast.unparse, reversed(node.args.defaults)), strict=False)
+            )
+            usual = ("scope", "tag", "bound_ns")
+            given = [n if n in usual or n not in defaults else f"{n}={defaults[n]}" for n in names]
+            if found.setdefault(node.name, given) != given:
+                raise SystemExit(f"{package} has two functions {node.name} that differ in their arguments")
+    return found
+
+
+def in_cpp() -> dict[str, list[str]]:
+    """Of overloads the first."""
+    found: dict[str, list[str]] = {}
+    start = re.compile(r"ATOLL_ANYWHERE [\w:<> ]*?[ *]+(\w+)\((?=const Team)")
+    for file in sorted((ROOT / "include/atoll/device").glob("*.hpp")):
+        text = file.read_text()
+        for match in start.finditer(text):
+            listed = text[match.end() : re.compile(r"\)\s*(?:const\s*)?\{").search(text, match.end()).start()]  # type: ignore[union-attr]
+            names = []
+            for one in re.split(r",(?![^<]*>)", listed):
+                declared, _, default = one.partition("=")
+                name = "team" if declared.strip() == "const Team&" else re.findall(r"\w+", declared)[-1]
+                name = ALIKE.get(name, name)
+                names.append(f"{name}={default.split('::')[-1].strip().upper()}" if "::" in default else name)
+            found.setdefault(match[1], names)
+    return found
+
+
+def result_of(name: str) -> str:
+    for pattern, result in RESULTS.items():
+        if re.fullmatch(pattern, name):
+            before = next((b for start, b in RESULTS_OF_TESTS.items() if name.startswith(start)), "")
+            return before + result
+    raise SystemExit(f"RESULTS says nothing of {name}")
+
+
+def shortened(arguments: list[str], expected: list[str]) -> str:
+    """Without the end that both have."""
+    same = 0
+    while arguments[-1 - same :] == expected[-1 - same :]:
+        same += 1
+    return ", ".join([*arguments[: len(arguments) - same], "…"] if same > 1 else arguments)
+
+
+def small() -> str:
+    """What members send each other through the team's own slots, from the constant of the headers."""
+    pairs = int(
+        re.search(r"slot_area_pairs = (\d+);", (ROOT / "include/atoll/device/control.hpp").read_text())[1]
+    )  # type: ignore[index]
+    sizes = ", ".join(f"{8 * (pairs // n)} with {n} PEs" for n in (2, 4, 8))
+    return (
+        f"A collective is small where what one member sends another is at most `8 * ({pairs} // n_pes)` bytes ({sizes}): it takes any "
+        "arrays. Larger ones need symmetric what the table says; `collect` and the tiles' always do."
+    )
+
+
+def signatures() -> str:
+    numba = in_python("numba")
+    others = {"Triton": in_python("triton"), "CuTe": in_python("cute"), "C++": in_cpp()}
+    lines = ["| in Numba | elsewhere, where it differs | result, and what is symmetric |", "|---|---|---|"]
+    for operations in GROUPS.values():
+        rows: dict[tuple[str, str, str], list[str]] = {}
+        for name in operations:
+            differ = []
+            for language, known in others.items():
+                if name not in known:
+                    if name not in HOLES.get(language, {}):
+                        raise SystemExit(f"{language}: the arguments of {name} are not found")
+                    continue
+                expected = [n for n in numba[name] if language != "Triton" or n != "scope"]
+                if known[name] != expected:
+                    differ.append(f"{language} `({shortened(known[name], expected)})`")
+            row = (f"({', '.join(numba[name])})", "; ".join(differ), result_of(name))
+            rows.setdefault(row, []).append(name)
+        for (arguments, differ_, result), named in rows.items():
+            call = f"{', '.join(f'`{n}`' for n in named[:-1])}{', ' if named[1:] else ''}`{named[-1]}{arguments}`"
+            lines.append(f"| {call} | {differ_} | {result} |")
+    return "\n".join([*lines, "", small()])
+
+
 def untested() -> list[str]:
     has, tried = names(), tests()
     return [
@@ -105,10 +242,11 @@ def untested() -> list[str]:
 
 
 def main() -> None:
-    page = PAGE.read_text()
-    before, rest = page.split(BEGIN)
-    _, after = rest.split(END)
-    fresh = f"{before}{BEGIN}\n\n{table()}\n\n{END}{after}"
+    page = fresh = PAGE.read_text()
+    for (begin, end), made in zip(MARKS.values(), (table(), signatures()), strict=True):
+        before, rest = fresh.split(begin)
+        _, after = rest.split(end)
+        fresh = f"{before}{begin}\n\n{made}\n\n{end}{after}"
     if "--check" in sys.argv:
         wrong = untested()
         if fresh != page:

@@ -135,16 +135,24 @@ def meet_members(call: Call, team, scope: Scope, order: Order) -> None:
 
 
 def sync(team, scope: Scope = THREAD, order: Order = ACQUIRE_RELEASE, tag=0, bound_ns=0):
-    """All members have arrived; what each scope wrote and saw before is visible to every scope after it.
+    """Wait until all members of the team have arrived.
 
-    order=RELAXED is an extension: all have arrived, and no data are ordered by that.
+    What each scope wrote and saw before is visible to every scope afterwards (async_put needs quiet first); order=RELAXED, an
+    extension, orders no data. Collective over the team: all members with one scope each, one call at a time, in one order. `tag` is
+    said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when
+    the wait ends. OpenSHMEM: shmem_team_sync.
     """
     call = call_of("sync", tag, bound_ns)
     meet_members(call, team_of("sync", team), one_of(Scope, "sync", scope), one_of(Order, "sync", order))
 
 
 def barrier(team, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """quiet, then sync: here what orders the one completes the other, but for async_put."""
+    """Complete the scope's puts and atomics, as quiet, and wait until all members of the team have arrived.
+
+    Then all of it is visible to every member, async_put too. Collective over the team: all members with one scope each, one call at
+    a time, in one order. `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError
+    when compiled; KernelError when the wait ends. OpenSHMEM: shmem_quiet and shmem_team_sync.
+    """
     call = call_of("barrier", tag, bound_ns)
     complete_bulk()
     meet_members(call, team_of("barrier", team), one_of(Scope, "barrier", scope), ACQUIRE_RELEASE)
@@ -332,7 +340,14 @@ def _both(name: str, team, dst, src, scope):
 
 
 def broadcast(team, dst, src, root, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """dst of every member, the root too, = src of `root`; as many elements as src has."""
+    """Copy src of member `root` to dst of every member, the root too.
+
+    Contiguous tensors of one type. As many elements as src has. dst is symmetric, unless the message is small (8 * (512 // n_pes)
+    bytes): then any memory; src is any. Afterwards all threads of the scope may read dst. Collective over the team: all members
+    with one scope each, the same sizes, one call at a time, in one order. `tag` is said should the wait exceed `bound_ns`
+    nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. OpenSHMEM:
+    shmem_broadcast.
+    """
     to, source, nbytes, _, least, whole = _both("broadcast", team, dst, src, scope)
     call = call_of("broadcast", tag, bound_ns)
     check_pe(team, "broadcast", root)
@@ -340,14 +355,26 @@ def broadcast(team, dst, src, root, scope: Scope = THREAD, tag=0, bound_ns=0):
 
 
 def fcollect(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """dst = src of member 0, 1, …"""
+    """Gather src of member 0, 1, … one behind the other in dst of every member.
+
+    Contiguous tensors of one type. dst has n_pes times as many elements as src. dst is symmetric, unless the message is small (8 *
+    (512 // n_pes) bytes): then any memory; src is any. Afterwards all threads of the scope may read dst. Collective over the team:
+    all members with one scope each, the same sizes, one call at a time, in one order. `tag` is said should the wait exceed
+    `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. OpenSHMEM:
+    shmem_fcollect.
+    """
     to, source, nbytes, _, least, whole = _both("fcollect", team, dst, src, scope)
     gather(call_of("fcollect", tag, bound_ns), team, to, source, nbytes, least, whole, scope)
 
 
 def collect(team, dst, src, count, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """fcollect with counts that differ between members: the first `count` elements of src; dst is symmetric. How many
-    elements arrived (Int64)."""
+    """Gather src of member 0, 1, …, whose sizes may differ, in dst of every member; return how many elements arrived.
+
+    Contiguous tensors of one type. From each member the first `count` elements of src. dst is symmetric, src any memory. Afterwards
+    all threads of the scope may read dst. Collective over the team: all members with one scope each, one call at a time, in one
+    order. `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled;
+    KernelError when the wait ends. OpenSHMEM: shmem_collect.
+    """
     to, source, _, item, least, _ = _both("collect", team, dst, src, scope)
     global_memory("collect", "dst", dst)
     call = call_of("collect", tag, bound_ns)
@@ -355,7 +382,14 @@ def collect(team, dst, src, count, scope: Scope = THREAD, tag=0, bound_ns=0):
 
 
 def alltoall(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Block j of my src becomes block my_pe of member j's dst; a block is an n_pes-th of src."""
+    """Copy block j of my src to block my_pe of member j's dst.
+
+    Contiguous tensors of one type. A block is an n_pes-th of src. dst is symmetric, unless the message is small (8 * (512 // n_pes)
+    bytes): then any memory; src is any. Afterwards all threads of the scope may read dst. Collective over the team: all members
+    with one scope each, the same sizes, one call at a time, in one order. `tag` is said should the wait exceed `bound_ns`
+    nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. OpenSHMEM:
+    shmem_alltoall.
+    """
     to, source, nbytes, item, least, _ = _both("alltoall", team, dst, src, scope)
     call = call_of("alltoall", tag, bound_ns)
     _alltoall(team, to, source, nbytes // item // team.n_pes * item, least, scope, call)
@@ -562,14 +596,28 @@ def _reduction(name: str, team, dst, src, op, scope):
 
 
 def reduce(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """dst = src of member 0 op src of member 1 op …, element by element (SUM …); dst may be src."""
+    """Set dst of every member to src of member 0 op src of member 1 op …, element by element (SUM PROD MIN MAX AND OR XOR).
+
+    Contiguous tensors of one type. Elements: Int32, Int64, Uint32, Uint64; Float32 and Float64 for SUM PROD MIN MAX. Folded in PE
+    order: the same bits on all members. dst and src are symmetric, unless small (8 * (512 // n_pes) bytes): then any memory; dst
+    may be src. Collective over the team: all members with one scope each, the same sizes, one call at a time, in one order. `tag`
+    is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError
+    when the wait ends. OpenSHMEM: shmem_sum_reduce and kin.
+    """
     kind, whole = _reduction("reduce", team, dst, src, op, scope)
     call = call_of("reduce", tag, bound_ns)
     _reduce(team, kind, op, address(dst), address(src), Int64(cute.size(src)), whole, scope, call)
 
 
 def reduce_scatter(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """dst = block my_pe of the reduction of src, which has n_pes blocks of dst's size, apart from dst."""
+    """Set dst to block my_pe of the reduction of src over the members (SUM PROD MIN MAX AND OR XOR).
+
+    Contiguous tensors of one type. src has n_pes blocks of dst's size, apart from dst. Elements: Int32, Int64, Uint32, Uint64;
+    Float32 and Float64 for SUM PROD MIN MAX. Folded in PE order: the same bits on all members. src is symmetric, unless a block is
+    small (8 * (512 // n_pes) bytes); dst any memory. Collective over the team: all members with one scope each, the same sizes, one
+    call at a time, in one order. `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors:
+    TypeError when compiled; KernelError when the wait ends. Atoll's own.
+    """
     kind, _ = _reduction("reduce_scatter", team, dst, src, op, scope)
     call = call_of("reduce_scatter", tag, bound_ns)
     _reduce_scatter(team, kind, op, address(dst), address(src), Int64(cute.size(dst)), scope, call)

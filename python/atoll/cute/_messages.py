@@ -379,11 +379,12 @@ def dense(name: str, which: str, x) -> None:
 
 
 def post(team, box, src, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Send src to PE `pe` through the mailbox; src may be written again afterwards.
+    """Send src, contiguous, to PE `pe` through the mailbox (dev.mailbox, which is symmetric); src is any memory.
 
-    Waits only while 8 messages are on their way; `tag` is said should it wait longer than `bound_ns` (nanoseconds), or
-    ATOLL_WAIT_TIMEOUT where that is 0. No fence: a message orders nothing but itself. Of one mailbox and pair one scope posts
-    and one receives at a time, in order, and both pass the same size, `room` bytes at most.
+    src may be written again afterwards. Waits while 8 messages of the pair are not yet received; while 4 or fewer are, never. A
+    message orders nothing but itself. Of one mailbox and pair one scope posts and one receives at a time, in order; both pass the
+    same size, `room` bytes at most. `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors:
+    TypeError when compiled; KernelError when the wait ends. Local. Atoll's own.
     """
     dense("post", "src", src)
     source, nbytes, whole = address(src), size_in_bytes(src), is_whole(src)
@@ -393,13 +394,25 @@ def post(team, box, src, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
 
 
 def receive(team, box, dst, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """dst = the next message of PE `pe`; every thread of the scope may read it afterwards. `tag`, `bound_ns`: as post."""
+    """Wait for the next message of PE `pe` in the mailbox (dev.mailbox, which is symmetric) and copy it to dst.
+
+    dst is contiguous, any memory; every thread of the scope may read it afterwards. It orders nothing else. Of one mailbox and pair
+    one scope posts and one receives at a time, in order; both pass the same size, `room` bytes at most. `tag` is said should the
+    wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends.
+    Local. Atoll's own.
+    """
     dense("receive", "dst", dst)
     close_inbox(receive_message(open_inbox("receive", team, box, pe, scope, tag, bound_ns), dst))
 
 
 def try_receive(team, box, dst, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """receive if the message has begun to come, and true; else false at once. What has begun is waited for."""
+    """Copy the next message of PE `pe` to dst and return true if it has begun to come; else return false at once.
+
+    What has begun is waited for. dst is contiguous, any memory; box symmetric, of dev.mailbox. Of one mailbox and pair one scope
+    posts and one receives at a time, in order; both pass the same size, `room` bytes at most. `tag` is said should the wait exceed
+    `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. Local.
+    Atoll's own.
+    """
     dense("try_receive", "dst", dst)
     come = open_inbox("try_receive", team, box, pe, scope, tag, bound_ns)
     here = has_come(come)

@@ -65,18 +65,27 @@ from ._reach import (
 
 
 def my_pe(team):
-    """This PE's number in the team."""
+    """Return this PE's number in the team, 0 … n_pes - 1.
+
+    By any thread. Local. OpenSHMEM: shmem_team_my_pe.
+    """
     return team.my_pe
 
 
 def n_pes(team):
-    """The number of PEs of the team."""
+    """Return the number of PEs of the team.
+
+    By any thread. Local. OpenSHMEM: shmem_team_n_pes.
+    """
     return team.n_pes
 
 
 @cute.jit
 def translate_pe(team: Team, pe: Int32, to: Team):
-    """The number that PE `pe` of `team` has in the team `to`; -1: none. Teams of one job and memory."""
+    """Return the number that PE `pe` of `team` has in the team `to`; -1: none.
+
+    Teams of one job and one memory. By any thread. Local. OpenSHMEM: shmem_team_translate_pe.
+    """
     found = Int32(-1)
     if (pe >= 0) & (pe < team.n_pes):
         slot = slot_of(team, pe)
@@ -87,7 +96,11 @@ def translate_pe(team: Team, pe: Int32, to: Team):
 
 
 def ptr(team, x, pe):
-    """PE `pe`'s copy of the symmetric tensor or pointer `x`, as a cute.Pointer."""
+    """Return a cute.Pointer to PE `pe`'s copy of the symmetric tensor or pointer `x`.
+
+    For one's own loads and stores, which are in no order. By any thread. Local. Errors: TypeError when compiled; KernelError when
+    run (no such PE; with ATOLL_CHECK=all not symmetric). OpenSHMEM: shmem_team_ptr.
+    """
     kind = kind_of("ptr", "x", x)
     global_memory("ptr", "x", x)
     at = peer_for(team, "peer", address(x), pe)
@@ -95,7 +108,11 @@ def ptr(team, x, pe):
 
 
 def peer(team, x, pe):
-    """PE `pe`'s copy of the symmetric tensor `x`, of the same layout: loads and stores are remote, in no order."""
+    """Return PE `pe`'s copy of the symmetric tensor `x`, a tensor of the same layout.
+
+    Its loads and stores are remote, in no order. By any thread. Local. Errors: TypeError when compiled; KernelError when run (no
+    such PE; with ATOLL_CHECK=all not symmetric). Atoll's own.
+    """
     tensor_in_memory("peer", "x", x)
     return there("peer", "x", team, x, pe)
 
@@ -138,27 +155,46 @@ def _get(name: str, team, dst, src, pe, scope) -> None:
 
 
 def put(team, dst, src, pe, scope: Scope = THREAD):
-    """dst of PE `pe` = src: as many elements as src has, one after the other in both layouts, so tiles, too.
+    """Copy src to dst of PE `pe`.
 
-    src may be written again by any thread of the scope afterwards; it may stand in shared memory.
+    Tensors of one type and any layout; as many elements as src has, one after the other in both layouts. dst is symmetric, src any
+    memory of this PE, shared memory too. By all threads of the scope; afterwards each may write src again, and the data are there
+    after quiet, or for who sees a signal set after it. Local. Errors: TypeError when compiled; KernelError when run (no such PE;
+    with ATOLL_CHECK=all not symmetric). OpenSHMEM: shmem_put.
     """
     _put("put", team, dst, src, pe, scope)
     meet_threads(team, scope)
 
 
 def get(team, dst, src, pe, scope: Scope = THREAD):
-    """dst = src of PE `pe`. Every thread of the scope may read dst afterwards."""
+    """Copy src of PE `pe` to dst.
+
+    Tensors of one type and any layout; as many elements as src has, one after the other in both layouts. src is symmetric, dst any
+    memory of this PE, shared memory too. By all threads of the scope; afterwards each may read dst. Local. Errors: TypeError when
+    compiled; KernelError when run (no such PE; with ATOLL_CHECK=all not symmetric). OpenSHMEM: shmem_get.
+    """
     _get("get", team, dst, src, pe, scope)
     meet_threads(team, scope)
 
 
 def put_nbi(team, dst, src, pe, scope: Scope = THREAD):
-    """put, but only quiet makes src free for all threads of the scope."""
+    """Start to copy src to dst of PE `pe`.
+
+    Tensors of one type and any layout; as many elements as src has, one after the other in both layouts. dst is symmetric, src any
+    memory of this PE, shared memory too. By all threads of the scope; only quiet makes src free for all of them, and the data
+    complete. Local. Errors: TypeError when compiled; KernelError when run (no such PE; with ATOLL_CHECK=all not symmetric).
+    OpenSHMEM: shmem_put_nbi.
+    """
     _put("put_nbi", team, dst, src, pe, scope)
 
 
 def get_nbi(team, dst, src, pe, scope: Scope = THREAD):
-    """get, but only quiet makes dst hold the data for all threads of the scope."""
+    """Start to copy src of PE `pe` to dst.
+
+    Tensors of one type and any layout; as many elements as src has, one after the other in both layouts. src is symmetric, dst any
+    memory of this PE, shared memory too. By all threads of the scope; only after quiet may all of them read dst. Local. Errors:
+    TypeError when compiled; KernelError when run (no such PE; with ATOLL_CHECK=all not symmetric). OpenSHMEM: shmem_get_nbi.
+    """
     _get("get_nbi", team, dst, src, pe, scope)
 
 
@@ -187,11 +223,13 @@ def _async_put(
 
 
 def async_put(team, dst, src, pe, scope: Scope = THREAD):
-    """put_nbi, meant for large contiguous tensors in shared memory: these go by bulk copies (sm_90 and later; 1 KiB and more,
-    addresses and sizes multiples of 16 bytes), and the scope's threads go on with something else.
+    """Start to copy src to dst of PE `pe`, while the threads go on: for large blocks in shared memory.
 
-    flush makes src free again, quiet and fence complete the copies: by the scope that started them, or one that contains it.
-    One of them stands before the block's end, which ends its shared memory.
+    Contiguous tensors of one type; dst is symmetric. On GPUs of sm_90 and later by bulk copies (1 KiB and more, addresses and size
+    multiples of 16 bytes), else put_nbi. flush makes src free again; quiet, fence and barrier complete the copies: one of these
+    stands before the signal that announces them, by the scope that started them or one that contains it. One of the four stands
+    before the block's end, which ends its shared memory. Local. Errors: TypeError when compiled; KernelError when run (no such PE;
+    with ATOLL_CHECK=all not symmetric). Atoll's own.
     """
     same("async_put", dst, src)
     fits("async_put", dst, src)
@@ -229,7 +267,12 @@ def _strided(name: str, dst, src):
 
 
 def iput(team, dst, src, dst_stride, src_stride, count, pe, scope: Scope = THREAD):
-    """Element i from src + i * src_stride to dst + i * dst_stride of PE `pe`; strides count elements from the first."""
+    """Copy src[i * src_stride] to dst[i * dst_stride] of PE `pe`, for i below `count`.
+
+    Strides count elements from the first; tensors of one type. dst is symmetric, src any memory of this PE. By all threads of the
+    scope; complete as a put. Local. Errors: TypeError when compiled; KernelError when run (no such PE; with ATOLL_CHECK=all not
+    symmetric). OpenSHMEM: shmem_iput.
+    """
     _strided("iput", dst, src)
     dst = there("iput", "dst", team, dst, pe)
     copy_strided(dst, src, Int64(dst_stride), Int64(src_stride), Int64(count), one_of(Scope, "iput", scope))
@@ -237,7 +280,12 @@ def iput(team, dst, src, dst_stride, src_stride, count, pe, scope: Scope = THREA
 
 
 def iget(team, dst, src, dst_stride, src_stride, count, pe, scope: Scope = THREAD):
-    """Element i from src + i * src_stride of PE `pe` to dst + i * dst_stride."""
+    """Copy src[i * src_stride] of PE `pe` to dst[i * dst_stride], for i below `count`.
+
+    Strides count elements from the first; tensors of one type. src is symmetric, dst any memory of this PE. By all threads of the
+    scope; afterwards each may read dst. Local. Errors: TypeError when compiled; KernelError when run (no such PE; with
+    ATOLL_CHECK=all not symmetric). OpenSHMEM: shmem_iget.
+    """
     _strided("iget", dst, src)
     src = there("iget", "src", team, src, pe)
     copy_strided(dst, src, Int64(dst_stride), Int64(src_stride), Int64(count), one_of(Scope, "iget", scope))
@@ -254,7 +302,11 @@ def _fence(scope: cutlass.Constexpr):
 
 
 def quiet(team, scope: Scope = THREAD):
-    """The scope's puts and atomics before it, and what it saw, are visible to every PE before what it does after it."""
+    """Complete the scope's puts, atomics and signals at all PEs.
+
+    They, async_put and _nbi too, and what the scope saw are visible to every PE before what it does afterwards. By all threads of
+    the scope. Local. Errors: TypeError when compiled. OpenSHMEM: shmem_quiet.
+    """
     complete_bulk()
     meet_threads(team, one_of(Scope, "quiet", scope))
     _fence(scope)
@@ -262,12 +314,20 @@ def quiet(team, scope: Scope = THREAD):
 
 
 def fence(team, scope: Scope = THREAD):
-    """The same for each PE by itself."""
+    """Order the scope's puts, atomics and signals before it ahead of those after it, at each PE.
+
+    Here it does as quiet does: they are complete, async_put too. By all threads of the scope. Local. Errors: TypeError when
+    compiled. OpenSHMEM: shmem_fence.
+    """
     quiet(team, scope)
 
 
 def flush(team, scope: Scope = THREAD):
-    """Sources of the scope's earlier puts, async_put too, may be written again; nothing is said of their targets."""
+    """Make the sources of the scope's earlier puts, async_put too, free to be written again.
+
+    Nothing is said of their targets, which quiet completes. By all threads of the scope. Local. Errors: TypeError when compiled.
+    Atoll's own.
+    """
     read_bulk()
     meet_threads(team, one_of(Scope, "flush", scope))
 
@@ -276,7 +336,12 @@ def flush(team, scope: Scope = THREAD):
 
 
 def p(team, dst, value, pe):
-    """Store `value` in dst of PE `pe`. dst: integers of 8 to 64 bits, Float16, BFloat16, Float32, Float64."""
+    """Store `value` in the first element of dst of PE `pe`.
+
+    dst is symmetric, of integers of 8 to 64 bits, Float16, BFloat16, Float32, Float64. By one thread; never torn, in no order
+    before fence or quiet. Local. Errors: TypeError when compiled; KernelError when run (no such PE; with ATOLL_CHECK=all not
+    symmetric). OpenSHMEM: shmem_p.
+    """
     kind = word("p", "dst", dst, WORDS + FLOATS + NARROW)
     given = number("p", "value", value, kind)
     to = peer_for(team, "p", address(dst), pe)
@@ -287,7 +352,12 @@ def p(team, dst, value, pe):
 
 
 def g(team, src, pe):
-    """src of PE `pe`, past the caches of this GPU. Types as of p."""
+    """Return the first element of src of PE `pe`.
+
+    src is symmetric, of integers of 8 to 64 bits, Float16, BFloat16, Float32, Float64; so is the result. By one thread; never torn,
+    in no order. Local. Errors: TypeError when compiled; KernelError when run (no such PE; with ATOLL_CHECK=all not symmetric).
+    OpenSHMEM: shmem_g.
+    """
     kind = word("g", "src", src, WORDS + FLOATS + NARROW)
     at = peer_for(team, "g", address(src), pe)
     return load_narrow(kind, at) if kind in NARROW else load(kind, at, SYSTEM)
@@ -301,24 +371,44 @@ def _fetching(name: str, operation: str, team, dst, value, pe, allowed=WORDS):
 
 
 def atomic_fetch(team, src, pe):
-    """src of PE `pe`."""
+    """Return the first element of src of PE `pe`.
+
+    src is a symmetric tensor (or a pointer) of Int32, Int64, Uint32, Uint64, Float32, Float64. By one thread; atomic, relaxed: it
+    orders nothing. Complete when it returns. Local. Errors: TypeError when compiled; KernelError when run (no such PE; with
+    ATOLL_CHECK=all not symmetric). OpenSHMEM: shmem_atomic_fetch.
+    """
     return load(word("atomic_fetch", "src", src), peer_for(team, "atomic", address(src), pe), SYSTEM)
 
 
 def atomic_set(team, dst, value, pe):
-    """dst of PE `pe` = value."""
+    """Set the first element of dst of PE `pe` to `value`.
+
+    dst is a symmetric tensor (or a pointer) of Int32, Int64, Uint32, Uint64, Float32, Float64. By one thread; atomic, relaxed: it
+    orders nothing. Local. Errors: TypeError when compiled; KernelError when run (no such PE; with ATOLL_CHECK=all not symmetric).
+    OpenSHMEM: shmem_atomic_set.
+    """
     kind = word("atomic_set", "dst", dst)
     at = peer_for(team, "atomic", address(dst), pe)
     store(kind, at, number("atomic_set", "value", value, kind), SYSTEM)
 
 
 def atomic_swap(team, dst, value, pe):
-    """dst of PE `pe` = value; what was there."""
+    """Set the first element of dst of PE `pe` to `value`; return what was there.
+
+    dst is a symmetric tensor (or a pointer) of Int32, Int64, Uint32, Uint64, Float32, Float64. By one thread; atomic, relaxed: it
+    orders nothing. Complete when it returns. Local. Errors: TypeError when compiled; KernelError when run (no such PE; with
+    ATOLL_CHECK=all not symmetric). OpenSHMEM: shmem_atomic_swap.
+    """
     return _fetching("atomic_swap", "exch", team, dst, value, pe, WORDS + FLOATS)
 
 
 def atomic_compare_swap(team, dst, condition, value, pe):
-    """dst of PE `pe` = value if its bits are those of `condition`; what was there."""
+    """Set the first element of dst of PE `pe` to `value` if its bits are those of `condition`; return what was there.
+
+    dst is a symmetric tensor (or a pointer) of Int32, Int64, Uint32, Uint64, Float32, Float64. By one thread; atomic, relaxed: it
+    orders nothing. Complete when it returns. Local. Errors: TypeError when compiled; KernelError when run (no such PE; with
+    ATOLL_CHECK=all not symmetric). OpenSHMEM: shmem_atomic_compare_swap.
+    """
     name = "atomic_compare_swap"
     kind = word(name, "dst", dst)
     old, new = number(name, "condition", condition, kind), number(name, "value", value, kind)
@@ -326,12 +416,22 @@ def atomic_compare_swap(team, dst, condition, value, pe):
 
 
 def atomic_fetch_add(team, dst, value, pe):
-    """dst of PE `pe` += value, Float32 and Float64 too; what was there."""
+    """Add `value` to the first element of dst of PE `pe`; return what was there.
+
+    dst is a symmetric tensor (or a pointer) of Int32, Int64, Uint32, Uint64, Float32, Float64. By one thread; atomic, relaxed: it
+    orders nothing. Complete when it returns. Local. Errors: TypeError when compiled; KernelError when run (no such PE; with
+    ATOLL_CHECK=all not symmetric). OpenSHMEM: shmem_atomic_fetch_add.
+    """
     return _fetching("atomic_fetch_add", "add", team, dst, value, pe, WORDS + FLOATS)
 
 
 def atomic_add(team, dst, value, pe):
-    """dst of PE `pe` += value. Float16 and, on GPUs of sm_90 and later, BFloat16, too: rounded once."""
+    """Add `value` to the first element of dst of PE `pe`.
+
+    dst is a symmetric tensor (or a pointer) of Int32, Int64, Uint32, Uint64, Float32, Float64, Float16 and, from sm_90 on, BFloat16
+    (rounded once). By one thread; atomic, relaxed: it orders nothing. Local. Errors: TypeError when compiled; KernelError when run
+    (no such PE; with ATOLL_CHECK=all not symmetric). OpenSHMEM: shmem_atomic_add.
+    """
     kind = word("atomic_add", "dst", dst, WORDS + FLOATS + HALVES)
     if kind not in HALVES:
         _fetching("atomic_add", "add", team, dst, value, pe, WORDS + FLOATS)
@@ -343,42 +443,82 @@ def atomic_add(team, dst, value, pe):
 
 
 def atomic_fetch_inc(team, dst, pe):
-    """dst of PE `pe` += 1; what was there."""
+    """Add 1 to the first element of dst of PE `pe`; return what was there.
+
+    dst is a symmetric tensor (or a pointer) of Int32, Int64, Uint32, Uint64. By one thread; atomic, relaxed: it orders nothing.
+    Complete when it returns. Local. Errors: TypeError when compiled; KernelError when run (no such PE; with ATOLL_CHECK=all not
+    symmetric). OpenSHMEM: shmem_atomic_fetch_inc.
+    """
     return _fetching("atomic_fetch_inc", "add", team, dst, 1, pe)
 
 
 def atomic_inc(team, dst, pe):
-    """dst of PE `pe` += 1."""
+    """Add 1 to the first element of dst of PE `pe`.
+
+    dst is a symmetric tensor (or a pointer) of Int32, Int64, Uint32, Uint64. By one thread; atomic, relaxed: it orders nothing.
+    Local. Errors: TypeError when compiled; KernelError when run (no such PE; with ATOLL_CHECK=all not symmetric). OpenSHMEM:
+    shmem_atomic_inc.
+    """
     _fetching("atomic_inc", "add", team, dst, 1, pe)
 
 
 def atomic_fetch_and(team, dst, value, pe):
-    """dst of PE `pe` &= value; what was there."""
+    """Combine the first element of dst of PE `pe` with `value` by bitwise AND; return what was there.
+
+    dst is a symmetric tensor (or a pointer) of Int32, Int64, Uint32, Uint64. By one thread; atomic, relaxed: it orders nothing.
+    Complete when it returns. Local. Errors: TypeError when compiled; KernelError when run (no such PE; with ATOLL_CHECK=all not
+    symmetric). OpenSHMEM: shmem_atomic_fetch_and.
+    """
     return _fetching("atomic_fetch_and", "and", team, dst, value, pe)
 
 
 def atomic_and(team, dst, value, pe):
-    """dst of PE `pe` &= value."""
+    """Combine the first element of dst of PE `pe` with `value` by bitwise AND.
+
+    dst is a symmetric tensor (or a pointer) of Int32, Int64, Uint32, Uint64. By one thread; atomic, relaxed: it orders nothing.
+    Local. Errors: TypeError when compiled; KernelError when run (no such PE; with ATOLL_CHECK=all not symmetric). OpenSHMEM:
+    shmem_atomic_and.
+    """
     _fetching("atomic_and", "and", team, dst, value, pe)
 
 
 def atomic_fetch_or(team, dst, value, pe):
-    """dst of PE `pe` |= value; what was there."""
+    """Combine the first element of dst of PE `pe` with `value` by bitwise OR; return what was there.
+
+    dst is a symmetric tensor (or a pointer) of Int32, Int64, Uint32, Uint64. By one thread; atomic, relaxed: it orders nothing.
+    Complete when it returns. Local. Errors: TypeError when compiled; KernelError when run (no such PE; with ATOLL_CHECK=all not
+    symmetric). OpenSHMEM: shmem_atomic_fetch_or.
+    """
     return _fetching("atomic_fetch_or", "or", team, dst, value, pe)
 
 
 def atomic_or(team, dst, value, pe):
-    """dst of PE `pe` |= value."""
+    """Combine the first element of dst of PE `pe` with `value` by bitwise OR.
+
+    dst is a symmetric tensor (or a pointer) of Int32, Int64, Uint32, Uint64. By one thread; atomic, relaxed: it orders nothing.
+    Local. Errors: TypeError when compiled; KernelError when run (no such PE; with ATOLL_CHECK=all not symmetric). OpenSHMEM:
+    shmem_atomic_or.
+    """
     _fetching("atomic_or", "or", team, dst, value, pe)
 
 
 def atomic_fetch_xor(team, dst, value, pe):
-    """dst of PE `pe` ^= value; what was there."""
+    """Combine the first element of dst of PE `pe` with `value` by bitwise XOR; return what was there.
+
+    dst is a symmetric tensor (or a pointer) of Int32, Int64, Uint32, Uint64. By one thread; atomic, relaxed: it orders nothing.
+    Complete when it returns. Local. Errors: TypeError when compiled; KernelError when run (no such PE; with ATOLL_CHECK=all not
+    symmetric). OpenSHMEM: shmem_atomic_fetch_xor.
+    """
     return _fetching("atomic_fetch_xor", "xor", team, dst, value, pe)
 
 
 def atomic_xor(team, dst, value, pe):
-    """dst of PE `pe` ^= value."""
+    """Combine the first element of dst of PE `pe` with `value` by bitwise XOR.
+
+    dst is a symmetric tensor (or a pointer) of Int32, Int64, Uint32, Uint64. By one thread; atomic, relaxed: it orders nothing.
+    Local. Errors: TypeError when compiled; KernelError when run (no such PE; with ATOLL_CHECK=all not symmetric). OpenSHMEM:
+    shmem_atomic_xor.
+    """
     _fetching("atomic_xor", "xor", team, dst, value, pe)
 
 
@@ -386,21 +526,33 @@ def atomic_xor(team, dst, value, pe):
 
 
 def signal_set(team, signal, value, pe):
-    """signal of PE `pe` = value, after all that the thread wrote and saw."""
+    """Set the first element of signal of PE `pe` to `value`, after all that the thread wrote and saw (release).
+
+    signal is a symmetric tensor (or a pointer) of Int32, Int64, Uint32, Uint64. By one thread. Local. Errors: TypeError when
+    compiled; KernelError when run (no such PE; with ATOLL_CHECK=all not symmetric). OpenSHMEM: shmem_signal_set.
+    """
     kind = word("signal_set", "signal", signal, WORDS)
     at = peer_for(team, "signal_set", address(signal), pe)
     store(kind, at, number("signal_set", "value", value, kind), ".release.sys.global")
 
 
 def signal_add(team, signal, value, pe):
-    """signal of PE `pe` += value, after all that the thread wrote and saw."""
+    """Add `value` to the first element of signal of PE `pe`, after all that the thread wrote and saw (release).
+
+    signal is a symmetric tensor (or a pointer) of Int32, Int64, Uint32, Uint64. By one thread. Local. Errors: TypeError when
+    compiled; KernelError when run (no such PE; with ATOLL_CHECK=all not symmetric). OpenSHMEM: shmem_signal_add.
+    """
     kind = word("signal_add", "signal", signal, WORDS)
     at = peer_for(team, "signal_add", address(signal), pe)
     add_release(kind, at, number("signal_add", "value", value, kind))
 
 
 def signal_fetch(team, signal):
-    """This PE's signal, with acquire."""
+    """Return the first element of this PE's signal, with acquire: what was written before it was set can be read.
+
+    signal is of Int32, Int64, Uint32, Uint64; so is the result. By one thread. Local. Errors: TypeError when compiled. OpenSHMEM:
+    shmem_signal_fetch.
+    """
     return load(word("signal_fetch", "signal", signal, WORDS), address(signal), ".acquire.sys.global")
 
 
@@ -437,10 +589,22 @@ def _put_signal(name: str, team, dst, src, signal, value, op, pe, scope) -> None
 
 
 def put_signal(team, dst, src, signal, value, op, pe, scope: Scope = THREAD):
-    """put, then signal of PE `pe` is set (SET) or added to (ADD): who sees it by signal_wait_until sees the data."""
+    """Copy src to dst of PE `pe`, then set (SET) the first element of signal there to `value`, or add it (ADD).
+
+    Who sees the signal by signal_wait_until sees the data. Tensors of one type and any layout; as many elements as src has, one
+    after the other in both layouts. dst and signal are symmetric, signal of Int32, Int64, Uint32, Uint64; src any memory of this
+    PE, free again afterwards. By all threads of the scope. Local. Errors: TypeError when compiled; KernelError when run (no such
+    PE; with ATOLL_CHECK=all not symmetric). OpenSHMEM: shmem_put_signal.
+    """
     _put_signal("put_signal", team, dst, src, signal, value, op, pe, scope)
 
 
 def put_signal_nbi(team, dst, src, signal, value, op, pe, scope: Scope = THREAD):
-    """The same here: a store has left its source when it is made."""
+    """Start to copy src to dst of PE `pe`, then to set (SET) the first element of signal there to `value`, or add it (ADD).
+
+    Here as put_signal: src is free again afterwards; portable programs wait for quiet. Tensors of one type and any layout; as many
+    elements as src has, one after the other in both layouts. dst and signal are symmetric, signal of Int32, Int64, Uint32, Uint64.
+    By all threads of the scope. Local. Errors: TypeError when compiled; KernelError when run (no such PE; with ATOLL_CHECK=all not
+    symmetric). OpenSHMEM: shmem_put_signal_nbi.
+    """
     _put_signal("put_signal_nbi", team, dst, src, signal, value, op, pe, scope)

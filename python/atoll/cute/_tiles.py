@@ -131,14 +131,24 @@ def _copy_tile(dst, src, shape, scope) -> None:
 
 
 def tile_put(team, dst, src, pe, scope: Scope = THREAD):
-    """src to dst of PE `pe`, both of src's shape; ordered and complete as a put."""
+    """Copy a tile src to the tile dst of PE `pe`.
+
+    Tensors of two flat modes, any strides, elements of 1, 2, 4 or 8 bytes; src's shape. dst is symmetric, src any memory of this
+    PE. By all threads of the scope; ordered and complete as a put. Local. Errors: TypeError when compiled; KernelError when run (no
+    such PE; with ATOLL_CHECK=all not symmetric). Atoll's own.
+    """
     _tiles("tile_put", dst, src, scope)
     _copy_tile(there("tile_put", "dst", team, dst, pe), src, src.shape, scope)
     meet_threads(team, scope)
 
 
 def tile_get(team, dst, src, pe, scope: Scope = THREAD):
-    """src of PE `pe` to dst, both of dst's shape. Every thread of the scope may read dst afterwards."""
+    """Copy a tile src of PE `pe` to the tile dst.
+
+    Tensors of two flat modes, any strides, elements of 1, 2, 4 or 8 bytes; dst's shape. src is symmetric, dst any memory of this
+    PE. By all threads of the scope; afterwards each may read dst. Local. Errors: TypeError when compiled; KernelError when run (no
+    such PE; with ATOLL_CHECK=all not symmetric). Atoll's own.
+    """
     _tiles("tile_get", dst, src, scope)
     _copy_tile(dst, there("tile_get", "src", team, src, pe), dst.shape, scope)
     meet_threads(team, scope)
@@ -153,7 +163,13 @@ def _gather(team: Team, dst: cute.Tensor, src: cute.Tensor, mine: Int64, scope: 
 
 
 def tile_allgather(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Rows pe * src's rows … of dst of every member = src of member pe. dst is symmetric, and has n_pes times the rows of src."""
+    """Gather the tiles src of member 0, 1, … one below the other in dst of every member.
+
+    Tensors of two flat modes, any strides, elements of 1, 2, 4 or 8 bytes; dst has n_pes times src's rows. dst is symmetric, src
+    any memory. Afterwards all threads of the scope may read dst. Collective over the team: all members with one scope each, the
+    same sizes, one call at a time, in one order. `tag` is said should the wait exceed `bound_ns` nanoseconds (else
+    ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. Atoll's own.
+    """
     _tiles("tile_allgather", dst, src, scope)
     global_memory("tile_allgather", "dst", dst)
     to = _tile(dst)
@@ -224,8 +240,14 @@ def _reduce(
 
 
 def tile_reduce(team, dst, src, op, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """dst of every member = src of member 0 op src of member 1 op …, element by element (SUM …). Both symmetric, of src's shape;
-    dst may be src."""
+    """Set the tile dst of every member to src of member 0 op src of member 1 op …, element by element (SUM …).
+
+    Tensors of two flat modes, any strides, elements of 1, 2, 4 or 8 bytes; src's shape. Elements: Int32, Int64, Uint32, Uint64;
+    Float32 and Float64 for SUM PROD MIN MAX. Folded in PE order: the same bits on all members. dst and src are symmetric; dst may
+    be src. Collective over the team: all members with one scope each, the same sizes, one call at a time, in one order. `tag` is
+    said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when
+    the wait ends. Atoll's own.
+    """
     kind = _tiles("tile_reduce", dst, src, scope)
     for which, x in (("dst", dst), ("src", src)):
         global_memory("tile_reduce", which, x)

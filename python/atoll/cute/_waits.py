@@ -145,15 +145,22 @@ def _wait_one(name: str, which: str, team, x, cmp, value, scope, tag, bound_ns, 
 
 
 def signal_wait_until(team, signal, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until this PE's signal cmp value (EQ NE GT GE LT LE), with acquire for all threads of the scope.
+    """Wait until the first element of this PE's signal cmp `value` (EQ NE GT GE LT LE).
 
-    `tag` is said should it wait longer than `bound_ns` (nanoseconds), or ATOLL_WAIT_TIMEOUT where that is 0.
+    With acquire: all threads of the scope may then read what was written before. signal is of Int32, Int64, Uint32, Uint64. `tag`
+    is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError
+    when the wait ends. Local. OpenSHMEM: shmem_signal_wait_until.
     """
     _wait_one("signal_wait_until", "signal", team, signal, cmp, value, scope, tag, bound_ns)
 
 
 def wait_until(team, ivar, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """The same for any word."""
+    """Wait until the first element of this PE's ivar cmp `value` (EQ NE GT GE LT LE).
+
+    With acquire for all threads of the scope. ivar is of Int32, Int64, Uint32, Uint64. `tag` is said should the wait exceed
+    `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. Local.
+    OpenSHMEM: shmem_wait_until.
+    """
     _wait_one("wait_until", "ivar", team, ivar, cmp, value, scope, tag, bound_ns)
 
 
@@ -162,15 +169,22 @@ def wait_until(team, ivar, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0)
 
 
 def local_set(team, words, value):
-    """The first of words = value, with release among this PE's threads: after all that the thread wrote and saw, for those of
-    this PE that see the value by local_wait_until. By one thread; the others' writes are included after `meet`."""
+    """Set the first element of words to `value`, with release among this PE's threads.
+
+    For those of this PE that wait by local_wait_until. words is this PE's memory, of Int32, Int64, Uint32, Uint64. By one thread;
+    the others' writes are included after `meet`. Local. Errors: TypeError when compiled. Atoll's own.
+    """
     kind = word("local_set", "words", words, WORDS)
     store(kind, address(words), number("local_set", "value", value, kind), ".release.gpu.global")
 
 
 def local_wait_until(team, words, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until the first of words cmp value, where only this PE's threads set it, by local_set; with acquire among them, for
-    all threads of the scope."""
+    """Wait until the first element of words cmp `value` (EQ NE GT GE LT LE), where only this PE's threads set it, by local_set.
+
+    With acquire among them, for all threads of the scope. words is of Int32, Int64, Uint32, Uint64. `tag` is said should the wait
+    exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. Local.
+    Atoll's own.
+    """
     _wait_one(
         "local_wait_until", "words", team, words, cmp, value, scope, tag, bound_ns, ".acquire.gpu.global"
     )
@@ -186,7 +200,12 @@ def _consume(
 
 
 def signal_consume(team, signal, n, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until this PE's signal is at least n, with acquire, then take n away: what is replayed finds it as before."""
+    """Wait until the first element of this PE's signal is at least n, with acquire, then take n away.
+
+    So a graph that is replayed finds the word as before. signal is of Int32, Int64, Uint32, Uint64. By all threads of the scope.
+    `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled;
+    KernelError when the wait ends. Local. Atoll's own.
+    """
     name = "signal_consume"
     team_of(name, team)
     kind = word(name, "signal", signal, WORDS)
@@ -206,7 +225,11 @@ def _test(
 
 
 def test(team, ivar, cmp, value, scope: Scope = THREAD):
-    """Whether this PE's word cmp value, with acquire."""
+    """Return whether the first element of this PE's ivar cmp `value` (EQ NE GT GE LT LE), to all threads of the scope.
+
+    With acquire; it does not wait. ivar is of Int32, Int64, Uint32, Uint64. Local. Errors: TypeError when compiled. OpenSHMEM:
+    shmem_test.
+    """
     team_of("test", team)
     kind = word("test", "ivar", ivar, WORDS)
     one_of(Compare, "test", cmp)
@@ -318,36 +341,73 @@ def _many(
 
 
 def wait_until_all(team, ivars, status, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until all words hold."""
+    """Wait until ivars[i] cmp `value` (EQ NE GT GE LT LE) holds for all of this PE's words.
+
+    ivars is a contiguous tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are
+    left out. With acquire for all threads of the scope. At once if all are left out. `tag` is said should the wait exceed
+    `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. Local.
+    OpenSHMEM: shmem_wait_until_all.
+    """
     _many("wait_until_all", team, ivars, status, cmp, value, "all", tag, scope, bound_ns)
 
 
 def wait_until_all_vector(team, ivars, status, cmp, values, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until all words hold, each its own value."""
+    """Wait until ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds for all of this PE's words.
+
+    ivars is a contiguous tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are
+    left out. values: as many integers as ivars. With acquire for all threads of the scope. At once if all are left out. `tag` is
+    said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when
+    the wait ends. Local. OpenSHMEM: shmem_wait_until_all_vector.
+    """
     _many("wait_until_all_vector", team, ivars, status, cmp, values, "all", tag, scope, bound_ns, vector=True)
 
 
 def wait_until_any(team, ivars, status, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until a word holds; the lowest index that does."""
+    """Wait until ivars[i] cmp `value` (EQ NE GT GE LT LE) holds for one of this PE's words; return the lowest such i.
+
+    ivars is a contiguous tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are
+    left out. With acquire for all threads of the scope. -1 at once if all are left out. `tag` is said should the wait exceed
+    `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. Local.
+    OpenSHMEM: shmem_wait_until_any.
+    """
     return _many("wait_until_any", team, ivars, status, cmp, value, "any", tag, scope, bound_ns)
 
 
 def wait_until_any_vector(team, ivars, status, cmp, values, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until a word holds, each its own value; the lowest index that does."""
+    """Wait until ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds for one of this PE's words; return the lowest such i.
+
+    ivars is a contiguous tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are
+    left out. values: as many integers as ivars. With acquire for all threads of the scope. -1 at once if all are left out. `tag` is
+    said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when
+    the wait ends. Local. OpenSHMEM: shmem_wait_until_any_vector.
+    """
     return _many(
         "wait_until_any_vector", team, ivars, status, cmp, values, "any", tag, scope, bound_ns, vector=True
     )
 
 
 def wait_until_some(team, ivars, indices, status, cmp, value, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Wait until a word holds; how many do, with their numbers in `indices`, which rank 0 of the scope writes."""
+    """Wait until ivars[i] cmp `value` (EQ NE GT GE LT LE) holds for some of this PE's words; return for how many.
+
+    Their numbers i stand in indices[0], …, written by rank 0 of the scope (integers, as many as ivars). ivars is a contiguous
+    tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are left out. With acquire
+    for all threads of the scope. 0 at once if all are left out. `tag` is said should the wait exceed `bound_ns` nanoseconds (else
+    ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. Local. OpenSHMEM: shmem_wait_until_some.
+    """
     return _many("wait_until_some", team, ivars, status, cmp, value, "any", tag, scope, bound_ns, indices)
 
 
 def wait_until_some_vector(
     team, ivars, indices, status, cmp, values, scope: Scope = THREAD, tag=0, bound_ns=0
 ):
-    """wait_until_some, each word its own value."""
+    """Wait until ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds for some of this PE's words; return for how many.
+
+    Their numbers i stand in indices[0], …, written by rank 0 of the scope (integers, as many as ivars). ivars is a contiguous
+    tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are left out. values: as many
+    integers as ivars. With acquire for all threads of the scope. 0 at once if all are left out. `tag` is said should the wait
+    exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. Local.
+    OpenSHMEM: shmem_wait_until_some_vector.
+    """
     return _many(
         "wait_until_some_vector",
         team,
@@ -365,32 +425,63 @@ def wait_until_some_vector(
 
 
 def test_all(team, ivars, status, cmp, value, scope: Scope = THREAD):
-    """Whether all words hold."""
+    """Return whether ivars[i] cmp `value` (EQ NE GT GE LT LE) holds for all of this PE's words.
+
+    ivars is a contiguous tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are
+    left out. With acquire for all threads of the scope. It does not wait. Errors: TypeError when compiled. Local. OpenSHMEM:
+    shmem_test_all.
+    """
     return _many("test_all", team, ivars, status, cmp, value, "", 0, scope)
 
 
 def test_all_vector(team, ivars, status, cmp, values, scope: Scope = THREAD):
-    """Whether all words hold, each its own value."""
+    """Return whether ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds for all of this PE's words.
+
+    ivars is a contiguous tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are
+    left out. values: as many integers as ivars. With acquire for all threads of the scope. It does not wait. Errors: TypeError when
+    compiled. Local. OpenSHMEM: shmem_test_all_vector.
+    """
     return _many("test_all_vector", team, ivars, status, cmp, values, "", 0, scope, vector=True)
 
 
 def test_any(team, ivars, status, cmp, value, scope: Scope = THREAD):
-    """The lowest index that holds, else -1."""
+    """Return the lowest i for which ivars[i] cmp `value` (EQ NE GT GE LT LE) holds; -1: none.
+
+    ivars is a contiguous tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are
+    left out. With acquire for all threads of the scope. It does not wait. Errors: TypeError when compiled. Local. OpenSHMEM:
+    shmem_test_any.
+    """
     return _many("test_any", team, ivars, status, cmp, value, "", 0, scope)
 
 
 def test_any_vector(team, ivars, status, cmp, values, scope: Scope = THREAD):
-    """The lowest index that holds, each word its own value, else -1."""
+    """Return the lowest i for which ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds; -1: none.
+
+    ivars is a contiguous tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are
+    left out. values: as many integers as ivars. With acquire for all threads of the scope. It does not wait. Errors: TypeError when
+    compiled. Local. OpenSHMEM: shmem_test_any_vector.
+    """
     return _many("test_any_vector", team, ivars, status, cmp, values, "", 0, scope, vector=True)
 
 
 def test_some(team, ivars, indices, status, cmp, value, scope: Scope = THREAD):
-    """How many words hold, with their numbers in `indices`."""
+    """Return for how many of this PE's words ivars[i] cmp `value` (EQ NE GT GE LT LE) holds.
+
+    Their numbers i stand in indices[0], …, written by rank 0 of the scope (integers, as many as ivars). ivars is a contiguous
+    tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are left out. With acquire
+    for all threads of the scope. It does not wait. Errors: TypeError when compiled. Local. OpenSHMEM: shmem_test_some.
+    """
     return _many("test_some", team, ivars, status, cmp, value, "", 0, scope, indices=indices)
 
 
 def test_some_vector(team, ivars, indices, status, cmp, values, scope: Scope = THREAD):
-    """How many words hold, each its own value."""
+    """Return for how many of this PE's words ivars[i] cmp values[i] (EQ NE GT GE LT LE) holds.
+
+    Their numbers i stand in indices[0], …, written by rank 0 of the scope (integers, as many as ivars). ivars is a contiguous
+    tensor of Int32, Int64, Uint32, Uint64; words whose entry in `status` (None, or integers) is not 0 are left out. values: as many
+    integers as ivars. With acquire for all threads of the scope. It does not wait. Errors: TypeError when compiled. Local.
+    OpenSHMEM: shmem_test_some_vector.
+    """
     return _many(
         "test_some_vector", team, ivars, status, cmp, values, "", 0, scope, indices=indices, vector=True
     )

@@ -78,16 +78,22 @@ def _opened(name: str, given, *classes) -> None:
 
 
 def outbox(team, box, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Return this PE's end of the way to PE `pe`, for `out = dev.post_next(out, src)`, and at last `dev.close(out)`.
+    """Return this PE's end of the way to PE `pe` through a mailbox, for `out = dev.post_next(out, src)`, at last `dev.close(out)`.
 
-    Nobody else posts that way meanwhile. The scope is that of all three. `tag` is said should one of its waits take longer
-    than `bound_ns` (nanoseconds), or than ATOLL_WAIT_TIMEOUT where that is 0.
+    box is of dev.mailbox, symmetric. It keeps the way's counters in registers: nobody else posts that way meanwhile. The scope is
+    that of all calls with it. Of each wait: `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT).
+    Errors: TypeError when compiled; KernelError when the wait ends. By all threads of the scope. Local. Atoll's own.
     """
     return open_outbox("outbox", team, box, pe, scope, tag, bound_ns)
 
 
 def post_next(out, src):
-    """post by an outbox. Return the outbox as it is then, which takes its place."""
+    """Send src, contiguous, as the next message of an outbox; return the outbox as it is then, which takes its place.
+
+    src is any memory of this PE, and may be written again afterwards. Waits while 8 messages are on their way. A message orders
+    nothing but itself. Errors: TypeError when compiled; KernelError when a wait ends. By all threads of the scope. Local. Atoll's
+    own.
+    """
     _opened("post_next", out, Outbox)
     dense("post_next", "src", src)
     source, nbytes, whole = address(src), size_in_bytes(src), is_whole(src)
@@ -95,15 +101,22 @@ def post_next(out, src):
 
 
 def inbox(team, box, pe, scope: Scope = THREAD, tag=0, bound_ns=0):
-    """Return this PE's end of the way from PE `pe`, for `come = dev.receive_next(come, dst)`, and at last `dev.close(come)`.
+    """Return this PE's end of the way from PE `pe` through a mailbox, for `come = dev.receive_next(come, dst)`, at last `dev.close(come)`.
 
-    `tag`, `bound_ns`: as outbox.
+    box is of dev.mailbox, symmetric. It keeps the way's counters in registers: nobody else receives that way meanwhile. The scope
+    is that of all calls with it. Of each wait: `tag` is said should the wait exceed `bound_ns` nanoseconds (else
+    ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError when the wait ends. By all threads of the scope. Local.
+    Atoll's own.
     """
     return open_inbox("inbox", team, box, pe, scope, tag, bound_ns)
 
 
 def receive_next(come, dst):
-    """receive by an inbox. Return the inbox as it is then, which takes its place."""
+    """Wait for the next message of an inbox and copy it to dst; return the inbox as it is then, which takes its place.
+
+    dst is contiguous, any memory of this PE; every thread of the scope may read it afterwards. Errors: TypeError when compiled;
+    KernelError when a wait ends. By all threads of the scope. Local. Atoll's own.
+    """
     _opened("receive_next", come, Inbox)
     dense("receive_next", "dst", dst)
     return receive_message(come, dst)
@@ -120,7 +133,7 @@ def begin(which):
 
 
 def store(out, part, data):
-    """Part number `part` of the message that was begun: 8 bytes, an integer."""
+    """Send part number `part` (from 0) of the message that was begun: `data`, an integer of 8 bytes. By one thread. Local. Atoll's own."""
     _opened("store", out, Outbox)
     at = slot_here(out) + Int64(part) * 16
     store_flagged(at, Int64(number("store", "data", data, Uint64)), flag_of(out))
@@ -140,7 +153,10 @@ def end(which):
 
 
 def has_message(come):
-    """Return whether the next message of an inbox has begun to come."""
+    """Return whether the next message of an inbox has begun to come, to all threads of the scope.
+
+    If so, receive_next waits for no more than the rest of it. By all threads of the scope. Local. Atoll's own.
+    """
     _opened("has_message", come, Inbox)
     return has_come(come) != 0
 
@@ -148,7 +164,9 @@ def has_message(come):
 def meeting(team, scope: Scope = THREAD, tag=0, bound_ns=0):
     """Return what `met = dev.sync_next(met)` takes, in place of dev.sync, and at last `dev.close(met)`.
 
-    Nobody else uses the team for meetings or collectives meanwhile. `tag`, `bound_ns`: as outbox.
+    It keeps the team's counter in registers: nobody else uses the team for meetings or collectives meanwhile. Of each wait: `tag`
+    is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypeError when compiled; KernelError
+    when the wait ends. By all threads of the scope. Local. Atoll's own.
     """
     epoch = _core.load(Int64, team_of("meeting", team).control + SYNC_EPOCH)
     call = call_of("meeting", tag, bound_ns)
@@ -156,7 +174,11 @@ def meeting(team, scope: Scope = THREAD, tag=0, bound_ns=0):
 
 
 def sync_next(met, order: Order = ACQUIRE_RELEASE):
-    """sync by a meeting. Return the meeting as it is then, which takes its place."""
+    """Wait until all members of the team have arrived; return the meeting as it is then, which takes its place.
+
+    As sync: what each scope wrote and saw before is visible to every scope afterwards; order=RELAXED orders no data. Collective
+    over the team. Errors: TypeError when compiled; KernelError when a wait ends. By all threads of the scope. Atoll's own.
+    """
     _opened("sync_next", met, Meeting)
     epoch = met.epoch + 1
     meet_at(met.call(), met.team, epoch, met.scope, one_of(Order, "sync_next", order))
@@ -164,7 +186,10 @@ def sync_next(met, order: Order = ACQUIRE_RELEASE):
 
 
 def close(which):
-    """The end of an outbox, an inbox, or a meeting: its counters go back to memory. By the scope's threads, like all else."""
+    """End an outbox, an inbox or a meeting: its counters go back to memory, and others may use the way, or the team.
+
+    By all threads of the scope. Local. Atoll's own.
+    """
     _opened("close", which, Outbox, Inbox, Meeting)
     if isinstance(which, Outbox):
         close_outbox(which)

@@ -118,9 +118,12 @@ def meet_members(call: Any, team: Any, scope: Any, relaxed: Any) -> Any:
 def sync(
     team: Any, scope: Any = THREAD, order: Any = ACQUIRE_RELEASE, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """All members have arrived; what each scope wrote and saw before is visible to every scope after it.
+    """Wait until all members of the team have arrived.
 
-    order=dev.RELAXED is an extension: all have arrived, and no data are ordered by that.
+    What each scope wrote and saw before is visible to every scope afterwards (async_put needs quiet first); order=RELAXED, an
+    extension, orders no data. Collective over the team: all members with one scope each, one call at a time, in one order. `tag` is
+    said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied
+    (GPUs: KernelError). OpenSHMEM: shmem_team_sync.
     """
     which, relaxed = scope_of("sync", scope), one_of("order", "sync", order) is RELAXED
 
@@ -134,7 +137,12 @@ def sync(
 
 @vocabulary
 def barrier(team: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
-    """quiet, then sync: here what orders the one completes the other, but for async_put."""
+    """Complete the scope's puts and atomics, as quiet, and wait until all members of the team have arrived.
+
+    Then all of it is visible to every member, async_put too. Collective over the team: all members with one scope each, one call at
+    a time, in one order. `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError
+    when compiled; Timeout, PeDied (GPUs: KernelError). OpenSHMEM: shmem_quiet and shmem_team_sync.
+    """
     which = scope_of("barrier", scope)
 
     def impl(team: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
@@ -175,7 +183,14 @@ def put_to_all(team: Any, to: Any, source: Any, nbytes: Any, scope: Any) -> Any:
 def broadcast(
     team: Any, dst: Any, src: Any, root: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """dst of every member, the root too, = src of `root`. src.size elements."""
+    """Copy src of member `root` to dst of every member, the root too.
+
+    Contiguous arrays of one type. As many elements as src has. dst is symmetric, unless the message is small (8 * (512 // n_pes)
+    bytes): then any memory; src is any. Afterwards all threads of the scope may read dst. Collective over the team: all members
+    with one scope each, the same sizes, one call at a time, in one order. `tag` is said should the wait exceed `bound_ns`
+    nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). OpenSHMEM:
+    shmem_broadcast.
+    """
     each, which = item(same("broadcast", dst, src)), scope_of("broadcast", scope)
 
     def impl(
@@ -227,7 +242,14 @@ def gather(call: Any, team: Any, to: Any, source: Any, nbytes: Any, scope: Any) 
 
 @vocabulary
 def fcollect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
-    """dst = src of member 0, 1, …; src.size elements of each."""
+    """Gather src of member 0, 1, … one behind the other in dst of every member.
+
+    Contiguous arrays of one type. dst has n_pes times as many elements as src. dst is symmetric, unless the message is small (8 *
+    (512 // n_pes) bytes): then any memory; src is any. Afterwards all threads of the scope may read dst. Collective over the team:
+    all members with one scope each, the same sizes, one call at a time, in one order. `tag` is said should the wait exceed
+    `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError).
+    OpenSHMEM: shmem_fcollect.
+    """
     each, which = item(same("fcollect", dst, src)), scope_of("fcollect", scope)
 
     def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
@@ -246,7 +268,13 @@ def fcollect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, b
 
 @vocabulary
 def collect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
-    """fcollect with sizes that differ between members; dst is symmetric. Return how many elements arrived."""
+    """Gather src of member 0, 1, …, whose sizes may differ, in dst of every member; return how many elements arrived.
+
+    Contiguous arrays of one type. From each member all of src. dst is symmetric, src any memory. Afterwards all threads of the
+    scope may read dst. Collective over the team: all members with one scope each, one call at a time, in one order. `tag` is said
+    should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied
+    (GPUs: KernelError). OpenSHMEM: shmem_collect.
+    """
     each, which = item(same("collect", dst, src)), scope_of("collect", scope)
 
     def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
@@ -274,7 +302,14 @@ def collect(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bo
 
 @vocabulary
 def alltoall(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:
-    """Block j of my src becomes block my_pe of member j's dst; src.size // n_pes elements a block."""
+    """Copy block j of my src to block my_pe of member j's dst.
+
+    Contiguous arrays of one type. A block is an n_pes-th of src. dst is symmetric, unless the message is small (8 * (512 // n_pes)
+    bytes): then any memory; src is any. Afterwards all threads of the scope may read dst. Collective over the team: all members
+    with one scope each, the same sizes, one call at a time, in one order. `tag` is said should the wait exceed `bound_ns`
+    nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). OpenSHMEM:
+    shmem_alltoall.
+    """
     each, which = item(same("alltoall", dst, src)), scope_of("alltoall", scope)
 
     def impl(team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> None:
@@ -408,7 +443,14 @@ def next_member(team: Any, pe: Any) -> Any:
 def reduce(
     team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """dst = src of member 0 op src of member 1 op …, element by element (dev.SUM …); dst may be src."""
+    """Set dst of every member to src of member 0 op src of member 1 op …, element by element (SUM PROD MIN MAX AND OR XOR).
+
+    Contiguous arrays of one type. Elements: integers; float32 and float64 for SUM PROD MIN MAX. Folded in PE order: the same bits
+    on all members. dst and src are symmetric, unless small (8 * (512 // n_pes) bytes): then any memory; dst may be src. Collective
+    over the team: all members with one scope each, the same sizes, one call at a time, in one order. `tag` is said should the wait
+    exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError).
+    OpenSHMEM: shmem_sum_reduce and kin.
+    """
     kind, operator = _reduction("reduce", dst, src, op)
     each, which = item(kind), scope_of("reduce", scope)
 
@@ -459,7 +501,14 @@ def reduce(
 def reduce_scatter(
     team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """dst = block my_pe of the reduction of src, which has n_pes blocks of dst.size elements, apart from dst."""
+    """Set dst to block my_pe of the reduction of src over the members (SUM PROD MIN MAX AND OR XOR).
+
+    Contiguous arrays of one type. src has n_pes blocks of dst's size, apart from dst. Elements: integers; float32 and float64 for
+    SUM PROD MIN MAX. Folded in PE order: the same bits on all members. src is symmetric, unless a block is small (8 * (512 //
+    n_pes) bytes); dst any memory. Collective over the team: all members with one scope each, the same sizes, one call at a time, in
+    one order. `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when
+    compiled; Timeout, PeDied (GPUs: KernelError). Atoll's own.
+    """
     kind, operator = _reduction("reduce_scatter", dst, src, op)
     each, which = item(kind), scope_of("reduce_scatter", scope)
 

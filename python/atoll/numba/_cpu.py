@@ -431,8 +431,9 @@ def _(control: Any, mine: Any, stride: Any, operation: Any, address: Any) -> Any
             end = mine + stride
             if look(watch, operation, team, WRONG_PLACE, -1, 0, address, mine, end, 0, 0) != 0:
                 raise NotSymmetric(
-                    "an array that the kernel puts to, gets from, signals or updates on another PE is an ordinary one of NumPy; "
-                    "make it by atoll.zeros() or its kin, on every PE; atoll.numba.raise_ended() says which operation it was"
+                    "an array that the kernel puts to, gets from, signals or updates on another PE is not of this PE's symmetric "
+                    "memory, but an ordinary one of NumPy, or a view of another PE's (atoll.peer, atoll.global_view); pass this PE's "
+                    "own, made by atoll.zeros() or its kin on every PE; atoll.numba.raise_ended() says which operation it was"
                 )
         return 0
 

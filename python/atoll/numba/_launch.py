@@ -9,7 +9,7 @@ import inspect
 import math
 import pathlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, overload
 
 import numba
@@ -216,6 +216,38 @@ def _check_sizes(kernel: Kernel, grid: Any, block: Any) -> None:
             )
 
 
+def _arrays_of(arguments: Iterable[Any]) -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays of NumPy among the arguments, and in mailboxes and other tuples there."""
+    for number, x in enumerate(arguments, 1):
+        if isinstance(x, np.ndarray):
+            yield f"argument {number}", x
+        elif isinstance(x, tuple) and not isinstance(x, DeviceTeam):
+            yield from ((f"argument {number}", part) for _, part in _arrays_of(x))
+
+
+def _spans(x: np.ndarray, address: int) -> bool:
+    """Whether the memory that x reaches over has that address."""
+    ends = [(length - 1) * stride for length, stride in zip(x.shape, x.strides, strict=True) if length > 1]
+    offset = address - x.__array_interface__["data"][0]
+    least, most = sum(end for end in ends if end < 0), sum(end for end in ends if end > 0)
+    return bool(least <= offset < most + x.itemsize)
+
+
+def _at_fault(report: str, arguments: list[Any]) -> str:
+    """Which argument is not symmetric, and what it is instead, of a report that says at which address the kernel found it."""
+    found = re.search(r" at 0x([0-9a-f]+); this PE's symmetric memory is ", report)
+    if found is None:
+        return "an array is not of this PE's symmetric memory"
+    address = int(found[1], 16)
+    who = next(
+        (name for name, x in _arrays_of(arguments) if _spans(x, address)), "an array of the kernel's own"
+    )
+    world = _atoll.WORLD.device("host")
+    if 0 <= address - world.window < world.n_pes * world.stride:
+        return f"{who} is a view of another PE's memory (atoll.peer, atoll.global_view); pass this PE's own array"
+    return f"{who} is ordinary memory"
+
+
 def _launch_on_host(kernel: Kernel, arguments: list[Any]) -> None:
     try:
         kernel.host(*arguments)
@@ -233,14 +265,7 @@ def _launch_on_host(kernel: Kernel, arguments: list[Any]) -> None:
             raise_ended()  # which has the operation, too
         except _atoll.Error as ended:
             said = ended
-        ordinary = [
-            f"argument {number}"
-            for number, x in enumerate(arguments, 1)
-            if isinstance(x, np.ndarray) and not _atoll.is_symmetric(x)
-        ]
-        raise _atoll.NotSymmetric(
-            f"{kernel.__name__}: {' and '.join(ordinary) or 'an array of its own'} is ordinary memory: {said}"
-        ) from None
+        raise _atoll.NotSymmetric(f"{kernel.__name__}: {_at_fault(str(said), arguments)}: {said}") from None
     except _atoll.ShapeMismatch as error:
         words, nbytes, room = error.args
         raise _atoll.ShapeMismatch(

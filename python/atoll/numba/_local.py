@@ -29,8 +29,11 @@ def wait_local(kind: Any, control: Any, address: Any, cmp: Any, value: Any, call
 
 @vocabulary
 def local_set(team: Any, words: Any, value: Any) -> Any:
-    """words[0] = value, with release among this PE's threads: after all that the thread wrote and saw, for those of this PE
-    that see the value by local_wait_until. By one thread; the others' writes are included after `meet`."""
+    """Set words[0] to `value`, with release among this PE's threads.
+
+    For those of this PE that wait by local_wait_until. words is this PE's memory, of int32, int64, uint32, uint64. By one thread;
+    the others' writes are included after `meet`. Local. Errors: TypingError when compiled. Atoll's own.
+    """
     kind = word("local_set", "words", words, WORDS)
     number("local_set", "value", value, kind)
 
@@ -44,8 +47,12 @@ def local_set(team: Any, words: Any, value: Any) -> Any:
 def local_wait_until(
     team: Any, words: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Wait until words[0] cmp value, where only this PE's threads set it, by local_set; with acquire among them, for all threads
-    of the scope."""
+    """Wait until words[0] cmp `value` (dev.EQ NE GT GE LT LE), where only this PE's threads set it, by local_set.
+
+    With acquire among them, for all threads of the scope. words is of int32, int64, uint32, uint64. `tag` is said should the wait
+    exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError).
+    Local. Atoll's own.
+    """
     kind, which = word("local_wait_until", "words", words, WORDS), scope_of("local_wait_until", scope)
     number("local_wait_until", "value", value, kind)
 

@@ -368,11 +368,12 @@ def close_inbox(box: Any) -> Any:
 def post(
     team: Any, box: Any, src: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Send src to PE `pe` through the mailbox (dev.mailbox); src may be written again afterwards.
+    """Send src, contiguous, to PE `pe` through the mailbox (dev.mailbox, which is symmetric); src is any memory.
 
-    Waits while 8 messages of the pair are not yet received; while 4 or fewer are, never. No fence: a message orders
-    nothing but itself. Of one mailbox and pair one scope posts and one receives at a time, in order, and both pass the
-    same size, `room` bytes at most. `tag` and `bound_ns` are as those of signal_wait_until.
+    src may be written again afterwards. Waits while 8 messages of the pair are not yet received; while 4 or fewer are, never. A
+    message orders nothing but itself. Of one mailbox and pair one scope posts and one receives at a time, in order; both pass the
+    same size, `room` bytes at most (ShapeMismatch on the host). `tag` is said should the wait exceed `bound_ns` nanoseconds (else
+    ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local. Atoll's own.
     """
     each, which = item(array("post", "src", src)), scope_of("post", scope)
 
@@ -390,7 +391,13 @@ def post(
 def receive(
     team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """dst = the next message of PE `pe`; every thread of the scope may read it afterwards. `tag`, `bound_ns`: as of post."""
+    """Wait for the next message of PE `pe` in the mailbox (dev.mailbox, which is symmetric) and copy it to dst.
+
+    dst is contiguous, any memory; every thread of the scope may read it afterwards. It orders nothing else. Of one mailbox and pair
+    one scope posts and one receives at a time, in order; both pass the same size, `room` bytes at most. `tag` is said should the
+    wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs:
+    KernelError). Local. Atoll's own.
+    """
     each, which = item(array("receive", "dst", dst)), scope_of("receive", scope)
 
     def impl(
@@ -406,7 +413,13 @@ def receive(
 def try_receive(
     team: Any, box: Any, dst: Any, pe: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """receive and return True if the message has begun to come; else return False at once. What has begun is waited for."""
+    """Copy the next message of PE `pe` to dst and return true if it has begun to come; else return false at once.
+
+    What has begun is waited for. dst is contiguous, any memory; box symmetric, of dev.mailbox. Of one mailbox and pair one scope
+    posts and one receives at a time, in order; both pass the same size, `room` bytes at most. `tag` is said should the wait exceed
+    `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local.
+    Atoll's own.
+    """
     each, which = item(array("try_receive", "dst", dst)), scope_of("try_receive", scope)
 
     def impl(

@@ -50,7 +50,12 @@ def _wide(kind: Any) -> int:
 
 @vocabulary
 def put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
-    """dst of PE `pe` = src. src may be written again by any thread of the scope afterwards."""
+    """Copy src to dst of PE `pe`.
+
+    Contiguous arrays of one dtype; the smaller of the two sizes is moved. dst is symmetric, src any memory of this PE. By all
+    threads of the scope; afterwards each may write src again, and the data are there after quiet, or for who sees a signal set
+    after it. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_put.
+    """
     each, which = item(same("put", dst, src)), scope_of("put", scope)
 
     def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
@@ -63,7 +68,12 @@ def put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
 
 @vocabulary
 def get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
-    """dst = src of PE `pe`. Every thread of the scope may read dst afterwards."""
+    """Copy src of PE `pe` to dst.
+
+    Contiguous arrays of one dtype; the smaller of the two sizes is moved. src is symmetric, dst any memory of this PE. By all
+    threads of the scope; afterwards each may read dst. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run
+    (GPUs: KernelError). OpenSHMEM: shmem_get.
+    """
     each, which = item(same("get", dst, src)), scope_of("get", scope)
 
     def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
@@ -76,7 +86,12 @@ def get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
 
 @vocabulary
 def put_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
-    """put, but only quiet makes src free for all threads of the scope."""
+    """Start to copy src to dst of PE `pe`.
+
+    Contiguous arrays of one dtype; the smaller of the two sizes is moved. dst is symmetric, src any memory of this PE. By all
+    threads of the scope; only quiet makes src free for all of them, and the data complete. Local. Errors: TypingError when
+    compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_put_nbi.
+    """
     each, which = item(same("put_nbi", dst, src)), scope_of("put_nbi", scope)
 
     def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
@@ -88,7 +103,12 @@ def put_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
 
 @vocabulary
 def get_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
-    """get, but only quiet makes dst hold the data for all threads of the scope."""
+    """Start to copy src of PE `pe` to dst.
+
+    Contiguous arrays of one dtype; the smaller of the two sizes is moved. src is symmetric, dst any memory of this PE. By all
+    threads of the scope; only after quiet may all of them read dst. Local. Errors: TypingError when compiled; PeError, NotSymmetric
+    when run (GPUs: KernelError). OpenSHMEM: shmem_get_nbi.
+    """
     each, which = item(same("get_nbi", dst, src)), scope_of("get_nbi", scope)
 
     def impl(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> None:
@@ -100,12 +120,13 @@ def get_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
 
 @vocabulary
 def async_put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
-    """put_nbi, meant for large blocks that stand in shared memory: on GPUs of sm_90 and later these go by bulk copies (1 KiB and
-    more, addresses and size multiples of 16 bytes), and the scope's threads go on with something else.
+    """Start to copy src to dst of PE `pe`, while the threads go on: for large blocks in shared memory.
 
-    `flush` makes src free again; `quiet`, `fence` and `barrier` complete the copies, so that one of these stands before the signal that
-    announces them: by the scope that started them, or one that contains it. One of the four stands before the block's end, which
-    ends its shared memory.
+    Contiguous arrays of one type; dst is symmetric. On GPUs of sm_90 and later by bulk copies (1 KiB and more, addresses and size
+    multiples of 16 bytes), else put_nbi. flush makes src free again; quiet, fence and barrier complete the copies: one of these
+    stands before the signal that announces them, by the scope that started them or one that contains it. One of the four stands
+    before the block's end, which ends its shared memory. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run
+    (GPUs: KernelError). Atoll's own.
     """
     each, which = item(same("async_put", dst, src)), scope_of("async_put", scope)
     within_block = which is not GRID
@@ -144,7 +165,12 @@ def _strided(name: str, dst: Any, src: Any) -> tuple[Any, int]:
 def iput(
     team: Any, dst: Any, src: Any, dst_stride: Any, src_stride: Any, count: Any, pe: Any, scope: Any = THREAD
 ) -> Any:
-    """Element i from src[i * src_stride] to dst[i * dst_stride] of PE `pe`; strides count elements from the first."""
+    """Copy src[i * src_stride] to dst[i * dst_stride] of PE `pe`, for i below `count`.
+
+    Strides count elements from the first; arrays of one type. dst is symmetric, src any memory of this PE. By all threads of the
+    scope; complete as a put. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs: KernelError).
+    OpenSHMEM: shmem_iput.
+    """
     (kind, half), which = _strided("iput", dst, src), scope_of("iput", scope)
     each = item(dst.dtype)
 
@@ -175,7 +201,12 @@ def iput(
 def iget(
     team: Any, dst: Any, src: Any, dst_stride: Any, src_stride: Any, count: Any, pe: Any, scope: Any = THREAD
 ) -> Any:
-    """Element i from src[i * src_stride] of PE `pe` to dst[i * dst_stride]."""
+    """Copy src[i * src_stride] of PE `pe` to dst[i * dst_stride], for i below `count`.
+
+    Strides count elements from the first; arrays of one type. src is symmetric, dst any memory of this PE. By all threads of the
+    scope; afterwards each may read dst. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs:
+    KernelError). OpenSHMEM: shmem_iget.
+    """
     (kind, half), which = _strided("iget", dst, src), scope_of("iget", scope)
     each = item(dst.dtype)
 
@@ -220,19 +251,31 @@ def _quiet(name: str, scope: Any) -> Any:
 
 @vocabulary
 def quiet(team: Any, scope: Any = THREAD) -> Any:
-    """The scope's puts and atomics before it, and what it saw, are visible to every PE before what it does after it."""
+    """Complete the scope's puts, atomics and signals at all PEs.
+
+    They, async_put and _nbi too, and what the scope saw are visible to every PE before what it does afterwards. By all threads of
+    the scope. Local. Errors: TypingError when compiled. OpenSHMEM: shmem_quiet.
+    """
     return _quiet("quiet", scope)
 
 
 @vocabulary
 def fence(team: Any, scope: Any = THREAD) -> Any:
-    """The same for each PE by itself."""
+    """Order the scope's puts, atomics and signals before it ahead of those after it, at each PE.
+
+    Here it does as quiet does: they are complete, async_put too. By all threads of the scope. Local. Errors: TypingError when
+    compiled. OpenSHMEM: shmem_fence.
+    """
     return _quiet("fence", scope)
 
 
 @vocabulary
 def flush(team: Any, scope: Any = THREAD) -> Any:
-    """Sources of the scope's earlier puts, async_put too, may be written again; nothing is said of their targets."""
+    """Make the sources of the scope's earlier puts, async_put too, free to be written again.
+
+    Nothing is said of their targets, which quiet completes. By all threads of the scope. Local. Errors: TypingError when compiled.
+    Atoll's own.
+    """
     which = scope_of("flush", scope)
 
     def impl(team: Any, scope: Any = THREAD) -> None:
@@ -247,7 +290,11 @@ def flush(team: Any, scope: Any = THREAD) -> Any:
 
 @vocabulary
 def signal_set(team: Any, signal: Any, value: Any, pe: Any) -> Any:
-    """signal[0] of PE `pe` = value, after all that the thread wrote and saw."""
+    """Set signal[0] of PE `pe` to `value`, after all that the thread wrote and saw (release).
+
+    signal is a symmetric array of int32, int64, uint32, uint64. By one thread. Local. Errors: TypingError when compiled; PeError,
+    NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_signal_set.
+    """
     kind = word("signal_set", "signal", signal, WORDS)
     number("signal_set", "value", value, kind)
 
@@ -259,7 +306,11 @@ def signal_set(team: Any, signal: Any, value: Any, pe: Any) -> Any:
 
 @vocabulary
 def signal_add(team: Any, signal: Any, value: Any, pe: Any) -> Any:
-    """signal[0] of PE `pe` += value, after all that the thread wrote and saw."""
+    """Add `value` to signal[0] of PE `pe`, after all that the thread wrote and saw (release).
+
+    signal is a symmetric array of int32, int64, uint32, uint64. By one thread. Local. Errors: TypingError when compiled; PeError,
+    NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_signal_add.
+    """
     kind = word("signal_add", "signal", signal, WORDS)
     number("signal_add", "value", value, kind)
 
@@ -271,7 +322,11 @@ def signal_add(team: Any, signal: Any, value: Any, pe: Any) -> Any:
 
 @vocabulary
 def signal_fetch(team: Any, signal: Any) -> Any:
-    """Return this PE's signal[0], with acquire."""
+    """Return this PE's signal[0], with acquire: what was written before it was set can be read.
+
+    signal is of int32, int64, uint32, uint64; so is the result. By one thread. Local. Errors: TypingError when compiled. OpenSHMEM:
+    shmem_signal_fetch.
+    """
     kind = word("signal_fetch", "signal", signal, WORDS)
     return lambda team, signal: prim.load_acquire(kind, prim.address(signal))
 
@@ -303,22 +358,34 @@ def _put_signal(name: str, dst: Any, src: Any, signal: Any, value: Any, op: Any,
 def put_signal(
     team: Any, dst: Any, src: Any, signal: Any, value: Any, op: Any, pe: Any, scope: Any = THREAD
 ) -> Any:
-    """put, then signal[0] of PE `pe` is set (dev.SET) or added to (dev.ADD): whoever sees it by signal_wait_until
-    sees the data."""
+    """Copy src to dst of PE `pe`, then set (dev.SET) signal[0] there to `value`, or add it (dev.ADD).
+
+    Who sees the signal by signal_wait_until sees the data. Contiguous arrays of one dtype; the smaller of the two sizes is moved.
+    dst and signal are symmetric, signal of int32, int64, uint32, uint64; src any memory of this PE, free again afterwards. By all
+    threads of the scope. Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM:
+    shmem_put_signal.
+    """
     return _put_signal("put_signal", dst, src, signal, value, op, scope)
 
 
 @vocabulary
 def put_signal_nbi(team: Any, dst: Any, src: Any, signal: Any, value: Any, op: Any, pe: Any, scope: Any = THREAD) -> Any:  # fmt: skip
-    """The same here: a store has left its source when it is made."""
+    """Start to copy src to dst of PE `pe`, then to set (dev.SET) signal[0] there to `value`, or add it (dev.ADD).
+
+    Here as put_signal: src is free again afterwards; portable programs wait for quiet. Contiguous arrays of one dtype; the smaller
+    of the two sizes is moved. dst and signal are symmetric, signal of int32, int64, uint32, uint64. By all threads of the scope.
+    Local. Errors: TypingError when compiled; PeError, NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_put_signal_nbi.
+    """
     return _put_signal("put_signal_nbi", dst, src, signal, value, op, scope)
 
 
 @vocabulary
 def signal_wait_until(team: Any, signal: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
-    """Wait until this PE's signal[0] cmp value (dev.EQ NE GT GE LT LE), with acquire for all threads of the scope.
+    """Wait until this PE's signal[0] cmp `value` (dev.EQ NE GT GE LT LE).
 
-    `tag` is said should it wait longer than `bound_ns` (nanoseconds), or ATOLL_WAIT_TIMEOUT where that is left out or 0.
+    With acquire: all threads of the scope may then read what was written before. signal is of int32, int64, uint32, uint64. `tag`
+    is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout,
+    PeDied (GPUs: KernelError). Local. OpenSHMEM: shmem_signal_wait_until.
     """
     kind, which = word("signal_wait_until", "signal", signal, WORDS), scope_of("signal_wait_until", scope)
     one_of("cmp", "signal_wait_until", cmp)
@@ -339,8 +406,12 @@ def signal_wait_until(team: Any, signal: Any, cmp: Any, value: Any, scope: Any =
 def signal_consume(
     team: Any, signal: Any, n: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Wait until this PE's signal[0] is at least n, with acquire, then take n away: a graph that is replayed finds
-    the word as before."""
+    """Wait until this PE's signal[0] is at least n, with acquire, then take n away.
+
+    So a graph that is replayed finds the word as before. signal is of int32, int64, uint32, uint64. By all threads of the scope.
+    `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled;
+    Timeout, PeDied (GPUs: KernelError). Local. Atoll's own.
+    """
     kind, which = word("signal_consume", "signal", signal, WORDS), scope_of("signal_consume", scope)
     number("signal_consume", "n", n, kind)
 

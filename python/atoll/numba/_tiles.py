@@ -149,7 +149,12 @@ if DEVICE is not None:
 
 @vocabulary
 def tile_put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
-    """dst of PE `pe` = src, both of two axes; the smaller of the two shapes. Ordered and complete as a put."""
+    """Copy a tile src to the tile dst of PE `pe`.
+
+    Two axes, any strides, elements of 1, 2, 4 or 8 bytes; the smaller of the two shapes. dst is symmetric, src any memory of this
+    PE. By all threads of the scope; ordered and complete as a put. Local. Errors: TypingError when compiled; PeError, NotSymmetric
+    when run (GPUs: KernelError). Atoll's own.
+    """
     kind, which = tiles("tile_put", dst, src), scope_of("tile_put", scope)
     each = item(kind)
 
@@ -167,7 +172,12 @@ def tile_put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any
 
 @vocabulary
 def tile_get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any:
-    """dst = src of PE `pe`, both of two axes. Every thread of the scope may read dst afterwards."""
+    """Copy a tile src of PE `pe` to the tile dst.
+
+    Two axes, any strides, elements of 1, 2, 4 or 8 bytes; the smaller of the two shapes. src is symmetric, dst any memory of this
+    PE. By all threads of the scope; afterwards each may read dst. Local. Errors: TypingError when compiled; PeError, NotSymmetric
+    when run (GPUs: KernelError). Atoll's own.
+    """
     kind, which = tiles("tile_get", dst, src), scope_of("tile_get", scope)
     each = item(kind)
 
@@ -187,7 +197,13 @@ def tile_get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = THREAD) -> Any
 def tile_allgather(
     team: Any, dst: Any, src: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Rows pe * len(src) … of dst of every member = src of member pe. dst is symmetric, and has n_pes times the rows of src."""
+    """Gather the tiles src of member 0, 1, … one below the other in dst of every member.
+
+    Two axes, any strides, elements of 1, 2, 4 or 8 bytes; dst has n_pes times src's rows. dst is symmetric, src any memory.
+    Afterwards all threads of the scope may read dst. Collective over the team: all members with one scope each, the same sizes, one
+    call at a time, in one order. `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors:
+    TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Atoll's own.
+    """
     kind, which = tiles("tile_allgather", dst, src), scope_of("tile_allgather", scope)
     each = item(kind)
 
@@ -270,8 +286,13 @@ def fold_elements(
 def tile_reduce(
     team: Any, dst: Any, src: Any, op: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """dst of every member = src of member 0 op src of member 1 op …, element by element. Both symmetric, of src's shape; dst may
-    be src."""
+    """Set the tile dst of every member to src of member 0 op src of member 1 op …, element by element (SUM …).
+
+    Two axes, any strides, elements of 1, 2, 4 or 8 bytes; src's shape. Elements: integers; float32 and float64 for SUM PROD MIN
+    MAX. Folded in PE order: the same bits on all members. dst and src are symmetric; dst may be src. Collective over the team: all
+    members with one scope each, the same sizes, one call at a time, in one order. `tag` is said should the wait exceed `bound_ns`
+    nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Atoll's own.
+    """
     kind, which = tiles("tile_reduce", dst, src), scope_of("tile_reduce", scope)
     operator, each = reduction_of("tile_reduce", kind, op), item(kind)
 

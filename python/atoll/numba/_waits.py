@@ -104,7 +104,12 @@ def _words(name: str, ivars: Any, status: Any, values: Any, vector: bool) -> Any
 def wait_until(
     team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None
 ) -> Any:
-    """Wait until ivar[0] cmp value."""
+    """Wait until this PE's ivar[0] cmp `value` (dev.EQ NE GT GE LT LE).
+
+    With acquire for all threads of the scope. ivar is of int32, int64, uint32, uint64. `tag` is said should the wait exceed
+    `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local.
+    OpenSHMEM: shmem_wait_until.
+    """
     kind, which = word("wait_until", "ivar", ivar, WORDS), scope_of("wait_until", scope)
     number("wait_until", "value", value, kind)
 
@@ -122,7 +127,11 @@ def wait_until(
 
 @vocabulary
 def test(team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
-    """Return whether ivar[0] cmp value."""
+    """Return whether this PE's ivar[0] cmp `value` (dev.EQ NE GT GE LT LE), to all threads of the scope.
+
+    With acquire; it does not wait. ivar is of int32, int64, uint32, uint64. Local. Errors: TypingError when compiled. OpenSHMEM:
+    shmem_test.
+    """
     kind, which = word("test", "ivar", ivar, WORDS), scope_of("test", scope)
     number("test", "value", value, kind)
 
@@ -188,13 +197,25 @@ def wait_until_all(
     tag: Any = 0,
     bound_ns: Any = None,
 ) -> Any:
-    """Wait until all words hold."""
+    """Wait until ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds for all of this PE's words.
+
+    ivars is a contiguous array of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left
+    out. With acquire for all threads of the scope. At once if all are left out. `tag` is said should the wait exceed `bound_ns`
+    nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local. OpenSHMEM:
+    shmem_wait_until_all.
+    """
     return _wait_all("wait_until_all", ivars, status, value, scope)
 
 
 @vocabulary
 def wait_until_all_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
-    """Wait until all words hold, each its own value."""
+    """Wait until ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds for all of this PE's words.
+
+    ivars is a contiguous array of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left
+    out. values: as many integers as ivars. With acquire for all threads of the scope. At once if all are left out. `tag` is said
+    should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied
+    (GPUs: KernelError). Local. OpenSHMEM: shmem_wait_until_all_vector.
+    """
     return _wait_all("wait_until_all_vector", ivars, status, values, scope, True)
 
 
@@ -235,7 +256,13 @@ def wait_until_any(
     tag: Any = 0,
     bound_ns: Any = None,
 ) -> Any:
-    """Wait until a word holds and return the lowest index that does."""
+    """Wait until ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds for one of this PE's words; return the lowest such i.
+
+    ivars is a contiguous array of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left
+    out. With acquire for all threads of the scope. -1 at once if all are left out. `tag` is said should the wait exceed `bound_ns`
+    nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local. OpenSHMEM:
+    shmem_wait_until_any.
+    """
     kind, which = (
         _words("wait_until_any", ivars, status, value, False),
         scope_of("wait_until_any", scope),
@@ -261,7 +288,13 @@ def wait_until_any(
 
 @vocabulary
 def wait_until_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
-    """Wait until a word holds, each its own value, and return the lowest index that does."""
+    """Wait until ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds for one of this PE's words; return the lowest such i.
+
+    ivars is a contiguous array of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left
+    out. values: as many integers as ivars. With acquire for all threads of the scope. -1 at once if all are left out. `tag` is said
+    should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied
+    (GPUs: KernelError). Local. OpenSHMEM: shmem_wait_until_any_vector.
+    """
     name = "wait_until_any_vector"
     kind, which = _words(name, ivars, status, values, True), scope_of(name, scope)
 
@@ -285,7 +318,14 @@ def wait_until_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: 
 
 @vocabulary
 def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
-    """Wait until a word holds; return how many do, with their numbers in `indices`, which rank 0 of the scope writes."""
+    """Wait until ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds for some of this PE's words; return for how many.
+
+    Their numbers i stand in indices[0], …, written by rank 0 of the scope (integers, as many as ivars). ivars is a contiguous array
+    of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left out. With acquire for all
+    threads of the scope. 0 at once if all are left out. `tag` is said should the wait exceed `bound_ns` nanoseconds (else
+    ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). Local. OpenSHMEM:
+    shmem_wait_until_some.
+    """
     kind, which = (
         _words("wait_until_some", ivars, status, value, False),
         scope_of("wait_until_some", scope),
@@ -312,7 +352,14 @@ def wait_until_some(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, 
 
 @vocabulary
 def wait_until_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD, tag: Any = 0, bound_ns: Any = None) -> Any:  # fmt: skip
-    """wait_until_some, each word its own value."""
+    """Wait until ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds for some of this PE's words; return for how many.
+
+    Their numbers i stand in indices[0], …, written by rank 0 of the scope (integers, as many as ivars). ivars is a contiguous array
+    of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left out. values: as many
+    integers as ivars. With acquire for all threads of the scope. 0 at once if all are left out. `tag` is said should the wait
+    exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError).
+    Local. OpenSHMEM: shmem_wait_until_some_vector.
+    """
     name = "wait_until_some_vector"
     kind, which = _words(name, ivars, status, values, True), scope_of(name, scope)
 
@@ -345,7 +392,12 @@ def all_hold(kind: Any, ivars: Any, status: Any, cmp: Any, values: Any) -> Any:
 
 @vocabulary
 def test_all(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
-    """Return whether all words hold."""
+    """Return whether ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds for all of this PE's words.
+
+    ivars is a contiguous array of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left
+    out. With acquire for all threads of the scope. It does not wait. Errors: TypingError when compiled. Local. OpenSHMEM:
+    shmem_test_all.
+    """
     kind, which = _words("test_all", ivars, status, value, False), scope_of("test_all", scope)
 
     def impl(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
@@ -359,7 +411,12 @@ def test_all(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: An
 
 @vocabulary
 def test_all_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:
-    """Return whether all words hold, each its own value."""
+    """Return whether ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds for all of this PE's words.
+
+    ivars is a contiguous array of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left
+    out. values: as many integers as ivars. With acquire for all threads of the scope. It does not wait. Errors: TypingError when
+    compiled. Local. OpenSHMEM: shmem_test_all_vector.
+    """
     kind, which = _words("test_all_vector", ivars, status, values, True), scope_of("test_all_vector", scope)
 
     def impl(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:
@@ -373,7 +430,12 @@ def test_all_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, s
 
 @vocabulary
 def test_any(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
-    """Return the lowest index that holds, else -1."""
+    """Return the lowest i for which ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds; -1: none.
+
+    ivars is a contiguous array of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left
+    out. With acquire for all threads of the scope. It does not wait. Errors: TypingError when compiled. Local. OpenSHMEM:
+    shmem_test_any.
+    """
     kind, which = _words("test_any", ivars, status, value, False), scope_of("test_any", scope)
 
     def impl(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD) -> Any:
@@ -387,7 +449,12 @@ def test_any(team: Any, ivars: Any, status: Any, cmp: Any, value: Any, scope: An
 
 @vocabulary
 def test_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:
-    """Return the lowest index that holds, each word its own value, else -1."""
+    """Return the lowest i for which ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds; -1: none.
+
+    ivars is a contiguous array of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left
+    out. values: as many integers as ivars. With acquire for all threads of the scope. It does not wait. Errors: TypingError when
+    compiled. Local. OpenSHMEM: shmem_test_any_vector.
+    """
     kind, which = _words("test_any_vector", ivars, status, values, True), scope_of("test_any_vector", scope)
 
     def impl(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:
@@ -403,7 +470,12 @@ def test_any_vector(team: Any, ivars: Any, status: Any, cmp: Any, values: Any, s
 def test_some(
     team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, value: Any, scope: Any = THREAD
 ) -> Any:
-    """Return how many words hold; their numbers in `indices`."""
+    """Return for how many of this PE's words ivars[i] cmp `value` (dev.EQ NE GT GE LT LE) holds.
+
+    Their numbers i stand in indices[0], …, written by rank 0 of the scope (integers, as many as ivars). ivars is a contiguous array
+    of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left out. With acquire for all
+    threads of the scope. It does not wait. Errors: TypingError when compiled. Local. OpenSHMEM: shmem_test_some.
+    """
     kind, which = _words("test_some", ivars, status, value, False), scope_of("test_some", scope)
 
     def impl(
@@ -419,7 +491,13 @@ def test_some(
 
 @vocabulary
 def test_some_vector(team: Any, ivars: Any, indices: Any, status: Any, cmp: Any, values: Any, scope: Any = THREAD) -> Any:  # fmt: skip
-    """Return how many words hold, each its own value; their numbers in `indices`."""
+    """Return for how many of this PE's words ivars[i] cmp values[i] (dev.EQ NE GT GE LT LE) holds.
+
+    Their numbers i stand in indices[0], …, written by rank 0 of the scope (integers, as many as ivars). ivars is a contiguous array
+    of int32, int64, uint32, uint64; words whose entry in `status` (None, or integers) is not 0 are left out. values: as many
+    integers as ivars. With acquire for all threads of the scope. It does not wait. Errors: TypingError when compiled. Local.
+    OpenSHMEM: shmem_test_some_vector.
+    """
     kind, which = _words("test_some_vector", ivars, status, values, True), scope_of("test_some_vector", scope)
 
     def impl(

@@ -70,7 +70,7 @@ def opened(name: str, kind: Kind, *classes: Any) -> Any:
 
 @vocabulary
 def nth(boxes: Any, k: Any) -> Any:
-    """Return the k-th of the mailboxes that dev.mailbox(room, count=…) made."""
+    """Return the k-th of the mailboxes that dev.mailbox(room, count=…) made, k from 0 on. By any thread. Local. Atoll's own."""
     block = getattr(boxes, "types", [None])[0]
     if getattr(boxes, "instance_class", None) is not Mailbox or getattr(block, "ndim", 1) != 2:
         raise TypingError(
@@ -82,9 +82,11 @@ def nth(boxes: Any, k: Any) -> Any:
 
 @vocabulary
 def outbox(team: Any, box: Any, pe: Any, scope: Any = THREAD, tag: Any = None, bound_ns: Any = None) -> Any:
-    """Return this PE's end of the way to PE `pe`, for `out = dev.post_next(out, src)`, and at last `dev.close(out)`.
+    """Return this PE's end of the way to PE `pe` through a mailbox, for `out = dev.post_next(out, src)`, at last `dev.close(out)`.
 
-    Nobody else posts that way meanwhile. The scope is that of all three, and `tag` and `bound_ns`, as of post, are those of each wait.
+    box is of dev.mailbox, symmetric. It keeps the way's counters in registers: nobody else posts that way meanwhile. The scope is
+    that of all calls with it. Of each wait: `tag` is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT).
+    Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). By all threads of the scope. Local. Atoll's own.
     """
     which = scope_of("outbox", scope)
     return lambda team, box, pe, scope=THREAD, tag=None, bound_ns=None: open_outbox(
@@ -94,7 +96,12 @@ def outbox(team: Any, box: Any, pe: Any, scope: Any = THREAD, tag: Any = None, b
 
 @vocabulary
 def post_next(out: Any, src: Any) -> Any:
-    """post by an outbox. Return the outbox as it is then, which takes its place."""
+    """Send src, contiguous, as the next message of an outbox; return the outbox as it is then, which takes its place.
+
+    src is any memory of this PE, and may be written again afterwards. Waits while 8 messages are on their way. A message orders
+    nothing but itself. Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). By all threads of the scope. Local.
+    Atoll's own.
+    """
     opened("post_next", out, Outbox)
     each = item(array("post_next", "src", src))
 
@@ -107,9 +114,12 @@ def post_next(out: Any, src: Any) -> Any:
 
 @vocabulary
 def inbox(team: Any, box: Any, pe: Any, scope: Any = THREAD, tag: Any = None, bound_ns: Any = None) -> Any:
-    """Return this PE's end of the way from PE `pe`, for `come = dev.receive_next(come, dst)`, and at last `dev.close(come)`.
+    """Return this PE's end of the way from PE `pe` through a mailbox, for `come = dev.receive_next(come, dst)`, at last `dev.close(come)`.
 
-    `tag` and `bound_ns`, as of receive, are those of each wait.
+    box is of dev.mailbox, symmetric. It keeps the way's counters in registers: nobody else receives that way meanwhile. The scope
+    is that of all calls with it. Of each wait: `tag` is said should the wait exceed `bound_ns` nanoseconds (else
+    ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). By all threads of the scope. Local.
+    Atoll's own.
     """
     which = scope_of("inbox", scope)
     return lambda team, box, pe, scope=THREAD, tag=None, bound_ns=None: open_inbox(
@@ -119,7 +129,11 @@ def inbox(team: Any, box: Any, pe: Any, scope: Any = THREAD, tag: Any = None, bo
 
 @vocabulary
 def receive_next(come: Any, dst: Any) -> Any:
-    """receive by an inbox. Return the inbox as it is then, which takes its place."""
+    """Wait for the next message of an inbox and copy it to dst; return the inbox as it is then, which takes its place.
+
+    dst is contiguous, any memory of this PE; every thread of the scope may read it afterwards. Errors: TypingError when compiled;
+    Timeout, PeDied (GPUs: KernelError). By all threads of the scope. Local. Atoll's own.
+    """
     opened("receive_next", come, Inbox)
     each = item(array("receive_next", "dst", dst))
     return lambda come, dst: receive_message(come, prim.address(dst), dst.size * each)
@@ -138,7 +152,7 @@ def begin(which: Any) -> Any:
 
 @vocabulary
 def store(out: Any, part: Any, data: Any) -> Any:
-    """Part number `part` of the message that was begun: 8 bytes, an integer."""
+    """Send part number `part` (from 0) of the message that was begun: `data`, an integer of 8 bytes. By one thread. Local. Atoll's own."""
     opened("store", out, Outbox)
     number("store", "data", data, types.uint64)
 
@@ -174,7 +188,10 @@ def end(which: Any) -> Any:
 
 @vocabulary
 def has_message(come: Any) -> Any:
-    """Return whether the next message of an inbox has begun to come."""
+    """Return whether the next message of an inbox has begun to come, to all threads of the scope.
+
+    If so, receive_next waits for no more than the rest of it. By all threads of the scope. Local. Atoll's own.
+    """
     opened("has_message", come, Inbox)
     return lambda come: has_come(come)
 
@@ -188,7 +205,9 @@ def open_meeting(call: Any, team: Any, scope: Any) -> Any:
 def meeting(team: Any, scope: Any = THREAD, tag: Any = None, bound_ns: Any = None) -> Any:
     """Return what `met = dev.sync_next(met)` takes, in place of dev.sync, and at last `dev.close(met)`.
 
-    Nobody else uses the team for meetings or collectives meanwhile. `tag` and `bound_ns`, as of sync, are those of each meeting.
+    It keeps the team's counter in registers: nobody else uses the team for meetings or collectives meanwhile. Of each wait: `tag`
+    is said should the wait exceed `bound_ns` nanoseconds (else ATOLL_WAIT_TIMEOUT). Errors: TypingError when compiled; Timeout,
+    PeDied (GPUs: KernelError). By all threads of the scope. Local. Atoll's own.
     """
     which = scope_of("meeting", scope)
     return lambda team, scope=THREAD, tag=None, bound_ns=None: open_meeting(
@@ -198,7 +217,11 @@ def meeting(team: Any, scope: Any = THREAD, tag: Any = None, bound_ns: Any = Non
 
 @vocabulary
 def sync_next(met: Any, order: Any = ACQUIRE_RELEASE) -> Any:
-    """sync by a meeting. Return the meeting as it is then, which takes its place."""
+    """Wait until all members of the team have arrived; return the meeting as it is then, which takes its place.
+
+    As sync: what each scope wrote and saw before is visible to every scope afterwards; order=RELAXED orders no data. Collective
+    over the team. Errors: TypingError when compiled; Timeout, PeDied (GPUs: KernelError). By all threads of the scope. Atoll's own.
+    """
     opened("sync_next", met, Meeting)
     relaxed = one_of("order", "sync_next", order) is RELAXED
 
@@ -211,7 +234,10 @@ def sync_next(met: Any, order: Any = ACQUIRE_RELEASE) -> Any:
 
 @vocabulary
 def close(which: Any) -> Any:
-    """The end of an outbox, an inbox, or a meeting: its counters go back to memory. By the scope's threads, like all else."""
+    """End an outbox, an inbox or a meeting: its counters go back to memory, and others may use the way, or the team.
+
+    By all threads of the scope. Local. Atoll's own.
+    """
     kind = opened("close", which, Outbox, Inbox, Meeting)
     if kind is Outbox:
         return lambda which: close_outbox(which)

@@ -79,25 +79,38 @@ def same_slot(team: Any, pe: Any, to: Any) -> Any:
 
 @vocabulary
 def my_pe(team: Any) -> Any:
-    """Return this PE's number in the team."""
+    """Return this PE's number in the team, 0 … n_pes - 1.
+
+    By any thread. Local. OpenSHMEM: shmem_team_my_pe.
+    """
     return lambda team: team.my_pe
 
 
 @vocabulary
 def n_pes(team: Any) -> Any:
-    """Return the number of PEs of the team."""
+    """Return the number of PEs of the team.
+
+    By any thread. Local. OpenSHMEM: shmem_team_n_pes.
+    """
     return lambda team: team.n_pes
 
 
 @vocabulary
 def translate_pe(team: Any, pe: Any, to: Any) -> Any:
-    """Return the number that PE `pe` of `team` has in the team `to`; -1: none. Teams of one job and memory."""
+    """Return the number that PE `pe` of `team` has in the team `to`; -1: none.
+
+    Teams of one job and one memory. By any thread. Local. OpenSHMEM: shmem_team_translate_pe.
+    """
     return lambda team, pe, to: same_slot(team, pe, to)
 
 
 @vocabulary
 def ptr(team: Any, x: Any, pe: Any) -> Any:
-    """Return the address (int64) of PE `pe`'s copy of the symmetric array `x`."""
+    """Return the address (int64) of PE `pe`'s copy of the symmetric array `x`.
+
+    For one's own loads and stores, which are in no order. By any thread. Local. Errors: TypingError when compiled; PeError,
+    NotSymmetric when run (GPUs: KernelError). OpenSHMEM: shmem_team_ptr.
+    """
     array("ptr", "x", x, contiguous=False)
     return lambda team, x, pe: peer_for(team, CHECK_PEER, p.address(x), pe)
 
@@ -105,7 +118,8 @@ def ptr(team: Any, x: Any, pe: Any) -> Any:
 def peer(team: Any, x: Any, pe: Any) -> Any:
     """Return PE `pe`'s copy of the symmetric array `x`, as an array: its elements are loaded and stored remotely.
 
-    Same shape, strides and dtype; in no order; it keeps nothing alive.
+    Same shape, strides and dtype; in no order; it keeps nothing alive. By any thread. Local. Errors: TypingError when compiled; PeError,
+    NotSymmetric when run (GPUs: KernelError); TypeError outside kernels. Atoll's own.
     """
     raise TypeError("atoll.numba.peer is for kernels (@dev.kernel, numba.njit, cuda.jit)")
 

@@ -41,7 +41,11 @@ def load_wide(x: Any, i: Any) -> Any:
 
 @vocabulary
 def store_wide(x: Any, i: Any, values: Any) -> None:
-    """x[i], x[i + 1], ... = values, by one store: a tuple of as many elements of x's type as load_wide returns, at such a place."""
+    """Store 16 bytes in x from element i on, by one store: `values` is a tuple of four elements of 4 bytes, or of two of 8, of x's type.
+
+    x is contiguous, in one's own or a peer's memory (dev.peer), and x[i] stands at a multiple of 16 bytes; nothing checks that.
+    Ordered like any store of an element. By one thread. Local. Errors: TypingError when compiled. Atoll's own.
+    """
     kind = element_of("store_wide", x)
     number("store_wide", "i", i, i64)
     each = kind.bitwidth // 8

@@ -58,14 +58,47 @@ CALLS: dict[str, tuple[str, Any]] = {
 }  # fmt: skip
 
 
+def refused(function: Any, *arguments: Any) -> str:
+    try:
+        dev.launch(dev.kernel(function), 1, 1)(atoll.WORLD, *arguments)
+    except atoll.NotSymmetric as error:
+        dev.raise_ended()  # what was raised is not kept
+        return str(error)
+    raise AssertionError("a kernel took an array that is not symmetric")
+
+
+def one_is_named() -> None:
+    """The argument at fault alone, whatever else is ordinary; and a peer's memory is not called ordinary."""
+
+    def fetch(team, result, words, pe):
+        result[0] = dev.g(team, words, pe)
+
+    def own(team, pe):
+        words = np.zeros(1, np.int64)
+        dev.p(team, words, 1, pe)
+
+    there, result = (me + 1) % n, np.zeros(1, "i8")
+    for words in (ordinary[0], ordinary[0, ::-1], ordinary.T[0]):
+        said = refused(fetch, result, words, there)
+        assert said.startswith("fetch: argument 3 is ordinary memory: "), said
+        assert "argument 2" not in said, said
+    for view in (atoll.peer(x, there)[0], atoll.global_view(x)[there, 1]):
+        said = refused(fetch, result, view, there)
+        wanted = "fetch: argument 3 is a view of another PE's memory (atoll.peer, atoll.global_view); pass this PE's own array: "
+        assert said.startswith(wanted), said
+    said = refused(own, there)
+    assert said.startswith("own: an array of the kernel's own is ordinary memory: "), said
+
+
 def main() -> None:
     for name, (operation, function) in CALLS.items():
         function.__name__ = name.split(",")[0]
+        argument = 5 if operation in ("post", "receive") else 3
         try:
             dev.launch(dev.kernel(function), 1, 1)(atoll.WORLD, x, ordinary, (me + 1) % n, no_box)
         except atoll.NotSymmetric as error:
             wanted = (
-                f"{function.__name__}: argument 3",
+                f"{function.__name__}: argument {argument} is ordinary memory: ",
                 f"in {operation} at 0x",
                 "this PE's symmetric memory is 0x",
             )
@@ -73,6 +106,7 @@ def main() -> None:
         else:
             raise AssertionError(f"{name} took an ordinary array")
         dev.raise_ended()  # what was raised is not kept
+    one_is_named()
     atoll.barrier_all()
     assert not x.any()
     assert not ordinary.any()
