@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 folder = Path(sys.argv[1])
-os.environ |= {"TRITON_CACHE_DIR": str(folder), "TRITON_DISABLE_LINE_INFO": "1"}
+os.environ["TRITON_CACHE_DIR"] = str(folder)
+os.environ["TRITON_DISABLE_LINE_INFO"] = "1"
 
 import triton
 from atoll._ptx import AT
