@@ -13,11 +13,11 @@ folder = Path(sys.argv[1])
 os.environ["TRITON_CACHE_DIR"] = str(folder)
 os.environ["TRITON_DISABLE_LINE_INFO"] = "1"
 
-import triton
-from atoll._ptx import AT
-from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
-from triton_compiling import TEAM, load
+import triton  # noqa: E402 (Triton reads it then)
+from atoll._ptx import AT  # noqa: E402 (Triton reads it then)
+from triton.backends.compiler import GPUTarget  # noqa: E402 (Triton reads it then)
+from triton.compiler import ASTSource  # noqa: E402 (Triton reads it then)
+from triton_compiling import TEAM, load  # noqa: E402
 
 # A call with float32 (x), int64 (w) and bytes (b), and for what operations addresses are looked at.
 PLACES = {
