@@ -146,7 +146,11 @@ if(TARGET device_tests)   # all of it, for what runs on the host is one program
 endif()
 
 if(TARGET atoll_cli)
-    _atoll_add_job_tests(multi "1;2;3;4;7" "")
+    set(_counts 1 2 3 4 7)
+    if(ATOLL_SANITIZE STREQUAL "thread")   # it sees the threads of a process, of which there are as many with any number of them
+        set(_counts 2 4)
+    endif()
+    _atoll_add_job_tests(multi "${_counts}" "")
     if(ATOLL_UCX_INCLUDE)   # the same by UCX and TCP, where UCX would take shared memory
         file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/multi/*.cpp")
         list(FILTER _sources EXCLUDE REGEX "/device_")
