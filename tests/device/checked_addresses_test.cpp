@@ -31,7 +31,7 @@ TEST_F(CheckedAddresses, OfElementsAndBlocks) {
     refused_on(2, [](const device::Team& team, std::uint64_t* x) {
         std::uint64_t mine = 0;
         device::p(team, x, 1, 0);
-        device::put(team, x + 1, &mine, 1, 1);
+        device::put(team, x + 1, &mine, 1, 1 - team.my_pe);
         refused("p", &mine, [&] { device::p(team, &mine, 1, 0); });
         refused("g", &mine, [&] { device::g(team, &mine, 0); });
         refused("put", &mine, [&] { device::put(team, &mine, x, 1, 0); });
@@ -52,7 +52,7 @@ TEST_F(CheckedAddresses, OfElementsAndBlocks) {
 TEST_F(CheckedAddresses, OfSignalsAndAtomics) {
     refused_on(2, [](const device::Team& team, std::uint64_t* x) {
         std::uint64_t mine = 0;
-        device::put_signal(team, x, &mine, 1, x + 1, 1, 1);
+        device::put_signal(team, x, &mine, 1, x + 1, 1, 1 - team.my_pe);
         refused("signal_set", &mine, [&] { device::signal_set(team, &mine, 1, 0); });
         refused("signal_add", &mine, [&] { device::signal_add(team, &mine, 1, 0); });
         refused("put_signal", &mine, [&] { device::put_signal(team, &mine, x, 1, x, 1, 0); });
