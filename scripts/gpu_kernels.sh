@@ -10,6 +10,9 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export OUT=${OUT:-build/results/gpu-kernels} STAGE=${STAGE:-/tmp/atoll-python}
 what=${*:-tests examples bench}
+for word in $what; do
+    case $word in tests | examples | bench | cute | mlir) ;; *) echo "gpu_kernels.sh: '$word' is no part of it"; exit 2 ;; esac
+done
 failed=0
 scripts/gpu_python.sh module || exit 1
 export PYTHONPATH=$STAGE LD_LIBRARY_PATH=$STAGE/atoll/lib PYTHONUNBUFFERED=1 NUMBA_CACHE_DIR=/tmp/numba-cache

@@ -9,6 +9,9 @@ out=${OUT:-build/results/gpu-python}
 mkdir -p "$out"
 stage=${STAGE:-/tmp/atoll-python}
 what=${*:-tests bench}
+for word in $what; do
+    case $word in tests | bench | module) ;; *) echo "gpu_python.sh: '$word' is none of tests, bench, module"; exit 2 ;; esac
+done
 failed=0
 
 build() {
@@ -56,6 +59,7 @@ chmod +x build/release/bin/* build/release/bench/* 2>/dev/null
 run() { timeout 100 build/release/bin/atoll run -n "$1" --timeout 90 "${@:2}"; }
 if [ ! -e "$stage/atoll/built" ]; then
     try "module for $(python3 --version)" build
+    [ "$failed" -eq 0 ] || exit 1
     touch "$stage/atoll/built"
 fi
 # numba-cuda 0.30 wants a name that NumPy 2.5 has no more.

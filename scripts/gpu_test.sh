@@ -14,6 +14,9 @@ for word in "$@"; do
     if [ "$word" = --no-build ]; then build=no; else what="$what $word"; fi
 done
 what=${what:-tests soak bench}
+for word in $what; do
+    case $word in tests | soak | bench) ;; *) echo "gpu_test.sh: '$word' is none of tests, soak, bench"; exit 2 ;; esac
+done
 mkdir -p "$out"
 log=$out/tests.log
 : >"$log"
@@ -99,7 +102,7 @@ dies() {
 # Each wait, in vain: eight jobs at once.
 waits_end() {
     local names name status=0
-    names=$("$built/gpu/ends/kernel_ends" names)
+    names=$("$built/gpu/ends/kernel_ends" names) && [ -n "$names" ] || { echo "no wait was named: nothing is tested"; return 1; }
     export -f ends ends_in_vain
     export built
     xargs -P 8 -I{} bash -c 'ends_in_vain {}' <<<"$names" >"$out/waits" 2>&1 || status=1
@@ -134,6 +137,8 @@ no_such_gpu() {
 test_all() {
     local program name n counts
     counts=${COUNTS:-$(printf '%s\n' 1 2 4 "$GPUS" | sort -nu)}
+    [ -x "$built/gpu/device_rma" ] && [ -x "$built/examples/gpu/jacobi" ] ||
+        try "programs in $built/gpu and $built/examples/gpu" false
     for program in "$built"/gpu/*; do
         [ -f "$program" ] || continue
         name=${program##*/}
@@ -196,6 +201,7 @@ test_all() {
         echo "skipped        device_elements, device_far, device_far_collectives: this library was built without UCX"
     fi
     for program in "$built"/examples/gpu/*; do
+        [ -f "$program" ] || continue
         for n in $counts; do try "example ${program##*/}, $n PEs" job "$n" "$program"; done
     done
 }
@@ -294,4 +300,5 @@ case $what in *soak*) soak ;; esac
 case $what in *bench*) bench ;; esac
 rm -f "$out/ends.rows"
 echo "$passed passed, $failed failed, $skipped skipped in part"
-[ "$failed" -eq 0 ]
+[ "$failed" -eq 0 ] || exit 1
+case $what in *tests* | *soak*) [ "$passed" -gt 0 ] || { echo "no check passed: nothing was tested"; exit 1; } ;; esac

@@ -35,8 +35,10 @@ def count(table: Path, name: str, status: int, seconds: int, junit: Path | None)
         passed, failed, skipped, names = cases(junit)
         if status != 0 and failed == 0:
             failed = 1  # the runner itself failed: a crash, a time-out, a file that does not import
-    elif junit is not None and status == 0:
-        passed = 0
+        if passed + failed + skipped == 0:
+            failed, names = 1, ["no test ran"]
+    elif junit is not None:
+        passed, failed, names = 0, 1, ["no results"]
     with table.open("a") as out:
         print(name, passed, failed, skipped, seconds, " ".join(names), sep="\t", file=out)
 

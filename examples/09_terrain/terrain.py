@@ -223,7 +223,8 @@ def report(slab, depth, stored, spilled, clocks):
         f"water: {rained * volume:.6f} million m³ rained = {stored * volume:.6f} stored + {spilled * volume:.6f} left"
         f"; unaccounted for: {lost * volume:g}"
     )
-    print(f"depths: {hashlib.sha256(depth.tobytes()).hexdigest()[:16]}, the same bits for any number of PEs")
+    digest = hashlib.sha256(depth.tobytes()).hexdigest()[:16]
+    print(f"depths: {digest}, on this machine the same bits for any number of PEs")
     right = lost == 0 and depth.min() >= 0
     if choice.check:
         same = np.array_equal(rain_alone(ground, dx, dy, choice).water.own, depth)

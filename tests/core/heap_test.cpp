@@ -2,6 +2,8 @@
 #include "support/setups.hpp"
 
 #include <cstring>
+#include <utility>
+#include <vector>
 
 namespace atl::testing {
 namespace {
@@ -115,26 +117,66 @@ TEST_P(Heap, ReallocKeepsContents) {
     });
 }
 
-TEST_P(Heap, ExhaustionLeavesEverythingUsable) {
-    run([](Job& job) {
-        const std::size_t before = used(job);
-        const std::size_t limit = job.heap_use().limit_bytes;
-        std::vector<void*> blocks;
-        const std::size_t step = limit / 10;
-        expect_error(ErrorCode::out_of_memory, {"ATOLL_HEAP_SIZE", "largest free block", "used"}, [&] {
-            for (;;) blocks.push_back(job.malloc(step));
-        });
-        EXPECT_GE(blocks.size(), 8u);
-        EXPECT_LT(job.heap_use().largest_free_bytes, step);
-        void* small = job.malloc(job.heap_use().largest_free_bytes);
-        ASSERT_NE(small, nullptr);
-        job.free(small);
-        for (void* block : blocks) job.free(block);
-        EXPECT_EQ(used(job), before);
-        for (const std::size_t bytes : {limit + 1, std::size_t{1} << 62, SIZE_MAX - 100, SIZE_MAX})
-            expect_error(ErrorCode::out_of_memory, {}, [&] { job.malloc(bytes); });
-        job.free(job.malloc(100));
+/// Blocks that are freed at the end of the test, also of one that fails: the suites of a job share its heap.
+class Blocks {
+  public:
+    explicit Blocks(Job& job) : job_(job) {}
+    Blocks(const Blocks&) = delete;
+    Blocks& operator=(const Blocks&) = delete;
+    ~Blocks() { free(); }
+    void add(std::size_t bytes) { blocks_.push_back(job_.malloc(bytes)); }
+    std::size_t size() const { return blocks_.size(); }
+    void free() {
+        for (void* block : std::exchange(blocks_, {})) job_.free(block);
+    }
+
+  private:
+    Job& job_;
+    std::vector<void*> blocks_;
+};
+
+/// Takes blocks of `step` bytes until one is refused, then all that is left.
+void exhaust(Job& job, std::size_t step) {
+    const std::size_t before = job.heap_use().used_bytes;
+    const std::size_t limit = job.heap_use().limit_bytes;
+    Blocks blocks(job);
+    expect_error(ErrorCode::out_of_memory, {"ATOLL_HEAP_SIZE", "largest free block", "used"}, [&] {
+        for (;;) blocks.add(step);
     });
+    EXPECT_GE(blocks.size(), 8u);
+    EXPECT_LT(job.heap_use().largest_free_bytes, step);
+    // Nothing is left where the limit is a multiple of the step; malloc(0) is null by its contract.
+    while (const std::size_t left = job.heap_use().largest_free_bytes) blocks.add(left);
+    EXPECT_EQ(job.heap_use().used_bytes, limit);
+    EXPECT_EQ(job.malloc(0), nullptr);
+    expect_error(ErrorCode::out_of_memory, {"largest free block"}, [&] { job.malloc(1); });
+    blocks.free();
+    EXPECT_EQ(job.heap_use().used_bytes, before);
+    for (const std::size_t bytes : {limit + 1, std::size_t{1} << 62, SIZE_MAX - 100, SIZE_MAX})
+        expect_error(ErrorCode::out_of_memory, {}, [&] { job.malloc(bytes); });
+    job.free(job.malloc(100));
+}
+
+TEST_P(Heap, ExhaustionLeavesEverythingUsable) {
+    run([](Job& job) { exhaust(job, job.heap_use().limit_bytes / 10); });
+}
+
+// One limit that ten steps fill to the last byte, and one that they do not. A job's own limit comes from the
+// machine's memory, so only PEs that are threads are told theirs.
+TEST_P(Heap, ExhaustionAtAMultipleOfTheStepAndBeside) {
+    constexpr std::size_t step = std::size_t{1} << 20;
+    for (const std::size_t rest : {std::size_t{0}, std::size_t{4096}}) {
+        ThreadJobOptions options;
+        options.heap_bytes = 10 * step + rest;
+        run(
+            [&](Job& job) {
+                if (GetParam().n_pes != 0) {
+                    ASSERT_EQ(job.heap_use().limit_bytes % step, rest);
+                }
+                exhaust(job, job.heap_use().limit_bytes / 10);
+            },
+            options);
+    }
 }
 
 TEST_P(Heap, WrongFreesAreNamed) {

@@ -3,6 +3,8 @@
 
 #include "transport/ucx/library.hpp"
 
+#include <cstdint>
+
 namespace atl::transport::ucx {
 
 /// UCX tells which transports an endpoint uses (from 1.14 on).

@@ -1,0 +1,72 @@
+"""Scripts that check something: each fails where nothing was there to check."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PASSED = '<testsuite><testcase classname="a" name="b" status="run"/></testsuite>'
+
+
+def summary(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run scripts/summary.py."""
+    command = [sys.executable, str(ROOT / "scripts/summary.py"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("junit", "status", "said"),
+    [
+        (PASSED, 0, "1 passed, 0 failed, 0 skipped"),
+        (PASSED, 2, "1 passed, 1 failed, 0 skipped"),
+        ("<testsuite></testsuite>", 0, "0 passed, 1 failed, 0 skipped"),
+        (None, 0, "0 passed, 1 failed, 0 skipped"),
+        (None, 1, "0 passed, 1 failed, 0 skipped"),
+    ],
+)
+def test_a_suite_that_ran_nothing_failed(tmp_path: Path, junit: str | None, status: int, said: str) -> None:
+    results, table = tmp_path / "junit.xml", tmp_path / "test.tsv"
+    if junit is not None:
+        results.write_text(junit)
+    table.write_text("another check\t1\t0\t0\t0\t\n")  # one that passed hides nothing
+    assert summary("count", table, "suite", status, 1, results).returncode == 0
+    closed = summary("close", tmp_path / "test")
+    wanted = said.replace("1 passed", "2 passed").replace("0 passed", "1 passed")
+    assert closed.stdout.splitlines()[-1] == wanted, closed.stdout
+    assert closed.returncode == (0 if " 0 failed" in said else 1)
+
+
+def test_the_gpu_script_passes_nothing_where_nothing_was_built(tmp_path: Path) -> None:
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(ROOT / "scripts/gpu_test.sh", tmp_path / "scripts")
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "nvidia-smi").write_text("#!/bin/sh\necho 'GPU 0: pretended'\n")
+    (tools / "nvidia-smi").chmod(0o755)
+    done = subprocess.run(
+        ["bash", "scripts/gpu_test.sh", "--no-build", "tests", "soak"],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "OUT": str(tmp_path / "out")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout
+    assert [line for line in done.stdout.splitlines() if line.startswith("ok")] == []
+    assert "FAILED" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("0 passed, "), done.stdout
+
+
+@pytest.mark.parametrize("script", ["gpu_test.sh", "gpu_python.sh", "gpu_kernels.sh"])
+def test_a_part_that_is_none_is_refused(tmp_path: Path, script: str) -> None:
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(ROOT / "scripts" / script, tmp_path / "scripts")
+    done = subprocess.run(
+        ["bash", f"scripts/{script}", "test"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "'test' is no" in done.stdout
