@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdarg>
+#include <exception>
 #include <new>
 #include <string>
 

@@ -1,6 +1,7 @@
 // `atoll agent`: the part of `atoll run --hosts` that runs on each host. It is told what to start on its
 // standard input, starts it as `atoll run` does, and ends it when that input ends.
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>

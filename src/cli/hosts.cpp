@@ -1,6 +1,7 @@
 #include "cli/hosts.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <climits>
 #include <csignal>

@@ -2,6 +2,7 @@
 // piece by piece.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 

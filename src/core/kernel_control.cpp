@@ -8,6 +8,7 @@
 #include "core/job_state.hpp"
 #include "core/stream_server.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstring>

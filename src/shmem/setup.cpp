@@ -1,4 +1,5 @@
 // Set-up, exit and queries of OpenSHMEM's C names.
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

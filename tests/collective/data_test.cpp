@@ -3,6 +3,8 @@
 #include "collective/table.hpp"
 #include "support.hpp"
 
+#include <algorithm>
+
 namespace atl::testing {
 namespace {
 

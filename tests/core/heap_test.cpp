@@ -1,6 +1,7 @@
 // The symmetric heap: what its collective calls promise, what they refuse, and how dropped blocks come back.
 #include "support/setups.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>

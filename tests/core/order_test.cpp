@@ -1,6 +1,8 @@
 // Litmus tests of the memory model, looped: what fence, quiet, signals and waits promise across PEs.
 #include "support/setups.hpp"
 
+#include <algorithm>
+
 namespace atl::testing {
 namespace {
 

@@ -1,6 +1,7 @@
 // Puts and gets: every small size at every alignment, types, the non-blocking forms, and what is refused.
 #include "support/setups.hpp"
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <complex>

@@ -1,6 +1,8 @@
 // Waiting for one's own words: every comparison, every family, status masks, fairness, time-outs, refusals.
 #include "support/setups.hpp"
 
+#include <algorithm>
+#include <cstdio>
 #include <limits>
 #include <set>
 

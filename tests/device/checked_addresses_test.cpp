@@ -4,6 +4,7 @@
 #include "device/pes.hpp"
 
 #include <array>
+#include <cstdio>
 
 namespace atl::testing {
 namespace {

@@ -1,6 +1,7 @@
 // The functions that kernels call, with PEs as threads on the host heap: the same code, under the sanitizers.
 #include "device/pes.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace atl::testing {

@@ -2,6 +2,7 @@
 // of accesses, and a type of two bytes that is added up in float.
 #include "device/pes.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace atl::testing {

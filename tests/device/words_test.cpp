@@ -2,6 +2,7 @@
 #include "device/pes.hpp"
 #include "support/third_party.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <numeric>
 #include <thread>

@@ -3,6 +3,8 @@
 #include "gpu/support.hpp"
 #include "support/multi_main.hpp"
 
+#include <algorithm>
+
 namespace atl::testing {
 namespace {
 

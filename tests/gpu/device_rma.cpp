@@ -2,6 +2,7 @@
 #include "gpu/support.hpp"
 #include "support/multi_main.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 namespace atl::testing {

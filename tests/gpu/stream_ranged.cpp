@@ -6,6 +6,7 @@
 #include "gpu/streams.hpp"
 #include "support/multi_main.hpp"
 
+#include <algorithm>
 #include <complex>
 
 namespace atl::testing {

@@ -6,6 +6,7 @@
 #include "support/gpu_streams.hpp"
 #include "support/multi_main.hpp"
 
+#include <algorithm>
 #include <array>
 #include <random>
 

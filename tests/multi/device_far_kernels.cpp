@@ -5,6 +5,7 @@
 #include "support/device_far.hpp"
 #include "support/multi_main.hpp"
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 

@@ -5,6 +5,7 @@
 
 #include "core/job_state.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>

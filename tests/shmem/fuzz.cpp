@@ -8,6 +8,7 @@
 #include <sched.h>
 
 #include <chrono>
+#include <utility>
 
 namespace {
 

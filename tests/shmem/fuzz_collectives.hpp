@@ -4,6 +4,8 @@
 
 #include "fuzz.hpp"
 
+#include <type_traits>
+
 namespace fuzz {
 
 struct Collective {

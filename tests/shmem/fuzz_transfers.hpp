@@ -3,6 +3,8 @@
 
 #include "fuzz.hpp"
 
+#include <type_traits>
+
 namespace fuzz {
 
 /// Blocks of elements: put or got, contiguous where there is one.

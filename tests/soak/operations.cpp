@@ -3,6 +3,7 @@
 // failure names the step and the seed; ATOLL_TEST_SOAK_SEED repeats it.
 #include "atoll/atoll.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

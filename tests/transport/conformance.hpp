@@ -15,8 +15,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <thread>

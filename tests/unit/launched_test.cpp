@@ -12,6 +12,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <tuple>
 
 namespace atl::bootstrap {
 namespace {

@@ -1,6 +1,7 @@
 #include "transport/ucx/keys.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace atl::transport::ucx {
 namespace {
