@@ -15,7 +15,9 @@ x = atoll.zeros(8, np.float64)
 atoll.put(x, np.full(8, float(me)), following)  # my `x` names the target: the same place on the following PE
 atoll.barrier_all()  # all puts have arrived, everywhere
 
-print(f"PE {me}: my x holds {x[0]:.0f}, put there by PE {previous}; PE 0's holds {atoll.g(x, 0):.0f}")
+print(
+    f"PE {me}: my x holds {x[0]:.0f}, put there by PE {previous}; PE 0's holds {atoll.g(x, 0, index=0):.0f}"
+)
 right = bool((x == previous).all())
 atoll.finalize()
 sys.exit(0 if right else 1)

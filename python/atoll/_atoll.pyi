@@ -382,8 +382,10 @@ def _check_job(function: str) -> int:
     This PE's number. Raises NotInitialized, naming the function, outside a job.
     """
 
-def _report_by(report: Callable[[Any, Any, Any, bool], bool]) -> None:
-    """Says what _hook() reports by."""
+def _report_by(report: Callable[[Any, Any, Any, bool], bool]) -> bool:
+    """
+    Set what _hook() reports by. False where it is set: the package was imported a second time.
+    """
 
 def _hook(kind: Any, value: Any, trace: Any) -> None:
     """
@@ -580,12 +582,13 @@ def get_nbi(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def p(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+def p(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Store one element, dst.flat[index] = value, on PE pe.
 
-    dst:    a symmetric array or view; of its elements only number `index` (C order, negative
-            counts from the end) is written.
+    dst:    a symmetric array or view; of its elements only number `index` is written.
+    index:  in C order, negative ones from the end. It may be left out where dst has one element; of
+            several one must be named (ShapeMismatch).
     value:  a Python number that fits, or a NumPy scalar of dst's dtype.
 
     Local; ordered and completed like put. Raises as put does, and IndexError.
@@ -597,12 +600,12 @@ def p(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Conte
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def g(src: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None) -> Any:
+def g(src: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None) -> Any:
     """
     Return one element, src.flat[index], of PE pe.
 
     A Python int, float, complex or bool where nothing is lost by that, else a NumPy scalar
-    (float16, long double, dates, structured dtypes).
+    (float16, long double, dates, structured dtypes). index may be left out where src has one element.
 
     Local; the value is there on return. Raises as get does, and IndexError.
     Source: OpenSHMEM 1.6, section 9.5 (shmem_g).
@@ -753,19 +756,20 @@ def add_at(dst: AnyArray, index: AnySource, values: AnySource, pe: AnySource, *,
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_set(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+def atomic_set(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Set one element to value.
 
     dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -774,18 +778,19 @@ def atomic_set(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, c
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_inc(dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+def atomic_inc(dst: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Add 1 to one element; integers wrap.
 
     dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -794,19 +799,20 @@ def atomic_inc(dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | 
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_add(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+def atomic_add(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Add value to one element; integers wrap.
 
     dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -815,19 +821,20 @@ def atomic_add(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, c
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_and(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+def atomic_and(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise and of one element with value.
 
     dst:    a symmetric array or view of 32- or 64-bit integers.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -836,19 +843,20 @@ def atomic_and(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, c
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_or(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+def atomic_or(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise or of one element with value.
 
     dst:    a symmetric array or view of 32- or 64-bit integers.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -857,19 +865,20 @@ def atomic_or(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ct
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_xor(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+def atomic_xor(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise exclusive or of one element with value.
 
     dst:    a symmetric array or view of 32- or 64-bit integers.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -878,19 +887,20 @@ def atomic_xor(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, c
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_fetch(src: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
+def atomic_fetch(src: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
     """
     Return one element.
 
     src:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
     returned as a Python number.
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -899,7 +909,7 @@ def atomic_fetch(src: AnyArray, pe: int, index: int | None = 0, *, ctx: Context 
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_fetch_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+def atomic_fetch_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Read one element into fetch.
 
@@ -907,12 +917,13 @@ def atomic_fetch_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None 
     fetch:  a local array of the same dtype; its first element takes the value before, for certain
             after quiet().
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -921,20 +932,21 @@ def atomic_fetch_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None 
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_swap(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
+def atomic_swap(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
     """
     Set one element to value; return what stood there before.
 
     dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
     returned as a Python number.
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -943,7 +955,7 @@ def atomic_swap(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, 
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_swap_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+def atomic_swap_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Set one element to value; what stood there before goes to fetch.
 
@@ -952,12 +964,13 @@ def atomic_swap_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index
             after quiet().
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -966,20 +979,21 @@ def atomic_swap_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_compare_swap(dst: AnyArray, expected: Value, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
+def atomic_compare_swap(dst: AnyArray, expected: Value, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
     """
     Set one element to value if it equals expected; return what stood there before.
 
     dst:    a symmetric array or view of 32- or 64-bit integers.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
     returned as a Python number.
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -988,7 +1002,7 @@ def atomic_compare_swap(dst: AnyArray, expected: Value, value: Value, pe: int, i
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_compare_swap_nbi(fetch: AnyArray, dst: AnyArray, expected: Value, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+def atomic_compare_swap_nbi(fetch: AnyArray, dst: AnyArray, expected: Value, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Set one element to value if it equals expected; what stood there before goes to fetch.
 
@@ -997,12 +1011,13 @@ def atomic_compare_swap_nbi(fetch: AnyArray, dst: AnyArray, expected: Value, val
             after quiet().
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1011,19 +1026,20 @@ def atomic_compare_swap_nbi(fetch: AnyArray, dst: AnyArray, expected: Value, val
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_fetch_inc(dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
+def atomic_fetch_inc(dst: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
     """
     Add 1 to one element; return what stood there before.
 
     dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
     returned as a Python number.
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1032,7 +1048,7 @@ def atomic_fetch_inc(dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Cont
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_fetch_inc_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+def atomic_fetch_inc_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Add 1 to one element; what stood there before goes to fetch.
 
@@ -1040,12 +1056,13 @@ def atomic_fetch_inc_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | N
     fetch:  a local array of the same dtype; its first element takes the value before, for certain
             after quiet().
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1054,20 +1071,21 @@ def atomic_fetch_inc_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | N
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_fetch_add(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
+def atomic_fetch_add(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
     """
     Add value to one element, integers wrapping; return what stood there before.
 
     dst:    a symmetric array or view of 32- or 64-bit integers, float32 or float64.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
     returned as a Python number.
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1076,7 +1094,7 @@ def atomic_fetch_add(dst: AnyArray, value: Value, pe: int, index: int | None = 0
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_fetch_add_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+def atomic_fetch_add_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Add value to one element, integers wrapping; what stood there before goes to fetch.
 
@@ -1085,12 +1103,13 @@ def atomic_fetch_add_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, 
             after quiet().
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1099,20 +1118,21 @@ def atomic_fetch_add_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, 
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_fetch_and(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
+def atomic_fetch_and(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
     """
     Bitwise and of one element with value; return what stood there before.
 
     dst:    a symmetric array or view of 32- or 64-bit integers.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
     returned as a Python number.
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1121,7 +1141,7 @@ def atomic_fetch_and(dst: AnyArray, value: Value, pe: int, index: int | None = 0
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_fetch_and_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+def atomic_fetch_and_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise and of one element with value; what stood there before goes to fetch.
 
@@ -1130,12 +1150,13 @@ def atomic_fetch_and_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, 
             after quiet().
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1144,20 +1165,21 @@ def atomic_fetch_and_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, 
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_fetch_or(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
+def atomic_fetch_or(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
     """
     Bitwise or of one element with value; return what stood there before.
 
     dst:    a symmetric array or view of 32- or 64-bit integers.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
     returned as a Python number.
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1166,7 +1188,7 @@ def atomic_fetch_or(dst: AnyArray, value: Value, pe: int, index: int | None = 0,
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_fetch_or_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+def atomic_fetch_or_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise or of one element with value; what stood there before goes to fetch.
 
@@ -1175,12 +1197,13 @@ def atomic_fetch_or_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, i
             after quiet().
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1189,20 +1212,21 @@ def atomic_fetch_or_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, i
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_fetch_xor(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
+def atomic_fetch_xor(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> int:
     """
     Bitwise exclusive or of one element with value; return what stood there before.
 
     dst:    a symmetric array or view of 32- or 64-bit integers.
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. The value before is
     returned as a Python number.
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1211,7 +1235,7 @@ def atomic_fetch_xor(dst: AnyArray, value: Value, pe: int, index: int | None = 0
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def atomic_fetch_xor_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+def atomic_fetch_xor_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise exclusive or of one element with value; what stood there before goes to fetch.
 
@@ -1220,12 +1244,13 @@ def atomic_fetch_xor_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, 
             after quiet().
     value:  a Python number that fits the dtype, or a NumPy scalar of it.
     pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.
-    index:  which element, in C order; negative ones count from the end; None: the only one.
+    index:  which element, in C order; negative ones count from the end. It may be left out where
+            there is one element; of several one must be named (ShapeMismatch).
 
     Local, not collective. Atomic together with every other atomic operation, signal and wait on
     the element, and ordered (acquire and release) where PE pe is on this host. Complete after quiet().
 
-    Raises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
+    Raises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*_nbi).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1239,7 +1264,8 @@ def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: Sig
     Copy src into dst on PE pe, then set or increase a signal there.
 
     dst, src, pe: as for put. dst without elements is legal: the signal is given all the same.
-    sig:   symmetric words of uint64 (atoll.signal()); number `index` of them on PE pe is the signal.
+    sig:   symmetric words of uint64 (atoll.signal()); number `index` of them on PE pe is the signal. The index
+           may be left out where there is one word.
     value: 0 to 2**64 - 1.
     op:    "set" or "add", or atoll.SIGNAL_SET, atoll.SIGNAL_ADD. Sums wrap.
 
@@ -1265,11 +1291,11 @@ def put_signal_nbi(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op:
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def signal_set(sig: AnyArray, value: int, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+def signal_set(sig: AnyArray, value: int, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Set signal word number `index` of sig on PE pe to value.
 
-    sig: symmetric words of uint64. Local; not ordered after puts: fence() first, or use put_signal.
+    sig: symmetric words of uint64; of several, index must name one. Local; not ordered after puts: fence() first, or use put_signal.
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1278,11 +1304,11 @@ def signal_set(sig: AnyArray, value: int, pe: int, index: int | None = 0, *, ctx
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def signal_add(sig: AnyArray, value: int, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+def signal_add(sig: AnyArray, value: int, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Add value to signal word number `index` of sig on PE pe, atomically.
 
-    sig: symmetric words of uint64; sums wrap. Local; not ordered after puts: fence() first, or use put_signal.
+    sig: symmetric words of uint64; of several, index must name one. Sums wrap. Local; not ordered after puts: fence() first, or use put_signal.
     Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1291,20 +1317,21 @@ def signal_add(sig: AnyArray, value: int, pe: int, index: int | None = 0, *, ctx
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def signal_fetch(sig: AnyArray, index: int | None = 0) -> int:
+def signal_fetch(sig: AnyArray, index: int | None = None) -> int:
     """
     Return this PE's own signal word number `index` of sig.
 
-    Acquires: what the PE that signalled had put by put_signal is visible. Local.
-    Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_fetch).
+    The index may be left out where there is one word. Acquires: what the PE that signalled had put by
+    put_signal is visible. Local. Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_fetch).
     """
 
 @overload
-def signal_wait_until(sig: AnyArray, cmp: CompareName, value: int, timeout: float | None = None, index: int | None = 0, stream: None = None) -> int:
+def signal_wait_until(sig: AnyArray, cmp: CompareName, value: int, timeout: float | None = None, index: int | None = None, stream: None = None) -> int:
     """
     Wait until this PE's own signal word compares, and return the value that did.
 
-    sig:     symmetric words of uint64; number `index` of them, in C order, is waited for.
+    sig:     symmetric words of uint64; number `index` of them, in C order, is waited for. The index may be
+             left out where there is one word; of several one must be named (ShapeMismatch).
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
     value:   0 to 2**64 - 1.
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
@@ -1321,14 +1348,14 @@ def signal_wait_until(sig: AnyArray, cmp: CompareName, value: int, timeout: floa
     """
 
 @overload
-def signal_wait_until(sig: AnyArray, cmp: CompareName, value: int, timeout: None = None, index: int | None = 0, *, stream: GivenStream) -> None: ...
+def signal_wait_until(sig: AnyArray, cmp: CompareName, value: int, timeout: None = None, index: int | None = None, *, stream: GivenStream) -> None: ...
 
-def signal_consume(sig: AnyArray, n: int, index: int | None = 0, stream: Stream = None) -> None:
+def signal_consume(sig: AnyArray, n: int, index: int | None = None, stream: Stream = None) -> None:
     """
     Wait until this PE's own signal word is at least n, then subtract n.
 
     What the other PEs add by signal_add or put_signal in one round, the next round waits for again: so a
-    captured graph replays. sig: symmetric words of uint64. Nobody else may subtract from the word meanwhile.
+    captured graph replays. sig: symmetric words of uint64; of several, index must name one. Nobody else may subtract from the word meanwhile.
     Raises Timeout, PeDied, DtypeMismatch, NotSymmetric. Atoll's own; no such call in OpenSHMEM.
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1338,7 +1365,7 @@ def signal_consume(sig: AnyArray, n: int, index: int | None = 0, stream: Stream 
     """
 
 @overload
-def wait_until(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | None = None, index: int | None = 0, stream: None = None) -> int:
+def wait_until(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | None = None, index: int | None = None, stream: None = None) -> int:
     """
     Wait until this PE's own symmetric word number `index` of ivar compares; return the value that did.
 
@@ -1346,7 +1373,8 @@ def wait_until(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | 
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
     value:   an integer that ivar's dtype holds.
     timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
-    index:   which element of ivar, in C order, negative ones from the end; None: the only one.
+    index:   which element of ivar, in C order, negative ones from the end. It may be left out where
+             ivar has one element; of several one must be named (ShapeMismatch).
 
     Acquires: what the updating PEs had ordered before their updates is visible on return. Other threads
     run meanwhile and Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, NotSymmetric,
@@ -1359,17 +1387,18 @@ def wait_until(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | 
     """
 
 @overload
-def wait_until(ivar: AnyArray, cmp: CompareName, value: Value, timeout: None = None, index: int | None = 0, *, stream: GivenStream) -> None: ...
+def wait_until(ivar: AnyArray, cmp: CompareName, value: Value, timeout: None = None, index: int | None = None, *, stream: GivenStream) -> None: ...
 
 @overload
-def test(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = 0, *, out: None = None, stream: None = None) -> bool:
+def test(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = None, *, out: None = None, stream: None = None) -> bool:
     """
     True if this PE's own symmetric word number `index` of ivar compares.
 
     ivar:    a symmetric array of integers, or any view of one; on this PE.
     cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
     value:   an integer that ivar's dtype holds.
-    index:   which element of ivar, in C order, negative ones from the end; None: the only one.
+    index:   which element of ivar, in C order, negative ones from the end. It may be left out where
+             ivar has one element; of several one must be named (ShapeMismatch).
     out:     with stream= alone; an int64 array for 1 or 0.
 
     Never waits; acquires where it answers yes. Raises NotSymmetric, DtypeMismatch, ShapeMismatch,
@@ -1382,7 +1411,7 @@ def test(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = 0, 
     """
 
 @overload
-def test(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = 0, *, out: AnyArray, stream: GivenStream) -> None: ...
+def test(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = None, *, out: AnyArray, stream: GivenStream) -> None: ...
 
 def wait_until_all(ivars: AnyArray, cmp: CompareName, value: Value, status: AnySource | None = None, timeout: float | None = None, *, stream: Stream = None) -> None:
     """
@@ -2458,7 +2487,8 @@ class Lock:
         """
         Take the lock; True once this PE holds it. With blocking=False return False at once where another holds it.
 
-        timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. Raises Timeout, PeDied.
+        timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. Raises Timeout, PeDied,
+        InvalidArgument (this PE holds it already; a timeout with blocking=False).
         """
 
     def release(self) -> None:

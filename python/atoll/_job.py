@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import importlib
+import operator
 import os
 import sys
 import threading
@@ -39,22 +40,26 @@ def init(
         that process must be PE 0.
     comm: an mpi4py communicator whose processes become the PEs, rank for rank.
 
-    Counted: a second call only counts, and so many calls of finalize() end the job. A process that
+    Counted: a second call only counts, and so many calls of finalize() end the job; what it passes must describe
+    that job (else InvalidArgument). A process that
     ends without finalize() announces that and waits for nobody; an exception that nobody catches ends
     the job. A child forked after init cannot use Atoll.
 
-    Raises BootstrapError, SettingsError, OutOfMemory. Source: OpenSHMEM 1.6, section 9.1.
+    Raises BootstrapError, SettingsError, OutOfMemory, InvalidArgument. Source: OpenSHMEM 1.6, section 9.1.
     """
     put: Callable[[str, bytes], None] | None = None
     get: Callable[[str], bytes] | None = None
-    if not _atoll.is_initialized():
+    if comm is not None and uid is not None:
+        raise _atoll.InvalidArgument("init() takes uid= or comm=, not both.")
+    if _atoll.is_initialized():
+        if comm is not None:
+            pe, n_pes = comm.Get_rank(), comm.Get_size()
+    else:
         found = None
         if comm is None and uid is None and pe is None and n_pes is None and _atoll._may_take_store():
             comm = _mpi_world()
             found = _torch_store() if comm is None else None
         if comm is not None:
-            if uid is not None:
-                raise _atoll.InvalidArgument("init() takes uid= or comm=, not both.")
             pe, n_pes = comm.Get_rank(), comm.Get_size()
             uid = comm.bcast(_atoll.get_unique_id() if pe == 0 else None, root=0)
         elif found is not None:
@@ -111,11 +116,26 @@ def finalize() -> None:
     _atoll._finalize()
 
 
+def _check_status(function: str, status: int, least: int) -> None:
+    try:
+        fits = least <= operator.index(status) <= 255
+    except TypeError:
+        fits = False
+    if not fits:
+        raise _atoll.InvalidArgument(
+            f"{function}(): status is {status!r}; pass an integer from {least} to 255."
+        )
+
+
 def global_exit(status: int = 0) -> NoReturn:
     """End all PEs now, with this exit status. Not collective: one PE is enough. Does not return.
 
-    Output is flushed; atexit functions do not run. Source: OpenSHMEM 1.6, section 9.1.
+    status: 0 to 255, which is what an exit status holds.
+
+    Output is flushed; atexit functions do not run. Raises InvalidArgument, NotInitialized.
+    Source: OpenSHMEM 1.6, section 9.1.
     """
+    _check_status("global_exit", status, 0)
     _flush()
     _atoll._global_exit(status, "")
     raise AssertionError("unreachable")
@@ -124,9 +144,10 @@ def global_exit(status: int = 0) -> NoReturn:
 def abort(message: str = "", status: int = 1) -> NoReturn:
     """End all PEs now because of an error, with a message that names this PE. Does not return.
 
-    status: 1 to 255. Like global_exit(status), and the launcher prints the message.
+    status: 1 to 255. Like global_exit(status), and the launcher prints the message. Raises InvalidArgument.
     """
     me = _atoll._check_job("abort")
+    _check_status("abort", status, 1)
     _flush()
     text = message or "no reason given"
     _atoll._global_exit(status, f"PE {me} aborted the job: {text}")
@@ -162,7 +183,6 @@ def _watch() -> None:
     if _watched:
         return
     _watched = True
-    os.register_at_fork(after_in_child=_atoll._forked)
     previous = sys.excepthook
 
     def report(
@@ -194,7 +214,9 @@ def _watch() -> None:
             _failure = 130, "PE {} was interrupted (KeyboardInterrupt)"
         return False
 
-    _atoll._report_by(report)
+    if not _atoll._report_by(report):
+        return  # an earlier import of this package watches already
+    os.register_at_fork(after_in_child=_atoll._forked)
     sys.excepthook = _atoll._hook
     atexit.register(_announce)
     # Python waits for its threads before it runs atexit functions; one that waits for another PE may wait for ever.

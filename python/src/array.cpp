@@ -212,10 +212,11 @@ char* element_at(PyArrayObject* array, Py_ssize_t index) noexcept {
     return element;
 }
 
-void fail_not_one(const Spec& spec, const char* which, PyArrayObject* array) {
-    fail(ErrorCode::shape_mismatch,
-         "%s(): %s has %zu elements (shape %S), but this call takes one; pass a slice of length 1.",
-         spec.name, which, size_of(array), shape_of(array).get());
+void fail_not_one(const Spec& spec, const char* which, PyArrayObject* array, bool may_choose) {
+    if (size_of(array) == 0) fail_index(spec, which, array, 0);
+    fail(ErrorCode::shape_mismatch, "%s(): %s has %zu elements (shape %S), but this call takes one; pass %s.",
+         spec.name, which, size_of(array), shape_of(array).get(),
+         may_choose ? "index=, such as index=0, or a slice of length 1" : "a slice of length 1");
 }
 
 void fail_index(const Spec& spec, const char* which, PyArrayObject* array, Py_ssize_t index) {

@@ -131,25 +131,26 @@ inline Extent symmetric_arg(const Spec& spec, const char* which, PyArrayObject* 
 /// The element with flat (C order) `index`, or null where it is out of bounds. Negative ones count from the
 /// end.
 char* element_at(PyArrayObject* array, Py_ssize_t index) noexcept;
-[[noreturn, gnu::cold]] void fail_not_one(const Spec& spec, const char* which, PyArrayObject* array);
+[[noreturn, gnu::cold]] void fail_not_one(const Spec& spec, const char* which, PyArrayObject* array,
+                                          bool may_choose);
 [[noreturn, gnu::cold]] void fail_index(const Spec& spec, const char* which, PyArrayObject* array,
                                         Py_ssize_t index);
 
-/// The index of the only element; throws where there are none or several.
-inline Py_ssize_t only_element(const Spec& spec, const char* which, PyArrayObject* array) {
+/// The index of the only element; throws where there are none or several. `may_choose`: the caller could have
+/// passed an index.
+inline Py_ssize_t only_element(const Spec& spec, const char* which, PyArrayObject* array, bool may_choose) {
     if (size_of(array) != 1) [[unlikely]]
-        fail_not_one(spec, which, array);
+        fail_not_one(spec, which, array, may_choose);
     return 0;
 }
 
-/// One element of a symmetric array, by `index=` (null: the first; None: the only one).
+/// One element of a symmetric array, by `index=` (null, not passed, or None: the only one).
 inline char* symmetric_element(const Spec& spec, const char* which, PyArrayObject* array, PyObject* index,
                                bool writes) {
     if (writes && !(PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE)) [[unlikely]]
         fail_read_only(spec, which, array);
-    const Py_ssize_t i = index == nullptr   ? 0
-                         : index == Py_None ? only_element(spec, which, array)
-                                            : small_integer(spec, "index", index);
+    const Py_ssize_t i = given(index) ? small_integer(spec, "index", index)
+                                      : only_element(spec, which, array, index == nullptr);
     char* element = nullptr;
     if (PyArray_NDIM(array) == 1 &&
         static_cast<std::size_t>(i) < static_cast<std::size_t>(PyArray_DIMS(array)[0])) [[likely]]

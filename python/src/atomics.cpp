@@ -157,7 +157,7 @@ std::string signature_of(const Op& op, bool nbi) {
     if (op.operand == Operand::compare_value) text += "expected: Value, ";
     if (operands_of(op) > 0) text += "value: Value, ";
     text +=
-        "pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, "
+        "pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, "
         "stream: Stream = None) -> ";
     return text + (nbi || !op.fetches ? "None" : op.integers_only ? "int" : "Any");
 }
@@ -175,14 +175,16 @@ std::string document_of(const Op& op, bool nbi, const char* what) {
         text += "value:  a Python number that fits the dtype, or a NumPy scalar of it.\n";
     text +=
         "pe:     whose element, 0 to n_pes()-1; within `team`, or the context's team, if given.\n"
-        "index:  which element, in C order; negative ones count from the end; None: the only one.\n"
+        "index:  which element, in C order; negative ones count from the end. It may be left out where\n"
+        "        there is one element; of several one must be named (ShapeMismatch).\n"
         "\n"
         "Local, not collective. Atomic together with every other atomic operation, signal and wait on\n"
         "the element, and ordered (acquire and release) where PE pe is on this host. ";
     text += op.fetches && !nbi ? "The value before is\nreturned as a Python number.\n"
                                : "Complete after quiet().\n";
     return text +
-           "\nRaises DtypeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, UseAfterFree.\n"
+           "\nRaises DtypeMismatch, ShapeMismatch, NotSymmetric, PeError, IndexError, InvalidArgument, "
+           "UseAfterFree.\n"
            "Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*" +
            (nbi ? "_nbi" : "") + ").";
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 
 namespace atl::python {
 
@@ -42,14 +43,28 @@ Ref Broadcast::spread(Ref array) const {
     return made;
 }
 
+/// Unsigned numbers from 2**63 on became negative ones, which count from the end.
+static void check_not_wrapped(const Spec& spec, const char* which, PyArrayObject* numbers) {
+    const auto* data = static_cast<const npy_int64*>(PyArray_DATA(numbers));
+    for (std::size_t i = 0, n = size_of(numbers); i < n; ++i) {
+        if (data[i] >= 0) continue;
+        PyErr_Format(std::string_view(which) == "index" ? PyExc_IndexError : exception_class(ErrorCode::pe),
+                     "%s(): %s holds %llu, which is out of range.", spec.name, which,
+                     static_cast<unsigned long long>(data[i]));
+        throw Raised{};
+    }
+}
+
 Ref integer_array(const Spec& spec, const char* which, PyObject* value) {
     Ref loose(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
     const char kind = PyArray_DESCR(loose.array())->kind;
     if (kind != 'i' && kind != 'u' && size_of(loose.array()) != 0)
         fail(ErrorCode::dtype_mismatch, "%s(): %s has dtype %S; pass integers.", spec.name, which,
              reinterpret_cast<PyObject*>(PyArray_DESCR(loose.array())));
-    return Ref(PyArray_FromAny(loose.get(), PyArray_DescrFromType(NPY_INT64), 0, 0,
-                               NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, nullptr));
+    Ref made(PyArray_FromAny(loose.get(), PyArray_DescrFromType(NPY_INT64), 0, 0,
+                             NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, nullptr));
+    if (kind == 'u') check_not_wrapped(spec, which, made.array());
+    return made;
 }
 
 Integers integers_of(const Broadcast& shape, Ref array) {

@@ -13,7 +13,6 @@ namespace {
 
 Spec init_spec, finalize_spec, initialized_spec, uid_spec, my_pe_spec, n_pes_spec, exit_spec, heap_spec,
     forked_spec, version_spec, store_spec, launched_spec, reason_spec, check_spec, hook_spec, report_spec;
-const Spec status_spec{"global_exit"};  // what users call
 
 std::string text_of(PyObject* object) {
     const Ref text(PyUnicode_Check(object) ? PyUnicode_AsEncodedString(object, "utf-8", "strict")
@@ -78,13 +77,21 @@ void follow_current_job() {
         use(nullptr);
 }
 
+/// One that means something where it is passed: -1 would be no argument at all.
+int count_of(const char* which, PyObject* value) {
+    static const Spec spec{"init"};
+    const int number = pe_of(spec, value, which);
+    if (number < 0) fail(ErrorCode::invalid_argument, "init(): %s is %d; pass at least 0.", which, number);
+    return number;
+}
+
 PyObject* init_body(const Arguments<5>& a) {
     if (g.forked) fail_not_initialized("init");
     JobOptions options;
     options.raise_kernel_errors = true;
     if (given(a[0])) options.unique_id = text_of(a[0]);
-    if (given(a[1])) options.pe = pe_of(init_spec, a[1]);
-    if (given(a[2])) options.n_pes = pe_of(init_spec, a[2]);
+    if (given(a[1])) options.pe = count_of("pe", a[1]);
+    if (given(a[2])) options.n_pes = count_of("n_pes", a[2]);
     if (given(a[3]) && given(a[4])) options.store = store_of(a[3], a[4]);
     Job* job = nullptr;
     {
@@ -149,7 +156,7 @@ PyObject* check_body(const Arguments<1>& a) {
 
 PyObject* exit_body(const Arguments<2>& a) {
     current_or_ending("global_exit")
-        .global_exit(static_cast<int>(integer(status_spec, "status", a[0])), text_of(a[1]));
+        .global_exit(static_cast<int>(integer(exit_spec, "status", a[0])), text_of(a[1]));
 }
 
 PyObject* heap_body(const Arguments<0>&) {
@@ -182,9 +189,10 @@ PyObject* reason_body(const Arguments<0>&) {
 PyObject* report_failure = nullptr;  // atoll._job's: says what ended this PE; true where the process ends now
 
 PyObject* report_body(const Arguments<1>& a) {
+    if (report_failure != nullptr) Py_RETURN_FALSE;
     Py_INCREF(a[0]);
-    Py_XSETREF(report_failure, a[0]);
-    return none();
+    report_failure = a[0];
+    Py_RETURN_TRUE;
 }
 
 /// sys.excepthook. In C, because Python would run handlers of signals at the first line of its own: Ctrl-C
@@ -242,7 +250,8 @@ shall be PEs; each then calls atoll.init(uid=..., pe=..., n_pes=...). Random; at
     {"_check_job", entry<1, check_spec, check_body>, &check_spec, "(function: str) -> int",
      "This PE's number. Raises NotInitialized, naming the function, outside a job."},
     {"_report_by", entry<1, report_spec, report_body>, &report_spec,
-     "(report: Callable[[Any, Any, Any, bool], bool]) -> None", "Says what _hook() reports by."},
+     "(report: Callable[[Any, Any, Any, bool], bool]) -> bool",
+     "Set what _hook() reports by. False where it is set: the package was imported a second time."},
     {"_hook", entry<3, hook_spec, hook_body>, &hook_spec, "(kind: Any, value: Any, trace: Any) -> None",
      "Stands in for sys.excepthook: reports an exception that nobody caught, undisturbed by SIGINT."},
     {"_version", entry<0, version_spec, version_body>, &version_spec, "() -> str", "The library's version."},

@@ -30,11 +30,20 @@ void construct(PyLock* self) {
     new (self) PyLock{std::move(owner)};
 }
 
-bool acquire(PyLock& lock, bool blocking, nb::object timeout) {
+bool acquire(PyLock& lock, nb::object wait, nb::object timeout) {
     static const Spec spec{"Lock.acquire"};
     std::int64_t* word = lock.word("Lock.acquire");
+    if (!PyBool_Check(wait.ptr()))
+        fail(ErrorCode::invalid_argument,
+             "Lock.acquire(): blocking is %R; pass True or False, and seconds as timeout=.", wait.ptr());
+    const bool blocking = wait.ptr() == Py_True;
+    const double timeout_s = timeout_of(spec, timeout.ptr());
+    if (!blocking && !timeout.is_none())
+        fail(ErrorCode::invalid_argument,
+             "Lock.acquire(): timeout is %R with blocking=False, which never waits; pass one of the two.",
+             timeout.ptr());
     if (!blocking) return test_lock(*g.job, word);
-    set_lock(*g.job, word, timeout_of(spec, timeout.ptr()));
+    set_lock(*g.job, word, timeout_s);
     return true;
 }
 
@@ -61,7 +70,8 @@ Source: OpenSHMEM 1.6, section 9.13 (shmem_set_lock, shmem_test_lock, shmem_clea
              nb::sig("def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool"),
              "Take the lock; True once this PE holds it. With blocking=False return False at once where "
              "another holds it.\n\n"
-             "timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. Raises Timeout, PeDied.");
+             "timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. Raises Timeout, PeDied,\n"
+             "InvalidArgument (this PE holds it already; a timeout with blocking=False).");
     lock.def("release", &release,
              "Give the lock back, after completing this PE's puts on the default context.\n\n"
              "Raises InvalidArgument where this PE does not hold it.");
@@ -69,7 +79,7 @@ Source: OpenSHMEM 1.6, section 9.13 (shmem_set_lock, shmem_test_lock, shmem_clea
     lock.def(
         "__enter__",
         [](nb::object self) {
-            acquire(nb::cast<PyLock&>(self), true, nb::none());
+            acquire(nb::cast<PyLock&>(self), nb::bool_(true), nb::none());
             return self;
         },
         nb::sig("def __enter__(self) -> Lock"));

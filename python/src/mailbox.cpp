@@ -37,8 +37,10 @@ const Spec try_spec{"Mailbox.try_receive"};
 const Spec free_spec{"Mailbox.free"};
 const Spec block_spec{"Mailbox.block"};
 
-void construct(PyMailbox* self, Py_ssize_t nbytes, int slots, nb::object team, nb::object device) {
+void construct(PyMailbox* self, nb::object longest, nb::object n_slots, nb::object team, nb::object device) {
     Job& job = current("Mailbox");
+    const Py_ssize_t nbytes = integer(make_spec, "nbytes", longest.ptr());
+    const int slots = int_of(make_spec, "slots", n_slots.ptr());
     if (!device.is_none()) device = nb::str(device);
     const bool on_gpu =
         !device.is_none() &&

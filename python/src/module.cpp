@@ -56,12 +56,25 @@ void register_all(nb::module_& module) {
     register_shmem(m);
 }
 
+/// Importing again, after sys.modules lost the module, gives what was registered first: classes and
+/// exceptions exist once in a process.
+void fill(nb::module_& module) {
+    static PyObject* first = nullptr;
+    if (first != nullptr) {
+        if (PyDict_Merge(PyModule_GetDict(module.ptr()), PyModule_GetDict(first), 0) < 0) throw Raised{};
+        return;
+    }
+    register_all(module);
+    first = module.ptr();
+    Py_INCREF(first);
+}
+
 }  // namespace
 }  // namespace atl::python
 
 NB_MODULE(_atoll, module) {
     try {
-        atl::python::register_all(module);
+        atl::python::fill(module);
     } catch (const atl::python::Raised&) {
         throw nanobind::python_error();
     }

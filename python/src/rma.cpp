@@ -1,10 +1,10 @@
 // put, get, p, g and what orders them.
-#include "device.hpp"
-#include "pool.hpp"
+#include "irregular.hpp"
 #include "registry.hpp"
 #include "transfer.hpp"
 
 #include <memory>
+#include <vector>
 
 namespace atl::python {
 namespace {
@@ -140,6 +140,27 @@ PyObject* quiet_body(const Arguments<1>& a) {
     return none();
 }
 
+/// Nothing is rounded: 0.9 is no PE.
+std::vector<int> pe_numbers(const Spec& spec, const Context& ctx, PyObject* pes) {
+    PyObject* made = PyArray_FromAny(pes, nullptr, 0, 1, 0, nullptr);
+    if (made == nullptr) PyErr_Clear();
+    const Ref loose(made != nullptr ? made : none());
+    const char kind = made != nullptr ? PyArray_DESCR(loose.array())->kind : 'O';
+    if (kind != 'i' && kind != 'u' && (made == nullptr || size_of(loose.array()) != 0))
+        fail(ErrorCode::invalid_argument,
+             "%s(): pes is %R; pass PE numbers: one integer, or a sequence of them.", spec.name, pes);
+    const Ref wide = integer_array(spec, "pes", loose.get());
+    const auto* numbers = static_cast<const npy_int64*>(PyArray_DATA(wide.array()));
+    std::vector<int> found(size_of(wide.array()));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        if (numbers[i] < 0 || numbers[i] >= ctx.n_pes())
+            fail(ErrorCode::pe, "%s(): pes holds %lld, but the team has PEs 0 to %d.", spec.name,
+                 static_cast<long long>(numbers[i]), ctx.n_pes() - 1);
+        found[i] = static_cast<int>(numbers[i]);
+    }
+    return found;
+}
+
 PyObject* pe_quiet_body(const Arguments<3>& a) {
     const Context& ctx = context_of(pe_quiet_spec, a[1], a[2]);
     if (PyIndex_Check(a[0]) && !PyArray_Check(a[0])) {
@@ -147,14 +168,8 @@ PyObject* pe_quiet_body(const Arguments<3>& a) {
         ctx.pe_quiet({&pe, 1});
         return none();
     }
-    PyObject* made = PyArray_FromAny(a[0], PyArray_DescrFromType(NPY_INT32), 0, 1, NPY_ARRAY_CARRAY, nullptr);
-    if (made == nullptr) {
-        PyErr_Clear();
-        fail(ErrorCode::invalid_argument,
-             "pe_quiet(): pes is %R; pass PE numbers: one integer, or a sequence of them.", a[0]);
-    }
-    const Ref pes(made);
-    ctx.pe_quiet({static_cast<const int*>(PyArray_DATA(pes.array())), size_of(pes.array())});
+    const std::vector<int> pes = pe_numbers(pe_quiet_spec, ctx, a[0]);
+    ctx.pe_quiet({pes.data(), pes.size()});
     return none();
 }
 
@@ -213,23 +228,24 @@ InvalidArgument (read-only dst). Source: OpenSHMEM 1.6, section 9.5 (shmem_get).
 
 Local. Arguments and errors as for get. Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).)"},
     {"p", entry<7, p_spec, p_body>, &p_spec,
-     "(dst: AnyArray, value: Value, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: "
+     "(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: "
      "Team | None = None, stream: Stream = None) -> None",
      R"(Store one element, dst.flat[index] = value, on PE pe.
 
-dst:    a symmetric array or view; of its elements only number `index` (C order, negative
-        counts from the end) is written.
+dst:    a symmetric array or view; of its elements only number `index` is written.
+index:  in C order, negative ones from the end. It may be left out where dst has one element; of
+        several one must be named (ShapeMismatch).
 value:  a Python number that fits, or a NumPy scalar of dst's dtype.
 
 Local; ordered and completed like put. Raises as put does, and IndexError.
 Source: OpenSHMEM 1.6, section 9.5 (shmem_p).)"},
     {"g", entry<5, g_spec, g_body>, &g_spec,
-     "(src: AnyArray, pe: int, index: int | None = 0, *, ctx: Context | None = None, "
+     "(src: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, "
      "team: Team | None = None) -> Any",
      R"(Return one element, src.flat[index], of PE pe.
 
 A Python int, float, complex or bool where nothing is lost by that, else a NumPy scalar
-(float16, long double, dates, structured dtypes).
+(float16, long double, dates, structured dtypes). index may be left out where src has one element.
 
 Local; the value is there on return. Raises as get does, and IndexError.
 Source: OpenSHMEM 1.6, section 9.5 (shmem_g).)"},

@@ -164,8 +164,9 @@ PyObject* consume_body(const Arguments<4>& a) {
 #define ATOLL_PUT_SIGNAL                                                                                \
     "(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: SignalName, pe: int, index: int | " \
     "None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None"
-#define ATOLL_UPDATE                                                                                         \
-    "(sig: AnyArray, value: int, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team " \
+#define ATOLL_UPDATE                                                                                       \
+    "(sig: AnyArray, value: int, pe: int, index: int | None = None, *, ctx: Context | None = None, team: " \
+    "Team "                                                                                                \
     "| None = None, stream: Stream = None) -> None"
 
 const Function functions[] = {
@@ -174,7 +175,8 @@ const Function functions[] = {
      R"(Copy src into dst on PE pe, then set or increase a signal there.
 
 dst, src, pe: as for put. dst without elements is legal: the signal is given all the same.
-sig:   symmetric words of uint64 (atoll.signal()); number `index` of them on PE pe is the signal.
+sig:   symmetric words of uint64 (atoll.signal()); number `index` of them on PE pe is the signal. The index
+       may be left out where there is one word.
 value: 0 to 2**64 - 1.
 op:    "set" or "add", or atoll.SIGNAL_SET, atoll.SIGNAL_ADD. Sums wrap.
 
@@ -189,29 +191,30 @@ Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal_nbi).)"},
     {"signal_set", entry<7, set_spec, update_body<set_spec, true>>, &set_spec, ATOLL_UPDATE,
      R"(Set signal word number `index` of sig on PE pe to value.
 
-sig: symmetric words of uint64. Local; not ordered after puts: fence() first, or use put_signal.
+sig: symmetric words of uint64; of several, index must name one. Local; not ordered after puts: fence() first, or use put_signal.
 Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.)"},
     {"signal_add", entry<7, add_spec, update_body<add_spec, false>>, &add_spec, ATOLL_UPDATE,
      R"(Add value to signal word number `index` of sig on PE pe, atomically.
 
-sig: symmetric words of uint64; sums wrap. Local; not ordered after puts: fence() first, or use put_signal.
+sig: symmetric words of uint64; of several, index must name one. Sums wrap. Local; not ordered after puts: fence() first, or use put_signal.
 Raises DtypeMismatch, NotSymmetric, PeError, IndexError, UseAfterFree. Source: OpenSHMEM 1.6, section 9.8.)"},
     {"signal_fetch", entry<2, fetch_spec, fetch_body>, &fetch_spec,
-     "(sig: AnyArray, index: int | None = 0) -> int",
+     "(sig: AnyArray, index: int | None = None) -> int",
      R"(Return this PE's own signal word number `index` of sig.
 
-Acquires: what the PE that signalled had put by put_signal is visible. Local.
-Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_fetch).)"},
+The index may be left out where there is one word. Acquires: what the PE that signalled had put by
+put_signal is visible. Local. Source: OpenSHMEM 1.6, section 9.8 (shmem_signal_fetch).)"},
     {"signal_wait_until", entry<6, wait_spec, wait_body>, &wait_spec,
-     "(sig: AnyArray, cmp: CompareName, value: int, timeout: float | None = None, index: int | None = 0, "
+     "(sig: AnyArray, cmp: CompareName, value: int, timeout: float | None = None, index: int | None = None, "
      "stream: Stream = None) -> int | None\n"
-     "(sig: AnyArray, cmp: CompareName, value: int, timeout: float | None = None, index: int | None = 0, "
+     "(sig: AnyArray, cmp: CompareName, value: int, timeout: float | None = None, index: int | None = None, "
      "stream: None = None) -> int\n"
-     "(sig: AnyArray, cmp: CompareName, value: int, timeout: None = None, index: int | None = 0, *, "
+     "(sig: AnyArray, cmp: CompareName, value: int, timeout: None = None, index: int | None = None, *, "
      "stream: GivenStream) -> None",
      R"(Wait until this PE's own signal word compares, and return the value that did.
 
-sig:     symmetric words of uint64; number `index` of them, in C order, is waited for.
+sig:     symmetric words of uint64; number `index` of them, in C order, is waited for. The index may be
+         left out where there is one word; of several one must be named (ShapeMismatch).
 cmp:     "==", "!=", ">", ">=", "<" or "<=" (or atoll.EQ and so on): found `cmp` value.
 value:   0 to 2**64 - 1.
 timeout: seconds; None: ATOLL_WAIT_TIMEOUT, where 0 is for ever. 0 looks once.
@@ -221,11 +224,11 @@ Ctrl-C is answered. Raises Timeout (naming the wait), PeDied, DtypeMismatch, Not
 On a stream (None else) the stream waits, and None is returned; a captured graph compares with the same
 value in each replay: see signal_consume. Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).)"},
     {"signal_consume", entry<4, consume_spec, consume_body>, &consume_spec,
-     "(sig: AnyArray, n: int, index: int | None = 0, stream: Stream = None) -> None",
+     "(sig: AnyArray, n: int, index: int | None = None, stream: Stream = None) -> None",
      R"(Wait until this PE's own signal word is at least n, then subtract n.
 
 What the other PEs add by signal_add or put_signal in one round, the next round waits for again: so a
-captured graph replays. sig: symmetric words of uint64. Nobody else may subtract from the word meanwhile.
+captured graph replays. sig: symmetric words of uint64; of several, index must name one. Nobody else may subtract from the word meanwhile.
 Raises Timeout, PeDied, DtypeMismatch, NotSymmetric. Atoll's own; no such call in OpenSHMEM.)"},
 };
 

@@ -124,4 +124,14 @@ Py_ssize_t integer(const Spec& spec, const char* which, PyObject* value) {
     return number;
 }
 
+int int_of(const Spec& spec, const char* which, PyObject* value) {
+    const Ref index = index_of(spec, which, value);
+    int overflow = 0;
+    const long number = PyLong_AsLongAndOverflow(index.get(), &overflow);
+    if (overflow != 0 || number != static_cast<int>(number))
+        fail(ErrorCode::invalid_argument, "%s(): %s is %R; pass an integer from -2**31 to 2**31 - 1.",
+             spec.name, which, value);
+    return static_cast<int>(number);
+}
+
 }  // namespace atl::python

@@ -82,6 +82,8 @@ int pe_within(const Spec& spec, PyObject* pe, int n, const char* which = "pe");
 /// `timeout=`: None is the job's default (-1).
 double timeout_of(const Spec& spec, PyObject* timeout);
 Py_ssize_t integer(const Spec& spec, const char* which, PyObject* value);
+/// One that an int holds.
+int int_of(const Spec& spec, const char* which, PyObject* value);
 inline Py_ssize_t small_integer(const Spec& spec, const char* which, PyObject* value) {
     if (PyLong_CheckExact(value)) [[likely]] {
         int overflow = 0;

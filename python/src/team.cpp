@@ -68,6 +68,44 @@ nb::object cuda_team(const PyTeam& team) {
     return fields_of(of(team, "atoll.cupy.team").device(Memory::device, true));
 }
 
+int world_pe(const PyTeam& team, nb::object pe) {
+    static const Spec spec{"Team.world_pe"};
+    return of(team, spec.name).world_pe(pe_of(spec, pe.ptr()));
+}
+
+int translate_pe(const PyTeam& team, nb::object pe, nb::object other) {
+    static const Spec spec{"Team.translate_pe"};
+    const Team& mine = of(team, spec.name);
+    if (Py_TYPE(other.ptr()) != g.team_class)
+        fail(ErrorCode::invalid_argument, "%s(): other is %R; pass an atoll.Team.", spec.name, other.ptr());
+    return mine.translate_pe(pe_of(spec, pe.ptr()), of(nb::cast<const PyTeam&>(other), spec.name));
+}
+
+nb::object split_strided(const PyTeam& team, nb::object start, nb::object stride, nb::object size) {
+    static const Spec spec{"Team.split_strided"};
+    const Team& all = of(team, spec.name);
+    return made(all.split_strided(int_of(spec, "start", start.ptr()), int_of(spec, "stride", stride.ptr()),
+                                  int_of(spec, "size", size.ptr())));
+}
+
+nb::object split_2d(const PyTeam& team, nb::object xrange) {
+    static const Spec spec{"Team.split_2d"};
+    auto [row, column] = of(team, spec.name).split_2d(int_of(spec, "xrange", xrange.ptr()));
+    return nb::make_tuple(made(std::move(row)), made(std::move(column)));
+}
+
+/// Of a color or key, where a comparison's result is a number, too.
+int number_of(const Spec& spec, const char* which, const nb::object& value) {
+    if (PyBool_Check(value.ptr()) || PyArray_IsScalar(value.ptr(), Bool)) return PyObject_IsTrue(value.ptr());
+    return int_of(spec, which, value.ptr());
+}
+
+nb::object split(const PyTeam& team, nb::object color, nb::object key) {
+    static const Spec spec{"Team.split"};
+    const Team& all = of(team, spec.name);
+    return made(all.split(number_of(spec, "color", color), number_of(spec, "key", key)));
+}
+
 void leave(PyTeam& team, nb::args args) {
     // After an exception the other members may never come; a collective here would hang.
     if ((args.size() == 0 || args[0].is_none()) && team.team) destroy(team);
@@ -103,41 +141,26 @@ team is destroyed at the end. Source: OpenSHMEM 1.6, section 9.4.)");
     team.def(
         "n_pes", [](const PyTeam& t) { return of(t, "Team.n_pes").n_pes(); },
         "Return the number of PEs in the team. Local.");
+    team.def("world_pe", &world_pe, nb::arg("pe"), nb::sig("def world_pe(self, pe: int) -> int"),
+             "Return the number in atoll.WORLD of the team's PE pe. Local. Raises PeError.");
+    team.def("translate_pe", &translate_pe, nb::arg("pe"), nb::arg("other"),
+             nb::sig("def translate_pe(self, pe: int, other: Team) -> int"),
+             "Return the number that the team's PE pe has in `other`; -1 if it is no member. Local. Raises "
+             "PeError.");
     team.def(
-        "world_pe", [](const PyTeam& t, int pe) { return of(t, "Team.world_pe").world_pe(pe); },
-        nb::arg("pe"), "Return the number in atoll.WORLD of the team's PE pe. Local. Raises PeError.");
-    team.def(
-        "translate_pe",
-        [](const PyTeam& t, int pe, const PyTeam& other) {
-            return of(t, "Team.translate_pe").translate_pe(pe, of(other, "Team.translate_pe"));
-        },
-        nb::arg("pe"), nb::arg("other"),
-        "Return the number that the team's PE pe has in `other`; -1 if it is no member. Local. Raises "
-        "PeError.");
-    team.def(
-        "split_strided",
-        [](const PyTeam& t, int start, int stride, int size) {
-            return made(of(t, "Team.split_strided").split_strided(start, stride, size));
-        },
-        nb::arg("start"), nb::arg("stride"), nb::arg("size"),
+        "split_strided", &split_strided, nb::arg("start"), nb::arg("stride"), nb::arg("size"),
         nb::sig("def split_strided(self, start: int, stride: int, size: int) -> Team | None"),
         "Return the team of PEs start, start + stride, ... (size of them); None on PEs that are not among "
         "them.\n\n"
         "Collective over this team; usable at once. Raises InvalidArgument, PeError, CollectiveMismatch\n"
         "(start, stride and size are always compared).");
     team.def(
-        "split_2d",
-        [](const PyTeam& t, int xrange) {
-            auto [row, column] = of(t, "Team.split_2d").split_2d(xrange);
-            return nb::make_tuple(made(std::move(row)), made(std::move(column)));
-        },
-        nb::arg("xrange"), nb::sig("def split_2d(self, xrange: int) -> tuple[Team, Team]"),
+        "split_2d", &split_2d, nb::arg("xrange"),
+        nb::sig("def split_2d(self, xrange: int) -> tuple[Team, Team]"),
         "Lay the PEs in rows of xrange and return this PE's (row, column) as teams. Collective over this "
         "team.");
     team.def(
-        "split",
-        [](const PyTeam& t, int color, int key) { return made(of(t, "Team.split").split(color, key)); },
-        nb::arg("color"), nb::arg("key") = 0,
+        "split", &split, nb::arg("color"), nb::arg("key") = 0,
         nb::sig("def split(self, color: int, key: int = 0) -> Team | None"),
         "Return the team of all PEs that passed this color, ordered by key, then by PE; None for a negative "
         "color.\n\n"

@@ -69,8 +69,16 @@ class Status {
     Status(const Spec& spec, PyObject* status, std::size_t n) {
         if (!given(status)) return;
         if (is_array(status) && on_device(as_array(status))) fail_on_gpu(spec, "status");
-        held_ = Ref(
-            PyArray_FromAny(status, PyArray_DescrFromType(NPY_INT32), 0, 0, NPY_ARRAY_CARRAY_RO, nullptr));
+        const Ref loose(PyArray_FromAny(status, nullptr, 0, 0, 0, nullptr));
+        const char kind = PyArray_DESCR(loose.array())->kind;
+        if (kind != 'b' && kind != 'i' && kind != 'u' && size_of(loose.array()) != 0)
+            fail(ErrorCode::dtype_mismatch, "%s(): status has dtype %S; pass one integer for each word.",
+                 spec.name, dtype_name(loose.array()).get());
+        // By way of bool, because 2**32 is not 0 either.
+        const Ref left_out(PyArray_FromAny(loose.get(), PyArray_DescrFromType(NPY_BOOL), 0, 0,
+                                           NPY_ARRAY_FORCECAST, nullptr));
+        held_ = Ref(PyArray_FromAny(left_out.get(), PyArray_DescrFromType(NPY_INT32), 0, 0,
+                                    NPY_ARRAY_CARRAY_RO, nullptr));
         if (size_of(held_.array()) != n)
             fail(ErrorCode::shape_mismatch, "%s(): status has %zu entries for %zu words; pass one for each.",
                  spec.name, size_of(held_.array()), n);
@@ -266,7 +274,8 @@ constexpr const char* compare_doc =
     "cmp:     \"==\", \"!=\", \">\", \">=\", \"<\" or \"<=\" (or atoll.EQ and so on): found `cmp` value.\n";
 constexpr const char* value_doc = "value:   an integer that ivar's dtype holds.\n";
 constexpr const char* index_doc =
-    "index:   which element of ivar, in C order, negative ones from the end; None: the only one.\n";
+    "index:   which element of ivar, in C order, negative ones from the end. It may be left out where\n"
+    "         ivar has one element; of several one must be named (ShapeMismatch).\n";
 constexpr const char* status_doc =
     "status:  one integer for each word; words whose entry is not 0 are left out. None: none is.\n";
 constexpr const char* timeout_doc =
@@ -348,21 +357,24 @@ void register_waits(PyObject* module) {
     made.functions.push_back(
         {"wait_until", entry<6, wait_spec, wait_body>, &wait_spec,
          "(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | None = None, index: int | None = "
-         "0, stream: Stream = None) -> int | None\n"
+         "None, stream: Stream = None) -> int | None\n"
          "(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | None = None, index: int | None = "
-         "0, stream: None = None) -> int\n"
-         "(ivar: AnyArray, cmp: CompareName, value: Value, timeout: None = None, index: int | None = 0, *, "
+         "None, stream: None = None) -> int\n"
+         "(ivar: AnyArray, cmp: CompareName, value: Value, timeout: None = None, index: int | None = None, "
+         "*, "
          "stream: GivenStream) -> None",
          made.keep(std::string("Wait until this PE's own symmetric word number `index` of ivar compares; "
                                "return the value that did.") +
                    word_doc + compare_doc + value_doc + timeout_doc + index_doc + wait_tail)});
     made.functions.push_back(
         {"test", entry<6, test_spec, test_body>, &test_spec,
-         "(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = 0, *, out: AnyArray | None = "
+         "(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = None, *, out: AnyArray | None "
+         "= "
          "None, stream: Stream = None) -> bool | None\n"
-         "(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = 0, *, out: None = None, "
+         "(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = None, *, out: None = None, "
          "stream: None = None) -> bool\n"
-         "(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = 0, *, out: AnyArray, stream: "
+         "(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = None, *, out: AnyArray, "
+         "stream: "
          "GivenStream) -> None",
          made.keep(std::string("True if this PE's own symmetric word number `index` of ivar compares.") +
                    word_doc + compare_doc + value_doc + index_doc + out_doc(yes_or_no) + test_tail)});

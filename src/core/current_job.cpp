@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -29,6 +30,8 @@ struct Process {
     std::thread::id changer;
     int count = 0;
     std::unique_ptr<Job> owned;
+    std::string
+        unique_id;  ///< by which `owned` was made; empty where a launcher or a store connected the PEs
     /// Jobs that have ended: empty, but still asked by arrays that are destroyed after finalize(), as those
     /// of main() are.
     std::vector<std::unique_ptr<Job>> ended;
@@ -133,6 +136,21 @@ template <class Change> void alone(std::unique_lock<std::mutex>& lock, Change&& 
                 "first, and nothing "
                 "after the last finalize().");
 }
+
+/// A further init counts, so what it asks for must be the job that there is.
+void check_same_job(const Job& job, const std::string& unique_id, const JobOptions& options) {
+    const std::string there =
+        "this process is PE " + std::to_string(job.my_pe()) + " of " + std::to_string(job.n_pes());
+    std::string asked;
+    if (options.pe != -1 && options.pe != job.my_pe()) asked += ", pe " + std::to_string(options.pe);
+    if (options.n_pes != -1 && options.n_pes != job.n_pes())
+        asked += ", n_pes " + std::to_string(options.n_pes);
+    if (!options.unique_id.empty() && options.unique_id != unique_id) asked += ", another unique id";
+    if (asked.empty()) return;
+    throw Error(ErrorCode::invalid_argument,
+                "init was called again with arguments of another job (" + asked.substr(2) + "), but " +
+                    there + ". Call it without arguments to count, or finalize the job first.");
+}
 }  // namespace
 
 Job& init(const JobOptions& options) {
@@ -143,7 +161,10 @@ Job& init(const JobOptions& options) {
         std::unique_ptr<Job> made;
         alone(turn, [&] { made = std::make_unique<Job>(options); });
         p.owned = std::move(made);
+        p.unique_id = options.unique_id;
         current.store(p.owned.get(), std::memory_order_release);
+    } else {
+        check_same_job(*p.owned, p.unique_id, options);
     }
     ++p.count;
     return *p.owned;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -28,6 +29,35 @@ TEST(CurrentJob, AnArrayOfAnEarlierJobDropsNothingOfTheNext) {
     EXPECT_EQ(atl::current_job().heap_use().blocks, 2u);
     EXPECT_NE(first.data(), second.data());
     atl::finalize();
+}
+
+TEST(CurrentJob, AFurtherInitMustMeanTheSameJob) {
+    const std::string id = atl::get_unique_id();
+    atl::JobOptions options;
+    options.unique_id = id;
+    options.pe = 0;
+    options.n_pes = 1;
+    atl::init(options);
+    atl::init(options);
+    atl::init();
+    const auto refused = [&](auto change, const char* what) {
+        atl::JobOptions other = options;
+        change(other);
+        try {
+            atl::init(other);
+            ADD_FAILURE() << "nothing was thrown for " << what;
+        } catch (const atl::Error& error) {
+            EXPECT_EQ(error.code(), atl::ErrorCode::invalid_argument);
+            const std::string text = error.what();
+            EXPECT_NE(text.find(what), std::string::npos) << text;
+            EXPECT_NE(text.find("this process is PE 0 of 1"), std::string::npos) << text;
+        }
+    };
+    refused([](auto& o) { o.pe = 7; }, "pe 7");
+    refused([](auto& o) { o.n_pes = 99; }, "n_pes 99");
+    refused([](auto& o) { o.unique_id = "x"; }, "another unique id");
+    for (int i = 0; i < 3; ++i) atl::finalize();
+    EXPECT_FALSE(atl::is_initialized());
 }
 
 TEST(CurrentJob, ThreadsMayInitAndFinalizeAtOnce) {

@@ -169,3 +169,27 @@ atoll.finalize()
 """
     done = python(code)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_package_may_be_imported_again(job: Job) -> None:
+    """As notebooks and reloaders do it: the job goes on, classes stay the same, and an exception still ends the job."""
+    code = """
+    atoll.init()
+    x, first, kind = atoll.zeros(2, int), atoll, atoll.Timeout
+    for again in range(2):
+        for name in [name for name in sys.modules if name.split(".")[0] == "atoll"]:
+            del sys.modules[name]
+        import atoll
+        assert atoll is not first and atoll.Timeout is kind and atoll.is_initialized()
+        atoll.init()
+        atoll.put(x, atoll.my_pe() + 1, 1)
+        assert isinstance(atoll.zeros(2).base, first.Block) and atoll.is_symmetric(x)
+        atoll.finalize()
+    atoll.barrier_all()
+    if atoll.my_pe() == 1:
+        raise KeyError("said once")
+    atoll.barrier_all()
+    """
+    done = job(code, 2, ok=False)
+    assert done.returncode == 1
+    assert done.stderr.count("Traceback") == 1 and "PE 1 ended by an exception" in done.stderr, done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,11 @@ _INVALID_CTX = _Invalid("CTX_INVALID (destroyed, or never made)")
 _INVALID_TEAM = _Invalid("TEAM_INVALID (destroyed, never made, or one that this PE is not in)")
 
 
+def _warn_kept(function: str, name: str) -> None:
+    text = f"{function}(): {name} lasts as long as the job; nothing was destroyed."
+    warnings.warn(text, RuntimeWarning, stacklevel=3)
+
+
 class CTX(enum.IntFlag):
     """What a context is created for; combine by |.
 
@@ -41,6 +47,7 @@ class CTX(enum.IntFlag):
 CTX_PRIVATE: CTX = CTX.PRIVATE
 CTX_SERIALIZED: CTX = CTX.SERIALIZED
 CTX_NOSTORE: CTX = CTX.NOSTORE
+_ALL_OPTIONS = int(CTX.PRIVATE | CTX.SERIALIZED | CTX.NOSTORE)
 
 
 class Ctx:
@@ -82,7 +89,8 @@ class Ctx:
         return self
 
     def __exit__(self, *args: Any) -> None:
-        self.destroy()
+        if self is not CTX_DEFAULT:
+            self.destroy()
 
     @staticmethod
     def create(options: int = 0, team: Team | None = None) -> Ctx:
@@ -91,10 +99,14 @@ class Ctx:
         options: CTX_PRIVATE and the like, combined by |; 0: none.
         team:    the PEs that it reaches; None: all.
 
-        Raises RuntimeError (an invalid team), OutOfMemory, UseAfterFree. Source: OpenSHMEM 1.6, section 9.5
-        (shmem_ctx_create, shmem_team_create_ctx).
+        Raises RuntimeError (an invalid team), InvalidArgument, OutOfMemory, UseAfterFree.
+        Source: OpenSHMEM 1.6, section 9.5 (shmem_ctx_create, shmem_team_create_ctx).
         """
         of_team = None if team is None else valid_team("Ctx.create", team)
+        if not isinstance(options, int) or options & ~_ALL_OPTIONS:
+            raise _atoll.InvalidArgument(
+                f"Ctx.create(): options is {options!r}; combine CTX_PRIVATE, CTX_SERIALIZED and CTX_NOSTORE by |."
+            )
         return Ctx(
             _atoll.Context(
                 of_team,
@@ -107,9 +119,13 @@ class Ctx:
     def destroy(self) -> None:
         """Complete the context's operations and free it; this object is CTX_INVALID from then on. Local.
 
-        CTX_DEFAULT itself stays what it is. Source: OpenSHMEM 1.6, section 9.5 (shmem_ctx_destroy).
+        CTX_DEFAULT itself stays what it is, as in shmem4py; a RuntimeWarning says so. Source: OpenSHMEM 1.6, section 9.5
+        (shmem_ctx_destroy).
         """
-        if self is CTX_DEFAULT or self is CTX_INVALID:
+        if self is CTX_DEFAULT:
+            _warn_kept("Ctx.destroy", "CTX_DEFAULT")
+            return
+        if self is CTX_INVALID:
             return
         context = self.ob_ctx
         self.ob_ctx = _INVALID_CTX
@@ -194,15 +210,19 @@ class Team:
         return self
 
     def __exit__(self, *args: Any) -> None:
-        self.destroy()
+        if self is not TEAM_WORLD and self is not TEAM_SHARED:
+            self.destroy()
 
     def destroy(self) -> None:
         """Free the team; this object is TEAM_INVALID from then on. Collective over the team.
 
-        TEAM_WORLD and TEAM_SHARED stay what they are. Raises UseAfterFree where another object destroyed it.
-        Source: OpenSHMEM 1.6, section 9.4 (shmem_team_destroy).
+        TEAM_WORLD and TEAM_SHARED stay what they are, as in shmem4py; a RuntimeWarning says so. Raises UseAfterFree
+        where another object destroyed it. Source: OpenSHMEM 1.6, section 9.4 (shmem_team_destroy).
         """
-        if self is TEAM_WORLD or self is TEAM_SHARED or self is TEAM_INVALID:
+        if self is TEAM_WORLD or self is TEAM_SHARED:
+            _warn_kept("Team.destroy", "TEAM_WORLD" if self is TEAM_WORLD else "TEAM_SHARED")
+            return
+        if self is TEAM_INVALID:
             return
         team = self.ob_team
         self.ob_team = _INVALID_TEAM

@@ -100,11 +100,14 @@ def fromalloc(
 
     shape: None: one axis, as long as mem allows. dtype: None: float64. order: 'C' or 'F'.
 
-    Local. Raises ValueError where mem holds another number of elements.
+    Local. Raises ValueError where mem holds another number of elements, DtypeMismatch.
     """
     if not isinstance(mem, memoryview):
         raise TypeError(f"fromalloc(): mem is {mem!r}; pass what alloc returned.")
     kind = np.dtype(dtype)
+    if kind.hasobject or kind.itemsize == 0:
+        what = "holds Python objects, which mean nothing to other PEs" if kind.hasobject else "has no size"
+        raise _atoll.DtypeMismatch(f"fromalloc(): dtype {kind!r} {what}; pass one of numbers or bytes.")
     if mem.nbytes % kind.itemsize != 0:
         raise _atoll.ShapeMismatch(
             f"fromalloc(): mem has {mem.nbytes} bytes, which are no whole number of {kind} ({kind.itemsize} bytes)."

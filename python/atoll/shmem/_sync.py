@@ -37,9 +37,14 @@ def new_signal() -> SigAddr:
 
 
 def del_signal(signal: SigAddr) -> None:
-    """Free a signal. Collective over all PEs. Raises UseAfterFree, TypeError."""
+    """Free a signal. Collective over all PEs. Raises UseAfterFree, DtypeMismatch, TypeError."""
     if not isinstance(signal, np.ndarray):
         raise TypeError(f"del_signal(): signal is {signal!r}; pass what new_signal returned.")
+    if signal.dtype != np.uint64 or signal.size != 1:
+        raise _atoll.DtypeMismatch(
+            f"del_signal(): signal is an array of {signal.size} {signal.dtype}; pass what new_signal returned (one"
+            " uint64), or free the array by shmem.free()."
+        )
     free(signal)
 
 

@@ -31,10 +31,10 @@ y = np.zeros(8)
 def still_works() -> None:
     atoll.barrier_all()
     atoll.put(x, np.full(8, me + 1.0), right)
-    atoll.atomic_add(i, 1, right)
+    atoll.atomic_add(i, 1, right, 0)
     atoll.barrier_all()
     equal(x, np.full(8, left + 1.0))
-    assert atoll.atomic_swap(i, 0, me) == 1
+    assert atoll.atomic_swap(i, 0, me, 0) == 1
     atoll.barrier_all()
 
 
@@ -42,7 +42,7 @@ def check_pes() -> None:
     for pe in (-1, n, n + 1000, 2**31 - 1, -(2**31), 2**31, 10**30):
         raises(atoll.PeError, lambda pe=pe: atoll.put(x, y, pe), "put(): ", str(pe))
         raises(atoll.PeError, lambda pe=pe: atoll.get(y, x, pe), "get(): ")
-        raises(atoll.PeError, lambda pe=pe: atoll.atomic_inc(i, pe))
+        raises(atoll.PeError, lambda pe=pe: atoll.atomic_inc(i, pe, 0))
         raises(atoll.PeError, lambda pe=pe: atoll.put(x[:0], y[:0], pe))
         raises(atoll.PeError, lambda pe=pe: atoll.put(x[::2], y[::2], pe))
     raises(atoll.PeError, lambda: atoll.take(x, [0, 1], [0, n]), str(n))
@@ -66,8 +66,8 @@ def check_not_symmetric() -> None:
     for call in (
         lambda: atoll.put(y, y, me),
         lambda: atoll.get(y, y, me),
-        lambda: atoll.p(y, 1.0, me),
-        lambda: atoll.g(y, me),
+        lambda: atoll.p(y, 1.0, me, 0),
+        lambda: atoll.g(y, me, 0),
         lambda: atoll.put(y[::2], y[::2], me),
         lambda: atoll.take(y, [1], me),
         lambda: atoll.add_at(y, [1], 1.0, me),
@@ -84,7 +84,11 @@ def check_not_symmetric() -> None:
     # A remote address cannot be waited on.
     words = atoll.zeros(2, int)
     if LOAD_STORE and n > 1:
-        raises(atoll.NotSymmetric, lambda: atoll.wait_until(atoll.peer(words, right), "==", 1), "other PEs")
+        raises(
+            atoll.NotSymmetric,
+            lambda: atoll.wait_until(atoll.peer(words, right), "==", 1, index=0),
+            "other PEs",
+        )
     # Addresses without their owner are known by the heap; so are freed ones.
     bare = np.frombuffer(memoryview(x), x.dtype)
     atoll.put(bare, y, me)
@@ -105,7 +109,7 @@ def check_freed() -> None:
         raises(atoll.UseAfterFree, lambda a=array: atoll.get(np.zeros_like(a), a, me), "freed")
         first = array[(0,) * (array.ndim - 1)][:1]
         raises(atoll.UseAfterFree, lambda a=first: atoll.put(again[:1], a, me), "freed")
-        raises(atoll.UseAfterFree, lambda a=array: atoll.atomic_inc(a, me), "freed")
+        raises(atoll.UseAfterFree, lambda a=array: atoll.atomic_inc(a, me, 0), "freed")
         assert not atoll.is_symmetric(array)
     raises(atoll.UseAfterFree, lambda: atoll.free(z), "freed")
     raises(atoll.UseAfterFree, lambda: atoll.global_view(z), "freed")
@@ -138,7 +142,9 @@ def check_shapes_and_dtypes() -> None:
         raises(atoll.DtypeMismatch, call, "dst has dtype float32", "make dst with dtype=src.dtype")
     raises(atoll.DtypeMismatch, lambda: atoll.take(x, 0, me, small[:1]), "make out with dtype=src.dtype")
     raises(
-        atoll.DtypeMismatch, lambda: atoll.atomic_fetch_nbi(small, i, me), "make fetch with dtype=dst.dtype"
+        atoll.DtypeMismatch,
+        lambda: atoll.atomic_fetch_nbi(small, i, me, 0),
+        "make fetch with dtype=dst.dtype",
     )
     raises(atoll.DtypeMismatch, lambda: atoll.put_at(x, [0, 1], small[:2], me), "values.astype(dst.dtype)")
     raises(atoll.DtypeMismatch, lambda: atoll.put(x, i, me), "int64")
@@ -148,10 +154,10 @@ def check_shapes_and_dtypes() -> None:
     raises(atoll.DtypeMismatch, lambda: atoll.put(x, "text", me))
     raises(atoll.InvalidArgument, lambda: atoll.put(i, 2**63, me), "does not fit")
     raises(atoll.InvalidArgument, lambda: atoll.put(i.view("u1"), -1, me), "does not fit")
-    raises(atoll.DtypeMismatch, lambda: atoll.atomic_add(i.view("i2"), 1, me), "32- and 64-bit")
-    raises(atoll.DtypeMismatch, lambda: atoll.atomic_or(x, 1, me), "integers")
-    raises(atoll.DtypeMismatch, lambda: atoll.wait_until(x, "==", 1), "integers")
-    raises(atoll.DtypeMismatch, lambda: atoll.signal_fetch(i), "uint64")
+    raises(atoll.DtypeMismatch, lambda: atoll.atomic_add(i.view("i2"), 1, me, 0), "32- and 64-bit")
+    raises(atoll.DtypeMismatch, lambda: atoll.atomic_or(x, 1, me, 0), "integers")
+    raises(atoll.DtypeMismatch, lambda: atoll.wait_until(x[:1], "==", 1), "integers")
+    raises(atoll.DtypeMismatch, lambda: atoll.signal_fetch(i, 0), "uint64")
     raises(atoll.DtypeMismatch, lambda: atoll.zeros(3, object), "Python objects")
     raises(atoll.DtypeMismatch, lambda: atoll.zeros(3, [("a", object)]), "Python objects")
     raises(atoll.DtypeMismatch, lambda: atoll.zeros(3, ">f8"), "byte order")
@@ -166,7 +172,7 @@ def check_shapes_and_dtypes() -> None:
     raises(IndexError, lambda: atoll.add_at(x, [0, -9], 1.0, me), "-9")
     assert (x == 0).all(), "nothing is written when one index is bad"
     misaligned = np.ndarray(2, "i8", buffer=memoryview(atoll.zeros(32, "u1")), offset=3)
-    raises(atoll.InvalidArgument, lambda: atoll.atomic_inc(misaligned, me))
+    raises(atoll.InvalidArgument, lambda: atoll.atomic_inc(misaligned, me, 0))
     still_works()
 
 
@@ -174,7 +180,7 @@ def check_read_only() -> None:
     locked = x.view()
     locked.flags.writeable = False
     raises(atoll.InvalidArgument, lambda: atoll.put(locked, y, me), "read-only")
-    raises(atoll.InvalidArgument, lambda: atoll.atomic_inc(np.broadcast_to(i, (2, 8)), me), "read-only")
+    raises(atoll.InvalidArgument, lambda: atoll.atomic_inc(np.broadcast_to(i, (2, 8)), me, 0), "read-only")
     fixed = np.zeros(8)
     fixed.flags.writeable = False
     raises(atoll.InvalidArgument, lambda: atoll.get(fixed, x, me), "read-only")
@@ -184,9 +190,9 @@ def check_read_only() -> None:
 
 
 def check_choices() -> None:
-    raises(atoll.InvalidArgument, lambda: atoll.wait_until(i, "=>", 1), "'>='")  # type: ignore[arg-type]
-    raises(atoll.InvalidArgument, lambda: atoll.wait_until(i, None, 1))  # type: ignore[arg-type]
-    raises(atoll.InvalidArgument, lambda: atoll.wait_until(i, "==", 1, timeout=-1), "timeout")
+    raises(atoll.InvalidArgument, lambda: atoll.wait_until(i, "=>", 1, index=0), "'>='")  # type: ignore[arg-type]
+    raises(atoll.InvalidArgument, lambda: atoll.wait_until(i, None, 1, index=0))  # type: ignore[arg-type]
+    raises(atoll.InvalidArgument, lambda: atoll.wait_until(i[:1], "==", 1, timeout=-1), "timeout")
     raises(atoll.InvalidArgument, lambda: atoll.put(x, y, me, ctx=1), "Context")  # type: ignore[arg-type]
     raises(atoll.InvalidArgument, lambda: atoll.put(x, y, me, team=1), "Team")  # type: ignore[arg-type]
     with atoll.Context() as ctx:
@@ -232,8 +238,99 @@ def check_roots() -> None:
     raises(atoll.InvalidArgument, lambda: atoll.pe_quiet("a"), "pe_quiet(): pes is 'a'")  # type: ignore[arg-type]
     raises(atoll.ShapeMismatch, lambda: atoll.add_at(x, [0, 1], [1.0, 2, 3], me), "(2,)", "(3,)")
     raises(atoll.ShapeMismatch, lambda: atoll.take(x, [0, 1], [me] * 3), "(2,)", "(3,)")
-    raises(atoll.InvalidArgument, lambda: atoll.wait_until(i, "==", 1, timeout="a"), "timeout is 'a'")  # type: ignore[arg-type]
+    raises(atoll.InvalidArgument, lambda: atoll.wait_until(i[:1], "==", 1, timeout="a"), "timeout is 'a'")  # type: ignore[arg-type]
     raises(TypeError, lambda: atoll.put(None, y, me), "dst is None", "NumPy array")  # type: ignore[arg-type]
+    still_works()
+
+
+def check_numbers() -> None:
+    """No number is rounded, cut, wrapped or ignored."""
+    far = np.array([2**64 - 1], np.uint64)
+    for call in (
+        lambda: atoll.take(i, far, me),
+        lambda: atoll.put_at(i, far, 7, me),
+        lambda: atoll.add_at(i, np.append(far - far, far), 7, me),
+    ):
+        raises(IndexError, call, "index holds 18446744073709551615")
+    raises(atoll.PeError, lambda: atoll.take(i, 0, far), "take(): pe holds 18446744073709551615")
+    assert not i.any()
+    assert atoll.take(i, np.array([7], np.uint64), me) == [0]
+    raises(atoll.InvalidArgument, lambda: atoll.pe_quiet([0.9]), "pe_quiet(): pes is [0.9]")
+    raises(atoll.InvalidArgument, lambda: atoll.pe_quiet([True]), "pes is [True]")
+    raises(atoll.PeError, lambda: atoll.pe_quiet([2**40]), str(2**40))
+    atoll.pe_quiet([])
+    atoll.pe_quiet(np.arange(n, dtype=np.uint64))
+    raises(atoll.DtypeMismatch, lambda: atoll.test_any(i, "==", 0, [0.5] * 8), "status has dtype float64")
+    assert atoll.test_any(i, "==", 0, [2**32] * 8) is None
+    for status in (256, -1, 1.0, "1"):
+        raises(
+            atoll.InvalidArgument, lambda s=status: atoll.global_exit(s), "global_exit(): status is", "255"
+        )
+    raises(atoll.InvalidArgument, lambda: atoll.abort("wrong", 0), "abort(): status is 0", "1 to 255")
+    for arguments in ({"uid": "x", "pe": 7, "n_pes": 99}, {"pe": me + 1}, {"n_pes": n + 1}, {"uid": "x"}):
+        raises(
+            atoll.InvalidArgument,
+            lambda a=arguments: atoll.init(**a),
+            "init",
+            "another" if "uid" in arguments else "",
+        )
+    raises(atoll.InvalidArgument, lambda: atoll.init(pe=-1), "init(): pe is -1")
+    atoll.init(pe=me, n_pes=n)
+    atoll.finalize()
+    still_works()
+
+
+def check_numbers_of_objects() -> None:
+    raises(atoll.InvalidArgument, lambda: atoll.Mailbox(64, 2**62), "Mailbox(): slots is 4611686018427387904")
+    raises(atoll.InvalidArgument, lambda: atoll.Mailbox(64.0), "Mailbox(): nbytes is 64.0")  # type: ignore[arg-type]
+    team = atoll.WORLD
+    raises(atoll.InvalidArgument, lambda: team.split(2**63), "Team.split(): color is 9223372036854775808")
+    raises(atoll.InvalidArgument, lambda: team.split(0, "1"), "Team.split(): key is '1'")  # type: ignore[arg-type]
+    raises(
+        atoll.InvalidArgument,
+        lambda: team.split_strided(0, 2**31, 1),
+        "split_strided(): stride is 2147483648",
+    )
+    raises(atoll.InvalidArgument, lambda: team.split_2d(1.5), "split_2d(): xrange is 1.5")  # type: ignore[arg-type]
+    raises(atoll.PeError, lambda: team.world_pe(2**31), "world_pe(): pe is 2147483648")
+    raises(atoll.InvalidArgument, lambda: team.translate_pe(0, 3), "translate_pe(): other is 3")  # type: ignore[arg-type]
+    for color in (me % 2 == 0, np.True_):
+        team.split(color).destroy()
+    lock = atoll.Lock()
+    raises(atoll.InvalidArgument, lambda: lock.acquire(False, 3.0), "timeout is 3.0 with blocking=False")
+    raises(atoll.InvalidArgument, lambda: lock.acquire(3.0), "blocking is 3.0", "timeout=")  # type: ignore[arg-type]
+    with lock:
+        raises(atoll.InvalidArgument, lambda: lock.acquire(False, -1), "timeout is -1")
+    lock.free()
+    still_works()
+
+
+def check_single_elements() -> None:
+    """A call on one word of several is told which."""
+    words = atoll.signal(2)
+    for call in (
+        lambda *a: atoll.p(x, 1.0, me, *a),
+        lambda *a: atoll.g(x, me, *a),
+        lambda *a: atoll.atomic_inc(i, me, *a),
+        lambda *a: atoll.atomic_fetch_add(i, 0, me, *a),
+        lambda *a: atoll.atomic_compare_swap(i, 0, 0, me, *a),
+        lambda *a: atoll.atomic_swap_nbi(np.zeros(1, int), i, 0, me, *a),
+        lambda *a: atoll.wait_until(i, "<", 2, None, *a),
+        lambda *a: atoll.test(i, "<", 2, *a),
+        lambda *a: atoll.put_signal(x, 0.0, words, 0, "set", me, *a),
+        lambda *a: atoll.signal_set(words, 0, me, *a),
+        lambda *a: atoll.signal_add(words, 0, me, *a),
+        lambda *a: atoll.signal_fetch(words, *a),
+        lambda *a: atoll.signal_wait_until(words, ">=", 0, None, *a),
+        lambda *a: atoll.signal_consume(words, 0, *a),
+    ):
+        raises(atoll.ShapeMismatch, call, "elements", "pass index=, such as index=0, or a slice of length 1")
+        call(1)
+        raises(IndexError, lambda c=call: c(8), "8")
+    raises(IndexError, lambda: atoll.p(x[:0], 1.0, me), "of 0 elements")
+    assert atoll.atomic_swap(i[1:2], 0, me) == 0 == atoll.atomic_fetch(i.reshape(2, 4)[:1, :1], me)
+    atoll.p(x, 0.0, me, 1)
+    atoll.quiet()
     still_works()
 
 

@@ -190,7 +190,7 @@ def check_teams() -> None:
     assert x[0] == members[(odd.my_pe() - 1) % odd.n_pes()]
     with atoll.Context(odd) as ctx:
         assert ctx.n_pes() == odd.n_pes()
-        assert atoll.g(x, odd.my_pe(), ctx=ctx) == x[0]
+        assert atoll.g(x, odd.my_pe(), ctx=ctx, index=0) == x[0]
     inner = odd.split_strided(0, 1, 1)
     assert (inner is None) == (odd.my_pe() != 0)
     if inner is not None:

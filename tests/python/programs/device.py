@@ -142,24 +142,24 @@ for stream in STREAMS:
     wait(stream)
     check(y, theirs)
     wait(None)
-    assert atoll.signal_fetch(flags, index=1) == 1 and atoll.test(flags, "==", 0)
+    assert atoll.signal_fetch(flags, index=1) == 1 and atoll.test(flags, "==", 0, 0)
     wait(None)
-    atoll.put_signal(y[::2], x[1::2], flags, 4, "set", right, stream=stream)
+    atoll.put_signal(y[::2], x[1::2], flags, 4, "set", right, 0, stream=stream)
     atoll.wait_until(flags[:1], ">=", 4, stream=stream)
     wait(stream)
     check(y[::2], theirs[1::2])
     wait(None)
-    atoll.signal_add(flags, 2, right, stream=stream)
-    atoll.signal_consume(flags, 6, stream=stream)
+    atoll.signal_add(flags, 2, right, stream=stream, index=0)
+    atoll.signal_consume(flags, 6, stream=stream, index=0)
     wait(stream)
-    assert atoll.signal_fetch(flags) == 0
+    assert atoll.signal_fetch(flags, 0) == 0
     wait(None)
-    atoll.signal_set(flags, 9, right, stream=stream)
-    atoll.signal_wait_until(flags, "==", 9, stream=stream)
+    atoll.signal_set(flags, 9, right, stream=stream, index=0)
+    atoll.signal_wait_until(flags, "==", 9, stream=stream, index=0)
     wait(stream)
     counts = atoll.zeros(3, np.int64, device="cuda")
     atoll.atomic_add(counts, 5, 0, index=2, stream=stream)
-    atoll.atomic_inc(counts, 0, stream=stream)
+    atoll.atomic_inc(counts, 0, stream=stream, index=0)
     wait(stream)
     if me == 0:
         check(counts, [n, 0, 5 * n])
@@ -260,7 +260,7 @@ for kind in ("bfloat16", "float16"):
     s = atoll.zeros(5, kind, device="cuda")
     if kind == "bfloat16" or "--real" in sys.argv:
         atoll.sum_reduce(s, h)
-        assert atoll.g(s, me) == 1.5 * n, atoll.g(s, me)
+        assert atoll.g(s, me, 0) == 1.5 * n, atoll.g(s, me, 0)
 assert atoll.zeros(4, "float8_e4m3fn", device="cuda").itemsize == 1
 
 # ---- values of types that NumPy has not: from Python's numbers, and to them
@@ -339,8 +339,8 @@ assert (
     pinned.__cuda_array_interface__["data"] == (done.ctypes.data, False) and pinned[1:].ptr == pinned.ptr + 8
 )
 atoll.barrier_all()
-atoll.put_signal(shared, back, done, 3, "add", right)
-atoll.signal_wait_until(done, ">=", 3, stream=0)
+atoll.put_signal(shared, back, done, 3, "add", right, 0)
+atoll.signal_wait_until(done, ">=", 3, index=0, stream=0)
 atoll.signal_set(pinned, 4, right, index=1)
 atoll.wait_until(pinned[1:], "==", 4)
 assert done[1] == 4 and list(pinned.numpy()) == [3, 4]

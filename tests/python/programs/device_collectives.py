@@ -125,10 +125,10 @@ for kind in ("bfloat16", "float16"):
         for stream in STREAMS:
             atoll.sum_exscan(s, h, stream=stream)
             wait(stream)
-            assert atoll.g(s, me) == 1.5 * me
+            assert atoll.g(s, me, 0) == 1.5 * me
             atoll.reduce(s, h, "avg", 0, stream=stream)
             wait(stream)
-            assert atoll.g(s, me) == (1.5 if me == 0 else 1.5 * me)
+            assert atoll.g(s, me, 0) == (1.5 if me == 0 else 1.5 * me)
 
 # ---- in a graph, replayed
 if "--real" in sys.argv:

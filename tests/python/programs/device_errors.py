@@ -185,7 +185,7 @@ with says(atoll.InvalidArgument, "at most 64", "65"), atoll.group():
     for _ in range(65):
         atoll.send(x[0], right, stream=0)
 with says(atoll.DtypeMismatch, "integers"):
-    atoll.wait_until(x, ">=", 1)
+    atoll.wait_until(x, ">=", 1, index=0)
 tiny = atoll.zeros(4, "float8_e5m2", device="cuda")
 with says(atoll.DtypeMismatch, "float32", "float8_e5m2", "x[...] = src"):
     atoll.put(tiny, np.ones(4, "f4"), me)
@@ -206,7 +206,11 @@ with says(atoll.Unsupported, "a slice" if False else "indices"):
     x[[0, 1]]
 with says(atoll.Unsupported, "contiguous"):
     x.T.reshape(-1)
-for call in (atoll.atomic_add, lambda half, *more: atoll.wait_until(half, ">=", 1), atoll.signal_set):
+for call in (
+    atoll.atomic_add,
+    lambda half, *more: atoll.wait_until(half, ">=", 1, index=0),
+    atoll.signal_set,
+):
     with says(atoll.DtypeMismatch, "dtype bfloat16"):
         call(atoll.zeros(1, "bfloat16", device="cuda"), 1, me)
 with says(TypeError, "x.numpy()"):

@@ -59,10 +59,10 @@ for kind in ("bfloat16", "float16"):
         s = atoll.zeros(5, kind, device="cuda")
         atoll.sum_reduce(s, h, stream=stream)
         atoll.barrier_all(stream=0)
-        assert atoll.g(s, me) == 1.5 * n, atoll.g(s, me)
+        assert atoll.g(s, me, 0) == 1.5 * n, atoll.g(s, me, 0)
         atoll.avg_reduce(s, h, stream=stream)
         atoll.barrier_all(stream=0)
-        assert atoll.g(s, me) == 1.5, atoll.g(s, me)
+        assert atoll.g(s, me, 0) == 1.5, atoll.g(s, me, 0)
         atoll.barrier_all()
 
 try:

@@ -126,7 +126,7 @@ for form, want in (("all", True), ("any", None), ("some", [])):
 
 # ---- one word
 word = on_gpu([5, -6], np.int16)
-assert atoll.test(word, "<", 0, index=1) and not atoll.test(word, "<", 0)
+assert atoll.test(word, "<", 0, index=1) and not atoll.test(word, "<", 0, 0)
 for index, want in ((0, 0), (1, 1), (-1, 1)):
     out = atoll.full(3, -7, np.int64, device="cuda")
     assert atoll.test(word, "<", 0, index, out=out[1:], stream=0) is None
@@ -208,11 +208,11 @@ with says(atoll.InvalidArgument, "test_any()", "out=", "int64 array of 1"):
 with says(atoll.InvalidArgument, "wait_until_some()", "int64 array of 4"):
     atoll.wait_until_some(words, "==", 1, stream=0)
 with says(atoll.InvalidArgument, "test()", "int64 array of 1"):
-    atoll.test(words, "==", 1, stream=0)
+    atoll.test(words, "==", 1, stream=0, index=0)
 with says(atoll.InvalidArgument, "out= is for calls on a stream"):
     atoll.test_any(words, "==", 1, out=out)
 with says(atoll.InvalidArgument, "out= is for calls on a stream"):
-    atoll.test(words, "==", 1, out=out)
+    atoll.test(words, "==", 1, out=out, index=0)
 with says(atoll.DtypeMismatch, "out has dtype int32", "int64"):
     atoll.test_any(words, "==", 1, out=int32, stream=0)
 with says(atoll.ShapeMismatch, "out has 3 elements; 4 are needed"):

@@ -146,9 +146,9 @@ def check_scalars() -> None:
     atoll.barrier_all()
     equal(x[1:3], np.array([7, 8]))
     assert (z == 2 + 1j).all() and b.tolist() == [True, False, True] and (h == 1.5).all()
-    assert atoll.g(z, right) == 2 + 1j and atoll.g(b, right, 1) is False
-    assert atoll.g(h, left) == np.float16(1.5)
-    assert type(atoll.g(x, me)) is int and type(atoll.g(h, me)) is np.float16
+    assert atoll.g(z, right, 0) == 2 + 1j and atoll.g(b, right, 1) is False
+    assert atoll.g(h, left, 0) == np.float16(1.5)
+    assert type(atoll.g(x, me, 0)) is int and type(atoll.g(h, me, 0)) is np.float16
 
 
 def check_overlap() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import atoll
 import numpy as np
 from atoll import shmem
@@ -111,6 +113,37 @@ def check_memory() -> None:
     shmem.free(mem)
     raises(atoll.UseAfterFree, lambda: shmem.free(mem), "freed")
     raises(atoll.InvalidArgument, lambda: shmem.init_thread(4), "init_thread()", "shmem.THREAD")
+
+
+def check_words_of_no_signal_and_objects() -> None:
+    raises(atoll.DtypeMismatch, lambda: shmem.del_signal(x), "del_signal()", "4 float64", "new_signal")
+    raises(atoll.DtypeMismatch, lambda: shmem.del_signal(pair), "2 uint64")
+    mem = shmem.alloc(16)
+    for kind in ("O", [("a", object)]):
+        raises(
+            atoll.DtypeMismatch, lambda k=kind: shmem.fromalloc(mem, dtype=k), "fromalloc()", "Python objects"
+        )
+    raises(atoll.DtypeMismatch, lambda: shmem.fromalloc(mem, dtype="V0"), "no size")
+    shmem.free(mem)
+    for options in (8, "1", 1.0):
+        raises(
+            atoll.InvalidArgument,
+            lambda o=options: shmem.Ctx.create(o),
+            "Ctx.create(): options is",
+            "CTX_NOSTORE",
+        )
+    for kept, name in (
+        (shmem.TEAM_WORLD, "TEAM_WORLD"),
+        (shmem.TEAM_SHARED, "TEAM_SHARED"),
+        (shmem.CTX_DEFAULT, "CTX_DEFAULT"),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            raises(RuntimeWarning, kept.destroy, f"{name} lasts as long as the job")
+            with kept:
+                pass
+    raises(atoll.InvalidArgument, lambda: shmem.global_exit(256), "global_exit(): status is 256")
+    shmem.barrier_all()
 
 
 def check_handles() -> None:

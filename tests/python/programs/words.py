@@ -14,11 +14,11 @@ right, left = (me + 1) % n, (me - 1) % n
 def check_atomics() -> None:
     for dtype in [*ATOMIC_INTEGERS, "f4", "f8"]:
         x = atoll.zeros((2, 3), dtype)
-        one = type(atoll.g(x, 0))
+        one = type(atoll.g(x, 0, 0))
         for _ in range(200):
             atoll.atomic_add(x, 2, 0, index=4)
             atoll.atomic_inc(x, 0, index=-1)
-            assert type(atoll.atomic_fetch_add(x, 1, 0)) is one
+            assert type(atoll.atomic_fetch_add(x, 1, 0, 0)) is one
             atoll.atomic_fetch_inc(x, 0, 1)
         atoll.barrier_all()
         if me == 0:
@@ -57,13 +57,13 @@ def check_wrap() -> None:
 def check_bitwise_atomics() -> None:
     for dtype in ATOMIC_INTEGERS:
         x = atoll.zeros(4, dtype)
-        atoll.atomic_or(x, 1 << me, 0)
+        atoll.atomic_or(x, 1 << me, 0, 0)
         atoll.atomic_xor(x, 1 << me, 0, 1)
         atoll.barrier_all()
         if me == 0:
             assert x[0] == (1 << n) - 1 and x[1] == (1 << n) - 1
         atoll.barrier_all()
-        assert atoll.atomic_fetch_and(x, (1 << n) - 1 - (1 << me), 0) & (1 << me)
+        assert atoll.atomic_fetch_and(x, (1 << n) - 1 - (1 << me), 0, 0) & (1 << me)
         assert atoll.atomic_fetch_xor(x, 1 << me, 0, 1) & (1 << me)
         assert not atoll.atomic_fetch_or(x, 1 << me, 0, 2) & (1 << me)
         atoll.barrier_all()
@@ -76,10 +76,10 @@ def check_bitwise_atomics() -> None:
         atoll.barrier_all()
         fetched = np.zeros(1, dtype)
         atoll.atomic_compare_swap_nbi(fetched, x, 77, 78, 0, 3)
-        atoll.atomic_and(x, 3, right)
-        atoll.atomic_fetch_and_nbi(fetched, x, 1, right)
-        atoll.atomic_fetch_or_nbi(fetched, x, 1, right)
-        atoll.atomic_fetch_xor_nbi(fetched, x, 1, right)
+        atoll.atomic_and(x, 3, right, 0)
+        atoll.atomic_fetch_and_nbi(fetched, x, 1, right, 0)
+        atoll.atomic_fetch_or_nbi(fetched, x, 1, right, 0)
+        atoll.atomic_fetch_xor_nbi(fetched, x, 1, right, 0)
         atoll.quiet()
         atoll.barrier_all()
 
@@ -87,8 +87,8 @@ def check_bitwise_atomics() -> None:
 def check_signals() -> None:
     x, sig = atoll.zeros(8), atoll.signal(4)
     for step in range(1, 20):
-        atoll.put_signal(x, np.full(8, 100.0 * step + me), sig, step, "set", right)
-        assert atoll.signal_wait_until(sig, atoll.GE, step) >= step
+        atoll.put_signal(x, np.full(8, 100.0 * step + me), sig, step, "set", right, 0)
+        assert atoll.signal_wait_until(sig, atoll.GE, step, index=0) >= step
         assert (x == 100 * step + left).all()
         atoll.signal_set(sig, step, left, index=1)
         atoll.signal_wait_until(sig, "==", step, timeout=60, index=1)
@@ -113,7 +113,7 @@ def check_waits() -> None:
         atoll.wait_until_all(x[:n], "!=", 0)
         equal(x[:n], np.arange(1, n + 1).astype(dtype))
         atoll.wait_until_all_vector(x, "==", [*range(1, n + 1), 0])
-        assert atoll.test(x, ">", 0) and atoll.test(x, "==", 0, index=n)
+        assert atoll.test(x, ">", 0, 0) and atoll.test(x, "==", 0, index=n)
         assert atoll.test_all(x, ">=", 0) and not atoll.test_all(x, ">", 0)
         assert atoll.test_all_vector(x, "<=", list(range(1, n + 2)))
         assert atoll.test_any(x, ">", 100) is None and atoll.test_any(x, "<", 1) == n
@@ -130,10 +130,15 @@ def check_waits() -> None:
         assert atoll.wait_until_some_vector(x, "==", each).tolist() == [n]
         assert atoll.wait_until_any_vector(x, "==", each) == n == atoll.test_any_vector(x, "==", each)
         assert atoll.test_some_vector(x, "==", [9] * n + [1]).size == 0
-        assert atoll.wait_until(x, ">=", 1, 60.0) == 1
+        assert atoll.wait_until(x, ">=", 1, 60.0, 0) == 1
         atoll.wait_until_all(x[:0], "==", 1)
         atoll.barrier_all()
-        raises(atoll.Timeout, lambda x=x: atoll.wait_until(x, ">", 100, timeout=0.01), "> 100", "found 1")
+        raises(
+            atoll.Timeout,
+            lambda x=x: atoll.wait_until(x, ">", 100, timeout=0.01, index=0),
+            "> 100",
+            "found 1",
+        )
         raises(atoll.Timeout, lambda x=x: atoll.wait_until_all(x, ">", 100, timeout=0), "wait_until_all")
 
 
