@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import importlib
+import io
 import operator
 import os
 import sys
@@ -74,7 +75,17 @@ def init(
         if not _atoll._launched():
             os.environ.pop("ATOLL_LAUNCHED", None)
             os.environ.pop("ATOLL_JOIN", None)
+    if invited and uid is None and _atoll.n_pes() > 1:
+        _flush_by_line()
     _watch()
+
+
+def _flush_by_line() -> None:
+    """Have lines leave this PE when they are printed, also into a pipe, so that those of a killed PE are seen."""
+    stream = sys.stdout
+    if isinstance(stream, io.TextIOWrapper) and stream is sys.__stdout__ and not stream.isatty():
+        with contextlib.suppress(OSError, ValueError):  # closed, or nobody reads
+            stream.reconfigure(line_buffering=True)
 
 
 def _mpi_world() -> Any:

@@ -3,6 +3,7 @@
 #include "bootstrap/invitation.hpp"
 #include "bootstrap/net_link.hpp"
 #include "common/job_environment.hpp"
+#include "common/line_buffering.hpp"
 
 namespace atl::bootstrap {
 
@@ -19,6 +20,7 @@ std::unique_ptr<Bootstrap> create_joined(const common::Settings& settings, const
             addresses.back() += c;
     }
     common::forget_join();
+    if (invitation.n_pes > 1) common::flush_by_line();
     link.client = std::make_unique<StoreClient>(
         connect_to_any(addresses, invitation.port),
         places_text(addresses, invitation.port) + ", where `atoll run` was started",

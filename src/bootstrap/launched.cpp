@@ -17,6 +17,7 @@
 #include "common/fd_passing.hpp"
 #include "common/fork_guard.hpp"
 #include "common/job_environment.hpp"
+#include "common/line_buffering.hpp"
 
 namespace atl::bootstrap {
 namespace {
@@ -272,6 +273,7 @@ std::unique_ptr<Bootstrap> create_launched(const common::Settings& settings, con
     const Invitation invitation = parse(variable);
     check_descriptors(invitation);
     common::forget_launched();
+    if (invitation.n_pes > 1) common::flush_by_line();
     return std::make_unique<Launched>(settings, invitation);
 }
 

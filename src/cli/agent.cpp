@@ -63,10 +63,12 @@ std::string encode_order(const AgentOrder& order) {
                                        std::to_string(order.n_all),
                                        std::to_string(order.port),
                                        order.label ? "1" : "0",
+                                       order.raw ? "1" : "0",
                                        order.bind_core ? "1" : "0",
                                        order.secret,
                                        order.addresses,
                                        order.folder,
+                                       order.output_folder,
                                        bootstrap::pack(order.environment),
                                        std::to_string(order.environment.size()),
                                        bootstrap::pack(order.command),
@@ -75,7 +77,7 @@ std::string encode_order(const AgentOrder& order) {
 }
 
 AgentOrder decode_order(const std::string& body) {
-    constexpr int n_fields = 13;
+    constexpr int n_fields = 15;
     const std::vector<std::string> f = bootstrap::unpack(body, n_fields);
     AgentOrder order;
     order.first_pe = std::atoi(f[0].c_str());
@@ -83,12 +85,14 @@ AgentOrder decode_order(const std::string& body) {
     order.n_all = std::atoi(f[2].c_str());
     order.port = std::atoi(f[3].c_str());
     order.label = f[4] == "1";
-    order.bind_core = f[5] == "1";
-    order.secret = f[6];
-    order.addresses = f[7];
-    order.folder = f[8];
-    order.environment = bootstrap::unpack(f[9], std::atoi(f[10].c_str()));
-    order.command = bootstrap::unpack(f[11], std::atoi(f[12].c_str()));
+    order.raw = f[5] == "1";
+    order.bind_core = f[6] == "1";
+    order.secret = f[7];
+    order.addresses = f[8];
+    order.folder = f[9];
+    order.output_folder = f[10];
+    order.environment = bootstrap::unpack(f[11], std::atoi(f[12].c_str()));
+    order.command = bootstrap::unpack(f[13], std::atoi(f[14].c_str()));
     return order;
 }
 
@@ -111,11 +115,14 @@ int agent_command(const Arguments&) {
     options.n_pes = order.n_pes;
     options.first_pe = order.first_pe;
     options.label = order.label;
+    options.raw = order.raw;
+    options.output_folder = order.output_folder;
     options.bind_core = order.bind_core;
     options.environment = order.environment;
     options.command = order.command;
     options.join =
         bootstrap::Invitation{order.first_pe, order.n_all, order.port, order.secret, order.addresses};
+    ::signal(SIGXFSZ, SIG_IGN);  // as run_command does
     std::atomic<bool> is_quiet{false};
     options.is_quiet = &is_quiet;
     const common::QuietThread listener([&, fd = orders.get()] { obey(fd, std::move(reader), is_quiet); });

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <memory>
-#include <poll.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -22,6 +21,7 @@
 #include "bootstrap/tcp_socket.hpp"
 #include "bootstrap/wire.hpp"
 #include "cli/stall.hpp"
+#include "cli/thread_counts.hpp"
 #include "common/hmac.hpp"
 #include "common/log.hpp"
 #include "common/settings.hpp"
@@ -60,12 +60,13 @@ Arguments words(const std::string& text) {
 /// Variables that PEs would have here: those that are about this library, and about where programs find
 /// things.
 Arguments forwarded_environment() {
-    constexpr const char* prefixes[] = {"ATOLL_", "SHMEM_", "SMA_", "UCX_", "OMP_", "PYTHON"};
+    constexpr const char* prefixes[] = {"ATOLL_", "SHMEM_", "SMA_", "UCX_", "PYTHON"};
     constexpr const char* names[] = {"PATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "LANG", "LC_ALL"};
     Arguments forwarded;
     for (char** entry = environ; *entry; ++entry) {
         const std::string text(*entry), name = text.substr(0, text.find('='));
-        const bool ours = std::any_of(std::begin(prefixes), std::end(prefixes),
+        const bool ours = name.starts_with("OMP_") || is_thread_variable(name) ||
+                          std::any_of(std::begin(prefixes), std::end(prefixes),
                                       [&](const char* prefix) { return name.starts_with(prefix); });
         if (ours || std::find(std::begin(names), std::end(names), name) != std::end(names))
             forwarded.push_back(text);
@@ -79,43 +80,12 @@ std::pair<common::Fd, common::Fd> make_pipe() {
     return {common::Fd(ends[0]), common::Fd(ends[1])};
 }
 
-/// One of an agent's output streams, passed on in whole lines, so that hosts do not tear each other's.
-class Forwarded {
-  public:
-    Forwarded() = default;
-    Forwarded(common::Fd from, int to) : from_(std::move(from)), to_(to) {}
-    int fd() const { return from_ ? from_.get() : -1; }
-    /// False at the end.
-    bool pass_on() {
-        char bytes[65536];
-        const ssize_t got = ::read(from_.get(), bytes, sizeof bytes);
-        if (got < 0 && (errno == EINTR || errno == EAGAIN)) return true;
-        if (got > 0) partial_.append(bytes, static_cast<std::size_t>(got));
-        constexpr std::size_t longest_line = 65536;
-        std::size_t ready = partial_.rfind('\n') == std::string::npos ? 0 : partial_.rfind('\n') + 1;
-        if (got <= 0 || partial_.size() > longest_line) ready = partial_.size();
-        for (std::size_t done = 0; done < ready;) {
-            const ssize_t sent = ::write(to_, partial_.data() + done, ready - done);
-            if (sent < 0 && errno != EINTR) break;  // nobody reads: then it is lost
-            if (sent > 0) done += static_cast<std::size_t>(sent);
-        }
-        partial_.erase(0, ready);
-        if (got <= 0) from_ = common::Fd();
-        return got > 0;
-    }
-
-  private:
-    common::Fd from_;
-    int to_ = -1;
-    std::string partial_;
-};
-
 struct Agent {
     HostShare host;
     int first_pe = 0;
     pid_t pid = -1;
     common::Fd orders;  ///< its standard input
-    Forwarded output[2];
+    std::uint32_t output[2] = {};  ///< its streams
     bool ended = false;
     int status = 0;  ///< as a shell has it, once ended
 
@@ -152,7 +122,10 @@ class HostsJob {
             if (Clock::now() >= deadline_) end_agents();
         }
         store_->end_setup();  // nobody is still on the way to it
-        return status_;
+        ::sigprocmask(SIG_SETMASK, &signals_before_, nullptr);  // see Job::run
+        output_.finish();
+        look_at_output();
+        return status_ == 0 && output_.has_failed() ? 1 : status_;
     }
 
   private:
@@ -163,8 +136,9 @@ class HostsJob {
             ::sigaddset(&set, number);
         ::signal(SIGCHLD, SIG_DFL);
         ::signal(SIGPIPE, SIG_IGN);
-        ::sigprocmask(SIG_BLOCK, &set, nullptr);
+        ::sigprocmask(SIG_BLOCK, &set, &signals_before_);
         signals_ = common::Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+        poller_.add(signals_.get(), {Source::signals, 0});
     }
 
     void open_store() {
@@ -190,6 +164,8 @@ class HostsJob {
         order.n_all = options_.n_pes;
         order.port = port_;
         order.label = options_.label;
+        order.raw = options_.raw;
+        order.output_folder = options_.output_folder;
         order.bind_core = options_.bind_core;
         order.secret = secret_;
         for (const std::string& address : addresses_)
@@ -217,8 +193,8 @@ class HostsJob {
         auto [err_read, err_write] = make_pipe();
         spawn(*agent, command, in_read.get(), out_write.get(), err_write.get());
         agent->orders = std::move(in_write);
-        agent->output[0] = Forwarded(std::move(out_read), STDOUT_FILENO);
-        agent->output[1] = Forwarded(std::move(err_read), STDERR_FILENO);
+        agent->output[0] = output_.add(std::move(out_read), Output::out);
+        agent->output[1] = output_.add(std::move(err_read), Output::err);
         tell(*agent, bootstrap::encode('C', encode_order(order_for(host, first))));
         agents_.push_back(std::move(agent));
     }
@@ -236,6 +212,7 @@ class HostsJob {
         ::sigemptyset(&none);
         sigset_t pipes = none;
         ::sigaddset(&pipes, SIGPIPE);
+        ::sigaddset(&pipes, SIGXFSZ);
         ::posix_spawnattr_setsigmask(&attributes, &none);
         ::posix_spawnattr_setsigdefault(&attributes, &pipes);
         ::posix_spawnattr_setpgroup(&attributes, 0);
@@ -263,25 +240,29 @@ class HostsJob {
     }
 
     bool all_ended() const {
-        return std::all_of(agents_.begin(), agents_.end(), [](const auto& agent) {
-            return agent->ended && agent->output[0].fd() < 0 && agent->output[1].fd() < 0;
+        return std::all_of(agents_.begin(), agents_.end(), [&](const auto& agent) {
+            return agent->ended && !output_.is_open(agent->output[0]) && !output_.is_open(agent->output[1]);
         });
     }
 
     void look() {
-        std::vector<pollfd> polled{{signals_.get(), POLLIN, 0}};
-        std::vector<Forwarded*> streams;
-        for (const auto& agent : agents_)
-            for (Forwarded& stream : agent->output) {
-                if (stream.fd() < 0) continue;
-                polled.push_back({stream.fd(), POLLIN, 0});
-                streams.push_back(&stream);
-            }
         constexpr int look_at_the_store_ms = 100;
-        ::poll(polled.data(), polled.size(), look_at_the_store_ms);
-        for (std::size_t i = 0; i < streams.size(); ++i)
-            if (polled[i + 1].revents) streams[i]->pass_on();
-        if (polled[0].revents) pass_on_signals();
+        const int output_ms = output_.timeout_ms();
+        bool signalled = false;
+        poller_.wait(output_ms < 0 ? look_at_the_store_ms : std::min(output_ms, look_at_the_store_ms),
+                     [&](Tag tag, std::uint32_t) {
+                         if (tag.source == Source::output) output_.on_readable(tag.index);
+                         if (tag.source == Source::sink) output_.on_room(tag.index);
+                         if (tag.source == Source::signals) signalled = true;
+                     });
+        if (signalled) pass_on_signals();
+        look_at_output();
+    }
+
+    void look_at_output() {
+        output_.on_time();
+        const std::string trouble = output_.trouble();
+        if (!trouble.empty()) say(trouble);
     }
 
     void pass_on_signals() {
@@ -361,7 +342,7 @@ class HostsJob {
         constexpr double patience_s = 1;
         print_table(heading, store_->doing(patience_s));
     }
-    void print_table(const std::string& heading, const std::vector<common::PeDoing>& doing) const {
+    void print_table(const std::string& heading, const std::vector<common::PeDoing>& doing) {
         std::string table = common::table_of(doing);
         if (!table.empty()) table.pop_back();
         say(heading + ", " + elapsed() + " after the start:\n" + table);
@@ -408,9 +389,7 @@ class HostsJob {
             agent->orders = common::Fd();
             ::kill(-agent->pid, ending_ ? SIGKILL : SIGTERM);
         }
-        if (ending_)
-            for (const auto& agent : agents_)
-                for (Forwarded& stream : agent->output) stream = Forwarded();
+        if (ending_) output_.finish();
         ending_ = true;
         deadline_ = Clock::now() + std::chrono::seconds(1);
     }
@@ -421,15 +400,15 @@ class HostsJob {
     std::string elapsed() const { return common::elapsed_text(seconds_since_start()); }
     std::string after_the_start() const { return " (" + elapsed() + " after the start)"; }
 
-    static void say(const std::string& sentence) {
-        const std::string line = "atoll run: " + sentence + "\n";
-        static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
-    }
+    void say(const std::string& sentence) { output_.say("atoll run: " + sentence + "\n"); }
 
     const RunOptions& options_;
     const common::Settings& settings_;
     const Clock::time_point began_ = Clock::now();
     common::Fd signals_;
+    sigset_t signals_before_{};  ///< the mask as it was
+    Poller poller_;
+    Output output_{poller_, options_.raw ? Output::Style::raw : Output::Style::lines};
     std::vector<std::string> addresses_;
     std::string secret_;
     int port_ = 0;

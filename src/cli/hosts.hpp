@@ -20,8 +20,8 @@ int run_on_hosts(const RunOptions& options);
 /// the end of its PEs.
 struct AgentOrder {
     int first_pe = 0, n_pes = 1, n_all = 1, port = 0;
-    bool label = false, bind_core = false;
-    std::string secret, addresses, folder;
+    bool label = false, raw = false, bind_core = false;
+    std::string secret, addresses, folder, output_folder;
     Arguments environment, command;
 };
 std::string encode_order(const AgentOrder& order);

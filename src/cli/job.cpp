@@ -10,10 +10,12 @@
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
 #include "bootstrap/launch_protocol.hpp"
+#include "cli/pe_terminal.hpp"
 
 namespace atl::cli {
 namespace {
@@ -53,6 +55,13 @@ sigset_t take_signals(common::Fd& descriptor) {
     return before;
 }
 
+/// People or programs may answer what PE 0 prints.
+bool can_ask() {
+    struct stat status {};
+    return fstat(STDIN_FILENO, &status) == 0 &&
+           (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || isatty(STDIN_FILENO));
+}
+
 }  // namespace
 
 Job::Job(const RunOptions& options, const Program& program, const common::Settings& settings,
@@ -65,11 +74,11 @@ Job::Job(const RunOptions& options, const Program& program, const common::Settin
       pes_(static_cast<std::size_t>(options.n_pes)),
       store_(options.n_pes, [this](int pe, const std::string& packet) { answer(pe, packet); }),
       stall_(settings.stall_warn_s) {
-    const sigset_t child_signals = take_signals(signals_);
+    signals_before_ = take_signals(signals_);
     poller_.add(signals_.get(), {Source::signals, 0});
-    group_ = std::make_unique<ProcessGroup>(child_signals, child_descriptors);
+    group_ = std::make_unique<ProcessGroup>(signals_before_, child_descriptors);
     create_shared_memory();
-    if (options.label) output_ = std::make_unique<LabelledOutput>(poller_, n_pes_, options.first_pe);
+    if (options.passes_output_on()) output_ = std::make_unique<Output>(poller_, options.style());
     for (char** entry = environ; *entry; ++entry) environment_.push_back(*entry);
     environment_.push_back(nullptr);  // ATOLL_LAUNCHED of the PE that is being started
     environment_.push_back(nullptr);
@@ -96,6 +105,45 @@ void Job::create_shared_memory() {
     board_ = common::BoardView::create(memory, n_pes_);
 }
 
+/// What PE `pe` gets as stdout and stderr, where these are not the launcher's own.
+void Job::open_output(int pe, common::Fd& out, common::Fd& err) {
+    if (!options_.output_folder.empty()) return open_files(pe, out, err);
+    if (!output_) return;
+    const int label = options_.first_pe + pe;
+    const bool is_asking = pe == 0 && !options_.join && can_ask();
+    for (const Output::Target target : {Output::out, Output::err}) {
+        common::Fd& its = target == Output::out ? out : err;
+        if (target == Output::err && output_->is_one_terminal() && out) {
+            its = common::Fd(fcntl(out.get(), F_DUPFD_CLOEXEC, 3));
+            continue;
+        }
+        common::Fd ours;
+        if (output_->kind(target) == Sink::Kind::terminal) {
+            PeTerminal terminal = open_pe_terminal(target == Output::out ? STDOUT_FILENO : STDERR_FILENO);
+            if (!terminal.pe_end) continue;  // then it writes to ours
+            ours = std::move(terminal.launcher_end);
+            its = std::move(terminal.pe_end);
+        } else {
+            int ends[2];
+            if (pipe2(ends, O_CLOEXEC) != 0) fail("pipe");
+            ours = common::Fd(ends[0]);
+            its = common::Fd(ends[1]);
+        }
+        output_->add(std::move(ours), target, label, is_asking);
+    }
+}
+
+void Job::open_files(int pe, common::Fd& out, common::Fd& err) const {
+    const std::string stem = options_.output_folder + "/pe" + std::to_string(options_.first_pe + pe);
+    const auto create = [](const std::string& path) {
+        common::Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666));
+        if (!file) fail("--output-dir: " + path + " cannot be written");
+        return file;
+    };
+    out = create(stem + ".out");
+    err = create(stem + ".err");
+}
+
 std::vector<int> Job::usable_cpu_numbers() const {
     std::vector<int> numbers;
     cpu_set_t set;
@@ -120,7 +168,7 @@ void Job::start_pe(int pe) {
     } else if (isatty(STDIN_FILENO)) {
         terminal_ = std::make_unique<TerminalInput>(poller_, input);
     }
-    if (output_) output_->open(pe, out, err);
+    open_output(pe, out, err);
 
     Child child;
     child.standard[0] = input.get();
@@ -168,14 +216,26 @@ int Job::run() {
             }
         });
         if (signalled) on_signals();
+        if (output_) look_at_output();
         for (int pe = 0; pe < n_pes_; ++pe) on_lost(pe);
         check_timeout();
         check_stall();
         advance_end();
     }
     group_->end();
-    if (output_) output_->finish();
-    return status_;
+    if (!output_) return status_;
+    // A reader that stands still keeps this process; who wants no more of it can end it as any other.
+    signal(SIGPIPE, SIG_IGN);
+    sigprocmask(SIG_SETMASK, &signals_before_, nullptr);
+    output_->finish();
+    look_at_output();
+    return status_ == 0 && output_->has_failed() ? 1 : status_;
+}
+
+void Job::look_at_output() {
+    output_->on_time();
+    const std::string trouble = output_->trouble();
+    if (!trouble.empty()) say(trouble);
 }
 
 bool Job::finished() const {
@@ -195,8 +255,10 @@ int Job::timeout_ms() const {
     for (const Pe& pe : pes_) {
         if (pe.lost_at > 0 && phase_ == Phase::running) next = std::min(next, pe.lost_at + lost_grace_s);
     }
-    if (next >= StallWatch::never) return -1;
-    return static_cast<int>(std::clamp(std::ceil((next - now()) * 1e3), 0.0, 1e6));
+    const int output_ms = output_ ? output_->timeout_ms() : -1;
+    if (next >= StallWatch::never) return output_ms;
+    const int ms = static_cast<int>(std::clamp(std::ceil((next - now()) * 1e3), 0.0, 1e6));
+    return output_ms < 0 ? ms : std::min(ms, output_ms);
 }
 
 void Job::dispatch(Tag tag, std::uint32_t events) {
@@ -209,7 +271,7 @@ void Job::dispatch(Tag tag, std::uint32_t events) {
         case Source::output:
             return output_->on_readable(tag.index);
         case Source::sink:
-            return output_->on_writable(tag.index);
+            return output_->on_room(tag.index);
         case Source::terminal:
             return terminal_->on_terminal();
         case Source::terminal_pipe:
@@ -223,7 +285,10 @@ double Job::now() const { return monotonic_s() - start_s_; }
 
 void Job::say(const std::string& sentence) {
     if (options_.is_quiet && *options_.is_quiet) return;
-    const std::string line = "atoll run: " + sentence + "\n";
+    write_line("atoll run: " + sentence + "\n");
+}
+
+void Job::write_line(const std::string& line) {
     if (output_) return output_->say(line);
     // One write, so that it stays whole among what PEs write to the same place.
     if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;

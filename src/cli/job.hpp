@@ -53,12 +53,16 @@ class Job {
     // job.cpp: start and loop
     void create_shared_memory();
     void start_pe(int pe);
+    void open_output(int pe, common::Fd& out, common::Fd& err);
+    void open_files(int pe, common::Fd& out, common::Fd& err) const;
     std::vector<int> usable_cpu_numbers() const;
     bool finished() const;
     int timeout_ms() const;
     void dispatch(Tag tag, std::uint32_t events);
+    void look_at_output();
     double now() const;  ///< seconds since the start
     void say(const std::string& sentence);
+    void write_line(const std::string& line);
 
     // job_packets.cpp: what PEs say
     void on_socket(int pe, std::uint32_t events);
@@ -104,12 +108,13 @@ class Job {
 
     Poller poller_;
     common::Fd signals_;
+    sigset_t signals_before_{};  ///< the mask as it was
     common::Fd board_fd_, heap_fd_;
     void* board_memory_ = nullptr;
     common::BoardView board_;
     std::vector<char*> environment_;  ///< of PEs, with room for ATOLL_LAUNCHED
     std::unique_ptr<ProcessGroup> group_;
-    std::unique_ptr<LabelledOutput> output_;   ///< with --label
+    std::unique_ptr<Output> output_;           ///< null where PEs write for themselves
     std::unique_ptr<TerminalInput> terminal_;  ///< when stdin is one
     std::vector<Pe> pes_;
     KeyValueStore store_;

@@ -43,7 +43,12 @@ void Job::on_signals() {
                 if (terminal_) terminal_->resume();
                 if (somebody_joined_) stall_.restart(now());
                 break;
-            default:
+            case SIGWINCH:
+                if (output_) output_->follow_window();
+                group_->signal(number);
+                break;
+            default:  // most end a PE that does not expect them
+                interrupted_by_ = number;
                 group_->signal(number);
         }
     }

@@ -13,16 +13,16 @@
 namespace atl::cli {
 namespace {
 
-constexpr const char* usage = "atoll run -n N [OPTIONS] PROGRAM [ARGUMENTS...]";
+constexpr const char* usage = "atoll run [-n N] [OPTIONS] PROGRAM [ARGUMENTS...]";
 
 /// Number of arguments before PROGRAM. Found by hand because everything behind PROGRAM is the program's,
 /// whatever it looks like, and because "-np" is no option that a parser of single letters takes.
 std::size_t find_program(const Arguments& arguments) {
-    constexpr const char* with_value[] = {"-n",          "-np",   "--np", "--timeout", "--bind",
-                                          "--heap-size", "--env", "-x",   "--hosts",   "--agent"};
+    constexpr const char* with_value[] = {"-n",    "-np", "--np",    "--timeout", "--bind",      "--heap-size",
+                                          "--env", "-x",  "--hosts", "--agent",   "--output-dir"};
     std::size_t i = 0;
     while (i < arguments.size() && arguments[i].size() > 1 && arguments[i][0] == '-' &&
-           arguments[i] != "--") {
+           arguments[i] != "--" && arguments[i] != "-m") {  // -m is Python's, with all that follows
         const bool takes_next =
             std::find(std::begin(with_value), std::end(with_value), arguments[i]) != std::end(with_value);
         i += takes_next ? 2 : 1;
@@ -50,6 +50,38 @@ void check_environment(const Arguments& entries) {
     }
 }
 
+/// `-x`: PEs inherit the whole environment, so on one host a bare name asks for nothing more.
+void add_exported(RunOptions& options, const Arguments& exported) {
+    for (const std::string& entry : exported) {
+        if (entry.empty() || entry[0] == '=')
+            throw UsageError("-x " + entry + ": expected NAME or NAME=VALUE");
+        if (entry.find('=') != std::string::npos)
+            options.environment.push_back(entry);
+        else if (const char* value = std::getenv(entry.c_str()); value && !options.hosts.empty())
+            options.environment.push_back(entry + "=" + value);
+    }
+}
+
+/// Which PEs there are: by -n, by --hosts, or one for each core.
+void set_counts(RunOptions& options, const std::string& count, const std::string* hosts) {
+    if (hosts) {  // an empty one is what an unset variable leaves
+        options.hosts = parse_hosts(*hosts);
+        for (const HostShare& host : options.hosts) options.n_pes += host.n_pes;
+        if (!count.empty() && parse_pe_count(count) != options.n_pes)
+            throw UsageError("-n " + count + " and --hosts " + *hosts + " differ: those hosts have " +
+                             std::to_string(options.n_pes) + " PEs; -n may be left out");
+        return;
+    }
+    if (!options.agent.empty()) throw UsageError("--agent goes with --hosts");
+    options.is_default_count = count.empty();
+    options.n_pes = count.empty() ? common::usable_cpus() : parse_pe_count(count);
+}
+
+void check_output(const RunOptions& options) {
+    if (int{options.label} + int{options.raw} + int{!options.output_folder.empty()} > 1)
+        throw UsageError("--label, --raw and --output-dir exclude one another: give one of them");
+}
+
 }  // namespace
 
 bool parse(CLI::App& app, Arguments arguments, const std::string& hint) {
@@ -69,8 +101,10 @@ int parse_pe_count(const std::string& text) {
     int count = 0;
     const char* end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, count);
-    if (error != std::errc{} || rest != end || count < 1 || count > 1 << 16) {
-        throw UsageError("-n " + text + ": expected the number of PEs to start, 1 or more");
+    constexpr int most = 1 << 16;
+    if (error != std::errc{} || rest != end || count < 1 || count > most) {
+        throw UsageError("-n " + text + ": expected the number of PEs to start, 1 to " +
+                         std::to_string(most));
     }
     return count;
 }
@@ -84,7 +118,8 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
     std::string count, timeout, bind = "none", hosts;
     CLI::App app("Starts PROGRAM as N processing elements (PEs) of one job. A .py file is run by Python.",
                  "atoll run");
-    app.add_option("-n,--np", count, "number of PEs (also -np)")->type_name("N");
+    app.add_option("-n,--np", count, "number of PEs (also -np; default: the cores that may be used)")
+        ->type_name("N");
     const CLI::Option* over_hosts =
         app.add_option("--hosts", hosts,
                        "hosts and how many PEs each starts, such as a:4,b:4; needs the same atoll at the "
@@ -96,6 +131,11 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
            "ATOLL_AGENT, else ssh)")
         ->type_name("PROGRAM");
     app.add_flag("--label", options.label, "begin every line that a PE prints with its number");
+    app.add_flag("--raw", options.raw,
+                 "PEs write to standard output and error themselves, for binary data: lines may mix");
+    app.add_option("--output-dir", options.output_folder,
+                   "write each PE's output to files there, pe0.out, pe0.err and so on, instead of here")
+        ->type_name("DIR");
     app.add_option("--timeout", timeout,
                    "end the job after so many seconds, with a table of what each PE does")
         ->type_name("S");
@@ -111,34 +151,20 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
         ->type_name("K[=V]")
         ->allow_extra_args(false);
     std::string shown_in_help;
-    app.add_option("PROGRAM", shown_in_help, "what to start; all that follows it is its own")
+    app.add_option("PROGRAM", shown_in_help,
+                   "what to start, or -m MODULE for a module of Python; all that follows is its own")
         ->type_name("[ARGUMENTS...]");
     app.footer("Ctrl-C ends the job, a second one at once; Ctrl-\\ prints what every PE is doing.");
     if (!parse(app, own, std::string(" (usage: ") + usage + ")")) return std::nullopt;
 
-    if (over_hosts->count() != 0) {  // an empty one is what an unset variable leaves
-        options.hosts = parse_hosts(hosts);
-        for (const HostShare& host : options.hosts) options.n_pes += host.n_pes;
-        if (!count.empty() && parse_pe_count(count) != options.n_pes)
-            throw UsageError("-n " + count + " and --hosts " + hosts + " differ: those hosts have " +
-                             std::to_string(options.n_pes) + " PEs; -n may be left out");
-    } else {
-        if (!options.agent.empty()) throw UsageError("--agent goes with --hosts");
-        if (count.empty()) throw UsageError("-n is missing: how many PEs to start, such as -n 4");
-        options.n_pes = parse_pe_count(count);
-    }
+    set_counts(options, count, over_hosts->count() != 0 ? &hosts : nullptr);
+    check_output(options);
     if (!timeout.empty()) options.timeout_s = parse_timeout(timeout);
     if (bind != "core" && bind != "none") throw UsageError("--bind " + bind + ": expected core or none");
     options.bind_core = bind == "core";
     if (!options.heap_size.empty()) common::parse_size(options.heap_size, "--heap-size");
     check_environment(options.environment);
-    // PEs inherit the whole environment, so a bare name asks for nothing more.
-    for (const std::string& entry : exported) {
-        if (entry.find('=') != std::string::npos)
-            options.environment.push_back(entry);
-        else if (const char* value = std::getenv(entry.c_str()); value && !options.hosts.empty())
-            options.environment.push_back(entry + "=" + value);
-    }
+    add_exported(options, exported);
 
     std::size_t program = split;
     if (program < arguments.size() && arguments[program] == "--") ++program;

@@ -7,6 +7,7 @@
 
 #include "bootstrap/invitation.hpp"
 #include "cli/cli.hpp"
+#include "cli/output.hpp"
 
 namespace atl::cli {
 
@@ -17,7 +18,10 @@ struct HostShare {
 
 struct RunOptions {
     int n_pes = 0;
+    bool is_default_count = false;  ///< `n_pes` is the number of cores that may be used
     bool label = false;            ///< prefix every line with its PE
+    bool raw = false;              ///< PEs write to the launcher's own streams
+    std::string output_folder;     ///< --output-dir: of a file for each PE and stream; empty = none
     bool bind_core = false;        ///< one core for each PE, round robin
     double timeout_s = 0;          ///< 0 = none
     std::string heap_size;         ///< as written, already checked; empty = not given
@@ -29,6 +33,10 @@ struct RunOptions {
     int first_pe = 0;                             ///< the number of this host's first PE
     const std::atomic<bool>* is_quiet = nullptr;  ///< once true, why the job ends has been said; null = never
     std::optional<bootstrap::Invitation> join;    ///< the first PE's; nothing = a job of this host
+
+    /// The launcher stands between the PEs and its own stdout and stderr. A single PE writes for itself.
+    bool passes_output_on() const { return output_folder.empty() && (label || (n_pes > 1 && !raw)); }
+    Output::Style style() const { return label ? Output::Style::labels : Output::Style::lines; }
 };
 
 /// Throws UsageError. Nothing when help was asked for (and printed).

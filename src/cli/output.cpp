@@ -1,8 +1,10 @@
 #include "cli/output.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace atl::cli {
@@ -10,144 +12,346 @@ namespace {
 
 // So much may wait for the reader of our output before PEs are kept waiting too.
 constexpr std::size_t backlog_bytes = 1 << 20;
-// A pipe that polls as writable takes this much without blocking.
-constexpr std::size_t write_bytes = 4096;
+constexpr std::size_t longest_line_bytes = 1 << 20;
+// More than a pipe holds, so that one read empties it.
+constexpr std::size_t read_bytes = 256 * 1024;
+// Silence after which an unfinished line is shown, and what other lines then wait for its end.
+constexpr std::chrono::milliseconds terminal_quiet(20), terminal_patience(200);
+constexpr std::chrono::milliseconds pipe_quiet(200), pipe_patience(1000);
+
+/// The length of the whole lines that `data` begins with.
+std::size_t whole_lines(std::string_view data) {
+    const std::size_t last = data.rfind('\n');
+    return last == std::string_view::npos ? 0 : last + 1;
+}
 
 }  // namespace
 
-void LineLabeller::feed(const char* data, std::size_t size, std::string& lines) {
-    const char* end = data + size;
-    while (data < end) {
-        const auto* newline =
-            static_cast<const char*>(std::memchr(data, '\n', static_cast<std::size_t>(end - data)));
-        if (!newline) break;
-        lines += prefix_;
-        lines += partial_;
-        lines.append(data, newline + 1);
-        partial_.clear();
-        data = newline + 1;
+std::string label_text(int pe) { return "[" + std::to_string(pe) + "] "; }
+
+Output::Output(Poller& poller, Style style)
+    : poller_(poller), style_(style), shared_(out_.is_same_as(err_)), buffer_(read_bytes) {}
+
+Output::~Output() {
+    for (const Stream& stream : streams_)
+        if (stream.source) poller_.remove(stream.source.get());
+    for (const std::uint32_t target : {out, err})
+        if (line_of(target).is_armed) poller_.remove(sink_of(target).fd());
+}
+
+std::uint32_t Output::add(common::Fd source, Target target, int label, bool is_asking) {
+    const auto number = static_cast<std::uint32_t>(streams_.size());
+    Stream& stream = streams_.emplace_back();
+    stream.source = std::move(source);
+    stream.target = place(target);
+    stream.is_asking = is_asking;
+    stream.is_terminal = isatty(stream.source.get()) != 0;
+    if (style_ == Style::labels) stream.label = label_text(label);
+    fcntl(stream.source.get(), F_SETFL, O_NONBLOCK);
+    // Edges: streams are then read in the order in which they were written to.
+    poller_.add(stream.source.get(), {Source::output, number}, EPOLLIN | EPOLLET);
+    return number;
+}
+
+void Output::on_readable(std::uint32_t number) {
+    Stream& stream = streams_[number];
+    if (!stream.source || stream.is_paused) return;
+    read_up_to(1, number);
+    pause_or_resume(number);
+    settle(stream.target);
+}
+
+void Output::read_up_to(int times, std::uint32_t number) {
+    const Stream& stream = streams_[number];
+    while (times > 0 && stream.source && read_some(number)) --times;
+    if (times == 0 && stream.source)  // there may be more, for which no edge comes
+        poller_.change(stream.source.get(), {Source::output, number}, EPOLLIN | EPOLLET);
+}
+
+/// False when there is no more to read.
+bool Output::read_some(std::uint32_t number) {
+    const ssize_t size = read(streams_[number].source.get(), buffer_.data(), buffer_.size());
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return errno == EINTR;
+    if (size <= 0) {  // of a terminal that nobody has open any more: EIO
+        close(number);
+        return false;
     }
-    partial_.append(data, end);
+    const auto bytes = static_cast<std::size_t>(size);
+    take(number, {buffer_.data(), bytes});
+    return bytes == buffer_.size() || streams_[number].is_terminal;  // a terminal gives a part at a time
 }
 
-void LineLabeller::finish(std::string& lines) {
-    if (partial_.empty()) return;
-    lines += prefix_ + partial_ + "\n";
-    partial_.clear();
-}
-
-LabelledOutput::LabelledOutput(Poller& poller, int n_pes, int first_pe) : poller_(poller) {
-    for (int pe = 0; pe < n_pes; ++pe) {
-        for (int i = 0; i < 2; ++i) streams_.push_back(Stream{common::Fd(), LineLabeller(first_pe + pe)});
+void Output::take(std::uint32_t number, std::string_view data) {
+    Stream& stream = streams_[number];
+    if (style_ == Style::raw) return sink_of(stream.target).write(data);
+    Line& line = line_of(stream.target);
+    if (line.owner == number) return take_owned(number, data);
+    if (line.owner != nobody && !streams_[line.owner].source)
+        break_line(stream.target);  // nothing more of it comes
+    if (line.owner != nobody) return wait_for_line(number, data);
+    if (const std::size_t whole = whole_lines(data); whole > 0) {
+        put(number, stream.held, data.substr(0, whole));
+        stream.held.clear();
+        data.remove_prefix(whole);
     }
-    for (std::uint32_t i = 0; i < 2; ++i) {
-        // Refused for regular files: writing to these never waits for anybody.
-        sinks_[i].waitable = poller_.add(sinks_[i].fd, {Source::sink, i}, 0);
-        if (sinks_[i].waitable) poller_.remove(sinks_[i].fd);
-    }
+    if (data.empty()) return;
+    stream.held.append(data);
+    stream.since = Clock::now();
+    if (stream.held.size() <= longest_line_bytes) return;
+    put(number, stream.held);
+    stream.held.clear();
+    line.owner = number;
 }
 
-void LabelledOutput::open(int pe, common::Fd& out, common::Fd& err) {
-    common::Fd* ends[2] = {&out, &err};
-    for (int i = 0; i < 2; ++i) {
-        int pipe_ends[2];
-        if (pipe2(pipe_ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
-        const auto number = static_cast<std::uint32_t>(2 * pe + i);
-        streams_[number].pipe = common::Fd(pipe_ends[0]);
-        *ends[i] = common::Fd(pipe_ends[1]);
-        fcntl(pipe_ends[0], F_SETFL, O_NONBLOCK);  // our end only: the other is an open file of its own
-        poller_.add(pipe_ends[0], {Source::output, number});
-    }
+/// What continues the line that is open.
+void Output::take_owned(std::uint32_t number, std::string_view data) {
+    Stream& stream = streams_[number];
+    const std::size_t whole = whole_lines(data);
+    put(number, whole == 0 ? data : data.substr(0, whole));
+    if (whole == 0) return;
+    stream.held.assign(data.substr(whole));
+    stream.since = Clock::now();
+    line_of(stream.target).owner = nobody;
+    release_waiting(stream.target);
 }
 
-void LabelledOutput::on_readable(std::uint32_t stream) {
-    if (streams_[stream].pipe && !streams_[stream].paused) read_some(stream);
-    write_out(sink_of(stream));
-    pause_or_resume(stream % 2);
+void Output::wait_for_line(std::uint32_t number, std::string_view data) {
+    Stream& stream = streams_[number];
+    stream.held.append(data);
+    if (stream.waits) return;
+    stream.since = Clock::now();
+    stream.waits = whole_lines(data) > 0 || stream.held.size() > longest_line_bytes;
 }
 
-bool LabelledOutput::read_some(std::uint32_t stream) {
-    char buffer[64 * 1024];
-    const ssize_t size = read(streams_[stream].pipe.get(), buffer, sizeof buffer);
-    if (size == 0) close(stream);
-    if (size <= 0) return false;
-    streams_[stream].labeller.feed(buffer, static_cast<std::size_t>(size), sink_of(stream).pending);
-    return true;
+void Output::close(std::uint32_t number) {
+    Stream& stream = streams_[number];
+    if (!stream.is_paused) poller_.remove(stream.source.get());
+    stream.source = common::Fd();
+    if (!stream.waits) leave_rest(number);
 }
 
-void LabelledOutput::close(std::uint32_t stream) {
-    streams_[stream].labeller.finish(sink_of(stream).pending);
-    if (!streams_[stream].paused) poller_.remove(streams_[stream].pipe.get());
-    streams_[stream].pipe = common::Fd();
-}
-
-void LabelledOutput::on_writable(std::uint32_t sink) {
-    Sink& target = sinks_[sink];
-    if (!target.armed) return;
-    if (!write_piece(target, write_bytes)) {
-        poller_.remove(target.fd);
-        target.armed = false;
-    }
-    pause_or_resume(sink);
-}
-
-/// False when all is written.
-bool LabelledOutput::write_piece(Sink& sink, std::size_t most) {
-    const std::size_t size = std::min(sink.pending.size() - sink.done, most);
-    const ssize_t written = write(sink.fd, sink.pending.data() + sink.done, size);
-    if (written > 0) sink.done += static_cast<std::size_t>(written);
-    const bool broken =
-        written < 0 && errno != EAGAIN && errno != EINTR;  // nobody reads any more; PEs may run on
-    if (broken || sink.done == sink.pending.size()) {
-        sink.pending.clear();
-        sink.done = 0;
-    } else if (sink.done > backlog_bytes) {
-        sink.pending.erase(0, sink.done);
-        sink.done = 0;
-    }
-    return !sink.pending.empty();
-}
-
-void LabelledOutput::write_out(Sink& sink) {
-    if (sink.pending.empty() || sink.armed) return;
-    if (sink.waitable) {
-        sink.armed =
-            poller_.add(sink.fd, {Source::sink, static_cast<std::uint32_t>(&sink - sinks_)}, EPOLLOUT);
-        return;
-    }
-    while (write_piece(sink, sink.pending.size())) {
-    }
-}
-
-void LabelledOutput::pause_or_resume(std::uint32_t sink) {
-    const bool pause = sinks_[sink].pending.size() - sinks_[sink].done > backlog_bytes;
-    for (std::uint32_t i = sink; i < streams_.size(); i += 2) {
-        Stream& stream = streams_[i];
-        if (!stream.pipe || stream.paused == pause) continue;
-        stream.paused = pause;
-        if (pause) poller_.remove(stream.pipe.get());
-        if (!pause) poller_.add(stream.pipe.get(), {Source::output, i});
-    }
-}
-
-void LabelledOutput::say(const std::string& text) {
-    sinks_[1].pending += text;
-    write_out(sinks_[1]);
-}
-
-void LabelledOutput::finish() {
-    for (std::uint32_t i = 0; i < streams_.size(); ++i) {
-        // A process that escaped may hold the pipe open and fill it for ever: a pipe's worth and no more.
-        for (int reads = 0; streams_[i].pipe && reads < 64; ++reads) {
-            if (!read_some(i)) break;
+/// An unfinished last line.
+void Output::leave_rest(std::uint32_t number) {
+    Stream& stream = streams_[number];
+    Line& line = line_of(stream.target);
+    if (!stream.held.empty() && line.owner != nobody && line.owner != number) {
+        if (streams_[line.owner].source) {
+            stream.waits = true;
+            stream.since = Clock::now();
+            return;
         }
-        if (streams_[i].pipe) close(i);
+        break_line(stream.target);
     }
-    for (Sink& sink : sinks_) {
-        if (sink.armed) poller_.remove(sink.fd);
-        sink.armed = sink.waitable = false;
-        write_out(sink);
+    if (!stream.held.empty()) {
+        put(number, stream.held);
+        stream.held.clear();
+        line.owner = number;
     }
+    if (line.owner == number && style_ == Style::labels) break_line(stream.target);
+    if (line.owner == number) release_waiting(stream.target);
+}
+
+void Output::put(std::uint32_t number, std::string_view first, std::string_view second) {
+    Stream& stream = streams_[number];
+    Sink& sink = sink_of(stream.target);
+    if (style_ != Style::labels) return sink.write(first, second);
+    std::string labelled;
+    for (std::string_view rest : {first, second}) {
+        while (!rest.empty()) {
+            const std::size_t size = std::min(rest.find('\n'), rest.size() - 1) + 1;
+            if (stream.is_at_line_start) labelled += stream.label;
+            labelled += rest.substr(0, size);
+            stream.is_at_line_start = labelled.back() == '\n';
+            rest.remove_prefix(size);
+        }
+    }
+    sink.write(labelled);
+}
+
+/// Ends the line that is open, in its owner's place.
+void Output::break_line(std::uint32_t target) {
+    Line& line = line_of(target);
+    if (line.owner == nobody) return;
+    streams_[line.owner].is_at_line_start = true;
+    line.owner = nobody;
+    sink_of(target).write("\n");
+}
+
+void Output::release_waiting(std::uint32_t target) {
+    for (std::uint32_t number = 0; number < streams_.size(); ++number) {
+        Stream& stream = streams_[number];
+        if (!stream.waits || stream.target != place(target)) continue;
+        stream.waits = false;
+        const std::string all = std::move(stream.held);
+        stream.held.clear();
+        take(number, all);
+        if (!stream.source && !stream.waits) leave_rest(number);
+        pause_or_resume(number);
+    }
+}
+
+bool Output::may_show_unfinished(const Stream& stream) const {
+    const Sink::Kind kind = sink_of(stream.target).kind();
+    return kind == Sink::Kind::terminal || (kind == Sink::Kind::pipe && stream.is_asking);
+}
+
+std::chrono::milliseconds Output::patience(std::uint32_t target) const {
+    return sink_of(target).kind() == Sink::Kind::terminal ? terminal_patience : pipe_patience;
+}
+
+/// When on_time() has something to do for this stream.
+std::optional<Output::Clock::time_point> Output::next_of(std::uint32_t number) const {
+    const Stream& stream = streams_[number];
+    if (stream.held.empty()) return std::nullopt;
+    if (stream.waits) return stream.since + patience(stream.target);
+    if (!may_show_unfinished(stream)) return std::nullopt;
+    const bool is_terminal = sink_of(stream.target).kind() == Sink::Kind::terminal;
+    // A progress bar goes back to where the open line began, and so needs no line of its own.
+    const bool fits = line_of(stream.target).owner == nobody || (is_terminal && stream.held[0] == '\r');
+    if (fits) return stream.since + (is_terminal ? terminal_quiet : pipe_quiet);
+    return stream.since + patience(stream.target);
+}
+
+int Output::timeout_ms() const {
+    std::optional<Clock::time_point> next;
+    for (std::uint32_t number = 0; number < streams_.size(); ++number) {
+        const std::optional<Clock::time_point> its = next_of(number);
+        if (its && (!next || *its < *next)) next = its;
+    }
+    if (!next) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now());
+    return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+}
+
+void Output::on_time() {
+    for (std::uint32_t number = 0; number < streams_.size(); ++number) {
+        const std::optional<Clock::time_point> its = next_of(number);
+        if (!its) continue;
+        const Clock::time_point now = Clock::now();
+        if (*its <= now) on_time_of(number);
+    }
+}
+
+void Output::on_time_of(std::uint32_t number) {
+    Stream& stream = streams_[number];
+    Line& line = line_of(stream.target);
+    if (stream.waits) {
+        break_line(stream.target);
+        release_waiting(stream.target);
+    } else {
+        if (stream.held[0] == '\r') line.owner = nobody;
+        break_line(stream.target);
+        put(number, stream.held);
+        stream.held.clear();
+        line.owner = number;
+    }
+    settle(stream.target);
+}
+
+/// After writing: asks to hear of room, and keeps PEs waiting for it.
+void Output::settle(std::uint32_t target) {
+    Sink& sink = sink_of(target);
+    Line& line = line_of(target);
+    if (sink.error() != 0 && sink.error() != EPIPE) failed_ = true;
+    const bool is_waiting = sink.backlog() > 0;
+    if (is_waiting != line.is_armed) {
+        if (is_waiting)
+            line.is_armed = poller_.add(sink.fd(), {Source::sink, place(target)}, EPOLLOUT);
+        else
+            poller_.remove(sink.fd());
+        line.is_armed = line.is_armed && is_waiting;
+    }
+    const bool is_paused = sink.backlog() > backlog_bytes;
+    const bool nobody_reads = sink.error() == EPIPE;
+    if (is_paused == line.is_paused && !nobody_reads) return;
+    line.is_paused = is_paused;
+    for (std::uint32_t number = 0; number < streams_.size(); ++number) {
+        Stream& stream = streams_[number];
+        if (stream.target != place(target) || !stream.source) continue;
+        if (!nobody_reads) {
+            pause_or_resume(number);
+            continue;
+        }
+        // The PE is to hear of that as if it wrote there itself.
+        if (!stream.is_paused) poller_.remove(stream.source.get());
+        stream.source = common::Fd();
+        stream.held.clear();
+        stream.waits = false;
+    }
+}
+
+void Output::pause_or_resume(std::uint32_t number) {
+    Stream& stream = streams_[number];
+    if (!stream.source) return;
+    const bool pause =
+        line_of(stream.target).is_paused || (stream.waits && stream.held.size() > longest_line_bytes);
+    if (pause == stream.is_paused) return;
+    stream.is_paused = pause;
+    if (pause)
+        poller_.remove(stream.source.get());
+    else
+        poller_.add(stream.source.get(), {Source::output, number}, EPOLLIN | EPOLLET);
+}
+
+void Output::on_room(std::uint32_t target) {
+    if (!line_of(target).is_armed) return;
+    sink_of(target).go_on();
+    settle(target);
+}
+
+void Output::follow_window() {
+    winsize size{};
+    for (const Stream& stream : streams_) {
+        if (!stream.source || !stream.is_terminal) continue;
+        if (ioctl(sink_of(stream.target).fd(), TIOCGWINSZ, &size) == 0)
+            ioctl(stream.source.get(), TIOCSWINSZ, &size);
+    }
+}
+
+void Output::say(const std::string& text) {
+    for (std::uint32_t number = 0; number < streams_.size(); ++number) {
+        constexpr int most_reads = 16;
+        const Stream& stream = streams_[number];
+        if (stream.source && !stream.is_paused) read_up_to(most_reads, number);
+    }
+    break_line(err);
+    sink_of(err).write(text);
+    release_waiting(err);
+    settle(out);
+    settle(err);
+}
+
+void Output::finish() {
+    for (std::uint32_t number = 0; number < streams_.size(); ++number) {
+        // A process that escaped may hold the pipe open and fill it for ever: so much and no more.
+        constexpr int most_reads = 64;
+        for (int reads = 0; streams_[number].source && reads < most_reads; ++reads)
+            if (!read_some(number)) break;
+        if (streams_[number].source) close(number);
+    }
+    for (const std::uint32_t target : {out, err}) {
+        for (const Stream& stream : streams_)
+            if (stream.waits) {
+                break_line(target);
+                release_waiting(target);
+            }
+        sink_of(target).finish();
+        settle(target);
+    }
+}
+
+std::string Output::trouble() {
+    if (!failed_ || told_) return {};
+    told_ = true;
+    for (const std::uint32_t target : {out, err}) {
+        const int error = sink_of(target).error();
+        if (error == 0 || error == EPIPE) continue;
+        return std::string(target == out ? "standard output" : "standard error") +
+               " cannot be written: " + std::strerror(error) +
+               (error == EFBIG ? " (ulimit -f)" : "") +
+               "; what the PEs print there is lost from here on, and the job will end with status 1";
+    }
+    return {};
 }
 
 }  // namespace atl::cli

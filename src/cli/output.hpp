@@ -1,68 +1,122 @@
-// `--label`: what the PEs print, line by line and with their numbers.
+// How the lines of many PEs reach the launcher's stdout and stderr: whole, each by itself.
 #pragma once
 
+#include <array>
+#include <chrono>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/events.hpp"
+#include "cli/sink.hpp"
 #include "common/fd.hpp"
 
 namespace atl::cli {
 
-/// Cuts a byte stream into whole lines, each with a prefix.
-class LineLabeller {
+/// Reads what PEs print and passes it on in whole lines, without ever waiting for a reader: one that does not
+/// keep up slows the PEs down. Memory is bounded: about 2 MiB for each stream, of which a line longer than
+/// 1 MiB is passed on in parts that nobody else's lines come between.
+///
+/// An unfinished line is passed on at its stream's end. A terminal shows it after a short silence, since
+/// people look at prompts and at progress bars; so does a pipe if the stream is that of a PE that can read
+/// answers. While such a line is open, others wait for its end a little; then it is ended for them.
+class Output {
   public:
-    explicit LineLabeller(int pe) : prefix_("[" + std::to_string(pe) + "] ") {}
-    /// Appends to `lines` what `data` completes.
-    void feed(const char* data, std::size_t size, std::string& lines);
-    /// The last line, when it had no newline.
-    void finish(std::string& lines);
+    enum class Style {
+        lines,
+        labels,  ///< with the PE's number in front of each line
+        raw,     ///< as it comes
+    };
+    enum Target : std::uint32_t { out, err };
 
-  private:
-    std::string prefix_;
-    std::string partial_;
-};
+    Output(Poller& poller, Style style);
+    ~Output();
+    Output(const Output&) = delete;
+    Output& operator=(const Output&) = delete;
 
-/// Reads the pipes of all PEs and writes to the launcher's stdout and stderr without ever waiting for their
-/// reader; a reader that does not keep up slows the PEs down, not the launcher.
-class LabelledOutput {
-  public:
-    /// `first_pe` is the number of the first.
-    LabelledOutput(Poller& poller, int n_pes, int first_pe = 0);
-    /// Makes the pipes for one PE's stdout and stderr; these are the ends it gets.
-    void open(int pe, common::Fd& out, common::Fd& err);
+    /// Passes on what `source` gives, which may not block. `label` is for Style::labels. Returns the
+    /// stream's number.
+    std::uint32_t add(common::Fd source, Target target, int label = 0, bool is_asking = false);
+    bool is_open(std::uint32_t stream) const { return bool(streams_[stream].source); }
+    Sink::Kind kind(Target target) const { return sink_of(target).kind(); }
+    /// Both targets lead to one terminal.
+    bool is_one_terminal() const { return shared_ && kind(out) == Sink::Kind::terminal; }
+
     void on_readable(std::uint32_t stream);
-    void on_writable(std::uint32_t sink);
-    /// Of the launcher's own.
+    void on_room(std::uint32_t target);
+    /// Milliseconds until on_time() has something to do; -1 = nothing.
+    int timeout_ms() const;
+    void on_time();
+
+    /// The terminals of PEs become as large as the launcher's is now.
+    void follow_window();
+
+    /// A line of the launcher's own, behind all that PEs have printed before.
     void say(const std::string& text);
-    /// Takes what is still in the pipes, ends unfinished lines, writes all out.
+    /// Takes what is still to be read, gives up streams and writes all out, which may wait for the reader.
     void finish();
+    /// What could not be written and why, once; empty = nothing.
+    std::string trouble();
+    bool has_failed() const { return failed_; }
 
   private:
+    using Clock = std::chrono::steady_clock;
+
     struct Stream {
-        common::Fd pipe;
-        LineLabeller labeller;
-        bool paused = false;
+        common::Fd source;
+        std::uint32_t target = 0;
+        std::string label;
+        bool is_terminal = false;    ///< `source` is the other end of a PE's terminal
+        bool is_asking = false;      ///< its PE can read answers
+        bool is_at_line_start = true;
+        bool is_paused = false;
+        bool waits = false;          ///< has lines that wait for the end of another stream's
+        std::string held;            ///< read, not passed on: an unfinished line; all that waits
+        Clock::time_point since;     ///< when the last of `held` came, or when it began to wait
     };
-    struct Sink {
-        int fd;
-        std::string pending;
-        std::size_t done = 0;   ///< of `pending`, already written
-        bool waitable = false;  ///< can be polled: a pipe, a terminal
-        bool armed =
-            false;  ///< is polled: only while there is something to write, as a broken pipe calls always
+    static constexpr std::uint32_t nobody = ~0u;
+    struct Line {
+        std::uint32_t owner = nobody;  ///< the stream whose unfinished line was the last to be written
+        bool is_paused = false;        ///< too much waits for the reader
+        bool is_armed = false;         ///< its sink is polled for room
     };
-    Sink& sink_of(std::uint32_t stream) { return sinks_[stream % 2]; }
-    /// False when there was nothing to read.
+
+    Sink& sink_of(std::uint32_t target) { return place(target) == err ? err_ : out_; }
+    const Sink& sink_of(std::uint32_t target) const { return place(target) == err ? err_ : out_; }
+    /// The sink that serves the target.
+    std::uint32_t place(std::uint32_t target) const { return shared_ ? std::uint32_t{out} : target; }
+    Line& line_of(std::uint32_t target) { return lines_[place(target)]; }
+    const Line& line_of(std::uint32_t target) const { return lines_[place(target)]; }
+
+    void read_up_to(int times, std::uint32_t stream);
     bool read_some(std::uint32_t stream);
+    void take(std::uint32_t stream, std::string_view data);
+    void take_owned(std::uint32_t stream, std::string_view data);
+    void wait_for_line(std::uint32_t stream, std::string_view data);
     void close(std::uint32_t stream);
-    void write_out(Sink& sink);
-    static bool write_piece(Sink& sink, std::size_t most);
-    void pause_or_resume(std::uint32_t sink);
+    void leave_rest(std::uint32_t stream);
+    void put(std::uint32_t stream, std::string_view first, std::string_view second = {});
+    void break_line(std::uint32_t target);
+    void release_waiting(std::uint32_t target);
+    bool may_show_unfinished(const Stream& stream) const;
+    std::chrono::milliseconds patience(std::uint32_t target) const;
+    std::optional<Clock::time_point> next_of(std::uint32_t stream) const;
+    void on_time_of(std::uint32_t stream);
+    void settle(std::uint32_t target);
+    void pause_or_resume(std::uint32_t stream);
 
     Poller& poller_;
-    std::vector<Stream> streams_;  ///< 2 * pe is its stdout, 2 * pe + 1 its stderr
-    Sink sinks_[2] = {{1, {}, 0, false, false}, {2, {}, 0, false, false}};
+    const Style style_;
+    Sink out_{1}, err_{2};
+    const bool shared_;
+    std::array<Line, 2> lines_;
+    std::vector<Stream> streams_;
+    std::vector<char> buffer_;
+    bool failed_ = false, told_ = false;
 };
+
+/// The number that a PE's lines begin with: "[3] ".
+std::string label_text(int pe);
 
 }  // namespace atl::cli

@@ -88,6 +88,7 @@ void ProcessGroup::become(const Program& program, char* const* arguments, const 
     }
     for (const int fd : child.inherited) fcntl(fd, F_SETFD, 0);
     setrlimit(RLIMIT_NOFILE, &descriptors_);
+    ::signal(SIGXFSZ, SIG_DFL);  // see run_command
     sigprocmask(SIG_SETMASK, &signals_, nullptr);
     execve(program.path.c_str(), arguments, const_cast<char* const*>(child.environment));
     *failure = errno;

@@ -3,9 +3,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <spawn.h>
 #include <sstream>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace atl::cli {
@@ -54,10 +58,9 @@ std::string find_executable(const std::string& name) {
                      errno == EACCES ? UsageError::not_executable : UsageError::not_found);
 }
 
-std::string find_python(const std::string& wanted) {
-    if (!wanted.empty()) return find_executable(wanted);
-    // Beside the name we were started by, then beside the file itself: in a virtual environment `atoll` may
-    // be a link to a build elsewhere.
+/// Empty where there is none. Beside the name we were started by, then beside the file itself: in a virtual
+/// environment `atoll` may be a link to a build elsewhere.
+std::string python_beside() {
     const std::string started_as = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
     const std::size_t slash = started_as.find_last_of('/');
     for (const std::string& folder :
@@ -65,15 +68,72 @@ std::string find_python(const std::string& wanted) {
         std::string beside = folder + "/python";
         if (kind_of(beside) == Kind::program) return beside;
     }
-    if (const char* environment = std::getenv("VIRTUAL_ENV")) {
-        std::string its = std::string(environment) + "/bin/python";
-        if (kind_of(its) == Kind::program) return its;
+    return {};
+}
+
+/// That of the environment that the user has activated: by its variable, or as the first in PATH. Empty where
+/// there is none.
+std::string python_of_active_environment() {
+    for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+        const char* environment = std::getenv(variable);
+        const std::string its = environment ? std::string(environment) + "/bin/python" : "";
+        if (!its.empty() && kind_of(its) == Kind::program) return its;
     }
-    return find_executable("python3");
+    const std::string first = search_path("python");
+    if (first.empty()) return {};
+    const std::string prefix = first.substr(0, first.find_last_of('/')) + "/..";
+    const bool is_environment =
+        kind_of(prefix + "/pyvenv.cfg") != Kind::missing || kind_of(prefix + "/conda-meta") == Kind::folder;
+    return is_environment ? first : "";
+}
+
+bool is_same_folder(const std::string& one, const std::string& other) {
+    std::error_code error;
+    return std::filesystem::equivalent(std::filesystem::path(one).parent_path(),
+                                       std::filesystem::path(other).parent_path(), error);
+}
+
+/// Asks that Python, which takes some 20 ms.
+bool has_atoll(const std::string& python) {
+    std::string path = python, flag = "-c",
+                code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('atoll') is None)";
+    char* arguments[] = {path.data(), flag.data(), code.data(), nullptr};
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    for (const int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
+    pid_t pid = -1;
+    const int error = posix_spawn(&pid, python.c_str(), &files, nullptr, arguments, environ);
+    posix_spawn_file_actions_destroy(&files);
+    int status = 1;
+    if (error != 0 || waitpid(pid, &status, 0) != pid) return false;
+    return status == 0;
+}
+
+/// Which Python runs, and what is to be said of that.
+Program find_python(const std::string& wanted) {
+    if (!wanted.empty()) return {find_executable(wanted), {}, {}};
+    const std::string beside = python_beside(), active = python_of_active_environment();
+    if (active.empty() || (!beside.empty() && is_same_folder(active, beside)))
+        return {beside.empty() ? find_executable("python3") : beside, {}, {}};
+    if (beside.empty() || has_atoll(active)) return {active, {}, {}};
+    return {beside, {}, beside + " runs the program: " + active + ", which is active, has no atoll"};
 }
 
 bool is_python_file(const std::string& name) {
     return name.size() > 3 && name.compare(name.size() - 3, 3, ".py") == 0;
+}
+
+Program with_python(const Arguments& command, const std::string& python) {
+    Program program = find_python(python);
+    program.arguments = {program.path};
+    program.arguments.insert(program.arguments.end(), command.begin(), command.end());
+    return program;
+}
+
+Program start_module(const Arguments& command, const std::string& python) {
+    if (command.size() < 2 || command[1].empty() || command[1][0] == '-')
+        throw UsageError("-m needs the name of a module, such as -m package.module");
+    return with_python(command, python);
 }
 
 }  // namespace
@@ -87,7 +147,8 @@ bool Program::is_python() const {
 Program find_program(const Arguments& command, const std::string& python) {
     const std::string& name = command[0];
     if (name.empty()) throw UsageError("PROGRAM is empty", UsageError::not_found);
-    if (!is_python_file(name)) return {find_executable(name), command};
+    if (name == "-m") return start_module(command, python);
+    if (!is_python_file(name)) return {find_executable(name), command, {}};
 
     switch (kind_of(name)) {
         case Kind::missing:
@@ -99,9 +160,7 @@ Program find_program(const Arguments& command, const std::string& python) {
     }
     if (access(name.c_str(), R_OK) != 0)
         throw UsageError(name + " cannot be read", UsageError::not_executable);
-    Program program{find_python(python), command};
-    program.arguments.insert(program.arguments.begin(), program.path);
-    return program;
+    return with_python(command, python);
 }
 
 }  // namespace atl::cli

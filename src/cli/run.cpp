@@ -1,7 +1,10 @@
 #include "cli/run.hpp"
 
+#include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
+#include <sched.h>
 #include <string>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -11,6 +14,7 @@
 #include "cli/job.hpp"
 #include "cli/options.hpp"
 #include "cli/program.hpp"
+#include "cli/thread_counts.hpp"
 #include "common/settings.hpp"
 
 namespace atl::cli {
@@ -24,10 +28,10 @@ void fill_standard_descriptors() {
 }
 
 /// Makes room for the descriptors of `n_pes` PEs and returns the limits as they were, which is what PEs get.
-rlimit raise_descriptor_limit(int n_pes, bool label) {
+rlimit raise_descriptor_limit(int n_pes, bool passes_output_on) {
     rlimit before{};
     getrlimit(RLIMIT_NOFILE, &before);
-    const rlim_t each = label ? 4 : 2;
+    const rlim_t each = passes_output_on ? 4 : 2;
     const rlim_t spare = 40;  // our own, and those that we inherited
     const rlim_t needed = each * static_cast<rlim_t>(n_pes) + spare;
     if (before.rlim_cur >= needed) return before;
@@ -35,12 +39,34 @@ rlimit raise_descriptor_limit(int n_pes, bool label) {
         const rlim_t most = before.rlim_max > spare ? (before.rlim_max - spare) / each : 0;
         throw UsageError("-n " + std::to_string(n_pes) + " needs " + std::to_string(needed) +
                          " file descriptors, but the hard limit is " + std::to_string(before.rlim_max) +
-                         " (ulimit -Hn): raise it, or start " + std::to_string(most) + " PEs at most");
+                         " (ulimit -Hn): raise it" +
+                         (most > 0 ? ", or start " + std::to_string(most) + " PEs at most" : ""));
     }
     rlimit raised = before;
     raised.rlim_cur = before.rlim_max;
     setrlimit(RLIMIT_NOFILE, &raised);
     return before;
+}
+
+void note(const RunOptions& options, const std::string& sentence) {
+    const std::string line = "atoll run: " + sentence + "\n";
+    if (options.join) return;  // another host's launcher speaks for this one
+    if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+}
+
+void warn_of_shared_cores(const RunOptions& options) {
+    cpu_set_t set;
+    if (!options.bind_core || sched_getaffinity(0, sizeof set, &set) != 0) return;
+    const int usable = CPU_COUNT(&set);
+    if (options.n_pes <= usable) return;
+    note(options, "--bind core: " + std::to_string(options.n_pes) + " PEs share " + std::to_string(usable) +
+                      (usable == 1 ? " core" : " cores") + ", so that several are bound to the same one");
+}
+
+void make_output_folder(const std::string& folder) {
+    std::error_code error;
+    if (!folder.empty()) std::filesystem::create_directories(folder, error);
+    if (error) throw UsageError("--output-dir " + folder + " cannot be made: " + error.message());
 }
 
 }  // namespace
@@ -55,9 +81,19 @@ int run_job(const RunOptions& options) {
     if (!options.heap_size.empty()) setenv("ATOLL_HEAP_SIZE", options.heap_size.c_str(), 1);
     unsetenv("ATOLL_LAUNCHED");  // a launcher within a job starts a job of its own
     const common::Settings settings = common::read_settings();
-    const Program program = find_program(options.command, settings.python);
     fill_standard_descriptors();
-    const rlimit descriptors = raise_descriptor_limit(options.n_pes, options.label);
+    const Program program = find_program(options.command, settings.python);
+    if (!program.note.empty()) note(options, program.note);
+    if (options.is_default_count)
+        note(options, std::to_string(options.n_pes) + (options.n_pes == 1 ? " PE" : " PEs, one") +
+                          " for each core that may be used (-n N starts another number)");
+    const int threads = share_threads(options.n_pes, options.bind_core);
+    if (threads > 0 && settings.info)
+        note(options, "OMP_NUM_THREADS=" + std::to_string(threads) +
+                          " and its relatives, so that the PEs' threads are no more than the cores");
+    warn_of_shared_cores(options);
+    make_output_folder(options.output_folder);
+    const rlimit descriptors = raise_descriptor_limit(options.n_pes, options.passes_output_on());
     Job job(options, program, settings, descriptors);
     return job.run();
 }
@@ -65,6 +101,7 @@ int run_job(const RunOptions& options) {
 int run_command(const Arguments& arguments) {
     const std::optional<RunOptions> options = parse_run_options(arguments);
     if (!options) return 0;
+    signal(SIGXFSZ, SIG_IGN);  // a file that may not grow (ulimit -f) is a write that fails
     return options->hosts.empty() ? run_job(*options) : run_on_hosts(*options);
 }
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
 import select
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -98,6 +102,51 @@ def program(tmp_path: Path) -> Callable[[str], Path]:
         return path
 
     return write
+
+
+class Terminal:
+    """A program on a terminal of its own."""
+
+    def __init__(self, path: str, arguments: list[str], environment: dict[str, str]) -> None:
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execve(path, [path, *arguments], environment)
+        self.seen = ""
+
+    def resize(self, rows: int, columns: int) -> None:
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def type(self, text: str) -> None:
+        os.write(self.fd, text.encode())
+
+    def expect(self, text: str) -> None:
+        while text not in self.seen:
+            assert self.read(), f"{text!r} did not come, only {self.seen!r}"
+
+    def read(self) -> bool:
+        if not select.select([self.fd], [], [], 60)[0]:
+            return False
+        try:
+            data = os.read(self.fd, 4096)
+        except OSError:  # how Linux says that nobody has the other side any more
+            return False
+        self.seen += data.decode()
+        return bool(data)
+
+    def end(self) -> int:
+        while self.read():
+            pass
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(status)
+
+
+@pytest.fixture
+def start_on_terminal(atoll: Atoll) -> Callable[..., Terminal]:
+    def start(*arguments: object, path: str | None = None) -> Terminal:
+        return Terminal(path or atoll.path, list(map(str, arguments)), atoll.environment)
+
+    return start
 
 
 class Witness:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -75,45 +73,11 @@ def test_death_of_a_labelled_pe(atoll):
     assert "last-words\n" in result.stdout
 
 
-class Terminal:
-    """The launcher on a terminal of its own."""
-
-    def __init__(self, atoll, *arguments: object, env: dict[str, str] | None = None) -> None:
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.execve(atoll.path, [atoll.path, *map(str, arguments)], {**atoll.environment, **(env or {})})
-        self.seen = ""
-
-    def type(self, text: str) -> None:
-        os.write(self.fd, text.encode())
-
-    def expect(self, text: str) -> None:
-        while text not in self.seen:
-            assert self.read(), f"{text!r} did not come, only {self.seen!r}"
-
-    def read(self) -> bool:
-        if not select.select([self.fd], [], [], 60)[0]:
-            return False
-        try:
-            data = os.read(self.fd, 4096)
-        except OSError:  # how Linux says that nobody has the other side any more
-            return False
-        self.seen += data.decode()
-        return bool(data)
-
-    def end(self) -> int:
-        while self.read():
-            pass
-        _, status = os.waitpid(self.pid, 0)
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(status)
-
-
-def test_terminal_is_read_for_pe_0(atoll, program):
+def test_terminal_is_read_for_pe_0(start_on_terminal, program):
     path = program(
         "pe.say(f'{pe.number} ready')\nfor line in sys.stdin: pe.say(f'{pe.number} read {line.strip()}')\npe.say('end')\n"
     )
-    terminal = Terminal(atoll, "run", "-n", 2, path)
+    terminal = start_on_terminal("run", "-n", 2, path)
     terminal.expect("0 ready")
     terminal.type("hello\n")
     terminal.expect("0 read hello")
@@ -122,19 +86,19 @@ def test_terminal_is_read_for_pe_0(atoll, program):
     assert "1 read hello" not in terminal.seen
 
 
-def test_output_stays_a_terminal(atoll, program):
+def test_output_stays_a_terminal(start_on_terminal, program):
     path = program("pe.say(f'{pe.number} {sys.stdout.isatty()} {sys.stderr.isatty()} {sys.stdin.isatty()}')")
-    terminal = Terminal(atoll, "run", "-n", 2, path)
+    terminal = start_on_terminal("run", "-n", 2, path)
     assert terminal.end() == 0
     assert "0 True True False" in terminal.seen
     assert "1 True True False" in terminal.seen
 
 
-def test_ctrl_c(atoll, program):
+def test_ctrl_c(start_on_terminal, program):
     path = program(
         "signal.signal(signal.SIGINT, signal.SIG_DFL)\npe.say(f'{pe.number} ready')\nwhile True: time.sleep(0.1)\n"
     )
-    terminal = Terminal(atoll, "run", "-n", 2, path)
+    terminal = start_on_terminal("run", "-n", 2, path)
     terminal.expect("0 ready")
     terminal.expect("1 ready")
     terminal.type("\x03")
@@ -142,11 +106,11 @@ def test_ctrl_c(atoll, program):
     assert terminal.end() == 130
 
 
-def test_ctrl_backslash_prints_the_table_and_the_job_goes_on(atoll, program):
+def test_ctrl_backslash_prints_the_table_and_the_job_goes_on(start_on_terminal, program):
     path = program(
         "pe.hello()\npe.say(f'{pe.number} ready')\nsys.stdin.readline()\npe.fence()\npe.finalize()\n"
     )
-    terminal = Terminal(atoll, "run", "-n", 2, path)
+    terminal = start_on_terminal("run", "-n", 2, path)
     terminal.expect("0 ready")
     terminal.expect("1 ready")
     terminal.type("\x1c")
@@ -156,13 +120,10 @@ def test_ctrl_backslash_prints_the_table_and_the_job_goes_on(atoll, program):
 
 
 @pytest.mark.parametrize("label", [[], ["--label"]])
-def test_background_job_of_a_shell_is_not_stopped_by_its_terminal(atoll, label):
+def test_background_job_of_a_shell_is_not_stopped_by_its_terminal(atoll, start_on_terminal, label):
     command = " ".join([atoll.path, "run", "-n", "2", *label, "echo", "x"])
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.execve("/bin/bash", ["bash", "-c", f"set -m; {command} & wait $!; exit $?"], atoll.environment)
-    terminal = Terminal.__new__(Terminal)
-    terminal.pid, terminal.fd, terminal.seen = pid, fd, ""
+    shell = f"set -m; {command} & wait $!; exit $?"
+    terminal = start_on_terminal("-c", shell, path="/bin/bash")
     assert terminal.end() == 0
     assert len(re.findall(r"^(?:\[.\] )?x\r$", terminal.seen, re.MULTILINE)) == 2
 

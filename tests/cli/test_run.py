@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -61,6 +62,89 @@ def test_python_beside_the_launcher_is_preferred(atoll, tmp_path):
     assert result.stdout == f"beside {script}\n"
 
 
+def environment_folder(place: Path, *, has_atoll: bool) -> Path:
+    """A stand-in for a virtual environment, whose Python says so and can tell whether it has Atoll."""
+    (place / "bin").mkdir(parents=True)
+    (place / "pyvenv.cfg").touch()
+    python = place / "bin/python"
+    python.write_text(f'#!/bin/sh\n[ "$1" = -c ] && exit {int(not has_atoll)}\necho {place.name} "$@"\n')
+    python.chmod(0o755)
+    return place
+
+
+@pytest.mark.parametrize("by", ["VIRTUAL_ENV", "CONDA_PREFIX", "PATH"])
+@pytest.mark.parametrize("has_atoll", [True, False])
+def test_python_of_another_active_environment(atoll, tmp_path, by, has_atoll):
+    own = environment_folder(tmp_path / "own", has_atoll=True)
+    active = environment_folder(tmp_path / "active", has_atoll=has_atoll)
+    (own / "bin/atoll").symlink_to(Path(atoll.path).resolve())
+    environment = {
+        k: v for k, v in atoll.environment.items() if k not in ("ATOLL_PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX")
+    }
+    environment[by] = f"{active}/bin:{environment['PATH']}" if by == "PATH" else str(active)
+    script = tmp_path / "script.py"
+    script.touch()
+    result = subprocess.run(
+        [own / "bin/atoll", "run", "-n", "1", script],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.stdout == f"{'active' if has_atoll else 'own'} {script}\n"
+    said = (
+        f"atoll run: {own}/bin/python runs the program: {active}/bin/python, which is active, has no atoll\n"
+    )
+    assert result.stderr == ("" if has_atoll else said)
+
+
+def test_without_a_count_each_core_has_a_pe(atoll):
+    cores = json.loads(atoll("info", "--json").stdout)["machine"]["usable_cpus"]
+    result = atoll("run", "sh", "-c", "echo x")
+    assert (result.returncode, result.stdout) == (0, "x\n" * cores)
+    assert result.stderr.startswith(f"atoll run: {cores} PE") and result.stderr.count("\n") == 1
+
+
+def test_modules_are_run_by_python(atoll, tmp_path):
+    (tmp_path / "own_module.py").write_text("import sys; print(__name__, sys.argv[1:])\n")
+    result = atoll("run", "-n", 2, "-m", "own_module", "-n", "--label", cwd=tmp_path)
+    assert lines(result) == ["__main__ ['-n', '--label']"] * 2
+
+
+THREADS = 'echo "$OMP_NUM_THREADS,$OPENBLAS_NUM_THREADS,$MKL_NUM_THREADS,$NUMBA_NUM_THREADS"'
+
+
+def threads(atoll, n: int, *options: object, **env: str) -> str:
+    for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "NUMBA"):
+        atoll.environment.pop(f"{name}_NUM_THREADS", None)
+    atoll.environment.pop("SLURM_CPUS_PER_TASK", None)
+    (line,) = set(lines(atoll("run", "-n", n, *options, "sh", "-c", THREADS, env=env)))
+    return line
+
+
+def test_threads_of_libraries_share_the_cores(atoll):
+    cores = json.loads(atoll("info", "--json").stdout)["machine"]["usable_cpus"]
+    for n in (2, 3, 2 * cores + 1):
+        each = str(max(cores // n, 1))
+        assert threads(atoll, n) == ",".join([each] * 4)
+
+
+def test_threads_are_left_to_who_decided_about_them(atoll):
+    cores = json.loads(atoll("info", "--json").stdout)["machine"]["usable_cpus"]
+    assert threads(atoll, 1) == ",,,"
+    assert threads(atoll, 2, MKL_NUM_THREADS="5") == ",,5,"
+    assert threads(atoll, 2, SLURM_CPUS_PER_TASK="2") == ",,,"
+    if cores > 1:
+        assert threads(atoll, 2, "--bind", "core") == ",,,"
+
+
+def test_info_says_how_many_threads_libraries_have(atoll):
+    cores = json.loads(atoll("info", "--json").stdout)["machine"]["usable_cpus"]
+    threads(atoll, 2)  # leaves nothing set
+    result = atoll("run", "-n", 2, "true", env={"ATOLL_INFO": "1"})
+    assert f"OMP_NUM_THREADS={max(cores // 2, 1)} and its relatives" in result.stderr
+
+
 def test_environment_and_heap_size(atoll):
     result = atoll(
         "run",
@@ -91,8 +175,12 @@ def test_descriptors_are_those_of_the_protocol_only(atoll, program):
 
 def test_binding_gives_each_pe_one_core(atoll):
     program = "import os; os.write(1, b'%d\\n' % len(os.sched_getaffinity(0)))"
-    assert lines(atoll("run", "-n", 3, "--bind", "core", sys.executable, "-c", program)) == ["1"] * 3
-    everything = str(len(os.sched_getaffinity(0)))
+    cores = len(os.sched_getaffinity(0))
+    assert lines(atoll("run", "-n", cores, "--bind", "core", sys.executable, "-c", program)) == ["1"] * cores
+    shared = atoll("run", "-n", cores + 1, "--bind", "core", sys.executable, "-c", program)
+    assert shared.stdout == "1\n" * (cores + 1)
+    assert f"--bind core: {cores + 1} PEs share {cores} core" in shared.stderr
+    everything = str(cores)
     assert lines(atoll("run", "-n", 3, "--bind", "none", sys.executable, "-c", program)) == [everything] * 3
 
 

@@ -19,7 +19,9 @@ import pytest
         (["-n", "-1", "true"], 2, "-n -1: expected the number of PEs"),
         (["-n", "1.5", "true"], 2, "-n 1.5: expected the number of PEs"),
         (["-n", "99999999999", "true"], 2, "expected the number of PEs"),
-        (["true"], 2, "-n is missing"),
+        (["-n", "100000", "true"], 2, "-n 100000: expected the number of PEs to start, 1 to 65536"),
+        (["-n", "2", "-x", "=1", "true"], 2, "-x =1: expected NAME or NAME=VALUE"),
+        (["-n", "2", "-m"], 2, "-m needs the name of a module"),
         (["--hosts", "", "true"], 2, '"" is no host\'s name'),
         (["-n", "2"], 2, "PROGRAM is missing"),
         (["-n"], 2, "-n"),
@@ -97,7 +99,20 @@ def test_descriptor_limit_too_low(atoll):
         timeout=60,
     )
     assert result.returncode == 2
-    assert "-n 40 needs 120 file descriptors, but the hard limit is 64 (ulimit -Hn)" in result.stderr
+    assert "-n 40 needs 200 file descriptors, but the hard limit is 64 (ulimit -Hn)" in result.stderr
+    assert "start 6 PEs at most" in result.stderr
+
+
+def test_descriptor_limit_too_low_for_any_pe(atoll):
+    result = subprocess.run(
+        ["bash", "-c", 'ulimit -n 30; exec "$@"', "-", atoll.path, "run", "-n", "2", "true"],
+        env=atoll.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.returncode == 2
+    assert result.stderr.endswith("but the hard limit is 30 (ulimit -Hn): raise it\n")
 
 
 def test_soft_descriptor_limit_is_raised_for_the_launcher_only(atoll):

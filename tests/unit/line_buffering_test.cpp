@@ -1,0 +1,47 @@
+#include "common/line_buffering.hpp"
+
+#include <cstdio>
+#include <gtest/gtest.h>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace atl::common {
+namespace {
+
+/// What comes out of a process that prints and is killed before it could flush.
+std::string output_of_killed(void (*before)()) {
+    int ends[2];
+    if (::pipe(ends) != 0) return "no pipe";
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        ::dup2(ends[1], 1);
+        before();
+        std::fputs("a line\nunfinished", stdout);
+        ::_exit(0);
+    }
+    ::close(ends[1]);
+    std::string seen;
+    char part[64];
+    for (ssize_t got; (got = ::read(ends[0], part, sizeof part)) > 0;)
+        seen.append(part, static_cast<std::size_t>(got));
+    ::close(ends[0]);
+    ::waitpid(pid, nullptr, 0);
+    return seen;
+}
+
+TEST(LineBuffering, LinesLeaveWhenTheyArePrinted) {
+    EXPECT_EQ(output_of_killed([] {}), "");
+    EXPECT_EQ(output_of_killed(flush_by_line), "a line\n");
+}
+
+TEST(LineBuffering, UnbufferedStaysUnbuffered) {
+    EXPECT_EQ(output_of_killed([] {
+                  std::setvbuf(stdout, nullptr, _IONBF, 0);
+                  flush_by_line();
+              }),
+              "a line\nunfinished");
+}
+
+}  // namespace
+}  // namespace atl::common
