@@ -84,7 +84,7 @@ struct Agent {
     HostShare host;
     int first_pe = 0;
     pid_t pid = -1;
-    common::Fd orders;  ///< its standard input
+    common::Fd orders;             ///< its standard input
     std::uint32_t output[2] = {};  ///< its streams
     bool ended = false;
     int status = 0;  ///< as a shell has it, once ended
@@ -121,7 +121,7 @@ class HostsJob {
             check_stall();
             if (Clock::now() >= deadline_) end_agents();
         }
-        store_->end_setup();  // nobody is still on the way to it
+        store_->end_setup();                                    // nobody is still on the way to it
         ::sigprocmask(SIG_SETMASK, &signals_before_, nullptr);  // see Job::run
         output_.finish();
         look_at_output();

@@ -18,8 +18,9 @@ constexpr const char* usage = "atoll run [-n N] [OPTIONS] PROGRAM [ARGUMENTS...]
 /// Number of arguments before PROGRAM. Found by hand because everything behind PROGRAM is the program's,
 /// whatever it looks like, and because "-np" is no option that a parser of single letters takes.
 std::size_t find_program(const Arguments& arguments) {
-    constexpr const char* with_value[] = {"-n",    "-np", "--np",    "--timeout", "--bind",      "--heap-size",
-                                          "--env", "-x",  "--hosts", "--agent",   "--output-dir"};
+    constexpr const char* with_value[] = {"-n",      "-np",         "--np",        "--timeout",
+                                          "--bind",  "--heap-size", "--env",       "-x",
+                                          "--hosts", "--agent",     "--output-dir"};
     std::size_t i = 0;
     while (i < arguments.size() && arguments[i].size() > 1 && arguments[i][0] == '-' &&
            arguments[i] != "--" && arguments[i] != "-m") {  // -m is Python's, with all that follows

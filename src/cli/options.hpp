@@ -19,16 +19,16 @@ struct HostShare {
 struct RunOptions {
     int n_pes = 0;
     bool is_default_count = false;  ///< `n_pes` is the number of cores that may be used
-    bool label = false;            ///< prefix every line with its PE
-    bool raw = false;              ///< PEs write to the launcher's own streams
-    std::string output_folder;     ///< --output-dir: of a file for each PE and stream; empty = none
-    bool bind_core = false;        ///< one core for each PE, round robin
-    double timeout_s = 0;          ///< 0 = none
-    std::string heap_size;         ///< as written, already checked; empty = not given
-    Arguments environment;         ///< "K=V"
-    Arguments command;             ///< program and its arguments
-    std::vector<HostShare> hosts;  ///< --hosts; empty = this host
-    std::string agent;             ///< --agent; empty = ATOLL_AGENT, else ssh
+    bool label = false;             ///< prefix every line with its PE
+    bool raw = false;               ///< PEs write to the launcher's own streams
+    std::string output_folder;      ///< --output-dir: of a file for each PE and stream; empty = none
+    bool bind_core = false;         ///< one core for each PE, round robin
+    double timeout_s = 0;           ///< 0 = none
+    std::string heap_size;          ///< as written, already checked; empty = not given
+    Arguments environment;          ///< "K=V"
+    Arguments command;              ///< program and its arguments
+    std::vector<HostShare> hosts;   ///< --hosts; empty = this host
+    std::string agent;              ///< --agent; empty = ATOLL_AGENT, else ssh
     // What an agent of `atoll run --hosts` is told besides.
     int first_pe = 0;                             ///< the number of this host's first PE
     const std::atomic<bool>* is_quiet = nullptr;  ///< once true, why the job ends has been said; null = never

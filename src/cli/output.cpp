@@ -347,8 +347,7 @@ std::string Output::trouble() {
         const int error = sink_of(target).error();
         if (error == 0 || error == EPIPE) continue;
         return std::string(target == out ? "standard output" : "standard error") +
-               " cannot be written: " + std::strerror(error) +
-               (error == EFBIG ? " (ulimit -f)" : "") +
+               " cannot be written: " + std::strerror(error) + (error == EFBIG ? " (ulimit -f)" : "") +
                "; what the PEs print there is lost from here on, and the job will end with status 1";
     }
     return {};

@@ -67,13 +67,13 @@ class Output {
         common::Fd source;
         std::uint32_t target = 0;
         std::string label;
-        bool is_terminal = false;    ///< `source` is the other end of a PE's terminal
-        bool is_asking = false;      ///< its PE can read answers
+        bool is_terminal = false;  ///< `source` is the other end of a PE's terminal
+        bool is_asking = false;    ///< its PE can read answers
         bool is_at_line_start = true;
         bool is_paused = false;
-        bool waits = false;          ///< has lines that wait for the end of another stream's
-        std::string held;            ///< read, not passed on: an unfinished line; all that waits
-        Clock::time_point since;     ///< when the last of `held` came, or when it began to wait
+        bool waits = false;       ///< has lines that wait for the end of another stream's
+        std::string held;         ///< read, not passed on: an unfinished line; all that waits
+        Clock::time_point since;  ///< when the last of `held` came, or when it began to wait
     };
     static constexpr std::uint32_t nobody = ~0u;
     struct Line {

@@ -76,7 +76,7 @@ std::string python_beside() {
 std::string python_of_active_environment() {
     for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
         const char* environment = std::getenv(variable);
-        const std::string its = environment ? std::string(environment) + "/bin/python" : "";
+        std::string its = environment ? std::string(environment) + "/bin/python" : "";
         if (!its.empty() && kind_of(its) == Kind::program) return its;
     }
     const std::string first = search_path("python");

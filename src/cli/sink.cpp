@@ -98,8 +98,8 @@ std::size_t Sink::write_some(std::string_view first, std::string_view second) {
         msghdr message{};
         message.msg_iov = parts;
         message.msg_iovlen = 2;
-        const ssize_t written = is_socket_ ? sendmsg(fd_, &message, MSG_DONTWAIT | MSG_NOSIGNAL)
-                                           : writev(fd(), parts, 2);
+        const ssize_t written =
+            is_socket_ ? sendmsg(fd_, &message, MSG_DONTWAIT | MSG_NOSIGNAL) : writev(fd(), parts, 2);
         if (written < 0 && errno == EINTR) continue;
         if (written < 0) {
             if (!is_retried(errno)) error_ = errno;

@@ -12,8 +12,8 @@ namespace atl::cli {
 class Sink {
   public:
     enum class Kind {
-        file,      ///< always ready: a regular file, /dev/null
-        pipe,      ///< a pipe or a socket
+        file,  ///< always ready: a regular file, /dev/null
+        pipe,  ///< a pipe or a socket
         terminal,
     };
 

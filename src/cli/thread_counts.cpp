@@ -10,12 +10,11 @@ namespace atl::cli {
 namespace {
 
 constexpr const char* variables[] = {
-    "OMP_NUM_THREADS",        // OpenMP, and libraries built with it
-    "OPENBLAS_NUM_THREADS",   // NumPy's and SciPy's own BLAS
-    "MKL_NUM_THREADS",        // Intel's
-    "BLIS_NUM_THREADS",       // AMD's
-    "NUMEXPR_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
+    "OMP_NUM_THREADS",       // OpenMP, and libraries built with it
+    "OPENBLAS_NUM_THREADS",  // NumPy's and SciPy's own BLAS
+    "MKL_NUM_THREADS",       // Intel's
+    "BLIS_NUM_THREADS",      // AMD's
+    "NUMEXPR_NUM_THREADS",  "NUMBA_NUM_THREADS",
 };
 
 bool is_set(const char* name) {

@@ -287,7 +287,7 @@ constexpr Variable variables[] = {
      [](Settings& s, const Raw& raw) { s.no_launcher = parse_flag(raw); }},
     {"ATOLL_PYTHON",
      {},
-     "the python beside atoll, else of the virtual environment, else python3",
+     "that of an active environment with Atoll, else the one beside atoll, else python3",
      "what atoll run starts .py files with",
      [](Settings& s, const Raw& raw) { s.python = raw.value; }},
 };
