@@ -9,7 +9,7 @@ for compiler in triton numba-cuda; do
 done
 [ "$checked" -ne 0 ] || check "C++ tests" --junit "$PWD/$results/ctest.xml" \
     limited ctest --preset release --output-junit "$PWD/$results/ctest.xml"
-for folder in tests/python tests/cli tests/examples tests/packaging tests/shmem tests/layout; do
+for folder in tests/python tests/cli tests/packaging tests/shmem tests/layout; do
     check "pytest ${folder#tests/}" --junit "$results/${folder##*/}.xml" \
         limited "$python" -m pytest -q "$folder" --junit-xml="$results/${folder##*/}.xml"
 done
