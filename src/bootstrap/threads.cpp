@@ -23,7 +23,9 @@ class ThreadHub {
           fenced_(static_cast<std::size_t>(n_pes)),
           collected_(static_cast<std::size_t>(n_pes)) {
         heap_ = common::reserve_aligned(heap_bytes, common::window_alignment);
-        if (!heap_ || ::mprotect(heap_, heap_bytes, PROT_READ | PROT_WRITE) != 0)
+        // Shared as between processes, so that freed pages go back in the same way.
+        if (!heap_ || ::mmap(heap_, heap_bytes, PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
             throw_system("The heaps of " + std::to_string(n_pes) + " PEs (" + std::to_string(heap_bytes) +
                          " bytes) could not be mapped");
     }

@@ -37,8 +37,34 @@ template <class Visit> void walk_up(const std::string& mount, std::string path, 
     }
 }
 
+/// "inactive_file 4096" of a memory.stat: file pages which the kernel drops first.
+std::uint64_t counter_of(const std::string& path, const std::string& name) {
+    std::ifstream file(path);
+    std::string key;
+    for (std::uint64_t value = 0; file >> key >> value;)
+        if (key == name) return value;
+    return 0;
+}
+
+/// The memory files of one version of control groups.
+struct MemoryFiles {
+    const char *limit, *used, *reclaimable;
+};
+constexpr MemoryFiles memory_1{"/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file"};
+constexpr MemoryFiles memory_2{"/memory.max", "/memory.current", "inactive_file"};
+
+void read_memory(CgroupLimits& limits, const std::string& folder, const MemoryFiles& files) {
+    std::uint64_t limit = no_memory_limit, used = 0;
+    lower(limit, first_line(folder + files.limit));
+    if (limit == no_memory_limit) return;
+    limits.memory_bytes = std::min(limits.memory_bytes, limit);
+    used = std::strtoull(first_line(folder + files.used).c_str(), nullptr, 10);
+    used -= std::min(used, counter_of(folder + "/memory.stat", files.reclaimable));
+    limits.memory_left_bytes = std::min(limits.memory_left_bytes, limit - std::min(limit, used));
+}
+
 void read_version_2(CgroupLimits& limits, const std::string& folder) {
-    lower(limits.memory_bytes, first_line(folder + "/memory.max"));
+    read_memory(limits, folder, memory_2);
     std::istringstream cpu(first_line(folder + "/cpu.max"));
     std::string quota, period;
     cpu >> quota >> period;
@@ -63,9 +89,8 @@ CgroupLimits cgroup_limits(const std::string& membership, const std::string& roo
                     [&](const std::string& folder) { read_version_2(limits, folder); });
         }
         if (controllers.find(",memory,") != std::string::npos) {
-            walk_up(root + "/memory", path, [&](const std::string& folder) {
-                lower(limits.memory_bytes, first_line(folder + "/memory.limit_in_bytes"));
-            });
+            walk_up(root + "/memory", path,
+                    [&](const std::string& folder) { read_memory(limits, folder, memory_1); });
         }
         if (controllers.find(",cpu,") != std::string::npos) {
             walk_up(root + "/cpu", path, [&](const std::string& folder) {

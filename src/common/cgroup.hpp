@@ -12,6 +12,8 @@ inline constexpr double no_cpu_limit = 1e9;
 /// Limits of one process: version 1 and 2 hierarchies, every level from the process's group up to the root.
 struct CgroupLimits {
     std::uint64_t memory_bytes = no_memory_limit;
+    std::uint64_t memory_left_bytes =
+        no_memory_limit;  ///< below the limit that is nearest; caches count as free
     double cpus = no_cpu_limit;
 };
 

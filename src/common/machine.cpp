@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <fstream>
 #include <sched.h>
+#include <string>
 #include <unistd.h>
 #include <vector>
 
@@ -29,6 +31,15 @@ std::uint64_t memory_limit_bytes() {
     const auto pages = static_cast<std::uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
     const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
     return std::min(pages * page, cgroup_limits().memory_bytes);
+}
+
+std::uint64_t available_memory_bytes() {
+    std::uint64_t machine = no_memory_limit, kib = 0;
+    std::ifstream file("/proc/meminfo");
+    std::string name, unit;
+    while (machine == no_memory_limit && file >> name >> kib && std::getline(file, unit))
+        if (name == "MemAvailable:") machine = kib * 1024;
+    return std::min(machine, cgroup_limits().memory_left_bytes);
 }
 
 int usable_cpus() {

@@ -115,6 +115,12 @@ constexpr Variable variables[] = {
      "half of the memory, divided among the PEs",
      "limit of a PE's symmetric heap, such as 512m or 1.5G; costs only what is touched",
      [](Settings& s, const Raw& raw) { s.heap_bytes = parse_size(raw.value, raw.variable); }},
+    {"ATOLL_HEAP_KEEP",
+     {},
+     "an eighth of the heap's limit",
+     "freed memory of its host heap that a PE keeps for later blocks, such as 256m; less where the host runs "
+     "short of memory; 0 gives all of it back at once",
+     [](Settings& s, const Raw& raw) { s.heap_keep_bytes = parse_size(raw.value, raw.variable); }},
     {"ATOLL_CHECK",
      {},
      "args",

@@ -9,9 +9,12 @@ namespace atl::common {
 
 enum class CheckLevel { none, args, all };
 inline constexpr std::uint64_t never_nontemporal = UINT64_MAX;
+inline constexpr std::uint64_t keep_by_heap_limit = UINT64_MAX;
 
 struct Settings {
     std::uint64_t heap_bytes = 0;  ///< ATOLL_HEAP_SIZE, SHMEM_SYMMETRIC_SIZE, SMA_SYMMETRIC_SIZE; 0 = default
+    std::uint64_t heap_keep_bytes =
+        keep_by_heap_limit;               ///< ATOLL_HEAP_KEEP; by default an eighth of the limit
     CheckLevel check = CheckLevel::args;  ///< ATOLL_CHECK, also read by the Python package, for kernels
     bool check_given = false;             ///< the environment says it
     double wait_timeout_s = 0;            ///< ATOLL_WAIT_TIMEOUT; 0 = none
@@ -71,6 +74,9 @@ std::uint64_t parse_size(const std::string& text, const std::string& variable);
 
 /// Memory this process may use: the smaller of the machine's and the cgroup's limit, in bytes.
 std::uint64_t memory_limit_bytes();
+/// Memory that new pages of this process can have now, without swapping: the smaller of what the machine and
+/// the cgroup have left, in bytes. UINT64_MAX where neither says.
+std::uint64_t available_memory_bytes();
 /// CPUs this process may run on (affinity and cgroup quota), at least 1.
 int usable_cpus();
 /// Default heap limit of one of `host_pes` PEs of a host: half of the memory limit, divided among them.

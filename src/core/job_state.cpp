@@ -137,6 +137,10 @@ void JobState::map_window() {
     window_.statics.image_bytes = static_data_.image_end - static_data_.image;
     window_.check = settings_.check != common::CheckLevel::none;
     heap_ = std::make_unique<heap::Allocator>(layout_.heap_bytes);
+    freed_ = std::make_unique<heap::FreedPages>(layout_.heap_bytes);
+    keep_most_bytes_ = settings_.heap_keep_bytes == common::keep_by_heap_limit
+                           ? layout_.heap_bytes / 8
+                           : static_cast<std::size_t>(settings_.heap_keep_bytes);
     arena_ = std::make_unique<heap::Allocator>(layout_.arena_bytes());
 }
 

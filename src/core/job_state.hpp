@@ -12,6 +12,7 @@
 #include "core/start_waits.hpp"
 #include "core/team_state.hpp"
 #include "heap/allocator.hpp"
+#include "heap/freed_pages.hpp"
 #include "heap/mapping.hpp"
 #include "heap/static_data.hpp"
 #include "transport/transport.hpp"
@@ -113,6 +114,10 @@ class JobState {
     void check_symmetric(const void* address, std::size_t bytes) const;
     Job::HeapUse heap_use() const;
     Allocation zeroed(std::size_t bytes, std::size_t align, const AllocationHints& hints);
+    /// Bytes of freed blocks whose pages stay for later ones.
+    std::size_t kept_bytes() const;
+    /// Another way to know how much memory the host has left: for tests.
+    void watch_memory_by(common::MemoryWatch watch) { memory_watch_ = std::move(watch); }
     /// Local. As Job::pin.
     void pin(const void* block, std::size_t bytes) const;
     /// Whether device() is there, for those who would rather not look at this class.
@@ -157,7 +162,9 @@ class JobState {
     [[noreturn]] void throw_exhausted(std::size_t bytes, std::size_t align) const;
     void reclaim_dropped();
     void release_block(std::size_t offset);
-    void release_pages(std::size_t offset, std::size_t bytes);
+    void keep_pages(std::size_t begin, std::size_t end);
+    void release_kept(std::size_t need);
+    void release_pages(heap::FreedPages::Range freed);
     DeviceMemory& open_device();
     bool is_on_device(const void* block) const { return device() && device()->in_window(block); }
     std::size_t block_offset(const void* block, const char* operation) const;
@@ -190,6 +197,9 @@ class JobState {
 
     mutable std::mutex heap_mutex_;
     std::unique_ptr<heap::Allocator> heap_;
+    std::unique_ptr<heap::FreedPages> freed_;
+    std::size_t keep_most_bytes_ = 0;
+    common::MemoryWatch memory_watch_;
     std::uint64_t serials_ = 0;
     std::map<std::size_t, std::uint64_t> serial_of_;  // offset → serial
     std::map<std::uint64_t, std::size_t> offset_of_;  // serial → offset

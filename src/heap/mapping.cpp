@@ -14,6 +14,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <numeric>
 
 namespace atl::heap {
@@ -91,9 +92,13 @@ Mapping::~Mapping() {
 
 bool Mapping::release_pages(char* from, std::size_t bytes) const {
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-    const auto begin = (reinterpret_cast<std::uintptr_t>(from) + page - 1) / page * page;
-    const auto end = (reinterpret_cast<std::uintptr_t>(from) + bytes) / page * page;
-    return end > begin && ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_REMOVE) == 0;
+    const auto at = reinterpret_cast<std::uintptr_t>(from);
+    const std::size_t before = (page - at % page) % page, after = (at + bytes) % page;
+    if (bytes < before + after + page) return false;
+    if (::madvise(from + before, bytes - before - after, MADV_REMOVE) != 0) return false;
+    std::memset(from, 0, before);
+    std::memset(from + bytes - after, 0, after);
+    return true;
 }
 
 }  // namespace atl::heap

@@ -27,8 +27,8 @@ class Mapping {
     const Layout& layout() const { return layout_; }
     /// Every slot starts at a multiple of this, so blocks can be aligned to it.
     std::size_t base_alignment() const;
-    /// Gives the whole pages inside a range of this mapping back to the system; they read as zero if that
-    /// succeeded.
+    /// Clears a range of this mapping: its whole pages go back to the system. False, with nothing changed,
+    /// where it has no whole page or the system takes none.
     bool release_pages(char* from, std::size_t bytes) const;
 
   private:

@@ -1,7 +1,11 @@
 // The symmetric heap: what its collective calls promise, what they refuse, and how dropped blocks come back.
 #include "support/setups.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -59,6 +63,127 @@ TEST_P(Heap, SizesAndAlignments) {
             expect_error(ErrorCode::invalid_argument, {"power of two", std::to_string(align)},
                          [&] { job.align(align, 100); });
         EXPECT_EQ(used(job), before);
+    });
+}
+
+/// How much of a host's memory is left is what the test says while this is there.
+class PretendedMemory {
+  public:
+    PretendedMemory(Job& job, std::uint64_t available) : job_(job) {
+        constexpr std::uint64_t total = std::uint64_t{1} << 40;
+        job.state().watch_memory_by(common::MemoryWatch([available] {
+            return common::MemoryState{available, total};
+        }));
+    }
+    ~PretendedMemory() { job_.state().watch_memory_by(common::MemoryWatch()); }
+    PretendedMemory(const PretendedMemory&) = delete;
+    PretendedMemory& operator=(const PretendedMemory&) = delete;
+
+  private:
+    Job& job_;
+};
+constexpr std::uint64_t plenty = std::uint64_t{1} << 40, none = 0;
+
+/// Pages of the range which the system holds memory for.
+std::size_t pages_in_memory(const void* from, std::size_t bytes) {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const auto begin = (reinterpret_cast<std::uintptr_t>(from) + page - 1) / page * page;
+    std::vector<unsigned char> found(bytes / page - 1);
+    EXPECT_EQ(::mincore(reinterpret_cast<void*>(begin), found.size() * page, found.data()), 0);
+    return static_cast<std::size_t>(
+        std::count_if(found.begin(), found.end(), [](unsigned char in) { return (in & 1) != 0; }));
+}
+
+constexpr std::size_t mib = std::size_t{1} << 20;
+
+TEST_P(Heap, FreedPagesStayForTheNextBlock) {
+    run([](Job& job) {
+        const PretendedMemory memory(job, plenty);
+        const std::size_t limit = job.heap_use().limit_bytes / 8;
+        auto* first = static_cast<unsigned char*>(job.malloc(mib));
+        std::memset(first, 0xff, mib);
+        const std::size_t before = job.state().kept_bytes();
+        job.free(first);
+        EXPECT_GT(job.state().kept_bytes(), before);
+        EXPECT_GT(pages_in_memory(first, mib), 0u);
+        auto* second = static_cast<unsigned char*>(job.calloc(mib, 1));
+        EXPECT_EQ(second, first);
+        EXPECT_EQ(std::count(second, second + mib, 0), static_cast<std::ptrdiff_t>(mib));
+        job.free(second);
+        std::vector<void*> blocks;
+        for (int i = 0; i < 8; ++i) blocks.push_back(job.malloc(mib));
+        for (void* block : blocks) {
+            job.free(block);
+            EXPECT_LE(job.state().kept_bytes(), limit);
+        }
+    });
+}
+
+TEST_P(Heap, KeptPagesGoBackWhereTheHostRunsShort) {
+    run([](Job& job) {
+        void *other = nullptr, *wall = nullptr;
+        unsigned char* block = nullptr;
+        {
+            const PretendedMemory memory(job, plenty);
+            other = job.malloc(10);
+            wall = job.malloc(100);  // so that the block begins and ends within pages
+            block = static_cast<unsigned char*>(job.malloc(mib + 100));
+            std::memset(block, 0xff, mib + 100);
+            job.free(block);
+            EXPECT_GT(job.state().kept_bytes(), 0u);
+        }
+        const PretendedMemory memory(job, none);
+        job.free(other);
+        EXPECT_EQ(job.state().kept_bytes(), 0u) << "any free and allocation gives back";
+        EXPECT_EQ(pages_in_memory(block, mib), 0u);
+        const Allocation again = job.allocate(mib + 100);
+        if (!pes_are_processes) {
+            ASSERT_EQ(again.address, block);
+            EXPECT_TRUE(again.zeroed);
+        }
+        const auto* bytes = static_cast<const unsigned char*>(again.address);
+        if (again.zeroed) {
+            EXPECT_EQ(std::count(bytes, bytes + mib + 100, 0), static_cast<std::ptrdiff_t>(mib + 100));
+        }
+        job.free(again.address);
+        job.free(wall);
+        EXPECT_EQ(job.state().kept_bytes(), 0u) << "freed while there is none left";
+    });
+}
+
+/// Blocks come and go at random, with and without memory left, and are zero where they are said to be.
+TEST_P(Heap, WhatIsKnownToBeZeroIs) {
+    run([](Job& job) {
+        auto random = random_numbers(11);
+        std::vector<std::pair<unsigned char*, std::size_t>> blocks;
+        std::size_t known = 0;
+        for (int i = 0; i < 60; ++i) {
+            const PretendedMemory memory(job, below(random, 2) == 0 ? plenty : none);
+            if (blocks.size() > 3 || (!blocks.empty() && below(random, 2) == 0)) {
+                const std::size_t k = below(random, blocks.size());
+                job.free(blocks[k].first);
+                blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(k));
+                continue;
+            }
+            const std::size_t bytes = 1 + below(random, 2 * mib);
+            const Allocation block = job.allocate(bytes);
+            auto* begin = static_cast<unsigned char*>(block.address);
+            if (block.zeroed) {
+                ++known;
+                ASSERT_EQ(std::count(begin, begin + bytes, 0), static_cast<std::ptrdiff_t>(bytes));
+            }
+            std::memset(begin, 0xff, bytes);
+            if (below(random, 3) == 0) {  // in place or not
+                const std::size_t other = 1 + below(random, 2 * mib);
+                begin = static_cast<unsigned char*>(job.realloc(begin, other));
+                std::memset(begin, 0xff, other);
+                blocks.emplace_back(begin, other);
+            } else {
+                blocks.emplace_back(begin, bytes);
+            }
+        }
+        EXPECT_GT(known, 0u);
+        for (const auto& [block, bytes] : blocks) job.free(block);
     });
 }
 
@@ -259,8 +384,10 @@ TEST_P(Heap, DroppedInAnyOrderAndNumber) {
 
 TEST_P(Heap, ReclaimedPagesDoNotTakeNewDataAlong) {
     run([](Job& job) {
-        // Blocks of a MiB give their pages back when reclaimed. A fast PE must not put into the block that
-        // comes next before a slow one has done so, or its data go with the pages.
+        // Blocks of a MiB give their pages back when they are reclaimed and no memory is left. A fast PE must
+        // not put into the block that comes next before a slow one has done so, or its data go with the
+        // pages.
+        const PretendedMemory memory(job, none);
         for (int i = 0; i < 100; ++i) {
             SymmetricArray<int>* dropped = new SymmetricArray<int>(job, 1 << 18);
             delete dropped;

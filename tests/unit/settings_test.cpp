@@ -42,6 +42,13 @@ std::string refusal(const char* name, const char* value) {
     return "accepted";
 }
 
+TEST(Settings, HowMuchFreedMemoryAPeKeeps) {
+    EXPECT_EQ(read_settings().heap_keep_bytes, keep_by_heap_limit);
+    const Variable variable("ATOLL_HEAP_KEEP", "256m");
+    EXPECT_EQ(read_settings().heap_keep_bytes, std::uint64_t{256} << 20);
+    EXPECT_NE(refusal("ATOLL_HEAP_KEEP", "much").find("ATOLL_HEAP_KEEP=much"), std::string::npos);
+}
+
 TEST(Settings, TheGpuIsOursToNameElseTheLaunchersToNumber) {
     Variable rank("LOCAL_RANK", "3");
     EXPECT_EQ(read_settings().device, 3);
@@ -201,11 +208,27 @@ TEST_F(CgroupTree, Version1HasAHierarchyForEachController) {
     EXPECT_EQ(limits.cpus, 0.5);
 }
 
+TEST_F(CgroupTree, MemoryLeftCountsFileCachesAsFree) {
+    write("/a/b/memory.max", "1000000");
+    write("/a/b/memory.current", "900000");
+    write("/a/b/memory.stat", "anon 100\ninactive_file 300000\nslab 5");
+    write("/a/memory.max", "2000000");
+    write("/a/memory.current", "1700000");
+    EXPECT_EQ(cgroup_limits("0::/a/b\n", root).memory_left_bytes, 300000u)
+        << "the nearest limit is the parent's";
+    write("/memory/job/memory.limit_in_bytes", "500");
+    write("/memory/job/memory.usage_in_bytes", "600");
+    write("/memory/job/memory.stat", "total_inactive_file 10");
+    EXPECT_EQ(cgroup_limits("4:memory:/job\n", root).memory_left_bytes, 0u);
+    EXPECT_EQ(cgroup_limits("0::/elsewhere\n", root).memory_left_bytes, no_memory_limit);
+}
+
 TEST(Machine, HasMemoryAndCpus) {
     EXPECT_GE(usable_cpus(), 1);
     EXPECT_GT(memory_limit_bytes(), 0u);
     EXPECT_EQ(default_heap_bytes(4), memory_limit_bytes() / 2 / 4);
     EXPECT_EQ(default_heap_bytes(0), memory_limit_bytes() / 2);
+    EXPECT_GT(available_memory_bytes(), 0u);
 }
 
 }  // namespace

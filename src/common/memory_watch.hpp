@@ -1,0 +1,33 @@
+// How much memory the host has left for new pages, for callers that ask often.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+namespace atl::common {
+
+/// Bytes, as one process sees them.
+struct MemoryState {
+    std::uint64_t available;  ///< to new pages, without swapping
+    std::uint64_t total;      ///< that this process may use
+};
+
+/// For one thread at a time.
+class MemoryWatch {
+  public:
+    /// Asks the system, at most twenty times a second: a look takes some 50 µs.
+    MemoryWatch();
+    /// Another source, which is asked at every call.
+    explicit MemoryWatch(std::function<MemoryState()> source) : source_(std::move(source)) {}
+
+    MemoryState state();
+
+  private:
+    std::function<MemoryState()> source_;
+    std::uint64_t every_ns_ = 0;
+    std::uint64_t next_look_ns_ = 0;
+    MemoryState last_{};
+};
+
+}  // namespace atl::common
