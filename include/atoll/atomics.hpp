@@ -114,18 +114,17 @@ class ATOLL_API AtomicOps : public RmaOps {
     template <class T> bool later(T* fetch, AtomicOp op, T* dst, T value, T compare, int pe) const {
         if (!window_.routed) [[likely]]
             return false;
-        if (!is_in_heap(dst, sizeof(T), pe) || map_.slot(pe) >= 0) return false;
-        if (window_.check && !aligned_to(dst, sizeof(T))) throw_misaligned(dst, sizeof(T));
+        if (route_any(dst, sizeof(T), pe) >= 0 || is_on_device(dst)) return false;
+        check_aligned(dst, sizeof(T));
         fetch_routed(*state_, op, dtype<T>, dst, to_word(value), to_word(compare), pe, fetch);
         return true;
     }
     template <class T, class Local>
     T apply(AtomicOp op, T* dst, T value, T compare, int pe, Local local) const {
-        const int slot = route_any(dst, sizeof(T), pe);
-        if (window_.check && !aligned_to(dst, sizeof(T))) [[unlikely]]
-            throw_misaligned(dst, sizeof(T));
-        if (slot >= 0) [[likely]]
-            return local(window_.at(dst, slot));
+        T* const there = place_of(dst, pe);
+        check_aligned(dst, sizeof(T));
+        if (there != nullptr) [[likely]]
+            return local(there);
         const auto word = atomic_routed(*state_, op, dtype<T>, dst, to_word(value), to_word(compare), pe);
         return from_word<T>(static_cast<Word<T>>(word));
     }

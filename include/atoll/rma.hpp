@@ -67,6 +67,7 @@ class ATOLL_API RmaOps : public ContextBase {
                std::size_t n_blocks, int pe) const {
         if (block == 0 || n_blocks == 0) return check_pe(pe);
         check_strides(dst_stride, src_stride);
+        check_local_memory(src, extent_bytes(src_stride, block, n_blocks, sizeof(T)));
         const int slot = route_any(dst, extent_bytes(dst_stride, block, n_blocks, sizeof(T)), pe);
         if (slot >= 0 && !has_devices()) [[likely]] {
             copy_blocks(window_.at(dst, slot), src, dst_stride, src_stride, block, n_blocks);
@@ -79,6 +80,7 @@ class ATOLL_API RmaOps : public ContextBase {
                std::size_t n_blocks, int pe) const {
         if (block == 0 || n_blocks == 0) return check_pe(pe);
         check_strides(dst_stride, src_stride);
+        check_local_memory(dst, extent_bytes(dst_stride, block, n_blocks, sizeof(T)));
         const int slot = route_any(src, extent_bytes(src_stride, block, n_blocks, sizeof(T)), pe);
         if (slot >= 0 && !has_devices()) [[likely]] {
             copy_blocks(dst, window_.at(src, slot), dst_stride, src_stride, block, n_blocks);
@@ -107,10 +109,10 @@ class ATOLL_API RmaOps : public ContextBase {
         put_signal_bytes(dst, src, bytes_of<T>(count), signal, value, op, pe);
     }
     void signal_set(std::uint64_t* signal, std::uint64_t value, int pe) const {
-        signal_op(signal_slot(signal, pe), signal, value, SignalOp::set, pe);
+        signal_op(signal_place(signal, pe), signal, value, SignalOp::set, pe);
     }
     void signal_add(std::uint64_t* signal, std::uint64_t value, int pe) const {
-        signal_op(signal_slot(signal, pe), signal, value, SignalOp::add, pe);
+        signal_op(signal_place(signal, pe), signal, value, SignalOp::add, pe);
     }
     /// This PE's own signal word, with acquire order.
     std::uint64_t signal_fetch(const std::uint64_t* signal) const {
@@ -151,18 +153,16 @@ class ATOLL_API RmaOps : public ContextBase {
     }
     void put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
                           std::uint64_t value, SignalOp op, int pe) const {
-        const int slot = signal_slot(signal, pe);  // before the data: a call that is refused moves nothing
+        // Before the data: a call that is refused moves nothing.
+        std::uint64_t* const word = signal_place(signal, pe);
         if (bytes != 0) {
+            check_local_memory(src, bytes);
             if (const int there = route_any(dst, bytes, pe); there >= 0 && !has_devices()) [[likely]]
                 copy_for_reader(window_.at(dst, there), src, bytes, window_.nontemporal_bytes);
             else
                 return put_signal_routed(*state_, dst, src, bytes, signal, value, op, pe);
         }
-        signal_op(slot, signal, value, op, pe);
-    }
-    void check_pe(int pe) const {
-        if (window_.check && static_cast<unsigned>(pe) >= static_cast<unsigned>(map_.n_pes))
-            throw_pe(pe, map_.n_pes);
+        signal_op(word, signal, value, op, pe);
     }
 
   protected:
@@ -174,7 +174,8 @@ class ATOLL_API RmaOps : public ContextBase {
     template <Local From>
     void put_from(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const {
         if (bytes == 0) return check_pe(pe);
-        if (!is_in_heap(dst, bytes, pe) || (From == Local::any && has_devices())) [[unlikely]]
+        if (!is_in_heap(dst, bytes, pe) || (From == Local::any && (src == nullptr || has_devices())))
+            [[unlikely]]
             return put_elsewhere(dst, src, bytes, pe, blocking);
         const int slot = map_.slot(pe);
         if (slot >= 0) [[likely]]
@@ -185,7 +186,8 @@ class ATOLL_API RmaOps : public ContextBase {
     template <Local To>
     void get_to(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const {
         if (bytes == 0) return check_pe(pe);
-        if (!is_in_heap(src, bytes, pe) || (To == Local::any && has_devices())) [[unlikely]]
+        if (!is_in_heap(src, bytes, pe) || (To == Local::any && (dst == nullptr || has_devices())))
+            [[unlikely]]
             return get_elsewhere(dst, src, bytes, pe, blocking);
         const int slot = map_.slot(pe);
         if (slot >= 0) [[likely]]
@@ -209,20 +211,21 @@ class ATOLL_API RmaOps : public ContextBase {
         for (std::size_t i = 0; i < n_blocks; ++i, dst += dst_stride, src += src_stride)
             copy(dst, src, block * sizeof(T));
     }
-    int signal_slot(const std::uint64_t* signal, int pe) const {
-        const int slot = route_any(signal, sizeof *signal, pe);
-        if (window_.check && !aligned_to(signal, sizeof *signal)) [[unlikely]]
-            throw_misaligned(signal, sizeof *signal);
-        return slot;
+    std::uint64_t* signal_place(std::uint64_t* signal, int pe) const {
+        std::uint64_t* const there = place_of(signal, pe);
+        check_aligned(signal, sizeof *signal);
+        return there;
     }
-    void signal_op(int slot, std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe) const {
-        if (slot < 0) [[unlikely]] {
+    /// `there` is where `signal` of `pe` can be stored to, or null.
+    void signal_op(std::uint64_t* there, std::uint64_t* signal, std::uint64_t value, SignalOp op,
+                   int pe) const {
+        if (there == nullptr) [[unlikely]] {
             atomic_routed(*state_, op == SignalOp::set ? AtomicOp::set : AtomicOp::add, DType::uint64, signal,
                           value, 0, pe);
         } else if (op == SignalOp::set) {
-            atomic_store(window_.at(signal, slot), value);
+            atomic_store(there, value);
         } else {
-            atomic_add(window_.at(signal, slot), value);
+            atomic_add(there, value);
         }
     }
 };

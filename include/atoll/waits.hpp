@@ -31,6 +31,7 @@ class ATOLL_API WaitOps : public AtomicOps {
         return wait_for(signal, cmp, value, "signal_wait_until", timeout_s);
     }
     template <Waitable T> bool test(const T* word, Compare cmp, std::type_identity_t<T> value) const {
+        check_compare(cmp);
         if (is_on_device(word)) [[unlikely]] {
             if (window_.routed) progress_routed(*job_);
             return compare(from_device(word), cmp, value);
@@ -134,10 +135,10 @@ class ATOLL_API WaitOps : public AtomicOps {
   protected:
     WaitOps() = default;
 
-    /// A wait must be on this PE's own heap. Throws Error(not_symmetric).
+    /// A wait must be on this PE's own heap. Throws Error: not_symmetric, use_after_free.
     void check_local(const void* word, std::size_t bytes) const {
-        if (window_.check && bytes != 0 && !window_.holds(word, bytes)) [[unlikely]]
-            throw_not_symmetric(*job_, word, bytes);
+        if (!window_.takes(word, bytes) && bytes != 0) [[unlikely]]
+            check_range(word, bytes);
     }
 
     /// For calls that look once: a loop of them must not hold back what others' loops look for.
@@ -169,6 +170,7 @@ class ATOLL_API WaitOps : public AtomicOps {
     }
     template <class T>
     static WaitReason reason_for(const T* word, Compare cmp, T value, const char* operation) {
+        check_compare(cmp);
         WaitReason reason;
         reason.operation = operation;
         reason.word = word;
@@ -178,6 +180,10 @@ class ATOLL_API WaitOps : public AtomicOps {
         reason.expected = static_cast<std::uint64_t>(value);
         reason.compare = cmp;
         return reason;
+    }
+    static void check_compare(Compare cmp) {
+        if (cmp > Compare::le) [[unlikely]]
+            throw_compare(static_cast<int>(cmp));
     }
     static bool included(const int* status, std::size_t i) noexcept {
         return status == nullptr || status[i] == 0;

@@ -37,7 +37,8 @@ Errors       Error and its kinds: NotInitialized PeError NotSymmetric ShapeMisma
              CollectiveMismatch Timeout PeDied OutOfMemory Unsupported InvalidArgument SettingsError
              BootstrapError SystemFailure KernelError.
 
-ATOLL_CHECK=all in the environment makes every collective compare its arguments on all PEs (which call, how many bytes,
+ATOLL_CHECK in the environment sets what is checked: none, basic (bounds of symmetric memory), args (the default: blocks and
+freed memory too) or all. ATOLL_CHECK=all makes every collective compare its arguments on all PEs (which call, how many bytes,
 root; of reductions dtype and operator, too) and raise CollectiveMismatch where they differ; without it, only making
 arrays and teams does that, and other differences go unnoticed or hang.
 `from atoll import shmem` is the interface of shmem4py.

@@ -89,6 +89,7 @@ PyObject* init_body(const Arguments<5>& a) {
     if (g.forked) fail_not_initialized("init");
     JobOptions options;
     options.raise_kernel_errors = true;
+    options.checks_args_by_default = true;
     if (given(a[0])) options.unique_id = text_of(a[0]);
     if (given(a[1])) options.pe = count_of("pe", a[1]);
     if (given(a[2])) options.n_pes = count_of("n_pes", a[2]);

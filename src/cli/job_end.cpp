@@ -129,14 +129,13 @@ void Job::on_death(int pe, int wait_status) {
                            describe_wait_status(wait_status) + when + doing;
     const int number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
     if (number == SIGSEGV || number == SIGBUS) {
-        if (settings_.check == common::CheckLevel::none) sentence += "; ATOLL_CHECK=all may tell why";
-        // What was not asked for differs: C's calls check nothing.
+        // Python's default is `args`.
+        if (!settings_.checks(common::CheckLevel::args) && (settings_.check_given || !program_.is_python()))
+            sentence += "; ATOLL_CHECK=all may tell why";
         if (program_.is_python())
             sentence +=
                 "; in a Python program an extension module or a kernel does that: python -X faulthandler "
                 "(PYTHONFAULTHANDLER=1) says where";
-        else if (!settings_.check_given)
-            sentence += "; if it is a C program, ATOLL_CHECK=all may tell why";
     }
     if (number == SIGKILL) sentence += "; if nobody did that, the kernel ran out of memory (dmesg tells)";
     end(pe, status, sentence);

@@ -95,8 +95,11 @@ std::string parse_choice(const Raw& raw, std::initializer_list<const char*> choi
 }
 
 CheckLevel parse_check(const Raw& raw) {
-    const std::string level = parse_choice(raw, {"none", "args", "all"});
-    return level == "none" ? CheckLevel::none : level == "args" ? CheckLevel::args : CheckLevel::all;
+    const std::string level = parse_choice(raw, {"none", "basic", "args", "all"});
+    return level == "none"    ? CheckLevel::none
+           : level == "basic" ? CheckLevel::basic
+           : level == "args"  ? CheckLevel::args
+                              : CheckLevel::all;
 }
 
 /// One row of the table below.
@@ -123,9 +126,11 @@ constexpr Variable variables[] = {
      [](Settings& s, const Raw& raw) { s.heap_keep_bytes = parse_size(raw.value, raw.variable); }},
     {"ATOLL_CHECK",
      {},
-     "args",
-     "what is checked: none (the default of C programs); args (arguments of every call); all (also that PEs "
-     "call collectives alike, and that arrays in kernels are symmetric)",
+     "basic (args in Python)",
+     "what is checked: none; basic (null pointers, PEs, bounds of symmetric memory, fingerprints of "
+     "collective "
+     "calls); args (also blocks of the heap, use after free); all (also collective calls in full, and that "
+     "arrays in kernels are symmetric)",
      [](Settings& s, const Raw& raw) {
          s.check = parse_check(raw);
          s.check_given = true;
@@ -382,7 +387,8 @@ Settings read_settings() {
 }
 
 std::string agreed_settings(const Settings& settings) {
-    static constexpr const char* levels[] = {"none", "args", "all"};
+    // PEs in Python and in C differ in their defaults, and may be of one job.
+    static constexpr const char* levels[] = {"none", "basic or args", "basic or args", "all"};
     return std::string("ATOLL_CHECK=") + levels[static_cast<int>(settings.check)] +
            " ATOLL_TRANSPORT=" + settings.transport + " ATOLL_COLLECTIVE=" + settings.algorithms +
            (settings.reduce_engines_bytes == 0

@@ -7,7 +7,13 @@
 
 namespace atl::common {
 
-enum class CheckLevel { none, args, all };
+/// Levels of ATOLL_CHECK: each looks at all that the one before it looks at.
+enum class CheckLevel {
+    none,   ///< what allocation and team creation compare
+    basic,  ///< null pointers, PE numbers, bounds of symmetric memory, fingerprints of collective calls
+    args,   ///< blocks of the heap and freed memory, in C overlap and alignment too
+    all,    ///< collective calls in full, by one more meeting each
+};
 inline constexpr std::uint64_t never_nontemporal = UINT64_MAX;
 inline constexpr std::uint64_t keep_by_heap_limit = UINT64_MAX;
 
@@ -15,8 +21,8 @@ struct Settings {
     std::uint64_t heap_bytes = 0;  ///< ATOLL_HEAP_SIZE, SHMEM_SYMMETRIC_SIZE, SMA_SYMMETRIC_SIZE; 0 = default
     std::uint64_t heap_keep_bytes =
         keep_by_heap_limit;               ///< ATOLL_HEAP_KEEP; by default an eighth of the limit
-    CheckLevel check = CheckLevel::args;  ///< ATOLL_CHECK, also read by the Python package, for kernels
-    bool check_given = false;             ///< the environment says it
+    CheckLevel check = CheckLevel::basic;  ///< ATOLL_CHECK, also read by the Python package, for kernels
+    bool check_given = false;              ///< the environment says it
     double wait_timeout_s = 0;            ///< ATOLL_WAIT_TIMEOUT; 0 = none
     double stall_warn_s = 30;             ///< ATOLL_STALL_WARN; 0 = never
     double init_timeout_s = 60;           ///< ATOLL_INIT_TIMEOUT
@@ -48,6 +54,10 @@ struct Settings {
     bool nvtx = false;                 ///< ATOLL_NVTX, read by the Python package when it is imported
     bool device_exact = false;         ///< ATOLL_DEVICE said it; LOCAL_RANK counts on past the last GPU
     std::string python;  ///< ATOLL_PYTHON: what `atoll run` starts .py files with; empty = beside atoll
+
+    bool checks(CheckLevel level) const { return check >= level; }
+    /// Members of a team compare a fingerprint of each collective call as they meet. Alike on all PEs of a job.
+    bool compares_calls() const { return checks(CheckLevel::basic); }
 };
 
 /// One row of `atoll info`.

@@ -113,12 +113,25 @@ int ContextBase::route_elsewhere(const void* symmetric, std::size_t bytes, int p
         if (window_.check) device->check(symmetric, bytes);
         return -1;
     }
-    if (window_.check && !window_.holds(symmetric, bytes)) throw_not_symmetric(*job_, symmetric, bytes);
+    check_range(symmetric, bytes);
     return map_.slot(pe);
+}
+
+void ContextBase::check_range(const void* symmetric, std::size_t bytes) const {
+    if (!window_.check) return;
+    if (!window_.holds(symmetric, bytes)) throw_not_symmetric(*job_, symmetric, bytes);
+    if (window_.check_args && bytes != 0 && window_.heap_has(symmetric))
+        job_->check_symmetric(symmetric, bytes);
+}
+
+void ContextBase::check_local_block(const void* local, std::size_t bytes) const {
+    if (local == nullptr) throw_null(bytes);
+    if (window_.heap_has(local)) job_->check_symmetric(local, bytes);
 }
 
 void RmaOps::put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const {
     const int slot = route_any(dst, bytes, pe);
+    check_local_memory(src, bytes);
     if (slot >= 0)
         copy_from_any(job_->device(), window_.at(dst, slot), src, bytes);
     else
@@ -127,6 +140,7 @@ void RmaOps::put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe
 
 void RmaOps::get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const {
     const int slot = route_any(src, bytes, pe);
+    check_local_memory(dst, bytes);
     if (slot >= 0)
         copy_to_any(job_->device(), dst, window_.at(src, slot), bytes);
     else

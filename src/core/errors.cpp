@@ -47,7 +47,9 @@ void throw_not_symmetric(const core::JobState& job, const void* address, std::si
     const auto distance = static_cast<const char*>(address) - window.mine;
     const auto stride = std::ptrdiff_t{1} << window.stride_log2;
     std::string text = bytes_text(bytes) + " at " + address_text(address) + " ";
-    if (distance >= 0 && static_cast<std::size_t>(distance) < window.heap_bytes) {
+    if (address == nullptr) {
+        text = "A null pointer was passed as symmetric memory of " + bytes_text(bytes);
+    } else if (distance >= 0 && static_cast<std::size_t>(distance) < window.heap_bytes) {
         text += "reach past the end of the symmetric heap (" + bytes_text(window.heap_bytes) + ")";
     } else if (const auto slot =
                    window.my_slot + (distance >= 0 ? distance / stride : -((stride - 1 - distance) / stride));
@@ -71,6 +73,18 @@ void throw_misaligned(const void* address, std::size_t needed) {
                                                  " needs an address that is a "
                                                  "multiple of " +
                                                  std::to_string(needed) + ".");
+}
+
+void throw_null(std::size_t bytes) {
+    throw Error(ErrorCode::invalid_argument,
+                "A null pointer was passed as local memory of " + bytes_text(bytes) +
+                    "; pass memory of this PE, or a size of 0, which needs none.");
+}
+
+void throw_compare(int compare) {
+    throw Error(ErrorCode::invalid_argument,
+                std::to_string(compare) +
+                    " is no comparison; pass Compare::eq, ne, gt, ge, lt or le (0 to 5 in this order).");
 }
 
 void throw_stride(std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride) {

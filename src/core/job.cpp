@@ -15,7 +15,7 @@ namespace {
 
 std::unique_ptr<core::JobState> start(const JobOptions& options) {
     common::Settings settings = common::read_settings();
-    if (options.unchecked_by_default && !settings.check_given) settings.check = common::CheckLevel::none;
+    if (options.checks_args_by_default && !settings.check_given) settings.check = common::CheckLevel::args;
     settings.static_data = options.static_data;
     settings.raise_kernel_errors = options.raise_kernel_errors;
     return std::make_unique<core::JobState>(bootstrap::choose(options, settings), settings);

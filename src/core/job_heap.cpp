@@ -287,6 +287,7 @@ void JobState::drop(std::uint64_t serial) noexcept {
 }
 
 bool JobState::is_symmetric(const void* address, std::size_t bytes) const {
+    if (is_in_listed_block(address, bytes)) return true;
     if (is_on_device(address)) return device()->is_allocated(address, bytes);
     if (!window_.heap_holds(address, bytes)) return window_.holds(address, bytes);
     std::lock_guard lock(heap_mutex_);
@@ -294,6 +295,8 @@ bool JobState::is_symmetric(const void* address, std::size_t bytes) const {
 }
 
 void JobState::check_symmetric(const void* address, std::size_t bytes) const {
+    if (is_in_listed_block(address, bytes)) [[likely]]
+        return;
     if (device() && device()->holds(address)) return device()->check(address, bytes);
     if (!window_.holds(address, bytes)) detail::throw_not_symmetric(*this, address, bytes);
     if (!window_.heap_holds(address, bytes)) return;

@@ -64,11 +64,8 @@ void JobState::announce_start() const {
         (hosts_.n_domains > 1 ? std::string() : note_text()));
     if (hosts_.n_domains > 1) common::say(routes_text());
     for (common::SettingRow row : common::describe_settings()) {
-        if (row.name == "ATOLL_CHECK" && !settings_.check_given &&
-            settings_.check == common::CheckLevel::none) {
-            row.value = "none";
-            row.source = "default of C";
-        }
+        if (row.name == "ATOLL_CHECK" && !settings_.check_given)
+            row.value = settings_.checks(common::CheckLevel::args) ? "args" : "basic";
         common::say("  " + row.name + " = " + row.value + " (" + row.source + "): " + row.meaning);
     }
 }
@@ -128,15 +125,20 @@ void JobState::map_window() {
         mapping_ = std::make_shared<heap::Mapping>(
             segment_.heap_fd, layout_, static_cast<int>(segment_.pes.size()), file_slots_, host_slot(pe_));
     window_.mine = mapping_->slot(host_slot(pe_));
-    window_.heap_bytes = layout_.heap_bytes;
+    window_.set_heap(layout_.heap_bytes, settings_.checks(common::CheckLevel::args));
     window_.stride_log2 = layout_.stride_log2;
     window_.my_slot = host_slot(pe_);
     window_.n_slots = segment_.heap_memory ? n_pes_ : n_slots;
     window_.nontemporal_bytes = settings_.nontemporal_bytes;
     window_.statics.image = static_data_.image;
     window_.statics.image_bytes = static_data_.image_end - static_data_.image;
-    window_.check = settings_.check != common::CheckLevel::none;
-    heap_ = std::make_unique<heap::Allocator>(layout_.heap_bytes);
+    window_.check = settings_.checks(common::CheckLevel::basic);
+    window_.check_args = settings_.checks(common::CheckLevel::args);
+    using heap::Allocator;
+    heap_ =
+        std::make_unique<Allocator>(layout_.heap_bytes, window_.check_args ? Allocator::Lookup::by_table
+                                                                           : Allocator::Lookup::by_allocator);
+    blocks_ = heap_->table();
     freed_ = std::make_unique<heap::FreedPages>(layout_.heap_bytes);
     keep_most_bytes_ = settings_.heap_keep_bytes == common::keep_by_heap_limit
                            ? layout_.heap_bytes / 8

@@ -111,6 +111,12 @@ class JobState {
     void reset_device_heap();
     void drop(std::uint64_t serial) noexcept;
     bool is_symmetric(const void* address, std::size_t bytes) const;
+    /// True only if the bytes, 1 or more, lie in one block of the host heap; always false below
+    /// ATOLL_CHECK=args. Without a lock.
+    bool is_in_listed_block(const void* address, std::size_t bytes) const noexcept {
+        const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - window_.mine);
+        return blocks_ != nullptr && offset < window_.heap_bytes && blocks_->holds(offset, bytes);
+    }
     void check_symmetric(const void* address, std::size_t bytes) const;
     Job::HeapUse heap_use() const;
     Allocation zeroed(std::size_t bytes, std::size_t align, const AllocationHints& hints);
@@ -200,6 +206,7 @@ class JobState {
     std::unique_ptr<heap::FreedPages> freed_;
     std::size_t keep_most_bytes_ = 0;
     common::MemoryWatch memory_watch_;
+    const heap::BlockTable* blocks_ = nullptr;  ///< the heap's; null below ATOLL_CHECK=args
     std::uint64_t serials_ = 0;
     std::map<std::size_t, std::uint64_t> serial_of_;  // offset → serial
     std::map<std::uint64_t, std::size_t> offset_of_;  // serial → offset

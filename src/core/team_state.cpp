@@ -38,7 +38,14 @@ void TeamState::renew_context() {
 TeamState::~TeamState() = default;
 
 detail::TeamMap TeamState::map() const {
-    return {my_pe_, n_pes(), first_, step_, slots_.empty() ? nullptr : slots_.data()};
+    const int pes = n_pes();
+    const bool checks = job_.settings().checks(common::CheckLevel::basic);
+    return {.table = slots_.empty() ? nullptr : slots_.data(),
+            .first = first_,
+            .step = step_,
+            .n_pes = pes,
+            .my_pe = my_pe_,
+            .checked_pes = checks ? static_cast<unsigned>(pes) : UINT_MAX};
 }
 
 int TeamState::find(int world_pe) const {

@@ -12,7 +12,9 @@ namespace {
 std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 }  // namespace
 
-Allocator::Allocator(std::size_t limit_bytes) : limit_(limit_bytes / granule * granule) {
+Allocator::Allocator(std::size_t limit_bytes, Lookup lookup)
+    : limit_(limit_bytes / granule * granule),
+      table_(lookup == Lookup::by_table ? BlockTable::create(limit_) : nullptr) {
     if (limit_ != 0) add_free(0, limit_);
 }
 
@@ -27,7 +29,7 @@ std::optional<Allocator::Block> Allocator::allocate(std::size_t bytes, std::size
         remove_free(offset, size);
         if (start > offset) add_free(offset, start - offset);
         if (const std::size_t rest = size - (start - offset) - need; rest != 0) add_free(start + need, rest);
-        used_.emplace(start, Used{bytes, need});
+        used_.emplace(start, Used{bytes, need, table_ ? table_->insert(start, bytes, need) : 0});
         used_bytes_ += need;
         const bool untouched = start >= high_water_;
         high_water_ = std::max(high_water_, start + need);
@@ -40,8 +42,14 @@ void Allocator::free(std::size_t offset) {
     const auto it = used_.find(offset);
     if (it == used_.end()) return;
     const std::size_t size = it->second.reserved;
+    if (table_) table_->erase(it->second.entry, offset, size);
     used_.erase(it);
     used_bytes_ -= size;
+    give_back(offset, size);
+}
+
+/// Merges the range with its free neighbours.
+void Allocator::give_back(std::size_t offset, std::size_t size) {
     std::size_t begin = offset;
     std::size_t end = offset + size;
     const auto next = free_.find(end);
@@ -73,15 +81,13 @@ bool Allocator::resize(std::size_t offset, std::size_t bytes) {
         if (size > need - have) add_free(offset + need, size - (need - have));
         high_water_ = std::max(high_water_, offset + need);
     } else if (need < have) {
-        // Freed through the same path as any block, so that neighbours merge.
-        used_.emplace(offset + need, Used{have - need, have - need});
-        it->second.reserved = need;
-        free(offset + need);
-        used_bytes_ += have - need;
+        give_back(offset + need, have - need);
     }
+    if (table_) table_->resize(it->second.entry, offset, have, bytes, need);
     used_bytes_ += need;
     used_bytes_ -= have;
-    it->second = Used{bytes, need};
+    it->second.bytes = bytes;
+    it->second.reserved = need;
     return true;
 }
 

@@ -5,16 +5,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "heap/block_table.hpp"
+
 namespace atl::heap {
 
 class Allocator {
   public:
-    explicit Allocator(std::size_t limit_bytes);
+    enum class Lookup { by_allocator, by_table };
+    /// `by_table`: `table()` answers for the blocks, if the system has the addresses for it.
+    explicit Allocator(std::size_t limit_bytes, Lookup lookup = Lookup::by_allocator);
 
     struct Block {
         std::size_t offset;
@@ -39,6 +44,9 @@ class Allocator {
     /// the bytes, `heap` whose offsets these are.
     void check(std::size_t offset, std::size_t bytes, const std::string& what, const std::string& heap) const;
 
+    /// For threads that do not hold the allocator's lock; may be null, and stays as it is.
+    const BlockTable* table() const { return table_.get(); }
+
     std::size_t limit_bytes() const { return limit_; }
     std::size_t used_bytes() const { return used_bytes_; }
     std::size_t largest_free_bytes() const { return by_size_.empty() ? 0 : by_size_.rbegin()->first; }
@@ -50,7 +58,9 @@ class Allocator {
     struct Used {
         std::size_t bytes;
         std::size_t reserved;
+        BlockTable::Index entry = 0;
     };
+    void give_back(std::size_t offset, std::size_t size);
     void add_free(std::size_t offset, std::size_t bytes);
     void remove_free(std::size_t offset, std::size_t bytes);
 
@@ -60,6 +70,7 @@ class Allocator {
     std::map<std::size_t, std::size_t> free_;                // offset → size
     std::set<std::pair<std::size_t, std::size_t>> by_size_;  // (size, offset)
     std::map<std::size_t, Used> used_;
+    std::unique_ptr<BlockTable> table_;
 };
 
 }  // namespace atl::heap

@@ -50,7 +50,7 @@ inline bool is_predefined(shmem_team_t team) {
 }
 
 /// ATOLL_CHECK is `args` or `all`.
-inline bool is_checked() { return front.context && front.context->window().check; }
+inline bool is_checked() { return front.context && front.context->window().check_args; }
 
 [[noreturn, gnu::cold]] void fail(
     const Call& call);  ///< inside a catch block: says the sentence and ends the job

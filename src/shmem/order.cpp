@@ -50,7 +50,7 @@ void wait_until(long* word, int cmp, long value) {
     const Call call{"shmem_wait_until", SHMEM_CTX_DEFAULT};
     guarded(call, [&] {
         const Context& context = context_of(call);
-        if (context.window().check) [[unlikely]] {
+        if (context.window().check_args) [[unlikely]] {
             check_compare(cmp);
             check_symmetric(context, {"ivar", word, sizeof *word, alignof(long)});
         }

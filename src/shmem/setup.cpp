@@ -28,7 +28,6 @@ int thread_level = SHMEM_THREAD_SINGLE;
 
 JobOptions job_options() {
     JobOptions options;
-    options.unchecked_by_default = true;  // C's calls check nothing unless ATOLL_CHECK says so
     options.static_data = is_linked_by_executable() && !has_tsan_inside();
     return options;
 }

@@ -50,7 +50,7 @@ template <class T>
 [[gnu::always_inline]] inline const Context& put_context(const Call& call, const T* dest, const T* source,
                                                          std::size_t n, int pe) {
     const Context& context = context_of(call);
-    if (context.window().check) [[unlikely]]
+    if (context.window().check_args) [[unlikely]]
         check_put(context, dest, source, n, pe);
     return context;
 }
@@ -58,7 +58,7 @@ template <class T>
 [[gnu::always_inline]] inline const Context& get_context(const Call& call, const T* dest, const T* source,
                                                          std::size_t n, int pe) {
     const Context& context = context_of(call);
-    if (context.window().check) [[unlikely]]
+    if (context.window().check_args) [[unlikely]]
         check_get(context, dest, source, n, pe);
     return context;
 }
@@ -66,7 +66,7 @@ template <class T>
 [[gnu::always_inline]] inline const Context& word_context(const Call& call, const char* argument,
                                                           const T* word, int pe) {
     const Context& context = context_of(call);
-    if (context.window().check) [[unlikely]]
+    if (context.window().check_args) [[unlikely]]
         check_word(context, argument, word, pe);
     return context;
 }
@@ -75,7 +75,7 @@ template <class T>
 const Context& put_context(const Call& call, const T* dest, const T* source, std::ptrdiff_t dst,
                            std::ptrdiff_t sst, std::size_t block, std::size_t n, int pe) {
     const Context& context = context_of(call);
-    if (context.window().check) [[unlikely]]
+    if (context.window().check_args) [[unlikely]]
         check_strided(context, area("dest", dest, 1), blocks<T>(dst, block, n), area("source", source, 1),
                       blocks<T>(sst, block, n), pe);
     return context;
@@ -84,7 +84,7 @@ template <class T>
 const Context& get_context(const Call& call, const T* dest, const T* source, std::ptrdiff_t dst,
                            std::ptrdiff_t sst, std::size_t block, std::size_t n, int pe) {
     const Context& context = context_of(call);
-    if (context.window().check) [[unlikely]]
+    if (context.window().check_args) [[unlikely]]
         check_strided(context, area("source", source, 1), blocks<T>(sst, block, n), area("dest", dest, 1),
                       blocks<T>(dst, block, n), pe);
     return context;
@@ -171,7 +171,7 @@ inline void putmem_signal(Call call, void* dest, const void* source, std::size_t
                           std::uint64_t value, int op, int pe) {
     guarded(call, [&] {
         const Context& context = context_of(call);
-        if (context.window().check) [[unlikely]]
+        if (context.window().check_args) [[unlikely]]
             check_signal_put(context, bytes_area("dest", dest, bytes), bytes_area("source", source, bytes),
                              signal, op, pe);
         context.put_signal_bytes(dest, source, bytes, signal, value, signal_op(op), pe);
@@ -186,7 +186,7 @@ void put_signal(Call call, T* dest, const T* source, std::size_t n, std::uint64_
                 std::uint64_t value, int op, int pe) {
     guarded(call, [&] {
         const Context& context = context_of(call);
-        if (context.window().check) [[unlikely]]
+        if (context.window().check_args) [[unlikely]]
             check_signal_put(context, area("dest", dest, n), area("source", source, n), signal, op, pe);
         context.put_signal(dest, source, n, signal, value, signal_op(op), pe);
     });
@@ -208,7 +208,7 @@ inline std::uint64_t signal_fetch(Call call, const std::uint64_t* signal) {
 inline std::uint64_t signal_wait_until(Call call, std::uint64_t* signal, int cmp, std::uint64_t value) {
     return guarded(call, [&] {
         const Context& context = context_of(call);
-        if (context.window().check) [[unlikely]] {
+        if (context.window().check_args) [[unlikely]] {
             check_compare(cmp);
             check_symmetric(context, area("sig_addr", signal, 1));
         }
@@ -294,7 +294,7 @@ inline Compare comparison(int cmp) { return static_cast<Compare>(cmp); }
 /// The context of a call that looks at this PE's own words.
 template <class T> const Context& waiting_context(const Call& call, const T* words, std::size_t n, int cmp) {
     const Context& context = context_of(call);
-    if (context.window().check) [[unlikely]] {
+    if (context.window().check_args) [[unlikely]] {
         check_compare(cmp);
         check_symmetric(context, area("ivar", words, n));
     }

@@ -125,7 +125,7 @@ TEST(ReadSettings, SaysVariableValueAndWhatIsExpected) {
         refusal("ATOLL_HEAP_SIZE", "lots"),
         "ATOLL_HEAP_SIZE=lots cannot be read: expected a size in bytes, or one such as 512k, 64m, 1.5G, 2t");
     EXPECT_EQ(refusal("ATOLL_CHECK", "some"),
-              "ATOLL_CHECK=some cannot be read: expected one of none, args, all");
+              "ATOLL_CHECK=some cannot be read: expected one of none, basic, args, all");
     EXPECT_EQ(refusal("ATOLL_INFO", "maybe"), "ATOLL_INFO=maybe cannot be read: expected 1 or 0");
     EXPECT_NE(refusal("ATOLL_WAIT_TIMEOUT", "-3"), "accepted");
     EXPECT_NE(refusal("ATOLL_WAIT_TIMEOUT", "soon"), "accepted");

@@ -17,6 +17,8 @@ class TeamState;
 
 namespace atl::detail {
 
+[[noreturn]] ATOLL_API void throw_misaligned(const void* address, std::size_t needed);
+
 class ATOLL_API ContextBase {
   public:
     /// Rank of this PE in the context's team.
@@ -35,26 +37,43 @@ class ATOLL_API ContextBase {
 
     /// Slot of `pe` for `bytes` at `symmetric`, or -1: by transport. Throws Error: pe, not_symmetric.
     int route(const void* symmetric, std::size_t bytes, int pe) const {
-        if (window_.check) {
-            if (static_cast<unsigned>(pe) >= static_cast<unsigned>(map_.n_pes)) [[unlikely]]
-                throw_pe(pe, map_.n_pes);
-            if (!window_.holds(symmetric, bytes)) [[unlikely]]
-                throw_not_symmetric(*job_, symmetric, bytes);
-        }
+        if (!is_in_heap(symmetric, bytes, pe)) [[unlikely]]
+            check_range(symmetric, bytes);
         return map_.slot(pe);
     }
-    /// Whether the range is of this PE's heap, as far as checks are on, and the PE exists: all that a fast
-    /// path asks. What is not goes elsewhere as a whole: static data, memory of GPUs, errors. Throws
-    /// Error(pe).
+    /// True for a range of this PE's heap of which nothing else has to be checked. All else goes elsewhere as
+    /// a whole: static data, memory of GPUs, errors, and with ATOLL_CHECK=args every access, for its block is
+    /// looked up. Throws Error(pe).
     bool is_in_heap(const void* symmetric, std::size_t bytes, int pe) const {
-        if (!window_.check) return window_.heap_has(symmetric);
-        if (static_cast<unsigned>(pe) >= static_cast<unsigned>(map_.n_pes)) [[unlikely]]
+        check_pe(pe);
+        return window_.takes(symmetric, bytes);
+    }
+    void check_pe(int pe) const {
+        if (static_cast<unsigned>(pe) >= map_.checked_pes) [[unlikely]]
             throw_pe(pe, map_.n_pes);
-        return window_.heap_holds(symmetric, bytes);
+    }
+    void check_aligned(const void* word, std::size_t bytes) const {
+        if (!aligned_to(word, bytes) && window_.check) [[unlikely]]
+            throw_misaligned(word, bytes);
+    }
+    /// Local memory of an operation that moves bytes. Throws Error: invalid_argument for null; with
+    /// ATOLL_CHECK=args for memory of the heap also use_after_free and not_symmetric.
+    void check_local_memory(const void* local, std::size_t bytes) const {
+        if (local == nullptr || window_.check_args) [[unlikely]]
+            check_local_block(local, bytes);
     }
     /// As `route`, for operations that reach memory of GPUs too: by the routed forms (-1).
     int route_any(const void* symmetric, std::size_t bytes, int pe) const {
         return is_in_heap(symmetric, bytes, pe) ? map_.slot(pe) : route_elsewhere(symmetric, bytes, pe);
+    }
+    /// One element on `pe`, for loads and stores of the host; null: by the routed forms.
+    template <class T> T* place_of(T* symmetric, int pe) const {
+        if (!is_in_heap(symmetric, sizeof(T), pe)) [[unlikely]] {
+            const int elsewhere = route_elsewhere(symmetric, sizeof(T), pe);
+            return elsewhere < 0 ? nullptr : window_.at(symmetric, elsewhere);
+        }
+        const int slot = map_.slot(pe);
+        return slot < 0 ? nullptr : window_.heap_at(symmetric, slot);
     }
     /// Memory of GPUs, which the host cannot load. False for the host heap after one comparison.
     bool is_on_device(const void* address) const noexcept {
@@ -69,13 +88,18 @@ class ATOLL_API ContextBase {
   protected:
     ContextBase() = default;
     int route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const;
+    /// Memory of this PE that the host can load and store, as far as checks are on. Throws Error:
+    /// not_symmetric, use_after_free.
+    void check_range(const void* symmetric, std::size_t bytes) const;
+    void check_local_block(const void* local, std::size_t bytes) const;
     static bool in_device_heap(const core::JobState& job, const void* address) noexcept;
 
+    // What a fast path reads is together: 64 bytes up to window_.my_slot.
+    const std::atomic<bool>* has_devices_ = nullptr;
+    TeamMap map_;
+    Window window_;
     std::shared_ptr<core::ContextState> state_;
     core::JobState* job_ = nullptr;
-    const std::atomic<bool>* has_devices_ = nullptr;
-    Window window_;
-    TeamMap map_;
     int spins_ = 0;
 };
 
@@ -114,7 +138,9 @@ ATOLL_API void progress_routed(core::JobState& job);
 /// A copy whose data another PE reads next: past the cache from `nontemporal_bytes` on, and fenced then.
 ATOLL_API void copy_for_reader(void* dst, const void* src, std::size_t bytes,
                                std::size_t nontemporal_bytes) noexcept;
-[[noreturn]] ATOLL_API void throw_misaligned(const void* address, std::size_t needed);
+/// `local` is null; `bytes` were to be moved.
+[[noreturn]] ATOLL_API void throw_null(std::size_t bytes);
+[[noreturn]] ATOLL_API void throw_compare(int compare);
 [[noreturn]] ATOLL_API void throw_stride(std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride);
 
 }  // namespace atl::detail

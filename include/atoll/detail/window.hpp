@@ -18,11 +18,12 @@ namespace atl::detail {
 /// How the PEs of a team map to slots of the window. Team PE i has slot `first + i * step`, or `table[i]`;
 /// a slot of -1 is outside the window and reached through the transport.
 struct TeamMap {
-    int my_pe = 0;
-    int n_pes = 1;
+    const int* table = nullptr;
     int first = 0;
     int step = 1;
-    const int* table = nullptr;
+    int n_pes = 1;
+    int my_pe = 0;
+    unsigned checked_pes = 1;  ///< PEs from here on are refused: n_pes, or UINT_MAX with ATOLL_CHECK=none
 
     int slot(int team_pe) const noexcept { return table ? table[team_pe] : first + team_pe * step; }
 };
@@ -39,16 +40,33 @@ struct StaticRange {
 
 /// This PE's view of the host window. `mine` is where slot `my_slot` is mapped.
 struct Window {
-    char* mine = nullptr;        ///< start of this PE's slot, which is the start of its heap
-    std::size_t heap_bytes = 0;  ///< limit of the heap: the checked part of a slot
+    char* mine = nullptr;  ///< start of this PE's slot, which is the start of its heap
+    std::size_t fast_bytes =
+        0;  ///< an access that begins below this offset needs no look at blocks; see `takes`
     int stride_log2 = 0;
     int my_slot = 0;
+    std::size_t heap_bytes = 0;                ///< limit of the heap: the checked part of a slot
     std::size_t nontemporal_bytes = SIZE_MAX;  ///< ATOLL_NONTEMPORAL; SIZE_MAX: never
-    bool check = true;                         ///< ATOLL_CHECK is `args` or `all`
+    bool check = true;                         ///< ATOLL_CHECK is not `none`
+    bool check_args = false;                   ///< ATOLL_CHECK is `args` or `all`
     int n_slots = 1;
     bool routed = false;  ///< some PE is not in the window, or a transport was forced
     StaticRange statics;
 
+    /// The longest access of one element, a `long double _Complex`.
+    static constexpr std::size_t element_bytes = 32;
+    /// Sets the limit of the heap. `by_block`: no access is taken without a look at its block.
+    void set_heap(std::size_t bytes, bool by_block) noexcept {
+        heap_bytes = bytes;
+        fast_bytes = by_block || bytes < element_bytes ? 0 : bytes - element_bytes + 1;
+    }
+    /// The range is of this PE's heap, and nothing else has to be checked: one comparison for an element.
+    /// Ranges at the very end of the heap are not taken, which then go the slower way.
+    bool takes(const void* p, std::size_t bytes) const noexcept {
+        const auto offset = reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(mine);
+        if (__builtin_constant_p(bytes) && bytes <= element_bytes) return offset < fast_bytes;
+        return offset < fast_bytes && bytes <= fast_bytes - offset;
+    }
     std::ptrdiff_t distance(int slot) const noexcept {
         return static_cast<std::ptrdiff_t>(slot - my_slot) * (std::ptrdiff_t{1} << stride_log2);
     }
