@@ -46,7 +46,12 @@ def complex_c(text: str) -> str:
 
 
 def prototypes(table: Table, prefix: str) -> str:
-    return NOTE + "".join(complex_c(declaration(f, prefix)) + ";\n" for f in table.functions)
+    of_standard = [f for f in table.functions if not f.extension]
+    beside_it = [f for f in table.functions if f.extension]
+    assert of_standard + beside_it == table.functions, "extensions come last"
+    lines = [complex_c(declaration(f, prefix)) + ";\n" for f in table.functions]
+    lines.insert(len(of_standard), "/* Extensions, which OpenSHMEM 1.6 does not have: */\n")
+    return NOTE + "".join(lines)
 
 
 # ---- thunks -------------------------------------------------------------------------------------------------------

@@ -50,6 +50,7 @@ class Function:
     takes_context: bool  # the template takes one, whether the name has it or not
     hand: bool
     deprecated: bool
+    extension: bool  # no name of the specification
     generic: str  # "", "typed" or "context": which macro of C11 the name has
 
     @property
@@ -118,5 +119,6 @@ class Table:
             takes_context="ctx" in forms,
             hand=bool(op.get("hand")),
             deprecated=bool(op.get("deprecated")),
+            extension=bool(op.get("extension")),
             generic="typed" if "generic" in forms else "context" if "generic_ctx" in forms else "",
         )

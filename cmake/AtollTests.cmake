@@ -305,7 +305,7 @@ if(TARGET atoll_cli AND TARGET atoll_shmem)
             add_test(NAME ${_test} COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:atoll_cli> run -n ${_n}
                                            --timeout 120 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${_target}>)
             set_tests_properties(${_test} PROPERTIES TIMEOUT 150 LABELS shmem)
-            if(_n EQUAL 4)   # C checks nothing unless asked to; both ways must be right
+            if(_n EQUAL 4)   # the others run at the default, basic
                 set_tests_properties(${_test} PROPERTIES ENVIRONMENT ATOLL_CHECK=all)
             endif()
             if(_n GREATER 1)

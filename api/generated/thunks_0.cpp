@@ -599,5 +599,13 @@ void pshmem_longlong_iput(long long *dest, const long long *source, ptrdiff_t ds
 void shmem_longlong_iput(long long *dest, const long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __attribute__((weak, alias("pshmem_longlong_iput")));
 void pshmem_uchar_iput(unsigned char *dest, const unsigned char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { atl::shmem::iput<unsigned char>({"shmem_uchar_iput", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe); }
 void shmem_uchar_iput(unsigned char *dest, const unsigned char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __attribute__((weak, alias("pshmem_uchar_iput")));
+void pshmem_ushort_iput(unsigned short *dest, const unsigned short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { atl::shmem::iput<unsigned short>({"shmem_ushort_iput", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe); }
+void shmem_ushort_iput(unsigned short *dest, const unsigned short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __attribute__((weak, alias("pshmem_ushort_iput")));
+void pshmem_uint_iput(unsigned int *dest, const unsigned int *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { atl::shmem::iput<unsigned int>({"shmem_uint_iput", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe); }
+void shmem_uint_iput(unsigned int *dest, const unsigned int *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __attribute__((weak, alias("pshmem_uint_iput")));
+void pshmem_ulong_iput(unsigned long *dest, const unsigned long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { atl::shmem::iput<unsigned long>({"shmem_ulong_iput", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe); }
+void shmem_ulong_iput(unsigned long *dest, const unsigned long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __attribute__((weak, alias("pshmem_ulong_iput")));
+void pshmem_ulonglong_iput(unsigned long long *dest, const unsigned long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { atl::shmem::iput<unsigned long long>({"shmem_ulonglong_iput", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe); }
+void shmem_ulonglong_iput(unsigned long long *dest, const unsigned long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __attribute__((weak, alias("pshmem_ulonglong_iput")));
 }
 #pragma GCC visibility pop

@@ -3,14 +3,6 @@
 
 #pragma GCC visibility push(default)
 extern "C" {
-void pshmem_ushort_iput(unsigned short *dest, const unsigned short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { atl::shmem::iput<unsigned short>({"shmem_ushort_iput", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe); }
-void shmem_ushort_iput(unsigned short *dest, const unsigned short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __attribute__((weak, alias("pshmem_ushort_iput")));
-void pshmem_uint_iput(unsigned int *dest, const unsigned int *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { atl::shmem::iput<unsigned int>({"shmem_uint_iput", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe); }
-void shmem_uint_iput(unsigned int *dest, const unsigned int *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __attribute__((weak, alias("pshmem_uint_iput")));
-void pshmem_ulong_iput(unsigned long *dest, const unsigned long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { atl::shmem::iput<unsigned long>({"shmem_ulong_iput", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe); }
-void shmem_ulong_iput(unsigned long *dest, const unsigned long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __attribute__((weak, alias("pshmem_ulong_iput")));
-void pshmem_ulonglong_iput(unsigned long long *dest, const unsigned long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { atl::shmem::iput<unsigned long long>({"shmem_ulonglong_iput", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe); }
-void shmem_ulonglong_iput(unsigned long long *dest, const unsigned long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __attribute__((weak, alias("pshmem_ulonglong_iput")));
 void pshmem_int8_iput(int8_t *dest, const int8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { atl::shmem::iput<int8_t>({"shmem_int8_iput", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe); }
 void shmem_int8_iput(int8_t *dest, const int8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) __attribute__((weak, alias("pshmem_int8_iput")));
 void pshmem_int16_iput(int16_t *dest, const int16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe) { atl::shmem::iput<int16_t>({"shmem_int16_iput", SHMEM_CTX_DEFAULT}, dest, source, dst, sst, nelems, pe); }
@@ -599,5 +591,21 @@ void pshmem_longdouble_put_signal(long double *dest, const long double *source, 
 void shmem_longdouble_put_signal(long double *dest, const long double *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_longdouble_put_signal")));
 void pshmem_char_put_signal(char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<char>({"shmem_char_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
 void shmem_char_put_signal(char *dest, const char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_char_put_signal")));
+void pshmem_schar_put_signal(signed char *dest, const signed char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<signed char>({"shmem_schar_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
+void shmem_schar_put_signal(signed char *dest, const signed char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_schar_put_signal")));
+void pshmem_short_put_signal(short *dest, const short *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<short>({"shmem_short_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
+void shmem_short_put_signal(short *dest, const short *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_short_put_signal")));
+void pshmem_int_put_signal(int *dest, const int *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<int>({"shmem_int_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
+void shmem_int_put_signal(int *dest, const int *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_int_put_signal")));
+void pshmem_long_put_signal(long *dest, const long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<long>({"shmem_long_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
+void shmem_long_put_signal(long *dest, const long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_long_put_signal")));
+void pshmem_longlong_put_signal(long long *dest, const long long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<long long>({"shmem_longlong_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
+void shmem_longlong_put_signal(long long *dest, const long long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_longlong_put_signal")));
+void pshmem_uchar_put_signal(unsigned char *dest, const unsigned char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<unsigned char>({"shmem_uchar_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
+void shmem_uchar_put_signal(unsigned char *dest, const unsigned char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_uchar_put_signal")));
+void pshmem_ushort_put_signal(unsigned short *dest, const unsigned short *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<unsigned short>({"shmem_ushort_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
+void shmem_ushort_put_signal(unsigned short *dest, const unsigned short *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_ushort_put_signal")));
+void pshmem_uint_put_signal(unsigned int *dest, const unsigned int *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<unsigned int>({"shmem_uint_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
+void shmem_uint_put_signal(unsigned int *dest, const unsigned int *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_uint_put_signal")));
 }
 #pragma GCC visibility pop

@@ -3,22 +3,6 @@
 
 #pragma GCC visibility push(default)
 extern "C" {
-void pshmem_schar_put_signal(signed char *dest, const signed char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<signed char>({"shmem_schar_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
-void shmem_schar_put_signal(signed char *dest, const signed char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_schar_put_signal")));
-void pshmem_short_put_signal(short *dest, const short *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<short>({"shmem_short_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
-void shmem_short_put_signal(short *dest, const short *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_short_put_signal")));
-void pshmem_int_put_signal(int *dest, const int *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<int>({"shmem_int_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
-void shmem_int_put_signal(int *dest, const int *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_int_put_signal")));
-void pshmem_long_put_signal(long *dest, const long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<long>({"shmem_long_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
-void shmem_long_put_signal(long *dest, const long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_long_put_signal")));
-void pshmem_longlong_put_signal(long long *dest, const long long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<long long>({"shmem_longlong_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
-void shmem_longlong_put_signal(long long *dest, const long long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_longlong_put_signal")));
-void pshmem_uchar_put_signal(unsigned char *dest, const unsigned char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<unsigned char>({"shmem_uchar_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
-void shmem_uchar_put_signal(unsigned char *dest, const unsigned char *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_uchar_put_signal")));
-void pshmem_ushort_put_signal(unsigned short *dest, const unsigned short *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<unsigned short>({"shmem_ushort_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
-void shmem_ushort_put_signal(unsigned short *dest, const unsigned short *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_ushort_put_signal")));
-void pshmem_uint_put_signal(unsigned int *dest, const unsigned int *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<unsigned int>({"shmem_uint_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
-void shmem_uint_put_signal(unsigned int *dest, const unsigned int *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_uint_put_signal")));
 void pshmem_ulong_put_signal(unsigned long *dest, const unsigned long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<unsigned long>({"shmem_ulong_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
 void shmem_ulong_put_signal(unsigned long *dest, const unsigned long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) __attribute__((weak, alias("pshmem_ulong_put_signal")));
 void pshmem_ulonglong_put_signal(unsigned long long *dest, const unsigned long long *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { atl::shmem::put_signal<unsigned long long>({"shmem_ulonglong_put_signal", SHMEM_CTX_DEFAULT}, dest, source, nelems, sig_addr, signal, sig_op, pe); }
@@ -599,5 +583,29 @@ void pshmem_size_atomic_inc(size_t *dest, int pe) { atl::shmem::atomic_inc<size_
 void shmem_size_atomic_inc(size_t *dest, int pe) __attribute__((weak, alias("pshmem_size_atomic_inc")));
 void pshmem_ptrdiff_atomic_inc(ptrdiff_t *dest, int pe) { atl::shmem::atomic_inc<ptrdiff_t>({"shmem_ptrdiff_atomic_inc", SHMEM_CTX_DEFAULT}, dest, pe); }
 void shmem_ptrdiff_atomic_inc(ptrdiff_t *dest, int pe) __attribute__((weak, alias("pshmem_ptrdiff_atomic_inc")));
+void pshmem_ctx_int_atomic_inc(shmem_ctx_t ctx, int *dest, int pe) { atl::shmem::atomic_inc<int>({"shmem_ctx_int_atomic_inc", ctx}, dest, pe); }
+void shmem_ctx_int_atomic_inc(shmem_ctx_t ctx, int *dest, int pe) __attribute__((weak, alias("pshmem_ctx_int_atomic_inc")));
+void pshmem_ctx_long_atomic_inc(shmem_ctx_t ctx, long *dest, int pe) { atl::shmem::atomic_inc<long>({"shmem_ctx_long_atomic_inc", ctx}, dest, pe); }
+void shmem_ctx_long_atomic_inc(shmem_ctx_t ctx, long *dest, int pe) __attribute__((weak, alias("pshmem_ctx_long_atomic_inc")));
+void pshmem_ctx_longlong_atomic_inc(shmem_ctx_t ctx, long long *dest, int pe) { atl::shmem::atomic_inc<long long>({"shmem_ctx_longlong_atomic_inc", ctx}, dest, pe); }
+void shmem_ctx_longlong_atomic_inc(shmem_ctx_t ctx, long long *dest, int pe) __attribute__((weak, alias("pshmem_ctx_longlong_atomic_inc")));
+void pshmem_ctx_uint_atomic_inc(shmem_ctx_t ctx, unsigned int *dest, int pe) { atl::shmem::atomic_inc<unsigned int>({"shmem_ctx_uint_atomic_inc", ctx}, dest, pe); }
+void shmem_ctx_uint_atomic_inc(shmem_ctx_t ctx, unsigned int *dest, int pe) __attribute__((weak, alias("pshmem_ctx_uint_atomic_inc")));
+void pshmem_ctx_ulong_atomic_inc(shmem_ctx_t ctx, unsigned long *dest, int pe) { atl::shmem::atomic_inc<unsigned long>({"shmem_ctx_ulong_atomic_inc", ctx}, dest, pe); }
+void shmem_ctx_ulong_atomic_inc(shmem_ctx_t ctx, unsigned long *dest, int pe) __attribute__((weak, alias("pshmem_ctx_ulong_atomic_inc")));
+void pshmem_ctx_ulonglong_atomic_inc(shmem_ctx_t ctx, unsigned long long *dest, int pe) { atl::shmem::atomic_inc<unsigned long long>({"shmem_ctx_ulonglong_atomic_inc", ctx}, dest, pe); }
+void shmem_ctx_ulonglong_atomic_inc(shmem_ctx_t ctx, unsigned long long *dest, int pe) __attribute__((weak, alias("pshmem_ctx_ulonglong_atomic_inc")));
+void pshmem_ctx_int32_atomic_inc(shmem_ctx_t ctx, int32_t *dest, int pe) { atl::shmem::atomic_inc<int32_t>({"shmem_ctx_int32_atomic_inc", ctx}, dest, pe); }
+void shmem_ctx_int32_atomic_inc(shmem_ctx_t ctx, int32_t *dest, int pe) __attribute__((weak, alias("pshmem_ctx_int32_atomic_inc")));
+void pshmem_ctx_int64_atomic_inc(shmem_ctx_t ctx, int64_t *dest, int pe) { atl::shmem::atomic_inc<int64_t>({"shmem_ctx_int64_atomic_inc", ctx}, dest, pe); }
+void shmem_ctx_int64_atomic_inc(shmem_ctx_t ctx, int64_t *dest, int pe) __attribute__((weak, alias("pshmem_ctx_int64_atomic_inc")));
+void pshmem_ctx_uint32_atomic_inc(shmem_ctx_t ctx, uint32_t *dest, int pe) { atl::shmem::atomic_inc<uint32_t>({"shmem_ctx_uint32_atomic_inc", ctx}, dest, pe); }
+void shmem_ctx_uint32_atomic_inc(shmem_ctx_t ctx, uint32_t *dest, int pe) __attribute__((weak, alias("pshmem_ctx_uint32_atomic_inc")));
+void pshmem_ctx_uint64_atomic_inc(shmem_ctx_t ctx, uint64_t *dest, int pe) { atl::shmem::atomic_inc<uint64_t>({"shmem_ctx_uint64_atomic_inc", ctx}, dest, pe); }
+void shmem_ctx_uint64_atomic_inc(shmem_ctx_t ctx, uint64_t *dest, int pe) __attribute__((weak, alias("pshmem_ctx_uint64_atomic_inc")));
+void pshmem_ctx_size_atomic_inc(shmem_ctx_t ctx, size_t *dest, int pe) { atl::shmem::atomic_inc<size_t>({"shmem_ctx_size_atomic_inc", ctx}, dest, pe); }
+void shmem_ctx_size_atomic_inc(shmem_ctx_t ctx, size_t *dest, int pe) __attribute__((weak, alias("pshmem_ctx_size_atomic_inc")));
+void pshmem_ctx_ptrdiff_atomic_inc(shmem_ctx_t ctx, ptrdiff_t *dest, int pe) { atl::shmem::atomic_inc<ptrdiff_t>({"shmem_ctx_ptrdiff_atomic_inc", ctx}, dest, pe); }
+void shmem_ctx_ptrdiff_atomic_inc(shmem_ctx_t ctx, ptrdiff_t *dest, int pe) __attribute__((weak, alias("pshmem_ctx_ptrdiff_atomic_inc")));
 }
 #pragma GCC visibility pop

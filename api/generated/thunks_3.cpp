@@ -3,30 +3,6 @@
 
 #pragma GCC visibility push(default)
 extern "C" {
-void pshmem_ctx_int_atomic_inc(shmem_ctx_t ctx, int *dest, int pe) { atl::shmem::atomic_inc<int>({"shmem_ctx_int_atomic_inc", ctx}, dest, pe); }
-void shmem_ctx_int_atomic_inc(shmem_ctx_t ctx, int *dest, int pe) __attribute__((weak, alias("pshmem_ctx_int_atomic_inc")));
-void pshmem_ctx_long_atomic_inc(shmem_ctx_t ctx, long *dest, int pe) { atl::shmem::atomic_inc<long>({"shmem_ctx_long_atomic_inc", ctx}, dest, pe); }
-void shmem_ctx_long_atomic_inc(shmem_ctx_t ctx, long *dest, int pe) __attribute__((weak, alias("pshmem_ctx_long_atomic_inc")));
-void pshmem_ctx_longlong_atomic_inc(shmem_ctx_t ctx, long long *dest, int pe) { atl::shmem::atomic_inc<long long>({"shmem_ctx_longlong_atomic_inc", ctx}, dest, pe); }
-void shmem_ctx_longlong_atomic_inc(shmem_ctx_t ctx, long long *dest, int pe) __attribute__((weak, alias("pshmem_ctx_longlong_atomic_inc")));
-void pshmem_ctx_uint_atomic_inc(shmem_ctx_t ctx, unsigned int *dest, int pe) { atl::shmem::atomic_inc<unsigned int>({"shmem_ctx_uint_atomic_inc", ctx}, dest, pe); }
-void shmem_ctx_uint_atomic_inc(shmem_ctx_t ctx, unsigned int *dest, int pe) __attribute__((weak, alias("pshmem_ctx_uint_atomic_inc")));
-void pshmem_ctx_ulong_atomic_inc(shmem_ctx_t ctx, unsigned long *dest, int pe) { atl::shmem::atomic_inc<unsigned long>({"shmem_ctx_ulong_atomic_inc", ctx}, dest, pe); }
-void shmem_ctx_ulong_atomic_inc(shmem_ctx_t ctx, unsigned long *dest, int pe) __attribute__((weak, alias("pshmem_ctx_ulong_atomic_inc")));
-void pshmem_ctx_ulonglong_atomic_inc(shmem_ctx_t ctx, unsigned long long *dest, int pe) { atl::shmem::atomic_inc<unsigned long long>({"shmem_ctx_ulonglong_atomic_inc", ctx}, dest, pe); }
-void shmem_ctx_ulonglong_atomic_inc(shmem_ctx_t ctx, unsigned long long *dest, int pe) __attribute__((weak, alias("pshmem_ctx_ulonglong_atomic_inc")));
-void pshmem_ctx_int32_atomic_inc(shmem_ctx_t ctx, int32_t *dest, int pe) { atl::shmem::atomic_inc<int32_t>({"shmem_ctx_int32_atomic_inc", ctx}, dest, pe); }
-void shmem_ctx_int32_atomic_inc(shmem_ctx_t ctx, int32_t *dest, int pe) __attribute__((weak, alias("pshmem_ctx_int32_atomic_inc")));
-void pshmem_ctx_int64_atomic_inc(shmem_ctx_t ctx, int64_t *dest, int pe) { atl::shmem::atomic_inc<int64_t>({"shmem_ctx_int64_atomic_inc", ctx}, dest, pe); }
-void shmem_ctx_int64_atomic_inc(shmem_ctx_t ctx, int64_t *dest, int pe) __attribute__((weak, alias("pshmem_ctx_int64_atomic_inc")));
-void pshmem_ctx_uint32_atomic_inc(shmem_ctx_t ctx, uint32_t *dest, int pe) { atl::shmem::atomic_inc<uint32_t>({"shmem_ctx_uint32_atomic_inc", ctx}, dest, pe); }
-void shmem_ctx_uint32_atomic_inc(shmem_ctx_t ctx, uint32_t *dest, int pe) __attribute__((weak, alias("pshmem_ctx_uint32_atomic_inc")));
-void pshmem_ctx_uint64_atomic_inc(shmem_ctx_t ctx, uint64_t *dest, int pe) { atl::shmem::atomic_inc<uint64_t>({"shmem_ctx_uint64_atomic_inc", ctx}, dest, pe); }
-void shmem_ctx_uint64_atomic_inc(shmem_ctx_t ctx, uint64_t *dest, int pe) __attribute__((weak, alias("pshmem_ctx_uint64_atomic_inc")));
-void pshmem_ctx_size_atomic_inc(shmem_ctx_t ctx, size_t *dest, int pe) { atl::shmem::atomic_inc<size_t>({"shmem_ctx_size_atomic_inc", ctx}, dest, pe); }
-void shmem_ctx_size_atomic_inc(shmem_ctx_t ctx, size_t *dest, int pe) __attribute__((weak, alias("pshmem_ctx_size_atomic_inc")));
-void pshmem_ctx_ptrdiff_atomic_inc(shmem_ctx_t ctx, ptrdiff_t *dest, int pe) { atl::shmem::atomic_inc<ptrdiff_t>({"shmem_ctx_ptrdiff_atomic_inc", ctx}, dest, pe); }
-void shmem_ctx_ptrdiff_atomic_inc(shmem_ctx_t ctx, ptrdiff_t *dest, int pe) __attribute__((weak, alias("pshmem_ctx_ptrdiff_atomic_inc")));
 int pshmem_int_atomic_fetch_add(int *dest, int value, int pe) { return atl::shmem::atomic_fetch_add<int>({"shmem_int_atomic_fetch_add", SHMEM_CTX_DEFAULT}, dest, value, pe); }
 int shmem_int_atomic_fetch_add(int *dest, int value, int pe) __attribute__((weak, alias("pshmem_int_atomic_fetch_add")));
 long pshmem_long_atomic_fetch_add(long *dest, long value, int pe) { return atl::shmem::atomic_fetch_add<long>({"shmem_long_atomic_fetch_add", SHMEM_CTX_DEFAULT}, dest, value, pe); }
@@ -599,5 +575,37 @@ int pshmem_int8_alltoalls(shmem_team_t team, int8_t *dest, const int8_t *source,
 int shmem_int8_alltoalls(shmem_team_t team, int8_t *dest, const int8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) __attribute__((weak, alias("pshmem_int8_alltoalls")));
 int pshmem_int16_alltoalls(shmem_team_t team, int16_t *dest, const int16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) { return atl::shmem::alltoalls<int16_t>({"shmem_int16_alltoalls", SHMEM_CTX_DEFAULT}, team, dest, source, dst, sst, nelems); }
 int shmem_int16_alltoalls(shmem_team_t team, int16_t *dest, const int16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) __attribute__((weak, alias("pshmem_int16_alltoalls")));
+int pshmem_int32_alltoalls(shmem_team_t team, int32_t *dest, const int32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) { return atl::shmem::alltoalls<int32_t>({"shmem_int32_alltoalls", SHMEM_CTX_DEFAULT}, team, dest, source, dst, sst, nelems); }
+int shmem_int32_alltoalls(shmem_team_t team, int32_t *dest, const int32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) __attribute__((weak, alias("pshmem_int32_alltoalls")));
+int pshmem_int64_alltoalls(shmem_team_t team, int64_t *dest, const int64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) { return atl::shmem::alltoalls<int64_t>({"shmem_int64_alltoalls", SHMEM_CTX_DEFAULT}, team, dest, source, dst, sst, nelems); }
+int shmem_int64_alltoalls(shmem_team_t team, int64_t *dest, const int64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) __attribute__((weak, alias("pshmem_int64_alltoalls")));
+int pshmem_uint8_alltoalls(shmem_team_t team, uint8_t *dest, const uint8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) { return atl::shmem::alltoalls<uint8_t>({"shmem_uint8_alltoalls", SHMEM_CTX_DEFAULT}, team, dest, source, dst, sst, nelems); }
+int shmem_uint8_alltoalls(shmem_team_t team, uint8_t *dest, const uint8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) __attribute__((weak, alias("pshmem_uint8_alltoalls")));
+int pshmem_uint16_alltoalls(shmem_team_t team, uint16_t *dest, const uint16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) { return atl::shmem::alltoalls<uint16_t>({"shmem_uint16_alltoalls", SHMEM_CTX_DEFAULT}, team, dest, source, dst, sst, nelems); }
+int shmem_uint16_alltoalls(shmem_team_t team, uint16_t *dest, const uint16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) __attribute__((weak, alias("pshmem_uint16_alltoalls")));
+int pshmem_uint32_alltoalls(shmem_team_t team, uint32_t *dest, const uint32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) { return atl::shmem::alltoalls<uint32_t>({"shmem_uint32_alltoalls", SHMEM_CTX_DEFAULT}, team, dest, source, dst, sst, nelems); }
+int shmem_uint32_alltoalls(shmem_team_t team, uint32_t *dest, const uint32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) __attribute__((weak, alias("pshmem_uint32_alltoalls")));
+int pshmem_uint64_alltoalls(shmem_team_t team, uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) { return atl::shmem::alltoalls<uint64_t>({"shmem_uint64_alltoalls", SHMEM_CTX_DEFAULT}, team, dest, source, dst, sst, nelems); }
+int shmem_uint64_alltoalls(shmem_team_t team, uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) __attribute__((weak, alias("pshmem_uint64_alltoalls")));
+int pshmem_size_alltoalls(shmem_team_t team, size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) { return atl::shmem::alltoalls<size_t>({"shmem_size_alltoalls", SHMEM_CTX_DEFAULT}, team, dest, source, dst, sst, nelems); }
+int shmem_size_alltoalls(shmem_team_t team, size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) __attribute__((weak, alias("pshmem_size_alltoalls")));
+int pshmem_ptrdiff_alltoalls(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) { return atl::shmem::alltoalls<ptrdiff_t>({"shmem_ptrdiff_alltoalls", SHMEM_CTX_DEFAULT}, team, dest, source, dst, sst, nelems); }
+int shmem_ptrdiff_alltoalls(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems) __attribute__((weak, alias("pshmem_ptrdiff_alltoalls")));
+int pshmem_float_broadcast(shmem_team_t team, float *dest, const float *source, size_t nelems, int PE_root) { return atl::shmem::broadcast<float>({"shmem_float_broadcast", SHMEM_CTX_DEFAULT}, team, dest, source, nelems, PE_root); }
+int shmem_float_broadcast(shmem_team_t team, float *dest, const float *source, size_t nelems, int PE_root) __attribute__((weak, alias("pshmem_float_broadcast")));
+int pshmem_double_broadcast(shmem_team_t team, double *dest, const double *source, size_t nelems, int PE_root) { return atl::shmem::broadcast<double>({"shmem_double_broadcast", SHMEM_CTX_DEFAULT}, team, dest, source, nelems, PE_root); }
+int shmem_double_broadcast(shmem_team_t team, double *dest, const double *source, size_t nelems, int PE_root) __attribute__((weak, alias("pshmem_double_broadcast")));
+int pshmem_longdouble_broadcast(shmem_team_t team, long double *dest, const long double *source, size_t nelems, int PE_root) { return atl::shmem::broadcast<long double>({"shmem_longdouble_broadcast", SHMEM_CTX_DEFAULT}, team, dest, source, nelems, PE_root); }
+int shmem_longdouble_broadcast(shmem_team_t team, long double *dest, const long double *source, size_t nelems, int PE_root) __attribute__((weak, alias("pshmem_longdouble_broadcast")));
+int pshmem_char_broadcast(shmem_team_t team, char *dest, const char *source, size_t nelems, int PE_root) { return atl::shmem::broadcast<char>({"shmem_char_broadcast", SHMEM_CTX_DEFAULT}, team, dest, source, nelems, PE_root); }
+int shmem_char_broadcast(shmem_team_t team, char *dest, const char *source, size_t nelems, int PE_root) __attribute__((weak, alias("pshmem_char_broadcast")));
+int pshmem_schar_broadcast(shmem_team_t team, signed char *dest, const signed char *source, size_t nelems, int PE_root) { return atl::shmem::broadcast<signed char>({"shmem_schar_broadcast", SHMEM_CTX_DEFAULT}, team, dest, source, nelems, PE_root); }
+int shmem_schar_broadcast(shmem_team_t team, signed char *dest, const signed char *source, size_t nelems, int PE_root) __attribute__((weak, alias("pshmem_schar_broadcast")));
+int pshmem_short_broadcast(shmem_team_t team, short *dest, const short *source, size_t nelems, int PE_root) { return atl::shmem::broadcast<short>({"shmem_short_broadcast", SHMEM_CTX_DEFAULT}, team, dest, source, nelems, PE_root); }
+int shmem_short_broadcast(shmem_team_t team, short *dest, const short *source, size_t nelems, int PE_root) __attribute__((weak, alias("pshmem_short_broadcast")));
+int pshmem_int_broadcast(shmem_team_t team, int *dest, const int *source, size_t nelems, int PE_root) { return atl::shmem::broadcast<int>({"shmem_int_broadcast", SHMEM_CTX_DEFAULT}, team, dest, source, nelems, PE_root); }
+int shmem_int_broadcast(shmem_team_t team, int *dest, const int *source, size_t nelems, int PE_root) __attribute__((weak, alias("pshmem_int_broadcast")));
+int pshmem_long_broadcast(shmem_team_t team, long *dest, const long *source, size_t nelems, int PE_root) { return atl::shmem::broadcast<long>({"shmem_long_broadcast", SHMEM_CTX_DEFAULT}, team, dest, source, nelems, PE_root); }
+int shmem_long_broadcast(shmem_team_t team, long *dest, const long *source, size_t nelems, int PE_root) __attribute__((weak, alias("pshmem_long_broadcast")));
 }
 #pragma GCC visibility pop

@@ -32,8 +32,8 @@ struct JobOptions {
         std::function<void(int status, const std::string& sentence)> abort;
     };
     std::optional<Callbacks> callbacks;
-    /// For fronts whose calls cost far more than checks, such as Python's: ATOLL_CHECK is `args`, not `basic`,
-    /// unless the environment sets it.
+    /// For fronts whose calls cost far more than checks, such as Python's: ATOLL_CHECK is `args`, not
+    /// `basic`, unless the environment sets it.
     bool checks_args_by_default = false;
     /// The executable's static objects (.data, .bss) are symmetric too. Only for executables that are
     /// OpenSHMEM programs: all of their static memory becomes shared memory.

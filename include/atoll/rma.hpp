@@ -13,7 +13,8 @@ class ATOLL_API RmaOps : public ContextBase {
     // ---- contiguous
     /// Copies `count` elements from local `src` to symmetric `dst` on `pe`. Returns when `src` may be reused;
     /// the data stand in the target after quiet, a barrier, or (in order) a fence. Throws Error: pe,
-    /// not_symmetric.
+    /// not_symmetric, invalid_argument for a null `src`; with ATOLL_CHECK=args use_after_free too. So do all
+    /// below.
     template <Symmetric T> void put(T* dst, const T* src, std::size_t count, int pe) const {
         put_bytes(dst, src, bytes_of<T>(count), pe, true);
     }

@@ -20,22 +20,22 @@ inline constexpr std::uint64_t keep_by_heap_limit = UINT64_MAX;
 struct Settings {
     std::uint64_t heap_bytes = 0;  ///< ATOLL_HEAP_SIZE, SHMEM_SYMMETRIC_SIZE, SMA_SYMMETRIC_SIZE; 0 = default
     std::uint64_t heap_keep_bytes =
-        keep_by_heap_limit;               ///< ATOLL_HEAP_KEEP; by default an eighth of the limit
+        keep_by_heap_limit;                ///< ATOLL_HEAP_KEEP; by default an eighth of the limit
     CheckLevel check = CheckLevel::basic;  ///< ATOLL_CHECK, also read by the Python package, for kernels
     bool check_given = false;              ///< the environment says it
-    double wait_timeout_s = 0;            ///< ATOLL_WAIT_TIMEOUT; 0 = none
-    double stall_warn_s = 30;             ///< ATOLL_STALL_WARN; 0 = never
-    double init_timeout_s = 60;           ///< ATOLL_INIT_TIMEOUT
-    bool init_timeout_given = false;      ///< the environment says it
-    int spin = -1;                        ///< ATOLL_SPIN; -1 = by the number of cores
-    bool info = false;                    ///< ATOLL_INFO, SHMEM_INFO
-    bool version = false;                 ///< SHMEM_VERSION
-    bool debug = false;                   ///< SHMEM_DEBUG
-    std::string transport = "auto";       ///< ATOLL_TRANSPORT: auto, window, loopback, ucx
-    std::string host_id;                  ///< ATOLL_HOST_ID: a name, or a list with one for each PE
-    bool ucx_connect_all = false;         ///< ATOLL_UCX_CONNECT
-    bool ucx_thread = true;               ///< ATOLL_UCX_PROGRESS
-    std::string ucx_rma = "auto";         ///< ATOLL_UCX_RMA: auto, on, device, off
+    double wait_timeout_s = 0;             ///< ATOLL_WAIT_TIMEOUT; 0 = none
+    double stall_warn_s = 30;              ///< ATOLL_STALL_WARN; 0 = never
+    double init_timeout_s = 60;            ///< ATOLL_INIT_TIMEOUT
+    bool init_timeout_given = false;       ///< the environment says it
+    int spin = -1;                         ///< ATOLL_SPIN; -1 = by the number of cores
+    bool info = false;                     ///< ATOLL_INFO, SHMEM_INFO
+    bool version = false;                  ///< SHMEM_VERSION
+    bool debug = false;                    ///< SHMEM_DEBUG
+    std::string transport = "auto";        ///< ATOLL_TRANSPORT: auto, window, loopback, ucx
+    std::string host_id;                   ///< ATOLL_HOST_ID: a name, or a list with one for each PE
+    bool ucx_connect_all = false;          ///< ATOLL_UCX_CONNECT
+    bool ucx_thread = true;                ///< ATOLL_UCX_PROGRESS
+    std::string ucx_rma = "auto";          ///< ATOLL_UCX_RMA: auto, on, device, off
     std::uint64_t ucx_rma_bytes = std::uint64_t{8} << 10;  ///< ATOLL_UCX_RMA_BYTES
     std::string ucx_library;                               ///< ATOLL_UCX_LIBRARY; empty = looked for
     std::string algorithms;          ///< ATOLL_COLLECTIVE: "broadcast:65536=pull,reduce=slices,…"
@@ -56,7 +56,8 @@ struct Settings {
     std::string python;  ///< ATOLL_PYTHON: what `atoll run` starts .py files with; empty = beside atoll
 
     bool checks(CheckLevel level) const { return check >= level; }
-    /// Members of a team compare a fingerprint of each collective call as they meet. Alike on all PEs of a job.
+    /// Members of a team compare a fingerprint of each collective call as they meet. Alike on all PEs of a
+    /// job.
     bool compares_calls() const { return checks(CheckLevel::basic); }
 };
 

@@ -3,11 +3,13 @@
 // The members of a set meet without anybody else, so they make its team themselves at their first collective,
 // through pSync. From then on the team is known by its triplet and pSync is not touched, so barrier and sync
 // may reuse it at once.
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <tuple>
 #include <vector>
 
+#include "common/log.hpp"
 #include "core/member_team.hpp"
 #include "core/team_state.hpp"
 #include "shmem/checks.hpp"
@@ -26,8 +28,13 @@ struct KnownSets {
 };
 KnownSets& known = *new KnownSets;  // never destroyed: teams end with the job
 
+/// The set's stride; 0 for none that a set can have.
+std::int64_t stride_of(int log_stride) {
+    return log_stride >= 0 && log_stride < 31 ? std::int64_t{1} << log_stride : 0;
+}
+
 Team make_team(int start, int log_stride, int size, long* sync) {
-    const std::int64_t stride = log_stride >= 0 && log_stride < 31 ? std::int64_t{1} << log_stride : 0;
+    const std::int64_t stride = stride_of(log_stride);
     const std::int64_t last = start + (size - std::int64_t{1}) * stride;
     if (start < 0 || stride == 0 || size < 1 || last >= front.job->n_pes())
         throw Error(ErrorCode::invalid_argument,
@@ -47,12 +54,27 @@ void on_set(const char* name, int start, int log_stride, int size, long* sync, B
     const Call call{name, SHMEM_CTX_DEFAULT};
     guarded(call, [&] {
         const Context& context = context_of(call);
+        if (is_outside(call, start, log_stride, size)) return;
         if (is_checked()) check_symmetric(context, {"pSync", sync, sizeof *sync, alignof(long)});
         body(active_set(start, log_stride, size, sync));
     });
 }
 
 }  // namespace
+
+bool is_outside(const Call& call, int start, int log_stride, int size) {
+    const std::int64_t stride = stride_of(log_stride), last = start + (size - std::int64_t{1}) * stride;
+    const int pe = front.job->my_pe();
+    const bool is_set = start >= 0 && stride != 0 && size >= 1 && last < front.job->n_pes();
+    if (!is_set || (pe >= start && pe <= last && (pe - start) % stride == 0)) return false;
+    static std::atomic_flag warned;
+    if (!warned.test_and_set())
+        common::warn("PE " + std::to_string(pe) + " called " + call.name + " for the active set (PE_start " +
+                     std::to_string(start) + ", logPE_stride " + std::to_string(log_stride) + ", PE_size " +
+                     std::to_string(size) +
+                     "), which it is not in: the call does nothing. Later calls like it are not reported.");
+    return true;
+}
 
 void forget_active_sets() {
     const std::lock_guard lock(known.mutex);

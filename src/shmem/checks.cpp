@@ -1,10 +1,12 @@
 #include "shmem/checks.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
 #include <string_view>
 
 #include "atoll/job.hpp"
+#include "core/job_state.hpp"
 #include "shmem.h"
 
 namespace atl::shmem {
@@ -72,23 +74,72 @@ const char* argument_of(const char* name, ErrorCode code) {
     return code == ErrorCode::not_symmetric || in_heap ? symmetric_argument(name) : "";
 }
 
-void check_symmetric(const Context& context, const Area& area) {
-    naming(area.argument, [&] {
-        if (area.bytes != 0) current_job().check_symmetric(area.address, area.bytes);
-    });
-    if (area.bytes != 0 && std::string_view(area.argument) != "source" &&
-        !context.window().shares(area.address, area.bytes))
+std::string handle_text(const void* handle) {
+    char text[24];
+    std::snprintf(text, sizeof text, "%p", handle);
+    return text;
+}
+
+void throw_null_argument(const char* argument) {
+    throw Mistake(ErrorCode::invalid_argument, argument, "NULL was passed; pass the address of memory.");
+}
+
+namespace {
+
+/// Memory that is in no block of the heap: static data, or an error.
+[[gnu::noinline]] void check_symmetric_elsewhere(const Context& context, const Area& area) {
+    naming(area.argument, [&] { current_job().check_symmetric(area.address, area.bytes); });
+    if (std::string_view(area.argument) != "source" && !context.window().shares(area.address, area.bytes))
         throw Mistake(ErrorCode::not_symmetric, area.argument,
                       "it is among the program's constants, which nobody can write to; pass a variable.");
+}
+
+[[noreturn, gnu::cold]] void throw_misaligned(const Area& area) {
+    throw Mistake(ErrorCode::invalid_argument, area.argument,
+                  "its address must be a multiple of " + std::to_string(area.alignment) +
+                      ", as its type needs; it is " + std::to_string(number_of(area) % area.alignment) +
+                      " bytes behind one.");
+}
+
+/// Memory of this PE alone; where it is of the heap, of one block.
+void check_local(const Context& context, const Area& area) {
+    if (area.bytes == 0) return;
+    if (area.address == nullptr) [[unlikely]]
+        throw Mistake(
+            ErrorCode::invalid_argument, area.argument,
+            "NULL was passed; pass memory of " + std::to_string(area.bytes) + " bytes" + ", or a size of 0.");
+    if (context.window().heap_has(area.address) &&
+        !context.job().is_in_listed_block(area.address, area.bytes)) [[unlikely]]
+        naming(area.argument, [&] { current_job().check_symmetric(area.address, area.bytes); });
+    check_aligned(area);
+}
+
+}  // namespace
+
+bool is_right(const Context& context, const void* remote, const void* local, std::size_t bytes,
+              std::size_t alignment, int pe) noexcept {
+    const auto bits = reinterpret_cast<std::uintptr_t>(remote) | reinterpret_cast<std::uintptr_t>(local);
+    return (bits & (alignment - 1)) == 0 && local != nullptr && !context.window().heap_has(local) &&
+           static_cast<unsigned>(pe) < static_cast<unsigned>(context.n_pes()) &&
+           context.job().is_in_listed_block(remote, bytes);
+}
+
+bool is_right(const Context& context, const void* word, std::size_t bytes, int pe) noexcept {
+    return (reinterpret_cast<std::uintptr_t>(word) & (bytes - 1)) == 0 &&
+           static_cast<unsigned>(pe) < static_cast<unsigned>(context.n_pes()) &&
+           context.job().is_in_listed_block(word, bytes);
+}
+
+void check_symmetric(const Context& context, const Area& area) {
+    if (area.bytes == 0) return;
+    if (!context.job().is_in_listed_block(area.address, area.bytes)) [[unlikely]]
+        check_symmetric_elsewhere(context, area);
     check_aligned(area);
 }
 
 void check_aligned(const Area& area) {
-    if (area.bytes != 0 && number_of(area) % area.alignment != 0)
-        throw Mistake(ErrorCode::invalid_argument, area.argument,
-                      "its address must be a multiple of " + std::to_string(area.alignment) +
-                          ", as its type needs; it is " + std::to_string(number_of(area) % area.alignment) +
-                          " bytes behind one.");
+    if (area.bytes != 0 && (number_of(area) & (area.alignment - 1)) != 0) [[unlikely]]
+        throw_misaligned(area);
 }
 
 void check_disjoint(const Area& dest, const Area& source) {
@@ -112,27 +163,24 @@ void check_disjoint(const Area& dest, const Blocks& to, const Area& source, cons
 }
 
 void check_pe(const char* argument, int pe, int n_pes) {
-    naming(argument, [&] {
-        if (pe < 0 || pe >= n_pes) detail::throw_pe(pe, n_pes);
-    });
+    if (pe < 0 || pe >= n_pes) [[unlikely]]
+        naming(argument, [&] { detail::throw_pe(pe, n_pes); });
 }
 
-void check_compare(int cmp) {
-    if (cmp < SHMEM_CMP_EQ || cmp > SHMEM_CMP_LE)
-        throw Mistake(ErrorCode::invalid_argument, "cmp",
-                      std::to_string(cmp) + " is none of SHMEM_CMP_EQ, NE, GT, GE, LT and LE.");
+void throw_compare(int cmp) {
+    throw Mistake(ErrorCode::invalid_argument, "cmp",
+                  std::to_string(cmp) + " is none of SHMEM_CMP_EQ, NE, GT, GE, LT and LE.");
 }
 
-void check_signal_op(int op) {
-    if (op != SHMEM_SIGNAL_SET && op != SHMEM_SIGNAL_ADD)
-        throw Mistake(ErrorCode::invalid_argument, "sig_op",
-                      std::to_string(op) + " is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD.");
+void throw_signal_op(int op) {
+    throw Mistake(ErrorCode::invalid_argument, "sig_op",
+                  std::to_string(op) + " is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD.");
 }
 
 void check_transfer(const Context& context, const Area& remote, const Area& local, int pe) {
     check_pe("pe", pe, context.n_pes());
     check_symmetric(context, remote);
-    check_aligned(local);
+    check_local(context, local);
     if (pe == context.my_pe()) check_disjoint(remote, local);
 }
 
@@ -141,7 +189,7 @@ void check_strided(const Context& context, const Area& remote, const Blocks& the
     check_pe("pe", pe, context.n_pes());
     check_strides(there, here);
     check_symmetric(context, {remote.argument, remote.address, extent(there), remote.alignment});
-    check_aligned({local.argument, local.address, extent(here), local.alignment});
+    check_local(context, {local.argument, local.address, extent(here), local.alignment});
     if (pe == context.my_pe()) check_disjoint(remote, there, local, here);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "atoll/team.hpp"
+#include "shmem/front.hpp"
 
 namespace atl::shmem {
 
@@ -29,14 +30,42 @@ struct Blocks {
     std::size_t count;
 };
 
+/// Ends the job where a pointer that a call stores through is null: no status could say so on all PEs.
+inline void require(const Call& call, const char* argument, const void* pointer) {
+    if (pointer == nullptr) [[unlikely]]
+        fail(call, std::string(argument) + ": NULL was passed; pass the address of memory.");
+}
+std::string handle_text(const void* handle);
+[[noreturn]] void throw_null_argument(const char* argument);
+/// Throws Mistake for null.
+inline void check_given(const char* argument, const void* pointer) {
+    if (pointer == nullptr) [[unlikely]]
+        throw_null_argument(argument);
+}
+
+/// True for most of what is right, by the table of blocks and without locks: a put or get (or, without
+/// `local`, a word of `bytes`) in one block of the heap, with local memory outside the heap. Else the
+/// functions below find what is wrong, or that nothing is.
+bool is_right(const Context& context, const void* remote, const void* local, std::size_t bytes,
+              std::size_t alignment, int pe) noexcept;
+bool is_right(const Context& context, const void* word, std::size_t bytes, int pe) noexcept;
+
 void check_symmetric(const Context& context, const Area& area);
 void check_aligned(const Area& area);
 /// They may not share a byte, as they would where both are this PE's.
 void check_disjoint(const Area& dest, const Area& source);
 void check_disjoint(const Area& dest, const Blocks& to, const Area& source, const Blocks& from);
 void check_pe(const char* argument, int pe, int n_pes);
-void check_compare(int cmp);
-void check_signal_op(int op);
+[[noreturn]] void throw_compare(int cmp);
+inline void check_compare(int cmp) {
+    if (cmp < SHMEM_CMP_EQ || cmp > SHMEM_CMP_LE) [[unlikely]]
+        throw_compare(cmp);
+}
+[[noreturn]] void throw_signal_op(int op);
+inline void check_signal_op(int op) {
+    if (op != SHMEM_SIGNAL_SET && op != SHMEM_SIGNAL_ADD) [[unlikely]]
+        throw_signal_op(op);
+}
 
 /// The argument of an OpenSHMEM name that an error of the core speaks of; "" if it is none in particular.
 const char* argument_of(const char* name, ErrorCode code);

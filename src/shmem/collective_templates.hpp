@@ -11,8 +11,15 @@ inline std::size_t times(std::size_t n, const Team& team) {
     std::size_t product = 0;
     return __builtin_mul_overflow(n, static_cast<std::size_t>(team.n_pes()), &product) ? SIZE_MAX : product;
 }
+/// Ends the job where either is null: one PE's error status would leave the others waiting.
+inline void require_given(const Call& call, const void* dest, const void* source, std::size_t n) {
+    if (n == 0) return;
+    require(call, "dest", dest);
+    require(call, "source", source);
+}
 template <class T>
 int alltoall(const Call& call, shmem_team_t team, T* dest, const T* source, std::size_t n) {
+    require_given(call, dest, source, n);
     return collective(call, [&] {
         const Team& t = team_of(team);
         const std::size_t all = times(n, t);
@@ -26,6 +33,7 @@ inline int alltoallmem(const Call& call, shmem_team_t team, void* dest, const vo
 template <class T>
 int alltoalls(const Call& call, shmem_team_t team, T* dest, const T* source, std::ptrdiff_t dst,
               std::ptrdiff_t sst, std::size_t n) {
+    require_given(call, dest, source, n);
     return collective(call, [&] {
         const Team& t = team_of(team);
         if (is_checked())
@@ -40,6 +48,7 @@ inline int alltoallsmem(const Call& call, shmem_team_t team, void* dest, const v
 }
 template <class T>
 int broadcast(const Call& call, shmem_team_t team, T* dest, const T* source, std::size_t n, int root) {
+    require_given(call, dest, dest, n);  // the source counts on the root alone
     return collective(call, [&] {
         const Team& t = team_of(team);
         if (is_checked()) check_broadcast(t, area("dest", dest, n), area("source", source, n), root);
@@ -52,6 +61,7 @@ inline int broadcastmem(const Call& call, shmem_team_t team, void* dest, const v
 }
 template <class T>
 int fcollect(const Call& call, shmem_team_t team, T* dest, const T* source, std::size_t n) {
+    require_given(call, dest, source, n);
     return collective(call, [&] {
         const Team& t = team_of(team);
         if (is_checked()) check_collective(t, area("dest", dest, times(n, t)), area("source", source, n));
@@ -62,6 +72,7 @@ inline int fcollectmem(const Call& call, shmem_team_t team, void* dest, const vo
     return fcollect(call, team, bytes_of(dest), bytes_of(source), n);
 }
 template <class T> int collect(const Call& call, shmem_team_t team, T* dest, const T* source, std::size_t n) {
+    require_given(call, dest, source, n);
     return collective(call, [&] {
         const Team& t = team_of(team);
         // Its own part is all of dest that this PE knows of.
@@ -75,6 +86,7 @@ inline int collectmem(const Call& call, shmem_team_t team, void* dest, const voi
 
 template <class T>
 int reduce(const Call& call, shmem_team_t team, T* dest, const T* source, std::size_t n, ReduceOp op) {
+    require_given(call, dest, source, n);
     return collective(call, [&] {
         const Team& t = team_of(team);
         if (is_checked()) check_collective(t, area("dest", dest, n), area("source", source, n), true);
@@ -104,6 +116,7 @@ template <class T> int prod_reduce(Call call, shmem_team_t team, T* dest, const 
 }
 template <class T>
 int scan(const Call& call, shmem_team_t team, T* dest, const T* source, std::size_t n, bool inclusive) {
+    require_given(call, dest, source, n);
     return collective(call, [&] {
         const Team& t = team_of(team);
         if (is_checked()) check_collective(t, area("dest", dest, n), area("source", source, n), true);
@@ -123,6 +136,7 @@ void to_all(Call call, T* dest, const T* source, int n, int start, int log_strid
             ReduceOp op) {
     guarded(call, [&] {
         context_of(call);
+        if (is_outside(call, start, log_stride, size)) return;
         if (is_checked() && n < 0)
             throw Mistake(ErrorCode::invalid_argument, "nreduce", std::to_string(n) + " is negative.");
         const Team& team = active_set(start, log_stride, size, sync);

@@ -8,6 +8,7 @@ int init_callbacks(int my_pe, int n_pes, const shmemx_callbacks_t* callbacks);
 
 template <class T>
 static int sum_reduce_scatter(const char* name, shmem_team_t team, T* dest, const T* source, std::size_t n) {
+    require_given({name, SHMEM_CTX_INVALID}, dest, source, n);
     return collective({name, SHMEM_CTX_INVALID}, [&] {
         const Team& t = team_of(team);
         const std::size_t all = times(n, t);
@@ -49,11 +50,12 @@ int shmemx_double_sum_reduce_scatter(shmem_team_t team, double* dest, const doub
     return atl::shmem::sum_reduce_scatter("shmemx_double_sum_reduce_scatter", team, dest, source, nreduce);
 }
 int shmemx_team_split(shmem_team_t parent, int color, int key, shmem_team_t* team) {
+    const Call call{"shmemx_team_split", SHMEM_CTX_INVALID};
+    atl::shmem::require(call, "team", team);
     *team = SHMEM_TEAM_INVALID;
     if (parent == SHMEM_TEAM_INVALID) return -1;
-    return atl::shmem::status({"shmemx_team_split", SHMEM_CTX_INVALID}, [&] {
-        *team = atl::shmem::handle_of(atl::shmem::team_of(parent).split(color, key));
-    });
+    return atl::shmem::status(
+        call, [&] { *team = atl::shmem::handle_of(atl::shmem::team_of(parent).split(color, key)); });
 }
 int shmemx_init_callbacks(int my_pe, int n_pes, const shmemx_callbacks_t* callbacks) {
     return atl::shmem::init_callbacks(my_pe, n_pes, callbacks);

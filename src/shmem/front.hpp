@@ -5,6 +5,7 @@
 #include <string>
 
 #include "atoll/job.hpp"
+#include "shmem/handle_pool.hpp"
 #include "shmemx.h"
 
 namespace atl::shmem {
@@ -18,7 +19,7 @@ struct Call {
 /// What a shmem_team_t beyond the predefined ones points to.
 struct TeamObject {
     Team team;                       ///< empty once destroyed
-    int num_contexts = 0;            ///< asked for at creation; 0: no contexts
+    int num_contexts = 0;            ///< asked for at creation; 0: no limit
     std::set<shmem_ctx_t> contexts;  ///< they end with their team
 };
 
@@ -42,6 +43,8 @@ struct Front {
     bool debug = false;  ///< SHMEM_DEBUG: say what is otherwise only a status
 };
 extern Front front;
+extern HandlePool<ContextObject> contexts;
+extern HandlePool<TeamObject> teams;
 
 /// One that the program did not make.
 inline bool is_predefined(shmem_team_t team) {
@@ -49,7 +52,7 @@ inline bool is_predefined(shmem_team_t team) {
            team == SHMEMX_TEAM_RAIL;
 }
 
-/// ATOLL_CHECK is `args` or `all`.
+/// ATOLL_CHECK is `args` or `all`: mistakes end the job where an error status would be returned.
 inline bool is_checked() { return front.context && front.context->window().check_args; }
 
 [[noreturn, gnu::cold]] void fail(
@@ -59,23 +62,22 @@ inline bool is_checked() { return front.context && front.context->window().check
 void remember_error(const Call& call, const char* sentence) noexcept;  ///< for shmemx_last_error
 void forget_active_sets();
 
-inline const Context& context_of(const Call& call) {
+/// One that the program made. Ends the job for what is none.
+const Context& made_context(Call call);
+/// Inlined by force, as `guarded` is.
+[[gnu::always_inline]] inline const Context& context_of(const Call& call) {
     if (call.ctx == SHMEM_CTX_DEFAULT) [[likely]] {
         if (!front.context) [[unlikely]]
             fail_no_context(call);
         return *front.context;
     }
-    if (call.ctx == SHMEM_CTX_INVALID) [[unlikely]]
-        fail_no_context(call);
-    const Context& context = reinterpret_cast<ContextObject*>(call.ctx)->context;
-    if (!context) [[unlikely]]
-        fail_no_context(call);
-    return context;
+    return made_context(call);
 }
 
-/// Throws Error(invalid_argument) for SHMEM_TEAM_INVALID. What it gives may be destroyed already.
+/// Throws Error(invalid_argument) for what is no team's handle. What it gives may be destroyed already.
 TeamObject& find_team(shmem_team_t team);
-bool is_usable(shmem_team_t team);
+/// False for what is no handle, and for a team that was destroyed.
+bool is_usable(shmem_team_t team) noexcept;
 /// find_team; throws Error(use_after_free) for one that was destroyed.
 TeamObject& team_object(shmem_team_t team);
 inline const Team& team_of(shmem_team_t team) { return team_object(team).team; }

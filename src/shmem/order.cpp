@@ -50,10 +50,9 @@ void wait_until(long* word, int cmp, long value) {
     const Call call{"shmem_wait_until", SHMEM_CTX_DEFAULT};
     guarded(call, [&] {
         const Context& context = context_of(call);
-        if (context.window().check_args) [[unlikely]] {
-            check_compare(cmp);
+        check_compare(cmp);
+        if (context.window().check_args) [[unlikely]]
             check_symmetric(context, {"ivar", word, sizeof *word, alignof(long)});
-        }
         context.wait_until(word, static_cast<Compare>(cmp), value);
     });
 }

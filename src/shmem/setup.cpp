@@ -19,6 +19,8 @@
 namespace atl::shmem {
 
 constinit Front front;
+constinit HandlePool<ContextObject> contexts;
+constinit HandlePool<TeamObject> teams;
 
 namespace {
 
@@ -113,11 +115,21 @@ void fail(const Call& call) {
 
 void fail_no_context(const Call& call) {
     if (front.job && call.ctx == SHMEM_CTX_INVALID) fail(call, "ctx: SHMEM_CTX_INVALID was passed.");
+    if (front.job && call.ctx != SHMEM_CTX_DEFAULT && !contexts.find(call.ctx))
+        fail(call, "ctx: " + handle_text(call.ctx) +
+                       " is no context; pass what shmem_ctx_create or shmem_team_create_ctx gave.");
     if (front.job)
         fail(call, "ctx: this context was destroyed, or its team was; create another, or destroy it later.");
     fail(call,
          "OpenSHMEM is not initialized in this process; call shmem_init first, and nothing after the last "
          "shmem_finalize.");
+}
+
+const Context& made_context(Call call) {
+    const ContextObject* object = contexts.find(call.ctx);
+    if (!object || !object->context) [[unlikely]]
+        fail_no_context(call);
+    return object->context;
 }
 
 int status_of(const Call& call, const Error& error, bool is_mistake) {
@@ -183,10 +195,16 @@ void init() {
 
 int init_thread(int requested, int* provided) {
     const Call call{"shmem_init_thread", SHMEM_CTX_INVALID};
-    if (!try_open_front(call, job_options)) return 1;
+    const auto options = [&] {
+        if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE)
+            throw Mistake(ErrorCode::invalid_argument, "requested",
+                          std::to_string(requested) +
+                              " is none of SHMEM_THREAD_SINGLE, FUNNELED, SERIALIZED and MULTIPLE.");
+        return job_options();
+    };
+    if (!try_open_front(call, options)) return 1;
     // All of Atoll is thread-safe, so any level can be had; the highest that was asked for is.
-    const bool known = requested >= SHMEM_THREAD_SINGLE && requested <= SHMEM_THREAD_MULTIPLE;
-    thread_level = std::max(thread_level, known ? requested : SHMEM_THREAD_MULTIPLE);
+    thread_level = std::max(thread_level, requested);
     if (provided) *provided = thread_level;
     return 0;
 }
@@ -197,8 +215,14 @@ int init_callbacks(int my_pe, int n_pes, const shmemx_callbacks_t* callbacks) {
     return try_open_front(call, options) ? 0 : 1;
 }
 
-void query_thread(int* provided) { *provided = thread_level; }
-void query_initialized(int* initialized) { *initialized = init_count > 0 ? 1 : 0; }
+void query_thread(int* provided) {
+    require({"shmem_query_thread", SHMEM_CTX_INVALID}, "provided", provided);
+    *provided = thread_level;
+}
+void query_initialized(int* initialized) {
+    require({"shmem_query_initialized", SHMEM_CTX_INVALID}, "initialized", initialized);
+    *initialized = init_count > 0 ? 1 : 0;
+}
 
 void finalize() {
     const Call call{"shmem_finalize", SHMEM_CTX_INVALID};
@@ -246,10 +270,16 @@ void* team_ptr(shmem_team_t team, const void* dest, int pe) {
 }
 
 void info_get_version(int* major, int* minor) {
+    const Call call{"shmem_info_get_version", SHMEM_CTX_INVALID};
+    require(call, "major", major);
+    require(call, "minor", minor);
     *major = SHMEM_MAJOR_VERSION;
     *minor = SHMEM_MINOR_VERSION;
 }
-void info_get_name(char* name) { std::strncpy(name, SHMEM_VENDOR_STRING, SHMEM_MAX_NAME_LEN); }
+void info_get_name(char* name) {
+    require({"shmem_info_get_name", SHMEM_CTX_INVALID}, "name", name);
+    std::strncpy(name, SHMEM_VENDOR_STRING, SHMEM_MAX_NAME_LEN);
+}
 void pcontrol(int) {}
 
 }  // namespace atl::shmem

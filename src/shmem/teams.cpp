@@ -1,10 +1,9 @@
 // Teams by OpenSHMEM's names and status codes.
-#include <deque>
-#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "core/team_state.hpp"
+#include "shmem/checks.hpp"
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
 
@@ -12,15 +11,11 @@ namespace atl::shmem {
 
 namespace {
 
-/// A destroyed team's object stays for a while, so that a handle used after destroy is found out.
-constexpr std::size_t kept_after_destroy = 4096;
-
-struct Handles {
+struct Alive {
     std::mutex mutex;
     std::set<TeamObject*> teams;
-    std::deque<std::unique_ptr<TeamObject>> destroyed;
 };
-Handles& handles = *new Handles;  // never destroyed: a program may end with teams of its own
+Alive& alive = *new Alive;  // never destroyed: a program may end with teams of its own
 
 void destroy_contexts(TeamObject& object) {
     const std::set<shmem_ctx_t> contexts = object.contexts;
@@ -41,14 +36,17 @@ void open_teams() {
 }
 
 void close_teams() {
-    std::set<TeamObject*> teams;
+    std::set<TeamObject*> made;
     {
-        const std::lock_guard lock(handles.mutex);
-        teams.swap(handles.teams);
-        handles.destroyed.clear();
+        const std::lock_guard lock(alive.mutex);
+        made.swap(alive.teams);
     }
-    teams.insert({front.world, front.shared, front.host, front.rail});
-    for (TeamObject* team : teams) {
+    for (TeamObject* team : made) {
+        destroy_contexts(*team);
+        team->team = Team();
+        teams.give_back(team);
+    }
+    for (TeamObject* team : {front.world, front.shared, front.host, front.rail}) {
         destroy_contexts(*team);
         delete team;
     }
@@ -63,10 +61,17 @@ TeamObject& find_team(shmem_team_t team) {
     if (team == SHMEM_TEAM_SHARED) return *front.shared;
     if (team == SHMEMX_TEAM_HOST) return *front.host;
     if (team == SHMEMX_TEAM_RAIL) return *front.rail;
-    return *reinterpret_cast<TeamObject*>(team);
+    if (TeamObject* object = teams.find(team)) return *object;
+    throw Error(ErrorCode::invalid_argument,
+                handle_text(team) +
+                    " is no team; pass a predefined one, or what shmem_team_split_strided or split_2d gave.");
 }
 
-bool is_usable(shmem_team_t team) { return team != SHMEM_TEAM_INVALID && find_team(team).team; }
+bool is_usable(shmem_team_t team) noexcept {
+    if (team == SHMEM_TEAM_INVALID) return false;
+    const TeamObject* object = front.job && is_predefined(team) ? &find_team(team) : teams.find(team);
+    return object && object->team;
+}
 
 TeamObject& team_object(shmem_team_t team) {
     TeamObject& object = find_team(team);
@@ -77,9 +82,15 @@ TeamObject& team_object(shmem_team_t team) {
 
 shmem_team_t handle_of(Team team, int num_contexts) {
     if (!team) return SHMEM_TEAM_INVALID;
-    auto* object = new TeamObject{std::move(team), num_contexts, {}};
-    const std::lock_guard lock(handles.mutex);
-    handles.teams.insert(object);
+    TeamObject* object = teams.take();
+    if (!object)
+        throw Error(ErrorCode::out_of_memory, std::to_string(teams.most) +
+                                                  " teams are alive, or no memory is left for another; "
+                                                  "destroy some.");
+    object->team = std::move(team);
+    object->num_contexts = num_contexts;
+    const std::lock_guard lock(alive.mutex);
+    alive.teams.insert(object);
     return reinterpret_cast<shmem_team_t>(object);
 }
 
@@ -100,18 +111,23 @@ int team_translate_pe(shmem_team_t from, int pe, shmem_team_t to) {
 
 int team_split_strided(shmem_team_t parent, int start, int stride, int size,
                        const shmem_team_config_t* config, long mask, shmem_team_t* team) {
+    const Call call{"shmem_team_split_strided", SHMEM_CTX_INVALID};
+    require(call, "new_team", team);
     *team = SHMEM_TEAM_INVALID;
     if (parent == SHMEM_TEAM_INVALID) return -1;
-    return status({"shmem_team_split_strided", SHMEM_CTX_INVALID}, [&] {
+    return status(call, [&] {
         *team = handle_of(team_of(parent).split_strided(start, stride, size), contexts_of(config, mask));
     });
 }
 
 int team_split_2d(shmem_team_t parent, int xrange, const shmem_team_config_t* xconfig, long xmask,
                   shmem_team_t* xteam, const shmem_team_config_t* yconfig, long ymask, shmem_team_t* yteam) {
+    const Call call{"shmem_team_split_2d", SHMEM_CTX_INVALID};
+    require(call, "xaxis_team", xteam);
+    require(call, "yaxis_team", yteam);
     *xteam = *yteam = SHMEM_TEAM_INVALID;
     if (parent == SHMEM_TEAM_INVALID) return -1;
-    return status({"shmem_team_split_2d", SHMEM_CTX_INVALID}, [&] {
+    return status(call, [&] {
         auto [row, column] = team_of(parent).split_2d(xrange);
         *xteam = handle_of(std::move(row), contexts_of(xconfig, xmask));
         *yteam = handle_of(std::move(column), contexts_of(yconfig, ymask));
@@ -125,10 +141,11 @@ void team_destroy(shmem_team_t team) {
         if (!is_predefined(team)) destroy_contexts(object);
         object.team.destroy();
         object.team = Team();
-        const std::lock_guard lock(handles.mutex);
-        handles.teams.erase(&object);
-        handles.destroyed.emplace_back(&object);
-        if (handles.destroyed.size() > kept_after_destroy) handles.destroyed.pop_front();
+        {
+            const std::lock_guard lock(alive.mutex);
+            alive.teams.erase(&object);
+        }
+        teams.give_back(&object);
     });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <complex>
+#include <concepts>
 #include <span>
 #include <type_traits>
 
@@ -23,24 +24,33 @@ inline Area bytes_area(const char* argument, const void* address, std::size_t by
     return {argument, address, bytes};
 }
 template <class T> Blocks blocks(std::ptrdiff_t stride, std::size_t block, std::size_t count) {
-    return {stride * static_cast<std::ptrdiff_t>(sizeof(T)), block * sizeof(T), count};
+    std::ptrdiff_t bytes = 0;
+    if (__builtin_mul_overflow(stride, static_cast<std::ptrdiff_t>(sizeof(T)), &bytes))
+        bytes = stride < 0 ? PTRDIFF_MIN : PTRDIFF_MAX;
+    return {bytes, block * sizeof(T), count};
 }
 
-// The checks stand apart, so that calls which are not checked keep their arguments in registers.
+// The checks are functions of their own, so that calls which are not checked keep their arguments in
+// registers.
 template <class T>
-[[gnu::noinline, gnu::cold]] void check_put(const Context& context, const T* dest, const T* source,
-                                            std::size_t n, int pe) {
+[[gnu::noinline]] void check_put(const Context& context, const T* dest, const T* source, std::size_t n,
+                                 int pe) {
+    if (is_right(context, dest, source, Context::bytes_of<T>(n), alignof(T), pe)) [[likely]]
+        return;
     check_transfer(context, area("dest", dest, n), area("source", source, n), pe);
 }
 template <class T>
-[[gnu::noinline, gnu::cold]] void check_get(const Context& context, const T* dest, const T* source,
-                                            std::size_t n, int pe) {
+[[gnu::noinline]] void check_get(const Context& context, const T* dest, const T* source, std::size_t n,
+                                 int pe) {
+    if (is_right(context, source, dest, Context::bytes_of<T>(n), alignof(T), pe)) [[likely]]
+        return;
     check_transfer(context, area("source", source, n), area("dest", dest, n), pe);
 }
 /// Of one element.
 template <class T>
-[[gnu::noinline, gnu::cold]] void check_word(const Context& context, const char* argument, const T* word,
-                                             int pe) {
+[[gnu::noinline]] void check_word(const Context& context, const char* argument, const T* word, int pe) {
+    if (is_right(context, word, alignof(T), pe) && sizeof(T) == alignof(T)) [[likely]]
+        return;
     check_pe("pe", pe, context.n_pes());
     check_symmetric(context, area(argument, word, 1));
 }
@@ -160,12 +170,14 @@ inline void getmem_nbi(Call call, void* dest, const void* source, std::size_t n,
 
 // ---- signals
 inline void check_signal_put(const Context& context, const Area& dest, const Area& source,
-                             const std::uint64_t* signal, int op, int pe) {
-    check_signal_op(op);
+                             const std::uint64_t* signal, int pe) {
     check_transfer(context, dest, source, pe);
     check_symmetric(context, area("sig_addr", signal, 1));
 }
-inline SignalOp signal_op(int op) { return op == SHMEM_SIGNAL_ADD ? SignalOp::add : SignalOp::set; }
+inline SignalOp signal_op(int op) {
+    check_signal_op(op);
+    return op == SHMEM_SIGNAL_ADD ? SignalOp::add : SignalOp::set;
+}
 
 inline void putmem_signal(Call call, void* dest, const void* source, std::size_t bytes, std::uint64_t* signal,
                           std::uint64_t value, int op, int pe) {
@@ -173,7 +185,7 @@ inline void putmem_signal(Call call, void* dest, const void* source, std::size_t
         const Context& context = context_of(call);
         if (context.window().check_args) [[unlikely]]
             check_signal_put(context, bytes_area("dest", dest, bytes), bytes_area("source", source, bytes),
-                             signal, op, pe);
+                             signal, pe);
         context.put_signal_bytes(dest, source, bytes, signal, value, signal_op(op), pe);
     });
 }
@@ -187,7 +199,7 @@ void put_signal(Call call, T* dest, const T* source, std::size_t n, std::uint64_
     guarded(call, [&] {
         const Context& context = context_of(call);
         if (context.window().check_args) [[unlikely]]
-            check_signal_put(context, area("dest", dest, n), area("source", source, n), signal, op, pe);
+            check_signal_put(context, area("dest", dest, n), area("source", source, n), signal, pe);
         context.put_signal(dest, source, n, signal, value, signal_op(op), pe);
     });
 }
@@ -208,10 +220,9 @@ inline std::uint64_t signal_fetch(Call call, const std::uint64_t* signal) {
 inline std::uint64_t signal_wait_until(Call call, std::uint64_t* signal, int cmp, std::uint64_t value) {
     return guarded(call, [&] {
         const Context& context = context_of(call);
-        if (context.window().check_args) [[unlikely]] {
-            check_compare(cmp);
+        check_compare(cmp);
+        if (context.window().check_args) [[unlikely]]
             check_symmetric(context, area("sig_addr", signal, 1));
-        }
         return context.signal_wait_until(signal, static_cast<Compare>(cmp), value);
     });
 }
@@ -291,13 +302,19 @@ template <class T> void atomic_fetch_xor_nbi(Call call, T* fetch, T* dest, T val
 // ---- point-to-point synchronisation
 inline Compare comparison(int cmp) { return static_cast<Compare>(cmp); }
 
+/// A pointer that a call for many words reads or writes through.
+struct Needed {
+    const char* argument;
+    const void* pointer;
+};
 /// The context of a call that looks at this PE's own words.
-template <class T> const Context& waiting_context(const Call& call, const T* words, std::size_t n, int cmp) {
+template <class T, std::same_as<Needed>... Each>
+const Context& waiting_context(const Call& call, const T* words, std::size_t n, int cmp, Each... needed) {
     const Context& context = context_of(call);
-    if (context.window().check_args) [[unlikely]] {
-        check_compare(cmp);
+    check_compare(cmp);
+    if (n != 0) (check_given(needed.argument, needed.pointer), ...);
+    if (context.window().check_args) [[unlikely]]
         check_symmetric(context, area("ivar", words, n));
-    }
     return context;
 }
 
@@ -321,21 +338,22 @@ template <class T>
 std::size_t wait_until_some(Call call, T* words, std::size_t n, std::size_t* indices, const int* status,
                             int cmp, T value) {
     return guarded(call, [&] {
-        return waiting_context(call, words, n, cmp)
+        return waiting_context(call, words, n, cmp, Needed{"indices", indices})
             .wait_until_some(words, n, indices, status, comparison(cmp), value);
     });
 }
 template <class T>
 void wait_until_all_vector(Call call, T* words, std::size_t n, const int* status, int cmp, const T* values) {
     guarded(call, [&] {
-        waiting_context(call, words, n, cmp).wait_until_all_vector(words, n, status, comparison(cmp), values);
+        waiting_context(call, words, n, cmp, Needed{"cmp_values", values})
+            .wait_until_all_vector(words, n, status, comparison(cmp), values);
     });
 }
 template <class T>
 std::size_t wait_until_any_vector(Call call, T* words, std::size_t n, const int* status, int cmp,
                                   const T* values) {
     return guarded(call, [&] {
-        return waiting_context(call, words, n, cmp)
+        return waiting_context(call, words, n, cmp, Needed{"cmp_values", values})
             .wait_until_any_vector(words, n, status, comparison(cmp), values);
     });
 }
@@ -343,7 +361,7 @@ template <class T>
 std::size_t wait_until_some_vector(Call call, T* words, std::size_t n, std::size_t* indices,
                                    const int* status, int cmp, const T* values) {
     return guarded(call, [&] {
-        return waiting_context(call, words, n, cmp)
+        return waiting_context(call, words, n, cmp, Needed{"indices", indices}, Needed{"cmp_values", values})
             .wait_until_some_vector(words, n, indices, status, comparison(cmp), values);
     });
 }
@@ -367,14 +385,15 @@ template <class T>
 std::size_t test_some(Call call, T* words, std::size_t n, std::size_t* indices, const int* status, int cmp,
                       T value) {
     return guarded(call, [&] {
-        return waiting_context(call, words, n, cmp)
+        return waiting_context(call, words, n, cmp, Needed{"indices", indices})
             .test_some(words, n, indices, status, comparison(cmp), value);
     });
 }
 template <class T>
 int test_all_vector(Call call, T* words, std::size_t n, const int* status, int cmp, const T* values) {
     return guarded(call, [&] {
-        return waiting_context(call, words, n, cmp).test_all_vector(words, n, status, comparison(cmp), values)
+        return waiting_context(call, words, n, cmp, Needed{"cmp_values", values})
+                       .test_all_vector(words, n, status, comparison(cmp), values)
                    ? 1
                    : 0;
     });
@@ -382,7 +401,7 @@ int test_all_vector(Call call, T* words, std::size_t n, const int* status, int c
 template <class T>
 std::size_t test_any_vector(Call call, T* words, std::size_t n, const int* status, int cmp, const T* values) {
     return guarded(call, [&] {
-        return waiting_context(call, words, n, cmp)
+        return waiting_context(call, words, n, cmp, Needed{"cmp_values", values})
             .test_any_vector(words, n, status, comparison(cmp), values);
     });
 }
@@ -390,7 +409,7 @@ template <class T>
 std::size_t test_some_vector(Call call, T* words, std::size_t n, std::size_t* indices, const int* status,
                              int cmp, const T* values) {
     return guarded(call, [&] {
-        return waiting_context(call, words, n, cmp)
+        return waiting_context(call, words, n, cmp, Needed{"indices", indices}, Needed{"cmp_values", values})
             .test_some_vector(words, n, indices, status, comparison(cmp), values);
     });
 }

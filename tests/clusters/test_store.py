@@ -105,9 +105,9 @@ def test_settings_that_differ(make_hosts: MakeHosts, pe: str) -> None:
     ]
     done = wait_all(started)
     for each in done:
-        assert each.status == 4 and "ATOLL_CHECK=basic or args" in each.err and "ATOLL_CHECK=all" in each.err, told(
-            done
-        )
+        assert (
+            each.status == 4 and "ATOLL_CHECK=basic or args" in each.err and "ATOLL_CHECK=all" in each.err
+        ), told(done)
 
 
 def test_atoll_port(make_hosts: MakeHosts, pe: str) -> None:

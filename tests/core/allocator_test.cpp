@@ -158,8 +158,9 @@ class AllocatorHistory : public ::testing::TestWithParam<int> {};
 
 TEST_P(AllocatorHistory, MatchesTheModelAndItsTwin) {
     auto random = random_numbers(GetParam());
-    const std::size_t limit = granule * (20 + below(random, 2000));
-    Allocator heap(limit), twin(limit);
+    const std::size_t limit = granule * (20 + below(random, 2000)) * (GetParam() % 2 == 0 ? 1 : 8);
+    Allocator heap(limit, Allocator::Lookup::by_table), twin(limit);
+    ASSERT_NE(heap.table(), nullptr);
     Model model;
     for (int step = 0; step < 1500; ++step) {
         const auto what = below(random, 10);
@@ -198,6 +199,12 @@ TEST_P(AllocatorHistory, MatchesTheModelAndItsTwin) {
             model.add(offset, bytes, limit);
         }
         if (HasFatalFailure()) return;
+        for (int look = 0; look < 10; ++look) {
+            const std::size_t near = model.empty() ? 0 : model.pick(random);
+            const std::size_t offset = look % 2 == 0 ? below(random, limit) : near;
+            const std::size_t size = 1 + below(random, look % 3 == 0 ? limit / 2 : 600);
+            ASSERT_EQ(heap.table()->holds(offset, size), heap.holds(offset, size)) << offset << ' ' << size;
+        }
         ASSERT_EQ(heap.blocks(), model.size());
         ASSERT_LE(heap.largest_free_bytes(), limit - heap.used_bytes());
     }

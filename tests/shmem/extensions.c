@@ -1,4 +1,4 @@
-/* shmemx.h. */
+/* shmemx.h, and the names of shmem.h that the specification has not. */
 #include <shmemx.h>
 
 #include "check.h"
@@ -6,6 +6,45 @@
 static double number;
 static float small;
 static long source[64], dest[2];
+
+static short flags[3];
+static unsigned short counts[3];
+
+/* All forms of one type; the right neighbour has set the words to 1, 2 and 3. */
+#define WAIT_FOR_MANY(NAME, T, WORDS)                                                                  \
+    static void NAME##_waits(void) {                                                                   \
+        const T values[3] = {1, 2, 3}, others[3] = {1, 2, 4};                                          \
+        const int without_last[3] = {0, 0, 1};                                                         \
+        size_t at[3];                                                                                  \
+        shmem_##NAME##_wait_until_all(WORDS, 3, NULL, SHMEM_CMP_GE, 1);                                \
+        CHECK(shmem_##NAME##_wait_until_any(WORDS, 3, NULL, SHMEM_CMP_EQ, 2) == 1);                    \
+        CHECK(shmem_##NAME##_wait_until_some(WORDS, 3, at, NULL, SHMEM_CMP_GT, 2) == 1 && at[0] == 2); \
+        shmem_##NAME##_wait_until_all_vector(WORDS, 3, NULL, SHMEM_CMP_EQ, values);                    \
+        CHECK(shmem_##NAME##_wait_until_any_vector(WORDS, 3, NULL, SHMEM_CMP_LT, others) == 2);        \
+        CHECK(shmem_##NAME##_wait_until_some_vector(WORDS, 3, at, NULL, SHMEM_CMP_EQ, others) == 2);   \
+        CHECK(!shmem_##NAME##_test_all(WORDS, 3, NULL, SHMEM_CMP_LT, 3));                              \
+        CHECK(shmem_##NAME##_test_all(WORDS, 3, without_last, SHMEM_CMP_LT, 3));                       \
+        CHECK(shmem_##NAME##_test_any(WORDS, 3, NULL, SHMEM_CMP_EQ, 9) == SIZE_MAX);                   \
+        CHECK(shmem_##NAME##_test_some(WORDS, 3, at, without_last, SHMEM_CMP_NE, 9) == 2);             \
+        CHECK(shmem_##NAME##_test_all_vector(WORDS, 3, NULL, SHMEM_CMP_EQ, values) == 1);              \
+        CHECK(shmem_##NAME##_test_any_vector(WORDS, 3, NULL, SHMEM_CMP_NE, others) == 2);              \
+        CHECK(shmem_##NAME##_test_some_vector(WORDS, 3, at, NULL, SHMEM_CMP_EQ, values) == 3);         \
+    }
+WAIT_FOR_MANY(short, short, flags)
+WAIT_FOR_MANY(ushort, unsigned short, counts)
+
+static void short_words(int me, int n) {
+    for (int i = 0; i < 3; ++i) {
+        shmem_short_p(&flags[i], (short)(i + 1), (me + 1) % n);
+        shmem_ushort_p(&counts[i], (unsigned short)(i + 1), (me + 1) % n);
+    }
+    short_waits();
+    ushort_waits();
+#if __STDC_VERSION__ >= 201112L
+    CHECK(shmem_test_all(flags, 3, NULL, SHMEM_CMP_GT, 0) &&
+          shmem_test_all(counts, 3, NULL, SHMEM_CMP_GT, 0));
+#endif
+}
 
 int main(void) {
     shmem_init();
@@ -28,6 +67,7 @@ int main(void) {
     CHECK(shmemx_team_split(SHMEM_TEAM_WORLD, -1, 0, &team) == 0 && team == SHMEM_TEAM_INVALID);
     CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n + 1, NULL, 0, &team) != 0);
     CHECK(strstr(shmemx_last_error(), "shmem_team_split_strided") != NULL);
+    short_words(me, n);
     shmem_finalize();
     return 0;
 }

@@ -65,6 +65,8 @@ struct Window {
     bool takes(const void* p, std::size_t bytes) const noexcept {
         const auto offset = reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(mine);
         if (__builtin_constant_p(bytes) && bytes <= element_bytes) return offset < fast_bytes;
+        if (__builtin_constant_p(bytes) && bytes > PTRDIFF_MAX)
+            return false;  // else compilers warn of the copy
         return offset < fast_bytes && bytes <= fast_bytes - offset;
     }
     std::ptrdiff_t distance(int slot) const noexcept {

@@ -1,6 +1,7 @@
 /* One wrong call, by the name that the first argument gives; with ATOLL_CHECK=all none of them comes back. */
 #include <complex.h>
 #include <shmemx.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,6 +158,30 @@ CASE(free_inside, shmem_free((char*)shmem_malloc(64) + 8))
 CASE(free_twice, void* block = shmem_malloc(64); shmem_free(block); shmem_free(block))
 CASE(realloc_local, (void)shmem_realloc(local, 5))
 CASE(align, (void)shmem_align(24, 8))
+CASE(null_dest, shmem_long_put(NULL, a, 8, 0))
+CASE(null_source, shmem_long_put(a, NULL, 8, 0))
+CASE(null_get, shmem_long_get(NULL, a, 8, 0))
+CASE(null_word, shmem_long_atomic_inc(NULL, 0))
+CASE(null_indices, shmem_long_wait_until_some(a, 2, NULL, NULL, SHMEM_CMP_EQ, 0))
+CASE(null_values, (void)shmem_long_test_all_vector(a, 2, NULL, SHMEM_CMP_EQ, NULL))
+CASE(null_collective, shmem_long_sum_reduce(WORLD, a, NULL, 1))
+CASE(null_broadcast, shmem_long_broadcast(WORLD, NULL, b, 1, 0))
+CASE(null_split, shmem_team_split_strided(WORLD, 0, 1, n, NULL, 0, NULL))
+CASE(null_split_2d, shmem_team_split_2d(WORLD, 1, NULL, 0, &team, NULL, 0, NULL))
+CASE(null_ctx, shmem_ctx_create(0, NULL))
+CASE(null_ctx_team, shmem_ctx_get_team(ctx, NULL))
+CASE(null_name, shmem_info_get_name(NULL))
+CASE(null_version, shmem_info_get_version(&me, NULL))
+CASE(null_pes, shmem_pe_quiet(NULL, 1))
+CASE(strange_team, shmem_long_sum_reduce((shmem_team_t)0x1238, a, b, 1))
+CASE(strange_team_destroy, shmem_team_destroy((shmem_team_t)(void*)local))
+CASE(strange_ctx, shmem_ctx_long_p((shmem_ctx_t)0x1238, a, 1, 0))
+CASE(strange_ctx_quiet, shmem_ctx_quiet((shmem_ctx_t)(void*)local))
+CASE(strange_ctx_destroy, shmem_ctx_destroy((shmem_ctx_t)((char*)ctx + 1)))
+CASE(strange_session, shmem_ctx_session_stop((shmem_ctx_t)0x1238))
+CASE(default_ctx, shmem_ctx_destroy(SHMEM_CTX_DEFAULT))
+CASE(hints, (void)shmem_malloc_with_hints(64, -1))
+CASE(alltoalls_huge, shmem_long_alltoalls(WORLD, a, b, PTRDIFF_MAX / 4, 1, 1))
 CASE(finalize_twice, shmem_finalize(); shmem_finalize())
 CASE(after_finalize, shmem_finalize(); shmem_long_p(a, 1, 0))
 
@@ -287,6 +312,30 @@ static const struct wrong wrongs[] = {
     ROW(free_twice),
     ROW(realloc_local),
     ROW(align),
+    ROW(null_dest),
+    ROW(null_source),
+    ROW(null_get),
+    ROW(null_word),
+    ROW(null_indices),
+    ROW(null_values),
+    ROW(null_collective),
+    ROW(null_broadcast),
+    ROW(null_split),
+    ROW(null_split_2d),
+    ROW(null_ctx),
+    ROW(null_ctx_team),
+    ROW(null_name),
+    ROW(null_version),
+    ROW(null_pes),
+    ROW(strange_team),
+    ROW(strange_team_destroy),
+    ROW(strange_ctx),
+    ROW(strange_ctx_quiet),
+    ROW(strange_ctx_destroy),
+    ROW(strange_session),
+    ROW(default_ctx),
+    ROW(hints),
+    ROW(alltoalls_huge),
     ROW(finalize_twice),
     ROW(after_finalize),
 };

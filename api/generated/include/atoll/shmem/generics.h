@@ -1383,6 +1383,10 @@
         volatile unsigned long *: shmem_ulong_wait_until_all, \
         unsigned long long *: shmem_ulonglong_wait_until_all, \
         volatile unsigned long long *: shmem_ulonglong_wait_until_all, \
+        short *: shmem_short_wait_until_all, \
+        volatile short *: shmem_short_wait_until_all, \
+        unsigned short *: shmem_ushort_wait_until_all, \
+        volatile unsigned short *: shmem_ushort_wait_until_all, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_wait_until_any(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
@@ -1398,6 +1402,10 @@
         volatile unsigned long *: shmem_ulong_wait_until_any, \
         unsigned long long *: shmem_ulonglong_wait_until_any, \
         volatile unsigned long long *: shmem_ulonglong_wait_until_any, \
+        short *: shmem_short_wait_until_any, \
+        volatile short *: shmem_short_wait_until_any, \
+        unsigned short *: shmem_ushort_wait_until_any, \
+        volatile unsigned short *: shmem_ushort_wait_until_any, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_wait_until_some(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
@@ -1413,6 +1421,10 @@
         volatile unsigned long *: shmem_ulong_wait_until_some, \
         unsigned long long *: shmem_ulonglong_wait_until_some, \
         volatile unsigned long long *: shmem_ulonglong_wait_until_some, \
+        short *: shmem_short_wait_until_some, \
+        volatile short *: shmem_short_wait_until_some, \
+        unsigned short *: shmem_ushort_wait_until_some, \
+        volatile unsigned short *: shmem_ushort_wait_until_some, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_wait_until_all_vector(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
@@ -1428,6 +1440,10 @@
         volatile unsigned long *: shmem_ulong_wait_until_all_vector, \
         unsigned long long *: shmem_ulonglong_wait_until_all_vector, \
         volatile unsigned long long *: shmem_ulonglong_wait_until_all_vector, \
+        short *: shmem_short_wait_until_all_vector, \
+        volatile short *: shmem_short_wait_until_all_vector, \
+        unsigned short *: shmem_ushort_wait_until_all_vector, \
+        volatile unsigned short *: shmem_ushort_wait_until_all_vector, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_wait_until_any_vector(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
@@ -1443,6 +1459,10 @@
         volatile unsigned long *: shmem_ulong_wait_until_any_vector, \
         unsigned long long *: shmem_ulonglong_wait_until_any_vector, \
         volatile unsigned long long *: shmem_ulonglong_wait_until_any_vector, \
+        short *: shmem_short_wait_until_any_vector, \
+        volatile short *: shmem_short_wait_until_any_vector, \
+        unsigned short *: shmem_ushort_wait_until_any_vector, \
+        volatile unsigned short *: shmem_ushort_wait_until_any_vector, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_wait_until_some_vector(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
@@ -1458,6 +1478,10 @@
         volatile unsigned long *: shmem_ulong_wait_until_some_vector, \
         unsigned long long *: shmem_ulonglong_wait_until_some_vector, \
         volatile unsigned long long *: shmem_ulonglong_wait_until_some_vector, \
+        short *: shmem_short_wait_until_some_vector, \
+        volatile short *: shmem_short_wait_until_some_vector, \
+        unsigned short *: shmem_ushort_wait_until_some_vector, \
+        volatile unsigned short *: shmem_ushort_wait_until_some_vector, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_test(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
@@ -1492,6 +1516,10 @@
         volatile unsigned long *: shmem_ulong_test_all, \
         unsigned long long *: shmem_ulonglong_test_all, \
         volatile unsigned long long *: shmem_ulonglong_test_all, \
+        short *: shmem_short_test_all, \
+        volatile short *: shmem_short_test_all, \
+        unsigned short *: shmem_ushort_test_all, \
+        volatile unsigned short *: shmem_ushort_test_all, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_test_any(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
@@ -1507,6 +1535,10 @@
         volatile unsigned long *: shmem_ulong_test_any, \
         unsigned long long *: shmem_ulonglong_test_any, \
         volatile unsigned long long *: shmem_ulonglong_test_any, \
+        short *: shmem_short_test_any, \
+        volatile short *: shmem_short_test_any, \
+        unsigned short *: shmem_ushort_test_any, \
+        volatile unsigned short *: shmem_ushort_test_any, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_test_some(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
@@ -1522,6 +1554,10 @@
         volatile unsigned long *: shmem_ulong_test_some, \
         unsigned long long *: shmem_ulonglong_test_some, \
         volatile unsigned long long *: shmem_ulonglong_test_some, \
+        short *: shmem_short_test_some, \
+        volatile short *: shmem_short_test_some, \
+        unsigned short *: shmem_ushort_test_some, \
+        volatile unsigned short *: shmem_ushort_test_some, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_test_all_vector(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
@@ -1537,6 +1573,10 @@
         volatile unsigned long *: shmem_ulong_test_all_vector, \
         unsigned long long *: shmem_ulonglong_test_all_vector, \
         volatile unsigned long long *: shmem_ulonglong_test_all_vector, \
+        short *: shmem_short_test_all_vector, \
+        volatile short *: shmem_short_test_all_vector, \
+        unsigned short *: shmem_ushort_test_all_vector, \
+        volatile unsigned short *: shmem_ushort_test_all_vector, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_test_any_vector(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
@@ -1552,6 +1592,10 @@
         volatile unsigned long *: shmem_ulong_test_any_vector, \
         unsigned long long *: shmem_ulonglong_test_any_vector, \
         volatile unsigned long long *: shmem_ulonglong_test_any_vector, \
+        short *: shmem_short_test_any_vector, \
+        volatile short *: shmem_short_test_any_vector, \
+        unsigned short *: shmem_ushort_test_any_vector, \
+        volatile unsigned short *: shmem_ushort_test_any_vector, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_test_some_vector(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
@@ -1567,6 +1611,10 @@
         volatile unsigned long *: shmem_ulong_test_some_vector, \
         unsigned long long *: shmem_ulonglong_test_some_vector, \
         volatile unsigned long long *: shmem_ulonglong_test_some_vector, \
+        short *: shmem_short_test_some_vector, \
+        volatile short *: shmem_short_test_some_vector, \
+        unsigned short *: shmem_ushort_test_some_vector, \
+        volatile unsigned short *: shmem_ushort_test_some_vector, \
         default: atoll_shmem_unsupported_type)(__VA_ARGS__)
 #define shmem_cswap(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
