@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo demo-shmem4py test ci sanitize cross clusters cute bench soak wheel stubs format setup setup-network setup-test setup-cross clean distclean help
+.PHONY: all demo demo-shmem4py test ci sanitize cross clusters cute lint hostile bench soak wheel stubs format setup setup-network setup-test setup-cross clean distclean help
 
 all: setup ## a ready environment: .venv/bin/atoll, and `import atoll` in .venv/bin/python
 	@scripts/install.sh
@@ -17,11 +17,17 @@ demo-shmem4py: all ## a program of shmem4py's by `from atoll import shmem`, then
 test: setup setup-test ## release build, C++ and Python tests, layout, formatters and linters; one closing line
 	@scripts/test.sh
 
-ci: ## test, cute, wheel, clusters, sanitize and cross, with one closing line
+ci: ## test, lint, hostile, cute, wheel, clusters, sanitize and cross, with one closing line
 	@scripts/ci.sh
 
 sanitize: setup setup-test ## the C++ tests under ASan + UBSan, then TSan
 	@scripts/sanitize.sh
+
+lint: setup setup-test ## clang-tidy over all sources, every header by every compiler of Debian's
+	@scripts/lint.sh
+
+hostile: setup setup-test ## a part of the tests on machines that lack something: memory, cores, a home, /tmp, IPv4
+	@scripts/hostile.sh
 
 cross: setup-cross ## cross-compile for aarch64, run the C++ tests under qemu-user
 	@scripts/cross.sh

@@ -3,6 +3,7 @@
 #   setup.sh build   what building the library, the launcher and the Python module needs
 #   setup.sh network what building for several hosts needs
 #   setup.sh test    what `make test` needs beyond that
+#   setup.sh compilers  the gcc and clang of this Debian that headers are compiled by (make lint)
 #   setup.sh cross   what `make cross` needs beyond that
 #   setup.sh bench   the peers that `make bench` compares with: Open MPI's OpenSHMEM, shmem4py
 #   setup.sh venv    the project's .venv, with the packages of requirements-dev.txt
@@ -15,6 +16,7 @@ build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev python3 py
 # UCX is loaded at run time by jobs of several hosts; its headers are needed to build for them.
 network_packages=(libucx-dev)
 test_packages=("${network_packages[@]}" libgtest-dev googletest clang-tidy pkg-config git)
+compiler_packages=(g++-{11..16} clang-{13..22})
 bench_packages=(openmpi-bin libopenmpi-dev python3-dev python3-venv)
 cross_packages=(g++-aarch64-linux-gnu qemu-user googletest libcli11-dev nlohmann-json3-dev)
 
@@ -51,6 +53,16 @@ need() {
     fi
     # shellcheck disable=SC2086  # a list of package names
     step "apt: $(wc -w <<<"$missing") packages" again apt_install $missing
+}
+
+# Those that this release of Debian has.
+compilers() {
+    local package there=()
+    command -v apt-cache >/dev/null || return 0
+    for package in "${compiler_packages[@]}"; do
+        ! apt-cache show "$package" >/dev/null 2>&1 || there+=("$package")
+    done
+    need "${there[@]}"
 }
 
 newest_python() {
@@ -120,10 +132,11 @@ case "${1:-}" in
     test) need "${test_packages[@]}" ;;
     network) need "${network_packages[@]}" ;;
     cross) need "${cross_packages[@]}" ;;
+    compilers) compilers ;;
     bench) peers ;;
     venv) venv ;;
     triton) triton ;;
     numba-cuda) numba_cuda ;;
     cute) cute ;;
-    *) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

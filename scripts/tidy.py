@@ -1,38 +1,75 @@
-"""clang-tidy over the library's sources within a time budget (ATOLL_BUILD_TIDY_SECONDS, 240 by default).
+"""clang-tidy over all sources of src/ and python/src/ that the release build compiles.
 
-What passed is remembered by content (the file, every header of the project and .clang-tidy), so a second run
-looks only at what changed. Files changed last come first; what the budget leaves out is said.
+What passed is remembered by content: clang-tidy's version, .clang-tidy, the command, the file and the headers that it
+includes. The memory is ATOLL_BUILD_TIDY_CACHE, by default in the user's cache, so that a new clone has it too. A file
+that cannot be looked at is a failure, and so is a run that looks at none.
 """
+
+from __future__ import annotations
 
 import hashlib
 import json
 import os
 import subprocess
 import sys
-import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
-CACHE = ROOT / "build" / "tidy-passed.json"
+FOLDERS = (ROOT / "src", ROOT / "python" / "src")
+DEFAULT_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "atoll" / "tidy"
 
 
-def digest(*files: Path) -> str:
-    """One hash of several files' contents."""
-    total = hashlib.sha256()
-    for file in files:
-        total.update(file.read_bytes())
-    return total.hexdigest()
+def headers_of_objects() -> dict[str, list[Path]]:
+    """The project's files that each object was made of, as ninja remembers them."""
+    said = subprocess.run(
+        ["ninja", "-C", str(BUILD), "-t", "deps"], capture_output=True, text=True, check=True
+    )
+    found: dict[str, list[Path]] = {}
+    for block in said.stdout.split("\n\n"):
+        first, *files = block.strip().splitlines() or [""]
+        places = [(BUILD / file.strip()).resolve() for file in files]
+        found[first.split(":")[0]] = sorted(place for place in places if place.is_relative_to(ROOT))
+    return found
 
 
-def sources() -> list[Path]:
-    """The compiled sources of src/ and python/src/, last changed first."""
-    database = json.loads((BUILD / "compile_commands.json").read_text())
-    folders = (ROOT / "src", ROOT / "python" / "src")
-    found = {Path(entry["file"]) for entry in database}
-    ours = [file for file in found if file.exists() and any(file.is_relative_to(f) for f in folders)]
-    return sorted(ours, key=lambda file: file.stat().st_mtime, reverse=True)
+def sources() -> Iterator[tuple[Path, str]]:
+    """Each compiled source of ours with a key of all that its result depends on."""
+    version = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
+    headers = headers_of_objects()
+    seen = set()
+    for entry in json.loads((BUILD / "compile_commands.json").read_text()):
+        file = Path(entry["file"])
+        if file in seen or not file.exists() or not any(file.is_relative_to(folder) for folder in FOLDERS):
+            continue
+        seen.add(file)
+        total = hashlib.sha256(version + (ROOT / ".clang-tidy").read_bytes())
+        total.update(entry["command"].replace(str(ROOT), "").encode())
+        output = entry.get("output") or entry["command"].split(" -o ")[1].split()[0]
+        for part in (file, *headers.get(output, ())):
+            total.update(str(part.relative_to(ROOT)).encode() + b"\0" + part.read_bytes())
+        yield file, total.hexdigest()
+
+
+def look(file: Path) -> str:
+    """What clang-tidy says of a file, or nothing."""
+    # The commands are the compiler's that built it, which may know warnings that clang does not.
+    command = [
+        "clang-tidy",
+        "--quiet",
+        "--extra-arg=-Wno-unknown-warning-option",
+        "-p",
+        str(BUILD),
+        str(file),
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    return (
+        ""
+        if run.returncode == 0
+        else run.stdout + run.stderr or f"{file}: clang-tidy ended with {run.returncode}"
+    )
 
 
 def main() -> int:
@@ -40,48 +77,29 @@ def main() -> int:
     if not (BUILD / "compile_commands.json").exists():
         print("no compile_commands.json: build first")
         return 1
-    budget = float(os.environ.get("ATOLL_BUILD_TIDY_SECONDS", "240"))
-    deadline = time.monotonic() + budget
-    headers = sorted(file for folder in ("include", "src") for file in (ROOT / folder).rglob("*.hpp"))
-    common = digest(ROOT / ".clang-tidy", *headers)
-    passed: dict[str, str] = json.loads(CACHE.read_text()) if CACHE.exists() else {}
+    cache = Path(os.environ.get("ATOLL_BUILD_TIDY_CACHE") or DEFAULT_CACHE)
+    cache.mkdir(parents=True, exist_ok=True)
+    files = list(sources())
+    waiting = [(file, key) for file, key in files if not (cache / key).exists()]
 
-    def look(file: Path) -> tuple[Path, str, str | None]:
-        key = hashlib.sha256((common + digest(file)).encode()).hexdigest()
-        if passed.get(str(file)) == key:
-            return file, key, ""
-        left = deadline - time.monotonic()
-        if left <= 0:
-            return file, key, None
-        # The commands are the compiler's that built it, which may know warnings that clang does not.
-        command = [
-            "clang-tidy",
-            "--quiet",
-            "--extra-arg=-Wno-unknown-warning-option",
-            "-p",
-            str(BUILD),
-            str(file),
-        ]
-        try:
-            run = subprocess.run(command, capture_output=True, text=True, timeout=left, check=False)
-        except subprocess.TimeoutExpired:
-            return file, key, None
-        return file, key, "" if run.returncode == 0 else run.stdout + run.stderr
+    def examine(work: tuple[Path, str]) -> bool:
+        file, key = work
+        if report := look(file):
+            print(report, flush=True)
+            return False
+        (cache / key).touch()
+        return True
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        results = list(pool.map(look, sources()))
-    for file, key, report in results:
-        if report == "":
-            passed[str(file)] = key
-        elif report:
-            print(report)
-    CACHE.write_text(json.dumps(passed))
-    left_out = [str(file.relative_to(ROOT)) for file, _, report in results if report is None]
-    found = [str(file.relative_to(ROOT)) for file, _, report in results if report]
-    print(f"clang-tidy: {len(results)} files, {len(found)} with findings, {len(left_out)} left out (budget)")
-    if left_out:
-        print("left out:", *left_out)
-    return 1 if found else 0
+        found = list(pool.map(examine, waiting)).count(False)
+    compiled = {file for file, _ in files}
+    apart = [str(f.relative_to(ROOT)) for d in FOLDERS for f in sorted(d.rglob("*.cpp")) if f not in compiled]
+    print(
+        f"clang-tidy: {len(files)} files, {len(files) - len(waiting)} of them known to be right, {found} with findings"
+    )
+    if apart:
+        print(f"not built here, so not looked at: {', '.join(apart)}")
+    return 1 if found or not files else 0
 
 
 if __name__ == "__main__":

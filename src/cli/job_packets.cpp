@@ -118,7 +118,7 @@ void Job::hello(int pe, common::Fd lifeline) {
     poller_.add(sender.lifeline.get(), {Source::lifeline, static_cast<std::uint32_t>(pe)});
 }
 
-/// A new heap for a new job, handed out once all PEs have come: until then some may still be leaving the old
+/// A new heap of a new size for a new job, handed out once all PEs have come: until then some may still be leaving the old
 /// one.
 void Job::rejoin(int pe) {
     pes_[static_cast<std::size_t>(pe)].goodbye = 0;
@@ -126,6 +126,7 @@ void Job::rejoin(int pe) {
     if (!std::all_of(pes_.begin(), pes_.end(), [](const Pe& other) { return other.rejoins; }))
         return check_never_rejoined();
     store_.forget();
+    board_.header().layout_state.store(0, std::memory_order_relaxed);  // by the settings that hold now
     heap_fd_ = common::Fd(memfd_create("atoll-heap", MFD_CLOEXEC));
     const int passed = heap_fd_.get();
     for (Pe& other : pes_) {

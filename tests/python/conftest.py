@@ -1,15 +1,17 @@
-"""The fixture that runs a Python program as a job; what it is made of is in jobs.py."""
+"""The fixtures that run a Python program as a job; what they are made of is in jobs.py and kept.py."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from jobs import HANG_GUARD, PROGRAMS, Done, Job, environment, launcher, write_program
+from kept import Failed, KeptJobs, wants_fresh
 from simulated import make_package
 
 
@@ -37,7 +39,36 @@ def job(tmp_path: Path) -> Job:
     return run
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
+def kept_jobs() -> Iterator[KeptJobs]:
+    """The jobs that `kept_job` runs programs in."""
+    jobs = KeptJobs()
+    yield jobs
+    jobs.end()
+
+
+@pytest.fixture
+def kept_job(job: Job, kept_jobs: KeptJobs, tmp_path: Path) -> Job:
+    """As `job`, by PEs that have run programs of other tests: for what ends well and is not about starts and ends.
+
+    Standard output is that of PE 0, then of PE 1, and so on.
+    """
+    if wants_fresh():
+        return job
+
+    def run(code: str, n: int, *arguments: str, timeout: int = 240, **changes: str) -> Done:
+        program = PROGRAMS / code if code.endswith(".py") else write_program(tmp_path, code)
+        try:
+            return kept_jobs.run(program, n, list(arguments), changes, timeout)
+        except Failed as error:
+            pytest.fail(
+                f"{program} with {n} kept PEs (ATOLL_TEST_FRESH=1 takes new ones):\n{error}", pytrace=False
+            )
+
+    return run
+
+
+@pytest.fixture(scope="session")
 def package(tmp_path_factory: pytest.TempPathFactory) -> str:
     """For PYTHONPATH: Atoll with the simulated GPU."""
     return str(make_package(tmp_path_factory.mktemp("package")))

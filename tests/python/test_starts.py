@@ -139,6 +139,26 @@ def test_a_job_of_the_launcher_stays_one_of_the_launcher(job: Job) -> None:
     job(TORCH + again * 3, 2)
 
 
+def test_a_second_init_goes_by_the_settings_that_hold_then(job: Job) -> None:
+    job(
+        """
+        for size, most in (("8M", 7 << 20), ("2M", 3 << 19), ("32M", 31 << 20)):
+            os.environ["ATOLL_HEAP_SIZE"] = size
+            os.environ["ATOLL_CHECK"] = "none" if size == "2M" else "all"
+            atoll.init()
+            kept = atoll.zeros(most, "u1")
+            try:
+                atoll.zeros(most, "u1")
+            except atoll.OutOfMemory:
+                del kept
+            else:
+                raise AssertionError(size)
+            atoll.finalize()
+        """,
+        3,
+    )
+
+
 def test_children_are_not_invited(job: Job) -> None:
     """A program that a PE starts with a copy of os.environ is a job of its own."""
     job(

@@ -1,0 +1,117 @@
+"""Compiles every header of ours alone, with each gcc and clang that is here (headers.py [COMPILER...] names others).
+
+Names of the standard library that a header uses without including are found by tests/layout/test_includes.py, for all
+releases of the library at once. So here one precompiled header serves a compiler, and takes the time that remains to
+a few seconds. Compilers other than the default one see several headers at a time: what differs between
+compilers is what they accept, not which headers of ours are missing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+GENERATED = ROOT / "build/release/generated/include"
+KNOWN = ("g++", *(f"g++-{n}" for n in range(11, 17)), *(f"clang++-{n}" for n in range(13, 23)))
+STANDARD = (
+    *("algorithm", "array", "atomic", "chrono", "cstdint", "cstring", "functional", "map", "memory", "mutex"),
+    *("optional", "set", "span", "string", "string_view", "thread", "utility", "variant", "vector"),
+)
+FOLDERS = ("include", "src", "api/generated/include")
+AT_A_TIME = 12
+
+
+def without_package(header: Path) -> str:
+    """The reason why a header cannot be compiled here, or nothing: what it needs is no part of this machine."""
+    if header.name == "mpi.hpp":
+        return "needs MPI"
+    if "cuda" in header.parts or header.name in {"half.hpp", "launch.hpp"}:
+        return "" if Path("/usr/local/cuda/include/cuda.h").exists() else "needs CUDA's headers"
+    if "ucx" in header.parts:
+        return "" if Path("/usr/include/ucp/api/ucp.h").exists() else "needs UCX's headers"
+    return ""
+
+
+def headers() -> tuple[list[str], list[str]]:
+    """All headers as they are included, and those left out, with the reason."""
+    found, left_out = [], []
+    for folder in FOLDERS:
+        for file in sorted((ROOT / folder).rglob("*.h*")):
+            name = str(file.relative_to(ROOT / folder))
+            if reason := without_package(file.relative_to(ROOT)):
+                left_out.append(f"{name} ({reason})")
+            else:
+                found.append(name)
+    return found, left_out
+
+
+def compile_text(compiler: str, text: str, *more: str) -> str:
+    """What the compiler says of a text, or nothing."""
+    folders = [
+        *(f"-I{ROOT / folder}" for folder in FOLDERS),
+        f"-I{GENERATED}",
+        "-isystem",
+        "/usr/local/cuda/include",
+    ]
+    flags = [
+        "-std=c++20",
+        "-fsyntax-only",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Wno-unknown-warning-option",
+        *folders,
+    ]
+    if not compiler.startswith("clang"):
+        flags.remove("-Wno-unknown-warning-option")
+    run = subprocess.run(
+        [compiler, *flags, *more, "-x", "c++", "-"], input=text, capture_output=True, text=True, check=False
+    )
+    return "" if run.returncode == 0 else run.stderr or f"ended with {run.returncode}"
+
+
+def precompiled(compiler: str, folder: Path) -> list[str]:
+    """Flags by which a compiler takes the standard headers from a precompiled one."""
+    header = folder / compiler / "standard.hpp"
+    header.parent.mkdir()
+    header.write_text("".join(f"#include <{name}>\n" for name in STANDARD))
+    output = header.with_suffix(".hpp.pch" if compiler.startswith("clang") else ".hpp.gch")
+    command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-x", "c++-header", str(header), "-o", str(output)]
+    subprocess.run(command, check=True)
+    return ["-include-pch", str(output)] if compiler.startswith("clang") else ["-include", str(header)]
+
+
+def main() -> int:
+    """Compile, and say what did not."""
+    compilers = sys.argv[1:] or [name for name in KNOWN if shutil.which(name)]
+    names, left_out = headers()
+    if not compilers or not names or not GENERATED.is_dir():
+        print(
+            f"{len(compilers)} compilers, {len(names)} headers, {GENERATED}: nothing to compile, build first"
+        )
+        return 1
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        works = []
+        for compiler in compilers:
+            size = 1 if compiler == compilers[0] else AT_A_TIME
+            flags = precompiled(compiler, Path(folder))
+            for group in (names[start : start + size] for start in range(0, len(names), size)):
+                text = "".join(f'#include "{name}"\n' for name in group) * 2  # twice: guards, too
+                works.append((compiler, group, pool.submit(compile_text, compiler, text, *flags)))
+        wrong = [(compiler, group, said) for compiler, group, work in works if (said := work.result())]
+    for compiler, group, said in wrong:
+        print(f"{compiler}: {', '.join(group)}\n{said[:3000]}")
+    print(f"{len(names)} headers by {', '.join(compilers)}: {len(wrong)} with errors")
+    if left_out:
+        print("left out:", *left_out)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

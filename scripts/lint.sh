@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Slow looks at the C++ sources, in CI only: clang-tidy over all of them, and every header by every compiler of Debian's.
+source "$(dirname "$0")/lib.sh"
+begin lint
+scripts/setup.sh compilers || true # those that are there are taken, and named
+check "ready environment" scripts/install.sh
+[ "$checked" -ne 0 ] || check "clang-tidy" "$python" scripts/tidy.py
+[ "$checked" -ne 0 ] || check "headers by every compiler" "$python" scripts/headers.py
+for log in clang-tidy headers-by-every-compiler; do
+    [ ! -f "$logs/$log.log" ] || tail -n 2 "$logs/$log.log" | cut -c1-300 | sed 's/^/  /'
+done
+[ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing lint
