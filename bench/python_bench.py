@@ -46,6 +46,7 @@ def collective(bench: Bench) -> None:
 
     bench.measure("py_barrier_all", barrier)
     bench.measure("py_sum_reduce", sum_reduce)
+    sum_reduce(1)  # also where other rows were asked for
     assert dst[0] == atoll.n_pes()
 
 
