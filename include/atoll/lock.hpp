@@ -11,10 +11,11 @@ namespace atl {
 /// ends by an error gives its place up. Throws Error: not_symmetric, pe_died (naming who held the lock, or
 /// waited before this PE), timeout, invalid_argument (setting a lock that this PE holds, clearing one that it
 /// does not hold).
-ATOLL_API void set_lock(Job& job, std::int64_t* lock, double timeout_s = -1);
+/// `called` is the name of the user's call in errors and in what this PE is shown to wait for.
+ATOLL_API void set_lock(Job& job, std::int64_t* lock, double timeout_s = -1, const char* called = "set_lock");
 /// Never waits. True if the lock is now held by this PE; false if anybody holds it, this PE included.
 ATOLL_API bool test_lock(Job& job, std::int64_t* lock);
-ATOLL_API void clear_lock(Job& job, std::int64_t* lock);
+ATOLL_API void clear_lock(Job& job, std::int64_t* lock, const char* called = "clear_lock");
 
 /// A lock with its own symmetric word. Making and free() are collective. Works with std::lock_guard and
 /// std::unique_lock.

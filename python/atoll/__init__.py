@@ -28,7 +28,8 @@ Signals      put_signal put_signal_nbi signal_set signal_add signal_fetch signal
 Waits        wait_until test, for many words with _all _any _some, and _vector for a value each.
 Order        fence (puts to one PE) quiet pe_quiet (completed), barrier_all barrier, sync_all sync.
 Groups       Team, WORLD, SHARED, HOST, RAIL; split with WORLD.split(color). Context: operations that complete by themselves.
-Collectives  broadcast collect fcollect gather scatter alltoall alltoalls bcast_object gather_object;
+Collectives  broadcast collect fcollect gather scatter alltoall alltoalls; of Python objects: bcast_object
+             gather_object allgather_object scatter_object alltoall_object reduce_object;
              sum_ prod_ min_ max_ avg_ and_ or_ xor_reduce, reduce (any operator, one root), reduce_scatter,
              premul_sum_reduce premul_sum_reduce_scatter, sum_inscan sum_exscan.
 Locks        Lock. C++: include_dir (headers). PyTorch: the module atoll.torch. Kernels: check_kernels.
@@ -46,8 +47,8 @@ arrays and teams does that, and other differences go unnoticed or hang.
 
 # ruff: noqa: F405
 import os as _os
+import typing as _typing
 from functools import partial as _partial
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 # The names on both sides of `as` are alike so that type checkers take them as ours to give.
 from . import _atoll as _atoll  # first: it says so where it cannot be used
@@ -69,11 +70,15 @@ from ._job import global_exit as global_exit
 from ._job import info as info
 from ._job import init as init
 from ._job import version as version
+from ._objects import allgather_object as allgather_object
+from ._objects import alltoall_object as alltoall_object
 from ._objects import bcast_object as bcast_object
 from ._objects import gather_object as gather_object
+from ._objects import reduce_object as reduce_object
+from ._objects import scatter_object as scatter_object
 from ._rc import rc as rc
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from ._launch import LaunchError as LaunchError
     from ._launch import launch as launch
 
@@ -91,8 +96,8 @@ __all__ = [  # noqa: RUF022
     "GE", "GT", "HOST", "InvalidArgument", "KernelError", "LE", "LT", "LaunchError", "Lock", "MAX", "MIN", "Mailbox", "NE",
     "NotInitialized", "NotSymmetric", "OR", "OutOfMemory", "PROD", "PeDied", "PeError", "RAIL", "ReduceOp", "SHARED",
     "SIGNAL_ADD", "SIGNAL_SET", "SUM", "SettingsError", "ShapeMismatch", "SignalOp", "SystemFailure", "Team",
-    "Timeout", "Unsupported", "UseAfterFree", "WORLD", "XOR", "abort", "add_at", "addr_accessible", "alltoall",
-    "alltoalls", "and_reduce", "array", "atomic_add", "atomic_and", "atomic_compare_swap",
+    "Timeout", "Unsupported", "UseAfterFree", "WORLD", "XOR", "abort", "add_at", "addr_accessible", "allgather_object", "alltoall",
+    "alltoall_object", "alltoalls", "and_reduce", "array", "atomic_add", "atomic_and", "atomic_compare_swap",
     "atomic_compare_swap_nbi", "atomic_fetch", "atomic_fetch_add", "atomic_fetch_add_nbi", "atomic_fetch_and",
     "atomic_fetch_and_nbi", "atomic_fetch_inc", "atomic_fetch_inc_nbi", "atomic_fetch_nbi", "atomic_fetch_or",
     "atomic_fetch_or_nbi", "atomic_fetch_xor", "atomic_fetch_xor_nbi", "atomic_inc", "atomic_or", "atomic_set",
@@ -101,8 +106,8 @@ __all__ = [  # noqa: RUF022
     "gather_object", "get", "get_nbi", "get_unique_id", "global_exit", "global_view", "group", "ibget", "ibput",
     "iget", "include_dir", "info", "init", "iput", "is_initialized", "is_symmetric", "launch", "max_reduce", "min_reduce", "my_pe",
     "n_pes", "ones", "ones_like", "or_reduce", "p", "pe_accessible", "pe_quiet", "peer", "pin", "premul_sum_reduce", "premul_sum_reduce_scatter", "prod_reduce", "put",
-    "put_at", "put_nbi", "put_signal", "put_signal_nbi", "quiet", "rc", "recv", "reduce", "reduce_scatter", "register",
-    "scatter", "send", "signal", "signal_add", "signal_consume", "signal_fetch", "signal_set", "signal_wait_until", "sum_exscan",
+    "put_at", "put_nbi", "put_signal", "put_signal_nbi", "quiet", "rc", "recv", "reduce", "reduce_object", "reduce_scatter", "register",
+    "scatter", "scatter_object", "send", "signal", "signal_add", "signal_consume", "signal_fetch", "signal_set", "signal_wait_until", "sum_exscan",
     "sum_inscan", "sum_reduce", "sync", "sync_all", "take", "test", "test_all", "test_all_vector", "test_any",
     "test_any_vector", "test_some", "test_some_vector", "version", "wait_until", "wait_until_all",
     "wait_until_all_vector", "wait_until_any", "wait_until_any_vector", "wait_until_some", "wait_until_some_vector",
@@ -117,13 +122,25 @@ def _late(name: str) -> object:
 
         globals().update(launch=_launch.launch, LaunchError=_launch.LaunchError)
         return globals()[name]
-    raise AttributeError(f"module 'atoll' has no attribute {name!r}")
+    raise AttributeError(f"module 'atoll' has no attribute {name!r}" + _suggestion(name))
+
+
+def _suggestion(name: str) -> str:
+    """The nearest name of the package, as a question; nothing for names that only Python asks for."""
+    if name.startswith("_"):
+        return ""
+    import difflib
+
+    near = difflib.get_close_matches(name, __all__, 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _names() -> list[str]:
     return sorted({*globals(), "launch", "LaunchError"})
 
 
-# No plain functions: help(atoll) would show them as the first of Atoll's.
-__getattr__ = _partial(_late)
-__dir__ = _partial(_names)
+# No plain functions: help(atoll) would show them as the first of Atoll's. Not for type checkers, to which every name would
+# then exist.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _partial(_late)
+    __dir__ = _partial(_names)

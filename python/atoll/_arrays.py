@@ -15,7 +15,14 @@ from . import _atoll
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ._types import Array, Hint, Order, Shape
+    from ._makers import copier, full_like_maker, full_maker, like_maker, maker
+    from ._types import Hint, Order, Shape
+else:
+
+    def maker(function):
+        return function
+
+    full_maker = copier = like_maker = full_like_maker = maker
 
 
 class _Where:
@@ -88,39 +95,7 @@ def _allocate(
     return _atoll._empty(shape, kind, order == "F", align, atomics, is_signal, zero, name, where.on_device)
 
 
-@overload
-def empty(
-    shape: Shape,
-    dtype: Any = None,
-    order: Order = "C",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Literal["cpu"] | None = None,
-    xp: Any = None,
-) -> Array: ...
-@overload
-def empty(
-    shape: Shape,
-    dtype: Any = None,
-    order: Order = "C",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Any,
-    xp: None = None,
-) -> _atoll.DeviceArray: ...
-@overload
-def empty(
-    shape: Shape,
-    dtype: Any = None,
-    order: Order = "C",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Any,
-    xp: Any,
-) -> Any: ...
+@maker
 def empty(
     shape: Shape,
     dtype: Any = None,
@@ -155,39 +130,7 @@ def empty(
     return where.convert(_allocate(shape, dtype, order, align, hints, where, False, "empty"), "empty")
 
 
-@overload
-def zeros(
-    shape: Shape,
-    dtype: Any = None,
-    order: Order = "C",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Literal["cpu"] | None = None,
-    xp: Any = None,
-) -> Array: ...
-@overload
-def zeros(
-    shape: Shape,
-    dtype: Any = None,
-    order: Order = "C",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Any,
-    xp: None = None,
-) -> _atoll.DeviceArray: ...
-@overload
-def zeros(
-    shape: Shape,
-    dtype: Any = None,
-    order: Order = "C",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Any,
-    xp: Any,
-) -> Any: ...
+@maker
 def zeros(
     shape: Shape,
     dtype: Any = None,
@@ -207,42 +150,7 @@ def zeros(
     return where.convert(_allocate(shape, dtype, order, align, hints, where, True, "zeros"), "zeros")
 
 
-@overload
-def full(
-    shape: Shape,
-    fill_value: Any,
-    dtype: Any = None,
-    order: Order = "C",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Literal["cpu"] | None = None,
-    xp: Any = None,
-) -> Array: ...
-@overload
-def full(
-    shape: Shape,
-    fill_value: Any,
-    dtype: Any = None,
-    order: Order = "C",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Any,
-    xp: None = None,
-) -> _atoll.DeviceArray: ...
-@overload
-def full(
-    shape: Shape,
-    fill_value: Any,
-    dtype: Any = None,
-    order: Order = "C",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Any,
-    xp: Any,
-) -> Any: ...
+@full_maker
 def full(
     shape: Shape,
     fill_value: Any,
@@ -309,39 +217,7 @@ def _special(dtype: Any) -> bool:
     return dtype is not None and _device.special_name(_device.numpy_dtype(dtype)) is not None
 
 
-@overload
-def ones(
-    shape: Shape,
-    dtype: Any = None,
-    order: Order = "C",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Literal["cpu"] | None = None,
-    xp: Any = None,
-) -> Array: ...
-@overload
-def ones(
-    shape: Shape,
-    dtype: Any = None,
-    order: Order = "C",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Any,
-    xp: None = None,
-) -> _atoll.DeviceArray: ...
-@overload
-def ones(
-    shape: Shape,
-    dtype: Any = None,
-    order: Order = "C",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Any,
-    xp: Any,
-) -> Any: ...
+@maker
 def ones(
     shape: Shape,
     dtype: Any = None,
@@ -361,39 +237,7 @@ def ones(
     return _full(shape, 1, kind if where.on_device else np.dtype(kind), order, align, hints, where, "ones")
 
 
-@overload
-def array(
-    object: Any,
-    dtype: Any = None,
-    order: Order = "C",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Literal["cpu"] | None = None,
-    xp: Any = None,
-) -> Array: ...
-@overload
-def array(
-    object: Any,
-    dtype: Any = None,
-    order: Order = "C",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Any,
-    xp: None = None,
-) -> _atoll.DeviceArray: ...
-@overload
-def array(
-    object: Any,
-    dtype: Any = None,
-    order: Order = "C",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Any,
-    xp: Any,
-) -> Any: ...
+@copier
 def array(
     object: npt.ArrayLike,
     dtype: Any = None,
@@ -457,39 +301,7 @@ def _is_fortran(a: Any) -> bool:
     return len(strides) > 1 and 0 not in a.shape and all(x < y for x, y in itertools.pairwise(strides))
 
 
-@overload
-def empty_like(
-    a: npt.NDArray[Any],
-    dtype: Any = None,
-    order: Literal["C", "F", "A", "K"] = "K",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Literal["cpu"] | None = None,
-    xp: Any = None,
-) -> Array: ...
-@overload
-def empty_like(
-    a: _atoll.DeviceArray,
-    dtype: Any = None,
-    order: Literal["C", "F", "A", "K"] = "K",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: None = None,
-    xp: None = None,
-) -> _atoll.DeviceArray: ...
-@overload
-def empty_like(
-    a: Any,
-    dtype: Any = None,
-    order: Literal["C", "F", "A", "K"] = "K",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Any = None,
-    xp: Any = None,
-) -> Any: ...
+@like_maker
 def empty_like(
     a: Any,
     dtype: Any = None,
@@ -506,39 +318,7 @@ def empty_like(
     return empty(shape, kind, layout, align=align, hints=hints, **where)
 
 
-@overload
-def zeros_like(
-    a: npt.NDArray[Any],
-    dtype: Any = None,
-    order: Literal["C", "F", "A", "K"] = "K",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Literal["cpu"] | None = None,
-    xp: Any = None,
-) -> Array: ...
-@overload
-def zeros_like(
-    a: _atoll.DeviceArray,
-    dtype: Any = None,
-    order: Literal["C", "F", "A", "K"] = "K",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: None = None,
-    xp: None = None,
-) -> _atoll.DeviceArray: ...
-@overload
-def zeros_like(
-    a: Any,
-    dtype: Any = None,
-    order: Literal["C", "F", "A", "K"] = "K",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Any = None,
-    xp: Any = None,
-) -> Any: ...
+@like_maker
 def zeros_like(
     a: Any,
     dtype: Any = None,
@@ -555,39 +335,7 @@ def zeros_like(
     return zeros(shape, kind, layout, align=align, hints=hints, **where)
 
 
-@overload
-def ones_like(
-    a: npt.NDArray[Any],
-    dtype: Any = None,
-    order: Literal["C", "F", "A", "K"] = "K",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Literal["cpu"] | None = None,
-    xp: Any = None,
-) -> Array: ...
-@overload
-def ones_like(
-    a: _atoll.DeviceArray,
-    dtype: Any = None,
-    order: Literal["C", "F", "A", "K"] = "K",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: None = None,
-    xp: None = None,
-) -> _atoll.DeviceArray: ...
-@overload
-def ones_like(
-    a: Any,
-    dtype: Any = None,
-    order: Literal["C", "F", "A", "K"] = "K",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Any = None,
-    xp: Any = None,
-) -> Any: ...
+@like_maker
 def ones_like(
     a: Any,
     dtype: Any = None,
@@ -604,42 +352,7 @@ def ones_like(
     return ones(shape, kind, layout, align=align, hints=hints, **where)
 
 
-@overload
-def full_like(
-    a: npt.NDArray[Any],
-    fill_value: Any,
-    dtype: Any = None,
-    order: Literal["C", "F", "A", "K"] = "K",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Literal["cpu"] | None = None,
-    xp: Any = None,
-) -> Array: ...
-@overload
-def full_like(
-    a: _atoll.DeviceArray,
-    fill_value: Any,
-    dtype: Any = None,
-    order: Literal["C", "F", "A", "K"] = "K",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: None = None,
-    xp: None = None,
-) -> _atoll.DeviceArray: ...
-@overload
-def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    order: Literal["C", "F", "A", "K"] = "K",
-    *,
-    align: int = 0,
-    hints: Sequence[Hint] = (),
-    device: Any = None,
-    xp: Any = None,
-) -> Any: ...
+@full_like_maker
 def full_like(
     a: Any,
     fill_value: Any,
@@ -658,7 +371,9 @@ def full_like(
 
 
 @overload
-def signal(n: int | Sequence[int] = 1, *, device: Literal["cpu"] | None = None, xp: Any = None) -> Array: ...
+def signal(
+    n: int | Sequence[int] = 1, *, device: Literal["cpu"] | None = None, xp: Any = None
+) -> npt.NDArray[np.uint64]: ...
 @overload
 def signal(n: int | Sequence[int] = 1, *, device: Any, xp: None = None) -> _atoll.DeviceArray: ...
 @overload

@@ -318,6 +318,8 @@ class Context:
     def quiet(self) -> None:
         """atoll.quiet for this context."""
 
+    def __repr__(self) -> str: ...
+
     def destroy(self) -> None:
         """
         Quiet, then free what the context uses. Local. A second call does nothing.
@@ -1259,7 +1261,8 @@ def atomic_fetch_xor_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, 
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: SignalName, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+@overload
+def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: SignalName, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Copy src into dst on PE pe, then set or increase a signal there.
 
@@ -1267,10 +1270,14 @@ def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: Sig
     sig:   symmetric words of uint64 (atoll.signal()); number `index` of them on PE pe is the signal. The index
            may be left out where there is one word.
     value: 0 to 2**64 - 1.
-    op:    "set" or "add", or atoll.SIGNAL_SET, atoll.SIGNAL_ADD. Sums wrap.
+    op:    "set" or "add", or atoll.SIGNAL_SET, atoll.SIGNAL_ADD. Sums wrap. It may be left out, which
+           means "set"; then pe is passed as pe=.
 
     Local. Whoever sees the signal (signal_wait_until, signal_fetch) sees this call's data, and no more
     than that. On return src may be changed. Raises as put does.
+
+        atoll.put_signal(x, data, sig, 1, pe=right)
+
     Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1279,7 +1286,11 @@ def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: Sig
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def put_signal_nbi(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: SignalName, pe: int, index: int | None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
+@overload
+def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: SignalName = 'set', *, pe: int, index: int | None = None, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None: ...
+
+@overload
+def put_signal_nbi(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: SignalName, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
     Like put_signal, but src must not be changed before quiet().
 
@@ -1290,6 +1301,9 @@ def put_signal_nbi(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op:
     "current", that of the arrays' library: the call is enqueued there, in CUDA graphs too, and returns
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
+
+@overload
+def put_signal_nbi(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: SignalName = 'set', *, pe: int, index: int | None = None, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None: ...
 
 def signal_set(sig: AnyArray, value: int, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
     """
@@ -2498,6 +2512,17 @@ class Lock:
         Raises InvalidArgument where this PE does not hold it.
         """
 
+    def __repr__(self) -> str: ...
+
+    def _set_lock(self) -> None:
+        """See atoll.shmem.set_lock."""
+
+    def _test_lock(self) -> bool:
+        """See atoll.shmem.test_lock."""
+
+    def _clear_lock(self) -> None:
+        """See atoll.shmem.clear_lock."""
+
     def free(self) -> None:
         """Free the lock's memory. Collective over all PEs."""
 
@@ -2577,6 +2602,8 @@ class Mailbox:
         atoll.numba, atoll.cute and atoll.cupy have mailbox(box); Triton's calls take (block.torch(), room). Raises Unsupported,
         UseAfterFree.
         """
+
+    def __repr__(self) -> str: ...
 
     def free(self) -> None:
         """Free the mailbox's memory. Collective over all PEs of the job."""

@@ -19,6 +19,7 @@ from typing import IO, Any, TypeVar
 from . import _atoll
 
 Result = TypeVar("Result")
+_TIMEOUT_STATUS = 124  # the launcher's
 
 
 class LaunchError(_atoll.Error, RuntimeError):
@@ -64,9 +65,9 @@ def launch(
     timeout: seconds after which the job is ended, with a table of what every PE waited for.
     env:     variables of the PEs' environment beside this process's, such as {"ATOLL_CHECK": "all"}.
 
-    Raises LaunchError with the number and the traceback of the PE that failed first (its exception is the
+    Raises Timeout (an atoll.Error and a TimeoutError) when timeout is over, LaunchError with the number and the traceback of the PE that failed first (its exception is the
     cause) or the exit status of one that ended instead of returning, ImportError where cloudpickle is
-    missing. Not collective: no PE of this process's job is involved.
+    missing, InvalidArgument. Not collective: no PE of this process's job is involved.
 
         atoll.launch(lambda: atoll.my_pe(), n_pes=4)        # [0, 1, 2, 3]
     """
@@ -82,6 +83,10 @@ def launch(
     with _Files(payload, n_pes) as files:
         status, complaint = _run(_command(n_pes, timeout, files), files.all(), env)
         outcomes = files.outcomes()
+    if timeout is not None and status == _TIMEOUT_STATUS and "--timeout" in complaint:
+        raise _atoll.Timeout(
+            f"launch(): the job was ended after timeout={timeout} seconds.\n{complaint}".rstrip()
+        )
     return _results(outcomes, status, complaint)
 
 

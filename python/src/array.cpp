@@ -1,4 +1,5 @@
 #include "device.hpp"
+#include "names.hpp"
 
 namespace atl::python {
 namespace {
@@ -169,11 +170,13 @@ void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* ar
                  "PE's own array and name the PE in the call.",
                  spec.name, which);
         if (bytes == 0) return;
+        const std::string named = array_name(block->address);
         fail(ErrorCode::not_symmetric,
              "%s(): %s is a view that reaches outside its symmetric array: it spans bytes %zd to %zd of "
-             "%zu; correct its shape and strides.",
+             "the %zu of %s; correct its shape and strides.",
              spec.name, which, static_cast<Py_ssize_t>(low - block->address),
-             static_cast<Py_ssize_t>(low - block->address) + static_cast<Py_ssize_t>(bytes), block->bytes);
+             static_cast<Py_ssize_t>(low - block->address) + static_cast<Py_ssize_t>(bytes), block->bytes,
+             named.empty() ? "its block" : named.c_str());
     }
     // Views that lost their base on the way (through a memoryview or another library) are known by address
     // alone.

@@ -1,5 +1,6 @@
 // Allocating symmetric arrays, freeing them, and seeing other PEs' copies of them.
 #include "device.hpp"
+#include "names.hpp"
 #include "pool.hpp"
 #include "registry.hpp"
 
@@ -52,6 +53,16 @@ std::size_t checked_bytes(const Spec& spec, const Shape& shape, PyArray_Descr* d
     return bytes;
 }
 
+/// "int64 array of shape (8,)".
+std::string described(PyArray_Descr* descr, int nd, const npy_intp* dims) {
+    const Ref shape(PyArray_IntTupleFromIntp(nd, dims));
+    const Ref text(
+        PyUnicode_FromFormat("%S array of shape %S", reinterpret_cast<PyObject*>(descr), shape.get()));
+    const char* data = PyUnicode_AsUTF8AndSize(text.get(), nullptr);
+    if (data == nullptr) throw Raised{};
+    return data;
+}
+
 /// _empty(shape, dtype, fortran, align, atomics, signal, zero, name, on_device)
 PyObject* empty_body(const Arguments<9>& a) {
     const std::string name = PyUnicode_AsUTF8AndSize(a[7], nullptr);
@@ -99,6 +110,8 @@ PyObject* empty_body(const Arguments<9>& a) {
     }
     Ref made = array_over(descr, shape.nd, shape.dims, nullptr, static_cast<char*>(block.address),
                           owner.get(), PyObject_IsTrue(a[2]) == 1);
+    name_memory(block.address, asked, static_cast<std::size_t>(PyDataType_ELSIZE(descr)),
+                described(descr, shape.nd, shape.dims));
     return on_gpu ? make_device_array(std::move(made)).release() : made.release();
 }
 
@@ -151,6 +164,11 @@ PyObject* register_body(const Arguments<1>& a) {
     return in_library(make_device_array(std::move(made)), library).release();
 }
 
+std::string named(const void* address) {
+    const std::string name = array_name(address);
+    return name.empty() ? "the array" : name;
+}
+
 PyObject* free_body(const Arguments<1>& a) {
     Job& job = current("free");
     PyArrayObject* array = array_arg(free_spec, "x", a[0]);
@@ -163,8 +181,8 @@ PyObject* free_body(const Arguments<1>& a) {
     check_symmetric(free_spec, "x", array, extent.low, extent.bytes);
     if (extent.low != block->address || std::max<std::size_t>(extent.bytes, 1) != block->bytes)
         fail(ErrorCode::invalid_argument,
-             "free(): x is a view of %zu of the array's %zu bytes; pass the array that was allocated.",
-             extent.bytes, block->bytes);
+             "free(): x is a view of %zu of the %zu bytes of %s; pass the array that was allocated.",
+             extent.bytes, block->bytes, named(block->address).c_str());
     job.free(block->whole);
     free_block(block);
     return none();

@@ -2,6 +2,8 @@
 
 #include "core/job_state.hpp"
 
+#include "names.hpp"
+
 #include <algorithm>
 #include <map>
 #include <new>
@@ -91,6 +93,7 @@ void enter_device_block(Block* block) {
 void dealloc(PyObject* self) {
     auto* block = reinterpret_cast<Block*>(self);
     forget_block(block);
+    if (block->parent == nullptr && !block->freed && !block->foreign) forget_name(block->address);
     drop(block);
     Py_XDECREF(reinterpret_cast<PyObject*>(block->parent));
     delete block->memory;
@@ -228,6 +231,7 @@ Ref make_registered_block(const Job::Registered& registered, std::size_t bytes, 
 
 void free_block(Block* block) noexcept {
     forget_block(block);
+    forget_name(block->address);
     block->freed = true;
     Py_CLEAR(block->keeps);
 }

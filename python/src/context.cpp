@@ -2,6 +2,10 @@
 #include "registry.hpp"
 #include "state.hpp"
 
+#include <nanobind/stl/string.h>
+
+#include <string>
+
 namespace atl::python {
 namespace {
 
@@ -19,6 +23,12 @@ void construct(PyContext* self, nb::object team, bool private_to_thread, bool se
     const Team& of_team = team_of(spec, team.ptr());
     new (self) PyContext{of_team.create_context({private_to_thread, serialized, nostore}), g.epoch, false,
                          team.is_none() ? nb::borrow(g.world_object) : team};
+}
+
+std::string repr(const PyContext& context) {
+    if (context.destroyed || context.epoch != g.epoch || g.job == nullptr)
+        return "<atoll.Context, destroyed>";
+    return "<atoll.Context of " + std::string(nb::str(context.team).c_str()) + ">";
 }
 
 void destroy(PyContext& context) {
@@ -66,6 +76,7 @@ Raises OutOfMemory, UseAfterFree. Source: OpenSHMEM 1.6, section 9.4 (shmem_ctx_
         "fence", [](const PyContext& c) { of(c, "Context.fence").fence(); }, "atoll.fence for this context.");
     context.def(
         "quiet", [](const PyContext& c) { of(c, "Context.quiet").quiet(); }, "atoll.quiet for this context.");
+    context.def("__repr__", &repr);
     context.def("destroy", &destroy,
                 "Quiet, then free what the context uses. Local. A second call does nothing.");
     context.def(

@@ -320,20 +320,25 @@ PyGetSetDef attributes[] = {
 };
 
 PyMethodDef methods[] = {
-    {"reshape", reshape, METH_VARARGS, "Return a view of another shape; for contiguous arrays. Local."},
-    {"view", view, METH_O, "Return a view with another dtype. Local."},
+    {"reshape", reshape, METH_VARARGS,
+     "reshape($self, *shape)\n--\n\nReturn a view of another shape; for contiguous arrays. Local."},
+    {"view", view, METH_O, "view($self, dtype, /)\n--\n\nReturn a view with another dtype. Local."},
     {"numpy", to_numpy, METH_NOARGS,
-     "Return a copy in memory of the host; waits for it, but for no stream. Local."},
-    {"cupy", by_module<to_cupy>, METH_NOARGS, "Return the same memory as a cupy.ndarray. Local."},
-    {"torch", by_module<to_torch>, METH_NOARGS, "Return the same memory as a torch.Tensor. Local."},
+     "numpy($self)\n--\n\nReturn a copy in memory of the host; waits for it, but for no stream. Local."},
+    {"cupy", by_module<to_cupy>, METH_NOARGS,
+     "cupy($self)\n--\n\nReturn the same memory as a cupy.ndarray. Local."},
+    {"torch", by_module<to_torch>, METH_NOARGS,
+     "torch($self)\n--\n\nReturn the same memory as a torch.Tensor. Local."},
     {"buffer", by_module<to_buffer>, METH_NOARGS,
-     "Return the same memory as a cuda.core.Buffer; for contiguous arrays. Local."},
+     "buffer($self)\n--\n\nReturn the same memory as a cuda.core.Buffer; for contiguous arrays. Local."},
     {"__array__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(refuse_array)), METH_VARARGS,
      nullptr},
     {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(to_dlpack)),
      METH_VARARGS | METH_KEYWORDS,
-     "DLPack 1.0, also without version. Orders nothing: no stream is waited for."},
-    {"__dlpack_device__", dlpack_device, METH_NOARGS, "(2, number of this PE's GPU)."},
+     "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nDLPack 1.0, also "
+     "without version. Orders nothing: no stream is waited for."},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS,
+     "__dlpack_device__($self)\n--\n\n(2, number of this PE's GPU)."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -2,7 +2,12 @@
 #include "atoll/lock.hpp"
 
 #include "block.hpp"
+#include "names.hpp"
 #include "registry.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <string>
 
 namespace atl::python {
 namespace {
@@ -10,6 +15,7 @@ namespace {
 /// The lock's word is a block of symmetric memory like an array's; garbage collection drops it the same way.
 struct PyLock {
     Ref owner;
+    bool held = false;  ///< by this PE
 
     Block& block() const { return *reinterpret_cast<Block*>(owner.get()); }
     std::int64_t* word(const char* function) const {
@@ -27,12 +33,35 @@ void construct(PyLock* self) {
     Ref owner = make_block(allocation, sizeof(std::int64_t));
     *static_cast<std::int64_t*>(allocation.address) = 0;
     job.world().sync();
+    name_memory(allocation.address, sizeof(std::int64_t), sizeof(std::int64_t), "atoll.Lock");
     new (self) PyLock{std::move(owner)};
+}
+
+/// OpenSHMEM's own calls, as atoll.shmem has them; `called` is the name of the user's call.
+void set(PyLock& lock, double timeout_s, const char* called) {
+    set_lock(*g.job, lock.word(called), timeout_s, called);
+    lock.held = true;
+}
+
+bool test(PyLock& lock, const char* called) {
+    const bool taken = test_lock(*g.job, lock.word(called));
+    lock.held = lock.held || taken;
+    return taken;
+}
+
+void clear(PyLock& lock, const char* called) {
+    clear_lock(*g.job, lock.word(called), called);
+    lock.held = false;
+}
+
+std::string repr(const PyLock& lock) {
+    if (is_past(&lock.block())) return "<atoll.Lock, freed>";
+    return lock.held ? "<atoll.Lock, held by this PE>" : "<atoll.Lock, not held by this PE>";
 }
 
 bool acquire(PyLock& lock, nb::object wait, nb::object timeout) {
     static const Spec spec{"Lock.acquire"};
-    std::int64_t* word = lock.word("Lock.acquire");
+    lock.word(spec.name);
     if (!PyBool_Check(wait.ptr()))
         fail(ErrorCode::invalid_argument,
              "Lock.acquire(): blocking is %R; pass True or False, and seconds as timeout=.", wait.ptr());
@@ -42,16 +71,16 @@ bool acquire(PyLock& lock, nb::object wait, nb::object timeout) {
         fail(ErrorCode::invalid_argument,
              "Lock.acquire(): timeout is %R with blocking=False, which never waits; pass one of the two.",
              timeout.ptr());
-    if (!blocking) return test_lock(*g.job, word);
-    set_lock(*g.job, word, timeout_s);
+    if (!blocking) return test(lock, spec.name);
+    set(lock, timeout_s, spec.name);
     return true;
 }
 
-void release(PyLock& lock) { clear_lock(*g.job, lock.word("Lock.release")); }
+void release(PyLock& lock) { clear(lock, "Lock.release"); }
 
 void free_lock(PyLock& lock) {
     g.job->free(lock.word("Lock.free"));
-    lock.block().freed = true;
+    free_block(&lock.block());
 }
 
 }  // namespace
@@ -75,6 +104,13 @@ Source: OpenSHMEM 1.6, section 9.13 (shmem_set_lock, shmem_test_lock, shmem_clea
     lock.def("release", &release,
              "Give the lock back, after completing this PE's puts on the default context.\n\n"
              "Raises InvalidArgument where this PE does not hold it.");
+    lock.def("__repr__", &repr);
+    lock.def(
+        "_set_lock", [](PyLock& self) { set(self, -1, "set_lock"); }, "See atoll.shmem.set_lock.");
+    lock.def(
+        "_test_lock", [](PyLock& self) { return test(self, "test_lock"); }, "See atoll.shmem.test_lock.");
+    lock.def(
+        "_clear_lock", [](PyLock& self) { clear(self, "clear_lock"); }, "See atoll.shmem.clear_lock.");
     lock.def("free", &free_lock, "Free the lock's memory. Collective over all PEs.");
     lock.def(
         "__enter__",

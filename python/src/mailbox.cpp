@@ -5,7 +5,10 @@
 #include "registry.hpp"
 #include "staging.hpp"
 
+#include <nanobind/stl/string.h>
+
 #include <memory>
+#include <string>
 
 namespace atl::python {
 namespace {
@@ -15,6 +18,7 @@ struct PyMailbox {
     std::unique_ptr<PyDeviceMailbox> on_device;  ///< in place of `box`
     std::uint64_t epoch = 0;
     int n_pes = 0;
+    int slots = 0;
 
     ~PyMailbox() {
         // The job's memory is gone with the job; what the box held of it must not be given back to another.
@@ -57,7 +61,7 @@ void construct(PyMailbox* self, nb::object longest, nb::object n_slots, nb::obje
         on_device = std::make_unique<PyDeviceMailbox>(job, of_team, bytes, slots, device.ptr());
     else
         box = std::make_unique<Mailbox>(job, of_team, bytes, slots);
-    new (self) PyMailbox{std::move(box), std::move(on_device), g.epoch, of_team.n_pes()};
+    new (self) PyMailbox{std::move(box), std::move(on_device), g.epoch, of_team.n_pes(), slots};
 }
 
 void refuse_stream(const Spec& spec, const nb::object& stream, const nb::object& count) {
@@ -146,6 +150,14 @@ nb::object block_for_kernels(const PyMailbox& self) {
     return nb::borrow(self.on_device->block());
 }
 
+std::string repr(const PyMailbox& self) {
+    if ((!self.box && !self.on_device) || g.job == nullptr || self.epoch != g.epoch)
+        return "<atoll.Mailbox, freed>";
+    const std::size_t bytes = self.on_device ? self.on_device->capacity_bytes() : self.box->capacity_bytes();
+    return "<atoll.Mailbox of " + std::to_string(self.slots) + " slots of " + std::to_string(bytes) +
+           " bytes between " + std::to_string(self.n_pes) + " PEs" + (self.on_device ? ", on a GPU>" : ">");
+}
+
 void free_box(PyMailbox& self) {
     if (self.is_live_on_device(free_spec))
         self.on_device->free();
@@ -225,6 +237,7 @@ runs at a time, whether by a host, a stream or a kernel. Of messages that kernel
                     "atoll.numba, atoll.cute and atoll.cupy have mailbox(box); Triton's calls take "
                     "(block.torch(), room). "
                     "Raises Unsupported,\nUseAfterFree.");
+    box.def("__repr__", &repr);
     box.def("free", &free_box, "Free the mailbox's memory. Collective over all PEs of the job.");
     box.def(
         "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Mailbox"));

@@ -56,6 +56,23 @@ void register_all(nb::module_& module) {
     register_shmem(m);
 }
 
+PyObject* signature_of(PyObject* method, void*) {
+    const nb::object module = nb::steal(PyImport_ImportModule("atoll._signatures"));
+    if (!module.is_valid()) return nullptr;
+    return PyObject_CallMethod(module.ptr(), "signature", "O", method);
+}
+
+/// inspect.signature asks for __signature__, which nanobind's type of methods does not have. That type takes
+/// no new attributes by setattr.
+void give_signatures(const nb::module_& module) {
+    static PyGetSetDef getter{"__signature__", signature_of, nullptr, nullptr, nullptr};
+    const nb::object method = module.attr("Lock").attr("acquire");
+    PyTypeObject* type = Py_TYPE(method.ptr());
+    const Ref descriptor(PyDescr_NewGetSet(type, &getter));
+    if (PyDict_SetItemString(type->tp_dict, getter.name, descriptor.get()) < 0) throw Raised{};
+    PyType_Modified(type);
+}
+
 /// Importing again, after sys.modules lost the module, gives what was registered first: classes and
 /// exceptions exist once in a process.
 void fill(nb::module_& module) {
@@ -65,6 +82,7 @@ void fill(nb::module_& module) {
         return;
     }
     register_all(module);
+    give_signatures(module);
     first = module.ptr();
     Py_INCREF(first);
 }

@@ -154,6 +154,12 @@ template <bool Inclusive> PyObject* scan_body(const Arguments<4>& a) {
                        });
 }
 
+/// A source, and no operator, which is a text or an atoll.ReduceOp.
+bool is_list_or_number(PyObject* value) {
+    if (PyUnicode_Check(value) || PyBytes_Check(value)) return false;
+    return PyList_Check(value) || PyTuple_Check(value) || is_scalar(value);
+}
+
 /// (dst, src, op, root) or (src, op, root): shifts the short form so that src, op, root stand where the long
 /// one has them.
 struct Operands {
@@ -162,7 +168,7 @@ struct Operands {
     PyObject* op;
     PyObject* root;
     Operands(PyObject* a, PyObject* b, PyObject* c, PyObject* d) : first(a), second(b), op(c), root(d) {
-        if (second == nullptr || is_array(second)) return;
+        if (second == nullptr || is_array(second) || is_list_or_number(second)) return;
         // Keywords fill op and root by name; what stands in second was passed by position.
         if (op != nullptr) root = op;
         op = second;

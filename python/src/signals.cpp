@@ -59,15 +59,29 @@ void put_signal_on_device(const Spec& spec, const Context& ctx, PyArrayObject* d
         ctx.put_signal_bytes(extent.low, from, extent.bytes, s.word, s.value, s.op, s.pe);
 }
 
+/// A PE behind the value is taken for the operation.
+[[noreturn, gnu::cold]] void fail_without_pe(const Spec& spec, PyObject* op) {
+    if (op != nullptr && !PyUnicode_Check(op) && PyIndex_Check(op))
+        PyErr_Format(PyExc_TypeError,
+                     "%s() misses the argument 'pe', and op is %R; pass pe=%R, or an operation before it.",
+                     spec.name, op, op);
+    else
+        PyErr_Format(PyExc_TypeError,
+                     "%s() misses the argument 'pe'; pass the number of the target PE as pe=.", spec.name);
+    throw Raised{};
+}
+
 /// (dst, src, sig, value, op, pe, index, ctx, team, stream)
 template <Spec& S> PyObject* put_signal_body(const Arguments<10>& a) {
     const Context& ctx = context_of(S, a[7], a[8]);
     PyArrayObject* dst = array_arg(S, "dst", a[0]);
+    if (!given(a[5])) [[unlikely]]
+        fail_without_pe(S, a[4]);
     const int pe = pe_of(S, a[5]);
     std::uint64_t* word = signal_word(S, a[2], a[6]);
     check_place(S, "sig", word, ctx, pe);
     const std::uint64_t value = value_of(S, a[2], a[3]);
-    const SignalOp op = signal_op_of(S, a[4]);
+    const SignalOp op = a[4] == nullptr ? SignalOp::set : signal_op_of(S, a[4]);
     if (is_device_call(a.adopted, a[9]) && (given(a[9]) || on_device(dst) || is_array(a[1]))) [[unlikely]] {
         if (given(a[9]) || on_device(dst) || on_device(as_array(a[1]))) {
             put_signal_on_device(S, ctx, dst, a[1], {word, value, op, pe}, stream_of(S, a[9], a.adopted),
@@ -161,9 +175,16 @@ PyObject* consume_body(const Arguments<4>& a) {
     return none();
 }
 
-#define ATOLL_PUT_SIGNAL                                                                                \
-    "(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: SignalName, pe: int, index: int | " \
-    "None = 0, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None"
+#define ATOLL_PUT_SIGNAL_TAIL                                                                              \
+    "index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = " \
+    "None) -> None"
+#define ATOLL_PUT_SIGNAL_HEAD "(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, "
+#define ATOLL_PUT_SIGNAL                                                                               \
+    ATOLL_PUT_SIGNAL_HEAD                                                                              \
+    "op: SignalName = 'set', pe: int | None = None, " ATOLL_PUT_SIGNAL_TAIL "\n" ATOLL_PUT_SIGNAL_HEAD \
+    "op: SignalName, pe: int, " ATOLL_PUT_SIGNAL_TAIL "\n" ATOLL_PUT_SIGNAL_HEAD                       \
+    "op: SignalName = 'set', *, pe: int, index: int | None = None, ctx: Context | None = None, "       \
+    "team: Team | None = None, stream: Stream = None) -> None"
 #define ATOLL_UPDATE                                                                                       \
     "(sig: AnyArray, value: int, pe: int, index: int | None = None, *, ctx: Context | None = None, team: " \
     "Team "                                                                                                \
@@ -178,10 +199,14 @@ dst, src, pe: as for put. dst without elements is legal: the signal is given all
 sig:   symmetric words of uint64 (atoll.signal()); number `index` of them on PE pe is the signal. The index
        may be left out where there is one word.
 value: 0 to 2**64 - 1.
-op:    "set" or "add", or atoll.SIGNAL_SET, atoll.SIGNAL_ADD. Sums wrap.
+op:    "set" or "add", or atoll.SIGNAL_SET, atoll.SIGNAL_ADD. Sums wrap. It may be left out, which
+       means "set"; then pe is passed as pe=.
 
 Local. Whoever sees the signal (signal_wait_until, signal_fetch) sees this call's data, and no more
 than that. On return src may be changed. Raises as put does.
+
+    atoll.put_signal(x, data, sig, 1, pe=right)
+
 Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).)"},
     {"put_signal_nbi", entry<10, put_signal_nbi_spec, put_signal_body<put_signal_nbi_spec>>,
      &put_signal_nbi_spec, ATOLL_PUT_SIGNAL,

@@ -70,17 +70,20 @@ inline Ref new_array(PyArrayObject* like, int nd, const npy_intp* dims) {
     return Ref(PyArray_NewFromDescr(g.ndarray, descr, nd, dims, nullptr, nullptr, 0, nullptr));
 }
 
+/// True for a number or a sequence of numbers, which stand for an array.
+bool is_values(PyObject* value);
+/// That array: of dst's dtype, and for a number of its shape too; of NumPy's choice where dst is null.
+[[gnu::cold]] Ref values_for(const Spec& spec, PyObject* value, PyArrayObject* dst);
+
 /// The arguments `(dst, src)` or `(src,)` of a collective.
 struct Pair {
     PyArrayObject* dst = nullptr;  ///< null: the result is a new array
     PyArrayObject* src = nullptr;
-    Ref held;  ///< src, where a number was passed: the 0-d array that it stands for
+    Ref held;  ///< src, where a number or a list was passed: the array that it stands for
 
     void take_src(const Spec& spec, PyObject* value) {
-        if (!is_array(value) && given(value) && (PyArray_CheckScalar(value) || PyNumber_Check(value)))
-            [[unlikely]] {
-            if (!why_not_adopted(value).empty()) fail_not_array(spec, "src", value);
-            held = Ref(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
+        if (!is_array(value) && is_values(value)) [[unlikely]] {
+            held = values_for(spec, value, dst);
             value = held.get();
         }
         src = array_arg(spec, "src", value);

@@ -30,10 +30,13 @@ bool equal(const PyTeam& a, nb::handle other) {
 std::string repr(const PyTeam& team) {
     static constexpr const char* predefined[] = {"", "atoll.WORLD", "atoll.SHARED", "atoll.HOST",
                                                  "atoll.RAIL"};
-    if (team.which != PyTeam::Which::made) return predefined[static_cast<int>(team.which)];
-    if (!team.team || team.epoch != g.epoch || g.job == nullptr) return "<atoll.Team, destroyed>";
-    return "<atoll.Team, PE " + std::to_string(team.team.my_pe()) + " of " +
-           std::to_string(team.team.n_pes()) + ">";
+    const bool is_made = team.which == PyTeam::Which::made;
+    if (!is_made && g.job == nullptr) return predefined[static_cast<int>(team.which)];
+    if (is_made && (!team.team || team.epoch != g.epoch || g.job == nullptr))
+        return "<atoll.Team, destroyed>";
+    const Team& now = live(team, "Team.__repr__");
+    const std::string name = is_made ? "atoll.Team" : predefined[static_cast<int>(team.which)];
+    return "<" + name + ", PE " + std::to_string(now.my_pe()) + " of " + std::to_string(now.n_pes()) + ">";
 }
 
 /// The fields of atl::device::Team, in its order.

@@ -1,6 +1,7 @@
 // A wait that turns slow lets other Python threads run and answers Ctrl-C.
 #include "core/wait_hooks.hpp"
 
+#include "names.hpp"
 #include "registry.hpp"
 
 namespace atl::python {
@@ -29,6 +30,6 @@ bool interrupted(void* state) {
 
 }  // namespace
 
-void register_wait_hooks() { core::set_wait_hooks({enter, leave, interrupted}); }
+void register_wait_hooks() { core::set_wait_hooks({enter, leave, interrupted, name_of}); }
 
 }  // namespace atl::python

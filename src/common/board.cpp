@@ -48,6 +48,7 @@ std::uint64_t my_pid_namespace() noexcept {
 /// A wait record as it stood at one moment.
 struct WaitCopy {
     char operation[sizeof(WaitRecord::operation)];
+    char name[sizeof(WaitRecord::name)];
     std::int32_t team, peer;
     std::uint64_t offset, expected, found;
     std::uint32_t compare, has_value;
@@ -72,6 +73,8 @@ std::optional<WaitCopy> copy_wait(const WaitRecord& wait) {
         WaitCopy copy;
         for (std::size_t i = 0; i < sizeof copy.operation; ++i) copy.operation[i] = peek(wait.operation[i]);
         copy.operation[sizeof copy.operation - 1] = '\0';
+        for (std::size_t i = 0; i < sizeof copy.name; ++i) copy.name[i] = peek(wait.name[i]);
+        copy.name[sizeof copy.name - 1] = '\0';
         copy.team = peek(wait.team);
         copy.peer = peek(wait.peer);
         copy.offset = peek(wait.offset);
@@ -88,9 +91,10 @@ std::optional<WaitCopy> copy_wait(const WaitRecord& wait) {
 std::string describe(const WaitCopy& wait) {
     std::string text = wait.operation;
     if (wait.team != 0) text += " of team " + std::to_string(wait.team);
-    if (wait.has_value && wait.offset != ~std::uint64_t{0}) {
+    if (wait.name[0] != '\0')
+        text += std::string(" on ") + wait.name;
+    else if (wait.has_value && wait.offset != ~std::uint64_t{0})
         text += " on " + place_text(wait.offset);
-    }
     if (wait.peer >= 0) text += ", for PE " + std::to_string(wait.peer);
     if (wait.has_value) {
         // Signed: -1 is a likelier value of a flag than 2^64 - 1.

@@ -40,6 +40,7 @@ struct WaitRecord {
     std::int32_t team = 0;     ///< team's number within its PE, 0 = world
     std::int32_t peer = -1;    ///< world PE waited for, -1 = any
     std::uint64_t offset = 0;  ///< the awaited word's place, ~0 = a word of the library's own
+    char name[104] = {};       ///< what a language front calls that word; empty: by its place
     std::uint64_t expected = 0;
     std::uint64_t found = 0;      ///< as last seen
     std::uint32_t compare = 0;    ///< Compare
@@ -56,7 +57,7 @@ struct alignas(64) BoardEntry {
 };
 
 inline constexpr std::uint32_t board_magic = 0xA7011B0Du;
-inline constexpr std::uint32_t board_version = 1;
+inline constexpr std::uint32_t board_version = 2;
 
 struct alignas(64) BoardHeader {
     std::uint32_t magic = board_magic;

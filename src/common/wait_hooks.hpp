@@ -3,6 +3,8 @@
 
 #include "atoll/export.hpp"
 
+#include <string>
+
 namespace atl::common {
 
 struct WaitHooks {
@@ -11,9 +13,13 @@ struct WaitHooks {
     void (*leave)(void* state) = nullptr;
     /// Polled about every 50 ms; true makes the wait throw Error(interrupted).
     bool (*interrupted)(void* state) = nullptr;
+    /// What users call the memory at an address, such as "the int64 array of shape (8,) allocated at
+    /// ring.py:12"; empty where the front knows no name. Called by a thread that waits, or gave up waiting.
+    /// May be null.
+    std::string (*name)(const void* address) = nullptr;
 };
 
-/// For the whole process; set before the first job is made. All three or none.
+/// For the whole process; set before the first job is made. The first three or none.
 ATOLL_API void set_wait_hooks(const WaitHooks& hooks) noexcept;
 const WaitHooks& wait_hooks() noexcept;
 

@@ -93,7 +93,8 @@ void LockQueue::claim_node(double timeout_s) {
         throw Error(
             ErrorCode::invalid_argument,
             (idle & state_bits) == held
-                ? "This PE holds the lock already; locks are not recursive, so set_lock would wait for ever."
+                ? "This PE holds the lock already; locks are not recursive, so " + std::string(operation_) +
+                      " would wait for ever."
                 : "Another thread of this PE waits for the same lock; a lock knows PEs only, so let the "
                   "threads of a PE "
                   "take turns by a mutex of theirs.");
@@ -171,8 +172,9 @@ bool LockQueue::try_enter() {
 void LockQueue::leave() {
     const std::uint32_t node = mine_->node.load(std::memory_order_acquire);
     if ((node & state_bits) != held || is_abandoned())
-        throw Error(ErrorCode::invalid_argument, "clear_lock on a lock that PE " + std::to_string(job_.pe()) +
-                                                     " does not hold; clear it once, on the PE that set it.");
+        throw Error(ErrorCode::invalid_argument,
+                    std::string(operation_) + " on a lock that PE " + std::to_string(job_.pe()) +
+                        " does not hold; call it once, on the PE that holds the lock.");
     job_.world_state().context().quiet();
     int next = static_cast<int>(node & next_bits) - 1;
     if (next < 0) {
@@ -283,11 +285,11 @@ void LockQueue::set_abandoned(bool abandoned) const {
 
 }  // namespace
 
-void set_lock(Job& job, std::int64_t* lock, double timeout_s) {
-    LockQueue(job, lock, "set_lock").enter(timeout_s);
+void set_lock(Job& job, std::int64_t* lock, double timeout_s, const char* called) {
+    LockQueue(job, lock, called).enter(timeout_s);
 }
 bool test_lock(Job& job, std::int64_t* lock) { return LockQueue(job, lock, "test_lock").try_enter(); }
-void clear_lock(Job& job, std::int64_t* lock) { LockQueue(job, lock, "clear_lock").leave(); }
+void clear_lock(Job& job, std::int64_t* lock, const char* called) { LockQueue(job, lock, called).leave(); }
 
 Lock::Lock(Job& job) : job_(job.handle()) {
     const Allocation block = job.allocate(sizeof(std::int64_t));
@@ -303,7 +305,7 @@ Lock::~Lock() {
 
 void Lock::lock() {
     Job job(job_.lock());
-    set_lock(job, word_);
+    set_lock(job, word_, -1, "Lock::lock");
 }
 bool Lock::try_lock() {
     Job job(job_.lock());
@@ -311,7 +313,7 @@ bool Lock::try_lock() {
 }
 void Lock::unlock() {
     Job job(job_.lock());
-    clear_lock(job, word_);
+    clear_lock(job, word_, "Lock::unlock");
 }
 
 void Lock::free() {

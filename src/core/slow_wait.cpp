@@ -75,11 +75,20 @@ std::uint64_t place_of(const core::JobState& job, const void* word) {
     return common::address_place | address;
 }
 
+/// The front's name of a word; empty where it has none.
+std::string name_of(const void* word) {
+    const auto name = common::wait_hooks().name;
+    return name != nullptr ? name(word) : std::string();
+}
+
 /// "signal_wait_until on heap+0x40: found 3, waiting for >= 4" or "barrier of team 2".
 std::string describe(const core::JobState& job, const WaitReason& reason, std::uint64_t found) {
     std::string text = reason.operation;
     if (reason.team != 0) text += " of team " + std::to_string(reason.team);
-    if (reason.word) text += " on " + common::place_text(place_of(job, reason.word));
+    if (reason.word) {
+        const std::string name = name_of(reason.word);
+        text += " on " + (name.empty() ? common::place_text(place_of(job, reason.word)) : name);
+    }
     if (reason.word_bytes != 0)
         text += ": found " + value_text(found, reason) + ", waiting for " +
                 common::compare_sign(static_cast<std::uint32_t>(reason.compare)) + " " +
@@ -230,6 +239,7 @@ std::uint64_t SlowWait::current_value() const {
 void SlowWait::publish() {
     auto& entry = job_.board().entry(job_.pe());
     auto& record = entry.wait;
+    const bool is_first = !published_;
     if (!published_) {
         // Of several threads that wait at once one is shown; when its wait ends, another takes the record.
         std::uint32_t nobody = 0;
@@ -244,6 +254,11 @@ void SlowWait::publish() {
     if (reason_.missing && reason_.missing(reason_.argument, &record.peer, 1) == 0) record.peer = -1;
     record.has_value = reason_.word_bytes != 0;
     record.offset = record.has_value ? place_of(job_, reason_.word) : ~std::uint64_t{0};
+    if (is_first) {
+        const std::string name = reason_.word != nullptr ? name_of(reason_.word) : std::string();
+        name.copy(record.name, sizeof record.name - 1);
+        record.name[std::min(name.size(), sizeof record.name - 1)] = '\0';
+    }
     record.expected = reason_.expected;
     record.found = current_value();
     record.compare = static_cast<std::uint32_t>(reason_.compare);

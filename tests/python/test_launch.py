@@ -124,3 +124,17 @@ if __name__ == "__main__":
 """
     done = python(code)
     assert done.stdout == "[('__main__', 0), ('__main__', 1)]\n", done.stderr
+
+
+def test_a_job_whose_time_is_up_is_a_timeout() -> None:
+    """PE 1 waits for a word that nobody sets."""
+
+    def work() -> None:
+        words = atoll.zeros(4, int)
+        if atoll.my_pe() == 1:
+            atoll.wait_until(words, "==", 7, index=2)
+
+    with pytest.raises(TimeoutError, match=r"after timeout=1 seconds") as caught:
+        atoll.launch(work, 2, timeout=1)
+    assert type(caught.value) is atoll.Timeout
+    assert "what the PEs are doing" in str(caught.value)

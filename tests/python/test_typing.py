@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,38 @@ def check(file: Path, tmp_path: Path) -> subprocess.CompletedProcess[str]:
 def test_a_users_program_is_clean(tmp_path: Path) -> None:
     done = check(HERE / "typed_user.py", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_dtypes_are_known_and_names_that_do_not_exist_are_not(tmp_path: Path) -> None:
+    """What an array's dtype is to mypy, beside a variable of that dtype."""
+    dtypes = {
+        "atoll.zeros(4, np.float32)": "np.float32",
+        "atoll.empty((2, 2), np.dtype(np.int64))": "np.int64",
+        "atoll.ones(4)": "np.float64",
+        "atoll.full(4, 1, np.float32)": "np.float32",
+        "atoll.array(a)": "np.float32",
+        "atoll.array([1, 2], np.int64)": "np.int64",
+        "atoll.zeros_like(a)": "np.float32",
+        "atoll.empty_like(a, np.int64)": "np.int64",
+        "atoll.ones_like(a)": "np.float32",
+        "atoll.full_like(a, 1)": "np.float32",
+        "atoll.signal(3)": "np.uint64",
+        "atoll.zeros(4, 'f4')": "Any",
+    }
+    lines = ["import atoll, numpy as np, numpy.typing as npt", "from typing import Any"]
+    lines += ["a: npt.NDArray[np.float32]", "d: atoll.DeviceArray = atoll.zeros(4, np.int8, device='cuda')"]
+    for i, (call, dtype) in enumerate(dtypes.items()):
+        lines += [f"v{i}: npt.NDArray[{dtype}]", f"reveal_type({call})", f"reveal_type(v{i})"]
+    lines.append("atoll.putt")
+    program = tmp_path / "dtypes.py"
+    program.write_text("\n".join(lines) + "\n")
+    said = check(program, tmp_path).stdout
+    revealed = re.findall(r'Revealed type is ".*(dtype\[.*\])\]"', said)
+    assert len(revealed) == 2 * len(dtypes), said
+    for call, found, wanted in zip(dtypes, revealed[::2], revealed[1::2], strict=True):
+        assert found == wanted, f"{call}: {found}, not {wanted}"
+    errors = [line for line in said.splitlines() if ": error:" in line]
+    assert len(errors) == 1 and errors[0].startswith(f"dtypes.py:{len(lines)}:") and "putt" in errors[0], said
 
 
 def test_mistakes_are_found(tmp_path: Path) -> None:

@@ -110,6 +110,12 @@ TEST_F(Board, WaitTextNamesEverythingThatIsKnown) {
     EXPECT_EQ(text.find("signal_wait_until of team 2 on heap+0x40, for PE 3: found 3, waiting for >= 4 ("),
               0u)
         << text;
+    std::strcpy(record.name, "the uint64 array allocated at ring.py:12");
+    const std::string named = board.wait_text(1);
+    EXPECT_EQ(named.find(
+                  "signal_wait_until of team 2 on the uint64 array allocated at ring.py:12, for PE 3: found"),
+              0u)
+        << named;
 }
 
 TEST_F(Board, NegativeValuesAreShownAsSuch) {

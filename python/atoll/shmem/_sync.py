@@ -78,7 +78,7 @@ def set_lock(lock: LockHandle) -> None:
 
     Local. Raises UseAfterFree, PeDied, Timeout (ATOLL_WAIT_TIMEOUT). Source: OpenSHMEM 1.6, section 9.13.
     """
-    _lock("set_lock", lock).acquire()
+    _lock("set_lock", lock)._set_lock()
 
 
 def test_lock(lock: LockHandle) -> bool:
@@ -86,7 +86,7 @@ def test_lock(lock: LockHandle) -> bool:
 
     Local. Raises UseAfterFree. Source: OpenSHMEM 1.6, section 9.13 (shmem_test_lock).
     """
-    return not _lock("test_lock", lock).acquire(False)
+    return not _lock("test_lock", lock)._test_lock()
 
 
 def clear_lock(lock: LockHandle) -> None:
@@ -94,7 +94,7 @@ def clear_lock(lock: LockHandle) -> None:
 
     Local. Raises InvalidArgument where this PE does not hold it. Source: OpenSHMEM 1.6, section 9.13.
     """
-    _lock("clear_lock", lock).release()
+    _lock("clear_lock", lock)._clear_lock()
 
 
 class Lock:

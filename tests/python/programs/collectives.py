@@ -295,6 +295,76 @@ def check_objects() -> None:
     assert got["pe"] == n - 1 and len(got["text"]) == 1000 * (n - 1)
     found = atoll.gather_object(("from", me), root=n // 2)
     assert found == ([("from", pe) for pe in range(n)] if me == n // 2 else None)
+    assert atoll.allgather_object("x" * 100 * me) == ["x" * 100 * pe for pe in range(n)]
+    for root in (0, n - 1):
+        given = [(root, pe, [0] * pe) for pe in range(n)] if me == root else None
+        assert atoll.scatter_object(given, root) == (root, me, [0] * me)
+    exchanged = atoll.alltoall_object([(me, pe, b"y" * me) for pe in range(n)])
+    assert exchanged == [(pe, me, b"y" * pe) for pe in range(n)]
+    assert atoll.reduce_object([me]) == list(range(n))
+    assert atoll.reduce_object({me}, atoll.OR, 0) == (set(range(n)) if me == 0 else None)
+    assert atoll.reduce_object(f"{me} ", lambda a, b: a + b, team=atoll.WORLD) == "".join(
+        f"{i} " for i in range(n)
+    )
+    with atoll.WORLD.split(me % 2, -me) as team:
+        same = list(range(me % 2, n, 2))[::-1]
+        assert (
+            atoll.allgather_object(me, team=team) == same
+            and atoll.reduce_object(me, "max", team=team) == same[0]
+        )
+
+
+def check_objects_that_cannot_be_pickled() -> None:
+    """One PE's: every PE hears of it, and the next call is in step."""
+    bad = lambda: None  # noqa: E731
+    last = n - 1
+    mine = bad if me == last else 3
+    for call, *words in (
+        (lambda: atoll.bcast_object(mine, last), "bcast_object(): the object of PE", "cannot be pickled"),
+        (lambda: atoll.gather_object(mine), "gather_object(): the object of PE"),
+        (lambda: atoll.allgather_object(mine), "allgather_object(): the object of PE"),
+        (lambda: atoll.scatter_object([3] * last + [mine], last), "scatter_object(): the object of PE"),
+        (
+            lambda: atoll.scatter_object([3] * (n + 1), last),
+            "scatter_object(): objs of PE",
+            f"{n + 1} entries",
+        ),
+        (lambda: atoll.scatter_object(None, last), "scatter_object(): objs of PE", "is None"),
+        (lambda: atoll.alltoall_object([3] * last + [mine]), "alltoall_object(): the object of PE"),
+        (lambda: atoll.alltoall_object([3] * n if me != last else 3), "alltoall_object(): objs of PE"),
+        (lambda: atoll.reduce_object(mine), "reduce_object(): the object of PE"),
+    ):
+        raises(atoll.InvalidArgument, call, f"of PE {last} ", *words)
+        assert atoll.bcast_object(("in step", me), last) == ("in step", last)
+    raises(atoll.InvalidArgument, lambda: atoll.reduce_object(1, "avg"), "reduce_object(): op is 'avg'")
+
+
+def check_lists_and_numbers() -> None:
+    """As put takes them."""
+    x, i = atoll.zeros(3), atoll.zeros((2, 2), np.int32)
+    atoll.sum_reduce(x, [1, 2.5, me])
+    equal(x, [n, 2.5 * n, sum(range(n))])
+    atoll.max_reduce(x, me)
+    equal(x, np.full(3, float(n - 1)))
+    atoll.reduce(i, [[1, 2], [3, me]], "min")
+    equal(i, np.array([[1, 2], [3, 0]], np.int32))
+    atoll.reduce(i, 5, op="sum", root=0)
+    equal(i, np.full((2, 2), 5 * n, np.int32) if me == 0 else np.array([[1, 2], [3, 0]], np.int32))
+    equal(atoll.sum_reduce([1, 2]), np.array([n, 2 * n]))
+    equal(atoll.reduce([1, 2], "sum"), np.array([n, 2 * n]))
+    equal(atoll.fcollect([me, 1]), np.array([[pe, 1] for pe in range(n)]))
+    assert atoll.sum_reduce(2.5) == 2.5 * n
+    raises(
+        atoll.DtypeMismatch,
+        lambda: atoll.sum_reduce(i, [[1, 2], [3, 4.5]]),
+        "sum_reduce()",
+        "nothing is cast",
+    )
+    raises(atoll.DtypeMismatch, lambda: atoll.sum_reduce(i, 1.5), "sum_reduce(): src is 1.5")
+    raises(atoll.ShapeMismatch, lambda: atoll.sum_reduce(x, [1.0, 2.0]), "sum_reduce()")
+    raises(TypeError, lambda: atoll.sum_reduce([object()]), "NumPy array")
+    raises(atoll.InvalidArgument, lambda: atoll.reduce(x, "sum_"), "op is 'sum_'")
+    raises(TypeError, lambda: atoll.sum_reduce("12"), "NumPy array")
 
 
 run(globals())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import atoll
 import numpy as np
 from checks import ATOMIC_INTEGERS, INTEGERS, equal, raises, run
+from numpy.lib.stride_tricks import as_strided
 
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
@@ -99,9 +102,79 @@ def check_signals() -> None:
     atoll.put_signal_nbi(x[:0], x[:0], sig, 9, "set", right, 3)
     assert atoll.signal_wait_until(sig[3:], "!=", 0) == 9 == atoll.signal_fetch(sig, 3)
     atoll.barrier_all()
+    one = atoll.signal()
+    atoll.put_signal(x, 7.0, one, 5, pe=right)
+    assert atoll.signal_wait_until(one, "!=", 0) == 5 and (x == 7).all()
+    raises(TypeError, lambda: atoll.put_signal(x, 7.0, one, 5), "misses the argument 'pe'")
+    raises(TypeError, lambda: atoll.put_signal(x, 7.0, one, 5, right), f"pass pe={right}")
+    atoll.barrier_all()
     atoll.signal_add(sig, 1, right, index=3)
     atoll.barrier_all()
     assert atoll.signal_fetch(sig, -1) == 10
+
+
+def check_names_in_errors() -> None:
+    """Waits name an array by where it was allocated."""
+    line = sys._getframe().f_lineno + 1
+    words = atoll.zeros((2, 3), np.int32)
+    named = f"the int32 array of shape (2, 3) allocated at words.py:{line}"
+    late = lambda **k: atoll.wait_until(words, "==", 7, 0.01, **k)  # noqa: E731
+    raises(atoll.Timeout, lambda: late(index=4), f"wait_until on element 4 of {named}: found 0")
+    raises(atoll.Timeout, lambda: atoll.wait_until_all(words[1], "==", 1, None, 0), f"element 3 of {named}")
+    one = atoll.signal()
+    raises(
+        atoll.Timeout, lambda: atoll.signal_wait_until(one, ">", 0, 0.01), "on the uint64 array of shape (1,)"
+    )
+    raises(
+        atoll.NotSymmetric, lambda: atoll.put(as_strided(words, (9,), (4,)), 1, me), "reaches outside", named
+    )
+    raises(atoll.InvalidArgument, lambda: atoll.free(words[1]), "12 of the 24 bytes of", named)
+    atoll.free(words)
+    line = sys._getframe().f_lineno + 1
+    other = atoll.zeros((2, 3), np.int32)
+    raises(
+        atoll.Timeout,
+        lambda: atoll.wait_until(other[:1, :1], "==", 1, 0),
+        f"allocated at words.py:{line}",
+    )
+
+
+def check_names_of_locks() -> None:
+    lock = atoll.Lock()
+    raises(atoll.InvalidArgument, lock.release, "Lock.release on a lock that PE", "does not hold")
+    assert repr(lock) == "<atoll.Lock, not held by this PE>"
+    with lock:
+        assert repr(lock) == "<atoll.Lock, held by this PE>"
+        raises(atoll.InvalidArgument, lock.acquire, "Lock.acquire would wait for ever")
+    atoll.barrier_all()
+    if me == 0:
+        lock.acquire()
+    atoll.barrier_all()
+    if me != 0:
+        raises(
+            atoll.Timeout,
+            lambda: lock.acquire(timeout=0.01),
+            "in Lock.acquire on the atoll.Lock allocated at words.py:",
+        )
+    atoll.barrier_all()
+    if me == 0:
+        lock.release()
+    lock.free()
+    assert repr(lock) == "<atoll.Lock, freed>"
+
+
+def check_representations() -> None:
+    size = f"PE {me} of {n}"
+    assert repr(atoll.WORLD) == f"<atoll.WORLD, {size}>"
+    with atoll.WORLD.split(0) as team:
+        assert repr(team) == f"<atoll.Team, {size}>"
+    assert repr(team) == "<atoll.Team, destroyed>"
+    with atoll.Context() as ctx:
+        assert repr(ctx) == f"<atoll.Context of <atoll.WORLD, {size}>>"
+    assert repr(ctx) == "<atoll.Context, destroyed>"
+    with atoll.Mailbox(64, 3) as box:
+        assert repr(box) == f"<atoll.Mailbox of 3 slots of 64 bytes between {n} PEs>"
+    assert repr(box) == "<atoll.Mailbox, freed>"
 
 
 def check_waits() -> None:
