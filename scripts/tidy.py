@@ -14,12 +14,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
 FOLDERS = (ROOT / "src", ROOT / "python" / "src")
 DEFAULT_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "atoll" / "tidy"
+
+
+@cache
+def digest(file: Path) -> bytes:
+    """A hash of a file's name and content."""
+    return hashlib.sha256(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes()).digest()
 
 
 def headers_of_objects() -> dict[str, list[Path]]:
@@ -39,6 +46,8 @@ def sources() -> Iterator[tuple[Path, str]]:
     """Each compiled source of ours with a key of all that its result depends on."""
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
     headers = headers_of_objects()
+    # Of an object that is not built yet nothing is known, so that each header counts.
+    every_header = sorted(file for folder in ("include", "src") for file in (ROOT / folder).rglob("*.hpp"))
     seen = set()
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
         file = Path(entry["file"])
@@ -48,8 +57,8 @@ def sources() -> Iterator[tuple[Path, str]]:
         total = hashlib.sha256(version + (ROOT / ".clang-tidy").read_bytes())
         total.update(entry["command"].replace(str(ROOT), "").encode())
         output = entry.get("output") or entry["command"].split(" -o ")[1].split()[0]
-        for part in (file, *headers.get(output, ())):
-            total.update(str(part.relative_to(ROOT)).encode() + b"\0" + part.read_bytes())
+        for part in (file, *(headers.get(output) or every_header)):
+            total.update(digest(part))
         yield file, total.hexdigest()
 
 
@@ -77,17 +86,17 @@ def main() -> int:
     if not (BUILD / "compile_commands.json").exists():
         print("no compile_commands.json: build first")
         return 1
-    cache = Path(os.environ.get("ATOLL_BUILD_TIDY_CACHE") or DEFAULT_CACHE)
-    cache.mkdir(parents=True, exist_ok=True)
+    passed = Path(os.environ.get("ATOLL_BUILD_TIDY_CACHE") or DEFAULT_CACHE)
+    passed.mkdir(parents=True, exist_ok=True)
     files = list(sources())
-    waiting = [(file, key) for file, key in files if not (cache / key).exists()]
+    waiting = [(file, key) for file, key in files if not (passed / key).exists()]
 
     def examine(work: tuple[Path, str]) -> bool:
         file, key = work
         if report := look(file):
             print(report, flush=True)
             return False
-        (cache / key).touch()
+        (passed / key).touch()
         return True
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
