@@ -114,6 +114,12 @@ void check_local(const Context& context, const Area& area) {
     check_aligned(area);
 }
 
+/// In one block of the heap, or among the program's variables.
+bool is_plainly_symmetric(const Context& context, const void* address, std::size_t bytes) noexcept {
+    return context.job().is_in_listed_block(address, bytes) ||
+           (!context.window().heap_has(address) && context.window().shares(address, bytes));
+}
+
 }  // namespace
 
 bool is_right(const Context& context, const void* remote, const void* local, std::size_t bytes,
@@ -121,13 +127,15 @@ bool is_right(const Context& context, const void* remote, const void* local, std
     const auto bits = reinterpret_cast<std::uintptr_t>(remote) | reinterpret_cast<std::uintptr_t>(local);
     return (bits & (alignment - 1)) == 0 && local != nullptr && !context.window().heap_has(local) &&
            static_cast<unsigned>(pe) < static_cast<unsigned>(context.n_pes()) &&
-           context.job().is_in_listed_block(remote, bytes);
+           // Variables of this PE may overlap.
+           (pe == context.my_pe() ? context.job().is_in_listed_block(remote, bytes)
+                                  : is_plainly_symmetric(context, remote, bytes));
 }
 
 bool is_right(const Context& context, const void* word, std::size_t bytes, int pe) noexcept {
     return (reinterpret_cast<std::uintptr_t>(word) & (bytes - 1)) == 0 &&
            static_cast<unsigned>(pe) < static_cast<unsigned>(context.n_pes()) &&
-           context.job().is_in_listed_block(word, bytes);
+           is_plainly_symmetric(context, word, bytes);
 }
 
 void check_symmetric(const Context& context, const Area& area) {

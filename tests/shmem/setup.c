@@ -1,4 +1,6 @@
 /* Set-up, exit and queries: counted, again after the last finalize, and at any time. */
+#include <shmemx.h>
+
 #include "check.h"
 
 static shmem_team_t team = SHMEM_TEAM_WORLD; /* handles may stand in static initialisers */
@@ -16,6 +18,8 @@ static void queries(void) {
     char name[SHMEM_MAX_NAME_LEN];
     shmem_info_get_version(&major, &minor);
     shmem_info_get_name(name);
+    CHECK(shmem_init_thread(SHMEM_THREAD_MULTIPLE + 900, &level) != 0 && level == -1);
+    CHECK(strstr(shmemx_last_error(), "requested: ") != NULL);
     CHECK(major == SHMEM_MAJOR_VERSION && minor == SHMEM_MINOR_VERSION && major == 1 && minor == 6);
     CHECK(strcmp(name, SHMEM_VENDOR_STRING "") == 0);
     shmem_query_thread(&level);
