@@ -19,7 +19,7 @@ from . import _atoll
 
 _failure: tuple[int, str] | None = None  # the exit status, and the sentence for the other PEs
 _watched = False
-_launched = False  # by `atoll run`, which says how the job ended
+_launched = ""  # by `atoll run`, which says how the job ended: "here", "elsewhere" (--hosts), "" (by another)
 _store_inits = 0
 
 
@@ -67,9 +67,11 @@ def init(
             pe, n_pes, put, get = found
     global _launched
     invited = _atoll._launched()
+    place = "elsewhere" if "ATOLL_JOIN" in os.environ else "here"
     try:
         _atoll._init(uid, pe, n_pes, put, get)
-        _launched = _launched or (invited and uid is None)
+        if invited and uid is None:
+            _launched = place
     finally:
         # The invitation has been used: what this process starts with a copy of os.environ is no part of the job.
         if not _atoll._launched():
@@ -210,7 +212,7 @@ def _watch() -> None:
             # Another PE has failed, and has said why. A traceback for each that waited for it would bury that.
             _say_where(value, trace)
             return ends
-        previous(kind, value, trace)
+        previous(kind, value, without_own_frames(value, trace))
         kernel = "" if isinstance(value, _atoll.Error) else _atoll._kernel_failure()
         if kernel:  # another library's error, which says no more than that the GPU is lost
             sys.stderr.write(f"atoll.KernelError: {kernel}\n")
@@ -236,18 +238,58 @@ def _watch() -> None:
         before_threads(_announce_if_threads)
 
 
+_OWN = str(Path(__file__).parent) + os.sep
+
+
+def _is_own(file: str) -> bool:
+    return file.startswith((_OWN, "<frozen"))
+
+
+def without_own_frames(error: BaseException, trace: TracebackType | None) -> TracebackType | None:
+    """Return the trace less the calls within this package, also in the exceptions that `error` came of.
+
+    A trace of nothing else stays as it is: then the error is this package's own.
+    """
+    seen: set[int] = {id(error)}
+    causes = [error.__cause__, error.__context__]
+    while causes:
+        cause = causes.pop()
+        if cause is None or id(cause) in seen:
+            continue
+        seen.add(id(cause))
+        cause.__traceback__ = _program_part(cause.__traceback__)
+        causes += [cause.__cause__, cause.__context__]
+    return _program_part(trace)
+
+
+def _program_part(trace: TracebackType | None) -> TracebackType | None:
+    kept: list[TracebackType] = []
+    entry = trace
+    while entry is not None:
+        if not _is_own(entry.tb_frame.f_code.co_filename):
+            kept.append(entry)
+        entry = entry.tb_next
+    if not kept:
+        return trace
+    rest: TracebackType | None = None
+    for one in reversed(kept):
+        rest = TracebackType(rest, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return rest
+
+
 def _say_where(error: BaseException, trace: TracebackType | None) -> None:
     """One line: which PE the failure of another one stopped, and in which line of the program."""
-    own = Path(__file__).parent
     where = ""
     while trace is not None:
         code = trace.tb_frame.f_code
-        if Path(code.co_filename).parent != own and not code.co_filename.startswith("<frozen"):
+        if not _is_own(code.co_filename):
             where = f" at {code.co_filename}:{trace.tb_lineno}, in {code.co_name}"
         trace = trace.tb_next
     _flush()
+    # The launcher of this host says why; each process of another one tells it itself.
+    why = "" if _launched == "here" else f": PeDied: {error}"
     # One write, so that the lines of several PEs do not mix.
-    sys.stderr.write(f"PE {_atoll.my_pe()} stopped{where}: PeDied: {error}\n")
+    sys.stderr.write(f"PE {_atoll.my_pe()} stopped{where}{why}\n")
     sys.stderr.flush()
 
 

@@ -210,7 +210,9 @@ def _results(outcomes: list[dict[str, Any] | None], status: int, complaint: str)
                 cause = pickle.loads(outcome["pickled"])
             except Exception:
                 cause = None  # its class may exist in the PE only; the text says all
-        raise LaunchError(f"PE {pe} raised {outcome['error']}\n\n{outcome['traceback']}", pe) from cause
+        alike = [other for _, _, other, o in failed if o.get("traceback") == outcome["traceback"]]
+        which = f"PE {', '.join(map(str, sorted(alike)))}"
+        raise LaunchError(f"{which} raised {outcome['error']}\n\n{outcome['traceback']}", pe) from cause
     if status != 0 or missing:
         pe = _named(complaint, missing)
         which = f"PE {pe}" if pe >= 0 else f"PEs {', '.join(map(str, missing))}" if missing else "the job"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _atoll
+from ._job import without_own_frames
 from ._launch import dumps
 
 
@@ -27,7 +28,8 @@ def _failure(error: BaseException) -> dict[str, Any]:
     except Exception:
         pickled = None
     summary = traceback.format_exception_only(type(error), error)[-1].strip()
-    text = "".join(traceback.format_exception(error))
+    trace = without_own_frames(error, error.__traceback__)
+    text = "".join(traceback.format_exception(type(error), error, trace))
     return {
         "error": summary,
         "traceback": text,

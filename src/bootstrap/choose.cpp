@@ -95,13 +95,11 @@ std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Setti
             "srun started this program as one of " + environment.slurm_tasks +
             " tasks, but offers no PMI by which they could find each other, so each is a job of one PE; use "
             "srun --mpi=pmix (or pmi2).");
-    if (environment.lacks_torchrun_place())
-        common::warn(
-            "RANK and WORLD_SIZE=" + environment.world_size +
-            " say that this program is one of several, but " +
-            (environment.master_addr.empty() ? "MASTER_ADDR" : "MASTER_PORT") +
-            ", by which they would find each other, is not set, so each is a job of one PE; set RANK, "
-            "WORLD_SIZE, MASTER_ADDR and MASTER_PORT.");
+    if (const std::string incomplete = environment.incomplete(); !incomplete.empty())
+        common::warn("something started this program as one of several: " + incomplete +
+                     ". Without these it finds no other, so it is a job of one PE; set them too, start it by "
+                     "`atoll run`, or unset what is set (ATOLL_BOOTSTRAP=single also says that one PE is "
+                     "meant).");
     return create_single(settings);
 }
 

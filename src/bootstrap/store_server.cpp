@@ -25,10 +25,11 @@ constexpr std::size_t most_strangers = 64;
 /// Descriptors that the server leaves to the rest of the process, which has to say that they have run out.
 constexpr rlim_t kept_free = 5;
 
-bool is_same_user(int fd) {
+uid_t user_of(int fd) {
     ucred peer{};
     socklen_t size = sizeof peer;
-    return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == ::geteuid();
+    constexpr auto nobody_known = static_cast<uid_t>(-1);
+    return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.uid : nobody_known;
 }
 
 std::vector<std::pair<common::ProcessFd, bool>> owned(std::vector<StoreServer::Listener> listeners) {
@@ -199,7 +200,10 @@ void StoreServer::accept_from(const common::ProcessFd& listener, bool same_user)
         });
         const int number = fd.get();
         if (!fd && errno != EMFILE && errno != ENFILE) return;
-        if (fd && (!same_user || is_same_user(number))) greet(peers_.emplace_back(), std::move(fd));
+        if (fd && same_user && user_of(number) != ::geteuid())
+            refuse_user(user_of(number));
+        else if (fd)
+            greet(peers_.emplace_back(), std::move(fd));
         // The lowest free number is what one gets.
         if (number >= 0 && static_cast<rlim_t>(number) + kept_free < limit.rlim_cur) continue;
         fail(ErrorCode::bootstrap, "PE 0 needs a descriptor for each of the " +
@@ -208,6 +212,13 @@ void StoreServer::accept_from(const common::ProcessFd& listener, bool same_user)
         // Those who hear of it make room for those who have not yet.
         most_peers_ = number >= 0 ? std::max<std::size_t>(peers_.size(), 3) - 1 : peers_.size();
     }
+}
+
+void StoreServer::refuse_user(uid_t user) {
+    if (!refused_user_.empty()) return;
+    refused_user_ = "a process of user " + std::to_string(user) + " was refused, since this PE is user " +
+                    std::to_string(::geteuid()) + "'s: all PEs must run as one user";
+    common::warn(refused_user_ + ".");
 }
 
 void StoreServer::greet(Peer& peer, common::ProcessFd fd) {
@@ -506,6 +517,7 @@ std::string StoreServer::missing_text(int pe) const {
     }
     if (!absent.empty())
         return "PE " + common::pe_ranges(absent) + " of " + std::to_string(options_.n_pes) + " did not come" +
+               (refused_user_.empty() ? "" : "; " + refused_user_) +
                (refused_ ? " (connections of others that were refused: " + std::to_string(refused_) + ")"
                          : "");
     if (!late.empty()) return "PE " + common::pe_ranges(late) + " came, but does not go on";

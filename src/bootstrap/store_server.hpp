@@ -96,6 +96,7 @@ class StoreServer {
     void accept_from(const common::ProcessFd& listener, bool same_user);
     void greet(Peer& peer, common::ProcessFd fd);
     void refuse(Peer& peer, const std::string& why);
+    void refuse_user(uid_t user);
     bool has_room() const { return peers_.size() < most_peers_; }
     void read_from(Peer& peer);
     void flush(Peer& peer);
@@ -126,6 +127,7 @@ class StoreServer {
     std::vector<std::pair<common::ProcessFd, bool>> listeners_;  // and whether of the same user only
     bool hosts_ = false;                                         // serve_hosts()
     int refused_ = 0;
+    std::string refused_user_;  ///< what is said of the first process of another user
     common::Wake wake_;
     std::atomic<bool> stopping_{false};
     bool set_up_ = false;

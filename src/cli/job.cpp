@@ -129,7 +129,8 @@ void Job::open_output(int pe, common::Fd& out, common::Fd& err) {
             ours = common::Fd(ends[0]);
             its = common::Fd(ends[1]);
         }
-        output_->add(std::move(ours), target, label, is_asking);
+        const std::uint32_t stream = output_->add(std::move(ours), target, label, is_asking);
+        if (target == Output::err || output_->is_one_terminal()) output_->merge_tracebacks(stream, label);
     }
 }
 
@@ -227,6 +228,9 @@ int Job::run() {
     // A reader that stands still keeps this process; who wants no more of it can end it as any other.
     signal(SIGPIPE, SIG_IGN);
     sigprocmask(SIG_SETMASK, &signals_before_, nullptr);
+    output_->catch_up();
+    output_->show_tracebacks();
+    if (!last_line_.empty()) write_line(last_line_);
     output_->finish();
     look_at_output();
     return status_ == 0 && output_->has_failed() ? 1 : status_;
@@ -283,12 +287,15 @@ void Job::dispatch(Tag tag, std::uint32_t events) {
 
 double Job::now() const { return monotonic_s() - start_s_; }
 
-void Job::say(const std::string& sentence) {
-    if (options_.is_quiet && *options_.is_quiet) return;
-    write_line("atoll run: " + sentence + "\n");
+void Job::say(const std::string& sentence) { write_line(line_of(sentence)); }
+
+/// Empty where why the job ends has been said elsewhere.
+std::string Job::line_of(const std::string& sentence) const {
+    return options_.is_quiet && *options_.is_quiet ? "" : "atoll run: " + sentence + "\n";
 }
 
 void Job::write_line(const std::string& line) {
+    if (line.empty()) return;
     if (output_) return output_->say(line);
     // One write, so that it stays whole among what PEs write to the same place.
     if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;

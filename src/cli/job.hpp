@@ -41,7 +41,8 @@ class Job {
         bool rejoins = false;  ///< waits for the others to call init again
         char goodbye = 0;      ///< 'f' or 'l' once said
         bool reaped = false;
-        double lost_at = 0;  ///< when the lifeline ended without goodbye; 0 = it did not
+        bool has_run_on = false;  ///< its process had a program when the lifeline ended
+        double lost_at = 0;       ///< when the lifeline ended without goodbye; 0 = it did not
     };
     enum class Phase {
         running,
@@ -62,6 +63,7 @@ class Job {
     void look_at_output();
     double now() const;  ///< seconds since the start
     void say(const std::string& sentence);
+    std::string line_of(const std::string& sentence) const;
     void write_line(const std::string& line);
 
     // job_packets.cpp: what PEs say
@@ -87,7 +89,8 @@ class Job {
     void lose(int pe);
     void check_never_joined();
     void check_never_rejoined();
-    void end(int pe, int status, const std::string& sentence);
+    void end(int pe, int status, const std::string& sentence, const std::string& said = {});
+    void say_last(const std::string& sentence);
     void advance_end();
     std::string describe_doing(int pe) const;
     bool some_member_lives() const;
@@ -123,9 +126,10 @@ class Job {
     Phase phase_ = Phase::running;
     double next_phase_s_ = 0;
     int status_ = 0;
-    int running_ = 0;     ///< PEs not reaped
-    int lifelines_ = 0;   ///< open ones
-    int interrupts_ = 0;  ///< Ctrl-C and SIGTERM so far
+    std::string last_line_;  ///< why the job ended, said behind tracebacks that PEs may still print
+    int running_ = 0;        ///< PEs not reaped
+    int lifelines_ = 0;      ///< open ones
+    int interrupts_ = 0;     ///< Ctrl-C and SIGTERM so far
     int interrupted_by_ = 0;
     int interrupter_ = 0;  ///< the process that sent it; 0 is the terminal
     double interrupted_at_ = 0;

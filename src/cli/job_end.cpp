@@ -69,8 +69,8 @@ void Job::on_exit(int pe, int wait_status) {
     while (receive(pe)) {
     }
     // The program that this process ran (`sh -c 'program; true'`) ended before it, and not as programs
-    // should.
-    const bool hides_a_death = ended.lost_at != 0 && ended.member != ended.pid;
+    // should; or this process has become another program.
+    const bool hides_a_death = ended.lost_at != 0 && (ended.member != ended.pid || ended.has_run_on);
     ended.reaped = true;
     ended.lost_at = 0;
     --running_;
@@ -144,9 +144,19 @@ void Job::on_death(int pe, int wait_status) {
 void Job::on_abort(int pe, int status, const std::string& text) {
     // OpenSHMEM's global_exit(0): everybody ends, and nothing is wrong.
     if (status == 0 && text.empty()) return end(pe, 0, "");
-    end(pe, status,
-        "PE " + std::to_string(pe) + " ended the job with status " + std::to_string(status) + " " +
-            common::elapsed_text(now()) + " after the start" + (text.empty() ? "" : ": " + text));
+    const std::string when = " " + common::elapsed_text(now()) + " after the start";
+    // Of a program in Python. Its PE has printed the exception itself, and once is enough.
+    constexpr std::string_view uncaught = " ended by an exception that nobody caught";
+    const std::string begin = "PE " + std::to_string(pe) + std::string(uncaught);
+    if (!text.starts_with(begin + ": "))
+        return end(pe, status,
+                   "PE " + std::to_string(pe) + " ended the job with status " + std::to_string(status) +
+                       when + (text.empty() ? "" : ": " + text));
+    const std::string exception = text.substr(begin.size() + 2);
+    if (output_) output_->catch_up();
+    const bool is_shown = output_ && output_->has_shown(pe, exception.substr(0, exception.find('\n')));
+    const std::string full = begin + when + ": " + exception;
+    end(pe, status, full, is_shown ? begin + when : full);
 }
 
 /// A PE's lifeline broke and nothing has told why for a while.
@@ -166,7 +176,10 @@ void Job::lose(int pe) {
     end(pe, 1,
         "PE " + std::to_string(pe) + " (process " + std::to_string(lost.member) +
             ") left the job without a word " + common::elapsed_text(now()) + " after the start" + doing +
-            ": by a crash that the program around it hides, by _exit or by exec");
+            (lost.has_run_on
+                 ? ": it ran on, as another program (exec) or with its descriptors closed; start other "
+                   "programs before init, after finalize, or as processes of their own"
+                 : ": by a crash that the program around it hides, by _exit or by exec"));
 }
 
 /// A job that some PEs have joined cannot begin when others end without joining.
@@ -206,13 +219,22 @@ bool Job::some_member_lives() const {
     return std::any_of(pes_.begin(), pes_.end(), [](const Pe& pe) { return bool(pe.lifeline); });
 }
 
-void Job::end(int pe, int status, const std::string& sentence) {
+void Job::end(int pe, int status, const std::string& sentence, const std::string& said) {
     if (phase_ != Phase::running) return;
     status_ = status;
     board_.abort(pe, status, sentence.empty() ? "PE " + std::to_string(pe) + " ended the job" : sentence);
-    if (!sentence.empty()) say(sentence);
+    if (!sentence.empty()) say_last(said.empty() ? sentence : said);
     phase_ = Phase::aborted;
     next_phase_s_ = now() + (some_member_lives() ? abort_grace_s : 0);
+}
+
+void Job::say_last(const std::string& sentence) {
+    if (!output_) return say(sentence);
+    output_->catch_up();
+    if (output_->holds_tracebacks())
+        last_line_ = line_of(sentence);
+    else
+        say(sentence);
 }
 
 void Job::advance_end() {

@@ -31,6 +31,13 @@ common::Fd take_descriptor(msghdr& message) {
     return first;
 }
 
+/// A process that ends has no program any more when its descriptors close; one that becomes another program
+/// (exec) has.
+bool is_running_program(pid_t pid) {
+    char unused;
+    return pid > 0 && readlink(("/proc/" + std::to_string(pid) + "/exe").c_str(), &unused, 1) >= 0;
+}
+
 }  // namespace
 
 void Job::on_socket(int pe, std::uint32_t events) {
@@ -107,6 +114,7 @@ void Job::hello(int pe, common::Fd lifeline) {
     somebody_joined_ = true;
     sender.said_hello = true;
     sender.goodbye = 0;
+    sender.has_run_on = false;
     if (!lifeline) return;
     close_lifeline(pe);  // finalized, and calls init again
     ucred creator{};
@@ -182,6 +190,7 @@ void Job::on_lifeline(int pe) {
     close_lifeline(pe);
     if (lost.goodbye == 0) {
         lost.lost_at = now();
+        lost.has_run_on = is_running_program(lost.member);
     } else if (lost.reaped || lost.goodbye == 'l') {
         settle(pe);
     }

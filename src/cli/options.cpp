@@ -163,7 +163,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
     if (!timeout.empty()) options.timeout_s = parse_timeout(timeout);
     if (bind != "core" && bind != "none") throw UsageError("--bind " + bind + ": expected core or none");
     options.bind_core = bind == "core";
-    if (!options.heap_size.empty()) common::parse_size(options.heap_size, "--heap-size");
+    if (!options.heap_size.empty()) common::parse_heap_size(options.heap_size, "--heap-size");
     check_environment(options.environment);
     add_exported(options, exported);
 

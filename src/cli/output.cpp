@@ -7,6 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/pe_ranges.hpp"
+
 namespace atl::cli {
 namespace {
 
@@ -16,6 +18,7 @@ constexpr std::size_t longest_line_bytes = 1 << 20;
 // More than a pipe holds, so that one read empties it.
 constexpr std::size_t read_bytes = 256 * 1024;
 // Silence after which an unfinished line is shown, and what other lines then wait for its end.
+constexpr std::chrono::milliseconds traceback_patience(1000);
 constexpr std::chrono::milliseconds terminal_quiet(20), terminal_patience(200);
 constexpr std::chrono::milliseconds pipe_quiet(200), pipe_patience(1000);
 
@@ -82,6 +85,15 @@ bool Output::read_some(std::uint32_t number) {
 }
 
 void Output::take(std::uint32_t number, std::string_view data) {
+    std::optional<TracebackReader>& tracebacks = streams_[number].tracebacks;
+    if (!tracebacks) return take_lines(number, data);
+    std::string passed;
+    tracebacks->feed(data, passed);
+    if (!tracebacks->text().empty() && show_at_ == never) show_at_ = Clock::now() + traceback_patience;
+    if (!passed.empty()) take_lines(number, passed);
+}
+
+void Output::take_lines(std::uint32_t number, std::string_view data) {
     Stream& stream = streams_[number];
     if (style_ == Style::raw) return sink_of(stream.target).write(data);
     Line& line = line_of(stream.target);
@@ -127,6 +139,9 @@ void Output::close(std::uint32_t number) {
     Stream& stream = streams_[number];
     if (!stream.is_paused) poller_.remove(stream.source.get());
     stream.source = common::Fd();
+    std::string passed;
+    if (stream.tracebacks) stream.tracebacks->finish(passed);
+    if (!passed.empty()) take_lines(number, passed);
     if (!stream.waits) leave_rest(number);
 }
 
@@ -184,7 +199,7 @@ void Output::release_waiting(std::uint32_t target) {
         stream.waits = false;
         const std::string all = std::move(stream.held);
         stream.held.clear();
-        take(number, all);
+        take_lines(number, all);
         if (!stream.source && !stream.waits) leave_rest(number);
         pause_or_resume(number);
     }
@@ -200,11 +215,11 @@ std::chrono::milliseconds Output::patience(std::uint32_t target) const {
 }
 
 /// When on_time() has something to do for this stream.
-std::optional<Output::Clock::time_point> Output::next_of(std::uint32_t number) const {
+Output::Clock::time_point Output::next_of(std::uint32_t number) const {
     const Stream& stream = streams_[number];
-    if (stream.held.empty()) return std::nullopt;
+    if (stream.held.empty()) return never;
     if (stream.waits) return stream.since + patience(stream.target);
-    if (!may_show_unfinished(stream)) return std::nullopt;
+    if (!may_show_unfinished(stream)) return never;
     const bool is_terminal = sink_of(stream.target).kind() == Sink::Kind::terminal;
     // A progress bar goes back to where the open line began, and so needs no line of its own.
     const bool fits = line_of(stream.target).owner == nobody || (is_terminal && stream.held[0] == '\r');
@@ -213,22 +228,18 @@ std::optional<Output::Clock::time_point> Output::next_of(std::uint32_t number) c
 }
 
 int Output::timeout_ms() const {
-    std::optional<Clock::time_point> next;
-    for (std::uint32_t number = 0; number < streams_.size(); ++number) {
-        const std::optional<Clock::time_point> its = next_of(number);
-        if (its && (!next || *its < *next)) next = its;
-    }
-    if (!next) return -1;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now());
+    Clock::time_point next = holds_ ? never : show_at_;
+    for (std::uint32_t number = 0; number < streams_.size(); ++number) next = std::min(next, next_of(number));
+    if (next == never) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
     return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
 
 void Output::on_time() {
+    if (!holds_ && show_at_ != never && show_at_ <= Clock::now()) show_tracebacks();
     for (std::uint32_t number = 0; number < streams_.size(); ++number) {
-        const std::optional<Clock::time_point> its = next_of(number);
-        if (!its) continue;
-        const Clock::time_point now = Clock::now();
-        if (*its <= now) on_time_of(number);
+        const Clock::time_point its = next_of(number);
+        if (its != never && its <= Clock::now()) on_time_of(number);
     }
 }
 
@@ -308,12 +319,60 @@ void Output::follow_window() {
     }
 }
 
-void Output::say(const std::string& text) {
+void Output::catch_up() {
     for (std::uint32_t number = 0; number < streams_.size(); ++number) {
         constexpr int most_reads = 16;
         const Stream& stream = streams_[number];
         if (stream.source && !stream.is_paused) read_up_to(most_reads, number);
     }
+}
+
+void Output::merge_tracebacks(std::uint32_t stream, int pe) {
+    if (style_ != Style::raw) streams_[stream].tracebacks.emplace(pe);
+}
+
+bool Output::holds_tracebacks() {
+    holds_ = show_at_ != never;
+    return holds_;
+}
+
+void Output::show_tracebacks() {
+    show_at_ = never;
+    holds_ = false;
+    std::vector<Traceback> all;
+    for (Stream& stream : streams_) {
+        if (!stream.tracebacks || stream.tracebacks->text().empty()) continue;
+        all.push_back({stream.tracebacks->pe(), stream.tracebacks->take()});
+        stream.shown += all.back().text;
+    }
+    if (all.empty()) return;
+    break_line(err);
+    for (const MergedTraceback& merged : merge(all)) {
+        std::string text = merged.text;
+        if (style_ == Style::labels) {
+            const std::string label = "[" + common::pe_ranges(merged.pes) + "] ";
+            text = label;
+            for (const char c : std::string_view(merged.text).substr(0, merged.text.size() - 1))
+                text += c == '\n' ? "\n" + label : std::string(1, c);
+            text += '\n';
+        }
+        sink_of(err).write(text);
+        if (!text.ends_with('\n')) sink_of(err).write("\n");
+    }
+    release_waiting(err);
+    settle(err);
+}
+
+bool Output::has_shown(int pe, const std::string& text) const {
+    return std::any_of(streams_.begin(), streams_.end(), [&](const Stream& stream) {
+        return stream.tracebacks && stream.tracebacks->pe() == pe &&
+               (stream.tracebacks->text().find(text) != std::string::npos ||
+                stream.shown.find(text) != std::string::npos);
+    });
+}
+
+void Output::say(const std::string& text) {
+    catch_up();
     break_line(err);
     sink_of(err).write(text);
     release_waiting(err);
@@ -329,6 +388,7 @@ void Output::finish() {
             if (!read_some(number)) break;
         if (streams_[number].source) close(number);
     }
+    show_tracebacks();
     for (const std::uint32_t target : {out, err}) {
         for (const Stream& stream : streams_)
             if (stream.waits) {

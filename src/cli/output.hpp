@@ -10,6 +10,7 @@
 
 #include "cli/events.hpp"
 #include "cli/sink.hpp"
+#include "cli/tracebacks.hpp"
 #include "common/fd.hpp"
 
 namespace atl::cli {
@@ -52,6 +53,17 @@ class Output {
     /// The terminals of PEs become as large as the launcher's is now.
     void follow_window();
 
+    /// Reads what PEs have printed so far.
+    void catch_up();
+    /// Tracebacks of this stream's PE appear once with the same ones of others, up to a second later.
+    void merge_tracebacks(std::uint32_t stream, int pe);
+    /// Some are to be shown. They then wait for show_tracebacks(): the job ends, and others may print them
+    /// too.
+    bool holds_tracebacks();
+    void show_tracebacks();
+    /// Whether PE `pe` has printed a traceback in which `text` appears.
+    bool has_shown(int pe, const std::string& text) const;
+
     /// A line of the launcher's own, behind all that PEs have printed before.
     void say(const std::string& text);
     /// Takes what is still to be read, gives up streams and writes all out, which may wait for the reader.
@@ -62,11 +74,14 @@ class Output {
 
   private:
     using Clock = std::chrono::steady_clock;
+    static constexpr Clock::time_point never = Clock::time_point::max();
 
     struct Stream {
         common::Fd source;
         std::uint32_t target = 0;
         std::string label;
+        std::optional<TracebackReader> tracebacks;
+        std::string shown;         ///< the tracebacks of its PE so far
         bool is_terminal = false;  ///< `source` is the other end of a PE's terminal
         bool is_asking = false;    ///< its PE can read answers
         bool is_at_line_start = true;
@@ -92,6 +107,7 @@ class Output {
     void read_up_to(int times, std::uint32_t stream);
     bool read_some(std::uint32_t stream);
     void take(std::uint32_t stream, std::string_view data);
+    void take_lines(std::uint32_t stream, std::string_view data);
     void take_owned(std::uint32_t stream, std::string_view data);
     void wait_for_line(std::uint32_t stream, std::string_view data);
     void close(std::uint32_t stream);
@@ -101,7 +117,7 @@ class Output {
     void release_waiting(std::uint32_t target);
     bool may_show_unfinished(const Stream& stream) const;
     std::chrono::milliseconds patience(std::uint32_t target) const;
-    std::optional<Clock::time_point> next_of(std::uint32_t stream) const;
+    Clock::time_point next_of(std::uint32_t stream) const;
     void on_time_of(std::uint32_t stream);
     void settle(std::uint32_t target);
     void pause_or_resume(std::uint32_t stream);
@@ -114,6 +130,8 @@ class Output {
     std::vector<Stream> streams_;
     std::vector<char> buffer_;
     bool failed_ = false, told_ = false;
+    Clock::time_point show_at_ = never;  ///< when tracebacks are shown that nobody waits for
+    bool holds_ = false;
 };
 
 /// The number that a PE's lines begin with: "[3] ".

@@ -12,6 +12,7 @@ struct JobEnvironment {
     std::string rank, world_size, master_addr, master_port;  ///< as torchrun sets them
     bool agent_store = false;  ///< TORCHELASTIC_USE_AGENT_STORE=True: torchrun itself listens at the port
 
+    std::string pmix_rank, open_mpi_size;
     std::string pmix_namespace, pmix_prefix;  ///< of a server that speaks PMIx, and where it is installed
     std::string pmi_fd, pmi_rank, pmi_size, pmi_job;  ///< of one that speaks PMI
     /// SLURM_STEP_NUM_TASKS, SLURM_PROCID, SLURM_MPI_TYPE
@@ -27,11 +28,10 @@ struct JobEnvironment {
         return !slurm_task.empty() && slurm_tasks.find_first_not_of("01") != std::string::npos &&
                pmix_namespace.empty() && !has_pmi();
     }
-    /// One of several, by torchrun's variables, but without those by which they would find each other.
-    bool lacks_torchrun_place() const {
-        return !rank.empty() && world_size.find_first_not_of("01") != std::string::npos &&
-               !has_torchrun_variables();
-    }
+    /// Where a launcher's variables say that this program is one of several, but not all of them are here by
+    /// which these find each other: "RANK is set, but WORLD_SIZE, MASTER_ADDR and MASTER_PORT are not".
+    /// Empty where nothing is missing.
+    std::string incomplete() const;
     bool has_torchrun_variables() const {
         return !rank.empty() && !world_size.empty() && !master_addr.empty() && !master_port.empty();
     }

@@ -117,7 +117,7 @@ constexpr Variable variables[] = {
      {"SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE"},
      "half of the memory, divided among the PEs",
      "limit of a PE's symmetric heap, such as 512m or 1.5G; costs only what is touched",
-     [](Settings& s, const Raw& raw) { s.heap_bytes = parse_size(raw.value, raw.variable); }},
+     [](Settings& s, const Raw& raw) { s.heap_bytes = parse_heap_size(raw.value, raw.variable); }},
     {"ATOLL_HEAP_KEEP",
      {},
      "an eighth of the heap's limit",
@@ -374,6 +374,12 @@ std::uint64_t parse_size(const std::string& text, const std::string& variable) {
     const double bytes = std::ldexp(number, shift);
     if (!(bytes < 0x1p62)) refuse(variable, text, "a size that this machine can address");
     return static_cast<std::uint64_t>(bytes);
+}
+
+std::uint64_t parse_heap_size(const std::string& text, const std::string& variable) {
+    const std::uint64_t bytes = parse_size(text, variable);
+    if (bytes == 0) refuse(variable, text, "a size above 0, such as 512m or 2g; unset, the default holds");
+    return bytes;
 }
 
 Settings read_settings() {

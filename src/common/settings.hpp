@@ -82,6 +82,8 @@ std::vector<SettingRow> describe_settings();
 /// "512m", "1.5G", ".5m", "4096": the suffix's first letter (k, m, g, t) counts, 1024-based. Throws
 /// Error(settings).
 std::uint64_t parse_size(const std::string& text, const std::string& variable);
+/// The same for a symmetric heap, which is not empty.
+std::uint64_t parse_heap_size(const std::string& text, const std::string& variable);
 
 /// Memory this process may use: the smaller of the machine's and the cgroup's limit, in bytes.
 std::uint64_t memory_limit_bytes();

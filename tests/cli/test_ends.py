@@ -204,6 +204,36 @@ def test_crash_inside_a_shell_that_goes_on(atoll, program, witness):
     assert witness.all_gone()
 
 
+# Two answers of the launcher later, it has seen that PE 1 has become another program.
+ENDS_WELL = "import os, socket; s = socket.socket(fileno={}); [(s.send(b'Gkey'), s.recv(99)) for _ in '12']"
+
+
+@pytest.mark.parametrize("other", [ENDS_WELL, "import time; time.sleep(1000)"])
+def test_a_pe_that_becomes_another_program_is_named(atoll, program, witness, other):
+    path = program(
+        "pe.hello()\npe.fence()\n"
+        "pe.put('key', b'')\n"
+        "number = pe.launcher.fileno()\n"
+        "os.set_inheritable(number, True)\n"
+        f"if pe.number == 1: os.execv(sys.executable, [sys.executable, '-c', {other!r}.format(number)])\n"
+        "pe.wait_for_abort()\n"
+    )
+    result = atoll("run", "-n", 2, path, pass_fds=witness.pass_fds())
+    assert result.returncode == 1
+    assert re.search(r"PE 1 \(process \d+\) left .* it ran on, as another program", result.stderr)
+    assert witness.all_gone()
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGUSR1])
+def test_a_signal_to_the_launcher_is_not_a_pes(atoll, number):
+    job = atoll.start("run", "-n", 2, "sh", "-c", "echo ready; exec sleep 1000")
+    assert [job.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
+    job.send_signal(number)
+    _, err = job.communicate(timeout=60)
+    assert job.returncode == 128 + number
+    assert err.startswith(f"atoll run: the job was interrupted by {number.name} ") and err.count("\n") == 1
+
+
 def test_member_that_outlives_its_shell_counts(atoll, program):
     """`sh -c 'program &'` ends at once, its program later and badly: the launcher inherits it and knows how."""
     path = program(

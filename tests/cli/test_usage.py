@@ -33,6 +33,7 @@ import pytest
         (["-n", "2", "/tmp"], 126, "/tmp is a directory"),
         (["-n", "2", "/etc/passwd"], 126, "not executable"),
         (["-n", "2", "--heap-size", "lots", "true"], 2, "--heap-size=lots cannot be read"),
+        (["-n", "2", "--heap-size", "0", "true"], 2, "--heap-size=0 cannot be read"),
         (["-n", "2", "--env", "NAME", "true"], 2, "--env NAME: expected NAME=VALUE"),
         (["-n", "2", "--env", "=x", "true"], 2, "expected NAME=VALUE"),
         (["-n", "2", "--bind", "socket", "true"], 2, "--bind socket: expected core or none"),
@@ -82,6 +83,12 @@ def test_wrong_setting_is_said_once_before_anything_starts(atoll):
     result = atoll("run", "-n", 4, "echo", "started", env={"ATOLL_HEAP_SIZE": "lots"})
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.count("ATOLL_HEAP_SIZE=lots cannot be read") == 1
+
+
+@pytest.mark.parametrize("name", ["ATOLL_HEAP_SIZE", "SHMEM_SYMMETRIC_SIZE"])
+def test_an_empty_heap_is_refused(atoll, name):
+    result = atoll("run", "-n", 2, "true", env={name: "0"})
+    assert result.returncode == 2 and f"{name}=0 cannot be read: expected a size above 0" in result.stderr
 
 
 def test_misspelt_setting_is_warned_about_once(atoll):

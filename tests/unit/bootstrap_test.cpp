@@ -3,6 +3,7 @@
 #include "bootstrap/host_link.hpp"
 #include "bootstrap/rendezvous.hpp"
 #include "bootstrap/wire.hpp"
+#include "common/job_environment.hpp"
 #include "support/forked.hpp"
 
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <initializer_list>
 #include <random>
 #include <thread>
 
@@ -142,6 +144,21 @@ TEST(UniqueId, NamesPesThatDoNotCome) {
                    {1, 2, 3, 0});
     for (const int pe : {0, 1})
         expect_named(outcomes[static_cast<std::size_t>(pe)], {"2,3 of 4 did not come", "ATOLL_INIT_TIMEOUT"});
+}
+
+TEST(UniqueId, NamesAProcessOfAnotherUser) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+    const std::string id = get_unique_id();
+    Forked pe0([&] { return exercise(*create_unique_id(quick(), id, 0, 3)); });
+    const Outcome stranger = Forked([&]() -> std::string {
+                                 constexpr uid_t other = 12345;
+                                 if (::setuid(other) != 0) return "no other user";
+                                 return exercise(*create_unique_id(quick(), id, 1, 3));
+                             }).wait();
+    expect_named(stranger, {"this process runs as user 12345"});
+    const Outcome pe1 = Forked([&] { return exercise(*create_unique_id(quick(1), id, 1, 3)); }).wait();
+    expect_named(pe1, {"PE 2 of 3 did not come", "a process of user 12345 was refused", "run as one user"});
+    pe0.wait();
 }
 
 TEST(UniqueId, NamesAMissingPe0) {
@@ -487,6 +504,39 @@ TEST(Choose, ChecksWhatItIsGiven) {
     options.n_pes = 1;
     EXPECT_THROW(choose(options, quick()), Error);
     EXPECT_EQ(choose({}, quick())->name(), "single");
+}
+
+TEST(Choose, SaysWhichVariablesOfALauncherAreMissing) {
+    const auto said = [](std::initializer_list<std::pair<const char*, const char*>> variables) {
+        return Forked([&] {
+                   for (const auto& [name, value] : variables) ::setenv(name, value, 1);
+                   return common::read_job_environment().incomplete();
+               })
+            .wait()
+            .text;
+    };
+    EXPECT_EQ(said({}), "");
+    EXPECT_EQ(said({{"RANK", "0"}}), "RANK is set, but WORLD_SIZE, MASTER_ADDR and MASTER_PORT are not");
+    EXPECT_EQ(said({{"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "1"}}),
+              "WORLD_SIZE, MASTER_ADDR and MASTER_PORT are set, but RANK is not");
+    EXPECT_EQ(said({{"RANK", "0"}, {"WORLD_SIZE", "1"}}), "");
+    EXPECT_EQ(said({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}),
+              "PMI_RANK and PMI_SIZE are set, but PMI_FD is not");
+    EXPECT_EQ(said({{"PMIX_RANK", "0"}}), "PMIX_RANK is set, but PMIX_NAMESPACE is not");
+    EXPECT_EQ(said({{"OMPI_COMM_WORLD_SIZE", "4"}}),
+              "OMPI_COMM_WORLD_SIZE is set, but PMIX_NAMESPACE is not");
+}
+
+TEST(Choose, WarnsOfAJobOfOneThatWasToBeLarger) {
+    const Outcome outcome =
+        Forked([]() -> std::string {
+            ::setenv("RANK", "1", 1);
+            testing::internal::CaptureStderr();
+            const auto bootstrap = choose({}, quick());
+            return testing::internal::GetCapturedStderr() + std::string(bootstrap->name());
+        }).wait();
+    EXPECT_NE(outcome.text.find("RANK is set, but WORLD_SIZE"), std::string::npos) << outcome.text;
+    EXPECT_NE(outcome.text.find("single"), std::string::npos) << outcome.text;
 }
 
 TEST(Choose, SettingsComeBeforeTheEnvironment) {

@@ -1,0 +1,108 @@
+"""One error is shown once, however many PEs it stops."""
+
+from __future__ import annotations
+
+import re
+
+TRACEBACK = (
+    "Traceback (most recent call last):\n"
+    '  File "program.py", line 3, in <module>\n'
+    "    raise ValueError\n"
+    "ValueError: {}\n"
+)
+
+
+def failing(text: str, more: str = "") -> str:
+    """All PEs print the text to stderr, and PE 0 fails once all have."""
+    return (
+        f"text = {text!r}\n{more}"
+        "pe.hello()\n"
+        "for part in text: os.write(2, part.encode())\n"
+        "pe.fence()\n"
+        "if pe.number == 0: sys.exit(1)\n"
+        "pe.wait_for_abort()\n"
+    )
+
+
+def test_the_same_traceback_is_shown_once(atoll, program):
+    result = atoll("run", "-n", 4, program(failing(TRACEBACK.format("why"))))
+    assert result.returncode == 1
+    shown, last = result.stderr.split("atoll run: ")
+    assert shown == "PE 0-3:\n" + TRACEBACK.format("why")
+    assert last.startswith("PE 0 exited with status 1")
+
+
+def test_with_labels(atoll, program):
+    result = atoll("run", "-n", 4, "--label", program(failing(TRACEBACK.format("why"))))
+    shown, _ = result.stderr.split("atoll run: ")
+    expected = "PE 0-3:\n" + TRACEBACK.format("why")
+    assert shown == "".join(f"[0-3] {line}\n" for line in expected.splitlines())
+
+
+def test_different_ones_are_all_shown(atoll, program):
+    more = "text = text.replace('why', 'why ' + str(pe.number % 2))\n"
+    result = atoll("run", "-n", 4, program(failing(TRACEBACK.format("why"), more)))
+    shown, _ = result.stderr.split("atoll run: ")
+    blocks = ["PE 0,2:\n" + TRACEBACK.format("why 0"), "PE 1,3:\n" + TRACEBACK.format("why 1")]
+    assert shown in ("".join(blocks), "".join(reversed(blocks)))
+
+
+def test_one_of_one_pe_is_as_it_was_printed(atoll, program):
+    text = "before\n" + TRACEBACK.format("why") + "behind\n"
+    result = atoll("run", "-n", 2, program(failing(text, "text = text if pe.number == 1 else ''\n")))
+    shown, _ = result.stderr.split("atoll run: ")
+    assert shown == text
+
+
+def test_causes_and_words_behind_belong_to_it(atoll, program):
+    for link in (
+        "\nThe above exception was the direct cause of the following exception:\n\n",
+        "\nDuring handling of the above exception, another exception occurred:\n\n",
+    ):
+        text = TRACEBACK.format("cause") + link + TRACEBACK.format("effect\nin two lines")
+        result = atoll("run", "-n", 2, program(failing(text)))
+        shown, _ = result.stderr.split("atoll run: ")
+        assert shown == "PE 0,1:\n" + text
+
+
+def test_words_that_differ_behind_it_are_all_shown(atoll, program):
+    more = "text += f'PE {pe.number} was here\\n'\n"
+    result = atoll("run", "-n", 2, program(failing(TRACEBACK.format("why"), more)))
+    shown, _ = result.stderr.split("atoll run: ")
+    assert shown.startswith("PE 0,1:\n" + TRACEBACK.format("why"))
+    assert sorted(shown.splitlines()[-2:]) == ["PE 0 was here", "PE 1 was here"]
+
+
+def test_places_where_others_stopped_are_one_line(atoll, program):
+    more = "text = f'PE {pe.number} stopped at program.py:7, in <module>\\n' if pe.number else ''\n"
+    result = atoll("run", "-n", 4, program(failing("", more)))
+    shown, _ = result.stderr.split("atoll run: ")
+    assert shown == "PE 1-3 stopped at program.py:7, in <module>\n"
+
+
+def test_a_traceback_of_a_program_that_goes_on_is_shown(atoll, program):
+    path = program(
+        f"os.write(2, {TRACEBACK.format('logged')!r}.encode())\n"
+        "if pe.number == 0: sys.stdin.read()\n"
+        "else: os.close(2); time.sleep(1000)\n"
+    )
+    job = atoll.start("run", "-n", 2, path)
+    lines = [job.stderr.readline() for _ in range(5)]
+    assert "".join(lines) == "PE 0,1:\n" + TRACEBACK.format("logged") or lines[0].startswith("Traceback")
+    job.terminate()
+
+
+def test_an_exception_told_by_abort_is_not_repeated(atoll, program):
+    path = program(
+        "pe.hello()\npe.fence()\n"
+        f"os.write(2, {TRACEBACK.format('why')!r}.encode()) if pe.number == 1 and len(sys.argv) == 1 else None\n"
+        "if pe.number == 1: pe.abort(1, 'PE 1 ended by an exception that nobody caught: ValueError: why')\n"
+        "print(pe.wait_for_abort())\n"
+    )
+    result = atoll("run", "-n", 2, path)
+    assert result.stderr.count("ValueError: why") == 1
+    said = r"atoll run: PE 1 ended by an exception that nobody caught \d+\.\d\d s after the start"
+    assert re.fullmatch(said, result.stderr.splitlines()[-1])
+    assert "ValueError: why" in result.stdout  # whoever waits hears all
+    silent = atoll("run", "-n", 2, path, "silent")
+    assert re.fullmatch(said + ": ValueError: why\n", silent.stderr)
