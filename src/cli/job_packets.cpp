@@ -126,8 +126,8 @@ void Job::hello(int pe, common::Fd lifeline) {
     poller_.add(sender.lifeline.get(), {Source::lifeline, static_cast<std::uint32_t>(pe)});
 }
 
-/// A new heap of a new size for a new job, handed out once all PEs have come: until then some may still be leaving the old
-/// one.
+/// A new heap of a new size for a new job, handed out once all PEs have come: until then some may still be
+/// leaving the old one.
 void Job::rejoin(int pe) {
     pes_[static_cast<std::size_t>(pe)].goodbye = 0;
     pes_[static_cast<std::size_t>(pe)].rejoins = true;

@@ -1,6 +1,7 @@
 #include "cli/tracebacks.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/pe_ranges.hpp"
 
