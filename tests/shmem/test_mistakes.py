@@ -103,8 +103,8 @@ def test_in_cpp(level: str, in_cpp: Path, tree: Path) -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_in_python(level: str, tree: Path) -> None:
-    """Which looks at its own arrays at each level."""
-    tried = rows(level, "python")
+    """Which looks at its own arrays at each level, but at PEs only where they are checked."""
+    tried = [row for row in rows(level, "python") if row["python"] != "PeError" or row.get(level) != "-"]
     command = [
         tree / "bin/atoll",
         "run",
