@@ -3,6 +3,8 @@
 
 #include "atoll/export.hpp"
 
+#include <string>
+
 namespace atl::common {
 
 struct WaitHooks {
@@ -11,9 +13,14 @@ struct WaitHooks {
     void (*leave)(void* state) = nullptr;
     /// Polled about every 50 ms; true makes the wait throw Error(interrupted).
     bool (*interrupted)(void* state) = nullptr;
+    /// "program.py:12": where the front's own code called the library; empty where it cannot tell. `state` is
+    /// null outside a wait that is slow.
+    std::string (*call_site)(void* state) = nullptr;
+    /// The front says of which dtype the elements are that its collectives move (core/elements.hpp).
+    bool names_dtypes = false;
 };
 
-/// For the whole process; set before the first job is made. All three or none.
+/// For the whole process; set before the first job is made. All or none.
 ATOLL_API void set_wait_hooks(const WaitHooks& hooks) noexcept;
 const WaitHooks& wait_hooks() noexcept;
 
