@@ -39,9 +39,9 @@ Errors       Error and its kinds: NotInitialized PeError NotSymmetric ShapeMisma
              BootstrapError SystemFailure KernelError.
 
 ATOLL_CHECK in the environment sets what is checked: none, basic (bounds of symmetric memory), args (the default: blocks and
-freed memory too) or all. ATOLL_CHECK=all makes every collective compare its arguments on all PEs (which call, how many bytes,
-root; of reductions dtype and operator, too) and raise CollectiveMismatch where they differ; without it, only making
-arrays and teams does that, and other differences go unnoticed or hang.
+freed memory too) or all. Collectives that the PEs of a team call differently (which call, how many bytes, dtype, root; of
+reductions the operator, too) raise CollectiveMismatch on all of them, unless it is none; making arrays and teams always
+compares.
 `from atoll import shmem` is the interface of shmem4py.
 """
 

@@ -1760,8 +1760,8 @@ def barrier_all(*, stream: Stream = None) -> None:
     Collective over all PEs. On a stream the PEs' streams meet, and the host goes on; what each did before is
     visible to all behind it. Else the hosts meet. Completes the default context's puts, atomics and signals, and plain stores
     into symmetric arrays. Other threads run meanwhile and Ctrl-C is answered if it takes long.
-    Raises PeDied, Timeout (ATOLL_WAIT_TIMEOUT), CollectiveMismatch (the PEs' calls are compared only with
-    ATOLL_CHECK=all). Source: OpenSHMEM 1.6, section 9.11.
+    Raises PeDied, Timeout (ATOLL_WAIT_TIMEOUT), CollectiveMismatch (the PEs' calls are compared unless
+    ATOLL_CHECK=none). Source: OpenSHMEM 1.6, section 9.11.
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
@@ -1774,8 +1774,8 @@ def sync_all(*, stream: Stream = None) -> None:
     Wait until all PEs have come here; completes no puts.
 
     Collective over all PEs. Each PE's plain stores before it are visible to all after it.
-    Raises PeDied, Timeout, CollectiveMismatch (the PEs' calls are compared only with
-    ATOLL_CHECK=all). Source: OpenSHMEM 1.6, section 9.11.
+    Raises PeDied, Timeout, CollectiveMismatch (the PEs' calls are compared unless
+    ATOLL_CHECK=none). Source: OpenSHMEM 1.6, section 9.11.
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
@@ -1788,8 +1788,8 @@ def barrier(team: Team | None = None, *, stream: Stream = None) -> None:
     barrier_all among the PEs of a team: quiet on the team's default context, then sync.
 
     Collective over the team (None: all PEs).
-    Raises PeDied, UseAfterFree, Timeout, CollectiveMismatch (the PEs' calls are compared only with
-    ATOLL_CHECK=all).
+    Raises PeDied, UseAfterFree, Timeout, CollectiveMismatch (the PEs' calls are compared unless
+    ATOLL_CHECK=none).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
@@ -1802,8 +1802,8 @@ def sync(team: Team | None = None, *, stream: Stream = None) -> None:
     Wait until all PEs of a team have come here; completes no puts.
 
     Collective over the team (None: all PEs).
-    Raises PeDied, UseAfterFree, Timeout, CollectiveMismatch (the PEs' calls are compared only with
-    ATOLL_CHECK=all).
+    Raises PeDied, UseAfterFree, Timeout, CollectiveMismatch (the PEs' calls are compared unless
+    ATOLL_CHECK=none).
     Source: OpenSHMEM 1.6, section 9.11 (shmem_team_sync).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1824,8 +1824,7 @@ def broadcast(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None 
     every PE. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
-    goes unnoticed, or waits for ever.
+    PEs' sizes, dtypes and roots are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_broadcast).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1852,8 +1851,7 @@ def fcollect(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: 
     every PE. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
-    goes unnoticed, or waits for ever.
+    PEs' sizes, dtypes and roots are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_fcollect).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1879,8 +1877,7 @@ def collect(dst: AnyArray, src: AnyArray, *, team: Team | None = None) -> int:
     every PE. Collective over the team (None: all PEs),
     with equal dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' calls are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
-    goes unnoticed, or waits for ever.
+    PEs' dtypes are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_collect).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1907,8 +1904,7 @@ def alltoall(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: 
     every PE. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
-    goes unnoticed, or waits for ever.
+    PEs' sizes, dtypes and roots are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoall).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1930,8 +1926,7 @@ def alltoalls(dst: AnyArray, src: AnyArray, dst_stride: int, src_stride: int, ne
     every PE. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
-    goes unnoticed, or waits for ever.
+    PEs' sizes, dtypes and roots are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoalls).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1953,8 +1948,7 @@ def gather(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | N
     every PE. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
-    goes unnoticed, or waits for ever.
+    PEs' sizes, dtypes and roots are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11.
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1979,8 +1973,7 @@ def scatter(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | 
     every PE. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' bytes and roots are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference
-    goes unnoticed, or waits for ever.
+    PEs' sizes, dtypes and roots are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11.
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -2010,7 +2003,7 @@ def sum_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
+    of the PEs are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -2043,7 +2036,7 @@ def prod_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, strea
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
+    of the PEs are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -2076,7 +2069,7 @@ def min_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
+    of the PEs are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -2109,7 +2102,7 @@ def max_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
+    of the PEs are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -2142,7 +2135,7 @@ def avg_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
+    of the PEs are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -2174,7 +2167,7 @@ def premul_sum_reduce(dst: AnyArray, src: AnyArray, factor: float, *, team: Team
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
+    of the PEs are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -2214,7 +2207,7 @@ def and_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
+    of the PEs are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -2247,7 +2240,7 @@ def or_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream:
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
+    of the PEs are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -2280,7 +2273,7 @@ def xor_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
+    of the PEs are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -2305,8 +2298,8 @@ def reduce(dst: AnyArray, src: AnyArray, op: ReduceName, root: int | None = None
     op:   "sum", "prod", "min", "max", "avg", "and", "or", "xor", or atoll.SUM and so on.
     root: the PE that gets the result; elsewhere dst is left alone and None is returned. None: every PE. Arrays of a
           GPU are passed on every PE all the same.
-    Else as for sum_reduce. Raises also InvalidArgument (op) and PeError (root); ATOLL_CHECK=all compares
-    op and root, too.
+    Else as for sum_reduce. Raises also InvalidArgument (op) and PeError (root); op and root are
+    compared, too.
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
     (an integer handle, one of cuda.core, CuPy, PyTorch or Numba, anything with __cuda_stream__), or
@@ -2360,7 +2353,7 @@ def sum_inscan(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
+    of the PEs are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -2393,7 +2386,7 @@ def sum_exscan(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
     same bits. On return dst is complete here and src may be changed; completes no puts.
 
     Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes
-    of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits for ever.
+    of the PEs are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -2667,7 +2660,7 @@ def _shmem_barrier_all() -> None:
     """
     Wait until all PEs have come here and all that they put before is complete and visible.
 
-    Collective over all PEs; calls are compared only with ATOLL_CHECK=all (CollectiveMismatch).
+    Collective over all PEs; calls are compared unless ATOLL_CHECK=none (CollectiveMismatch).
     Source: OpenSHMEM 1.6, section 9.11.
     """
 
@@ -2675,7 +2668,7 @@ def _shmem_sync_all() -> None:
     """
     Wait until all PEs have come here; completes no puts.
 
-    Collective over all PEs; calls are compared only with ATOLL_CHECK=all (CollectiveMismatch).
+    Collective over all PEs; calls are compared unless ATOLL_CHECK=none (CollectiveMismatch).
     Source: OpenSHMEM 1.6, section 9.11.
     """
 

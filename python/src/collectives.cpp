@@ -56,6 +56,7 @@ void run(const Spec& spec, const Team& team, PyObject* stream, const Adopted& ad
          Call&& call) {
     const SourceStage from(spec, "src", pair.src);
     TargetStage to(spec, "dst", pair.dst);
+    const core::Elements elements(team, elements_of(pair.src));
     on_team(spec, team, stream, adopted, std::max(from.bytes(), to.bytes()),
             [&](const auto& on) { call(on, to, from); });
     to.finish();
@@ -137,6 +138,7 @@ PyObject* collect_body(const Arguments<4>& a) {
     const SourceStage from(spec, "src", pair.src);
     TargetStage to(spec, "dst", pair.dst);
     {
+        const core::Elements elements(team, elements_of(pair.src));
         ReleaseGil released(to.bytes() >= release_gil_bytes);
         team.collect_bytes(to.data(), total * item, from.data(), from.bytes());
     }
@@ -198,6 +200,7 @@ PyObject* alltoalls_body(const Arguments<7>& a) {
     check_reach("dst", pair.dst, to);
     check_reach("src", pair.src, from);
     pair.check_on_device(spec, team, a.adopted, a[6]);
+    const core::Elements elements(team, elements_of(pair.src));
     on_team(spec, team, a[6], a.adopted, size_of(pair.dst) * item_bytes(pair.dst), [&](const auto& on) {
         on.alltoalls_bytes(PyArray_DATA(pair.dst), PyArray_DATA(pair.src), to, from,
                            static_cast<std::size_t>(count), item_bytes(pair.src));
@@ -214,6 +217,7 @@ PyObject* gather_body(const Arguments<5>& a) {
     if (team.my_pe() != r.root && !is_device_call(a.adopted, a[4])) {
         const SourceStage from(spec, "src", r.pair.src);
         {
+            const core::Elements elements(team, elements_of(r.pair.src));
             ReleaseGil released(from.bytes() >= release_gil_bytes);
             team.gather_bytes(nullptr, 0, from.data(), from.bytes(), r.root);
         }
@@ -254,6 +258,7 @@ PyObject* scatter_body(const Arguments<5>& a) {
     if (team.my_pe() != r.root && !is_device_call(a.adopted, a[4])) {
         TargetStage to(spec, "dst", r.pair.dst);
         {
+            const core::Elements elements(team, elements_of(r.pair.dst));
             ReleaseGil released(to.bytes() >= release_gil_bytes);
             team.scatter_bytes(to.data(), to.bytes(), nullptr, 0, r.root);
         }
@@ -289,10 +294,9 @@ PyObject* scatter_body(const Arguments<5>& a) {
     " on all; on return dst is complete here and src may be changed; completes\n"                            \
     "no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the\n" \
     "PEs' " compared                                                                                         \
-    " are compared only with ATOLL_CHECK=all (dtypes as such never); else a difference\n"                    \
-    "goes unnoticed, or waits for ever.\n"                                                                   \
+    " are compared unless ATOLL_CHECK=none.\n"                                                               \
     "Source: OpenSHMEM 1.6, section 9.11"
-#define ATOLL_TAIL ATOLL_TAIL_OF("sizes and dtypes", "bytes and roots")
+#define ATOLL_TAIL ATOLL_TAIL_OF("sizes and dtypes", "sizes, dtypes and roots")
 
 const Function functions[] = {
     {"broadcast", entry<5, broadcast_spec, broadcast_body>, &broadcast_spec,

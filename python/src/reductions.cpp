@@ -290,8 +290,7 @@ PyObject* scaled_scatter_body(const Arguments<5>& a) {
          "Collective over the team. Element by element, in PE order, so that all PEs and all runs get the\n" \
          "same bits. On return dst is complete here and src may be changed; completes no puts.\n\n"          \
          "Raises DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree, CollectiveMismatch: sizes and dtypes\n" \
-         "of the PEs are compared only with ATOLL_CHECK=all; else a difference goes unnoticed, or waits "    \
-         "for ever.\n"                                                                                       \
+         "of the PEs are compared unless ATOLL_CHECK=none.\n"                                                \
          "Source: OpenSHMEM 1.6, section 9.11 (reductions)."
 
 template <ReduceOp O> constexpr Function reduction(const char* name, const char* doc) {
@@ -347,8 +346,8 @@ reduce(dst, src, op, root=None) writes into dst; reduce(src, op, root=None) retu
 op:   "sum", "prod", "min", "max", "avg", "and", "or", "xor", or atoll.SUM and so on.
 root: the PE that gets the result; elsewhere dst is left alone and None is returned. None: every PE. Arrays of a
       GPU are passed on every PE all the same.
-Else as for sum_reduce. Raises also InvalidArgument (op) and PeError (root); ATOLL_CHECK=all compares
-op and root, too.)"},
+Else as for sum_reduce. Raises also InvalidArgument (op) and PeError (root); op and root are
+compared, too.)"},
     {"reduce_scatter", entry<5, scatter_spec, scatter_body>, &scatter_spec,
      "(dst: AnyArray, src: Any = None, op: Any = 'sum', *, team: Team | None = None, stream: Stream = None) "
      "-> Array | None\n"

@@ -165,12 +165,12 @@ const Function functions[] = {
     {"shmem.barrier_all", entry<0, barrier_spec, barrier_body>, &barrier_spec, "() -> None",
      R"(Wait until all PEs have come here and all that they put before is complete and visible.
 
-Collective over all PEs; calls are compared only with ATOLL_CHECK=all (CollectiveMismatch).
+Collective over all PEs; calls are compared unless ATOLL_CHECK=none (CollectiveMismatch).
 Source: OpenSHMEM 1.6, section 9.11.)"},
     {"shmem.sync_all", entry<0, sync_spec, sync_body>, &sync_spec, "() -> None",
      R"(Wait until all PEs have come here; completes no puts.
 
-Collective over all PEs; calls are compared only with ATOLL_CHECK=all (CollectiveMismatch).
+Collective over all PEs; calls are compared unless ATOLL_CHECK=none (CollectiveMismatch).
 Source: OpenSHMEM 1.6, section 9.11.)"},
     {"shmem.put", entry<5, put_spec, put_body<put_spec, true>>, &put_spec, ATOLL_MOVE,
      R"(Copy the first elements of source into target on PE pe.

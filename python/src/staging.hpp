@@ -1,6 +1,7 @@
 // What collectives take: any array. Those that are not contiguous are staged through one that is.
 #pragma once
 
+#include "core/elements.hpp"
 #include "pool.hpp"
 #include "stream_cache.hpp"
 
@@ -125,6 +126,11 @@ void on_team(const Spec& spec, const Team& team, PyObject* stream, const Adopted
         return call(stream_team(team, stream_of(spec, stream, adopted)));
     ReleaseGil released(bytes >= release_gil_bytes);
     call(team);
+}
+
+/// The dtype of `array`, as members of a team compare it.
+inline std::uint64_t elements_of(PyArrayObject* array) {
+    return core::elements_of(PyArray_DESCR(array)->kind, static_cast<std::uint32_t>(item_bytes(array)));
 }
 
 inline Pair pair_of(const Spec& spec, PyObject* first, PyObject* second) {

@@ -1,6 +1,7 @@
 // A wait that turns slow lets other Python threads run and answers Ctrl-C.
 #include "core/wait_hooks.hpp"
 
+#include "caller.hpp"
 #include "names.hpp"
 #include "registry.hpp"
 
@@ -28,8 +29,18 @@ bool interrupted(void* state) {
     return PyErr_CheckSignals() != 0;
 }
 
+std::string call_site(void* state) {
+    if (!Py_IsInitialized()) return {};
+    if (state == nullptr && PyGILState_Check()) return caller_line().text(true);
+    auto* const thread = state == nullptr || state == &released_by_call ? ReleaseGil::released()
+                                                                        : static_cast<PyThreadState*>(state);
+    if (thread == nullptr) return {};
+    const HoldGil held(thread);
+    return caller_line().text(true);
+}
+
 }  // namespace
 
-void register_wait_hooks() { core::set_wait_hooks({enter, leave, interrupted, name_of}); }
+void register_wait_hooks() { core::set_wait_hooks({enter, leave, interrupted, name_of, call_site, true}); }
 
 }  // namespace atl::python

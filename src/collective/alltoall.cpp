@@ -10,9 +10,9 @@ namespace atl {
 namespace collective {
 namespace {
 
-void alltoall_line(State& state, char* dst, const void* src, std::size_t block) {
+void alltoall_line(State& state, const core::Called& call, char* dst, const void* src, std::size_t block) {
     const auto n = static_cast<std::size_t>(state.n_pes());
-    state.team().exchange("alltoall", src, n * block);
+    state.team().exchange(call, src, n * block);
     for (int i = 0; i < state.n_pes(); ++i)
         copy_bytes(dst + static_cast<std::size_t>(i) * block,
                    state.team().exchanged(i) + static_cast<std::size_t>(state.my_pe()) * block, block);
@@ -32,9 +32,10 @@ template <class Take> void read_my_block(State& state, Sources& sources, Take ta
     });
 }
 
-void alltoall_read(State& state, char* dst, const void* src, std::size_t block, bool staged) {
+void alltoall_read(State& state, const core::Called& call, char* dst, const void* src, std::size_t block,
+                   bool staged) {
     const auto n = static_cast<std::size_t>(state.n_pes());
-    Sources sources(state, "alltoall", {.data = src, .blocks = n, .block_bytes = block, .staged = staged},
+    Sources sources(state, call, {.data = src, .blocks = n, .block_bytes = block, .staged = staged},
                     my_blocks(state));
     read_my_block(state, sources, [&](int i, const char* from, std::size_t bytes) {
         copy_bytes(dst + static_cast<std::size_t>(i) * block + sources.lo(), from, bytes);
@@ -47,7 +48,7 @@ void alltoall_read(State& state, char* dst, const void* src, std::size_t block, 
 void Team::alltoall_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const {
     using namespace collective;
     State& state = State::of(this->state());
-    check_call(state, "alltoall", src_bytes);
+    const core::Called call = check_call(state, "alltoall", {.bytes = src_bytes, .d = state.elements()});
     check_size("alltoall", "dst", dst_bytes, src_bytes);
     const std::size_t block = src_bytes / static_cast<std::size_t>(state.n_pes());
     if (block * static_cast<std::size_t>(state.n_pes()) != src_bytes)
@@ -56,14 +57,14 @@ void Team::alltoall_bytes(void* dst, std::size_t dst_bytes, const void* src, std
                         std::to_string(state.n_pes()) + " blocks, one for each PE of " + state.team().name() +
                         ".");
     if (is_on_device(state, "alltoall", dst, src)) [[unlikely]]
-        return run_on_device(state, "alltoall",
+        return run_on_device(state, call,
                              {.kind = heap::Group::alltoall, .dst = dst, .src = src, .bytes = block});
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::alltoall, block, src_bytes)) {
         case Algorithm::line:
-            return alltoall_line(state, to, src, block);
+            return alltoall_line(state, call, to, src, block);
         default:
-            return alltoall_read(state, to, src, block, algorithm == Algorithm::staged);
+            return alltoall_read(state, call, to, src, block, algorithm == Algorithm::staged);
     }
 }
 
@@ -72,16 +73,21 @@ void Team::alltoalls_bytes(void* dst, const void* src, std::ptrdiff_t dst_stride
     using namespace collective;
     State& state = State::of(this->state());
     const std::size_t block = count * element_bytes;
-    check_call(state, "alltoalls", block);
+    const core::Called call = check_call(state, "alltoalls",
+                                         {.bytes = block,
+                                          .c = static_cast<std::uint64_t>(dst_stride),
+                                          .d = static_cast<std::uint64_t>(src_stride),
+                                          .more = state.elements()});
     if (dst_stride < 1 || src_stride < 1) detail::throw_stride(dst_stride, src_stride);
     if (is_on_device(state, "alltoalls", dst, src)) [[unlikely]]
-        return alltoalls_on_device(state, {.kind = heap::Group::alltoalls,
-                                           .dst = dst,
-                                           .src = src,
-                                           .bytes = element_bytes,
-                                           .strides = {count, dst_stride, src_stride}});
+        return alltoalls_on_device(state, call,
+                                   {.kind = heap::Group::alltoalls,
+                                    .dst = dst,
+                                    .src = src,
+                                    .bytes = element_bytes,
+                                    .strides = {count, dst_stride, src_stride}});
     // Packed into staging: others read whole lines, whatever the strides.
-    Sources sources(state, "alltoalls",
+    Sources sources(state, call,
                     {.data = src,
                      .blocks = static_cast<std::size_t>(state.n_pes()),
                      .block_bytes = block,

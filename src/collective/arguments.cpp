@@ -14,4 +14,33 @@ void throw_shape(const char* operation, const char* argument, std::size_t passed
                     " are needed; pass arrays of matching sizes (or a part of one).");
 }
 
+namespace {
+
+constexpr const char* rule =
+    "all PEs must make the same collective calls in the same order with the same arguments.";
+
+std::string differently(const State& state) {
+    return "PEs called a collective of " + state.team().name() + " differently: ";
+}
+
+}  // namespace
+
+void throw_sizes(const State& state, const char* operation, int member, std::size_t theirs,
+                 std::size_t mine) {
+    const auto passed = [&](int i, std::size_t bytes) {
+        return "PE " + std::to_string(state.team().world_pe(i)) + " called " + operation +
+               "(bytes=" + std::to_string(bytes) + ")";
+    };
+    throw Error(ErrorCode::collective_mismatch, differently(state) + passed(state.my_pe(), mine) + ", " +
+                                                    passed(member, theirs) + "; " + rule);
+}
+
+void throw_other_call(const State& state, const char* operation, int member) {
+    throw Error(ErrorCode::collective_mismatch,
+                differently(state) + "PE " + std::to_string(state.team().world_pe(state.my_pe())) +
+                    " called " + operation + ", and what PE " +
+                    std::to_string(state.team().world_pe(member)) +
+                    " passed belongs to another call or has another root; " + rule);
+}
+
 }  // namespace atl::collective

@@ -9,13 +9,30 @@
 
 namespace atl::collective {
 
-/// With ATOLL_CHECK=all: throws Error(collective_mismatch) on every PE unless all passed the same.
-inline void check_call(State& state, const char* operation, std::uint64_t bytes, int root = -1,
-                       std::uint64_t type = ~0ull, std::uint64_t op = ~0ull) {
-    if (!state.team().checks_all()) [[likely]]
-        return;
-    state.team().agree(core::call_record(
-        operation, bytes, static_cast<std::uint64_t>(static_cast<std::int64_t>(root)), type, op));
+/// What all members of a call pass alike, in the order of core/call_text.cpp.
+struct Alike {
+    std::uint64_t bytes = 0;
+    int root = -1;
+    std::uint64_t c = 0, d = 0;
+    std::uint64_t more = 0;  ///< compared, and not told
+
+    core::Called call(const core::Called& operation) const {
+        return {operation, {bytes, static_cast<std::uint64_t>(static_cast<std::int64_t>(root)), c, d}, more};
+    }
+};
+
+/// The call that members compare in its meetings. With ATOLL_CHECK=all they compare `in_full` before anything
+/// else: it says of the root's arguments what else only the root looks at.
+inline core::Called check_call(State& state, const core::Called& operation, const Alike& alike,
+                               const Alike& in_full) {
+    if (state.team().checks_all()) [[unlikely]] {
+        const auto& [a, b, c, d] = in_full.call(operation).values();
+        state.team().agree(core::call_record(operation.operation(), a, b, c, d));
+    }
+    return alike.call(operation);
+}
+inline core::Called check_call(State& state, const core::Called& operation, const Alike& alike) {
+    return check_call(state, operation, alike, alike);
 }
 
 /// Throws Error(pe).
@@ -32,6 +49,11 @@ inline void check_size(const char* operation, const char* argument, std::size_t 
     if (passed != expected) [[unlikely]]
         throw_shape(operation, argument, passed, expected, unit);
 }
+/// Throws Error(collective_mismatch): two members passed different sizes, or belong to different calls. What
+/// one of them said must not lead the other past the end of an array.
+[[noreturn]] void throw_sizes(const State& state, const char* operation, int member, std::size_t theirs,
+                              std::size_t mine);
+[[noreturn]] void throw_other_call(const State& state, const char* operation, int member);
 /// n blocks of `bytes`; saturates, so that what wraps is not taken for something that fits.
 inline std::size_t times(std::size_t bytes, int n) {
     std::size_t product = 0;

@@ -11,9 +11,10 @@ namespace atl {
 namespace collective {
 namespace {
 
-void broadcast_line(State& state, void* dst, const void* src, std::size_t bytes, int root) {
+void broadcast_line(State& state, const core::Called& call, void* dst, const void* src, std::size_t bytes,
+                    int root) {
     const bool is_root = state.my_pe() == root;
-    state.team().exchange("broadcast", is_root ? src : nullptr, bytes);
+    state.team().exchange(call, is_root ? src : nullptr, bytes);
     // The root too has its data in dst.
     if (!is_root)
         copy_bytes(dst, state.team().exchanged(root), bytes);
@@ -22,9 +23,10 @@ void broadcast_line(State& state, void* dst, const void* src, std::size_t bytes,
 }
 
 /// Everybody reads the root's source, or its copy in staging.
-void broadcast_read(State& state, void* dst, const void* src, std::size_t bytes, int root, bool staged) {
+void broadcast_read(State& state, const core::Called& call, void* dst, const void* src, std::size_t bytes,
+                    int root, bool staged) {
     const bool is_root = state.my_pe() == root;
-    Sources sources(state, "broadcast",
+    Sources sources(state, call,
                     {.data = src, .block_bytes = bytes, .contributes = is_root, .staged = staged},
                     {.first = root, .count = 1, .most = 1});
     sources.run([&] {
@@ -36,11 +38,23 @@ void broadcast_read(State& state, void* dst, const void* src, std::size_t bytes,
     });
 }
 
-/// Where a member's arguments stand, and whether others reach them.
+/// Where the root's source or another member's target stands, and whether others reach it.
 struct BroadcastLine {
-    std::uint64_t src, dst;
-    std::uint32_t src_reachable, dst_reachable;
+    enum : unsigned { reachable = 1, of_root = 2 };
+    Place place;
+    std::uint64_t bytes;
+
+    bool is_reachable() const { return (place.flags() & reachable) != 0; }
+    bool is_of_root() const { return (place.flags() & of_root) != 0; }
 };
+
+/// Throws unless `line` of `member` is one of this call: what it says is read and written.
+void check_line(const State& state, const BroadcastLine& line, std::size_t bytes, int member, int root) {
+    if (line.is_of_root() != (member == root) || !state.is_in_slot(line.place.offset(), 0) ||
+        (line.is_reachable() && !state.is_in_slot(line.place.offset(), line.bytes)))
+        throw_other_call(state, "broadcast", member);
+    if (line.bytes != bytes) throw_sizes(state, "broadcast", member, line.bytes, bytes);
+}
 
 /// Enough segments to share out evenly, large enough that taking one costs nothing beside copying it.
 std::size_t segment_bytes(std::size_t bytes) {
@@ -55,16 +69,22 @@ bool take_segment(core::SyncLine& taken, std::size_t segments) {
 
 /// Each target reads from the front, the root writes to it from the back, until they meet: both cores work,
 /// and the faster way does more, whichever it is on this machine. False if the root's source is out of reach.
-bool broadcast_both(State& state, void* dst, const void* src, std::size_t bytes, int root) {
+bool broadcast_both(State& state, const core::Called& call, void* dst, const void* src, std::size_t bytes,
+                    int root) {
     core::TeamState& team = state.team();
     const int me = state.my_pe();
-    const BroadcastLine mine{state.offset_of(src), state.offset_of(dst),
-                             me == root && state.reachable(src, bytes), state.reachable(dst, bytes)};
+    const void* told = me == root ? src : dst;
+    const bool reachable = state.reachable(told, bytes);
+    const BroadcastLine mine{
+        Place(reachable ? state.offset_of(told) : 0,
+              (reachable ? BroadcastLine::reachable : 0u) | (me == root ? BroadcastLine::of_root : 0u)),
+        bytes};
     const auto line = [&](int i) { return reinterpret_cast<const BroadcastLine*>(team.exchanged(i)); };
     const auto taken = [&](int i) -> core::SyncLine& { return team.member(i).taken; };
     taken(me).flag.value.store(0, std::memory_order_relaxed);
-    team.exchange("broadcast", &mine, sizeof mine);
-    if (!line(root)->src_reachable) return false;
+    team.exchange(call, &mine, sizeof mine);
+    for (int i = 0; i < state.n_pes(); ++i) check_line(state, *line(i), bytes, i, root);
+    if (!line(root)->is_reachable()) return false;
 
     const std::size_t segment = segment_bytes(bytes);
     const std::size_t segments = (bytes + segment - 1) / segment;
@@ -72,20 +92,20 @@ bool broadcast_both(State& state, void* dst, const void* src, std::size_t bytes,
         std::memcpy(to + k * segment, from + k * segment, std::min(segment, bytes - k * segment));
     };
     if (me != root) {
-        const char* from = state.at(root, line(root)->src);
+        const char* from = state.at(root, line(root)->place.offset());
         for (std::size_t k = 0; take_segment(taken(me), segments); ++k)
             copy(k, static_cast<char*>(dst), from);
     } else {
         if (dst != src) copy_bytes(dst, src, bytes);
         for (int d = 1; d < state.n_pes(); ++d) {
             const int i = (root + d) % state.n_pes();
-            if (!line(i)->dst_reachable) continue;
-            char* to = state.at(i, line(i)->dst);
+            if (!line(i)->is_reachable()) continue;
+            char* to = state.at(i, line(i)->place.offset());
             for (std::size_t k = segments; take_segment(taken(i), segments); --k)
                 copy(k - 1, to, static_cast<const char*>(src));
         }
     }
-    team.sync("broadcast");
+    team.sync(call);
     return true;
 }
 
@@ -98,21 +118,22 @@ void Team::broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, st
     State& state = State::of(this->state());
     // Only the root's source is read; elsewhere it may be empty.
     const std::size_t passed = state.my_pe() == root || src_bytes != 0 ? src_bytes : dst_bytes;
-    check_call(state, "broadcast", dst_bytes, root, passed);
+    const core::Called call = check_call(state, "broadcast", {dst_bytes, root, 0, state.elements()},
+                                         {dst_bytes, root, passed, state.elements()});
     check_root(state, root);
     check_size("broadcast", "src", passed, dst_bytes);
     if (is_on_device(state, "broadcast", dst, src)) [[unlikely]]
         return run_on_device(
-            state, "broadcast",
+            state, call,
             {.kind = heap::Group::broadcast, .dst = dst, .src = src, .bytes = dst_bytes, .root = root});
     switch (const Algorithm algorithm = state.choose(Collective::broadcast, dst_bytes, dst_bytes)) {
         case Algorithm::line:
-            return broadcast_line(state, dst, src, dst_bytes, root);
+            return broadcast_line(state, call, dst, src, dst_bytes, root);
         case Algorithm::both:
-            if (broadcast_both(state, dst, src, dst_bytes, root)) return;
+            if (broadcast_both(state, call, dst, src, dst_bytes, root)) return;
             [[fallthrough]];
         default:
-            return broadcast_read(state, dst, src, dst_bytes, root, algorithm == Algorithm::staged);
+            return broadcast_read(state, call, dst, src, dst_bytes, root, algorithm == Algorithm::staged);
     }
 }
 

@@ -12,14 +12,15 @@ namespace atl {
 namespace collective {
 namespace {
 
-void fcollect_line(State& state, char* dst, const void* src, std::size_t bytes) {
-    state.team().exchange("fcollect", src, bytes);
+void fcollect_line(State& state, const core::Called& call, char* dst, const void* src, std::size_t bytes) {
+    state.team().exchange(call, src, bytes);
     for (int i = 0; i < state.n_pes(); ++i)
         copy_bytes(dst + static_cast<std::size_t>(i) * bytes, state.team().exchanged(i), bytes);
 }
 
-void fcollect_read(State& state, char* dst, const void* src, std::size_t bytes, bool staged) {
-    Sources sources(state, "fcollect", {.data = src, .block_bytes = bytes, .staged = staged});
+void fcollect_read(State& state, const core::Called& call, char* dst, const void* src, std::size_t bytes,
+                   bool staged) {
+    Sources sources(state, call, {.data = src, .block_bytes = bytes, .staged = staged});
     sources.run([&] {
         // Starting with the neighbour, so that not all read the same PE's memory at once.
         for (int k = 1; k <= state.n_pes(); ++k) {
@@ -34,8 +35,9 @@ void fcollect_read(State& state, char* dst, const void* src, std::size_t bytes, 
 std::vector<std::size_t> block_offsets(const State& state, const Sources& sources) {
     std::vector<std::size_t> offsets(static_cast<std::size_t>(state.n_pes()) + 1);
     for (int i = 0; i < state.n_pes(); ++i)
-        offsets[static_cast<std::size_t>(i) + 1] =
-            offsets[static_cast<std::size_t>(i)] + sources.block_bytes(i);
+        if (__builtin_add_overflow(offsets[static_cast<std::size_t>(i)], sources.block_bytes(i),
+                                   &offsets[static_cast<std::size_t>(i) + 1]))
+            throw_other_call(state, "collect", i);
     return offsets;
 }
 
@@ -45,17 +47,17 @@ std::vector<std::size_t> block_offsets(const State& state, const Sources& source
 void Team::fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const {
     using namespace collective;
     State& state = State::of(this->state());
-    check_call(state, "fcollect", src_bytes);
+    const core::Called call = check_call(state, "fcollect", {.bytes = src_bytes, .d = state.elements()});
     check_size("fcollect", "dst", dst_bytes, times(src_bytes, state.n_pes()));
     if (is_on_device(state, "fcollect", dst, src)) [[unlikely]]
-        return run_on_device(state, "fcollect",
+        return run_on_device(state, call,
                              {.kind = heap::Group::fcollect, .dst = dst, .src = src, .bytes = src_bytes});
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::fcollect, src_bytes, src_bytes)) {
         case Algorithm::line:
-            return fcollect_line(state, to, src, src_bytes);
+            return fcollect_line(state, call, to, src, src_bytes);
         default:
-            return fcollect_read(state, to, src, src_bytes, algorithm == Algorithm::staged);
+            return fcollect_read(state, call, to, src, src_bytes, algorithm == Algorithm::staged);
     }
 }
 
@@ -64,13 +66,13 @@ std::size_t Team::collect_bytes(void* dst, std::size_t dst_bytes, const void* sr
     using namespace collective;
     State& state = State::of(this->state());
     // Sizes may differ, so nothing but the call itself is compared. Whether a PE stages is its own choice.
-    check_call(state, "collect", 0);
+    const core::Called call = check_call(state, "collect", {.d = state.elements()});
     if (is_on_device(state, "collect", dst, src)) [[unlikely]]
         return collect_on_device(
-            state,
+            state, call,
             {.kind = heap::Group::collect, .dst = dst, .src = src, .bytes = src_bytes, .room = dst_bytes});
     const bool staged = state.choose(Collective::collect, src_bytes, SIZE_MAX) == Algorithm::staged;
-    Sources sources(state, "collect", {.data = src, .block_bytes = src_bytes, .staged = staged});
+    Sources sources(state, call, {.data = src, .block_bytes = src_bytes, .staged = staged, .any_size = true});
     sources.meet();
     const std::vector<std::size_t> offsets = block_offsets(state, sources);
     // Who has no room takes part to the end all the same: the others need it.

@@ -55,7 +55,7 @@ void Fetch::for_all_here(const std::vector<FarPiece>& pieces) {
         get(pieces[i], lo > start ? lo - start : 0, lo + share - start, to + start);
     }
     if (lo < total) state_.spread()->complete();
-    near.sync(operation_);
+    near.sync(call_);
 }
 
 }  // namespace atl::collective

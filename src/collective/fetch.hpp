@@ -18,7 +18,7 @@ struct FarPiece {
 /// Use: `for_me` or `for_all_here`; then `at(i)` is piece i until the next call.
 class Fetch {
   public:
-    Fetch(State& state, const char* operation) : state_(state), operation_(operation) {}
+    Fetch(State& state, const core::Called& call) : state_(state), call_(call) {}
 
     /// For this PE alone.
     void for_me(const std::vector<FarPiece>& pieces);
@@ -32,7 +32,7 @@ class Fetch {
     void get(const FarPiece& piece, std::size_t lo, std::size_t hi, char* to) const;
 
     State& state_;
-    const char* operation_;
+    const core::Called& call_;
     std::vector<std::size_t> starts_;
     std::vector<char> own_;
     const char* base_ = nullptr;

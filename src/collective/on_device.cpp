@@ -1,5 +1,6 @@
 #include "collective/on_device.hpp"
 
+#include "collective/arguments.hpp"
 #include "common/text.hpp"
 
 #include <algorithm>
@@ -9,7 +10,8 @@ namespace atl::collective {
 void agree_on_device(State& state, const char* operation, bool mine) {
     core::TeamState& team = state.team();
     const std::uint64_t told = mine ? 1 : 0;
-    team.exchange(operation, &told, sizeof told);
+    static constexpr core::Called memory("where the arrays of a collective are");
+    team.exchange(core::Called::named(operation, memory, {}), &told, sizeof told);
     for (int i = 0; i < team.n_pes(); ++i) {
         std::uint64_t theirs = 0;
         std::memcpy(&theirs, team.exchanged(i), sizeof theirs);
@@ -68,7 +70,8 @@ struct Arrays {
     std::uint64_t dst = unused, src = unused;
     std::int32_t code = 0;  ///< of the error that this member's arguments are
     std::int32_t pad = 0;
-    std::uint64_t src_bytes = 0, dst_bytes = 0;  ///< of collect
+    std::uint64_t src_bytes = 0;  ///< of collect; of others a block's, alike on all
+    std::uint64_t dst_bytes = 0;  ///< of collect
 };
 static_assert(sizeof(Arrays) <= core::exchange_bytes);
 
@@ -94,10 +97,8 @@ Arrays describe(State& state, const char* operation, const GroupArguments& argum
     const DeviceMemory& device = *job.device();
     const int me = state.my_pe(), n = state.n_pes();
     Arrays arrays;
-    if (arguments.kind == Group::collect) {
-        arrays.src_bytes = arguments.bytes;
-        arrays.dst_bytes = arguments.room;
-    }
+    arrays.src_bytes = arguments.bytes;
+    if (arguments.kind == Group::collect) arrays.dst_bytes = arguments.room;
     if (arguments.writes(me))
         arrays.dst = place_of(job, device, operation, "dst", arguments.dst, arguments.dst_bytes(n));
     if (arguments.reads(me))
@@ -107,7 +108,8 @@ Arrays describe(State& state, const char* operation, const GroupArguments& argum
 }
 
 /// Everybody's arrays, after all have come. Throws on all members alike if one's are wrong.
-std::vector<Arrays> meet(State& state, const char* operation, const GroupArguments& arguments) {
+std::vector<Arrays> meet(State& state, const core::Called& called, const GroupArguments& arguments) {
+    const char* const operation = called.operation();
     core::TeamState& team = state.team();
     Arrays mine;
     std::exception_ptr error;
@@ -116,8 +118,9 @@ std::vector<Arrays> meet(State& state, const char* operation, const GroupArgumen
     } catch (const Error& e) {
         error = std::current_exception();
         mine.code = static_cast<std::int32_t>(e.code());
+        mine.src_bytes = arguments.bytes;
     }
-    team.exchange(operation, &mine, sizeof mine);
+    team.exchange(called, &mine, sizeof mine);
     if (error) std::rethrow_exception(error);
     std::vector<Arrays> all(static_cast<std::size_t>(team.n_pes()));
     for (int i = 0; i < team.n_pes(); ++i) {
@@ -127,6 +130,8 @@ std::vector<Arrays> meet(State& state, const char* operation, const GroupArgumen
             throw Error(static_cast<ErrorCode>(theirs.code),
                         std::string(operation) + ": what PE " + std::to_string(team.world_pe(i)) +
                             " passed was refused; its own message says why. No PE's arrays were touched.");
+        if (arguments.kind != Group::collect && theirs.src_bytes != arguments.bytes)
+            throw_sizes(state, operation, i, theirs.src_bytes, arguments.bytes);
     }
     return all;
 }
@@ -222,9 +227,9 @@ class Pieces {
 
 }  // namespace
 
-void run_on_device(State& state, const char* operation, const GroupArguments& arguments) {
+void run_on_device(State& state, const core::Called& called, const GroupArguments& arguments) {
     if (arguments.bytes == 0) return;
-    const std::vector<Arrays> all = meet(state, operation, arguments);
+    const std::vector<Arrays> all = meet(state, called, arguments);
     const Arrays& mine = all[static_cast<std::size_t>(state.my_pe())];
     core::TeamState& team = state.team();
     if (is_far(team)) return run_by_host(team, arguments);
@@ -236,8 +241,8 @@ void run_on_device(State& state, const char* operation, const GroupArguments& ar
     lane.finish();
 }
 
-std::size_t collect_on_device(State& state, const GroupArguments& arguments) {
-    const std::vector<Arrays> all = meet(state, "collect", arguments);
+std::size_t collect_on_device(State& state, const core::Called& called, const GroupArguments& arguments) {
+    const std::vector<Arrays> all = meet(state, called, arguments);
     GroupArguments fitted = arguments;
     fitted.room = total_of(state, all);
     if (fitted.room == 0) return 0;
@@ -253,9 +258,9 @@ std::size_t collect_on_device(State& state, const GroupArguments& arguments) {
     return fitted.room;
 }
 
-void alltoalls_on_device(State& state, const GroupArguments& arguments) {
+void alltoalls_on_device(State& state, const core::Called& called, const GroupArguments& arguments) {
     if (arguments.is_empty()) return;
-    const std::vector<Arrays> all = meet(state, "alltoalls", arguments);
+    const std::vector<Arrays> all = meet(state, called, arguments);
     core::TeamState& team = state.team();
     Lane& lane = Lane::of(team);
     if (is_far(team) || !can_go_at_once(all, arguments.kind))
@@ -265,9 +270,9 @@ void alltoalls_on_device(State& state, const GroupArguments& arguments) {
     lane.finish();
 }
 
-void reduce_on_device(State& state, const char* operation, const GroupArguments& arguments) {
+void reduce_on_device(State& state, const core::Called& called, const GroupArguments& arguments) {
     core::check_reduction(arguments.type, arguments.op, arguments.scale);
-    run_on_device(state, operation, arguments);
+    run_on_device(state, called, arguments);
 }
 
 }  // namespace atl::collective

@@ -29,13 +29,14 @@ inline bool is_on_device(State& state, const char* operation, const void* dst, c
 /// messages are fast where all members pass the same objects of the device heap; others go in pieces. Members
 /// meet before their kernels start, so that a PE that does not come is waited for by the host, which can say
 /// so; a member whose arguments are wrong is named by all. Throws as StreamTeam's calls.
-void run_on_device(State& state, const char* operation, const core::GroupArguments& arguments);
-void reduce_on_device(State& state, const char* operation, const core::GroupArguments& arguments);
+void run_on_device(State& state, const core::Called& called, const core::GroupArguments& arguments);
+void reduce_on_device(State& state, const core::Called& called, const core::GroupArguments& arguments);
 /// How many bytes arrived. Throws Error(shape_mismatch) on all members alike where one's dst has no room for
 /// them.
-std::size_t collect_on_device(State& state, const core::GroupArguments& arguments);
+std::size_t collect_on_device(State& state, const core::Called& called,
+                              const core::GroupArguments& arguments);
 /// Fast where all members pass the same src of the device heap.
-void alltoalls_on_device(State& state, const core::GroupArguments& arguments);
+void alltoalls_on_device(State& state, const core::Called& called, const core::GroupArguments& arguments);
 
 /// Whether a transport carries what goes between some members.
 bool is_far(const core::TeamState& team);

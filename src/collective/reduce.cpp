@@ -15,7 +15,7 @@ namespace {
 
 /// A reduction as its algorithms see it; `root` is -1 when everybody gets the result.
 struct Reduction {
-    const char* operation;
+    const core::Called& call;
     void* dst;
     const void* src;
     std::size_t bytes;
@@ -27,7 +27,7 @@ struct Reduction {
 
 void reduce_line(State& state, const Reduction& r) {
     core::TeamState& team = state.team();
-    team.exchange(r.operation, r.src, r.bytes);
+    team.exchange(r.call, r.src, r.bytes);
     if (!r.wanted_by(state.my_pe()) || r.bytes == 0) return;
     alignas(16) unsigned char result[core::exchange_bytes];
     copy_bytes(result, team.exchanged(0), r.bytes);
@@ -37,7 +37,7 @@ void reduce_line(State& state, const Reduction& r) {
 
 /// Who wants the result folds everybody's staged source.
 void reduce_staged(State& state, const Reduction& r) {
-    Sources sources(state, r.operation, {.data = r.src, .block_bytes = r.bytes, .staged = true},
+    Sources sources(state, r.call, {.data = r.src, .block_bytes = r.bytes, .staged = true},
                     {.count = r.wanted_by(state.my_pe()) ? -1 : 0, .alike = r.root < 0});
     sources.run([&] {
         if (r.wanted_by(state.my_pe()))
@@ -48,7 +48,7 @@ void reduce_staged(State& state, const Reduction& r) {
 }
 
 void reduce_slices(State& state, const Reduction& r) {
-    Slices slices(state, r.operation,
+    Slices slices(state, r.call,
                   {.src = r.src, .dst = r.dst, .bytes = r.bytes, .wants_result = r.wanted_by(state.my_pe())});
     slices.run([&](std::size_t lo, std::size_t hi) {
         FoldBlock block;
@@ -85,9 +85,11 @@ void Team::reduce_scaled_erased(void* dst, const void* src, std::size_t count, D
     using namespace collective;
     State& state = State::of(this->state());
     const std::size_t bytes = count * size_of(type);
-    check_call(state, "reduce", bytes, -1, static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(op));
+    const core::Called call = check_call(
+        state, "reduce",
+        {.bytes = bytes, .c = static_cast<std::uint64_t>(type), .d = static_cast<std::uint64_t>(op)});
     if (is_on_device(state, "reduce", dst, src)) [[unlikely]]
-        return reduce_on_device(state, "reduce",
+        return reduce_on_device(state, call,
                                 {.kind = heap::Group::reduce,
                                  .dst = dst,
                                  .src = src,
@@ -100,7 +102,7 @@ void Team::reduce_scaled_erased(void* dst, const void* src, std::size_t count, D
         multiply(dst, src, count, type, factor);
         src = dst;
     }
-    run(state, Collective::reduce, {"reduce", dst, src, bytes, kernel});
+    run(state, Collective::reduce, {call, dst, src, bytes, kernel});
     finish_average(dst, count, type, op, state.n_pes());
 }
 
@@ -109,12 +111,15 @@ void Team::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, s
     using namespace collective;
     State& state = State::of(this->state());
     const std::size_t bytes = count * size_of(type);
-    check_call(state, "reduce_to", state.my_pe() == root ? dst_count * size_of(type) : bytes, root,
-               static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(op));
+    const auto compared = [&](std::size_t size) {
+        return Alike{size, root, static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(op)};
+    };
+    const core::Called call = check_call(state, "reduce_to", compared(bytes),
+                                         compared(state.my_pe() == root ? dst_count * size_of(type) : bytes));
     check_root(state, root);
     if (state.my_pe() == root) check_size("reduce_to", "dst", dst_count, count, "elements");
     if (is_on_device(state, "reduce_to", dst, src)) [[unlikely]]
-        return reduce_on_device(state, "reduce_to",
+        return reduce_on_device(state, call,
                                 {.kind = heap::Group::reduce_to,
                                  .dst = dst,
                                  .src = src,
@@ -122,8 +127,7 @@ void Team::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, s
                                  .root = root,
                                  .type = type,
                                  .op = op});
-    run(state, Collective::reduce_to,
-        {"reduce_to", dst, src, bytes, kernel_for(type, folded_as(type, op)), root});
+    run(state, Collective::reduce_to, {call, dst, src, bytes, kernel_for(type, folded_as(type, op)), root});
     if (state.my_pe() == root) finish_average(dst, count, type, op, state.n_pes());
 }
 

@@ -12,11 +12,12 @@ namespace atl {
 namespace collective {
 namespace {
 
-void reduce_scatter_line(State& state, void* dst, const void* src, std::size_t block, const Kernel& kernel) {
+void reduce_scatter_line(State& state, const core::Called& call, void* dst, const void* src,
+                         std::size_t block, const Kernel& kernel) {
     const std::size_t all = block * static_cast<std::size_t>(state.n_pes());
     const std::size_t at = block * static_cast<std::size_t>(state.my_pe());
     core::TeamState& team = state.team();
-    team.exchange("reduce_scatter", src, all);
+    team.exchange(call, src, all);
     if (block == 0) return;
     alignas(16) unsigned char result[core::exchange_bytes];
     std::memcpy(result, team.exchanged(0) + at, block);
@@ -24,15 +25,14 @@ void reduce_scatter_line(State& state, void* dst, const void* src, std::size_t b
     std::memcpy(dst, result, block);
 }
 
-void reduce_scatter_read(State& state, void* dst, const void* src, std::size_t block, const Kernel& kernel,
-                         bool staged) {
+void reduce_scatter_read(State& state, const core::Called& call, void* dst, const void* src,
+                         std::size_t block, const Kernel& kernel, bool staged) {
     const auto n = static_cast<std::size_t>(state.n_pes());
     const auto me = static_cast<std::size_t>(state.my_pe());
     const auto* begin = static_cast<const char*>(src);
     // In place: the others must not read what this PE is about to overwrite.
     staged |= dst < begin + n * block && begin < static_cast<char*>(dst) + block;
-    Sources sources(state, "reduce_scatter",
-                    {.data = src, .blocks = n, .block_bytes = block, .staged = staged},
+    Sources sources(state, call, {.data = src, .blocks = n, .block_bytes = block, .staged = staged},
                     {.block = me, .alike = false});
     sources.run([&] {
         fold_to(
@@ -54,11 +54,12 @@ void Team::reduce_scatter_scaled_erased(void* dst, std::size_t dst_count, const 
     using namespace collective;
     State& state = State::of(this->state());
     const std::size_t block = dst_count * size_of(type);
-    check_call(state, "reduce_scatter", block, -1, static_cast<std::uint64_t>(type),
-               static_cast<std::uint64_t>(op));
+    const core::Called call = check_call(
+        state, "reduce_scatter",
+        {.bytes = block, .c = static_cast<std::uint64_t>(type), .d = static_cast<std::uint64_t>(op)});
     check_size("reduce_scatter", "src", src_count, times(dst_count, state.n_pes()), "elements");
     if (is_on_device(state, "reduce_scatter", dst, src)) [[unlikely]]
-        return reduce_on_device(state, "reduce_scatter",
+        return reduce_on_device(state, call,
                                 {.kind = heap::Group::reduce_scatter,
                                  .dst = dst,
                                  .src = src,
@@ -75,9 +76,9 @@ void Team::reduce_scatter_scaled_erased(void* dst, std::size_t dst_count, const 
     }
     const Algorithm algorithm = state.choose(Collective::reduce_scatter, block, times(block, state.n_pes()));
     if (algorithm == Algorithm::line)
-        reduce_scatter_line(state, dst, src, block, kernel);
+        reduce_scatter_line(state, call, dst, src, block, kernel);
     else
-        reduce_scatter_read(state, dst, src, block, kernel, algorithm == Algorithm::staged);
+        reduce_scatter_read(state, call, dst, src, block, kernel, algorithm == Algorithm::staged);
     finish_average(dst, dst_count, type, op, state.n_pes());
 }
 

@@ -13,6 +13,7 @@ namespace collective {
 namespace {
 
 struct Scan {
+    const core::Called& call;
     void* dst;
     const void* src;
     std::size_t bytes;
@@ -25,7 +26,7 @@ struct Scan {
 
 void scan_line(State& state, const Scan& s) {
     core::TeamState& team = state.team();
-    team.exchange("scan", s.src, s.bytes);
+    team.exchange(s.call, s.src, s.bytes);
     if (s.bytes == 0) return;
     alignas(16) unsigned char result[core::exchange_bytes] = {};
     const int n = s.folds(state.my_pe());
@@ -35,7 +36,7 @@ void scan_line(State& state, const Scan& s) {
 }
 
 void scan_staged(State& state, const Scan& s) {
-    Sources sources(state, "scan", {.data = s.src, .block_bytes = s.bytes, .staged = true});
+    Sources sources(state, s.call, {.data = s.src, .block_bytes = s.bytes, .staged = true});
     sources.run([&] {
         const int n = s.folds(state.my_pe());
         char* to = static_cast<char*>(s.dst) + sources.lo();
@@ -64,7 +65,7 @@ void scan_block(State& state, const Scan& s, Slices& slices, std::size_t at, std
 }
 
 void scan_slices(State& state, const Scan& s) {
-    Slices slices(state, "scan", {.src = s.src, .dst = s.dst, .bytes = s.bytes});
+    Slices slices(state, s.call, {.src = s.src, .dst = s.dst, .bytes = s.bytes});
     slices.run([&](std::size_t lo, std::size_t hi) {
         for (; lo < hi; lo += fold_block) scan_block(state, s, slices, lo, std::min(fold_block, hi - lo));
     });
@@ -78,18 +79,20 @@ void Team::scan_erased(void* dst, const void* src, std::size_t count, DType type
     using namespace collective;
     State& state = State::of(this->state());
     const std::size_t bytes = count * size_of(type);
-    check_call(state, inclusive ? "inscan" : "exscan", bytes, -1, static_cast<std::uint64_t>(type),
-               static_cast<std::uint64_t>(op));
+    static constexpr core::Called scans[] = {"exscan", "inscan"};
+    const core::Called call = check_call(
+        state, scans[inclusive ? 1 : 0],
+        {.bytes = bytes, .c = static_cast<std::uint64_t>(type), .d = static_cast<std::uint64_t>(op)});
     core::check_scan(op, inclusive);
     if (is_on_device(state, "scan", dst, src)) [[unlikely]]
-        return reduce_on_device(state, "scan",
+        return reduce_on_device(state, call,
                                 {.kind = inclusive ? heap::Group::inscan : heap::Group::exscan,
                                  .dst = dst,
                                  .src = src,
                                  .bytes = bytes,
                                  .type = type,
                                  .op = op});
-    const Scan scan{dst, src, bytes, kernel_for(type, op), inclusive};
+    const Scan scan{call, dst, src, bytes, kernel_for(type, op), inclusive};
     switch (state.choose(Collective::scan, bytes, bytes)) {
         case Algorithm::line:
             return scan_line(state, scan);

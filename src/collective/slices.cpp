@@ -3,59 +3,77 @@
 #include <cstring>
 
 #include "atoll/error.hpp"
+#include "collective/arguments.hpp"
 
 namespace atl::collective {
 
-Slices::Slices(State& state, const char* operation, const SliceArguments& mine)
-    : state_(state), operation_(operation), mine_(mine), fetch_(state, operation) {
-    my_line_.wants_result = mine.wants_result;
+Slices::Slices(State& state, const core::Called& call, const SliceArguments& mine)
+    : state_(state), call_(call), mine_(mine), fetch_(state, call) {
     const bool src_reachable = state.reachable(mine.src, mine.bytes);
     const bool dst_reachable = !mine.wants_result || state.reachable(mine.dst, mine.bytes);
     char* staging = src_reachable && dst_reachable ? nullptr : state.staging();
-    my_line_.staged = (src_reachable ? 0u : src_staged) | (dst_reachable ? 0u : dst_staged);
-    if (my_line_.staged && !staging) my_line_.staged = no_room;
+    unsigned staged = (src_reachable ? 0u : src_staged) | (dst_reachable ? 0u : dst_staged);
+    if (staged != 0 && !staging) staged = no_room;
     // Targets are written by others only after all have met, so the half that is not next is free by then.
-    const auto half = static_cast<std::size_t>(my_line_.staged ? state.next_half() : 0);
-    my_line_.src = state.offset_of(src_reachable ? mine.src : staging + half * half_bytes);
-    if (mine.wants_result)
-        my_line_.dst = state.offset_of(dst_reachable ? mine.dst : staging + (1 - half) * half_bytes);
+    const auto half = static_cast<std::size_t>(staged != 0 ? state.next_half() : 0);
+    const auto place = [&](bool reachable, const void* data, std::size_t which, unsigned flags) {
+        const bool has_none = !reachable && !staging;
+        return Place(has_none ? 0 : state.offset_of(reachable ? data : staging + which * half_bytes), flags);
+    };
+    my_line_.bytes = mine.bytes;
+    my_line_.src = place(src_reachable, mine.src, half, staged | (mine.wants_result ? wanted : 0u));
+    if (mine.wants_result) my_line_.dst = place(dst_reachable, mine.dst, 1 - half, 0);
     copy_in();
 }
 
 void Slices::copy_in() {
-    if (!(my_line_.staged & src_staged)) return;
-    char* staging = state_.at(state_.my_pe(), my_line_.src);
+    if (!(my_line_.staged() & src_staged)) return;
+    char* staging = state_.at(state_.my_pe(), my_line_.src.offset());
     if (piece_bytes() != 0)
         std::memcpy(staging, static_cast<const char*>(mine_.src) + piece_lo_, piece_bytes());
 }
 
 void Slices::copy_out() {
-    if (!(my_line_.staged & dst_staged) || piece_bytes() == 0) return;
-    std::memcpy(static_cast<char*>(mine_.dst) + piece_lo_, state_.at(state_.my_pe(), my_line_.dst),
+    if (!(my_line_.staged() & dst_staged) || piece_bytes() == 0) return;
+    std::memcpy(static_cast<char*>(mine_.dst) + piece_lo_, state_.at(state_.my_pe(), my_line_.dst.offset()),
                 piece_bytes());
 }
 
 void Slices::meet() {
     static_assert(sizeof(Line) <= core::exchange_bytes);
-    state_.team().exchange(operation_, &my_line_, sizeof my_line_);
+    state_.team().exchange(call_, &my_line_, sizeof my_line_);
     bool staged = false;
     for (int i = 0; i < state_.n_pes(); ++i) {
-        if (line(i).staged & no_room)
-            throw Error(ErrorCode::out_of_memory, std::string(operation_) +
+        check(i);
+        if (line(i).staged() & no_room)
+            throw Error(ErrorCode::out_of_memory, std::string(call_.operation()) +
                                                       " found no room for staging in the arena of PE " +
                                                       std::to_string(state_.team().world_pe(i)) +
                                                       "; pass symmetric arrays, destroy teams that are no "
                                                       "longer used, or raise ATOLL_HEAP_SIZE.");
-        staged |= line(i).staged != 0;
+        staged |= line(i).staged() != 0;
     }
     if (!staged) piece_ = std::max<std::size_t>(mine_.bytes, 1);
+}
+
+/// As Sources::check: nobody reads past a source nor writes past a target.
+void Slices::check(int member) const {
+    const Line& theirs = line(member);
+    if (theirs.bytes != mine_.bytes)
+        throw_sizes(state_, call_.operation(), member, theirs.bytes, mine_.bytes);
+    const auto fits = [&](const Place& place, unsigned staged) {
+        const bool is_staged = (theirs.staged() & (staged | no_room)) != 0;
+        return state_.is_in_slot(place.offset(), is_staged ? half_bytes : theirs.bytes);
+    };
+    if (!fits(theirs.src, src_staged) || (theirs.wants_result() && !fits(theirs.dst, dst_staged)))
+        throw_other_call(state_, call_.operation(), member);
 }
 
 bool Slices::next_piece() {
     piece_lo_ += piece_;
     if (piece_lo_ >= mine_.bytes) return false;
     copy_in();
-    state_.team().sync(operation_);
+    state_.team().sync(call_);
     return true;
 }
 
@@ -70,7 +88,7 @@ Slices::Range Slices::slice_of(int member) const {
 
 void Slices::write(std::size_t at, const char* data, std::size_t bytes) {
     for (int i = 0; i < state_.n_pes(); ++i)
-        if (!state_.is_far(i) && line(i).wants_result) std::memcpy(target(i) + at, data, bytes);
+        if (!state_.is_far(i) && line(i).wants_result()) std::memcpy(target(i) + at, data, bytes);
     if (state_.spread()) std::memcpy(out_.data() + (at - fetched_lo_), data, bytes);
 }
 
@@ -97,7 +115,7 @@ const char* Slices::fetched(int member) const {
 int Slices::receiver(int part, int writer) const {
     const core::Parts& parts = state_.spread()->parts();
     const auto wants = [&](int i) {
-        return parts.part_of[static_cast<std::size_t>(i)] == part && line(i).wants_result != 0;
+        return parts.part_of[static_cast<std::size_t>(i)] == part && line(i).wants_result();
     };
     int n = 0;
     for (int i = 0; i < state_.n_pes(); ++i) n += wants(i);
@@ -132,7 +150,7 @@ void Slices::pass_on() {
 }
 
 void Slices::meet_after_piece() {
-    state_.team().sync(operation_);
+    state_.team().sync(call_);
     if (state_.spread()) [[unlikely]]
         pass_on();
 }
@@ -140,7 +158,7 @@ void Slices::meet_after_piece() {
 /// What others still copy from this PE's target must stay until they have done so.
 void Slices::leave() {
     if (state_.spread()) [[unlikely]]
-        state_.spread()->local().sync(operation_);
+        state_.spread()->local().sync(call_);
 }
 
 }  // namespace atl::collective

@@ -22,7 +22,7 @@ struct SliceArguments {
 /// byte of the arguments is in the range of exactly one PE. Ordinary memory goes through staging, in pieces.
 class Slices {
   public:
-    Slices(State& state, const char* operation, const SliceArguments& mine);
+    Slices(State& state, const core::Called& call, const SliceArguments& mine);
 
     template <class Body> void run(Body&& body) {
         meet();
@@ -51,11 +51,13 @@ class Slices {
     void write(std::size_t at, const char* data, std::size_t bytes);
 
   private:
-    enum : std::uint32_t { src_staged = 1, dst_staged = 2, no_room = 4 };
+    enum : unsigned { src_staged = 1, dst_staged = 2, no_room = 4, wanted = 8 };
     struct Line {
-        std::uint64_t src, dst;
-        std::uint32_t staged;
-        std::uint32_t wants_result;
+        Place src, dst;  ///< `src` with the flags of both
+        std::uint64_t bytes;
+
+        unsigned staged() const { return src.flags() & (src_staged | dst_staged | no_room); }
+        bool wants_result() const { return (src.flags() & wanted) != 0; }
     };
     struct Range {
         std::size_t lo, hi;
@@ -64,10 +66,10 @@ class Slices {
         return *reinterpret_cast<const Line*>(state_.team().exchanged(member));
     }
     std::uint64_t source_place(int member) const {
-        return line(member).src + (line(member).staged & src_staged ? 0 : piece_lo_);
+        return line(member).src.offset() + (line(member).staged() & src_staged ? 0 : piece_lo_);
     }
     std::uint64_t target_place(int member) const {
-        return line(member).dst + (line(member).staged & dst_staged ? 0 : piece_lo_);
+        return line(member).dst.offset() + (line(member).staged() & dst_staged ? 0 : piece_lo_);
     }
     /// Brings other hosts' sources here, from `lo` on; returns how much of them.
     std::size_t fetch(std::size_t lo, std::size_t hi) {
@@ -85,6 +87,7 @@ class Slices {
     void leave();
     int receiver(int part, int writer) const;
     Range slice_of(int member) const;
+    void check(int member) const;
     void meet();
     void copy_in();
     void copy_out();
@@ -93,7 +96,7 @@ class Slices {
     Range my_slice() const { return slice_of(state_.my_pe()); }
 
     State& state_;
-    const char* operation_;
+    const core::Called& call_;
     SliceArguments mine_;
     Line my_line_{};
     std::size_t piece_ = half_bytes;

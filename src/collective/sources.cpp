@@ -5,6 +5,7 @@
 
 #include "atoll/detail/context_base.hpp"
 #include "atoll/error.hpp"
+#include "collective/arguments.hpp"
 
 namespace atl::collective {
 
@@ -50,12 +51,12 @@ void scatter_strided(char* block, const char* src, std::size_t element_bytes, st
                  });
 }
 
-Sources::Sources(State& state, const char* operation, const Source& mine, const Reads& reads)
+Sources::Sources(State& state, const core::Called& call, const Source& mine, const Reads& reads)
     : state_(state),
-      operation_(operation),
+      call_(call),
       mine_(mine),
       reads_(reads),
-      fetch_(state, operation),
+      fetch_(state, call),
       piece_(staged_piece(mine.blocks)) {
     my_line_.block_bytes = mine.block_bytes;
     if (reads_.count < 0) reads_.count = state.n_pes() - reads_.first;
@@ -66,22 +67,25 @@ Sources::Sources(State& state, const char* operation, const Source& mine, const 
         piece_ = std::min(piece_, most_);
     }
     if (!mine.contributes || mine.block_bytes == 0) {
-        my_line_.kind = Kind::none;
+        say(Kind::none, nullptr, 0);
     } else if (!mine.staged && state.reachable(mine.data, mine.blocks * mine.block_bytes)) {
-        my_line_.kind = Kind::in_place;
-        my_line_.offset = state.offset_of(mine.data);
+        say(Kind::in_place, mine.data, 0);
     } else if (char* staging = state.staging()) {
-        my_line_.kind = Kind::staged;
-        my_line_.offset = state.offset_of(staging);
-        my_line_.half = static_cast<std::uint32_t>(state.next_half());
+        say(Kind::staged, staging, static_cast<unsigned>(state.next_half()));
         copy_in();
     } else {
-        my_line_.kind = Kind::no_room;
+        say(Kind::no_room, nullptr, 0);
     }
 }
 
+void Sources::say(Kind kind, const void* data, unsigned half) {
+    my_line_.place = Place(data ? state_.offset_of(data) : 0, static_cast<unsigned>(kind) |
+                                                                  (mine_.blocks != 1 ? many_blocks : 0u) |
+                                                                  (half != 0 ? second_half : 0u));
+}
+
 void Sources::copy_in() {
-    char* half = state_.staging() + ((my_line_.half + turn_) & 1) * half_bytes;
+    char* half = state_.staging() + ((my_line_.half() + turn_) & 1) * half_bytes;
     if (lo_ >= mine_.block_bytes) return;
     const std::size_t bytes = std::min(piece_, mine_.block_bytes - lo_);
     for (std::size_t k = 0; k < mine_.blocks; ++k) {
@@ -98,21 +102,39 @@ void Sources::copy_in() {
 
 void Sources::meet() {
     static_assert(sizeof(Line) <= core::exchange_bytes);
-    state_.team().exchange(operation_, &my_line_, sizeof my_line_);
+    state_.team().exchange(call_, &my_line_, sizeof my_line_);
     bool staged = false;
     for (int i = 0; i < state_.n_pes(); ++i) {
         const Line& theirs = line(i);
-        if (theirs.kind == Kind::no_room)
-            throw Error(ErrorCode::out_of_memory, std::string(operation_) +
+        check(i);
+        if (theirs.kind() == Kind::no_room)
+            throw Error(ErrorCode::out_of_memory, std::string(call_.operation()) +
                                                       " found no room for staging in the arena of PE " +
                                                       std::to_string(state_.team().world_pe(i)) +
                                                       "; pass symmetric arrays, destroy teams that are no "
                                                       "longer used, or raise ATOLL_HEAP_SIZE.");
-        staged |= theirs.kind == Kind::staged;
-        in_place_ |= theirs.kind == Kind::in_place;
-        if (theirs.kind != Kind::none) end_ = std::max(end_, static_cast<std::size_t>(theirs.block_bytes));
+        staged |= theirs.kind() == Kind::staged;
+        in_place_ |= theirs.kind() == Kind::in_place;
+        if (theirs.kind() != Kind::none) end_ = std::max(end_, static_cast<std::size_t>(theirs.block_bytes));
     }
     if (!staged) piece_ = std::min(end_, most_);
+}
+
+/// Every byte that `at` gives is within a member's source, and all of a body's copies within this PE's
+/// arrays, also where a member is in another call. All members throw, since all see the same lines.
+void Sources::check(int member) const {
+    const Line& theirs = line(member);
+    const bool one_kind = (theirs.place.flags() & many_blocks) == (my_line_.place.flags() & many_blocks);
+    if (!mine_.any_size && one_kind && theirs.block_bytes != mine_.block_bytes)
+        throw_sizes(state_, call_.operation(), member, theirs.block_bytes, mine_.block_bytes);
+    const bool read = member >= reads_.first && member < reads_.first + reads_.count;
+    const bool has_none = theirs.kind() == Kind::none && theirs.block_bytes != 0;
+    const std::size_t bytes = theirs.kind() == Kind::in_place
+                                  ? times(theirs.block_bytes, static_cast<int>(mine_.blocks))
+                              : theirs.kind() == Kind::staged ? 2 * half_bytes
+                                                              : 0;
+    if (!one_kind || (read && has_none) || !state_.is_in_slot(theirs.place.offset(), bytes))
+        throw_other_call(state_, call_.operation(), member);
 }
 
 void Sources::fetch_far() {
@@ -135,16 +157,16 @@ bool Sources::next_piece() {
     lo_ += piece_;
     if (lo_ >= end_) return false;
     ++turn_;
-    if (my_line_.kind == Kind::staged) {
+    if (my_line_.kind() == Kind::staged) {
         state_.next_half();
         copy_in();
     }
-    state_.team().sync(operation_);
+    state_.team().sync(call_);
     return true;
 }
 
 void Sources::finish() {
-    if (in_place_) state_.team().sync(operation_);
+    if (in_place_) state_.team().sync(call_);
 }
 
 }  // namespace atl::collective

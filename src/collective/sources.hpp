@@ -18,6 +18,7 @@ struct Source {
     std::size_t block_bytes = 0;
     bool contributes = true;  ///< false: nobody reads it
     bool staged = false;      ///< goes through staging wherever it stands
+    bool any_size = false;    ///< members' blocks may differ in size, as those of collect do
     /// Elements of a block lie so far apart (alltoalls; then it is staged). 0: a block is contiguous.
     std::size_t element_bytes = 0;
     std::ptrdiff_t stride = 1;
@@ -37,7 +38,7 @@ struct Reads {
 /// of member i. If nothing was staged all is one piece.
 class Sources {
   public:
-    Sources(State& state, const char* operation, const Source& mine, const Reads& reads = {});
+    Sources(State& state, const core::Called& call, const Source& mine, const Reads& reads = {});
 
     /// Meets, runs `body` for every piece, and returns when this PE's source may be reused.
     template <class Body> void run(Body&& body) {
@@ -71,12 +72,14 @@ class Sources {
     std::size_t block_bytes(int member) const { return line(member).block_bytes; }
 
   private:
-    enum class Kind : std::uint32_t { none, in_place, staged, no_room };
+    enum : unsigned { kind_mask = 3, many_blocks = 4, second_half = 8 };
+    enum class Kind : std::uint8_t { none, in_place, staged, no_room };
     struct Line {
-        std::uint64_t offset;
+        Place place;
         std::uint64_t block_bytes;
-        Kind kind;
-        std::uint32_t half;
+
+        Kind kind() const { return static_cast<Kind>(place.flags() & kind_mask); }
+        unsigned half() const { return (place.flags() & second_half) != 0 ? 1 : 0; }
     };
     const Line& line(int member) const {
         return *reinterpret_cast<const Line*>(state_.team().exchanged(member));
@@ -84,15 +87,17 @@ class Sources {
     /// Where the piece of a member's block stands in its slot.
     std::uint64_t place(int member, std::size_t block) const {
         const Line& theirs = line(member);
-        if (theirs.kind == Kind::in_place) return theirs.offset + block * theirs.block_bytes + lo_;
-        return theirs.offset + ((theirs.half + turn_) & 1) * half_bytes + block * piece_;
+        if (theirs.kind() == Kind::in_place) return theirs.place.offset() + block * theirs.block_bytes + lo_;
+        return theirs.place.offset() + ((theirs.half() + turn_) & 1) * half_bytes + block * piece_;
     }
+    void say(Kind kind, const void* data, unsigned half);
+    void check(int member) const;
     void copy_in();
     void fetch_far();
     const char* fetched(int member) const;
 
     State& state_;
-    const char* operation_;
+    const core::Called& call_;
     Source mine_;
     Reads reads_;
     std::size_t most_ = SIZE_MAX;  ///< of a block, that is fetched from other hosts at once

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "collective/place.hpp"
 #include "collective/table.hpp"
 #include "core/job_state.hpp"
 #include "core/team_state.hpp"
@@ -35,6 +36,8 @@ class State final : public core::TeamAttachment {
     core::JobState& job() const { return job_; }
     int my_pe() const { return team_.my_pe(); }
     int n_pes() const { return team_.n_pes(); }
+    /// Which ones this PE's call moves, see core/elements.hpp.
+    std::uint64_t elements() const { return team_.elements(); }
     bool crowded() const { return team_.crowded(); }
 
     Algorithm choose(Collective collective, std::size_t bytes, std::size_t line_bytes) const {
@@ -45,6 +48,11 @@ class State final : public core::TeamAttachment {
     bool reachable(const void* p, std::size_t bytes) const { return job_.window().shares(p, bytes); }
     /// Where `p`, which others can reach, stands in this PE's slot.
     std::uint64_t offset_of(const void* p) const { return job_.window().offset_of(p); }
+    /// [offset, offset + bytes) is within a slot, so that reading it is safe whatever stands there.
+    bool is_in_slot(std::uint64_t offset, std::size_t bytes) const {
+        const std::uint64_t slot = std::uint64_t{1} << job_.window().stride_log2;
+        return offset <= slot && bytes <= slot - offset;
+    }
     /// Null where all members share memory.
     core::Spread* spread() const { return team_.spread(); }
     bool is_far(int member) const { return spread() && !spread()->is_local(member); }

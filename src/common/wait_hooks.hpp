@@ -17,6 +17,11 @@ struct WaitHooks {
     /// ring.py:12"; empty where the front knows no name. Called by a thread that waits, or gave up waiting.
     /// May be null.
     std::string (*name)(const void* address) = nullptr;
+    /// "program.py:12": where the front's own code called the library; empty where it cannot tell. `state` is
+    /// null outside a wait that is slow.
+    std::string (*call_site)(void* state) = nullptr;
+    /// The front says of which dtype the elements are that its collectives move (core/elements.hpp).
+    bool names_dtypes = false;
 };
 
 /// For the whole process; set before the first job is made. The first three or none.

@@ -25,7 +25,8 @@ enum class Told : std::uint8_t {
     in_name,      ///< compared, but the number says nothing
     as_type,
     as_op,
-    as_memory,  ///< AllocationHints, by allocation_bits
+    as_elements,  ///< elements_of, unless it is 0
+    as_memory,    ///< AllocationHints, by allocation_bits
 };
 struct Argument {
     std::string_view name;
@@ -39,7 +40,7 @@ struct Call {
 constexpr Argument none{}, bytes{"bytes", Told::always}, root{"root", Told::always},
     dst_bytes{"dst_bytes", Told::always}, src_bytes{"src_bytes", Told::always},
     offset{"offset", Told::always}, dtype{"dtype", Told::as_type}, op{"op", Told::as_op},
-    memory{"memory", Told::as_memory}, slots{"slots", Told::always};
+    elements{"dtype", Told::as_elements}, memory{"memory", Told::as_memory}, slots{"slots", Told::always};
 
 constexpr Call calls[] = {
     {"allocate", {bytes, {"align", Told::unless_zero}, memory, none}},
@@ -54,12 +55,13 @@ constexpr Call calls[] = {
     {"device_mailbox", {bytes, slots, none, none}},
     {"split_strided", {{"start", Told::always}, {"stride", Told::always}, {"size", Told::always}, none}},
     {"split_2d", {{"xrange", Told::always}, none, none, none}},
-    {"broadcast", {dst_bytes, root, src_bytes, none}},
-    {"fcollect", {bytes, none, none, none}},
-    {"alltoall", {bytes, none, none, none}},
-    {"alltoalls", {bytes, none, none, none}},
-    {"gather", {src_bytes, root, dst_bytes, none}},
-    {"scatter", {dst_bytes, root, src_bytes, none}},
+    {"broadcast", {dst_bytes, root, {"src_bytes", Told::unless_zero}, elements}},
+    {"fcollect", {bytes, none, none, elements}},
+    {"collect", {none, none, none, elements}},
+    {"alltoall", {bytes, none, none, elements}},
+    {"alltoalls", {bytes, none, {"dst_stride", Told::unless_zero}, {"src_stride", Told::unless_zero}}},
+    {"gather", {src_bytes, root, {"dst_bytes", Told::unless_zero}, elements}},
+    {"scatter", {dst_bytes, root, {"src_bytes", Told::unless_zero}, elements}},
     {"reduce", {bytes, none, dtype, op}},
     {"reduce_to", {bytes, root, dtype, op}},
     {"reduce_scatter", {dst_bytes, none, dtype, op}},
@@ -95,6 +97,18 @@ std::string memory_text(std::uint64_t bits) {
     return hints.empty() ? text : text + ", hinted for remote " + joined(hints);
 }
 
+/// "float64", "bool", "V12": as NumPy names dtypes, or at least their kind and bytes.
+std::string elements_text(std::uint64_t elements) {
+    constexpr std::pair<char, const char*> kinds[] = {
+        {'i', "int"}, {'u', "uint"}, {'f', "float"}, {'c', "complex"}};
+    const char kind = static_cast<char>(elements >> 32);
+    const std::uint64_t bytes_each = elements & 0xffffffff;
+    if (kind == 'b') return "bool";
+    for (const auto& [letter, name] : kinds)
+        if (kind == letter) return name + std::to_string(8 * bytes_each);
+    return kind + std::to_string(bytes_each);
+}
+
 /// Empty for what is not told.
 std::string argument_text(const Argument& argument, std::uint64_t value) {
     const auto assigned = [&](const std::string& text) { return std::string(argument.name) + "=" + text; };
@@ -111,6 +125,8 @@ std::string argument_text(const Argument& argument, std::uint64_t value) {
             return assigned(text_of(static_cast<DType>(value)));
         case Told::as_op:
             return assigned(text_of(static_cast<ReduceOp>(value)));
+        case Told::as_elements:
+            return value == 0 ? std::string() : assigned(elements_text(value));
         case Told::as_memory:
             return memory_text(value);
     }
@@ -167,6 +183,16 @@ std::string difference_text(const CallRecord& one, const CallRecord& other) {
         if (first[i] != second[i] && call.arguments[i].told != Told::never)
             names.push_back(difference_of(call.arguments[i], first[i], second[i]));
     return names.empty() ? std::string() : "; they differ in " + joined(names);
+}
+
+std::string mismatch_text(const std::string& team, const CallOf& one, const CallOf& other) {
+    const auto told = [](const CallOf& call) {
+        return "PE " + std::to_string(call.pe) + call_text(call.record) +
+               (call.site.empty() ? "" : " at " + call.site);
+    };
+    return "PEs called a collective of " + team + " differently: " + told(one) + ", " + told(other) +
+           difference_text(one.record, other.record) +
+           "; all PEs must make the same collective calls in the same order with the same arguments.";
 }
 
 }  // namespace atl::core

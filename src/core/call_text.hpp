@@ -19,6 +19,15 @@ bool is_record(const CallRecord& record);
 /// " called reduce(bytes=24, dtype=float64, op=sum)".
 std::string call_text(const CallRecord& record);
 
+/// What a member called, and where its program did: "program.py:12", or empty.
+struct CallOf {
+    int pe;
+    CallRecord record;
+    std::string site;
+};
+/// The sentence of Error(collective_mismatch) for two members of `team` in different calls.
+std::string mismatch_text(const std::string& team, const CallOf& one, const CallOf& other);
+
 /// "; they differ in dtype and op"; empty unless both are of the same operation.
 std::string difference_text(const CallRecord& one, const CallRecord& other);
 

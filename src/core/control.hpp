@@ -14,23 +14,28 @@ namespace atl::core {
 inline constexpr std::size_t line_bytes = 64;
 inline constexpr std::size_t exchange_bytes = 48;  ///< data beside a flag in one line
 
+/// Beside a flag stands the fingerprint of the call (called.hpp) that its setter is in. Where the setter may
+/// be one meeting ahead of a reader there are two, by parity of the epoch.
 struct alignas(line_bytes) SyncLine {
     detail::Flag flag;
+    std::uint32_t calls[2];
 };
 
 /// Flag and data in one line: two lines would take twice the time.
 struct alignas(line_bytes) ExchangeLine {
     detail::Flag flag;
-    unsigned char spare[8];
+    std::uint32_t call;
+    std::uint32_t spare;
     unsigned char data[exchange_bytes];
 };
 static_assert(sizeof(ExchangeLine) == line_bytes);
 
 /// Two members that share a line: it goes to and fro once a meeting, where two lines would each go twice (58
 /// ns against 140 a barrier, between two cores of a Sapphire Rapids).
-inline constexpr std::size_t pair_bytes = 24;
+inline constexpr std::size_t pair_bytes = 16;
 struct PairHalf {
     unsigned char data[pair_bytes];  ///< first, so that it is aligned for any element
+    std::uint32_t calls[2];
     detail::Flag flag;
 };
 struct alignas(line_bytes) PairLine {
@@ -49,18 +54,35 @@ struct alignas(line_bytes) PlaceLine {
 /// Arrivals of one group, at its first member: as long as its members do run on one core, the line stays
 /// there.
 struct alignas(line_bytes) GroupLine {
-    std::atomic<std::uint32_t> at_sync, at_exchange;
+    /// Arrivals in the lower half; above them the sum of their calls, by which one is found to differ.
+    std::atomic<std::uint64_t> at_sync, at_exchange;
     std::atomic<std::uint32_t> size;  ///< 0: all members, as long as there is one group
 };
 
 /// Groups that have arrived; what concerns grouping goes with the line that ends every meeting.
 struct alignas(line_bytes) GroupsLine {
+    /// Arrivals in the lowest 8 bits, as there are at most `most` groups; above them the sum of their calls.
+    static constexpr std::size_t most = 64;
     std::atomic<std::uint32_t> at_sync, at_exchange;
     std::atomic<std::uint32_t> groups;   ///< 0: one
     std::atomic<std::uint32_t> moved;    ///< some member entered on another core than before
     unsigned char data[exchange_bytes];  ///< of an exchange, while it meets, see crowd.cpp
 };
 static_assert(sizeof(GroupsLine) == line_bytes);
+
+/// The call that a member waits in, for the others to look at: written before it sleeps, and by whoever
+/// reports that calls differ. Between two increments of `sequence`, which is odd meanwhile.
+struct CallLine {
+    static constexpr std::size_t words = 6;
+    alignas(line_bytes) std::atomic<std::uint32_t> sequence;
+    std::atomic<std::uint32_t> meeting;        ///< which of this member's meetings on the team
+    std::atomic<std::uint32_t> call;           ///< its fingerprint
+    std::atomic<std::uint32_t> way;            ///< by which words that meeting goes
+    std::atomic<std::uint64_t> record[words];  ///< CallRecord
+    std::atomic<std::uint32_t> sited;          ///< `site` is of this meeting
+    char site[188];                            ///< "program.py:12", ends by a zero
+};
+static_assert(sizeof(CallLine) == 4 * line_bytes);
 
 struct MemberBlock {
     ExchangeLine exchange[2];  ///< by parity of the epoch, see exchange.cpp
@@ -69,6 +91,7 @@ struct MemberBlock {
     GroupLine group;
     SyncLine taken;  ///< for src/collective: segments that somebody has begun to copy to this member
     SyncLine round[max_rounds];
+    CallLine called;
     SyncLine doorbell;  ///< rung for this member when it sleeps over a message, see messages.cpp
     std::atomic<std::uint64_t>
         outbox;  ///< arena offset + 1 of the table of this member's channels, 0 = none yet

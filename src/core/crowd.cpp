@@ -88,7 +88,7 @@ bool TeamState::give_turns(const detail::Flag& flag, std::uint32_t epoch) const 
     return false;
 }
 
-void TeamState::meet_in_groups(const char* operation, std::uint32_t epoch, const Crowd& crowd) {
+bool TeamState::meet_in_groups(std::uint32_t epoch, std::uint32_t call, const Crowd& crowd) {
     note_core();
     MemberBlock& me = member(my_pe_);
     crowd.arrived(me, epoch).value.store(epoch, std::memory_order_release);
@@ -97,31 +97,39 @@ void TeamState::meet_in_groups(const char* operation, std::uint32_t epoch, const
     const std::uint32_t size = group.size.load(std::memory_order_relaxed);
     const std::uint32_t members = size != 0 ? size : static_cast<std::uint32_t>(n_pes());
     auto& in_group = group.*crowd.in_group;
-    const std::uint32_t before = in_group.fetch_add(1, std::memory_order_acq_rel);
+    const std::uint64_t counted =
+        in_group.fetch_add(1 | std::uint64_t{call} << 32, std::memory_order_acq_rel);
+    const auto before = static_cast<std::uint32_t>(counted);
     if (before + 1 == members) {
+        const auto sum = static_cast<std::uint32_t>(counted >> 32) + call;
+        const std::uint32_t ours = sum == members * call ? call : Called::differing;
         // Nobody counts on before the meeting's end, which makes these zeros and the new groups known.
         in_group.store(0, std::memory_order_relaxed);
         if (crowd.carries) gather_group(home);
         GroupsLine& line = control_->groups;
         const std::uint32_t groups = std::max(line.groups.load(std::memory_order_relaxed), 1U);
         auto& in_team = line.*crowd.in_team;
-        if (in_team.fetch_add(1, std::memory_order_acq_rel) + 1 == groups) {
+        const std::uint32_t earlier = in_team.fetch_add(1 | ours << 8, std::memory_order_acq_rel);
+        if ((earlier & 0xff) + 1 == groups) {
             in_team.store(0, std::memory_order_relaxed);
             if (crowd.carries) std::memcpy(control_->exchange_release.data, line.data, exchange_bytes);
             if (line.moved.load(std::memory_order_relaxed) != 0) regroup();
-            return set_flag(crowd.release, epoch);
+            const bool alike = ours == call && (((earlier >> 8) + ours - groups * call) & 0xffffff) == 0;
+            crowd.call = alike ? call : Called::differing;
+            set_flag(crowd.release, epoch);
+            return alike;
         }
         // Whoever is missing runs on other cores: this one has nothing better to do.
         if (groups <= static_cast<std::uint32_t>(job_.usable_cpus()) && look_for_a_turn(crowd.release, epoch))
-            return;
+            return crowd.call == call;
     }
     // The first of its core in a meeting of all: one at a time, and nobody waits for it.
     const auto cores = static_cast<std::uint32_t>(job_.usable_cpus());
     if (before == 0 && number_ == 0 && members > (static_cast<std::uint32_t>(n_pes()) + cores - 1) / cores &&
         control_->groups.moved.load(std::memory_order_relaxed) == 0) [[unlikely]]
         move_away(*control_, n_pes(), me.place);
-    if (give_turns(crowd.release, epoch)) return;
-    wait_flag(operation, crowd.release, epoch, -1, crowd.missing);
+    if (!give_turns(crowd.release, epoch)) wait_flag(crowd.release, epoch, -1, crowd.missing);
+    return crowd.call == call;
 }
 
 /// Brings what this core's members pass into the line in which groups count: one line goes to the next core.
@@ -135,7 +143,7 @@ void TeamState::gather_group(int group) {
 
 /// By whom all others wait for: a group a core (two cores may share one, where there are many).
 void TeamState::regroup() {
-    constexpr std::size_t places = 64;
+    constexpr std::size_t places = GroupsLine::most;
     std::array<std::int32_t, places> first;
     std::array<std::uint32_t, places> size{};
     std::uint32_t groups = 0;

@@ -11,14 +11,21 @@
 
 namespace atl::core {
 
-void TeamState::exchange(const char* operation, const void* mine, std::size_t bytes) {
+void TeamState::exchange(const Called& call, const void* mine, std::size_t bytes) {
     check_alive();
+    if (!exchange_alike(call, mine, bytes)) [[unlikely]]
+        fail_mismatch(call);
+}
+
+bool TeamState::exchange_alike(const Called& call, const void* mine, std::size_t bytes) {
+    const Within within(*this, call);
     if (spread_) [[unlikely]]
-        return exchange_spread(operation, mine, bytes);
+        return exchange_spread(call, mine, bytes);
     const std::uint32_t epoch = ++exchange_epoch_;
     const bool in_pair = !crowded_ && n_pes() == 2 && bytes <= pair_bytes;
     const bool packed =
         crowded_ && n_pes() > 1 && bytes * static_cast<std::size_t>(n_pes()) <= exchange_bytes;
+    way_ = in_pair ? Way::exchange_in_pair : Way::exchange;
     packed_bytes_ = packed ? bytes : 0;
     pair_ = in_pair ? &control_->pair_exchange[epoch & 1] : nullptr;
     const Passed passed = in_pair ? passed_in_pair() : passed_in_lines();
@@ -28,23 +35,25 @@ void TeamState::exchange(const char* operation, const void* mine, std::size_t by
         std::memcpy(line, mine, 8);  // one store: the commonest size on the path where nanoseconds count
     else if (mine != nullptr && bytes != 0)
         std::memcpy(line, mine, bytes);
-    if (n_pes() == 1) return;
+    if (n_pes() == 1) return true;
     try {
-        meet(operation, epoch);
+        return meet(epoch, fingerprint_of(call));
     } catch (...) {
         broken_ = true;  // others may have read this PE's line already
         throw;
     }
 }
 
-void TeamState::exchange_spread(const char* operation, const void* mine, std::size_t bytes) {
+bool TeamState::exchange_spread(const Called& call, const void* mine, std::size_t bytes) {
+    ++exchange_epoch_;
     try {
-        spread_->exchange(operation, mine, bytes);
+        const bool alike = spread_->exchange(call, fingerprint_of(call), mine, bytes);
+        exchanged_ = {spread_->rows(), exchange_bytes};
+        return alike;
     } catch (...) {
         broken_ = true;
         throw;
     }
-    exchanged_ = {spread_->rows(), exchange_bytes};
 }
 
 /// A pair has two kinds of flags, by size, and one count of epochs. What was not used for 2^31 exchanges
@@ -52,29 +61,39 @@ void TeamState::exchange_spread(const char* operation, const void* mine, std::si
 constexpr std::uint32_t renewal = 1u << 20;
 
 void TeamState::renew_flags(std::uint32_t epoch) {
-    auto& unused = pair_ ? member(my_pe_).exchange[epoch & 1].flag
-                         : control_->pair_exchange[epoch & 1].half[my_pe_].flag;
-    unused.value.store(epoch, std::memory_order_relaxed);
+    const std::uint32_t parity = epoch & 1;
+    ExchangeLine& line = member(my_pe_).exchange[parity];
+    PairHalf& half = control_->pair_exchange[parity].half[my_pe_];
+    // A member that looks there is in another call.
+    (pair_ ? line.call : half.calls[parity]) = Called::differing;
+    (pair_ ? line.flag : half.flag).value.store(epoch, std::memory_order_release);
 }
 
-void TeamState::meet(const char* operation, std::uint32_t epoch) {
+bool TeamState::meet(std::uint32_t epoch, std::uint32_t call) {
     if (!crowded_ && n_pes() == 2 && epoch % renewal < 2) renew_flags(epoch);
-    if (pair_) return meet_in_pair(operation, *pair_, epoch);
+    if (pair_) return meet_in_pair(*pair_, epoch, call);
     if (crowded_)
         return meet_in_groups(
-            operation, epoch,
+            epoch, call,
             {&GroupLine::at_exchange, &GroupsLine::at_exchange, control_->exchange_release.flag,
+             control_->exchange_release.call,
              [](MemberBlock& m, std::uint32_t e) -> detail::Flag& { return m.exchange[e & 1].flag; },
              &missing_at_exchange, packed_bytes_ != 0});
-    set_flag(member(my_pe_).exchange[epoch & 1].flag, epoch);
-    wait_exchange_lines(operation, epoch);
+    ExchangeLine& mine = member(my_pe_).exchange[epoch & 1];
+    mine.call = call;
+    set_flag(mine.flag, epoch);
+    return wait_exchange_lines(epoch, call);
 }
 
-void TeamState::wait_exchange_lines(const char* operation, std::uint32_t epoch) {
+bool TeamState::wait_exchange_lines(std::uint32_t epoch, std::uint32_t call) {
+    bool alike = true;
     for (int k = 1; k < n_pes(); ++k) {
         const int i = my_pe_ + k < n_pes() ? my_pe_ + k : my_pe_ + k - n_pes();
-        wait_flag(operation, member(i).exchange[epoch & 1].flag, epoch, i);
+        ExchangeLine& theirs = member(i).exchange[epoch & 1];
+        wait_flag(theirs.flag, epoch, i);
+        alike &= theirs.call == call;
     }
+    return alike;
 }
 
 int TeamState::missing_at_exchange(const void* argument, int* pes, int most) {
@@ -88,7 +107,9 @@ int TeamState::missing_at_exchange(const void* argument, int* pes, int most) {
 }
 
 void TeamState::agree(const CallRecord& record) {
-    exchange(record.operation, &record, sizeof record);
+    static constexpr Called agreement("agree");
+    const Called call = Called::named(record.operation, agreement, {record.a, record.b, record.c, record.d});
+    exchange(call, &record, sizeof record);
     const auto said_by = [&](int i) {
         CallRecord said;
         std::memcpy(&said, exchanged(i), sizeof said);
@@ -100,12 +121,9 @@ void TeamState::agree(const CallRecord& record) {
     for (int i = 0; i < n_pes(); ++i) {
         const CallRecord other = said_by(i);
         if (std::memcmp(&expected, &other, sizeof other) == 0) continue;
-        throw Error(
-            ErrorCode::collective_mismatch,
-            "PEs called a collective of " + name() + " differently: PE " + std::to_string(world_pe(first)) +
-                call_text(expected) + ", PE " + std::to_string(world_pe(i)) + call_text(other) +
-                difference_text(expected, other) +
-                "; all PEs must make the same collective calls in the same order with the same arguments.");
+        if (compared_ != 0) fail_mismatch(call);  // all have agreed to compare, so all come
+        throw Error(ErrorCode::collective_mismatch,
+                    mismatch_text(name(), {world_pe(first), expected, {}}, {world_pe(i), other, {}}));
     }
 }
 

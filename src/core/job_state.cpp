@@ -5,6 +5,7 @@
 #include "collective/table.hpp"
 #include "common/clock.hpp"
 #include "common/log.hpp"
+#include "common/wait_hooks.hpp"
 #include "core/start_watch.hpp"
 #include "core/ucx.hpp"
 
@@ -86,7 +87,7 @@ void JobState::join() {
     make_transport();
     segment_.board.set_state(pe_, common::PeState::running);
     make_world();
-    if (settings_.static_data) share_statics();
+    meet_at_start();
     monitor_ = bootstrap_->monitor(segment_.board);
     world_state().sync("init");
     if (hosts_.n_domains > 1) make_predefined_teams();
@@ -188,15 +189,37 @@ void JobState::share_statics() {
     world_state().renew_context();
 }
 
+namespace {
+
+/// What PEs tell one another at the start, whatever their fronts are.
+struct StartNote {
+    std::uint64_t executable;  ///< identity of the one whose static objects are to be symmetric; 0: none
+    std::uint64_t names_dtypes;
+};
+
+StartNote told_by(TeamState& world, int pe) {
+    StartNote note;
+    std::memcpy(&note, world.exchanged(pe), sizeof note);
+    return note;
+}
+
+}  // namespace
+
 bool JobState::same_executable() {
-    world_state().exchange("init", &static_data_.identity, sizeof static_data_.identity);
     bool same = static_data_.bytes() <= mapping_->layout().statics_bytes;
-    for (int pe = 0; pe < n_pes_; ++pe) {
-        std::uint64_t theirs = 0;
-        std::memcpy(&theirs, world_state().exchanged(pe), sizeof theirs);
-        same = same && theirs == static_data_.identity;
-    }
+    for (int pe = 0; pe < n_pes_; ++pe)
+        same = same && told_by(world_state(), pe).executable == static_data_.identity;
     return same;
+}
+
+void JobState::meet_at_start() {
+    const StartNote mine{settings_.static_data ? static_data_.identity : 0,
+                         common::wait_hooks().names_dtypes ? 1U : 0U};
+    world_state().exchange("init", &mine, sizeof mine);
+    compares_dtypes_ = settings_.compares_calls();
+    for (int pe = 0; pe < n_pes_; ++pe)
+        compares_dtypes_ = compares_dtypes_ && told_by(world_state(), pe).names_dtypes != 0;
+    if (settings_.static_data) share_statics();
 }
 
 void JobState::finalize() {

@@ -149,6 +149,8 @@ class JobState {
     KernelPlaces& group_pages() { return group_pages_; }
     const device::Watch& host_watch() const { return *host_watch_; }
     AbandonedLocks& abandoned_locks() { return abandoned_locks_; }
+    /// Every PE's front says which dtype its collectives move: then dtypes are compared, too.
+    bool compares_dtypes() const { return compares_dtypes_; }
     int next_team_number() { return ++team_numbers_; }
 
   private:
@@ -165,6 +167,7 @@ class JobState {
     void make_world();
     void share_statics();
     bool same_executable();
+    void meet_at_start();
     void announce_start() const;
     void announce(bool finalized) noexcept;
     [[noreturn]] void throw_exhausted(std::size_t bytes, std::size_t align) const;
@@ -186,6 +189,7 @@ class JobState {
     int usable_cpus_ = 1;
     int spins_ = 0;
     int pauses_of_a_line_ = 1;
+    bool compares_dtypes_ = false;
     bool everything_routed_ = false;  ///< a transport was forced where the window would do
     std::atomic<bool> ended_{false};
     std::atomic<bool> over_{false};

@@ -163,6 +163,7 @@ void SlowWait::pause_on(Flag& flag, std::uint32_t seen) {
     if (yielded()) return;
     check();
     publish();
+    if (reason_.look) reason_.look(reason_.argument, hook_state_);
     flag.sleepers.fetch_add(1, std::memory_order_seq_cst);
     const std::uint64_t sleep = job_.transport() ? longest_sleep_ns : futex_sleep_ns;
     if (flag.value.load(std::memory_order_seq_cst) == seen)

@@ -8,11 +8,10 @@
 #include "core/team_state.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace atl::core {
-
-using detail::reached;
 
 Parts::Parts(const JobState& job, const std::vector<int>& world_pes, int my_pe) {
     std::map<int, int> numbers;
@@ -107,11 +106,27 @@ void Spread::ask_to_hear(int member) const {
                     transport::Completion::local);
 }
 
-void Spread::sync(const char* operation) {
+std::uint64_t Spread::call_place(int member) const {
+    const auto part = static_cast<std::size_t>(parts_.part_of[static_cast<std::size_t>(member)]);
+    return places_[part] + sizeof(ControlBlock) +
+           static_cast<std::size_t>(local_index(member)) * sizeof(MemberBlock) +
+           offsetof(MemberBlock, called);
+}
+
+bool Spread::sync(const Called& call, std::uint32_t fingerprint) {
     ++epoch_;
-    local_->sync(operation);
-    if (parts_.leads(team_.my_pe())) meet_parts(operation, false);
-    local_->sync(operation);
+    return meet(call, fingerprint, false);
+}
+
+/// Members of a part meet before its first member meets the others, and learn from it afterwards.
+bool Spread::meet(const Called& call, std::uint32_t fingerprint, bool carries) {
+    const bool near = local_->meets_alike(call, fingerprint);
+    std::uint32_t told = near ? fingerprint : Called::differing;
+    if (parts_.leads(team_.my_pe()) && !meet_parts(call.operation(), told, carries)) told = Called::differing;
+    const bool alike = local_->meets_alike(call, told) && told == fingerprint;
+    // It may have been an exchange for some members only; all take the same rows next.
+    if (!alike) parity_ = 0;
+    return alike;
 }
 
 char* Spread::row_of(std::size_t member) const {
@@ -119,22 +134,22 @@ char* Spread::row_of(std::size_t member) const {
     return block_ + row_at(first_row_[part] + static_cast<std::size_t>(parts_.index_of[member]));
 }
 
-void Spread::exchange(const char* operation, const void* mine, std::size_t bytes) {
+bool Spread::exchange(const Called& call, std::uint32_t fingerprint, const void* mine, std::size_t bytes) {
     ++epoch_;
     parity_ ^= 1;
     if (mine != nullptr && bytes != 0)
         std::memcpy(row_of(static_cast<std::size_t>(team_.my_pe())), mine, bytes);
-    local_->sync(operation);
-    if (parts_.leads(team_.my_pe())) meet_parts(operation, bytes != 0);
-    local_->sync(operation);
+    const bool alike = meet(call, fingerprint, bytes != 0);
     rows_ = in_order_ ? reinterpret_cast<unsigned char*>(block_ + row_at(0)) : sorted_.data();
-    if (in_order_ || bytes == 0) return;
+    if (in_order_ || bytes == 0) return alike;
     for (std::size_t i = 0; i < parts_.part_of.size(); ++i)
         std::memcpy(sorted_.data() + i * exchange_bytes, row_of(i), exchange_bytes);
+    return alike;
 }
 
-void Spread::meet_parts(const char* operation, bool carries) {
+bool Spread::meet_parts(const char* operation, std::uint32_t fingerprint, bool carries) {
     const int n = parts_.count();
+    std::uint32_t so_far = fingerprint;  // as in TeamState::sync_rounds
     for (int round = 0, distance = 1; distance < n; ++round, distance <<= 1) {
         const int to = (parts_.mine + distance) % n;
         const int leader = parts_.first[static_cast<std::size_t>(to)];
@@ -146,12 +161,16 @@ void Spread::meet_parts(const char* operation, bool carries) {
             send_rows(to, 0, known - before_end);
         }
         order(leader);  // also after the flag of the meeting before, which need not be there yet
-        const std::uint64_t flag = block_place(to) + offsetof(SpreadBlock, round) +
-                                   static_cast<std::size_t>(round) * sizeof(SyncLine);
-        put(leader, flag, &epoch_, sizeof epoch_, transport::Completion::unheard);
+        const std::uint64_t word = block_place(to) + offsetof(SpreadBlock, round) +
+                                   static_cast<std::size_t>(round) * sizeof(SpreadBlock::RoundLine) +
+                                   (epoch_ & 1) * sizeof(std::uint64_t);
+        const SpreadBlock::Told told{epoch_, so_far};
+        put(leader, word, &told, sizeof told, transport::Completion::unheard);
         transport_->progress();  // it must not stay here while this PE does something else
-        await_round(operation, round, (parts_.mine - distance + n) % n);
+        if (await_round(operation, round, (parts_.mine - distance + n) % n) != so_far)
+            so_far = Called::differing;
     }
+    return so_far == fingerprint && fingerprint != Called::differing;
 }
 
 void Spread::send_rows(int to, int from, int count) {
@@ -162,11 +181,13 @@ void Spread::send_rows(int to, int from, int count) {
         rows * exchange_bytes, transport::Completion::unheard);
 }
 
-void Spread::await_round(const char* operation, int round, int from) {
-    detail::Flag& flag = reinterpret_cast<SpreadBlock*>(block_)->round[round].flag;
-    const auto here = [&] { return reached(flag.value.load(std::memory_order_acquire), epoch_); };
+/// What the first member of part `from` told in this round.
+std::uint32_t Spread::await_round(const char* operation, int round, int from) {
+    const auto& word = reinterpret_cast<SpreadBlock*>(block_)->round[round].told[epoch_ & 1];
+    const auto told = [&] { return std::bit_cast<SpreadBlock::Told>(word.load(std::memory_order_acquire)); };
+    const auto here = [&] { return told().epoch == epoch_; };
     for (int i = 0, spins = job_.spins(); i < spins; ++i) {
-        if (here()) return;
+        if (here()) return told().call;
         transport_->progress();
     }
     detail::WaitReason reason;
@@ -175,6 +196,7 @@ void Spread::await_round(const char* operation, int round, int from) {
     reason.peer = team_.world_pe(parts_.first[static_cast<std::size_t>(from)]);
     detail::SlowWait slow(job_, reason, -1);
     while (!here()) slow.pause();
+    return told().call;
 }
 
 }  // namespace atl::core

@@ -3,6 +3,7 @@
 // transport.
 #pragma once
 
+#include "core/called.hpp"
 #include "core/control.hpp"
 #include "transport/transport.hpp"
 
@@ -55,7 +56,15 @@ struct SpreadBlock {
     static constexpr int most_rounds = 24;
     static constexpr std::size_t most_inbox_bytes = std::size_t{4} << 20;
 
-    SyncLine round[most_rounds];
+    /// Epoch and fingerprint are put together, so they are one word; by parity of the epoch, since another
+    /// part may be one meeting ahead.
+    struct Told {
+        std::uint32_t epoch, call;
+    };
+    struct alignas(line_bytes) RoundLine {
+        std::atomic<std::uint64_t> told[2];
+    };
+    RoundLine round[most_rounds];
     // Rows of exchanges, two times one a member, part by part; then inboxes, one a member of the part, with a
     // letter for each member of the team.
 
@@ -106,13 +115,16 @@ class Spread {
     }
     int local_index(int member) const { return parts_.index_of[static_cast<std::size_t>(member)]; }
 
-    /// As TeamState::sync and exchange; what member i passed is at `rows() + i * exchange_bytes`.
-    void sync(const char* operation);
-    void exchange(const char* operation, const void* mine, std::size_t bytes);
+    /// As TeamState::sync and exchange; what member i passed is at `rows() + i * exchange_bytes`. False if
+    /// members have different fingerprints, on all of them alike.
+    bool sync(const Called& call, std::uint32_t fingerprint);
+    bool exchange(const Called& call, std::uint32_t fingerprint, const void* mine, std::size_t bytes);
     unsigned char* rows() const { return rows_; }
 
     // ---- the transport, by a context of the team's own
     transport::Transport& transport() const { return *transport_; }
+    /// Where a member's CallLine stands, in the slot of the first member of its part.
+    std::uint64_t call_place(int member) const;
     /// Starts reading what stands at `offset` of a member's slot; done at `complete`.
     void get(int member, std::uint64_t offset, void* dst, std::size_t bytes) const;
     void put(int member, std::uint64_t offset, const void* src, std::size_t bytes,
@@ -145,9 +157,10 @@ class Spread {
     bool has_inbox(int member) const;
 
   private:
-    void meet_parts(const char* operation, bool carries);
+    bool meet(const Called& call, std::uint32_t fingerprint, bool carries);
+    bool meet_parts(const char* operation, std::uint32_t fingerprint, bool carries);
     void send_rows(int to, int from, int count);
-    void await_round(const char* operation, int round, int from);
+    std::uint32_t await_round(const char* operation, int round, int from);
     std::uint64_t block_place(int part) const;  ///< of its SpreadBlock
     std::size_t row_at(std::size_t row) const {
         return SpreadBlock::row_at(parts_.part_of.size(), parity_, row);

@@ -7,23 +7,24 @@ namespace atl::core {
 
 using detail::reached;
 
-void TeamState::wait_flag(const char* operation, detail::Flag& flag, std::uint32_t value, int peer,
+void TeamState::wait_flag(detail::Flag& flag, std::uint32_t value, int peer,
                           int (*missing)(const void*, int*, int)) {
     const int spins = job_.spins();
     for (int i = 0; i < spins; ++i) {
         if (reached(flag.value.load(std::memory_order_acquire), value)) return;
         if (i >= detail::tight_spins) detail::cpu_pause();
     }
-    wait_slowly(operation, flag, value, peer, missing);
+    wait_slowly(flag, value, peer, missing);
 }
 
-void TeamState::wait_slowly(const char* operation, detail::Flag& flag, std::uint32_t value, int peer,
+void TeamState::wait_slowly(detail::Flag& flag, std::uint32_t value, int peer,
                             int (*missing)(const void*, int*, int)) {
     detail::WaitReason reason;
-    reason.operation = operation;
+    reason.operation = within_.load(std::memory_order_relaxed)->operation();
     reason.team = number_;
     reason.peer = peer >= 0 ? world_pe(peer) : -1;
     reason.missing = missing;
+    reason.look = &look_for_mismatch;
     reason.argument = this;
     detail::SlowWait slow(job_, reason, -1);
     for (;;) {
@@ -33,52 +34,71 @@ void TeamState::wait_slowly(const char* operation, detail::Flag& flag, std::uint
     }
 }
 
-void TeamState::sync(const char* operation) {
+void TeamState::sync(const Called& call) {
+    if (!meets_alike(call, fingerprint_of(call))) [[unlikely]]
+        fail_mismatch(call);
+}
+
+bool TeamState::meets_alike(const Called& call, std::uint32_t fingerprint) {
     check_alive();
+    const Within within(*this, call);
     ++sync_epoch_;
-    if (n_pes() == 1) return;
+    way_ = Way::sync;
+    if (n_pes() == 1) return true;
     try {
-        if (spread_) [[unlikely]]
-            spread_->sync(operation);
-        else if (crowded_)
-            meet_in_groups(operation, sync_epoch_,
-                           {&GroupLine::at_sync, &GroupsLine::at_sync, control_->release.flag,
-                            [](MemberBlock& m, std::uint32_t) -> detail::Flag& { return m.arrived.flag; },
-                            &missing_at_sync});
-        else if (n_pes() == 2)
-            meet_in_pair(operation, control_->pair_sync, sync_epoch_);
-        else
-            sync_rounds(operation);
+        return spread_ ? spread_->sync(call, fingerprint) : meet_to_sync(fingerprint);
     } catch (...) {
         broken_ = true;  // this PE has arrived and cannot take that back
         throw;
     }
 }
 
-void TeamState::meet_in_pair(const char* operation, PairLine& line, std::uint32_t epoch) {
-    const int other = 1 - my_pe_;
+bool TeamState::meet_to_sync(std::uint32_t call) {
+    if (crowded_)
+        return meet_in_groups(
+            sync_epoch_, call,
+            {&GroupLine::at_sync, &GroupsLine::at_sync, control_->release.flag, control_->release.calls[0],
+             [](MemberBlock& m, std::uint32_t) -> detail::Flag& { return m.arrived.flag; },
+             &missing_at_sync});
+    if (n_pes() == 2) return meet_in_pair(control_->pair_sync, sync_epoch_, call);
+    return sync_rounds(call);
+}
+
+bool TeamState::meet_in_pair(PairLine& line, std::uint32_t epoch, std::uint32_t call) {
+    const PairHalf& theirs = line.half[1 - my_pe_];
+    line.half[my_pe_].calls[epoch & 1] = call;
     set_flag(line.half[my_pe_].flag, epoch);
     // A reader that looks all the time takes the line away before it is written again.
     const int pauses = job_.pauses_of_a_line();
     for (int spins = job_.spins(); spins > 0; spins -= pauses) {
-        if (reached(line.half[other].flag.value.load(std::memory_order_acquire), epoch)) return;
+        if (reached(theirs.flag.value.load(std::memory_order_acquire), epoch))
+            return theirs.calls[epoch & 1] == call;
         for (int i = 0; i < pauses; ++i) detail::cpu_pause();
     }
-    wait_slowly(operation, line.half[other].flag, epoch, other, nullptr);
+    wait_slowly(line.half[1 - my_pe_].flag, epoch, 1 - my_pe_, nullptr);
+    return theirs.calls[epoch & 1] == call;
 }
 
-void TeamState::sync_rounds(const char* operation) {
+/// What a member passes on in a round is the call of all of whom it has heard, or that they differ; so in the
+/// end all know alike.
+bool TeamState::sync_rounds(std::uint32_t call) {
     const int n = n_pes();
+    const std::uint32_t parity = sync_epoch_ & 1;
+    std::uint32_t so_far = call;
     for (int round = 0, distance = 1; distance < n; ++round, distance <<= 1) {
         const int to = my_pe_ + distance < n ? my_pe_ + distance : my_pe_ + distance - n;
         const int from = my_pe_ >= distance ? my_pe_ - distance : my_pe_ - distance + n;
-        detail::Flag& theirs = member(to).round[round].flag;
-        detail::Flag& mine = member(my_pe_).round[round].flag;
-        publish_flag(theirs, sync_epoch_);
-        const bool arrived = look_for(mine, sync_epoch_);
-        wake_sleepers(theirs);
-        if (!arrived) wait_flag(operation, mine, sync_epoch_, from);
+        SyncLine& theirs = member(to).round[round];
+        SyncLine& mine = member(my_pe_).round[round];
+        theirs.calls[parity] = so_far;
+        publish_flag(theirs.flag, sync_epoch_);
+        const bool arrived = look_for(mine.flag, sync_epoch_);
+        wake_sleepers(theirs.flag);
+        if (!arrived) wait_flag(mine.flag, sync_epoch_, from);
+        if (mine.calls[parity] != so_far) [[unlikely]]
+            so_far = Called::differing;
     }
+    return so_far == call;
 }
 
 int TeamState::missing_at_sync(const void* argument, int* pes, int most) {

@@ -101,8 +101,9 @@ const Context& Team::context() const { return state().context(); }
 
 void Team::sync() const {
     core::TeamState& team = state();
+    static constexpr core::Called call("sync");
     team.agree_to("sync");
-    team.sync("sync");
+    team.sync(call);
 }
 
 void Team::barrier() const {
@@ -114,8 +115,9 @@ void Team::barrier() const {
     const bool fenced = false;
 #endif
     if (!fenced) team.context().quiet();
+    static constexpr core::Called call("barrier");
     team.agree_to("barrier");
-    team.sync("barrier");
+    team.sync(call);
 }
 
 void Team::check_equal(std::size_t dst, std::size_t src) {

@@ -17,6 +17,8 @@ TeamState::TeamState(JobState& job, int number, std::vector<int> members, int my
       owns_control_(memory.owned),
       doubled_(memory.doubled) {
     checks_all_ = job.settings().check == common::CheckLevel::all;
+    checks_threads_ = job.settings().check >= common::CheckLevel::args;
+    compared_ = job.settings().compares_calls() ? ~std::uint32_t{0} : 0;
     crowded_ = job.machine_pes() > job.usable_cpus() || n_pes() > 1 << max_rounds;
     for (const int pe : members_) slots_.push_back(job.slot(pe));
     first_ = slots_[0];
@@ -66,8 +68,9 @@ void TeamState::check_alive() const {
         throw Error(
             ErrorCode::collective_mismatch,
             "PE " + std::to_string(job_.pe()) + " is out of step with " + name() +
-                ": an earlier call in which its members meet ended here by an error (a timeout, Ctrl-C, a "
-                "PE that died) after this PE had arrived. One-sided operations still work; for collectives "
+                ": an earlier call in which its members meet ended here by an error (calls that differ, a "
+                "timeout, Ctrl-C, a PE that died) after this PE had arrived. One-sided operations still "
+                "work; for collectives "
                 "start the job anew, or use another team.");
 }
 

@@ -3,6 +3,7 @@
 
 #include "atoll/context.hpp"
 #include "atoll/detail/window.hpp"
+#include "core/called.hpp"
 #include "core/control.hpp"
 #include "core/group_pages.hpp"
 #include "core/spread.hpp"
@@ -112,27 +113,33 @@ class TeamState {
     bool broken() const { return broken_; }
 
     // ---- meeting (sync.cpp, exchange.cpp)
+    // Each throws Error(collective_mismatch) on every member, naming two of them, if members are in different
+    // calls: see mismatch.cpp.
     /// All members have arrived.
-    void sync(const char* operation);
+    void sync(const Called& call);
     /// All members have arrived, and `exchanged(i)` holds what member i passed (null: nothing), until this
     /// PE's next exchange on this team. `bytes`, at most exchange_bytes, is the same on all: it says which
     /// lines are used.
-    void exchange(const char* operation, const void* mine, std::size_t bytes);
+    void exchange(const Called& call, const void* mine, std::size_t bytes);
     const unsigned char* exchanged(int i) const { return exchanged_.at(i); }
     /// Meets, and throws Error(collective_mismatch) on every member, naming two of them, unless all passed
     /// the same.
     void agree(const CallRecord& record);
+    /// Which elements the next collectives move, if the front has told (elements.hpp).
+    std::uint64_t elements() const { return elements_; }
+    void set_elements(std::uint64_t elements) { elements_ = elements; }
+    /// A thread of this PE is in one of these calls.
+    bool is_met_in() const { return within_.load(std::memory_order_relaxed) != nullptr; }
     bool checks_all() const { return checks_all_; }
     /// The same for meetings that carry nothing; only with ATOLL_CHECK=all.
     void agree_to(const char* operation) {
         if (checks_all_) [[unlikely]]
             agree(call_record(operation));
     }
-
-    /// Waits until `flag` of the team's own has reached `value`; `peer` is the team PE waited for, -1 = see
-    /// `missing`.
-    void wait_flag(const char* operation, detail::Flag& flag, std::uint32_t value, int peer,
-                   int (*missing)(const void*, int*, int) = nullptr);
+    /// The meeting of `sync` alone: false if members are in different calls, on all of them alike.
+    bool meets_alike(const Called& call, std::uint32_t fingerprint);
+    /// Of a call: 0 where calls are not compared.
+    std::uint32_t fingerprint_of(const Called& call) const { return call.fingerprint() & compared_; }
 
     /// What collectives keep: their choice of algorithms and staging memory.
     std::unique_ptr<TeamAttachment> collective_state;
@@ -151,23 +158,67 @@ class TeamState {
     };
     Passed passed_in_lines() { return {member(0).exchange[exchange_epoch_ & 1].data, sizeof(MemberBlock)}; }
     Passed passed_in_pair() { return {pair_->half[0].data, sizeof(PairHalf)}; }
-    void exchange_spread(const char* operation, const void* mine, std::size_t bytes);
+    bool exchange_alike(const Called& call, const void* mine, std::size_t bytes);
+    bool exchange_spread(const Called& call, const void* mine, std::size_t bytes);
     void renew_flags(std::uint32_t epoch);
-    void meet(const char* operation, std::uint32_t epoch);
-    void wait_slowly(const char* operation, detail::Flag& flag, std::uint32_t value, int peer,
+    // These return whether all members are in one call, on each of them alike.
+    bool meet_to_sync(std::uint32_t call);
+    bool meet(std::uint32_t epoch, std::uint32_t call);
+    bool meet_in_pair(PairLine& line, std::uint32_t epoch, std::uint32_t call);
+    bool sync_rounds(std::uint32_t call);
+    bool wait_exchange_lines(std::uint32_t epoch, std::uint32_t call);
+    /// Waits until `flag` of the team's own has reached `value`; `peer` is the team PE waited for, -1 = see
+    /// `missing`.
+    void wait_flag(detail::Flag& flag, std::uint32_t value, int peer,
+                   int (*missing)(const void*, int*, int) = nullptr);
+    void wait_slowly(detail::Flag& flag, std::uint32_t value, int peer,
                      int (*missing)(const void*, int*, int));
-    void meet_in_pair(const char* operation, PairLine& line, std::uint32_t epoch);
-    void sync_rounds(const char* operation);
+    /// Marks that a thread is in a meeting; throws Error(collective_mismatch) if another one is.
+    class Within {
+      public:
+        Within(TeamState& team, const Called& call) : team_(team) {
+            const Called* other = nullptr;
+            if (team.checks_threads_)
+                other = team.within_.exchange(&call, std::memory_order_relaxed);
+            else if (other = team.within_.load(std::memory_order_relaxed); !other)
+                team.within_.store(&call, std::memory_order_relaxed);
+            if (other) [[unlikely]] {
+                team.within_.store(other, std::memory_order_relaxed);
+                team.fail_two_threads(call, *other);
+            }
+        }
+        ~Within() { team_.within_.store(nullptr, std::memory_order_relaxed); }
+        Within(const Within&) = delete;
+        Within& operator=(const Within&) = delete;
+
+      private:
+        TeamState& team_;
+    };
+    // ---- calls that differ (mismatch.cpp)
+    /// By which words a meeting goes: members that take different ones never meet.
+    enum class Way : std::uint32_t { sync, exchange, exchange_in_pair };
+    struct Published;
+    std::uint32_t meeting() const { return sync_epoch_ + exchange_epoch_; }
+    CallLine& own_call_line();
+    void publish(const Called& call);
+    void publish_site(void* hook_state);
+    std::vector<Published> all_published();
+    static void look_for_mismatch(const void* team, void* hook_state);
+    void compare_waiting(void* hook_state);
+    [[noreturn]] void fail_mismatch(const Called& call);
+    [[noreturn]] void fail_two_threads(const Called& call, const Called& other) const;
+    [[noreturn]] void throw_mismatch(const Published& one, const Published& other) const;
     /// A meeting of groups, a group a core, for PEs that outnumber cores.
     struct Crowd {
-        std::atomic<std::uint32_t> GroupLine::*in_group;
+        std::atomic<std::uint64_t> GroupLine::*in_group;
         std::atomic<std::uint32_t> GroupsLine::*in_team;
         detail::Flag& release;
+        std::uint32_t& call;  ///< of all of them, or that they differ; beside `release`
         detail::Flag& (*arrived)(MemberBlock& member, std::uint32_t epoch);  ///< what a member sets itself
         int (*missing)(const void* team, int* pes, int most);                ///< for SlowWait
         bool carries = false;  ///< data, packed into the line of groups
     };
-    void meet_in_groups(const char* operation, std::uint32_t epoch, const Crowd& crowd);
+    bool meet_in_groups(std::uint32_t epoch, std::uint32_t call, const Crowd& crowd);
     void gather_group(int group);
     void regroup();
     void note_core() noexcept;
@@ -175,7 +226,6 @@ class TeamState {
     bool give_turns(const detail::Flag& flag, std::uint32_t epoch) const;
     static int missing_at_sync(const void* team, int* pes, int most);
     static int missing_at_exchange(const void* team, int* pes, int most);
-    void wait_exchange_lines(const char* operation, std::uint32_t epoch);
 
     JobState& job_;
     int number_;
@@ -194,14 +244,21 @@ class TeamState {
     GroupPages group_pages_;
     std::atomic<bool> ready_for_kernels_[2] = {};
     bool crowded_ = false;
-    bool checks_all_ = false;  ///< ATOLL_CHECK is `all`
+    bool checks_all_ = false;      ///< ATOLL_CHECK is `all`
+    bool checks_threads_ = false;  ///< it is `args` or `all`: two threads in a meeting are always found
+    std::uint32_t compared_ = 0;   ///< what of fingerprints is compared: all bits, or none
+    /// The call in which a thread of this PE meets the others.
+    std::atomic<const Called*> within_{nullptr};
+    Way way_ = Way::sync;     ///< of the current meeting
+    bool reporting_ = false;  ///< members meet to tell one another in which calls they are
     bool destroyed_ = false;
     bool predefined_ = false;
     bool broken_ = false;           ///< a meeting ended by an error: the members no longer count alike
     PairLine* pair_ = nullptr;      ///< of the current exchange, if it goes by the line of two
     Passed exchanged_{};            ///< by the current exchange, once met
     std::size_t packed_bytes_ = 0;  ///< a member's, if the current exchange's all go into one line; else 0
-    int core_ = 0;                  ///< what this PE's `place` says
+    std::uint64_t elements_ = 0;
+    int core_ = 0;  ///< what this PE's `place` says
     std::uint32_t sync_epoch_ = 0;
     std::uint32_t exchange_epoch_ = 0;
     Context context_;

@@ -81,7 +81,7 @@ def test_collectives_say_when_they_compare() -> None:
             value = getattr(module, name)
             text = inspect.getdoc(value) or "" if inspect.isroutine(value) else ""
             if "CollectiveMismatch" in text and "9.3" not in text and "OutOfMemory" not in text:
-                assert "ATOLL_CHECK=all" in text, name
+                assert "ATOLL_CHECK=none" in text, name
                 said += 1
     assert said > 20
 

@@ -42,6 +42,9 @@ struct WaitReason {
     int (*missing)(const void* argument, int* pes, int most) = nullptr;
     const void* argument = nullptr;
     const char* missing_as = "still missing";  ///< what these are, for people
+    /// Called with `argument` before every sleep; may throw Error. `hook_state` is what the front's hook gave
+    /// when the wait turned slow. May be null.
+    void (*look)(const void* argument, void* hook_state) = nullptr;
     bool to_its_end = false;  ///< no timeout and no interrupt ends this wait, only the end of the job
 };
 

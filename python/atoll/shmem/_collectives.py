@@ -44,7 +44,7 @@ def sync(team: Team | None = None) -> None:
     """Wait until all PEs of a team have come here; completes no puts. Collective over the team (None: all PEs).
 
     Each PE's plain stores before it are visible to all after it. Raises RuntimeError (TEAM_INVALID), PeDied,
-    CollectiveMismatch (the PEs' calls are compared only with ATOLL_CHECK=all).
+    CollectiveMismatch (the PEs' calls are compared unless ATOLL_CHECK=none).
     Source: OpenSHMEM 1.6, section 9.11 (shmem_team_sync).
     """
     _atoll.sync(None if team is None else valid_team("sync", team))
@@ -58,7 +58,7 @@ def broadcast(
     root: a PE number of the team. size: None: as many as the smaller array has.
 
     Collective over the team (None: all PEs). Raises DtypeMismatch, ShapeMismatch, PeError, PeDied,
-    CollectiveMismatch: bytes and roots of the PEs are compared only with ATOLL_CHECK=all.
+    CollectiveMismatch: bytes and roots of the PEs are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_broadcast).
     """
     target, source = _pair("broadcast", target, source, size)
@@ -188,7 +188,7 @@ def reduce(
 
     In PE order, so that all PEs and all runs get the same bits. target may be source. Collective over the team (None:
     all PEs). Raises InvalidArgument (op), DtypeMismatch, ShapeMismatch, PeDied, CollectiveMismatch:
-    sizes and dtypes of the PEs are compared only with ATOLL_CHECK=all.
+    sizes and dtypes of the PEs are compared unless ATOLL_CHECK=none.
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
     """
     call = _reductions.get(op) or _reduction(op)

@@ -300,8 +300,8 @@ class Team:
     def sync(self) -> None:
         """Wait until all PEs of the team have come here; completes no puts. Collective over the team.
 
-        Raises RuntimeError for TEAM_INVALID, PeDied, CollectiveMismatch (the PEs' calls are compared only with
-        ATOLL_CHECK=all). Source: OpenSHMEM 1.6, section 9.11 (shmem_team_sync).
+        Raises RuntimeError for TEAM_INVALID, PeDied, CollectiveMismatch (the PEs' calls are compared unless
+        ATOLL_CHECK=none). Source: OpenSHMEM 1.6, section 9.11 (shmem_team_sync).
         """
         valid_team("Team.sync", self).sync()
 

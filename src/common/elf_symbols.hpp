@@ -1,0 +1,18 @@
+// The symbol table of an executable or shared object, which dladdr does not look at.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace atl::common {
+
+struct Symbol {
+    std::string name;
+    std::uint64_t offset;  ///< from where the object begins
+};
+
+/// The function of `file` that `offset` is in; nothing where the file is stripped or cannot be read.
+std::optional<Symbol> nearest_symbol(const char* file, std::uint64_t offset);
+
+}  // namespace atl::common

@@ -1,0 +1,57 @@
+// A collective call as its members compare it: the operation, and a fingerprint of what must be equal.
+#pragma once
+
+#include <cstdint>
+
+namespace atl::core {
+
+/// Passed to every meeting of a team. Members meet with the fingerprint beside their flag, so comparing costs
+/// no message; the values behind it are looked at only by those who report a difference.
+class Called {
+  public:
+    struct Values {
+        std::uint64_t a = 0, b = 0, c = 0, d = 0;
+    };
+    /// Of this kind are the fingerprints that members pass on for a meeting in which some were found to
+    /// differ.
+    static constexpr std::uint32_t differing = 1;
+
+    /// A call of which nothing but the operation must be equal; a literal, so that its fingerprint is a
+    /// constant.
+    consteval Called(const char* operation) : Called(operation, hash_of(operation), Values{}) {}
+    /// The same with numbers that must be equal. `extra` is compared, too, and not told.
+    constexpr Called(Called call, const Values& values, std::uint64_t extra = 0)
+        : Called(call.operation_, call.hash_ + mixed(values) + extra * 0xd1342543de82ef95, values) {}
+
+    /// Another name for people, of a call that is compared as `call`.
+    static constexpr Called named(const char* operation, Called call, const Values& values) {
+        return {operation, call.hash_, values};
+    }
+
+    constexpr const char* operation() const { return operation_; }
+    constexpr const Values& values() const { return values_; }
+    /// Even, so that it is never `differing`.
+    constexpr std::uint32_t fingerprint() const { return static_cast<std::uint32_t>(hash_ >> 32) & ~1U; }
+
+  private:
+    constexpr Called(const char* operation, std::uint64_t hash, const Values& values)
+        : operation_(operation), hash_(hash), values_(values) {}
+
+    /// FNV-1a, and a step that brings its low bits up.
+    static constexpr std::uint64_t hash_of(const char* text) {
+        std::uint64_t hash = 0xcbf29ce484222325;
+        for (; *text != '\0'; ++text) hash = (hash ^ static_cast<std::uint8_t>(*text)) * 0x100000001b3;
+        return hash * 0x9e3779b97f4a7c15;
+    }
+    /// Sums of products that do not wait for one another: the fingerprint is their upper half.
+    static constexpr std::uint64_t mixed(const Values& v) {
+        return v.a * 0x9e3779b97f4a7c15 + v.b * 0xbf58476d1ce4e5b9 + v.c * 0x94d049bb133111eb +
+               v.d * 0xd6e8feb86659fd93;
+    }
+
+    const char* operation_;
+    std::uint64_t hash_;
+    Values values_;
+};
+
+}  // namespace atl::core

@@ -1,0 +1,356 @@
+// Members of a team that call collectives differently: all hear of it, nothing is written past an array, and
+// what is legal passes.
+#include "support.hpp"
+
+#include <algorithm>
+#include <future>
+#include <thread>
+
+namespace atl::testing {
+namespace {
+
+ThreadJobOptions options_with(common::CheckLevel check, const std::string& hosts = "") {
+    ThreadJobOptions options;
+    options.check = check;
+    options.hosts = hosts;
+    if (!hosts.empty()) options.transport = "loopback";
+    return options;
+}
+
+/// The sentence of the Error(collective_mismatch) that `call` throws; a failure if it throws none.
+template <class Call> std::string mismatch_of(Call&& call) {
+    try {
+        call();
+    } catch (const Error& error) {
+        EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(ErrorCode::collective_mismatch))
+            << error.what();
+        return error.what();
+    }
+    ADD_FAILURE() << "nothing was thrown";
+    return {};
+}
+
+void expect_parts(const std::string& sentence, const std::vector<std::string>& parts) {
+    for (const std::string& part : parts)
+        EXPECT_NE(sentence.find(part), std::string::npos) << "\"" << part << "\" is not in: " << sentence;
+}
+
+/// Whoever called, the team works afterwards.
+void expect_works(const Team& team) {
+    const std::int64_t mine = team.my_pe() + 1;
+    std::int64_t sum = 0;
+    team.sum_reduce(std::span(&sum, 1), std::span(&mine, 1));
+    EXPECT_EQ(sum, std::int64_t{team.n_pes()} * (team.n_pes() + 1) / 2);
+}
+
+/// An array between two walls, which nobody may write to.
+class Walled {
+  public:
+    explicit Walled(std::size_t bytes) : bytes_(bytes), all_(bytes + 2 * wall, mark) {}
+    char* data() { return all_.data() + wall; }
+    std::size_t bytes() const { return bytes_; }
+    bool intact() const {
+        const auto untouched = [](char c) { return c == mark; };
+        return std::all_of(all_.begin(), all_.begin() + wall, untouched) &&
+               std::all_of(all_.end() - wall, all_.end(), untouched);
+    }
+
+  private:
+    static constexpr std::ptrdiff_t wall = 1 << 14;
+    static constexpr char mark = 0x5a;
+    std::size_t bytes_;
+    std::vector<char> all_;
+};
+
+/// A call of a collective with blocks of `bytes`, whose arrays are `dst` and `src` and have room for n_pes.
+struct Kind {
+    const char* name;
+    void (*call)(const Team& team, char* dst, char* src, std::size_t bytes);
+};
+
+const std::vector<Kind> kinds = {
+    {"broadcast", [](const Team& team, char* dst, char* src,
+                     std::size_t bytes) { team.broadcast_bytes(dst, bytes, src, bytes, 0); }},
+    {"fcollect",
+     [](const Team& team, char* dst, char* src, std::size_t bytes) {
+         team.fcollect_bytes(dst, bytes * static_cast<std::size_t>(team.n_pes()), src, bytes);
+     }},
+    {"alltoall",
+     [](const Team& team, char* dst, char* src, std::size_t bytes) {
+         const std::size_t all = bytes * static_cast<std::size_t>(team.n_pes());
+         team.alltoall_bytes(dst, all, src, all);
+     }},
+    {"alltoalls", [](const Team& team, char* dst, char* src,
+                     std::size_t bytes) { team.alltoalls_bytes(dst, src, 1, 1, bytes / 8, 8); }},
+    {"gather",
+     [](const Team& team, char* dst, char* src, std::size_t bytes) {
+         team.gather_bytes(dst, bytes * static_cast<std::size_t>(team.n_pes()), src, bytes, 0);
+     }},
+    {"scatter",
+     [](const Team& team, char* dst, char* src, std::size_t bytes) {
+         team.scatter_bytes(dst, bytes, src, bytes * static_cast<std::size_t>(team.n_pes()), 0);
+     }},
+    {"reduce",
+     [](const Team& team, char* dst, char* src, std::size_t bytes) {
+         team.reduce_erased(dst, src, bytes / 8, DType::int64, ReduceOp::sum);
+     }},
+    {"reduce_to",
+     [](const Team& team, char* dst, char* src, std::size_t bytes) {
+         team.reduce_to_erased(dst, bytes / 8, src, bytes / 8, DType::int64, ReduceOp::sum, 0);
+     }},
+    {"reduce_scatter",
+     [](const Team& team, char* dst, char* src, std::size_t bytes) {
+         const std::size_t count = bytes / 8;
+         team.reduce_scatter_erased(dst, count, src, count * static_cast<std::size_t>(team.n_pes()),
+                                    DType::int64, ReduceOp::sum);
+     }},
+    {"inscan",
+     [](const Team& team, char* dst, char* src, std::size_t bytes) {
+         team.scan_erased(dst, src, bytes / 8, DType::int64, ReduceOp::sum, true);
+     }},
+};
+
+class Mismatch : public ::testing::TestWithParam<Setup> {
+  protected:
+    void run(const std::function<void(Job&)>& body,
+             common::CheckLevel check = common::CheckLevel::args) const {
+        if (GetParam().n_pes == 0) return body(current_job());
+        run_pes(GetParam().n_pes, body, options_with(check, GetParam().hosts));
+    }
+    static int n_pes() { return GetParam().n_pes == 0 ? current_job().n_pes() : GetParam().n_pes; }
+};
+
+/// At every level: what one PE says must not lead another one past its arrays.
+TEST_P(Mismatch, SizesThatDifferReachPastNoArray) {
+    if (n_pes() == 1) GTEST_SKIP() << "one PE cannot differ from itself";
+    const auto body = [](Job& job, bool compared) {
+        const auto n = static_cast<std::size_t>(job.n_pes());
+        constexpr std::size_t largest = 300000;
+        SymmetricArray<char> heap_dst(job, largest * n), heap_src(job, largest * n);
+        for (const Kind& kind : kinds)
+            for (const bool symmetric : {false, true})
+                for (const auto& [small, large] :
+                     {std::pair<std::size_t, std::size_t>{4096, 8192}, {8192, largest}}) {
+                    SCOPED_TRACE(std::string(kind.name) + " of " + std::to_string(small) + " and " +
+                                 std::to_string(large));
+                    const std::size_t bytes = job.my_pe() == 0 ? small : large;
+                    Walled dst(bytes * n), src(bytes * n);
+                    const std::string said = mismatch_of([&] {
+                        if (symmetric)
+                            kind.call(job.world(), heap_dst.data(), heap_src.data(), bytes);
+                        else
+                            kind.call(job.world(), dst.data(), src.data(), bytes);
+                    });
+                    expect_parts(said, {kind.name});
+                    if (compared) expect_parts(said, {"PE 0", "PE 1"});
+                    EXPECT_TRUE(dst.intact());
+                    EXPECT_TRUE(src.intact());
+                }
+        expect_works(job.world());
+    };
+    run([&](Job& job) { body(job, true); });
+    if (GetParam().n_pes != 0) run([&](Job& job) { body(job, false); }, common::CheckLevel::none);
+}
+
+TEST_P(Mismatch, SizesOfAllKindsAreToldOnEveryPe) {
+    if (n_pes() == 1) GTEST_SKIP() << "one PE cannot differ from itself";
+    run([](Job& job) {
+        const auto n = static_cast<std::size_t>(job.n_pes());
+        std::vector<std::int64_t> to(2000 * n), from(2000 * n);
+        // The last PE passes more: within a line, beyond it, and from one algorithm to another.
+        for (const auto& [usual, odd] :
+             {std::pair<std::size_t, std::size_t>{8, 16}, {200, 208}, {1600, 9600}})
+            for (const Kind& kind : kinds) {
+                SCOPED_TRACE(std::string(kind.name) + " of " + std::to_string(usual));
+                const bool is_odd = job.my_pe() == job.n_pes() - 1;
+                Team team = job.world().split(0);
+                const std::string said = mismatch_of([&] {
+                    kind.call(team, reinterpret_cast<char*>(to.data()), reinterpret_cast<char*>(from.data()),
+                              is_odd ? odd : usual);
+                });
+                expect_parts(said, {"PE 0 called " + std::string(kind.name),
+                                    "PE " + std::to_string(job.n_pes() - 1) + " called ", "they differ in"});
+                // Between two PEs a small size and a large one may meet by different words: see below.
+                if (team.state().broken()) continue;
+                expect_works(team);
+                team.destroy();
+            }
+    });
+}
+
+TEST_P(Mismatch, WhatElseMustBeEqual) {
+    if (n_pes() == 1) GTEST_SKIP() << "one PE cannot differ from itself";
+    run([](Job& job) {
+        const Team& team = job.world();
+        const bool odd = job.my_pe() == 1;
+        const auto n = static_cast<std::size_t>(job.n_pes());
+        std::vector<double> a(64 * n), b(64 * n);
+        const auto differ = [&](const std::vector<std::string>& parts, const std::function<void()>& call) {
+            std::vector<std::string> all = {"PE 0 called ", "PE 1 called "};
+            all.insert(all.end(), parts.begin(), parts.end());
+            expect_parts(mismatch_of(call), all);
+            expect_works(team);
+        };
+        const auto dst = std::span(a).first(64), src = std::span(b).first(64);
+        differ({"they differ in root;"}, [&] { team.broadcast(dst, src, odd ? 1 : 0); });
+        differ({"they differ in root;"}, [&] { team.reduce_to(dst, src, ReduceOp::sum, odd ? 1 : 0); });
+        differ({"op=sum", "op=max", "they differ in op;"},
+               [&] { team.reduce(dst, src, odd ? ReduceOp::max : ReduceOp::sum); });
+        differ({"dtype=float64", "dtype=int64", "they differ in dtype;"}, [&] {
+            team.reduce_erased(a.data(), b.data(), 64, odd ? DType::int64 : DType::float64, ReduceOp::sum);
+        });
+        differ({"they differ in src_stride;"},
+               [&] { team.alltoalls(a.data(), b.data(), 1, odd ? 2 : 1, 2); });
+        differ({"inscan", "exscan"}, [&] { odd ? team.sum_inscan(dst, src) : team.sum_exscan(dst, src); });
+        differ({"reduce(", "broadcast("},
+               [&] { odd ? team.sum_reduce(dst, src) : team.broadcast(dst, src, 0); });
+        differ({"called sync()", "called barrier()"}, [&] { odd ? team.sync() : team.barrier(); });
+    });
+}
+
+/// These meet by different words, and would wait for ever: the team is of no more use, others are.
+TEST_P(Mismatch, KindsThatMeetByOtherWords) {
+    if (n_pes() == 1) GTEST_SKIP() << "one PE cannot differ from itself";
+    run([](Job& job) {
+        const bool odd = job.my_pe() == 1;
+        std::vector<std::int64_t> a(8), b(8);
+        const auto dst = std::span(a).first(1), src = std::span(b).first(1);
+        const auto differ = [&](const std::vector<std::string>& parts,
+                                const std::function<void(const Team&)>& call) {
+            const Team team = job.world().split(0);
+            expect_parts(mismatch_of([&] { call(team); }), parts);
+            try {
+                expect_works(team);
+            } catch (const Error& error) {
+                EXPECT_EQ(error.code(), ErrorCode::collective_mismatch) << error.what();
+            }
+            expect_works(job.world());
+        };
+        differ({"barrier()", "reduce("}, [&](const Team& team) {
+            if (odd)
+                team.barrier();
+            else
+                team.sum_reduce(dst, src);
+        });
+        differ({"sync()", "split("}, [&](const Team& team) {
+            if (odd)
+                team.sync();
+            else
+                static_cast<void>(team.split(0));
+        });
+        // One line of two PEs holds the smaller one, not the larger.
+        differ({"reduce(bytes=8,", "reduce(bytes=64,"}, [&](const Team& team) {
+            team.sum_reduce(odd ? dst : std::span(a), odd ? src : std::span(b));
+        });
+    });
+}
+
+TEST_P(Mismatch, WhatMayDiffer) {
+    run([](Job& job) {
+        const Team& team = job.world();
+        const auto n = static_cast<std::size_t>(job.n_pes());
+        const bool is_root = job.my_pe() == 0;
+        std::vector<std::int64_t> all(64 * n), one(64);
+        for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{64}}) {
+            const std::size_t bytes = 8 * count;
+            // Null where only the root's array counts.
+            team.broadcast_bytes(one.data(), bytes, is_root ? one.data() : nullptr, is_root ? bytes : 0, 0);
+            team.gather_bytes(is_root ? all.data() : nullptr, is_root ? bytes * n : 0, one.data(), bytes, 0);
+            team.scatter_bytes(one.data(), bytes, is_root ? all.data() : nullptr, is_root ? bytes * n : 0, 0);
+            team.reduce_to_erased(is_root ? all.data() : nullptr, is_root ? count : 0, one.data(), count,
+                                  DType::int64, ReduceOp::sum, 0);
+            // Elements of one size, by whatever type they are moved.
+            if (is_root)
+                team.fcollect_bytes(all.data(), bytes * n, one.data(), bytes);
+            else
+                team.fcollect(std::span(reinterpret_cast<double*>(all.data()), count * n),
+                              std::span(reinterpret_cast<const double*>(one.data()), count));
+            // Sizes of collect, also none.
+            const std::size_t mine = static_cast<std::size_t>(job.my_pe()) % 3 * count;
+            team.collect_bytes(all.data(), 8 * all.size(), one.data(), std::min<std::size_t>(mine, 64) * 8);
+        }
+        team.fcollect_bytes(nullptr, 0, nullptr, 0);
+        team.reduce_erased(nullptr, nullptr, 0, DType::float32, ReduceOp::max);
+        expect_works(team);
+        // A call that this PE alone cannot make leaves nothing behind.
+        if (is_root) {
+            EXPECT_THROW(team.broadcast_bytes(one.data(), 8, one.data(), 8, 1 << 20), Error);
+            EXPECT_THROW(team.fcollect_bytes(all.data(), 1, one.data(), 8), Error);
+        }
+        team.barrier();
+        expect_works(team);
+    });
+}
+
+/// Only members of a sub-team meet in its calls.
+TEST_P(Mismatch, TeamsDoNotMixWithOneAnother) {
+    run([](Job& job) {
+        const Team half = job.world().split(job.my_pe() % 2);
+        const std::vector<std::int64_t> one(8, 1);
+        std::vector<std::int64_t> sum(8);
+        for (int round = 0; round < 50; ++round) {
+            if (job.my_pe() % 2 == 0)
+                half.sum_reduce(std::span(sum), one);
+            else
+                half.barrier();
+            job.world().sync();
+        }
+    });
+}
+
+TEST_P(Mismatch, NoneComparesNothing) {
+    if (n_pes() == 1 || GetParam().n_pes == 0) GTEST_SKIP() << "needs several PEs and a job of its own";
+    run(
+        [](Job& job) {
+            const std::int64_t one = 1;
+            std::int64_t result = 0;
+            job.world().reduce_erased(&result, &one, 1, DType::int64,
+                                      job.my_pe() == 0 ? ReduceOp::sum : ReduceOp::max);
+            EXPECT_EQ(result, job.my_pe() == 0 ? job.n_pes() : 1);
+        },
+        common::CheckLevel::none);
+}
+
+TEST_P(Mismatch, TwoThreadsInOneTeamAtOnce) {
+    if (n_pes() == 1) GTEST_SKIP() << "one PE waits for nobody";
+    run([](Job& job) {
+        const Team team = job.world().split(0);
+        if (job.my_pe() == 0) {
+            // The others come when one thread has been refused, so the other one is in its call then.
+            std::promise<std::string> refused;
+            const auto meet = [&] {
+                try {
+                    team.barrier();
+                } catch (const Error& error) {
+                    refused.set_value(error.what());
+                }
+            };
+            std::thread first(meet), second(meet);
+            expect_parts(refused.get_future().get(), {"Two threads of PE 0", "barrier", "team of its own"});
+            job.world().barrier();
+            first.join();
+            second.join();
+        } else {
+            job.world().barrier();
+            team.barrier();
+        }
+        expect_works(team);
+    });
+}
+
+std::vector<Setup> setups() {
+    if (pes_are_processes) return {{0, "auto"}};
+    std::vector<Setup> all;
+    for (const int n : pe_counts) all.push_back({n, "auto"});
+#if !defined(__SANITIZE_THREAD__)
+    all.push_back({2, "loopback", "a,b"});
+    all.push_back({4, "loopback", "a,b,b,b"});
+    all.push_back({7, "loopback", "a,b,c,b,b"});
+#endif
+    return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Jobs, Mismatch, ::testing::ValuesIn(setups()), setup_name);
+
+}  // namespace
+}  // namespace atl::testing

@@ -1,0 +1,139 @@
+"""PEs that call collectives differently: every PE hears of it, with both calls and where they stand."""
+
+from __future__ import annotations
+
+from jobs import Job
+
+CAUGHT = """
+    atoll.init()
+    me = atoll.my_pe()
+    def differ(call, *parts):
+        try:
+            call()
+        except atoll.CollectiveMismatch as error:
+            for part in ("PE 0 called ", "PE 1 called ", *parts):
+                assert part in str(error), (part, str(error))
+        else:
+            raise AssertionError("nothing was raised")
+"""
+
+
+def test_calls_that_differ_are_named_with_their_lines(job: Job) -> None:
+    job(
+        CAUGHT
+        + """
+        def short():
+            return atoll.sum_reduce(np.ones(4))
+        def long():
+            return atoll.sum_reduce(np.ones(5))
+        line = short.__code__.co_firstlineno + 1
+        differ(short if me else long, "bytes=40", "bytes=32", "differ in bytes;", f"program.py:{line + 2}",
+               f"program.py:{line}")
+        assert atoll.sum_reduce(1) == atoll.n_pes()
+        """,
+        2,
+    )
+
+
+def test_sizes_roots_and_dtypes_of_every_collective(job: Job) -> None:
+    for n in (2, 3):
+        job(
+            CAUGHT
+            + """
+            n, odd = atoll.n_pes(), me == 1
+            def block(count, dtype=np.float64):
+                return np.zeros((count if odd else 2,), dtype if odd else np.float64)
+            def rows(count, dtype=np.float64):
+                return np.zeros((n, count if odd else 2), dtype if odd else np.float64)
+            for count in 3, 600:
+                differ(lambda: atoll.broadcast(block(count)), "broadcast", "bytes;")
+                differ(lambda: atoll.fcollect(block(count)), "fcollect", "bytes;")
+                differ(lambda: atoll.alltoall(rows(count)), "alltoall", "bytes;")
+                differ(lambda: atoll.gather(block(count)), "gather", "bytes;")
+                differ(lambda: atoll.scatter(rows(count)), "scatter", "bytes;")
+                differ(lambda: atoll.sum_reduce(block(count)), "reduce", "bytes;")
+                differ(lambda: atoll.reduce_scatter(rows(count)), "reduce_scatter", "bytes;")
+                differ(lambda: atoll.sum_inscan(block(count)), "inscan", "bytes;")
+            dtypes = "dtype=float64", "dtype=int64", "differ in dtype;"
+            differ(lambda: atoll.broadcast(block(2, np.int64)), *dtypes)
+            differ(lambda: atoll.fcollect(block(2, np.int64)), *dtypes)
+            differ(lambda: atoll.alltoall(rows(2, np.int64)), *dtypes)
+            differ(lambda: atoll.gather(block(2, np.int64)), *dtypes)
+            differ(lambda: atoll.scatter(rows(2, np.int64)), *dtypes)
+            differ(lambda: atoll.sum_reduce(block(2, np.int64)), *dtypes)
+            all_of = np.zeros(4 * n)
+            differ(lambda: atoll.collect(all_of.view(np.int64 if odd else np.float64), block(2, np.int64)), *dtypes)
+            differ(lambda: atoll.broadcast(block(2), me % 2), "differ in root;")
+            differ(lambda: atoll.reduce(block(2), "max" if odd else "sum"), "op=max", "op=sum")
+            differ(lambda: atoll.sync_all() if odd else atoll.barrier_all(), "sync()", "barrier()")
+            assert atoll.sum_reduce(1) == n
+            """,
+            n,
+        )
+
+
+def test_a_barrier_on_one_and_a_reduction_on_another(job: Job) -> None:
+    """They meet by different words: the team is of no use afterwards, and says so at once."""
+    for n in (2, 3):
+        job(
+            CAUGHT
+            + """
+            team = atoll.WORLD.split(0)
+            def barrier():
+                team.barrier()
+            def reduction():
+                atoll.sum_reduce(np.ones(3), team=team)
+            lines = [f"program.py:{call.__code__.co_firstlineno + 1}" for call in (barrier, reduction)]
+            differ(reduction if me == 1 else barrier, "barrier() at", "reduce(bytes=24", *lines)
+            try:
+                team.barrier()
+            except atoll.CollectiveMismatch as error:
+                assert "out of step" in str(error)
+            else:
+                raise AssertionError("nothing was raised")
+            assert atoll.sum_reduce(1) == atoll.n_pes()
+            atoll.finalize()
+            """,
+            n,
+        )
+
+
+def test_none_compares_nothing(job: Job) -> None:
+    job(
+        """
+        atoll.init()
+        dtype = np.int64 if atoll.my_pe() else np.float64
+        assert atoll.fcollect(np.zeros(2, dtype)).dtype == dtype
+        """,
+        2,
+        ATOLL_CHECK="none",
+    )
+
+
+def test_two_threads_in_one_team(job: Job) -> None:
+    """The other PE comes when one of them has been refused, so the other thread is in its call then."""
+    job(
+        """
+        import queue
+        import threading
+        atoll.init()
+        team, refused = atoll.WORLD.split(0), queue.Queue()
+        def meet():
+            try:
+                team.barrier()
+            except atoll.CollectiveMismatch as error:
+                refused.put(str(error))
+        if atoll.my_pe() == 0:
+            threads = [threading.Thread(target=meet) for _ in range(2)]
+            [thread.start() for thread in threads]
+            told = refused.get()
+            assert "Two threads of PE 0" in told and "team of its own" in told, told
+            atoll.barrier_all()
+            [thread.join() for thread in threads]
+            assert refused.empty()
+        else:
+            atoll.barrier_all()
+            team.barrier()
+        """,
+        2,
+    )
