@@ -6,13 +6,16 @@
 # it is, by `mlir`: the tests of Numba's kernels by it.
 #   gpu_kernels.sh [tests] [examples] [bench] [cute] [mlir]     the first three if none is named; results go to $OUT
 #                                                        (build/results/gpu-kernels)
+# On one GPU the PEs share it by MPS. PES: numbers of PEs for tests and examples; 2 and 4 by default.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/gpu_mps.sh
 export OUT=${OUT:-build/results/gpu-kernels} STAGE=${STAGE:-/tmp/atoll-python}
 what=${*:-tests examples bench}
 for word in $what; do
     case $word in tests | examples | bench | cute | mlir) ;; *) echo "gpu_kernels.sh: '$word' is no part of it"; exit 2 ;; esac
 done
+counts=${PES:-2 4}
 failed=0
 scripts/gpu_python.sh module || exit 1
 export PYTHONPATH=$STAGE LD_LIBRARY_PATH=$STAGE/atoll/lib PYTHONUNBUFFERED=1 NUMBA_CACHE_DIR=/tmp/numba-cache
@@ -34,11 +37,12 @@ say_how() {
     fi
 }
 
-# try NAME SECONDS PROGRAM...: the same, with $PES PEs, by default 2.
+# try NAME SECONDS PROGRAM...: the same, with $n PEs.
+n=2
 try() {
     local name=$1 seconds=$2
     shift 2
-    say_how "$name" "$seconds" build/release/bin/atoll run -n "${PES:-2}" --timeout $((seconds - 5)) "$@"
+    say_how "$name, $n PEs" "$seconds" build/release/bin/atoll run -n "$n" --timeout $((seconds - 5)) "$@"
 }
 
 # ends LANGUAGE...: kernels that wait for what never comes, by the job's bound and by their own, also in a collective and a
@@ -56,7 +60,7 @@ ends() {
                 *) words='signal_wait_until.*found 0.*>= 5.*tag 42.*The kernel late, 1 block of' ;;
             esac
             [[ $kind == *-bound ]] && bound=0 words="${words/late/bounded}.*Give this wait more time"
-            said=$(ATOLL_CHECK=$check ATOLL_WAIT_TIMEOUT=$bound timeout 40 build/release/bin/atoll run -n 2 --timeout 35 \
+            said=$(ATOLL_CHECK=$check ATOLL_WAIT_TIMEOUT=$bound without_mps timeout 40 build/release/bin/atoll run -n 2 --timeout 35 \
                 python3 tests/python/programs/kernel_ends.py "$mode$kind" 2>&1) && failed=$((failed + 1))
             if grep -q "$words" <<<"$said"; then
                 echo "ok             how a kernel ends is said, $mode$kind"
@@ -69,14 +73,19 @@ ends() {
 }
 
 chmod +x build/release/bin/* build/release/bench/* 2>/dev/null
+mps_start || exit 1
 if [[ $what == *tests* ]]; then
     export ATOLL_CHECK=all
-    try "cupy" 60 python3 tests/python/programs/cupy_kernels.py
-    try "triton" 90 python3 tests/python/programs/triton_kernels.py
-    try "numba" 120 python3 tests/python/programs/numba_kernels.py cuda
+    for n in $counts; do
+        try "cupy" 60 python3 tests/python/programs/cupy_kernels.py
+        try "triton" 90 python3 tests/python/programs/triton_kernels.py
+        try "numba" 120 python3 tests/python/programs/numba_kernels.py cuda
+    done
+    n=2
     try "numba, kept kernels" 60 python3 tests/python/programs/numba_kernels.py cuda
     try "numba, kernels to keep" 60 python3 tests/python/programs/kept_kernels.py cuda first
-    PES=1 try "numba, kernels kept for another number of PEs" 60 python3 tests/python/programs/kept_kernels.py cuda
+    n=1 try "numba, kernels kept for another number of PEs" 60 python3 tests/python/programs/kept_kernels.py cuda
+    n=2
     try "graphs and torch.compile" 120 python3 tests/python_gpu/kernel_graphs.py
     unset ATOLL_CHECK
     ends cuda triton
@@ -93,8 +102,9 @@ fi
 if [[ $what == *examples* ]]; then
     for program in examples/*kernels*/*.py; do
         [[ $program == *_cute/* && $what != *cute* ]] && continue # where CuTe DSL is installed
-        try "$(basename "$program")" 60 python3 "$program" cuda
+        for n in $counts; do try "$(basename "$program")" 60 python3 "$program" cuda; done
     done
+    n=2
 fi
 if [[ $what == *examples* || $what == *cute* ]]; then
     # The programs of docs/from-nvshmem4py.md, but those that start without a launcher or by MPI's; those in CuTe DSL where it is.

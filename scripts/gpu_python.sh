@@ -2,9 +2,11 @@
 # Python's GPU part on a machine with GPUs: the module for the Python there, tests, host overhead. Libraries and launcher
 # are built where there are compilers: bring build/release/bin/atoll, build/release/lib and build/release/bench/gpu_enqueue;
 # here are needed g++, NumPy, nanobind, and whichever of CuPy, PyTorch and Numba are to be tested.
+# On one GPU the PEs share it by MPS. PES: numbers of PEs for the tests that take any; 1, 2 and 4 by default.
 #   gpu_python.sh [tests] [bench]   both if neither is named; results go to $OUT (build/results/gpu-python)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/gpu_mps.sh
 out=${OUT:-build/results/gpu-python}
 mkdir -p "$out"
 stage=${STAGE:-/tmp/atoll-python}
@@ -68,8 +70,9 @@ import numpy
 if not hasattr(numpy, "row_stack"):
     numpy.row_stack = numpy.vstack
 PYTHON
+[[ $what == module ]] || mps_start || exit 1
 if [[ $what == *tests* ]]; then
-    for n in ${PES:-1 2}; do
+    for n in ${PES:-1 2 4}; do
         try "device.py, $n PEs" env ATOLL_CHECK=all timeout 100 build/release/bin/atoll run -n "$n" --timeout 90 \
             python3 tests/python/programs/device.py --real
         try "device.py on streams, $n PEs" env ATOLL_CHECK=all timeout 100 build/release/bin/atoll run -n "$n" --timeout 90 \
@@ -91,10 +94,10 @@ if [[ $what == *tests* ]]; then
             python3 "$program"
     done
     for mode in torch many wrong_pe wrong_index; do
-        try "kernel_error.py $mode, 2 PEs" timeout 60 build/release/bin/atoll run -n 2 --timeout 50 \
+        try "kernel_error.py $mode, 2 PEs" without_mps timeout 60 build/release/bin/atoll run -n 2 --timeout 50 \
             python3 tests/python_gpu/kernel_error.py "$mode"
     done
-    try "kernel_error.py wrong_place, 2 PEs" timeout 60 env ATOLL_CHECK=all build/release/bin/atoll run -n 2 --timeout 50 \
+    try "kernel_error.py wrong_place, 2 PEs" without_mps timeout 60 env ATOLL_CHECK=all build/release/bin/atoll run -n 2 --timeout 50 \
         python3 tests/python_gpu/kernel_error.py wrong_place
     for when in after late; do
         try "import_order.py $when, 2 PEs" timeout 60 build/release/bin/atoll run -n 2 --timeout 50 \

@@ -4,9 +4,10 @@
 # It needs nvcc, CMake, ninja and g++; GoogleTest, CLI11, nlohmann-json and UCX may stand in the folder deps/ (a prefix, as
 # scripts/gpu_carry.sh makes it). With --no-build it takes build/release as it is, or what `gpu_carry.sh --built` carried of
 # it. Results go to $OUT (build/results/gpu): tests.log, soak.json, gpu.json. ATOLL_TEST_SOAK_SECONDS: 20 by default.
-# COUNTS: numbers of PEs that the test programs run with; 1, 2, 4 and one a GPU by default.
+# COUNTS: numbers of PEs that the test programs run with; 1, 2, 4 and one a GPU by default. On one GPU they share it by MPS.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/gpu_mps.sh
 out=${OUT:-build/results/gpu}
 built=build/release
 build=yes what=
@@ -65,8 +66,8 @@ as_torchrun() {
     return "$status"
 }
 
-# job N COMMAND...: as a job of N PEs.
-job() { timeout 150 "$built/bin/atoll" run -n "$1" --timeout 120 "${@:2}"; }
+# job N COMMAND...: as a job of N PEs, of JOB_SECONDS at most (120).
+job() { timeout 150 "$built/bin/atoll" run -n "$1" --timeout "${JOB_SECONDS:-120}" "${@:2}"; }
 
 # far N HOSTS COMMAND...: a job on hosts that are pretended, between which UCX's TCP goes.
 far() {
@@ -78,7 +79,7 @@ with_ucx() { "$built/bin/atoll" info | grep -q 'UCX [0-9]'; }
 ends() {
     local status=0 wanted=$1 words=$2 mode=${*: -1} said
     shift 2
-    said=$(env "${@:1:$#-1}" timeout 60 "$built/bin/atoll" run -n 2 --timeout 50 "$built/gpu/ends/kernel_ends" "$mode" 2>&1) ||
+    said=$(without_mps env "${@:1:$#-1}" timeout 60 "$built/bin/atoll" run -n 2 --timeout 50 "$built/gpu/ends/kernel_ends" "$mode" 2>&1) ||
         status=$?
     printf '%s\nstatus %d\n' "$said" "$status"
     [ "$status" -eq "$wanted" ] && grep -q "$words" <<<"$said"
@@ -103,7 +104,7 @@ dies() {
 waits_end() {
     local names name status=0
     names=$("$built/gpu/ends/kernel_ends" names) && [ -n "$names" ] || { echo "no wait was named: nothing is tested"; return 1; }
-    export -f ends ends_in_vain
+    export -f ends ends_in_vain without_mps
     export built
     xargs -P 8 -I{} bash -c 'ends_in_vain {}' <<<"$names" >"$out/waits" 2>&1 || status=1
     cat "$out/waits"
@@ -130,8 +131,7 @@ ends_in_vain() {
 no_such_gpu() {
     local said
     said=$(ATOLL_DEVICE=99 job 2 "$built/gpu/device_rma" 2>&1) && return 1
-    printf '%s\n' "$said"
-    grep -q "ATOLL_DEVICE=99, but this process sees $GPUS GPU" <<<"$said"
+    grep -m 1 "ATOLL_DEVICE=99, but this process sees $GPUS GPU" <<<"$said"
 }
 
 test_all() {
@@ -295,6 +295,7 @@ if [ "$build" = yes ]; then
     [ "$failed" -eq 0 ] || exit 1
 fi
 export LD_LIBRARY_PATH="$PWD/$built/lib:$PWD/deps/lib/x86_64-linux-gnu"
+mps_start || exit 1
 case $what in *tests*) ATOLL_CHECK=all && export ATOLL_CHECK && test_all && unset ATOLL_CHECK ;; esac
 case $what in *soak*) soak ;; esac
 case $what in *bench*) bench ;; esac

@@ -173,6 +173,8 @@ class ATOLL_API Job {
         std::size_t taken_bytes = 0;  ///< the library's own 7 MiB included
         std::size_t used_bytes = 0, blocks = 0;
         std::size_t registered_bytes = 0;  ///< of register_buffer, in neither of the others
+        int n_pes = 1;                     ///< PEs of the job that have this GPU
+        bool takes_turns = false;          ///< they run there one after another, as MPS is not at work
     };
     DeviceHeapUse device_heap_use() const;
 

@@ -210,12 +210,16 @@ class ATOLL_API StreamContext : public detail::StreamWaits {
 /// several streams orders these by events. `dst` and `src` are symmetric, in the device heap, the same
 /// objects on all members (but the `src` of broadcast and scatter, of which the root's alone is looked at:
 /// others may pass an empty one), and complete locally: the next work of the stream may read `dst` and write
-/// `src`. Reductions are evaluated in PE order, halves in float: all members and all runs get the same bits.
-/// `dst` may be `src` in reductions to every PE or to one, in scans and `broadcast`, and a PE's own block may
-/// stand where it goes to in fcollect, gather and scatter; else they do not overlap. Errors as
-/// StreamContext's; also shape_mismatch, dtype_mismatch, unsupported (a team without memory for it, see
-/// Team::device). Where a transport reaches some members, threads of the host carry the calls out, apart from
-/// the program's own on that team; what fails there ends the job by name.
+/// `src`. Either may instead be ordinary memory that the GPU reaches (cudaMalloc, pinned), on all members or
+/// on none: a member with a symmetric array would wait for one without. Large messages then go in pieces
+/// through the team's own memory, which takes longer. Symmetric remain the `src` of collect and alltoalls,
+/// and beyond exchange size the root's `dst` of reduce_to and `src` of scatter (else not_symmetric).
+/// Reductions are evaluated in PE order, halves in float: all members and all runs get the same bits. `dst`
+/// may be `src` in reductions to every PE or to one, in scans and `broadcast`, and a PE's own block may stand
+/// where it goes to in fcollect, gather and scatter; else they do not overlap. Errors as StreamContext's;
+/// also shape_mismatch, dtype_mismatch, unsupported (a team without memory for it, see Team::device). Where a
+/// transport reaches some members, threads of the host carry the calls out, apart from the program's own on
+/// that team; what fails there ends the job by name.
 class ATOLL_API StreamTeam {
   public:
     StreamTeam(const Team& team, Stream stream);

@@ -2647,6 +2647,19 @@ def _note_kernel(name: str, blocks: int, threads: int) -> None:
     Tell the name of a kernel that is being started, for the report of one that is stopped.
     """
 
+def _pes_at_once(gpu: int) -> int:
+    """How many PEs of the job run on a GPU at once."""
+
+def _resident_share(gpu: int, blocks: int) -> int:
+    """
+    Of `blocks` that a GPU can run at once, those that this PE's kernels may have: several PEs may run on it.
+    """
+
+def _grid_refusal(gpu: int, blocks: int, threads: int, whole: int) -> str:
+    """
+    Why a grid is refused that cannot be resident; the GPU can run `whole` such blocks at once.
+    """
+
 def _kernel_ended() -> None:
     """Raise what ended a wait of this thread's kernel, if one did."""
 

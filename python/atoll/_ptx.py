@@ -31,6 +31,15 @@ def _name_stores(kernel: str) -> list[str]:
     ]
 
 
+def _stores(report: int, values: dict[str, str]) -> list[str]:
+    """Of the fields of a report, which stands so far into the Watch (w)."""
+    return [
+        f"st.relaxed.sys.global.u{bits} [w+{report + AT[f'report_{name}']}], {values[name]};"
+        for name, bits in _FIELDS
+        if name in values
+    ]
+
+
 def _report(kernel: str = "", **values: str) -> str:
     """The first thread of the PE's kernels says what happened, then the kernel traps. w: the Watch, y: the state then.
 
@@ -38,11 +47,7 @@ def _report(kernel: str = "", **values: str) -> str:
     is known when it is compiled.
     """
     report = AT["report"]
-    stores = [
-        f"st.relaxed.sys.global.u{bits} [w+{report + AT[f'report_{name}']}], {values[name]};"
-        for name, bits in _FIELDS
-        if name in values
-    ] + _name_stores(kernel)
+    stores = _stores(report, values) + _name_stores(kernel)
     for name, size in (("blocks", "nctaid"), ("threads", "ntid")):
         stores.append(f"mov.u32 x, %{size}.x;")
         stores += [f"mov.u32 z, %{size}.{axis}; mul.lo.u32 x, x, z;" for axis in "yz"]
@@ -93,10 +98,12 @@ def look_around(
     at = AT
     bounded = {"bound_ns": bound} if bound else {}
     own = f"mov.b64 a, {bound}; setp.ne.u64 p, a, 0; @p bra BOUND;\n    " if bound else ""
-    report = _report(
-        operation=operation, team="n", peer=peer, compare=compare, tag=tag, address=address,
-        expected=expected, found=found, kernel=kernel, **bounded,
-    )  # fmt: skip
+    values = {
+        "operation": operation, "team": "n", "peer": peer, "compare": compare, "tag": tag, "address": address,
+        "expected": expected, "found": found, **bounded,
+    }  # fmt: skip
+    report = _report(kernel=kernel, **values)
+    answer = " ".join(_stores(at["waiting"], values))
     return f"""{{ {_REGISTERS}
     mov.b64 s, 0;
     setp.eq.u64 p, {control}, 0;
@@ -144,6 +151,17 @@ def look_around(
     setp.eq.u64 p, s, 0;
     selp.b64 s, t, s, p;
     @p bra DONE;
+    ld.relaxed.sys.global.u32 x, [w+{at["asked"]}];
+    setp.ne.u32 p, x, 1;
+    @p bra TOLD;
+    atom.relaxed.sys.global.cas.b32 x, [w+{at["asked"]}], 1, 2;
+    setp.ne.u32 p, x, 1;
+    @p bra TOLD;
+    ld.relaxed.sys.global.u32 n, [{control}+{at["team"]}];
+    {answer}
+    fence.sc.sys;
+    st.relaxed.sys.global.u32 [w+{at["asked"]}], 3;
+    TOLD:
     {own}ld.relaxed.sys.global.u64 a, [{control}+{at["bound_ns"]}];
     setp.eq.u64 p, a, 0;
     @p bra DONE;

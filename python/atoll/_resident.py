@@ -1,9 +1,11 @@
-"""How many blocks of a kernel run at once on the current GPU, by CUDA's driver."""
+"""How many blocks of a kernel a PE may run at once on the current GPU, by CUDA's driver and the PEs that share it."""
 
 from __future__ import annotations
 
 import ctypes
 from typing import Any
+
+from . import _atoll
 
 _MULTIPROCESSORS = 16  # CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 
@@ -28,8 +30,14 @@ def kernel_of(library: int, name: str) -> int:
     return int(_ask("cuKernelGetFunction", ctypes.c_void_p(), ctypes.c_void_p(kernel)))
 
 
-def most_blocks(function: int, threads: int, shared: int) -> int:
-    """The most blocks of a CUfunction that run at once, of so many threads and bytes of dynamic shared memory."""
+def current_gpu() -> int:
+    """The number of the current GPU within this process."""
+    return int(_ask("cuCtxGetDevice", ctypes.c_int()))
+
+
+def whole_blocks(function: int, threads: int, shared: int) -> int:
+    """The most blocks of a CUfunction that the current GPU runs at once, of so many threads and bytes of dynamic shared
+    memory, whoever starts them."""
     each = _ask(
         "cuOccupancyMaxActiveBlocksPerMultiprocessor",
         ctypes.c_int(),
@@ -37,5 +45,22 @@ def most_blocks(function: int, threads: int, shared: int) -> int:
         ctypes.c_int(threads),
         ctypes.c_size_t(shared),
     )
-    gpu = _ask("cuCtxGetDevice", ctypes.c_int())
-    return int(each * _ask("cuDeviceGetAttribute", ctypes.c_int(), ctypes.c_int(_MULTIPROCESSORS), gpu))
+    count = _ask("cuDeviceGetAttribute", ctypes.c_int(), ctypes.c_int(_MULTIPROCESSORS), current_gpu())
+    return int(each * count)
+
+
+def most_blocks(function: int, threads: int, shared: int) -> int:
+    """The most of these that this PE may have: PEs that run on the GPU at once have equal shares."""
+    return _atoll._resident_share(current_gpu(), whole_blocks(function, threads, shared))
+
+
+def check_grid(blocks: int, threads: int, whole: int, gpu: int) -> None:
+    """Refuse a grid that cannot be resident. `whole`: such blocks that the GPU can run at once.
+
+    Raises
+    ------
+    ValueError
+        It has more blocks than this PE may have there, or none.
+    """
+    if not 1 <= blocks <= _atoll._resident_share(gpu, whole):
+        raise ValueError(_atoll._grid_refusal(gpu, max(blocks, 0), threads, whole))

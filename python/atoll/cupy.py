@@ -26,6 +26,7 @@ import numpy as np
 from . import _atoll, _ptx, _versions
 from ._device import DeviceTeam, freed, is_freed, mailbox_address, mailbox_parts
 from ._include import include_dir
+from ._resident import check_grid
 
 if TYPE_CHECKING:
     import cupy
@@ -110,7 +111,19 @@ def RawKernel(code: str, name: str, *, more: Iterable[str] = ()) -> Any:
 
 
 def most_resident_blocks(kernel: Any, threads: int, shared: int = 0) -> int:
-    """Return the most blocks of `threads` threads that run at once on the current GPU."""
+    """Return the most blocks of `threads` threads that this PE may run at once on the current GPU. Local.
+
+    PEs that run on one GPU at once, by NVIDIA's MPS, have equal shares of all but a sixteenth of it. Where they take turns each
+    has all of it. PEs whose numbers differ take the least of all for grids that must be alike.
+    """
+    return _atoll._resident_share(_gpu(), _whole_blocks(kernel, threads, shared))
+
+
+def _gpu() -> int:
+    return int(_cupy().cuda.runtime.getDevice())
+
+
+def _whole_blocks(kernel: Any, threads: int, shared: int) -> int:
     cupy = _cupy()
     each = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(_function(kernel), threads, shared)
     return int(each) * int(cupy.cuda.Device().attributes["MultiProcessorCount"])
@@ -128,20 +141,17 @@ def launch(
     """Start a kernel of a RawModule: blocks, threads (numbers, or tuples of up to three), then its arguments.
 
     An atoll.Team goes as atl::device::Team; Python integers as long long, floats as double (pass np.int32(1) for int).
-    grid=RESIDENT takes the most blocks that run at once. cooperative=True checks that all do, which blocks that wait for
-    one another need (scope Grid): a grid that cannot is a ValueError. Asynchronous, on CuPy's current stream or `stream`.
+    grid=RESIDENT takes the most blocks that run at once (most_resident_blocks). cooperative=True checks that all do, which blocks
+    that wait for one another need (scope Grid): a grid that cannot is a ValueError. Asynchronous, on CuPy's current stream or `stream`.
     Local. Raises TypeError (an array of NumPy), UseAfterFree.
     """
     cupy = _cupy()
     threads = math.prod(_tuple(block))
     if cooperative or grid == RESIDENT:
-        most = most_resident_blocks(kernel, threads, shared)
-        blocks = most if grid == RESIDENT else math.prod(_tuple(grid))
-        if not 1 <= blocks <= most:
-            raise ValueError(
-                f"{blocks} blocks of {threads} threads cannot run at once; this GPU holds {most}"
-            )
-        grid = blocks if grid == RESIDENT else grid
+        gpu, whole = _gpu(), _whole_blocks(kernel, threads, shared)
+        if grid == RESIDENT:
+            grid = _atoll._resident_share(gpu, whole)
+        check_grid(math.prod(_tuple(grid)), threads, whole, gpu)
     values = tuple([_value(cupy, kernel, number, argument) for number, argument in enumerate(arguments, 1)])
     _atoll._note_kernel(_name(kernel), math.prod(_tuple(grid)), threads)
     if stream is None:

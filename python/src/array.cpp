@@ -1,6 +1,9 @@
 #include "device.hpp"
 #include "names.hpp"
 
+#include "core/device_memory.hpp"
+#include "core/job_state.hpp"
+
 namespace atl::python {
 namespace {
 
@@ -143,6 +146,13 @@ bool same_shape_slow(PyArrayObject* a, PyArrayObject* b) {
         if (i == PyArray_NDIM(a) || k == PyArray_NDIM(b)) return i == PyArray_NDIM(a) && k == PyArray_NDIM(b);
         if (PyArray_DIMS(a)[i] != PyArray_DIMS(b)[k]) return false;
     }
+}
+
+bool is_ordinary_of_gpu(PyArrayObject* array, const char* low) {
+    const Block* block = block_of(array);
+    if (block == nullptr || !block->foreign || is_past(block) || g.job == nullptr) return false;
+    const core::DeviceMemory* device = g.job->state().device();
+    return device != nullptr && !device->in_window(low);
 }
 
 void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* array, const char* low,

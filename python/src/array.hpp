@@ -14,6 +14,8 @@ namespace atl::python {
 [[noreturn, gnu::cold]] void fail_freed(const Spec& spec, const char* which);
 /// Throws where a block is_gone.
 void check_present(const Spec& spec, const char* which, const Block* block);
+/// Memory of a GPU, another library's, that stands outside the window of device heaps.
+bool is_ordinary_of_gpu(PyArrayObject* array, const char* low);
 /// Of a block that is_past.
 [[noreturn, gnu::cold]] void fail_gone(const Spec& spec, const char* which, const Block* block);
 [[noreturn, gnu::cold]] void fail_dtypes(const Spec& spec, const char* a, PyArrayObject* x, const char* b,

@@ -2,6 +2,8 @@
 // host ends.
 #include "atoll/device/control.hpp"
 #include "atoll/device/mailbox.hpp"
+#include "atoll/device/resident.hpp"
+#include "core/gpu_sharing.hpp"
 
 #include "errors.hpp"
 #include "registry.hpp"
@@ -58,6 +60,8 @@ nb::dict layout() {
     at["slots"] = offsetof(Control, slots);
     at["slot_area_pairs"] = device::slot_area_pairs;
     at["abort"] = offsetof(Watch, abort);
+    at["asked"] = offsetof(Watch, asked);
+    at["waiting"] = offsetof(Watch, waiting);
     at["gone"] = offsetof(Watch, gone);
     at["gone_pes"] = offsetof(Watch, gone_pes);
     at["most_gone"] = +Watch::most_gone;
@@ -139,6 +143,10 @@ nb::dict layout() {
     return at;
 }
 
+nb::str refusal(int gpu, unsigned long long blocks, unsigned threads, int whole) {
+    return nb::str(core::grid_refusal(gpu, blocks, threads, whole).c_str());
+}
+
 void note_kernel(const char* name, std::uint32_t blocks, std::uint32_t threads) {
     if (g.job != nullptr) g.job->note_kernel(name, blocks, threads);
 }
@@ -209,6 +217,16 @@ void register_kernels(nb::module_& module) {
     module.def("_note_kernel", &note_kernel, nb::arg("name"), nb::arg("blocks"), nb::arg("threads"),
                nb::sig("def _note_kernel(name: str, blocks: int, threads: int) -> None"),
                "Tell the name of a kernel that is being started, for the report of one that is stopped.");
+    module.def("_pes_at_once", &atl::detail::pes_at_once, nb::arg("gpu"),
+               nb::sig("def _pes_at_once(gpu: int) -> int"), "How many PEs of the job run on a GPU at once.");
+    module.def("_resident_share", &atl::detail::resident_share, nb::arg("gpu"), nb::arg("blocks"),
+               nb::sig("def _resident_share(gpu: int, blocks: int) -> int"),
+               "Of `blocks` that a GPU can run at once, those that this PE's kernels may have: several PEs "
+               "may run on it.");
+    module.def("_grid_refusal", &refusal, nb::arg("gpu"), nb::arg("blocks"), nb::arg("threads"),
+               nb::arg("whole"),
+               nb::sig("def _grid_refusal(gpu: int, blocks: int, threads: int, whole: int) -> str"),
+               "Why a grid is refused that cannot be resident; the GPU can run `whole` such blocks at once.");
     module.def("_kernel_ended", &raise_ended, "Raise what ended a wait of this thread's kernel, if one did.");
 }
 

@@ -13,6 +13,7 @@
 #include "atoll/error.hpp"
 #include "atoll/version.hpp"
 #include "cli/cli.hpp"
+#include "cli/mps.hpp"
 #include "cli/options.hpp"
 #include "cli/parse.hpp"
 #include "common/board.hpp"
@@ -108,7 +109,8 @@ Json describe_gpus() {
     void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     const bool has_driver = driver != nullptr;
     if (driver) dlclose(driver);
-    return {{"devices", nodes}, {"driver", has_driver ? "libcuda.so.1" : "not found"}};
+    return {
+        {"devices", nodes}, {"driver", has_driver ? "libcuda.so.1" : "not found"}, {"mps", describe_mps()}};
 }
 
 Json describe_settings_json() {
@@ -176,6 +178,7 @@ void print(const Json& info) {
     }
     std::printf("  GPUs         %zu found, driver: %s\n", info["gpus"]["devices"].size(),
                 info["gpus"]["driver"].get<std::string>().c_str());
+    std::printf("  MPS          %s\n", info["gpus"]["mps"].get<std::string>().c_str());
     std::printf("  GPU part     %s\n", build["cuda"].get<std::string>().c_str());
     print_settings(info["settings"]);
 }

@@ -9,6 +9,7 @@
 #include "atoll/version.hpp"
 #include "cli/cli.hpp"
 #include "cli/hosts.hpp"
+#include "cli/mps.hpp"
 #include "common/nearest_name.hpp"
 
 namespace atl::cli {
@@ -47,6 +48,7 @@ int dispatch(const Arguments& arguments) {
         return 0;
     }
     if (name == "agent") return agent_command({});  // of `atoll run --hosts`; nobody's to call
+    if (name == "mps-guard") return mps_guard_command({arguments.begin() + 1, arguments.end()});  // of --mps
     Arguments names;
     for (const Command& command : commands) {
         if (name == command.name) return command.call({arguments.begin() + 1, arguments.end()});

@@ -141,6 +141,9 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
                    "end the job after so many seconds, with a table of what each PE does")
         ->type_name("S");
     app.add_option("--bind", bind, "core: one core for each PE; none (default)")->type_name("core|none");
+    app.add_flag("--mps", options.mps,
+                 "PEs that share a GPU run on it at once, by NVIDIA's MPS: this user's daemon, or one of the "
+                 "job's own");
     app.add_option("--heap-size", options.heap_size, "limit of a PE's symmetric heap, such as 512m or 2g")
         ->type_name("SIZE");
     app.add_option("--env", options.environment, "set a variable for all PEs")

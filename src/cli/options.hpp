@@ -23,6 +23,7 @@ struct RunOptions {
     bool raw = false;               ///< PEs write to the launcher's own streams
     std::string output_folder;      ///< --output-dir: of a file for each PE and stream; empty = none
     bool bind_core = false;         ///< one core for each PE, round robin
+    bool mps = false;               ///< PEs that share a GPU run there at once
     double timeout_s = 0;           ///< 0 = none
     std::string heap_size;          ///< as written, already checked; empty = not given
     Arguments environment;          ///< "K=V"

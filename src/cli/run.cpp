@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
+#include <optional>
 #include <sched.h>
 #include <string>
 #include <sys/resource.h>
@@ -12,6 +13,7 @@
 #include "cli/cli.hpp"
 #include "cli/hosts.hpp"
 #include "cli/job.hpp"
+#include "cli/mps.hpp"
 #include "cli/options.hpp"
 #include "cli/program.hpp"
 #include "cli/thread_counts.hpp"
@@ -93,6 +95,8 @@ int run_job(const RunOptions& options) {
                           " and its relatives, so that the PEs' threads are no more than the cores");
     warn_of_shared_cores(options);
     make_output_folder(options.output_folder);
+    std::optional<Mps> mps;  // before the job, whose environment names its folder
+    if (settings.mps) mps.emplace();
     const rlimit descriptors = raise_descriptor_limit(options.n_pes, options.passes_output_on());
     Job job(options, program, settings, descriptors);
     return job.run();
@@ -102,6 +106,7 @@ int run_command(const Arguments& arguments) {
     const std::optional<RunOptions> options = parse_run_options(arguments);
     if (!options) return 0;
     signal(SIGXFSZ, SIG_IGN);  // a file that may not grow (ulimit -f) is a write that fails
+    if (options->mps) setenv("ATOLL_MPS", "1", 1);  // for the agents of other hosts, too
     return options->hosts.empty() ? run_job(*options) : run_on_hosts(*options);
 }
 

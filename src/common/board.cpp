@@ -53,6 +53,7 @@ struct WaitCopy {
     std::uint64_t offset, expected, found;
     std::uint32_t compare, has_value;
     std::uint64_t since_ns;
+    std::uint32_t active;
 };
 
 // Acquire, so that the look at the sequence that follows stays behind it; without a fence, which
@@ -69,8 +70,9 @@ std::optional<WaitCopy> copy_wait(const WaitRecord& wait) {
     for (int attempt = 0; attempt < 1000; ++attempt) {
         const std::uint32_t before = wait.sequence.load(std::memory_order_acquire);
         if (before & 1u) continue;
-        if (wait.active.load(std::memory_order_acquire) == 0) return std::nullopt;
         WaitCopy copy;
+        copy.active = wait.active.load(std::memory_order_acquire);
+        if (copy.active == 0) return std::nullopt;
         for (std::size_t i = 0; i < sizeof copy.operation; ++i) copy.operation[i] = peek(wait.operation[i]);
         copy.operation[sizeof copy.operation - 1] = '\0';
         for (std::size_t i = 0; i < sizeof copy.name; ++i) copy.name[i] = peek(wait.name[i]);
@@ -214,14 +216,21 @@ std::string BoardView::wait_text(int pe) const {
 
 PeDoing BoardView::doing(int pe) const {
     const PeState now = state(pe);
-    const std::optional<WaitCopy> wait = now == PeState::running ? copy_wait(entry(pe).wait) : std::nullopt;
-    if (!wait) return {now, state_text(now)};
+    if (now != PeState::running) return {now, state_text(now)};
+    std::optional<WaitCopy> wait = copy_wait(entry(pe).wait);
+    std::string text = wait ? describe(*wait) : state_text(now);
+    if (!wait && (wait = copy_wait(entry(pe).gpu))) {
+        text = "its GPU waits: " + describe(*wait);
+        if (wait->active != static_cast<std::uint32_t>(GpuWait::awaited))
+            return {now, "running, and " + text};
+    }
+    if (!wait) return {now, text};
     // Mixed, so that one value's growth does not hide another's fall.
     std::uint64_t mark = entry(pe).waits.load(std::memory_order_relaxed);
     for (const std::uint64_t part : {wait->since_ns, wait->found, wait->expected, wait->offset}) {
         mark = (mark ^ part) * 0x9E3779B97F4A7C15u;
     }
-    return {now, describe(*wait), true, seconds_since(wait->since_ns), mark};
+    return {now, text, true, seconds_since(wait->since_ns), mark};
 }
 
 std::vector<PeDoing> BoardView::all_doing() const {

@@ -54,6 +54,14 @@ struct alignas(64) BoardEntry {
     std::atomic<std::uint64_t> pid_namespace{0};  ///< in which `pid` means something
     std::atomic<std::uint64_t> waits{0};  ///< number of waits that became slow: stands still in a stalled job
     WaitRecord wait;
+    /// A wait of the PE's kernels. `active` is a GpuWait.
+    WaitRecord gpu;
+};
+
+enum class GpuWait : std::uint32_t {
+    none,
+    beside,   ///< what the PE itself does is not known: it may wait for its stream by a call of CUDA
+    awaited,  ///< the PE is in a call of the library that ends when its stream does
 };
 
 inline constexpr std::uint32_t board_magic = 0xA7011B0Du;

@@ -281,6 +281,11 @@ constexpr Variable variables[] = {
          s.device = parse_device(raw);
          s.device_exact = raw.variable == "ATOLL_DEVICE";
      }},
+    {"ATOLL_MPS",
+     {},
+     "0",
+     "1: as atoll run --mps, PEs that share a GPU run on it at once",
+     [](Settings& s, const Raw& raw) { s.mps = parse_flag(raw); }},
     {"ATOLL_REDUCE_ENGINES",
      {},
      "96M between 2 PEs, 12M for each of more",

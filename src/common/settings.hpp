@@ -29,6 +29,7 @@ struct Settings {
     bool init_timeout_given = false;       ///< the environment says it
     int spin = -1;                         ///< ATOLL_SPIN; -1 = by the number of cores
     bool info = false;                     ///< ATOLL_INFO, SHMEM_INFO
+    bool mps = false;                      ///< ATOLL_MPS
     bool version = false;                  ///< SHMEM_VERSION
     bool debug = false;                    ///< SHMEM_DEBUG
     std::string transport = "auto";        ///< ATOLL_TRANSPORT: auto, window, loopback, ucx

@@ -1,19 +1,23 @@
 // A device heap's memory for collectives and messages on streams: one block of every slot, a place a team.
 #include "atoll/device/control.hpp"
+#include "common/text.hpp"
 #include "core/device_memory.hpp"
+#include "core/group_pages.hpp"
 #include "core/job_state.hpp"
+#include "core/kernel_control.hpp"
 #include "heap/device_calls.hpp"
+
+#include <algorithm>
+#include <bit>
 
 namespace atl::core {
 
 namespace {
 
-// For collectives on streams: the world team has room for messages of 256 KiB between two PEs, a few others
-// for less.
+// For collectives on streams: the world team has room for messages of 256 KiB between two PEs, others for
+// less.
 constexpr unsigned world_words_bytes = 2u << 20;
-constexpr unsigned team_words_bytes = 256u << 10;
-constexpr int most_group_places = 8;
-constexpr int most_members = 16;  ///< of such a team: a message of 4 KiB from each, twice
+constexpr unsigned most_team_words_bytes = 256u << 10;
 
 /// What a team's messages stand behind.
 constexpr std::size_t collective_bytes(int n_pes, unsigned words_bytes) {
@@ -22,11 +26,21 @@ constexpr std::size_t collective_bytes(int n_pes, unsigned words_bytes) {
 constexpr std::size_t place_bytes(int n_pes, unsigned words_bytes) {
     return (collective_bytes(n_pes, words_bytes) + heap::MessageMemory{n_pes}.bytes() + 127) / 128 * 128;
 }
-constexpr std::size_t team_place_bytes = place_bytes(most_members, team_words_bytes);
+constexpr std::size_t pages_bytes = GroupPages::all * GroupPages::page_bytes;
 constexpr std::size_t group_memory_bytes(int n_pes, std::size_t tickets_bytes) {
-    return place_bytes(n_pes, world_words_bytes) + (most_group_places - 1) * team_place_bytes +
-           tickets_bytes + line_bytes;
+    return place_bytes(n_pes, world_words_bytes) + pages_bytes + tickets_bytes + line_bytes;
 }
+
+/// A message of 4 KiB from each member, twice.
+constexpr unsigned fewest_words_bytes(int n_pes) {
+    return 2u * static_cast<unsigned>(n_pes) * heap::GroupMemory::slot_bytes();
+}
+constexpr unsigned pages_for(int n_pes, unsigned words_bytes) {
+    return static_cast<unsigned>((place_bytes(n_pes, words_bytes) + GroupPages::page_bytes - 1) /
+                                 GroupPages::page_bytes);
+}
+static_assert(pages_for(device::most_team_pes, fewest_words_bytes(device::most_team_pes)) <= GroupPages::all,
+              "the largest team that kernels serve has room");
 
 }  // namespace
 
@@ -42,29 +56,45 @@ void DeviceMemory::reserve_group_memory() {
     fill_on_all(block, 0, bytes);
 }
 
+/// At most a quarter of what is free goes into longer messages, so that later teams find room.
+GroupPages group_pages_for(const TeamState& team, std::uint64_t offered) {
+    const int n = team.n_pes();
+    if (team.kernel_place() <= 0 || n > device::most_team_pes || first_far(team) >= 0) return {};
+    const auto quarter = static_cast<unsigned>(std::popcount(offered)) / 4;
+    const unsigned fewest = fewest_words_bytes(n);
+    for (unsigned words = std::max(fewest, most_team_words_bytes);; words = std::max(fewest, words / 2)) {
+        const unsigned count = pages_for(n, words);
+        if (const std::uint64_t run = run_of(offered, count);
+            run != 0 && (count <= quarter || words == fewest))
+            return {run, words};
+        if (words == fewest) return {};
+    }
+}
+
 DeviceMemory::GroupPlace DeviceMemory::group_place(const TeamState& team) const {
     char* start = mine() + group_offset_;
-    const int place = team.kernel_place();
     const std::size_t world_bytes = place_bytes(job_.n_pes(), world_words_bytes);
-    if (place == 0)
+    if (team.kernel_place() == 0)
         return {start, world_words_bytes, start + collective_bytes(job_.n_pes(), world_words_bytes),
                 world_bytes};
-    if (place < 0 || place >= most_group_places || team.n_pes() > most_members)
+    const int n = team.n_pes();
+    const GroupPages& pages = team.group_pages();
+    if (pages.bits == 0)
         throw Error(ErrorCode::unsupported,
-                    team.name() +
-                        " has no device memory for collectives on streams: there is some for the world "
-                        "team and " +
-                        std::to_string(most_group_places - 1) + " others alive at once, of " +
-                        std::to_string(most_members) +
-                        " PEs at most; destroy teams that are no longer used.");
-    start += world_bytes + static_cast<std::size_t>(place - 1) * team_place_bytes;
-    return {start, team_words_bytes, start + collective_bytes(most_members, team_words_bytes),
-            team_place_bytes};
+                    team.name() + " has no device memory for collectives on streams: of its " +
+                        std::to_string(n) + " PEs it would take " +
+                        common::bytes_text(pages_for(n, fewest_words_bytes(n)) * GroupPages::page_bytes) +
+                        " on each, and when it was made, no such part was free on all of them; all teams but "
+                        "the world have " +
+                        common::bytes_text(pages_bytes) +
+                        " together. Destroy teams that are no longer used, then make it anew.");
+    start += world_bytes + pages.first() * GroupPages::page_bytes;
+    return {start, pages.words_bytes, start + collective_bytes(n, pages.words_bytes),
+            place_bytes(n, pages.words_bytes)};
 }
 
 void DeviceMemory::clear_group_place(const TeamState& team) const {
-    if (team.kernel_place() <= 0 || team.kernel_place() >= most_group_places || team.n_pes() > most_members)
-        return;
+    if (team.group_pages().bits == 0) return;
     const GroupPlace place = group_place(team);
     fill(place.address, 0, place.bytes);
 }

@@ -1,6 +1,7 @@
 // How PEs come by one device heap, each opening its GPU; its blocks, lanes and addresses.
 #include "core/device_memory.hpp"
 
+#include "common/log.hpp"
 #include "common/text.hpp"
 #include "core/device_owner.hpp"
 #include "core/error_of.hpp"
@@ -9,6 +10,7 @@
 #include "core/team_server.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 
 namespace atl::core {
@@ -18,8 +20,10 @@ namespace {
 struct Hello {
     common::FdCourier::Address courier;
     heap::DeviceUuid uuid;
-    std::int32_t code;              ///< of the error that kept this PE from opening its GPU; 0: none
-    std::uint32_t resident_blocks;  ///< heap::DeviceFacts
+    std::int32_t code;                   ///< of the error that kept this PE from opening its GPU; 0: none
+    std::uint32_t resident_blocks : 31;  ///< heap::DeviceFacts
+    std::uint32_t takes_turns : 1;       ///< the same
+    std::uint32_t process;               ///< GpuUse
 };
 static_assert(sizeof(Hello) <= exchange_bytes);
 
@@ -49,10 +53,14 @@ DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open, std::size_t co
         courier_.emplace();
         heap_ = open(choice(job_));
     });
-    Hello hello{courier_ ? courier_->address() : common::FdCourier::Address{}, {}, code_of(mine), 0};
+    Hello hello{};
+    if (courier_) hello.courier = courier_->address();
+    hello.code = code_of(mine);
+    hello.process = GpuUse::this_process();
     if (heap_) {
         hello.uuid = heap_->facts().uuid;
-        hello.resident_blocks = heap_->facts().resident_blocks;
+        hello.resident_blocks = heap_->facts().resident_blocks & 0x7FFFFFFFu;
+        hello.takes_turns = heap_->facts().takes_turns;
     }
     job_.world_state().exchange("allocate", &hello, sizeof hello);
     std::vector<Hello> hellos(static_cast<std::size_t>(job_.n_pes()));
@@ -61,13 +69,15 @@ DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open, std::size_t co
     settle("open its GPU", mine);
     for (const Hello& other : hellos) couriers_.push_back(other.courier);
     settle("reach another PE's GPU", error_of([&] {
-               unsigned blocks = hello.resident_blocks;
+               std::vector<GpuUse> uses;
+               std::vector<unsigned> blocks;
                for (int pe = 0; pe < job_.n_pes(); ++pe) {
                    const Hello& other = hellos[static_cast<std::size_t>(pe)];
                    if (slot_of(pe) >= 0) heap_->check_peer(other.uuid);
-                   blocks = std::min(blocks, other.resident_blocks);
+                   uses.push_back({other.uuid, other.process, other.takes_turns != 0});
+                   blocks.push_back(other.resident_blocks);
                }
-               heap_->limit_blocks(blocks);
+               share_gpu(uses, blocks);
                heap_->reserve(job_.window().n_slots, slot_of(me_));
                pinned_ = std::make_unique<PinnedHeap>(*heap_, job_.window().mine, job_.window().heap_bytes);
                serve_others();
@@ -75,6 +85,25 @@ DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open, std::size_t co
                views_ = std::make_unique<heap::Allocator>(views_bytes());
            }));
     if (control_bytes_ != 0) open_control();
+}
+
+/// Kernels of collectives on streams have one grid on all PEs. Where PEs share a GPU it can run two of each
+/// PE's at once, as two teams may be at work.
+void DeviceMemory::share_gpu(const std::vector<GpuUse>& uses, const std::vector<unsigned>& resident_blocks) {
+    const std::vector<GpuSharing> sharing = sharing_of(uses);
+    unsigned blocks = UINT_MAX;
+    for (std::size_t pe = 0; pe < sharing.size(); ++pe) {
+        const int at_once = sharing[pe].at_once;
+        const unsigned share = share_of(resident_blocks[pe], at_once == 1 ? 1 : 2 * at_once);
+        blocks = std::min(blocks, std::max(share, 1u));
+    }
+    heap_->limit_blocks(blocks);
+    sharing_ = sharing[static_cast<std::size_t>(me_)];
+    shared_gpu_.emplace(heap_->facts().number, sharing_.at_once);
+    const auto first =
+        std::find_if(sharing.begin(), sharing.end(), [](const GpuSharing& gpu) { return gpu.takes_turns(); });
+    if (first != sharing.end() && first - sharing.begin() == me_)
+        common::say(turns_text(sharing_, heap_->facts()));
 }
 
 DeviceMemory::~DeviceMemory() {
@@ -249,6 +278,11 @@ DeviceMemory::Lane DeviceMemory::take_pinned_lane() const {
     return lane;
 }
 
+void DeviceMemory::finish(heap::StreamHandle stream) const {
+    const KernelWatch::Finish finish(watch_.get());
+    heap_->finish(stream);
+}
+
 void DeviceMemory::check_kernels() const {
     if (watch_) watch_->check();
 }
@@ -346,7 +380,9 @@ Job::DeviceHeapUse DeviceMemory::use() const {
             taken_bytes_,
             blocks_->used_bytes() - control_bytes_ - group_bytes_,
             blocks_->blocks() - own,
-            views_->used_bytes()};
+            views_->used_bytes(),
+            sharing_.n_pes,
+            sharing_.takes_turns()};
 }
 
 }  // namespace atl::core

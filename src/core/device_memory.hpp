@@ -10,6 +10,7 @@
 #include "atoll/export.hpp"
 #include "atoll/job.hpp"
 #include "common/fd_courier.hpp"
+#include "core/gpu_sharing.hpp"
 #include "core/host_memory.hpp"
 #include "core/pinned_heap.hpp"
 #include "heap/allocator.hpp"
@@ -77,10 +78,12 @@ class DeviceMemory {
     void fill_on_all(void* dst, unsigned char value, std::size_t bytes) const;
 
     // ---- local
+    /// Who has this PE's GPU.
+    const GpuSharing& sharing() const noexcept { return sharing_; }
     /// Where an address stands in this PE's slot; SIZE_MAX if it does not.
     std::size_t offset_of(const void* address) const noexcept;
     bool holds(const void* address) const noexcept { return offset_of(address) != SIZE_MAX; }
-    bool in_window(const void* address) const noexcept;
+    ATOLL_API bool in_window(const void* address) const noexcept;
     bool is_allocated(const void* address, std::size_t bytes) const;
     /// Throws Error: not_symmetric, use_after_free, unless the range lies in one block.
     void check(const void* address, std::size_t bytes) const;
@@ -156,7 +159,7 @@ class DeviceMemory {
     // As heap::DeviceHeap's: in the order of a stream, or complete on return.
     void check_stream(heap::StreamHandle stream) const { heap_->check_stream(stream); }
     void start(const heap::DeviceCall& call, heap::StreamHandle stream) const { heap_->start(call, stream); }
-    void finish(heap::StreamHandle stream) const { heap_->finish(stream); }
+    void finish(heap::StreamHandle stream) const;
     bool is_capturing(heap::StreamHandle stream) const { return heap_->is_capturing(stream); }
     void check_local(const void* address) const { heap_->check_local(address); }
     /// Kernels do, the whole range. Throws Error(invalid_argument) for memory of another GPU.
@@ -206,6 +209,7 @@ class DeviceMemory {
     heap::Allocator& allocator_of(std::size_t& offset) const;
 
     void open_control();
+    void share_gpu(const std::vector<GpuUse>& uses, const std::vector<unsigned>& resident_blocks);
 
     JobState& job_;
     const int me_;
@@ -214,6 +218,8 @@ class DeviceMemory {
     std::unique_ptr<KernelWatch> watch_;  // before the heap, which has its pages pinned
     const device::Watch* seen_watch_ = nullptr;
     std::unique_ptr<heap::DeviceHeap> heap_;
+    GpuSharing sharing_;
+    std::optional<SharedGpu> shared_gpu_;
     std::unique_ptr<PinnedHeap> pinned_;
     HostMemory host_;
     std::unique_ptr<DeviceServer> server_;

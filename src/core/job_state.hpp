@@ -145,6 +145,8 @@ class JobState {
     void sweep_control();
     /// For kernels' and device functions' sake, see kernel_control.hpp.
     KernelPlaces& kernel_places() { return kernel_places_; }
+    /// Of the device heap's memory for collectives on streams, but the world team's.
+    KernelPlaces& group_pages() { return group_pages_; }
     const device::Watch& host_watch() const { return *host_watch_; }
     AbandonedLocks& abandoned_locks() { return abandoned_locks_; }
     int next_team_number() { return ++team_numbers_; }
@@ -222,7 +224,8 @@ class JobState {
     std::unique_ptr<heap::Allocator> arena_;
     std::vector<std::pair<ControlBlock*, int>> retired_;
     AbandonedLocks abandoned_locks_;
-    KernelPlaces kernel_places_;
+    KernelPlaces kernel_places_{~std::uint64_t{1}};  // place 0 is the world team's
+    KernelPlaces group_pages_{~std::uint64_t{0}};
     std::unique_ptr<device::Watch> host_watch_;
 
     Team world_, shared_, host_, rail_;

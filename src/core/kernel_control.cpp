@@ -34,6 +34,26 @@ int KernelPlaces::Offer::take(std::uint64_t common) {
     return place;
 }
 
+std::uint64_t run_of(std::uint64_t bits, unsigned count) {
+    if (count == 0 || count > 64) return 0;
+    std::uint64_t starts = bits;  // where `count` bits follow
+    for (unsigned i = 1; i < count && starts != 0; ++i) starts &= bits >> i;
+    if (starts == 0) return 0;
+    const std::uint64_t run = count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+    return run << std::countr_zero(starts);
+}
+
+std::uint64_t KernelPlaces::Offer::take_run(std::uint64_t common, unsigned count) {
+    const std::uint64_t taken = run_of(common, count);
+    bits_ &= ~taken;
+    return taken;
+}
+
+void KernelPlaces::give_back_run(std::uint64_t places) {
+    const std::lock_guard lock(mutex_);
+    free_ |= places;
+}
+
 void KernelPlaces::give_back(int place) {
     const std::lock_guard lock(mutex_);
     if (place >= 0) free_ |= std::uint64_t{1} << place;
@@ -259,6 +279,7 @@ void release_kernel_control(TeamState& team) noexcept {
             job.device()->fill(block_of(team, Memory::device), 0, device::control_bytes);
             job.device()->clear_group_place(team);
         }
+        job.group_pages().give_back_run(team.group_pages().bits);
         job.kernel_places().give_back(team.kernel_place());
     } catch (const Error&) {
         // The GPU is lost; the place stays taken.
@@ -279,6 +300,8 @@ std::string hex(unsigned long long address) {
     return text;
 }
 }  // namespace
+
+std::string operation_text(const device::Report& report) { return name_of(report.operation); }
 
 std::string report_text(const device::Report& report) {
     std::string text = name_of(report.operation);

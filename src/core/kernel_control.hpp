@@ -25,6 +25,7 @@ class TeamState;
 /// that one may go without.
 class KernelPlaces {
   public:
+    explicit KernelPlaces(std::uint64_t free) : free_(free) {}
     class Offer {
       public:
         explicit Offer(KernelPlaces& places);
@@ -34,6 +35,8 @@ class KernelPlaces {
         std::uint64_t bits() const { return bits_; }
         /// The team's place, -1 if none is in `common`: what all members offer.
         int take(std::uint64_t common);
+        /// The lowest `count` places side by side, as bits; 0 if there are none in `common`.
+        std::uint64_t take_run(std::uint64_t common, unsigned count);
 
       private:
         KernelPlaces& places_;
@@ -41,11 +44,15 @@ class KernelPlaces {
     };
     /// Once the place's memory is zero again.
     void give_back(int place);
+    void give_back_run(std::uint64_t places);
 
   private:
     std::mutex mutex_;
-    std::uint64_t free_ = ~std::uint64_t{1};  ///< place 0 is the world team's
+    std::uint64_t free_;
 };
+
+/// The lowest run of `count` bits in `bits`, as bits; 0: none.
+std::uint64_t run_of(std::uint64_t bits, unsigned count);
 
 /// This PE's control block of a team in that memory, filled in for kernels. Throws Error(unsupported): no
 /// place for the team, or too many members.
@@ -64,6 +71,8 @@ void release_kernel_control(TeamState& team) noexcept;
 /// not_initialized).
 void look_from_host(const device::Watch& watch, const device::Report& waiting, unsigned long long waited_ns);
 
+/// "signal_wait_until".
+std::string operation_text(const device::Report& report);
 /// "signal_wait_until of team 2 in a kernel: found 3 at 0x…, waiting for >= 4, for PE 1, tag 7".
 std::string report_text(const device::Report& report);
 

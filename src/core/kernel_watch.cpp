@@ -1,5 +1,6 @@
 #include "core/kernel_watch.hpp"
 
+#include "common/clock.hpp"
 #include "common/log.hpp"
 #include "core/job_state.hpp"
 #include "core/kernel_control.hpp"
@@ -8,6 +9,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <new>
 #include <vector>
@@ -61,8 +63,52 @@ void KernelWatch::note_gone() {
     if (others != 0) __atomic_store_n(&words_->gone, others == job_.n_pes() - 1 ? 2u : 1u, __ATOMIC_RELEASE);
 }
 
+/// On the board, for the table of what PEs do: what a kernel waits for, as one of them answered since the
+/// last look; else that this PE waits for its stream, if it does so for longer than from look to look.
+void KernelWatch::show_waiting() {
+    const bool finishing = finishing_.load(std::memory_order_relaxed) > 0;
+    unsigned& asked = words_->asked;
+    if (__atomic_load_n(&asked, __ATOMIC_ACQUIRE) == 3) {
+        const device::Report answer = words_->waiting;
+        show(&answer, finishing);
+    } else {
+        show(nullptr, finishing && was_finishing_);
+    }
+    was_finishing_ = finishing;
+    // 2: a kernel is writing, or was stopped while it did.
+    if (__atomic_load_n(&asked, __ATOMIC_RELAXED) != 2) __atomic_store_n(&asked, 1u, __ATOMIC_RELEASE);
+}
+
+void KernelWatch::show(const device::Report* waiting, bool awaited) {
+    common::WaitRecord& record = job_.board().entry(job_.pe()).gpu;
+    std::string operation = waiting ? operation_text(*waiting) : awaited ? "its stream" : "";
+    if (waiting && waiting->team != 0 && waiting->peer >= 0)
+        operation += ", for team PE " + std::to_string(waiting->peer);
+    if (operation != shown_) shown_since_ns_ = common::now_ns();
+    if (operation.empty() && shown_.empty()) return;
+    shown_ = operation;
+    record.sequence.fetch_add(1, std::memory_order_acq_rel);
+    std::snprintf(record.operation, sizeof record.operation, "%s", operation.c_str());
+    record.team = waiting ? waiting->team : 0;
+    record.peer = waiting && waiting->team == 0 ? waiting->peer : -1;
+    record.has_value = waiting && waiting->compare >= 0 ? 1 : 0;
+    if (record.has_value != 0) {
+        record.offset = common::address_place | waiting->address;
+        record.compare = static_cast<std::uint32_t>(waiting->compare & ((1 << device::compare_bits) - 1));
+        record.expected = waiting->expected;
+        record.found = waiting->found;
+    }
+    record.since_ns = shown_since_ns_;
+    const auto how = operation.empty() ? common::GpuWait::none
+                     : awaited         ? common::GpuWait::awaited
+                                       : common::GpuWait::beside;
+    record.active.store(static_cast<std::uint32_t>(how), std::memory_order_release);
+    record.sequence.fetch_add(1, std::memory_order_release);
+}
+
 void KernelWatch::look(bool is_last) {
     note_gone();
+    show_waiting();
     if (job_.board().header().abort.load(std::memory_order_acquire) != 0)
         __atomic_store_n(&words_->abort, 1u, __ATOMIC_RELEASE);
     if (told_ || heard_.load() || !has_report()) return;

@@ -36,8 +36,26 @@ class KernelWatch {
     /// As Job::note_kernel. Any thread may call it.
     void started(std::string_view name, unsigned blocks, unsigned threads);
 
+    /// While it lives, the PE waits for a stream in a call of the library.
+    class Finish {
+      public:
+        explicit Finish(KernelWatch* watch) : watch_(watch) {
+            if (watch_) watch_->finishing_.fetch_add(1, std::memory_order_relaxed);
+        }
+        ~Finish() {
+            if (watch_) watch_->finishing_.fetch_sub(1, std::memory_order_relaxed);
+        }
+        Finish(const Finish&) = delete;
+        Finish& operator=(const Finish&) = delete;
+
+      private:
+        KernelWatch* watch_;
+    };
+
   private:
     void watch();
+    void show_waiting();
+    void show(const device::Report* waiting, bool awaited);
     void look(bool is_last = false);
     bool has_report() const;
     std::string said() const;
@@ -59,6 +77,10 @@ class KernelWatch {
     std::size_t n_starts_ = 0;
     bool told_ = false;
     std::atomic<bool> heard_{false};
+    std::atomic<int> finishing_{0};
+    bool was_finishing_ = false;  ///< at the last look
+    std::uint64_t shown_since_ns_ = 0;
+    std::string shown_;
     std::optional<std::chrono::steady_clock::time_point> seen_;  ///< the report, first
     const common::Wake stop_;
     common::QuietThread thread_;  // last: it uses the others

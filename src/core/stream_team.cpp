@@ -6,6 +6,7 @@
 #include "collective/on_device.hpp"
 #include "common/text.hpp"
 #include "core/job_state.hpp"
+#include "core/stream_arrays.hpp"
 #include "core/stream_team.hpp"
 #include "core/streams.hpp"
 #include "core/team_server.hpp"
@@ -191,16 +192,6 @@ void start_collective(const TeamState& team, const DeviceMemory& device, const G
 
 namespace {
 
-/// What both ways refuse alike.
-void check_arrays(const core::TeamState& team, const core::DeviceMemory& device, const char* operation,
-                  const core::GroupArguments& arguments) {
-    const core::JobState& job = team.job();
-    const int me = team.my_pe(), n = team.n_pes();
-    if (arguments.writes(me)) core::check_on_device(job, device, arguments.dst, arguments.dst_bytes(n));
-    if (arguments.reads(me)) core::check_on_device(job, device, arguments.src, arguments.src_bytes(n));
-    if (job.window().check) core::check_overlap(operation, arguments, me, n);
-}
-
 /// On a stream the host meets nobody, so each member finds the others' arrays by its own; the root's source
 /// of broadcast and scatter is told within the kernel.
 void enqueue(const Team& team, Stream stream, const char* operation, const core::GroupArguments& arguments) {
@@ -208,13 +199,16 @@ void enqueue(const Team& team, Stream stream, const char* operation, const core:
     const core::DeviceMemory& device = core::device_for_streams(state.job(), stream.handle);
     if (collective::is_far(state)) {
         const device::Team value = core::kernel_team(state, Memory::device, true);
-        check_arrays(state, device, operation, arguments);
+        core::check_arrays(state, device, operation, arguments);
         if (!arguments.is_empty()) device.team_server(state).start(value, arguments, stream.handle);
         return;
     }
     const heap::GroupCall call = core::group_call(state, device, arguments);
-    check_arrays(state, device, operation, arguments);
-    if (!arguments.is_empty()) core::start_collective(state, device, arguments, call, stream.handle);
+    const core::Ordinary ordinary = core::check_arrays(state, device, operation, arguments);
+    if (arguments.is_empty()) return;
+    if (ordinary.dst || ordinary.src)
+        return core::start_ordinary(state, device, operation, arguments, call, ordinary, stream.handle);
+    core::start_collective(state, device, arguments, call, stream.handle);
 }
 
 void check_root(const Team& team, int root) {

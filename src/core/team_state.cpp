@@ -126,6 +126,7 @@ struct SplitWish {
     std::int32_t color;
     std::int32_t key;
     std::uint64_t places;  ///< for kernels, that this PE offers
+    std::uint64_t pages;   ///< for collectives on streams, likewise
 };
 
 struct NewControl {
@@ -147,12 +148,13 @@ std::vector<int> members_of(TeamState& parent, int color) {
 }
 
 /// What all members of the new team offer.
-std::uint64_t common_places(TeamState& parent, const std::vector<int>& members) {
+std::uint64_t common_places(TeamState& parent, const std::vector<int>& members,
+                            std::uint64_t SplitWish::*which) {
     std::uint64_t common = ~std::uint64_t{0};
     for (const int i : members) {
         SplitWish wish;
         std::memcpy(&wish, parent.exchanged(i), sizeof wish);
-        common &= wish.places;
+        common &= wish.*which;
     }
     return common;
 }
@@ -163,10 +165,12 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     parent.agree(record);
     JobState& job = parent.job();
     KernelPlaces::Offer offer(job.kernel_places());
-    const SplitWish wish{color, key, offer.bits()};
+    KernelPlaces::Offer pages_offer(job.group_pages());
+    const SplitWish wish{color, key, offer.bits(), pages_offer.bits()};
     parent.exchange("team_split", &wish, sizeof wish);
     const std::vector<int> members = color < 0 ? std::vector<int>{} : members_of(parent, color);
-    const std::uint64_t places = common_places(parent, members);
+    const std::uint64_t places = common_places(parent, members, &SplitWish::places);
+    const std::uint64_t pages = common_places(parent, members, &SplitWish::pages);
     std::vector<int> world_members;
     for (const int i : members) world_members.push_back(parent.world_pe(i));
     const int my_pe =
@@ -212,6 +216,8 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     auto team =
         std::make_shared<TeamState>(job, job.next_team_number(), std::move(world_members), my_pe, memory);
     team->set_kernel_place(offer.take(places));
+    team->set_group_pages(group_pages_for(*team, pages));
+    pages_offer.take_run(pages, team->group_pages().count());
     return team;
 }
 

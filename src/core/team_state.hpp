@@ -4,6 +4,7 @@
 #include "atoll/context.hpp"
 #include "atoll/detail/window.hpp"
 #include "core/control.hpp"
+#include "core/group_pages.hpp"
 #include "core/spread.hpp"
 
 #include <atomic>
@@ -86,6 +87,8 @@ class TeamState {
     /// Of its control block for kernels, alike on all members; -1: none was free.
     int kernel_place() const { return kernel_place_; }
     void set_kernel_place(int place) { kernel_place_ = place; }
+    const GroupPages& group_pages() const { return group_pages_; }
+    void set_group_pages(const GroupPages& pages) { group_pages_ = pages; }
     std::once_flag kernels_once[2];  ///< by Memory: guards the filling of that block
     bool ready_for_kernels(Memory memory) const {
         return ready_for_kernels_[static_cast<int>(memory)].load(std::memory_order_acquire);
@@ -188,6 +191,7 @@ class TeamState {
     std::unique_ptr<TeamState> twin_;
     std::unique_ptr<Spread> spread_;
     int kernel_place_ = -1;
+    GroupPages group_pages_;
     std::atomic<bool> ready_for_kernels_[2] = {};
     bool crowded_ = false;
     bool checks_all_ = false;  ///< ATOLL_CHECK is `all`

@@ -47,6 +47,14 @@ bool admits_networks(const Driver& driver, CUdevice device) {
             CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST) != 0;
 }
 
+/// Contexts of several processes are not run side by side. Drivers before CUDA 12.3 do not know the
+/// attribute.
+bool takes_turns(const Driver& driver, CUdevice device) {
+    constexpr auto mps_enabled = static_cast<CUdevice_attribute>(133);  // CU_DEVICE_ATTRIBUTE_MPS_ENABLED
+    int found = 0;
+    return driver.device_attribute(&found, mps_enabled, device) == CUDA_SUCCESS && found == 0;
+}
+
 }  // namespace
 
 CUdevice choose_device(const Driver& driver, const heap::DeviceChoice& choice) {
@@ -81,6 +89,7 @@ heap::DeviceFacts describe_device(const Driver& driver, CUdevice device) {
     driver.check(driver.granularity(&facts.granularity_bytes, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
                  "tell the granularity of its memory");
     facts.admits_networks = admits_networks(driver, device);
+    facts.takes_turns = takes_turns(driver, device);
     return facts;
 }
 

@@ -97,7 +97,7 @@ void Kernels::count_resident_blocks(CUdevice device) {
     resident_blocks_ =
         std::min({of(functions_.pull, most_threads), of(functions_.fold, most_threads),
                   of(functions_.fold_scaled, most_threads), of(functions_.fold_ranged, most_threads),
-                  of(functions_.collect, most_threads)});
+                  of(functions_.collect, most_threads), of(functions_.messages, most_threads)});
 }
 
 /// Depends on what all PEs pass alike, on what they have agreed on, and on nothing else: blocks count their
@@ -213,9 +213,11 @@ void Kernels::launch(const heap::MessagesCall& call, CUstream stream) const {
     std::uint64_t most = 0;
     for (int i = 0; i < call.count; ++i) most = std::max(most, call.messages[i].bytes);
     const auto count = static_cast<unsigned>(call.count);
-    const unsigned blocks =
-        blocks_for(most / GroupMemory::unit_bytes, 512, std::max(1u, GroupMemory::most_blocks / count));
-    launch_on(functions_.messages, {count * blocks, most < 4096 ? 64u : 512u}, call, stream);
+    const unsigned all = std::min(most_blocks_, GroupMemory::most_blocks);
+    // More messages than blocks of 512 threads: as many smaller blocks.
+    const unsigned threads = most < 4096 || count > all ? 64u : most_threads;
+    const unsigned blocks = blocks_for(most / GroupMemory::unit_bytes, threads, std::max(1u, all / count));
+    launch_on(functions_.messages, {count * blocks, threads}, call, stream);
 }
 
 /// One block, as a message has one sender and one receiver; a thread for each 8 bytes, as far as there are.

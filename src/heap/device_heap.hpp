@@ -32,6 +32,8 @@ struct DeviceFacts {
     std::size_t granularity_bytes = 0;  ///< chunks are multiples of it
     unsigned resident_blocks = 0;       ///< of the library's collective kernels, at once
     bool is_gpu_memory = true;          ///< what the host cannot load and store
+    /// Processes run on it one after another, as no MPS is at work. False where that is unknown.
+    bool takes_turns = false;
     /// Networks can read and write its memory, and what they wrote can be made visible to everybody.
     bool admits_networks = false;
 };

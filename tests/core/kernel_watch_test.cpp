@@ -43,6 +43,40 @@ TEST(KernelWatch, TellsWhichPesHaveLeft) {
         options);
 }
 
+TEST(KernelWatch, ShowsWhatKernelsWaitForAndThatThePeDoes) {
+    run_pes(1, [](Job& job) {
+        core::KernelWatch watch(job.state());
+        device::Watch& words = watch.words();
+        const auto text = [&] { return job.state().board().doing(0).text; };
+        const auto until = [&](const std::string& expected) {
+            while (text() != expected) ::sched_yield();
+        };
+        // Whenever it is asked, as a kernel would, so that the answer stays on the board until it was seen.
+        const auto answers_until = [&](int team, int peer, const std::string& expected) {
+            while (text() != expected) {
+                if (now_in(words.asked) == 1) {
+                    words.waiting = {};
+                    words.waiting.operation = static_cast<int>(device::Operation::reduce);
+                    words.waiting.team = team;
+                    words.waiting.peer = peer;
+                    words.waiting.compare = -1;
+                    __atomic_store_n(&words.asked, 3u, __ATOMIC_RELEASE);
+                }
+                ::sched_yield();
+            }
+        };
+        answers_until(0, 5, "running, and its GPU waits: reduce, for PE 5");
+        until("running, waits for nothing");
+        answers_until(2, 1, "running, and its GPU waits: reduce, for team PE 1 of team 2");
+        {
+            const core::KernelWatch::Finish finish(&watch);
+            until("its GPU waits: its stream");
+            EXPECT_TRUE(job.state().board().doing(0).waits);
+        }
+        until("running, waits for nothing");
+    });
+}
+
 TEST(KernelWatch, TellsThatTheJobIsOver) {
     ThreadJobOptions options;
     options.finalize = false;

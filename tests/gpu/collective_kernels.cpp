@@ -38,7 +38,7 @@ class CollectiveKernels : public OnDevice {
     void SetUp() override {
         OnDevice::SetUp();
         if (IsSkipped()) return;
-        if (shares_gpus(job_)) GTEST_SKIP() << "PEs that share a GPU would take turns at every message";
+        if (takes_turns(job_)) GTEST_SKIP() << "PEs that share a GPU would take turns at every message";
         const std::size_t bytes = most * sizeof(double) * static_cast<std::size_t>(job_.n_pes());
         src_ = job_.calloc(1, bytes, Memory::device);
         dst_ = job_.calloc(1, bytes, Memory::device);

@@ -85,7 +85,7 @@ int run() {
             finalize();
             return 0;
         }
-        alone = !gpu::shares_gpus(job);
+        alone = job.device_heap_use().n_pes == 1;
         job.world().barrier();
         const std::size_t free_before = free_bytes();
         job.world().barrier();

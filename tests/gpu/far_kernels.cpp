@@ -36,7 +36,7 @@ TEST_F(FarKernels, ThreadsOfManyBlocksAskAtOnce) {
 }
 
 TEST_F(FarKernels, SignalsComeAfterTheirData) {
-    if (shares_gpus(job_)) GTEST_SKIP() << "kernels of PEs that share a GPU take turns";
+    if (takes_turns(job_)) GTEST_SKIP() << "kernels of PEs that share a GPU take turns";
     for (const int n : {1, 200, 256, 257, 8000}) {
         auto* dst = zeros<int>(8000);
         auto* src = zeros<int>(8000);
@@ -57,7 +57,7 @@ TEST_F(FarKernels, FormsOfAllKinds) {
 }
 
 TEST_F(FarKernels, MembersOfAllHostsMeet) {
-    if (shares_gpus(job_)) GTEST_SKIP() << "kernels of PEs that share a GPU take turns";
+    if (takes_turns(job_)) GTEST_SKIP() << "kernels of PEs that share a GPU take turns";
     auto* x = zeros<int>(64);
     job_.world().barrier();
     far_meet(team_, x, 20, errors_);

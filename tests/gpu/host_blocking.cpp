@@ -119,7 +119,7 @@ TEST_F(HostBlocking, CollectivesTakeArraysFromAnywhere) {
 }
 
 TEST_F(HostBlocking, TwoThreadsInTwoTeamsDoNotWaitForOneAnother) {
-    if (shares_gpus(job_)) GTEST_SKIP() << "PEs that share a GPU take turns";
+    if (takes_turns(job_)) GTEST_SKIP() << "PEs that share a GPU take turns";
     Team teams[2] = {job_.world().split(0), job_.world().split(0, -job_.my_pe())};
     float* x[2] = {zeros<float>(100000), zeros<float>(100000)};
     job_.world().barrier();

@@ -43,7 +43,7 @@ class HostHeap : public OnDevice {
 
 TEST_F(HostHeap, AKernelFollowsWhatAnotherPesHostPuts) {
     constexpr int n = 5000;
-    const int rounds = shares_gpus(job_) ? 20 : 200;
+    const int rounds = takes_turns(job_) ? 20 : 200;
     auto* data = zeros<int>(n);
     auto* signal = zeros<std::uint64_t>(1);
     auto* answer = static_cast<std::uint64_t*>(job_.calloc(1, 8, Memory::device));

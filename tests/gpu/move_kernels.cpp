@@ -73,7 +73,7 @@ class MoveKernels : public OnDevice {
 };
 
 TEST_F(MoveKernels, EveryMoveScopeTypeAndSize) {
-    const bool turns = shares_gpus(job_);
+    const bool turns = takes_turns(job_);
     for (const Move move : {Move::put, Move::get, Move::put_nbi, Move::get_nbi, Move::async_put, Move::iput,
                             Move::iget, Move::put_signal}) {
         if (move == Move::put_signal && turns) continue;  // it waits for the other's kernel
@@ -98,7 +98,7 @@ TEST_F(MoveKernels, LargeOnes) {
 }
 
 TEST_F(MoveKernels, LargeCollectives) {
-    if (shares_gpus(job_)) GTEST_SKIP() << "PEs that share a GPU would take turns at every message";
+    if (takes_turns(job_)) GTEST_SKIP() << "PEs that share a GPU would take turns at every message";
     const int n_pes = job_.n_pes(), me = job_.my_pe();
     for (const Together scope : {Together::block, Together::grid})
         for (const std::size_t n : {std::size_t{256}, std::size_t{(1 << 18) + 1}, std::size_t{1} << 24}) {
@@ -133,7 +133,7 @@ TEST_F(MoveKernels, LargeCollectives) {
 }
 
 TEST_F(MoveKernels, BulkCopiesReadTheirSourceBeforeFlushAndArriveBeforeBarrier) {
-    if (shares_gpus(job_)) GTEST_SKIP() << "PEs that share a GPU would take turns at every message";
+    if (takes_turns(job_)) GTEST_SKIP() << "PEs that share a GPU would take turns at every message";
     for (const int n : {4, 255, 256, 300, 4096, 12000}) {
         job_.world().barrier();
         async_from_shared(team_, reinterpret_cast<int*>(dst_), n, 300, errors_);
@@ -224,7 +224,7 @@ class TileKernels : public MoveKernels {
 };
 
 TEST_F(TileKernels, EveryCallTypeScopeAndShape) {
-    if (shares_gpus(job_)) GTEST_SKIP() << "PEs that share a GPU would take turns at every message";
+    if (takes_turns(job_)) GTEST_SKIP() << "PEs that share a GPU would take turns at every message";
     struct Shape {
         unsigned rows, cols;
         long long pitch;

@@ -283,6 +283,55 @@ TEST_F(StreamCollectives, NumbersBeginAgain) {
     job_.free(x);
 }
 
+/// Of cudaMalloc, on either side or both, in messages of all sizes; also captured.
+TEST_F(StreamCollectives, OrdinaryArraysOnEitherSide) {
+    const auto n_pes = static_cast<std::size_t>(job_.n_pes());
+    const int me = job_.my_pe();
+    constexpr std::size_t most = 300001;
+    int *plain_in = nullptr, *plain_out = nullptr;
+    check_cuda(cudaMalloc(&plain_in, n_pes * most * sizeof(int)));
+    check_cuda(cudaMalloc(&plain_out, n_pes * most * sizeof(int)));
+    auto* in = zeros<int>(n_pes * most);
+    auto* out = zeros<int>(n_pes * most);
+    const StreamTeam team = team_on_stream();
+    for (const std::size_t n : {std::size_t{1}, std::size_t{5000}, most})
+        for (const auto& [src, dst] : {std::pair{plain_in, plain_out}, {plain_in, out}, {in, plain_out}}) {
+            std::vector<int> mine(n * n_pes);
+            for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = me * 1000 + static_cast<int>(i % 999);
+            set(src, mine);
+            const auto word = [&](int pe, std::size_t i) { return pe * 1000 + static_cast<int>(i % 999); };
+            const auto expect = [&](const char* what, std::size_t count, const auto& expected) {
+                finish();
+                const std::vector<int> found = values(dst, count);
+                for (std::size_t i = 0; i < count; ++i)
+                    ASSERT_EQ(found[i], expected(i)) << what << " of " << n << ", element " << i;
+                job_.world().barrier();
+            };
+            const std::span<const int> one(src, n), all(src, n * n_pes);
+            team.sum_reduce(std::span(dst, n), one);
+            expect("reduce", n, [&](std::size_t i) {
+                int sum = 0;
+                for (int pe = 0; pe < job_.n_pes(); ++pe) sum += word(pe, i);
+                return sum;
+            });
+            team.broadcast(std::span(dst, n), one, job_.n_pes() - 1);
+            expect("broadcast", n, [&](std::size_t i) { return word(job_.n_pes() - 1, i); });
+            team.fcollect(std::span(dst, n * n_pes), one);
+            expect("fcollect", n * n_pes,
+                   [&](std::size_t i) { return word(static_cast<int>(i / n), i % n); });
+            team.alltoall(std::span(dst, n * n_pes), all);
+            expect("alltoall", n * n_pes, [&](std::size_t i) {
+                return word(static_cast<int>(i / n), static_cast<std::size_t>(me) * n + i % n);
+            });
+        }
+    EXPECT_EQ(code_of([&] { team.collect(std::span(out, most), std::span<const int>(plain_in, 1)); }),
+              ErrorCode::not_symmetric);
+    job_.free(out);
+    job_.free(in);
+    check_cuda(cudaFree(plain_out));
+    check_cuda(cudaFree(plain_in));
+}
+
 TEST_F(StreamCollectives, TeamsOfAllShapesOneAfterAnother) {
     constexpr std::size_t most = 300000;
     auto* x = zeros<int>(most);

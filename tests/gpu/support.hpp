@@ -5,6 +5,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -35,17 +36,13 @@ inline void write(void* to, const Bytes& data) {
     check_cuda(cudaDeviceSynchronize());  // from pageable memory it may return before the end
 }
 
-/// If some PEs of the job have one GPU. Collective. Kernels of theirs take turns, so one that waits for
-/// another's waits for its turn at every message.
-inline bool shares_gpus(Job& job) {
-    cudaDeviceProp mine{};
-    check_cuda(cudaGetDeviceProperties(&mine, job.device_heap_use().number));
-    std::vector<cudaUUID_t> all(static_cast<std::size_t>(job.n_pes()));
-    job.world().fcollect(std::span(all), std::span<const cudaUUID_t>(&mine.uuid, 1));
-    for (std::size_t i = 0; i < all.size(); ++i)
-        for (std::size_t j = 0; j < i; ++j)
-            if (std::memcmp(&all[i], &all[j], sizeof all[i]) == 0) return true;
-    return false;
+/// If kernels of some PEs take turns on one GPU, as they do without MPS: one that waits for another's then
+/// waits for its turn at every message. Collective.
+inline bool takes_turns(Job& job) {
+    const int mine = job.device_heap_use().takes_turns ? 1 : 0;
+    std::vector<int> all(static_cast<std::size_t>(job.n_pes()));
+    job.world().fcollect(std::span(all), std::span<const int>(&mine, 1));
+    return std::find(all.begin(), all.end(), 1) != all.end();
 }
 
 /// Each test has the job that the launcher started, and is skipped, with the reason, where it has no GPU.

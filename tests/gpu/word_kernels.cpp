@@ -51,7 +51,7 @@ TEST_F(WordKernels, EachAtomic) {
 }
 
 TEST_F(WordKernels, StridedFormsAndWaits) {
-    if (shares_gpus(job_)) GTEST_SKIP() << "PEs that share a GPU would take turns at every message";
+    if (takes_turns(job_)) GTEST_SKIP() << "PEs that share a GPU would take turns at every message";
     auto* x = zeros<int>(40);
     auto* local = zeros<int>(20);
     auto* words = zeros<int>(8);
@@ -62,16 +62,16 @@ TEST_F(WordKernels, StridedFormsAndWaits) {
     for (int* block : {words, local, x}) job_.free(block);
 }
 
-/// With fewer GPUs than three, blocks of one kernel are the first and the third; of PEs that share a GPU the
-/// rounds are few, since their kernels take turns.
+/// With fewer PEs than three, blocks of one kernel are the first and the third. The rounds are few where PEs
+/// take turns on a GPU.
 TEST_F(WordKernels, NewsReachAThirdPeWithTheirData) {
     const char* wished = std::getenv("ATOLL_TEST_LITMUS_ROUNDS");
     const auto many = wished ? std::strtoull(wished, nullptr, 10) : 20000ull;
-    const bool shared = shares_gpus(job_);
-    const auto rounds = shared ? 10ull : many;
+    const bool in_turns = takes_turns(job_);
+    const auto rounds = in_turns ? 10ull : many;
     if (job_.my_pe() == 0)
         std::printf("writer and reader are %s\n", job_.n_pes() < 3 ? "blocks of one PE, for want of a third"
-                                                  : shared         ? "PEs of which some share a GPU"
+                                                  : in_turns       ? "PEs of which some take turns on a GPU"
                                                                    : "PEs, each with a GPU of its own");
     for (const News how : {News::passed_on, News::own_data, News::after_quiet})
         for (const Together scope : {Together::warp, Together::block}) {
@@ -88,7 +88,7 @@ TEST_F(WordKernels, NewsReachAThirdPeWithTheirData) {
 
 /// ATOLL_TEST_LITMUS_ROUNDS: millions on purpose.
 TEST_F(WordKernels, MessagesNeverOvertakeTheirData) {
-    if (shares_gpus(job_)) GTEST_SKIP() << "PEs that share a GPU would take turns at every message";
+    if (takes_turns(job_)) GTEST_SKIP() << "PEs that share a GPU would take turns at every message";
     const char* wished = std::getenv("ATOLL_TEST_LITMUS_ROUNDS");
     const auto rounds = wished ? std::strtoull(wished, nullptr, 10) : 20000ull;
     for (const Passing how : {Passing::put_signal, Passing::mailbox, Passing::barrier})

@@ -42,7 +42,8 @@ def test_a_suite_that_ran_nothing_failed(tmp_path: Path, junit: str | None, stat
 
 def test_the_gpu_script_passes_nothing_where_nothing_was_built(tmp_path: Path) -> None:
     (tmp_path / "scripts").mkdir()
-    shutil.copy(ROOT / "scripts/gpu_test.sh", tmp_path / "scripts")
+    for name in ("gpu_test.sh", "gpu_mps.sh"):
+        shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts")
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "nvidia-smi").write_text("#!/bin/sh\necho 'GPU 0: pretended'\n")
@@ -64,7 +65,8 @@ def test_the_gpu_script_passes_nothing_where_nothing_was_built(tmp_path: Path) -
 @pytest.mark.parametrize("script", ["gpu_test.sh", "gpu_python.sh", "gpu_kernels.sh"])
 def test_a_part_that_is_none_is_refused(tmp_path: Path, script: str) -> None:
     (tmp_path / "scripts").mkdir()
-    shutil.copy(ROOT / "scripts" / script, tmp_path / "scripts")
+    for name in (script, "gpu_mps.sh"):
+        shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts")
     done = subprocess.run(
         ["bash", f"scripts/{script}", "test"], cwd=tmp_path, capture_output=True, text=True, check=False
     )

@@ -164,6 +164,13 @@ def test_the_largest_grid_is_all_multiprocessors_blocks(monkeypatch: pytest.Monk
     monkeypatch.setattr(_resident, "_driver", Driver)
     assert _resident.kernel_of(5, "one") == 80
     assert _resident.most_blocks(80, 256, 1024) == 8 * 132
+    assert _resident.whole_blocks(80, 256, 1024) == 8 * 132
+    _resident.check_grid(132, 512, 132, 3)
+    for blocks in (0, 133):
+        with pytest.raises(
+            ValueError, match=f"^{blocks} blocks of 512 threads cannot run at once; GPU 3 holds 132$"
+        ):
+            _resident.check_grid(blocks, 512, 132, 3)
     with pytest.raises(RuntimeError, match="PerMultiprocessor: CUDA error 1"):
         _resident.most_blocks(80, 256, 1 << 17)
 

@@ -200,6 +200,7 @@ class SimulatedHeap final : public heap::DeviceHeap {
         facts_.granularity_bytes = granule;
         facts_.is_gpu_memory = false;
         facts_.admits_networks = true;
+        facts_.takes_turns = std::getenv("ATOLL_SIMULATED_TURNS") != nullptr;
     }
     ~SimulatedHeap() override { ::munmap(window_, slot_bytes * static_cast<std::size_t>(n_slots_)); }
     SimulatedHeap(const SimulatedHeap&) = delete;

@@ -27,6 +27,13 @@ struct Faults {
     std::size_t memory_bytes = SIZE_MAX;
 };
 
+/// What this PE's GPU tells of itself.
+struct FakeGpu {
+    heap::DeviceUuid uuid{};
+    unsigned resident_blocks = 0;
+    bool takes_turns = false;
+};
+
 /// Where the members of a team meet in a collective: by the place of the team's memory.
 class FakeMeetings {
   public:
@@ -72,12 +79,15 @@ class FakeMeetings {
 class FakeHeap final : public heap::DeviceHeap {
   public:
     explicit FakeHeap(const Faults& faults, std::size_t slot_bytes = std::size_t{8} << 20,
-                      std::size_t granularity_bytes = granule)
+                      std::size_t granularity_bytes = granule, const FakeGpu& gpu = {})
         : faults_(faults), slot_bytes_(slot_bytes) {
         if (faults.cannot_open) throw Error(ErrorCode::unsupported, "no GPU in this test");
         facts_.number = 0;
         facts_.name = "fake";
         facts_.granularity_bytes = granularity_bytes;
+        facts_.uuid = gpu.uuid;
+        facts_.resident_blocks = gpu.resident_blocks;
+        facts_.takes_turns = gpu.takes_turns;
     }
     ~FakeHeap() override { ::munmap(window_, slot_bytes_ * static_cast<std::size_t>(n_slots_)); }
     FakeHeap(const FakeHeap&) = delete;
@@ -85,7 +95,8 @@ class FakeHeap final : public heap::DeviceHeap {
 
     const heap::DeviceFacts& facts() const noexcept override { return facts_; }
     void check_peer(const heap::DeviceUuid&) const override {}
-    void limit_blocks(unsigned) override {}
+    void limit_blocks(unsigned blocks) override { most_blocks_ = blocks; }
+    unsigned most_blocks() const { return most_blocks_; }
     void reserve(int n_slots, int my_slot) override {
         if (faults_.cannot_reserve) throw Error(ErrorCode::out_of_memory, "no addresses in this test");
         n_slots_ = n_slots;
@@ -326,6 +337,7 @@ class FakeHeap final : public heap::DeviceHeap {
     Faults faults_;
     std::size_t slot_bytes_;
     heap::DeviceFacts facts_;
+    unsigned most_blocks_ = 0;
     char* window_ = nullptr;
     int n_slots_ = 0, my_slot_ = 0;
     std::size_t last_ = 0, end_ = 0;

@@ -182,6 +182,29 @@ TEST_F(Board, TableGroupsThoseThatDoTheSame) {
     EXPECT_NE(table.find("  PE 3: died\n"), std::string::npos) << table;
 }
 
+/// What kernels wait for is shown where the PE itself waits for nothing that it told.
+TEST_F(Board, TableShowsWhatKernelsWaitFor) {
+    for (int pe = 0; pe < 4; ++pe) board.set_state(pe, PeState::running);
+    const auto kernel_waits = [&](int pe, GpuWait how) {
+        WaitRecord& record = board.entry(pe).gpu;
+        std::snprintf(record.operation, sizeof record.operation, "reduce");
+        record.peer = 2;
+        record.since_ns = 1;
+        record.active.store(static_cast<std::uint32_t>(how));
+    };
+    kernel_waits(0, GpuWait::beside);
+    kernel_waits(1, GpuWait::awaited);
+    kernel_waits(2, GpuWait::beside);
+    wait(2, "barrier");
+    const std::vector<PeDoing> doing = board.all_doing();
+    EXPECT_EQ(doing[0].text, "running, and its GPU waits: reduce, for PE 2");
+    EXPECT_FALSE(doing[0].waits);
+    EXPECT_EQ(doing[1].text, "its GPU waits: reduce, for PE 2");
+    EXPECT_TRUE(doing[1].waits);
+    EXPECT_EQ(doing[2].text, "barrier");
+    EXPECT_EQ(doing[3].text, "running, waits for nothing");
+}
+
 TEST(PeRanges, AreWrittenAsPeopleWriteThem) {
     EXPECT_EQ(pe_ranges({}), "");
     EXPECT_EQ(pe_ranges({5}), "5");

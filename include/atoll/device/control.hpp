@@ -126,7 +126,8 @@ struct Report {
 struct Watch {
     unsigned abort;  ///< not 0: the job is over, kernels trap
     unsigned gone;   ///< not 0: PEs have ended, see `gone_pes`; 2: all others have
-    unsigned pad[14];
+    unsigned asked;  ///< 1: the host asks what kernels wait for; 2: one writes `waiting`; 3: it is written
+    unsigned pad[13];
     Report report;
     void (*look)(const Watch& watch, const Report& waiting, unsigned long long waited_ns);
     void* job;
@@ -135,6 +136,7 @@ struct Watch {
     /// Of the report: the kernel, where that says its own name, which ends with 0. Those of CuTe DSL do.
     static constexpr unsigned name_bytes = 64;
     char name[name_bytes];
+    Report waiting;  ///< the answer
 };
 
 /// Two words of {data, flag}. Each is one 8-byte access, so neither tears, and data need no fence before

@@ -1,6 +1,9 @@
 // Launching kernels whose blocks wait for one another or for other PEs: all of them must be resident at once,
-// or those that run wait for ever for those that do not. For CUDA C++ with CUDA's runtime.
+// or those that run wait for ever for those that do not. PEs that run on one GPU at once (by NVIDIA's MPS, or
+// as threads) divide it. For CUDA C++ with CUDA's runtime.
 #pragma once
+
+#include "atoll/device/resident.hpp"
 
 #include <cuda_runtime.h>
 
@@ -8,11 +11,12 @@
 
 namespace atl::device {
 
-/// The most blocks of `threads` threads that can be resident at once on the current GPU; 0: not even one, or
-/// an error.
+namespace detail {
+
+/// Blocks of a kernel that the current GPU can run at once, all PEs' together; 0: none, or an error.
 template <class... Parameters>
-int most_resident_blocks(void (*kernel)(Parameters...), int threads, std::size_t shared_bytes = 0) {
-    int gpu = 0, multiprocessors = 0, each = 0;
+int whole_blocks(int& gpu, void (*kernel)(Parameters...), int threads, std::size_t shared_bytes) {
+    int multiprocessors = 0, each = 0;
     if (cudaGetDevice(&gpu) != cudaSuccess) return 0;
     if (cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, gpu) != cudaSuccess)
         return 0;
@@ -21,9 +25,24 @@ int most_resident_blocks(void (*kernel)(Parameters...), int threads, std::size_t
     return each * multiprocessors;
 }
 
+}  // namespace detail
+
+/// The most blocks of `threads` threads that this PE may have resident at once on the current GPU; 0: not
+/// even one, or an error. Where several PEs run on it at once, each gets an equal share of all but a
+/// sixteenth; where they take turns (without MPS), each gets the whole GPU. Known from the first allocation
+/// of device memory on. PEs whose GPUs differ, or have different numbers of PEs, take the least of all for
+/// grids that must be alike. Local.
+template <class... Parameters>
+int most_resident_blocks(void (*kernel)(Parameters...), int threads, std::size_t shared_bytes = 0) {
+    int gpu = 0;
+    const int whole = detail::whole_blocks(gpu, kernel, threads, shared_bytes);
+    return atl::detail::resident_share(gpu, whole);
+}
+
 /// Launches `kernel` on `stream` so that all of its blocks run at once. Local, asynchronous.
 /// cudaErrorCooperativeLaunchTooLarge: the grid cannot be resident (see most_resident_blocks), nothing was
-/// launched; else as CUDA says. What other kernels hold is not counted: these must end by themselves.
+/// launched, and a line on standard error says the numbers; else as CUDA says. What other kernels hold is not
+/// counted: these must end by themselves.
 template <class... Parameters, class... Arguments>
 cudaError_t cooperative_launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t shared_bytes,
                                cudaStream_t stream, const Arguments&... arguments) {
@@ -32,9 +51,13 @@ cudaError_t cooperative_launch(void (*kernel)(Parameters...), dim3 grid, dim3 bl
     const auto blocks = static_cast<unsigned long long>(grid.x) * grid.y * grid.z;
     const auto threads = static_cast<unsigned long long>(block.x) * block.y * block.z;
     if (threads == 0 || threads > 1024 || blocks == 0) return cudaErrorInvalidConfiguration;
-    const int most = most_resident_blocks(kernel, static_cast<int>(threads), shared_bytes);
-    if (most == 0 && cudaPeekAtLastError() != cudaSuccess) return cudaGetLastError();
-    if (blocks > static_cast<unsigned long long>(most)) return cudaErrorCooperativeLaunchTooLarge;
+    int gpu = 0;
+    const int whole = detail::whole_blocks(gpu, kernel, static_cast<int>(threads), shared_bytes);
+    if (whole == 0 && cudaPeekAtLastError() != cudaSuccess) return cudaGetLastError();
+    if (blocks > static_cast<unsigned long long>(atl::detail::resident_share(gpu, whole))) {
+        atl::detail::say_grid_refused(gpu, blocks, static_cast<unsigned>(threads), whole);
+        return cudaErrorCooperativeLaunchTooLarge;
+    }
     const auto launch = [&](Parameters... values) {
         void* pointers[] = {static_cast<void*>(&values)..., nullptr};
         return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, block, pointers,

@@ -109,6 +109,14 @@ __device__ __noinline__ inline void report_and_trap(Watch* watch, const Report& 
     trap(watch);
 }
 
+/// One of those that wait tells the host, which asks a few times a second.
+__device__ __noinline__ inline void tell_waiting(Watch* watch, const Report& what) {
+    if (atomicCAS_system(&watch->asked, 1u, 2u) != 1u) return;
+    watch->waiting = what;
+    __threadfence_system();
+    store_relaxed(&watch->asked, 3u);
+}
+
 /// In `since`: what it waits for was seen to have ended once. What it did last may still be on its way, so
 /// the word is looked at again before the kernel gives up.
 constexpr unsigned long long seen_gone = 1ull << 63;
@@ -124,6 +132,7 @@ __device__ __noinline__ inline unsigned long long look_around(const Control* con
         return (since == 0 ? now : since) | seen_gone;
     }
     if (since == 0) return now;
+    if (load_relaxed(&watch->asked) == 1u) tell_waiting(watch, what);
     const unsigned long long bound = what.bound_ns != 0 ? what.bound_ns : control->bound_ns;
     if (bound != 0 && now - (since & ~seen_gone) > bound) report_and_trap(watch, what);
     return since;

@@ -54,12 +54,15 @@ def mailbox(block, room: int | None = None) -> Mailbox:
 
 
 def most_resident_blocks(compiled, threads: int, shared: int = 0) -> int:
-    """Return the most blocks of a kernel that run at once on the current GPU: kernels whose blocks wait for one another, or
-    for such blocks of other PEs, may have no larger grid.
+    """Return the most blocks of a kernel that this PE may run at once on the current GPU: kernels whose blocks wait for one
+    another, or for such blocks of other PEs, may have no larger grid.
+
+    PEs that run on one GPU at once, by NVIDIA's MPS, have equal shares of all but a sixteenth of it. Where they take turns each
+    has all of it. PEs whose numbers differ take the least of all for grids that must be alike.
 
     compiled: what cute.compile(run, ...) returned; of several kernels that it starts the fewest counts. threads: of a block.
-    shared: dynamic shared memory of a block, in bytes. With `.launch(..., cooperative=True)` the driver refuses a larger
-    grid. On the host. Local. Raises TypeError (not compiled), RuntimeError (an error of CUDA).
+    shared: dynamic shared memory of a block, in bytes. With `.launch(..., cooperative=True)` the driver refuses a grid
+    that is larger than the GPU, and does not know of other PEs there. On the host. Local. Raises TypeError (not compiled), RuntimeError (an error of CUDA).
     """
     kernels = getattr(compiled, "kernel_info", None)
     if not kernels:

@@ -54,7 +54,7 @@ from ._collectives import (
     reduce_scatter,
     sync,
 )
-from ._launch import RESIDENT, Kernel, Mailbox, kernel, launch, mailbox, raise_ended
+from ._launch import RESIDENT, Kernel, Mailbox, kernel, launch, mailbox, most_resident_blocks, raise_ended
 from ._local import local_set, local_wait_until
 from ._messages import post, receive, try_receive
 from ._rma import (
@@ -208,6 +208,7 @@ __all__ = [
     "mailbox",
     "meet",
     "meeting",
+    "most_resident_blocks",
     "my_pe",
     "n_pes",
     "nth",

@@ -18,6 +18,7 @@ import numpy as np
 from .. import _atoll
 from .. import zeros as _zeros
 from .._device import DeviceTeam, freed, is_freed, mailbox_parts
+from .._resident import check_grid
 from ._compilers import COMPILERS, Compiler, compiler
 from ._layout import AT
 
@@ -298,7 +299,7 @@ def launch(
     """Return a function that starts the kernel with its arguments: `launch(kernel, grid, block)(team, x, ...)`.
 
     On GPUs `grid` blocks of `block` threads (numbers, or tuples of up to three) are enqueued on the stream: Numba's, or
-    an integer. grid=RESIDENT takes the most blocks that run at once. cooperative=True has the driver see to it that all
+    an integer. grid=RESIDENT takes the most blocks that run at once (most_resident_blocks). cooperative=True has the driver see to it that all
     do, which blocks that wait for one another need (scope=GRID); a grid that cannot is a ValueError. `shared` is dynamic
     shared memory, in bytes. On the host one thread runs it, and launch returns when it is done. An atoll.Team among the
     arguments goes as team.device() of the memory at hand. Local. Raises what ended a wait on the host: Timeout, PeDied.
@@ -310,10 +311,7 @@ def launch(
     _check_sizes(kernel, grid, block)
 
     def start(*arguments: Any) -> None:
-        if not kernel.fewest <= len(arguments) <= kernel.most:
-            raise TypeError(
-                f"{kernel.__name__} takes {inspect.signature(kernel.function)}, and got {len(arguments)} arguments"
-            )
+        _check_count(kernel, arguments)
         _check(kernel.__name__, arguments)
         device = any(on_device(argument) for argument in arguments)
         values = [_for("device" if device else "host", kernel.__name__, argument) for argument in arguments]
@@ -325,11 +323,7 @@ def launch(
                     f"{kernel.__name__}: some of its arrays are on a GPU, and one (a mailbox's, perhaps) is of NumPy, in host "
                     "memory; make all of them on one side (device='cuda')"
                 )
-            gpus = {gpu for gpu in map(_gpu_of, arguments) if gpu is not None}
-            if len(gpus) > 1:
-                raise ValueError(f"{kernel.__name__}: its arrays are on several GPUs: {sorted(gpus)}")
-            cuda = kernel.compiler.cuda
-            with cuda.gpus[gpus.pop()] if gpus else contextlib.nullcontext():
+            with _current(kernel, arguments):
                 _launch_on_device(kernel, grid, block, stream, shared, cooperative, values)
 
     def started(*arguments: Any) -> None:
@@ -357,6 +351,74 @@ def _gpu_of(argument: Any) -> int | None:
     return gpu if isinstance(gpu, int) else None
 
 
+def _whole_blocks(kernel: Kernel, block: Any, shared: int, values: list[Any]) -> tuple[int, int]:
+    """The number of the current GPU, and how many such blocks it runs at once."""
+    compiler = kernel.compiler
+    most = compiler.compiled(kernel.device, values).max_cooperative_grid_blocks(block, shared)
+    return int(compiler.cuda.get_current_device().id), int(most)
+
+
+def most_resident_blocks(kernel: Kernel, block: Any, *arguments: Any, shared: int = 0) -> int:
+    """Return the most blocks of a kernel that this PE may run at once on the GPU of its arguments. Local.
+
+    PEs that run on one GPU at once, by NVIDIA's MPS, have equal shares of all but a sixteenth of it. Where they take turns
+    each has all of it. PEs whose numbers differ take the least of all for grids that must be alike.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        It is compiled for the arguments, and not started.
+    block : int or tuple of int
+        Threads of a block.
+    *arguments
+        Those of the launch.
+    shared : int
+        Dynamic shared memory of a block, in bytes.
+
+    Returns
+    -------
+    int
+        0: not even one. On the host, where one thread runs a kernel: 1.
+
+    Raises
+    ------
+    TypeError
+        `kernel` is none, or the arguments are not those that it takes.
+
+    Examples
+    --------
+    >>> blocks = dev.most_resident_blocks(ring, 256, atoll.WORLD, x)  # doctest: +SKIP
+    """
+    if not isinstance(kernel, Kernel):
+        raise TypeError(
+            f"atoll.numba.most_resident_blocks: {kernel!r} is no kernel; decorate the function with @dev.kernel"
+        )
+    _check_sizes(kernel, 1, block)
+    _check_count(kernel, arguments)
+    _check(kernel.__name__, arguments)
+    if not any(on_device(argument) for argument in arguments):
+        return 1
+    with _current(kernel, arguments):
+        values = [_for("device", kernel.__name__, argument) for argument in arguments]
+        gpu, whole = _whole_blocks(kernel, block, shared, values)
+        return _atoll._resident_share(gpu, whole)
+
+
+def _check_count(kernel: Kernel, arguments: tuple[Any, ...]) -> None:
+    if not kernel.fewest <= len(arguments) <= kernel.most:
+        raise TypeError(
+            f"{kernel.__name__} takes {inspect.signature(kernel.function)}, and got {len(arguments)} arguments"
+        )
+
+
+def _current(kernel: Kernel, arguments: tuple[Any, ...]) -> Any:
+    """The GPU of the arguments, current as long as it is entered."""
+    gpus = {gpu for gpu in map(_gpu_of, arguments) if gpu is not None}
+    if len(gpus) > 1:
+        raise ValueError(f"{kernel.__name__}: its arrays are on several GPUs: {sorted(gpus)}")
+    return kernel.compiler.cuda.gpus[gpus.pop()] if gpus else contextlib.nullcontext()
+
+
 def _launch_on_device(
     kernel: Kernel, grid: Any, block: Any, stream: Any, shared: int, cooperative: bool, values: list[Any]
 ) -> None:
@@ -366,13 +428,13 @@ def _launch_on_device(
     blocks = math.prod(grid) if isinstance(grid, tuple) else int(grid)
     threads = math.prod(block) if isinstance(block, tuple) else int(block)
     if grid == RESIDENT or cooperative:
-        most = compiler.compiled(kernel.device, values).max_cooperative_grid_blocks(block, shared)
-        blocks = most if grid == RESIDENT else blocks
-        if blocks > most or blocks < 1:
-            raise ValueError(
-                f"{kernel.__name__}: {blocks} blocks of {block} threads cannot run at once; this GPU holds {most}"
-            )
-        grid = blocks if grid == RESIDENT else grid
+        gpu, whole = _whole_blocks(kernel, block, shared, values)
+        if grid == RESIDENT:
+            grid = blocks = _atoll._resident_share(gpu, whole)
+        try:
+            check_grid(blocks, threads, whole, gpu)
+        except ValueError as error:
+            raise ValueError(f"{kernel.__name__}: {error}") from None
     _atoll._note_kernel(kernel.__name__, blocks, threads)
     how = (grid, block, stream, shared)
     if cooperative:

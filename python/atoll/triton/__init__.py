@@ -80,7 +80,7 @@ from ._core import (
     team_at,
     translate_pe,
 )
-from ._host import most_resident_programs
+from ._host import most_resident_blocks, most_resident_programs
 from ._messages import mailbox_bytes, post, receive, try_receive
 from ._moves import g, get, get_nbi, iget, iput, p, put, put_nbi, tile_get, tile_put
 from ._signals import (
@@ -164,6 +164,7 @@ __all__ = [
     "iput",
     "kernel",
     "mailbox_bytes",
+    "most_resident_blocks",
     "most_resident_programs",
     "my_pe",
     "n_pes",

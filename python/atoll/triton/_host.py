@@ -13,7 +13,7 @@ from triton.errors import TritonError
 
 from .. import _atoll
 from .._device import freed, is_freed
-from .._resident import most_blocks
+from .._resident import check_grid, current_gpu, most_blocks, whole_blocks
 
 THREADS_OF_WARP = 32
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -107,6 +107,8 @@ def named(made: Any) -> Any:
         try:
             arguments = tuple(map(_as_argument, arguments))
             keywords = {key: _as_argument(x) for key, x in keywords.items()}
+            if keywords.get("launch_cooperative_grid") and not warmup and not INTERPRETED:
+                _check_resident(made, start, grid, arguments, keywords)
             compiled = start(*arguments, grid=grid, warmup=warmup, **keywords)
         except TritonError as error:
             if (short := _in_short(made, error, given)) is None:
@@ -121,14 +123,42 @@ def named(made: Any) -> Any:
     return made
 
 
-def most_resident_programs(kernel: Any, *arguments: Any, **options: Any) -> int:
-    """Return the most programs of a kernel that run at once on the current GPU: kernels whose programs wait for one
-    another, or for such programs of other PEs, may have no larger grid.
+def most_resident_blocks(kernel: Any, *arguments: Any, **options: Any) -> int:
+    """Return the most programs (Triton's blocks) of a kernel that this PE may run at once on the current GPU: kernels whose
+    programs wait for one another, or for such programs of other PEs, may have no larger grid.
 
     The arguments and options are those of the launch, `kernel[grid](*arguments, **options)`; the kernel is compiled for
-    them, and not started. With launch_cooperative_grid=True at the launch the driver refuses a larger grid. Local.
+    them, and not started. With launch_cooperative_grid=True a larger grid is refused at the launch. PEs that run on one GPU at
+    once, by NVIDIA's MPS, have equal shares of all but a sixteenth of it. Where they take turns each has all of it. PEs whose
+    numbers differ take the least of all for grids that must be alike. Local.
     """
-    compiled = kernel.warmup(*arguments, grid=(1,), **options)
+    return most_blocks(*_size_of(kernel.warmup(*arguments, grid=(1,), **options)))
+
+
+most_resident_programs = most_resident_blocks
+"""The same by Triton's word for a block."""
+
+
+def _size_of(compiled: Any) -> tuple[int, int, int]:
+    """Its function, and the threads and the bytes of shared memory of a program."""
     compiled._init_handles()  # loads it
     facts = compiled.metadata
-    return most_blocks(compiled.function, THREADS_OF_WARP * facts.num_warps, facts.shared)
+    return compiled.function, THREADS_OF_WARP * facts.num_warps, facts.shared
+
+
+def _check_resident(made: Any, start: Any, grid: Any, arguments: Any, keywords: dict[str, Any]) -> None:
+    """Refuse a cooperative grid that is too large beside other PEs on the GPU, of which the driver does not know.
+
+    Raises ValueError.
+    """
+    gpu = current_gpu()
+    if _atoll._pes_at_once(gpu) == 1:
+        return  # the driver's own check is the same
+    function, threads, shared = _size_of(start(*arguments, grid=(1,), warmup=True, **keywords))
+    sizes = (
+        grid({**dict(zip(made.arg_names, arguments, strict=False)), **keywords}) if callable(grid) else grid
+    )
+    try:
+        check_grid(math.prod(sizes), threads, whole_blocks(function, threads, shared), gpu)
+    except ValueError as error:
+        raise ValueError(f"{made.fn.__name__}: {error}") from None

@@ -142,8 +142,6 @@ if "inductor" in inners:
 refused = [("aot_eager", natural), ("aot_eager", puts)]
 if "inductor" in inners:
     refused += [("inductor", natural)]
-if where == "cuda" and "inductor" in inners:  # of the host a collective reads any array
-    refused += [("inductor", sums_what_it_changes)]
 for other, function in refused:
     settle()
     try:
