@@ -41,7 +41,7 @@ Errors       Error and its kinds: NotInitialized PeError NotSymmetric ShapeMisma
 ATOLL_CHECK in the environment sets what is checked: none, basic (bounds of symmetric memory), args (the default: blocks and
 freed memory too) or all. Collectives that the PEs of a team call differently (which call, how many bytes, dtype, root; of
 reductions the operator, too) raise CollectiveMismatch on all of them, unless it is none; making arrays and teams always
-compares.
+compares. ATOLL_CHECK=all compares calls before anything is moved.
 `from atoll import shmem` is the interface of shmem4py.
 """
 

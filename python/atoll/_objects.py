@@ -107,7 +107,7 @@ def bcast_object(obj: Any = None, root: int = 0, *, team: _atoll.Team | None = N
     InvalidArgument
         The object cannot be pickled; on every PE. No object has travelled, and the next call is in step.
     PeError, PeDied, CollectiveMismatch
-        The root is no PE; a PE has ended; the PEs called differently.
+        The root is no PE; a PE has ended; the PEs called differently (unless ATOLL_CHECK=none).
 
     Notes
     -----
@@ -156,7 +156,7 @@ def gather_object(obj: Any, root: int = 0, *, team: _atoll.Team | None = None) -
     InvalidArgument
         Some PE's object cannot be pickled; on every PE, naming that one.
     PeError, PeDied, CollectiveMismatch
-        As for bcast_object.
+        As for bcast_object; the last unless ATOLL_CHECK=none.
 
     Notes
     -----
@@ -187,7 +187,7 @@ def allgather_object(obj: Any, *, team: _atoll.Team | None = None) -> list[Any]:
     InvalidArgument
         Some PE's object cannot be pickled; on every PE, naming that one.
     PeDied, CollectiveMismatch
-        As for bcast_object.
+        As for bcast_object; the last unless ATOLL_CHECK=none.
 
     Notes
     -----
@@ -251,7 +251,7 @@ def scatter_object(
     InvalidArgument
         The root's objs are no sequence of n_pes objects, or one of them cannot be pickled; on every PE.
     PeError, PeDied, CollectiveMismatch
-        As for bcast_object.
+        As for bcast_object; the last unless ATOLL_CHECK=none.
 
     Notes
     -----
@@ -292,7 +292,7 @@ def alltoall_object(objs: Sequence[Any], *, team: _atoll.Team | None = None) -> 
         Some PE's objs are no sequence of n_pes objects, or one of them cannot be pickled; on every PE, naming the first
         such PE.
     PeDied, CollectiveMismatch
-        As for bcast_object.
+        As for bcast_object; the last unless ATOLL_CHECK=none.
 
     Notes
     -----
@@ -341,7 +341,7 @@ def reduce_object(
         Some PE's object cannot be pickled; on every PE. Or op is neither a function nor one of these names; on this PE,
         before anything is sent.
     PeError, PeDied, CollectiveMismatch
-        As for bcast_object.
+        As for bcast_object; the last unless ATOLL_CHECK=none.
 
     Notes
     -----

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from jobs import Job
 
 CAUGHT = """
-    atoll.init()
-    me = atoll.my_pe()
-    def differ(call, *parts):
-        try:
-            call()
-        except atoll.CollectiveMismatch as error:
-            for part in ("PE 0 called ", "PE 1 called ", *parts):
-                assert part in str(error), (part, str(error))
-        else:
-            raise AssertionError("nothing was raised")
+atoll.init()
+me = atoll.my_pe()
+def differ(call, *parts):
+    try:
+        call()
+    except atoll.CollectiveMismatch as error:
+        for part in ("PE 0 called ", "PE 1 called ", *parts):
+            assert part in str(error), (part, str(error))
+    else:
+        raise AssertionError("nothing was raised")
 """
 
 
+def differing(job: Job, code: str, n: int) -> None:
+    """Runs a program that uses `differ`, at the level that is Python's default."""
+    job(CAUGHT + textwrap.dedent(code), n, ATOLL_CHECK="args")
+
+
 def test_calls_that_differ_are_named_with_their_lines(job: Job) -> None:
-    job(
-        CAUGHT
-        + """
+    differing(
+        job,
+        """
         def short():
             return atoll.sum_reduce(np.ones(4))
         def long():
@@ -36,48 +43,48 @@ def test_calls_that_differ_are_named_with_their_lines(job: Job) -> None:
 
 
 def test_sizes_roots_and_dtypes_of_every_collective(job: Job) -> None:
-    for n in (2, 3):
-        job(
-            CAUGHT
-            + """
-            n, odd = atoll.n_pes(), me == 1
-            def block(count, dtype=np.float64):
-                return np.zeros((count if odd else 2,), dtype if odd else np.float64)
-            def rows(count, dtype=np.float64):
-                return np.zeros((n, count if odd else 2), dtype if odd else np.float64)
-            for count in 3, 600:
-                differ(lambda: atoll.broadcast(block(count)), "broadcast", "bytes;")
-                differ(lambda: atoll.fcollect(block(count)), "fcollect", "bytes;")
-                differ(lambda: atoll.alltoall(rows(count)), "alltoall", "bytes;")
-                differ(lambda: atoll.gather(block(count)), "gather", "bytes;")
-                differ(lambda: atoll.scatter(rows(count)), "scatter", "bytes;")
-                differ(lambda: atoll.sum_reduce(block(count)), "reduce", "bytes;")
-                differ(lambda: atoll.reduce_scatter(rows(count)), "reduce_scatter", "bytes;")
-                differ(lambda: atoll.sum_inscan(block(count)), "inscan", "bytes;")
-            dtypes = "dtype=float64", "dtype=int64", "differ in dtype;"
-            differ(lambda: atoll.broadcast(block(2, np.int64)), *dtypes)
-            differ(lambda: atoll.fcollect(block(2, np.int64)), *dtypes)
-            differ(lambda: atoll.alltoall(rows(2, np.int64)), *dtypes)
-            differ(lambda: atoll.gather(block(2, np.int64)), *dtypes)
-            differ(lambda: atoll.scatter(rows(2, np.int64)), *dtypes)
-            differ(lambda: atoll.sum_reduce(block(2, np.int64)), *dtypes)
-            all_of = np.zeros(4 * n)
-            differ(lambda: atoll.collect(all_of.view(np.int64 if odd else np.float64), block(2, np.int64)), *dtypes)
-            differ(lambda: atoll.broadcast(block(2), me % 2), "differ in root;")
-            differ(lambda: atoll.reduce(block(2), "max" if odd else "sum"), "op=max", "op=sum")
-            differ(lambda: atoll.sync_all() if odd else atoll.barrier_all(), "sync()", "barrier()")
-            assert atoll.sum_reduce(1) == n
-            """,
-            n,
-        )
+    """Of three PEs: two may meet by different words for different sizes."""
+    differing(
+        job,
+        """
+        n, odd = atoll.n_pes(), me == 1
+        def block(count, dtype=np.float64):
+            return np.zeros((count if odd else 2,), dtype if odd else np.float64)
+        def rows(count, dtype=np.float64):
+            return np.zeros((n, count if odd else 2), dtype if odd else np.float64)
+        for count in 3, 600:
+            differ(lambda: atoll.broadcast(block(count)), "broadcast", "bytes;")
+            differ(lambda: atoll.fcollect(block(count)), "fcollect", "bytes;")
+            differ(lambda: atoll.alltoall(rows(count)), "alltoall", "bytes;")
+            differ(lambda: atoll.gather(block(count)), "gather", "bytes;")
+            differ(lambda: atoll.scatter(rows(count)), "scatter", "bytes;")
+            differ(lambda: atoll.sum_reduce(block(count)), "reduce", "bytes;")
+            differ(lambda: atoll.reduce_scatter(rows(count)), "reduce_scatter", "bytes;")
+            differ(lambda: atoll.sum_inscan(block(count)), "inscan", "bytes;")
+        dtypes = "dtype=float64", "dtype=int64", "differ in dtype;"
+        differ(lambda: atoll.broadcast(block(2, np.int64)), *dtypes)
+        differ(lambda: atoll.fcollect(block(2, np.int64)), *dtypes)
+        differ(lambda: atoll.alltoall(rows(2, np.int64)), *dtypes)
+        differ(lambda: atoll.gather(block(2, np.int64)), *dtypes)
+        differ(lambda: atoll.scatter(rows(2, np.int64)), *dtypes)
+        differ(lambda: atoll.sum_reduce(block(2, np.int64)), *dtypes)
+        all_of = np.zeros(4 * n)
+        differ(lambda: atoll.collect(all_of.view(np.int64 if odd else np.float64), block(2, np.int64)), *dtypes)
+        differ(lambda: atoll.broadcast(block(2), me % 2), "differ in root;")
+        differ(lambda: atoll.reduce(block(2), "max" if odd else "sum"), "op=max", "op=sum")
+        differ(lambda: atoll.sync_all() if odd else atoll.barrier_all(), "sync()", "barrier()")
+        assert atoll.sum_reduce(1) == n
+        """,
+        3,
+    )
 
 
 def test_a_barrier_on_one_and_a_reduction_on_another(job: Job) -> None:
     """They meet by different words: the team is of no use afterwards, and says so at once."""
     for n in (2, 3):
-        job(
-            CAUGHT
-            + """
+        differing(
+            job,
+            """
             team = atoll.WORLD.split(0)
             def barrier():
                 team.barrier()
@@ -136,4 +143,5 @@ def test_two_threads_in_one_team(job: Job) -> None:
             team.barrier()
         """,
         2,
+        ATOLL_CHECK="args",
     )

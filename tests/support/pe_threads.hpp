@@ -31,7 +31,6 @@ inline void run_pes(int n, const std::function<void(Job&)>& body, const ThreadJo
     common::Settings settings;
     settings.heap_bytes = options.heap_bytes;
     settings.check = options.check;
-    settings.check_given = true;
     settings.transport = options.transport;
     settings.host_id = options.hosts;
     settings.wait_timeout_s = options.wait_timeout_s;
