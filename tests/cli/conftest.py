@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -19,6 +20,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 # Nobody waits this long; it only keeps a hang from holding up everything else.
 HANG_GUARD = 60
+# Under nohup it is ignored, and children inherit that.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def find_atoll() -> Path:
