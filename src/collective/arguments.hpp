@@ -26,7 +26,8 @@ struct Alike {
 inline core::Called check_call(State& state, const core::Called& operation, const Alike& alike,
                                const Alike& in_full) {
     if (state.team().checks_all()) [[unlikely]] {
-        const auto& [a, b, c, d] = in_full.call(operation).values();
+        const core::Called full = in_full.call(operation);
+        const auto& [a, b, c, d] = full.values();
         state.team().agree(core::call_record(operation.operation(), a, b, c, d));
     }
     return alike.call(operation);
