@@ -38,7 +38,8 @@ find_package(nanobind 3 CONFIG REQUIRED PATHS "${_nanobind_dir}" NO_DEFAULT_PATH
 # Speed before size on this path. Not for the stable ABI: a module is for the one Python that built it, and its file name
 # and the wheel's tag say so. (nanobind would quietly make such a module anyway where CMake, before 3.26, or Python,
 # before 3.12, has no Development.SABIModule, while the wheel's tag would promise every later Python.)
-nanobind_add_module(_atoll NB_STATIC NOMINSIZE NOSTRIP NB_SUPPRESS_WARNINGS ${ATOLL_PYTHON_SOURCES})
+# A domain of its own, since __signature__ is added to nanobind's type of methods, which modules of a domain share.
+nanobind_add_module(_atoll NB_STATIC NB_DOMAIN atoll NOMINSIZE NOSTRIP NB_SUPPRESS_WARNINGS ${ATOLL_PYTHON_SOURCES})
 target_include_directories(_atoll SYSTEM PRIVATE "${_numpy_include}")
 target_include_directories(_atoll PRIVATE "${PROJECT_SOURCE_DIR}/src")   # core/wait_hooks.hpp
 target_compile_definitions(_atoll PRIVATE NPY_NO_DEPRECATED_API=NPY_2_0_API_VERSION

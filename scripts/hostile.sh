@@ -43,7 +43,7 @@ if [ "${1:-}" = --suite ]; then
 fi
 
 begin hostile
-check "build" bash -c "source scripts/lib.sh; configure release && scripts/install.sh && cmake --build build/release -j $jobs --target ${programs[*]//\//_}"
+check "build" bash -c "source scripts/lib.sh; scripts/install.sh && cmake --build build/release -j $jobs --target ${programs[*]//\//_}"
 [ "$checked" -eq 0 ] || { [ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing hostile; exit 1; }
 mkdir -p "$scratch"
 
@@ -99,26 +99,32 @@ mapfile -t command < <(in_namespaces -n 'ip link set lo up && ip addr del 127.0.
 where "IPv6 only" "$root; command -v ip >/dev/null || { echo 'needs iproute2'; exit 1; }; unshare -n true || { echo 'no network namespaces here'; exit 1; }" \
     env HOSTILE_UCX=1 "${command[@]}"
 
-# Of a container: cgroup 2, else 1.
+# Limits memory as a container does: by cgroup 1 where mounted, else cgroup 2.
 limit_memory='for root in /sys/fs/cgroup/memory /sys/fs/cgroup; do
     [ -e $root/cgroup.procs ] || continue
     group=$root/atoll-hostile-$$
     mkdir $group 2>/dev/null || continue
-    for file in memory.limit_in_bytes memory.max; do [ ! -e $group/$file ] || echo 1G >$group/$file; done
-    echo $$ >$group/cgroup.procs && exit_status=0 || continue
+    limited=
+    for file in memory.limit_in_bytes memory.max; do
+        [ -e $group/$file ] && { echo 1G >$group/$file; } 2>/dev/null && limited=1
+    done
+    [ -n "$limited" ] && { echo $$ >$group/cgroup.procs; } 2>/dev/null || { rmdir $group; continue; }
+    exit_status=0
     "$@" || exit_status=$?
     echo $$ >$root/cgroup.procs
     rmdir $group
     exit $exit_status
 done
-echo "no cgroup can be made here"
+echo "no cgroup that limits memory can be made here"
 exit 77'
 where "1 GiB of memory (cgroup)" "$root; bash -c '$limit_memory' - true" bash -c "$limit_memory" -
 
 where "1 core" "command -v taskset >/dev/null || { echo 'needs taskset'; exit 1; }" \
     taskset -c "$(taskset -cp $$ 2>/dev/null | sed 's/.*: *//;s/[-,].*//')"
+pretence="command -v cc >/dev/null || { echo 'needs a C compiler, cc'; exit 1; }"
+! bash -c "$pretence" >/dev/null || check "library that pretends cores" cc -shared -fPIC -O1 -o "$scratch/cpus.so" tests/hostile/cpus.c
 for cpus in 4 64; do
-    where "$cpus cores, by pretence" "cc -shared -fPIC -O1 -o '$scratch/cpus.so' tests/hostile/cpus.c" \
+    where "$cpus cores, by pretence" "$pretence" \
         env LD_PRELOAD="$scratch/cpus.so" PRETENDED_CPUS="$cpus"
 done
 [ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing hostile

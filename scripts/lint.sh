@@ -3,9 +3,11 @@
 source "$(dirname "$0")/lib.sh"
 begin lint
 scripts/setup.sh compilers || true # those that are there are taken, and named
+rm -f "$logs/clang-tidy.log" "$logs/headers-by-every-compiler.log"
 check "ready environment" scripts/install.sh
-[ "$checked" -ne 0 ] || check "clang-tidy" "$python" scripts/tidy.py
-[ "$checked" -ne 0 ] || check "headers by every compiler" "$python" scripts/headers.py
+ready=$checked
+[ "$ready" -ne 0 ] || check "clang-tidy" "$python" scripts/tidy.py
+[ "$ready" -ne 0 ] || check "headers by every compiler" "$python" scripts/headers.py
 for log in clang-tidy headers-by-every-compiler; do
     [ ! -f "$logs/$log.log" ] || tail -n 2 "$logs/$log.log" | cut -c1-300 | sed 's/^/  /'
 done

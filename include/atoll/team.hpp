@@ -11,7 +11,7 @@
 namespace atl {
 
 /// Collectives of a team are called by all its members, in the same order, with the same sizes, roots and
-/// operators (checked with ATOLL_CHECK=all). They complete locally: on return this PE's `dst` holds the
+/// operators (compared unless ATOLL_CHECK=none). They complete locally: on return this PE's `dst` holds the
 /// result and its `src` may be reused. Arrays may be symmetric or ordinary; symmetric ones are faster. Every
 /// collective returns only what the names say; only barrier completes outstanding puts. Reductions are
 /// evaluated in PE order, so that all PEs and all runs get the same bits. A handle: copies name the same

@@ -1822,9 +1822,9 @@ def broadcast(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None 
 
     Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
     every PE. Collective over the team (None: all PEs),
-    with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
+    with equal sizes, dtypes and roots on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' sizes, dtypes and roots are compared unless ATOLL_CHECK=none.
+    PEs' sizes and roots are compared unless ATOLL_CHECK=none; dtypes, too, where all PEs are Python.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_broadcast).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1837,10 +1837,10 @@ def broadcast(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None 
 def broadcast(src: Array, root: int = 0, *, team: Team | None = None) -> Array: ...
 
 @overload
-def broadcast(src: Value, root: int = 0, *, team: Team | None = None) -> Any: ...
+def broadcast(src: ArrayLike, root: int = 0, *, team: Team | None = None) -> Any: ...
 
 @overload
-def fcollect(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
+def fcollect(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Give every PE the src of all PEs, in PE order; src has one size on all.
 
@@ -1851,7 +1851,7 @@ def fcollect(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: 
     every PE. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' sizes, dtypes and roots are compared unless ATOLL_CHECK=none.
+    PEs' sizes are compared unless ATOLL_CHECK=none; dtypes, too, where all PEs are Python.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_fcollect).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1861,10 +1861,10 @@ def fcollect(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: 
     """
 
 @overload
-def fcollect(src: Array | Value, *, team: Team | None = None) -> Array: ...
+def fcollect(src: ArrayLike, *, team: Team | None = None) -> Array: ...
 
 @overload
-def collect(dst: AnyArray, src: AnyArray, *, team: Team | None = None) -> int:
+def collect(dst: AnyArray, src: AnySource, *, team: Team | None = None) -> int:
     """
     Give every PE the src of all PEs, one after the other in PE order; sizes may differ, also be 0.
 
@@ -1877,7 +1877,7 @@ def collect(dst: AnyArray, src: AnyArray, *, team: Team | None = None) -> int:
     every PE. Collective over the team (None: all PEs),
     with equal dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' dtypes are compared unless ATOLL_CHECK=none.
+    PEs' calls are compared unless ATOLL_CHECK=none; dtypes, too, where all PEs are Python.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_collect).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1887,13 +1887,13 @@ def collect(dst: AnyArray, src: AnyArray, *, team: Team | None = None) -> int:
     """
 
 @overload
-def collect(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream) -> int | None: ...
+def collect(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream) -> int | None: ...
 
 @overload
-def collect(src: Array | Value, *, team: Team | None = None) -> Array: ...
+def collect(src: ArrayLike, *, team: Team | None = None) -> Array: ...
 
 @overload
-def alltoall(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
+def alltoall(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Exchange blocks: block j of this PE's src becomes block my_pe of PE j's dst.
 
@@ -1904,7 +1904,7 @@ def alltoall(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: 
     every PE. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' sizes, dtypes and roots are compared unless ATOLL_CHECK=none.
+    PEs' sizes are compared unless ATOLL_CHECK=none; dtypes, too, where all PEs are Python.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoall).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1914,7 +1914,7 @@ def alltoall(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: 
     """
 
 @overload
-def alltoall(src: Array | Value, *, team: Team | None = None) -> Array: ...
+def alltoall(src: ArrayLike, *, team: Team | None = None) -> Array: ...
 
 def alltoalls(dst: AnyArray, src: AnyArray, dst_stride: int, src_stride: int, nelems: int, *, team: Team | None = None, stream: Stream = None) -> None:
     """
@@ -1926,7 +1926,7 @@ def alltoalls(dst: AnyArray, src: AnyArray, dst_stride: int, src_stride: int, ne
     every PE. Collective over the team (None: all PEs),
     with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' sizes, dtypes and roots are compared unless ATOLL_CHECK=none.
+    PEs' sizes are compared unless ATOLL_CHECK=none; dtypes, too, where all PEs are Python.
     Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoalls).
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1946,9 +1946,9 @@ def gather(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | N
 
     Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
     every PE. Collective over the team (None: all PEs),
-    with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
+    with equal sizes, dtypes and roots on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' sizes, dtypes and roots are compared unless ATOLL_CHECK=none.
+    PEs' sizes and roots are compared unless ATOLL_CHECK=none; dtypes, too, where all PEs are Python.
     Source: OpenSHMEM 1.6, section 9.11.
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1958,7 +1958,7 @@ def gather(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | N
     """
 
 @overload
-def gather(src: Array | Value, root: int = 0, *, team: Team | None = None) -> Array | None: ...
+def gather(src: ArrayLike, root: int = 0, *, team: Team | None = None) -> Array | None: ...
 
 @overload
 def scatter(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> None:
@@ -1971,9 +1971,9 @@ def scatter(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | 
 
     Arrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and contiguous, both, on
     every PE. Collective over the team (None: all PEs),
-    with equal sizes and dtypes on all; on return dst is complete here and src may be changed; completes
+    with equal sizes, dtypes and roots on all; on return dst is complete here and src may be changed; completes
     no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the
-    PEs' sizes, dtypes and roots are compared unless ATOLL_CHECK=none.
+    PEs' sizes and roots are compared unless ATOLL_CHECK=none; dtypes, too, where all PEs are Python.
     Source: OpenSHMEM 1.6, section 9.11.
 
     stream: for arrays of a GPU. None: the host waits until the call is done. A stream of this PE's GPU
@@ -1986,7 +1986,7 @@ def scatter(dst: AnyArray, src: AnyArray | None, root: int = 0, *, team: Team | 
 def scatter(src: Array, root: int = 0, *, team: Team | None = None) -> Array: ...
 
 @overload
-def sum_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
+def sum_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Sum over PEs, on every PE.
 
@@ -2016,10 +2016,10 @@ def sum_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
 def sum_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
-def sum_reduce(src: Value, *, team: Team | None = None) -> Any: ...
+def sum_reduce(src: ArrayLike, *, team: Team | None = None) -> Any: ...
 
 @overload
-def prod_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
+def prod_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Product over PEs, on every PE.
 
@@ -2049,10 +2049,10 @@ def prod_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, strea
 def prod_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
-def prod_reduce(src: Value, *, team: Team | None = None) -> Any: ...
+def prod_reduce(src: ArrayLike, *, team: Team | None = None) -> Any: ...
 
 @overload
-def min_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
+def min_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Minimum over PEs, on every PE.
 
@@ -2082,10 +2082,10 @@ def min_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
 def min_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
-def min_reduce(src: Value, *, team: Team | None = None) -> Any: ...
+def min_reduce(src: ArrayLike, *, team: Team | None = None) -> Any: ...
 
 @overload
-def max_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
+def max_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Maximum over PEs, on every PE.
 
@@ -2115,10 +2115,10 @@ def max_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
 def max_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
-def max_reduce(src: Value, *, team: Team | None = None) -> Any: ...
+def max_reduce(src: ArrayLike, *, team: Team | None = None) -> Any: ...
 
 @overload
-def avg_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
+def avg_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Mean over PEs, on every PE: the sum, divided by their number. An extension.
 
@@ -2148,9 +2148,9 @@ def avg_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
 def avg_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
-def avg_reduce(src: Value, *, team: Team | None = None) -> Any: ...
+def avg_reduce(src: ArrayLike, *, team: Team | None = None) -> Any: ...
 
-def premul_sum_reduce(dst: AnyArray, src: AnyArray, factor: float, *, team: Team | None = None, stream: Stream = None) -> None:
+def premul_sum_reduce(dst: AnyArray, src: AnySource, factor: float, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Sum over PEs of factor, the same on all of them, times each element. An extension.
 
@@ -2176,7 +2176,7 @@ def premul_sum_reduce(dst: AnyArray, src: AnyArray, factor: float, *, team: Team
     at once; arrays must stay until the stream has come there. "Streams" in docs/python.md tells more.
     """
 
-def premul_sum_reduce_scatter(dst: AnyArray, src: AnyArray, factor: float, *, team: Team | None = None, stream: Stream = None) -> None:
+def premul_sum_reduce_scatter(dst: AnyArray, src: AnySource, factor: float, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Sum over PEs of factor times each element, each PE getting its own block of the result. An extension.
 
@@ -2190,7 +2190,7 @@ def premul_sum_reduce_scatter(dst: AnyArray, src: AnyArray, factor: float, *, te
     """
 
 @overload
-def and_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
+def and_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise (bool: logical) and over PEs, on every PE.
 
@@ -2220,10 +2220,10 @@ def and_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
 def and_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
-def and_reduce(src: Value, *, team: Team | None = None) -> Any: ...
+def and_reduce(src: ArrayLike, *, team: Team | None = None) -> Any: ...
 
 @overload
-def or_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
+def or_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise (bool: logical) or over PEs, on every PE.
 
@@ -2253,10 +2253,10 @@ def or_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream:
 def or_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
-def or_reduce(src: Value, *, team: Team | None = None) -> Any: ...
+def or_reduce(src: ArrayLike, *, team: Team | None = None) -> Any: ...
 
 @overload
-def xor_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
+def xor_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Bitwise (bool: logical) exclusive or over PEs, on every PE.
 
@@ -2286,10 +2286,10 @@ def xor_reduce(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
 def xor_reduce(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
-def xor_reduce(src: Value, *, team: Team | None = None) -> Any: ...
+def xor_reduce(src: ArrayLike, *, team: Team | None = None) -> Any: ...
 
 @overload
-def reduce(dst: AnyArray, src: AnyArray, op: ReduceName, root: int | None = None, *, team: Team | None = None, stream: Stream = None) -> None:
+def reduce(dst: AnyArray, src: AnySource, op: ReduceName, root: int | None = None, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Reduce over PEs with an operator, on every PE or on one.
 
@@ -2314,7 +2314,7 @@ def reduce(src: Array, op: ReduceName, *, team: Team | None = None) -> Array: ..
 def reduce(src: Array, op: ReduceName, root: int, *, team: Team | None = None) -> Array | None: ...
 
 @overload
-def reduce(src: Value, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> Any: ...
+def reduce(src: ArrayLike, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> Any: ...
 
 @overload
 def reduce_scatter(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team: Team | None = None, stream: Stream = None) -> None:
@@ -2336,7 +2336,7 @@ def reduce_scatter(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team
 def reduce_scatter(src: Array, op: ReduceName = 'sum', *, team: Team | None = None) -> Array: ...
 
 @overload
-def sum_inscan(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
+def sum_inscan(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Sum over PEs 0 to my_pe, this PE included.
 
@@ -2366,10 +2366,10 @@ def sum_inscan(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
 def sum_inscan(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
-def sum_inscan(src: Value, *, team: Team | None = None) -> Any: ...
+def sum_inscan(src: ArrayLike, *, team: Team | None = None) -> Any: ...
 
 @overload
-def sum_exscan(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None:
+def sum_exscan(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Sum over PEs 0 to my_pe - 1, this PE not included; 0 on the first.
 
@@ -2399,7 +2399,7 @@ def sum_exscan(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream
 def sum_exscan(src: Array, *, team: Team | None = None) -> Array: ...
 
 @overload
-def sum_exscan(src: Value, *, team: Team | None = None) -> Any: ...
+def sum_exscan(src: ArrayLike, *, team: Team | None = None) -> Any: ...
 
 def _pool_add(address: int, bytes: int, table: int, table_bytes: int, kept: object) -> None:
     """

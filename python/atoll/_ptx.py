@@ -32,7 +32,7 @@ def _name_stores(kernel: str) -> list[str]:
 
 
 def _stores(report: int, values: dict[str, str]) -> list[str]:
-    """Of the fields of a report, which stands so far into the Watch (w)."""
+    """PTX stores of a report's fields. `report`: its offset in the Watch (w)."""
     return [
         f"st.relaxed.sys.global.u{bits} [w+{report + AT[f'report_{name}']}], {values[name]};"
         for name, bits in _FIELDS

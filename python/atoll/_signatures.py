@@ -9,9 +9,12 @@ from typing import Any
 def signature(method: Any) -> inspect.Signature:
     """Return the signature of a method of a class of _atoll; of one with overloads, that of the first.
 
-    Annotations are texts, as those of modules with postponed evaluation are.
+    Annotations are texts, as those of modules with postponed evaluation are. A method without such a text raises
+    AttributeError, which inspect.signature takes for "none known".
     """
-    text: str = method.__nb_signature__[0][0]
     made: dict[str, Any] = {}
-    exec(f"from __future__ import annotations\n{text}: ...", {}, made)
+    try:
+        exec(f"from __future__ import annotations\n{method.__nb_signature__[0][0]}: ...", {}, made)
+    except Exception as error:
+        raise AttributeError(f"{method!r} has no signature that can be read") from error
     return inspect.signature(made.popitem()[1])  # after the import, the function

@@ -93,7 +93,7 @@ void enter_device_block(Block* block) {
 void dealloc(PyObject* self) {
     auto* block = reinterpret_cast<Block*>(self);
     forget_block(block);
-    if (block->parent == nullptr && !block->freed && !block->foreign) forget_name(block->address);
+    if (block->parent == nullptr && !block->foreign && !is_past(block)) forget_name(block->address);
     drop(block);
     Py_XDECREF(reinterpret_cast<PyObject*>(block->parent));
     delete block->memory;

@@ -29,22 +29,23 @@ Ref stacked(PyArrayObject* src, npy_intp n) {
     return new_array(src, PyArray_NDIM(src) + 1, dims);
 }
 
-/// (dst, src, root) or (src, root): a second argument that is no array is the root.
+/// (dst, src, root) or (src, root): an integer as the second of two is the root.
 struct Rooted {
     Pair pair;
     int root = 0;
 
-    Rooted(const Spec& spec, const Team& team, PyObject* first, PyObject* second, PyObject* root_object) {
-        if (second != nullptr && second != Py_None && !is_array(second) && PyIndex_Check(second)) {
+    Rooted(const Spec& spec, const Team& team, PyObject* first, PyObject* second, PyObject* root_object,
+           Sizes sizes) {
+        if (root_object == nullptr && given(second) && !is_array(second) && PyIndex_Check(second)) {
             root_object = second;
             second = nullptr;
         }
         if (second == nullptr) {
-            pair.take_src(spec, first);
+            pair.take_src(spec, first, sizes);
         } else {
             // A PE that is not the root may pass None for what counts on the root only.
             if (given(first)) pair.dst = array_arg(spec, "dst", first);
-            if (given(second)) pair.take_src(spec, second);
+            if (given(second)) pair.take_src(spec, second, sizes);
         }
         if (given(root_object)) root = pe_within(spec, root_object, team.n_pes(), "root");
     }
@@ -65,7 +66,7 @@ void run(const Spec& spec, const Team& team, PyObject* stream, const Adopted& ad
 PyObject* broadcast_body(const Arguments<5>& a) {
     const Spec& spec = broadcast_spec;
     const Team& team = team_of(spec, a[3]);
-    Rooted r(spec, team, a[0], a[1], a[2]);
+    Rooted r(spec, team, a[0], a[1], a[2], Sizes::equal);
     Ref made;
     if (r.pair.src == nullptr) fail_not_array(spec, "src", nullptr);
     r.pair.check_on_device(spec, team, a.adopted, a[4]);
@@ -84,7 +85,7 @@ PyObject* broadcast_body(const Arguments<5>& a) {
 PyObject* fcollect_body(const Arguments<4>& a) {
     const Spec& spec = fcollect_spec;
     const Team& team = team_of(spec, a[2]);
-    Pair pair = pair_of(spec, a[0], a[1]);
+    Pair pair = pair_of(spec, a[0], a[1], Sizes::differ);
     pair.check_on_device(spec, team, a.adopted, a[3]);
     Ref made;
     if (pair.dst == nullptr) {
@@ -111,7 +112,7 @@ std::size_t total_of(const Team& team, std::size_t mine) {
 PyObject* collect_body(const Arguments<4>& a) {
     const Spec& spec = collect_spec;
     const Team& team = team_of(spec, a[2]);
-    Pair pair = pair_of(spec, a[0], a[1]);
+    Pair pair = pair_of(spec, a[0], a[1], Sizes::differ);
     pair.check_on_device(spec, team, a.adopted, a[3]);
     const std::size_t item = item_bytes(pair.src);
     if (pair.dst != nullptr) {
@@ -148,7 +149,7 @@ PyObject* collect_body(const Arguments<4>& a) {
 PyObject* alltoall_body(const Arguments<4>& a) {
     const Spec& spec = alltoall_spec;
     const Team& team = team_of(spec, a[2]);
-    Pair pair = pair_of(spec, a[0], a[1]);
+    Pair pair = pair_of(spec, a[0], a[1], Sizes::differ);
     pair.check_on_device(spec, team, a.adopted, a[3]);
     const auto n = static_cast<std::size_t>(team.n_pes());
     Ref made;
@@ -211,7 +212,7 @@ PyObject* alltoalls_body(const Arguments<7>& a) {
 PyObject* gather_body(const Arguments<5>& a) {
     const Spec& spec = gather_spec;
     const Team& team = team_of(spec, a[3]);
-    Rooted r(spec, team, a[0], a[1], a[2]);
+    Rooted r(spec, team, a[0], a[1], a[2], Sizes::differ);
     if (r.pair.src == nullptr) fail_not_array(spec, "src", nullptr);
     r.pair.check_on_device(spec, team, a.adopted, a[4]);
     if (team.my_pe() != r.root && !is_device_call(a.adopted, a[4])) {
@@ -241,7 +242,7 @@ PyObject* gather_body(const Arguments<5>& a) {
 PyObject* scatter_body(const Arguments<5>& a) {
     const Spec& spec = scatter_spec;
     const Team& team = team_of(spec, a[3]);
-    Rooted r(spec, team, a[0], a[1], a[2]);
+    Rooted r(spec, team, a[0], a[1], a[2], Sizes::differ);
     r.pair.check_on_device(spec, team, a.adopted, a[4]);
     const npy_intp n = team.n_pes();
     Ref made;
@@ -278,12 +279,12 @@ PyObject* scatter_body(const Arguments<5>& a) {
     return r.pair.result(std::move(made));
 }
 
-#define ATOLL_PAIR(returns)                                                                             \
-    "(dst: AnyArray, src: AnyArray | None = None, *, team: Team | None = None, stream: Stream = None) " \
-    "-> " returns                                                                                       \
-    "\n"                                                                                                \
-    "(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None\n"      \
-    "(src: Array | Value, *, team: Team | None = None) -> Array"
+#define ATOLL_PAIR(returns)                                                                         \
+    "(dst: Any, src: AnySource | None = None, *, team: Team | None = None, stream: Stream = None) " \
+    "-> " returns                                                                                   \
+    "\n"                                                                                            \
+    "(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None\n" \
+    "(src: ArrayLike, *, team: Team | None = None) -> Array"
 
 #define ATOLL_TAIL_OF(equal, compared)                                                                       \
     "\n\nArrays may be symmetric (faster) or ordinary, of any strides. Arrays of a GPU: symmetric and "      \
@@ -294,9 +295,10 @@ PyObject* scatter_body(const Arguments<5>& a) {
     " on all; on return dst is complete here and src may be changed; completes\n"                            \
     "no puts. Raises ShapeMismatch, DtypeMismatch, PeError, PeDied, UseAfterFree, CollectiveMismatch: the\n" \
     "PEs' " compared                                                                                         \
-    " are compared unless ATOLL_CHECK=none.\n"                                                               \
+    " are compared unless ATOLL_CHECK=none; dtypes, too, where all PEs are Python.\n"                        \
     "Source: OpenSHMEM 1.6, section 9.11"
-#define ATOLL_TAIL ATOLL_TAIL_OF("sizes and dtypes", "sizes, dtypes and roots")
+#define ATOLL_TAIL ATOLL_TAIL_OF("sizes and dtypes", "sizes")
+#define ATOLL_ROOTED_TAIL ATOLL_TAIL_OF("sizes, dtypes and roots", "sizes and roots")
 
 const Function functions[] = {
     {"broadcast", entry<5, broadcast_spec, broadcast_body>, &broadcast_spec,
@@ -305,23 +307,23 @@ const Function functions[] = {
      "(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> "
      "None\n"
      "(src: Array, root: int = 0, *, team: Team | None = None) -> Array\n"
-     "(src: Value, root: int = 0, *, team: Team | None = None) -> Any",
+     "(src: ArrayLike, root: int = 0, *, team: Team | None = None) -> Any",
      "Give every PE the root's src.\n\n"
      "broadcast(dst, src, root) writes it into dst, on the root too; broadcast(src, root) returns it as a "
      "new\n"
      "ordinary array. src has dst's shape and dtype on every PE; its contents count on the root "
-     "only." ATOLL_TAIL " (shmem_broadcast)."},
+     "only." ATOLL_ROOTED_TAIL " (shmem_broadcast)."},
     {"fcollect", entry<4, fcollect_spec, fcollect_body>, &fcollect_spec, ATOLL_PAIR("Array | None"),
      "Give every PE the src of all PEs, in PE order; src has one size on all.\n\n"
      "fcollect(dst, src) fills dst, which has n_pes times src's elements; fcollect(src) returns a new "
      "ordinary\n"
      "array of shape (n_pes, *src.shape)." ATOLL_TAIL " (shmem_fcollect)."},
     {"collect", entry<4, collect_spec, collect_body>, &collect_spec,
-     "(dst: AnyArray, src: AnyArray | None = None, *, team: Team | None = None, stream: Stream = None) -> "
+     "(dst: AnyArray, src: AnySource | None = None, *, team: Team | None = None, stream: Stream = None) -> "
      "Array | int | None\n"
-     "(dst: AnyArray, src: AnyArray, *, team: Team | None = None) -> int\n"
-     "(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream) -> int | None\n"
-     "(src: Array | Value, *, team: Team | None = None) -> Array",
+     "(dst: AnyArray, src: AnySource, *, team: Team | None = None) -> int\n"
+     "(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream) -> int | None\n"
+     "(src: ArrayLike, *, team: Team | None = None) -> Array",
      "Give every PE the src of all PEs, one after the other in PE order; sizes may differ, also be 0.\n\n"
      "collect(dst, src) fills the start of dst and returns how many elements arrived; collect(src) returns "
      "a\n"
@@ -346,12 +348,12 @@ const Function functions[] = {
      "None) -> Array | None\n"
      "(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | None = None, stream: Stream = "
      "None) -> None\n"
-     "(src: Array | Value, root: int = 0, *, team: Team | None = None) -> Array | None",
+     "(src: ArrayLike, root: int = 0, *, team: Team | None = None) -> Array | None",
      "Give the root the src of all PEs, in PE order; src has one size on all.\n\n"
      "gather(dst, src, root) fills the root's dst, which has n_pes times src's elements (elsewhere dst is "
      "not looked\n"
      "at and may be None); gather(src, root) returns on the root a new ordinary array of shape\n"
-     "(n_pes, *src.shape), elsewhere None." ATOLL_TAIL "."},
+     "(n_pes, *src.shape), elsewhere None." ATOLL_ROOTED_TAIL "."},
     {"scatter", entry<5, scatter_spec, scatter_body>, &scatter_spec,
      "(dst: AnyArray, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = None) -> "
      "Array | None\n"
@@ -362,7 +364,7 @@ const Function functions[] = {
      "scatter(dst, src, root) fills dst; src, of n_pes times dst's elements, counts on the root only.\n"
      "scatter(src, root) takes src of shape (n_pes, ...) on every PE and returns row my_pe of the root's, as "
      "a new\n"
-     "ordinary array." ATOLL_TAIL "."},
+     "ordinary array." ATOLL_ROOTED_TAIL "."},
 };
 
 }  // namespace

@@ -152,5 +152,7 @@ PyObject* read_element(const void* element, PyArray_Descr* descr);
 /// True for what counts as one value: numbers, NumPy scalars, 0-d arrays, tuples (for structured types),
 /// bytes, text.
 bool is_scalar(PyObject* value);
+/// True for Python's booleans and NumPy's.
+inline bool is_bool(PyObject* value) { return PyBool_Check(value) || PyArray_IsScalar(value, Bool); }
 
 }  // namespace atl::python

@@ -1,6 +1,7 @@
 // The process's job: init and finalize, who and how many, and its end.
 #include "core/launching.hpp"
 
+#include "names.hpp"
 #include "pool.hpp"
 #include "registry.hpp"
 #include "state.hpp"
@@ -64,6 +65,7 @@ void adopt(Job& job) {
     use(&job);
     if (g.latest == &job) return;
     g.latest = &job;  // ended jobs keep their addresses
+    forget_names();   // of the last job
     ++g.epoch;
 }
 
@@ -71,10 +73,12 @@ void adopt(Job& job) {
 /// next.
 void follow_current_job() {
     if (g.finalizing > 0) return;  // a job that ends at any moment; the last of them looks again
-    if (atl::is_initialized())
+    if (atl::is_initialized()) {
         adopt(atl::current_job());
-    else
+    } else {
         use(nullptr);
+        forget_names();
+    }
 }
 
 /// One that means something where it is passed: -1 would be no argument at all.

@@ -2,6 +2,7 @@
 #include "atoll/lock.hpp"
 
 #include "block.hpp"
+#include "dtypes.hpp"
 #include "names.hpp"
 #include "registry.hpp"
 
@@ -62,10 +63,10 @@ std::string repr(const PyLock& lock) {
 bool acquire(PyLock& lock, nb::object wait, nb::object timeout) {
     static const Spec spec{"Lock.acquire"};
     lock.word(spec.name);
-    if (!PyBool_Check(wait.ptr()))
+    if (!is_bool(wait.ptr()))
         fail(ErrorCode::invalid_argument,
              "Lock.acquire(): blocking is %R; pass True or False, and seconds as timeout=.", wait.ptr());
-    const bool blocking = wait.ptr() == Py_True;
+    const bool blocking = PyObject_IsTrue(wait.ptr()) == 1;
     const double timeout_s = timeout_of(spec, timeout.ptr());
     if (!blocking && !timeout.is_none())
         fail(ErrorCode::invalid_argument,

@@ -63,7 +63,7 @@ PyObject* signature_of(PyObject* method, void*) {
 }
 
 /// inspect.signature asks for __signature__, which nanobind's type of methods does not have. That type takes
-/// no new attributes by setattr.
+/// no new attributes by setattr. It is this module's alone by NB_DOMAIN (cmake/AtollPython.cmake).
 void give_signatures(const nb::module_& module) {
     static PyGetSetDef getter{"__signature__", signature_of, nullptr, nullptr, nullptr};
     const nb::object method = module.attr("Lock").attr("acquire");

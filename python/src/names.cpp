@@ -55,6 +55,12 @@ void forget_name(const void* address) noexcept {
     known.all.erase(static_cast<const char*>(address));
 }
 
+void forget_names() noexcept {
+    Names& known = names();
+    const std::lock_guard lock(known.mutex);
+    known.all.clear();
+}
+
 std::string name_of(const void* address) { return found_name(address, true); }
 std::string array_name(const void* address) { return found_name(address, false); }
 

@@ -98,8 +98,8 @@ template <ReduceOp O> PyObject* reduce_body(const Arguments<4>& a) {
     const Spec& spec = reduce_spec<O>;
     const Team& team = team_of(spec, a[2]);
     if (is_device_call(a.adopted, a[3])) [[unlikely]]
-        return reduce_on_device(spec, team, pair_of(spec, a[0], a[1]), O, a[3], a.adopted);
-    return elementwise(spec, pair_of(spec, a[0], a[1]), O,
+        return reduce_on_device(spec, team, pair_of(spec, a[0], a[1], Sizes::equal), O, a[3], a.adopted);
+    return elementwise(spec, pair_of(spec, a[0], a[1], Sizes::equal), O,
                        [&](char* dst, const char* src, std::size_t n, DType type) {
                            team.reduce_erased(dst, src, n, type, O);
                        });
@@ -116,7 +116,7 @@ double factor_of(const Spec& spec, PyObject* value) {
 PyObject* scaled_body(const Arguments<5>& a) {
     const Team& team = team_of(scaled_spec, a[3]);
     const double factor = factor_of(scaled_spec, a[2]);
-    Pair pair = pair_of(scaled_spec, a[0], a[1]);
+    Pair pair = pair_of(scaled_spec, a[0], a[1], Sizes::equal);
     if (is_device_call(a.adopted, a[4])) [[unlikely]] {
         type_for(scaled_spec, pair.src, ReduceOp::avg);  // its check: a factor is for what has an average
         return reduce_on_device(scaled_spec, team, pair, ReduceOp::sum, a[4], a.adopted, factor);
@@ -144,11 +144,11 @@ template <bool Inclusive> PyObject* scan_body(const Arguments<4>& a) {
     const Spec& spec = scan_spec<Inclusive>;
     const Team& team = team_of(spec, a[2]);
     if (is_device_call(a.adopted, a[3])) [[unlikely]]
-        return on_gpu(spec, team, pair_of(spec, a[0], a[1]), ReduceOp::sum, a[3], a.adopted,
+        return on_gpu(spec, team, pair_of(spec, a[0], a[1], Sizes::equal), ReduceOp::sum, a[3], a.adopted,
                       [](const auto& on, TargetStage& dst, const SourceStage& src, DType type) {
                           on.scan_erased(dst.data(), src.data(), src.size(), type, ReduceOp::sum, Inclusive);
                       });
-    return elementwise(spec, pair_of(spec, a[0], a[1]), ReduceOp::sum,
+    return elementwise(spec, pair_of(spec, a[0], a[1], Sizes::equal), ReduceOp::sum,
                        [&](char* dst, const char* src, std::size_t n, DType type) {
                            team.scan_erased(dst, src, n, type, ReduceOp::sum, Inclusive);
                        });
@@ -204,7 +204,7 @@ PyObject* any_body(const Arguments<6>& a) {
     const Team& team = team_of(any_spec, a[4]);
     const Operands o(a[0], a[1], a[2], a[3]);
     const ReduceOp op = reduce_op_of(any_spec, o.op);
-    Pair pair = pair_of(any_spec, o.first, o.second);
+    Pair pair = pair_of(any_spec, o.first, o.second, Sizes::equal);
     if (is_device_call(a.adopted, a[5])) [[unlikely]] {
         if (!given(o.root)) return reduce_on_device(any_spec, team, pair, op, a[5], a.adopted);
         const int root = pe_within(any_spec, o.root, team.n_pes(), "root");
@@ -254,25 +254,25 @@ PyObject* scatter(const Spec& spec, const Arguments<5>& a, Pair pair, ReduceOp o
 PyObject* scatter_body(const Arguments<5>& a) {
     const Operands o(a[0], a[1], a[2], nullptr);
     const ReduceOp op = given(o.op) ? reduce_op_of(scatter_spec, o.op) : ReduceOp::sum;
-    return scatter(scatter_spec, a, pair_of(scatter_spec, o.first, o.second), op, 1);
+    return scatter(scatter_spec, a, pair_of(scatter_spec, o.first, o.second, Sizes::differ), op, 1);
 }
 
 PyObject* scaled_scatter_body(const Arguments<5>& a) {
     const double factor = factor_of(scaled_scatter_spec, a[2]);
-    Pair pair = pair_of(scaled_scatter_spec, a[0], a[1]);
+    Pair pair = pair_of(scaled_scatter_spec, a[0], a[1], Sizes::differ);
     type_for(scaled_scatter_spec, pair.src, ReduceOp::avg);
     return scatter(scaled_scatter_spec, a, std::move(pair), ReduceOp::sum, factor);
 }
 
-#define ATOLL_REDUCE_SIGNATURE                                                                            \
-    "(dst: AnyArray | Value, src: AnyArray | None = None, *, team: Team | None = None, stream: Stream = " \
-    "None) -> Array | None\n"                                                                             \
-    "(dst: AnyArray, src: AnyArray, *, team: Team | None = None, stream: Stream = None) -> None\n"        \
-    "(src: Array, *, team: Team | None = None) -> Array\n"                                                \
-    "(src: Value, *, team: Team | None = None) -> Any"
+#define ATOLL_REDUCE_SIGNATURE                                                                      \
+    "(dst: Any, src: AnySource | None = None, *, team: Team | None = None, stream: Stream = None) " \
+    "-> Array | None\n"                                                                             \
+    "(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None\n" \
+    "(src: Array, *, team: Team | None = None) -> Array\n"                                          \
+    "(src: ArrayLike, *, team: Team | None = None) -> Any"
 
-#define ATOLL_SCALED_SIGNATURE                                                                           \
-    "(dst: AnyArray, src: AnyArray, factor: float, *, team: Team | None = None, stream: Stream = None) " \
+#define ATOLL_SCALED_SIGNATURE                                                                            \
+    "(dst: AnyArray, src: AnySource, factor: float, *, team: Team | None = None, stream: Stream = None) " \
     "-> None"
 
 #define ATOLL_REDUCE_DOC(what, types)                                                                        \
@@ -334,11 +334,11 @@ it makes a scaled copy of src.)"},
     {"reduce", entry<6, any_spec, any_body>, &any_spec,
      "(dst: AnyArray, src: Any = None, op: Any = None, root: int | None = None, *, team: Team | None = None, "
      "stream: Stream = None) -> Array | None\n"
-     "(dst: AnyArray, src: AnyArray, op: ReduceName, root: int | None = None, *, team: Team | None = None, "
+     "(dst: AnyArray, src: AnySource, op: ReduceName, root: int | None = None, *, team: Team | None = None, "
      "stream: Stream = None) -> None\n"
      "(src: Array, op: ReduceName, *, team: Team | None = None) -> Array\n"
      "(src: Array, op: ReduceName, root: int, *, team: Team | None = None) -> Array | None\n"
-     "(src: Value, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> Any",
+     "(src: ArrayLike, op: ReduceName, root: int | None = None, *, team: Team | None = None) -> Any",
      R"(Reduce over PEs with an operator, on every PE or on one.
 
 reduce(dst, src, op, root=None) writes into dst; reduce(src, op, root=None) returns a new ordinary array.

@@ -7,7 +7,7 @@ bool is_values(PyObject* value) {
     return PyArray_CheckScalar(value) || PyNumber_Check(value) || PySequence_Check(value);
 }
 
-Ref values_for(const Spec& spec, PyObject* value, PyArrayObject* dst) {
+Ref values_for(const Spec& spec, PyObject* value, PyArrayObject* dst, Sizes sizes) {
     if (!why_not_adopted(value).empty()) fail_not_array(spec, "src", value);
     if (dst == nullptr || on_device(dst)) {
         Ref made(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
@@ -15,10 +15,10 @@ Ref values_for(const Spec& spec, PyObject* value, PyArrayObject* dst) {
         return made;
     }
     if (!is_scalar(value)) return source_like(spec, "src", value, "dst", dst);
-    // As put does: one number is every element of dst.
     PyArray_Descr* descr = PyArray_DESCR(dst);
     Ref one = new_array(dst, 0, nullptr);
     write_element({spec, "src", reinterpret_cast<PyObject*>(descr)}, value, PyArray_DATA(one.array()));
+    if (sizes == Sizes::differ) return one;
     Ref made(PyArray_NewLikeArray(dst, NPY_CORDER, nullptr, 0));
     if (PyArray_CopyInto(made.array(), one.array()) < 0) throw Raised{};
     return made;

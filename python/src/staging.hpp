@@ -73,8 +73,11 @@ inline Ref new_array(PyArrayObject* like, int nd, const npy_intp* dims) {
 
 /// True for a number or a sequence of numbers, which stand for an array.
 bool is_values(PyObject* value);
-/// That array: of dst's dtype, and for a number of its shape too; of NumPy's choice where dst is null.
-[[gnu::cold]] Ref values_for(const Spec& spec, PyObject* value, PyArrayObject* dst);
+/// Sizes of a collective's dst and src. One number as src fills dst's shape where they are equal, else it is
+/// one element.
+enum class Sizes { differ, equal };
+/// That array: of dst's dtype; of NumPy's choice where dst is null.
+[[gnu::cold]] Ref values_for(const Spec& spec, PyObject* value, PyArrayObject* dst, Sizes sizes);
 
 /// The arguments `(dst, src)` or `(src,)` of a collective.
 struct Pair {
@@ -82,9 +85,9 @@ struct Pair {
     PyArrayObject* src = nullptr;
     Ref held;  ///< src, where a number or a list was passed: the array that it stands for
 
-    void take_src(const Spec& spec, PyObject* value) {
+    void take_src(const Spec& spec, PyObject* value, Sizes sizes) {
         if (!is_array(value) && is_values(value)) [[unlikely]] {
-            held = values_for(spec, value, dst);
+            held = values_for(spec, value, dst, sizes);
             value = held.get();
         }
         src = array_arg(spec, "src", value);
@@ -133,10 +136,10 @@ inline std::uint64_t elements_of(PyArrayObject* array) {
     return core::elements_of(PyArray_DESCR(array)->kind, static_cast<std::uint32_t>(item_bytes(array)));
 }
 
-inline Pair pair_of(const Spec& spec, PyObject* first, PyObject* second) {
+inline Pair pair_of(const Spec& spec, PyObject* first, PyObject* second, Sizes sizes) {
     Pair pair;
     if (given(second)) pair.dst = array_arg(spec, "dst", first);
-    pair.take_src(spec, given(second) ? second : first);
+    pair.take_src(spec, given(second) ? second : first, sizes);
     return pair;
 }
 

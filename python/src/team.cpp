@@ -97,9 +97,9 @@ nb::object split_2d(const PyTeam& team, nb::object xrange) {
     return nb::make_tuple(made(std::move(row)), made(std::move(column)));
 }
 
-/// Of a color or key, where a comparison's result is a number, too.
+/// The int of a color or key; booleans count as 0 and 1.
 int number_of(const Spec& spec, const char* which, const nb::object& value) {
-    if (PyBool_Check(value.ptr()) || PyArray_IsScalar(value.ptr(), Bool)) return PyObject_IsTrue(value.ptr());
+    if (is_bool(value.ptr())) return PyObject_IsTrue(value.ptr());
     return int_of(spec, which, value.ptr());
 }
 

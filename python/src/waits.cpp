@@ -74,7 +74,7 @@ class Status {
         if (kind != 'b' && kind != 'i' && kind != 'u' && size_of(loose.array()) != 0)
             fail(ErrorCode::dtype_mismatch, "%s(): status has dtype %S; pass one integer for each word.",
                  spec.name, dtype_name(loose.array()).get());
-        // By way of bool, because 2**32 is not 0 either.
+        // Convert to bool first: 2**32 is nonzero, but 0 as int32.
         const Ref left_out(PyArray_FromAny(loose.get(), PyArray_DescrFromType(NPY_BOOL), 0, 0,
                                            NPY_ARRAY_FORCECAST, nullptr));
         held_ = Ref(PyArray_FromAny(left_out.get(), PyArray_DescrFromType(NPY_INT32), 0, 0,

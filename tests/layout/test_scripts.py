@@ -51,7 +51,13 @@ def test_the_gpu_script_passes_nothing_where_nothing_was_built(tmp_path: Path) -
     done = subprocess.run(
         ["bash", "scripts/gpu_test.sh", "--no-build", "tests", "soak"],
         cwd=tmp_path,
-        env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "OUT": str(tmp_path / "out")},
+        env={
+            **os.environ,
+            "PATH": f"{tools}:{os.environ['PATH']}",
+            "OUT": str(tmp_path / "out"),
+            "CUDA_MPS_PIPE_DIRECTORY": str(tmp_path / "pipes"),  # with a caller's daemon, none is started
+        },
+        timeout=60,
         capture_output=True,
         text=True,
         check=False,

@@ -6,6 +6,7 @@ import inspect
 
 import atoll
 import pytest
+from atoll import _signatures
 
 CLASSES = [atoll.Team, atoll.Context, atoll.Lock, atoll.Mailbox, atoll.group, atoll.DeviceArray]
 
@@ -27,6 +28,15 @@ def test_signatures_are_those_of_the_calls() -> None:
     assert list(inspect.signature(atoll.Team.split).parameters) == ["self", "color", "key"]
     assert list(inspect.signature(atoll.DeviceArray.view).parameters) == ["self", "dtype"]
     assert inspect.signature(atoll.put_signal).parameters["op"].default == "set"
+
+
+def test_a_method_whose_signature_cannot_be_read_has_none() -> None:
+    class Method:
+        __nb_signature__ = (("def broken(self, x: int = <object>) -> int", None, None),)
+
+    for method in (Method(), object()):
+        with pytest.raises(AttributeError, match="no signature"):
+            _signatures.signature(method)
 
 
 def test_a_name_that_does_not_exist_suggests_the_nearest() -> None:

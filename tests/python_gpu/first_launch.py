@@ -20,7 +20,7 @@ CALLS = {
     "put_at": lambda: atoll.put_at(x, np.arange(5), np.arange(5), right),
     "add_at": lambda: atoll.add_at(x, np.arange(5), np.arange(5), right),
     "a strided put": lambda: atoll.put(x[::2], y[::2], right),
-    "an atomic": lambda: atoll.atomic_fetch_add(x, 1, right),
+    "an atomic": lambda: atoll.atomic_fetch_add(x, 1, right, index=0),
     "post and receive": lambda: (box.post(x[:8], right), box.receive(y[:8], left)),
     "sum_inscan": lambda: atoll.sum_inscan(y, x),
     "sum_reduce": lambda: atoll.sum_reduce(y, x),

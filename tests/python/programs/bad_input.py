@@ -299,6 +299,11 @@ def check_numbers_of_objects() -> None:
     lock = atoll.Lock()
     raises(atoll.InvalidArgument, lambda: lock.acquire(False, 3.0), "timeout is 3.0 with blocking=False")
     raises(atoll.InvalidArgument, lambda: lock.acquire(3.0), "blocking is 3.0", "timeout=")  # type: ignore[arg-type]
+    atoll.barrier_all()
+    if me == 0:
+        assert lock.acquire(np.True_) and not lock.acquire(np.False_)  # type: ignore[arg-type]
+        lock.release()
+    atoll.barrier_all()
     with lock:
         raises(atoll.InvalidArgument, lambda: lock.acquire(False, -1), "timeout is -1")
     lock.free()

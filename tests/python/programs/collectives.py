@@ -107,6 +107,36 @@ def check_numbers() -> None:
     x = atoll.zeros(1)
     atoll.sum_reduce(x, np.float64(2))
     assert x[0] == 2 * n
+    wide = atoll.zeros((2, 3), np.float32)
+    for call, total in ((atoll.sum_reduce, 2 * n), (atoll.max_reduce, 2), (atoll.sum_exscan, 2 * me)):
+        call(wide, 2)
+        equal(wide, np.full((2, 3), total, np.float32))
+    atoll.broadcast(wide, me + 1, n - 1)
+    equal(wide, np.full((2, 3), n, np.float32))
+    # Where dst holds more than src, a number is one element.
+    places = atoll.zeros(n + 2, int)
+    atoll.fcollect(places[:n], me)
+    equal(places[:n], np.arange(n))
+    assert atoll.collect(places, me + 1) == n
+    equal(places, np.array([*range(1, n + 1), 0, 0]))
+    atoll.gather(places[:n] if me == n - 1 else None, -me, n - 1)
+    equal(places[:n], -np.arange(n) if me == n - 1 else np.arange(1, n + 1))
+    if n > 1:
+        raises(
+            atoll.ShapeMismatch,
+            lambda: atoll.reduce_scatter(places, 1),
+            "reduce_scatter(): src has 1 elements",
+        )
+        raises(atoll.ShapeMismatch, lambda: atoll.alltoall(places, 1), "alltoall(): src has 1 elements")
+    # With a root of its own, the integer before it is src.
+    one = atoll.zeros(1, int)
+    atoll.broadcast(one, me + 7, 0)
+    assert one[0] == 7
+    atoll.broadcast(one, np.int64(me + 9), root=n - 1)
+    assert one[0] == n + 8
+    atoll.gather(places[:n] if me == 0 else None, me + 5, 0)
+    if me == 0:
+        equal(places[:n], np.arange(5, n + 5))
 
 
 def check_alltoalls() -> None:
