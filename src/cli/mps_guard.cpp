@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <system_error>
 #include <time.h>
 #include <unistd.h>
 

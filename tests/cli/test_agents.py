@@ -42,7 +42,9 @@ def test_words_and_their_end_that_come_at_once_are_both_heard(atoll, agent: Scri
 def test_a_reader_that_takes_nothing_leaves_the_launcher_open_to_signals(atoll, agent: Script) -> None:
     # More than the pipe holds, and a process that keeps the agent's output open until the test ends.
     reader, writer = os.pipe()
-    path = agent(f"echo begun >&2\nhead -c 200000 /dev/zero\nsetsid sh -c 'read line <&{reader}' &\nexit 3\n")
+    path = agent(
+        f"echo begun >&2\nhead -c 200000 /dev/zero\nsetsid sh -c 'read line </dev/fd/{reader}' &\nexit 3\n"
+    )
     try:
         job = atoll.start("run", "--hosts", "a:1", "--agent", path, "true", pass_fds=[reader])
         os.close(reader)

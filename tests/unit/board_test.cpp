@@ -1,6 +1,7 @@
 #include "common/board.hpp"
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
