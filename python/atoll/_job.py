@@ -212,7 +212,8 @@ def _watch() -> None:
             # Another PE has failed, and has said why. A traceback for each that waited for it would bury that.
             _say_where(value, trace)
             return ends
-        previous(kind, value, without_own_frames(value, trace))
+        value.__traceback__ = without_own_frames(value, trace)  # Python's hook prefers it to the argument
+        previous(kind, value, value.__traceback__)
         kernel = "" if isinstance(value, _atoll.Error) else _atoll._kernel_failure()
         if kernel:  # another library's error, which says no more than that the GPU is lost
             sys.stderr.write(f"atoll.KernelError: {kernel}\n")

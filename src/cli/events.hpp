@@ -4,7 +4,9 @@
 #include <cerrno>
 #include <cstdint>
 #include <sys/epoll.h>
+#include <sys/signalfd.h>
 #include <system_error>
+#include <unistd.h>
 
 #include "common/fd.hpp"
 
@@ -50,5 +52,12 @@ class Poller {
 
     common::Fd epoll_;
 };
+
+/// Takes the pending signals from a signalfd that does not block, and does nothing about them.
+inline void discard_signals(const common::Fd& descriptor) {
+    signalfd_siginfo info{};
+    while (read(descriptor.get(), &info, sizeof info) == sizeof info) {
+    }
+}
 
 }  // namespace atl::cli

@@ -121,7 +121,8 @@ class HostsJob {
             check_stall();
             if (Clock::now() >= deadline_) end_agents();
         }
-        store_->end_setup();                                    // nobody is still on the way to it
+        store_->end_setup();  // nobody is still on the way to it
+        discard_signals(signals_);
         ::sigprocmask(SIG_SETMASK, &signals_before_, nullptr);  // see Job::run
         output_.finish();
         look_at_output();
@@ -389,7 +390,7 @@ class HostsJob {
             agent->orders = common::Fd();
             ::kill(-agent->pid, ending_ ? SIGKILL : SIGTERM);
         }
-        if (ending_) output_.finish();
+        if (ending_) output_.close_all();
         ending_ = true;
         deadline_ = Clock::now() + std::chrono::seconds(1);
     }

@@ -225,12 +225,14 @@ int Job::run() {
     }
     group_->end();
     if (!output_) return status_;
-    // A reader that stands still keeps this process; who wants no more of it can end it as any other.
     signal(SIGPIPE, SIG_IGN);
-    sigprocmask(SIG_SETMASK, &signals_before_, nullptr);
     output_->catch_up();
     output_->show_tracebacks();
     if (!last_line_.empty()) write_line(last_line_);
+    // A reader that takes nothing keeps this process waiting, and a signal then ends it. One that was meant
+    // for the job must not: it has ended, and its status is still to be returned.
+    discard_signals(signals_);
+    sigprocmask(SIG_SETMASK, &signals_before_, nullptr);
     output_->finish();
     look_at_output();
     return status_ == 0 && output_->has_failed() ? 1 : status_;

@@ -67,11 +67,11 @@ void Output::on_readable(std::uint32_t number) {
 void Output::read_up_to(int times, std::uint32_t number) {
     const Stream& stream = streams_[number];
     while (times > 0 && stream.source && read_some(number)) --times;
-    if (times == 0 && stream.source)  // there may be more, for which no edge comes
-        poller_.change(stream.source.get(), {Source::output, number}, EPOLLIN | EPOLLET);
+    // No further edge comes for what is left, nor for an end of the stream that came together with the data.
+    if (stream.source) poller_.change(stream.source.get(), {Source::output, number}, EPOLLIN | EPOLLET);
 }
 
-/// False when there is no more to read.
+/// False when there is no more to read for now, or the stream has ended.
 bool Output::read_some(std::uint32_t number) {
     const ssize_t size = read(streams_[number].source.get(), buffer_.data(), buffer_.size());
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return errno == EINTR;
@@ -85,10 +85,12 @@ bool Output::read_some(std::uint32_t number) {
 }
 
 void Output::take(std::uint32_t number, std::string_view data) {
-    std::optional<TracebackReader>& tracebacks = streams_[number].tracebacks;
+    Stream& stream = streams_[number];
+    std::optional<TracebackReader>& tracebacks = stream.tracebacks;
     if (!tracebacks) return take_lines(number, data);
     std::string passed;
     tracebacks->feed(data, passed);
+    if (stream.withholds()) stream.since = Clock::now();
     if (!tracebacks->text().empty() && show_at_ == never) show_at_ = Clock::now() + traceback_patience;
     if (!passed.empty()) take_lines(number, passed);
 }
@@ -217,10 +219,11 @@ std::chrono::milliseconds Output::patience(std::uint32_t target) const {
 /// When on_time() has something to do for this stream.
 Output::Clock::time_point Output::next_of(std::uint32_t number) const {
     const Stream& stream = streams_[number];
-    if (stream.held.empty()) return never;
+    if (stream.held.empty() && !stream.withholds()) return never;
     if (stream.waits) return stream.since + patience(stream.target);
     if (!may_show_unfinished(stream)) return never;
     const bool is_terminal = sink_of(stream.target).kind() == Sink::Kind::terminal;
+    if (stream.withholds()) return stream.since + (is_terminal ? terminal_quiet : pipe_quiet);
     // A progress bar goes back to where the open line began, and so needs no line of its own.
     const bool fits = line_of(stream.target).owner == nobody || (is_terminal && stream.held[0] == '\r');
     if (fits) return stream.since + (is_terminal ? terminal_quiet : pipe_quiet);
@@ -249,6 +252,12 @@ void Output::on_time_of(std::uint32_t number) {
     if (stream.waits) {
         break_line(stream.target);
         release_waiting(stream.target);
+    } else if (stream.withholds()) {
+        const Clock::time_point since = stream.since;
+        std::string passed;
+        stream.tracebacks->finish(passed);
+        take_lines(number, passed);
+        stream.since = since;  // it has been quiet since then, and so is shown next
     } else {
         if (stream.held[0] == '\r') line.owner = nobody;
         break_line(stream.target);
@@ -343,7 +352,7 @@ void Output::show_tracebacks() {
     for (Stream& stream : streams_) {
         if (!stream.tracebacks || stream.tracebacks->text().empty()) continue;
         all.push_back({stream.tracebacks->pe(), stream.tracebacks->take()});
-        stream.shown += all.back().text;
+        stream.shown = all.back().text;
     }
     if (all.empty()) return;
     break_line(err);
@@ -357,7 +366,6 @@ void Output::show_tracebacks() {
             text += '\n';
         }
         sink_of(err).write(text);
-        if (!text.ends_with('\n')) sink_of(err).write("\n");
     }
     release_waiting(err);
     settle(err);
@@ -380,7 +388,7 @@ void Output::say(const std::string& text) {
     settle(err);
 }
 
-void Output::finish() {
+void Output::close_all() {
     for (std::uint32_t number = 0; number < streams_.size(); ++number) {
         // A process that escaped may hold the pipe open and fill it for ever: so much and no more.
         constexpr int most_reads = 64;
@@ -388,6 +396,10 @@ void Output::finish() {
             if (!read_some(number)) break;
         if (streams_[number].source) close(number);
     }
+}
+
+void Output::finish() {
+    close_all();
     show_tracebacks();
     for (const std::uint32_t target : {out, err}) {
         for (const Stream& stream : streams_)

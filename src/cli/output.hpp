@@ -66,7 +66,9 @@ class Output {
 
     /// A line of the launcher's own, behind all that PEs have printed before.
     void say(const std::string& text);
-    /// Takes what is still to be read, gives up streams and writes all out, which may wait for the reader.
+    /// Takes what is still to be read and gives up all streams. Never waits.
+    void close_all();
+    /// Does the same and writes all out, which may wait for the reader.
     void finish();
     /// What could not be written and why, once; empty = nothing.
     std::string trouble();
@@ -81,7 +83,7 @@ class Output {
         std::uint32_t target = 0;
         std::string label;
         std::optional<TracebackReader> tracebacks;
-        std::string shown;         ///< the tracebacks of its PE so far
+        std::string shown;         ///< the last tracebacks of its PE that were shown
         bool is_terminal = false;  ///< `source` is the other end of a PE's terminal
         bool is_asking = false;    ///< its PE can read answers
         bool is_at_line_start = true;
@@ -89,6 +91,8 @@ class Output {
         bool waits = false;       ///< has lines that wait for the end of another stream's
         std::string held;         ///< read, not passed on: an unfinished line; all that waits
         Clock::time_point since;  ///< when the last of `held` came, or when it began to wait
+        /// Its traceback reader keeps an unfinished line that may become a traceback.
+        bool withholds() const { return !waits && tracebacks && tracebacks->withholds(); }
     };
     static constexpr std::uint32_t nobody = ~0u;
     struct Line {

@@ -1,6 +1,7 @@
 #include "cli/program.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -94,20 +95,28 @@ bool is_same_folder(const std::string& one, const std::string& other) {
                                        std::filesystem::path(other).parent_path(), error);
 }
 
-/// Asks that Python, which takes some 20 ms.
+/// Asks that Python, which takes some 20 ms. The current folder, which `-c` searches, does not count, nor
+/// does a folder named atoll that is no package.
 bool has_atoll(const std::string& python) {
     std::string path = python, flag = "-c",
-                code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('atoll') is None)";
+                code =
+                    "import sys; sys.path = [p for p in sys.path if p]; import importlib.util; "
+                    "spec = importlib.util.find_spec('atoll'); "
+                    "sys.exit(spec is None or spec.origin is None)";
     char* arguments[] = {path.data(), flag.data(), code.data(), nullptr};
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     for (const int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
+    signal(SIGCHLD, SIG_DFL);  // ignored, it would take the exit status away
     pid_t pid = -1;
     const int error = posix_spawn(&pid, python.c_str(), &files, nullptr, arguments, environ);
     posix_spawn_file_actions_destroy(&files);
+    if (error != 0) return false;
     int status = 1;
-    if (error != 0 || waitpid(pid, &status, 0) != pid) return false;
-    return status == 0;
+    pid_t ended = -1;
+    do ended = waitpid(pid, &status, 0);
+    while (ended < 0 && errno == EINTR);
+    return ended == pid && status == 0;
 }
 
 /// Which Python runs, and what is to be said of that.

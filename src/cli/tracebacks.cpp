@@ -17,7 +17,11 @@ constexpr std::string_view links[] = {
 // A program that prints more behind a traceback does not wait for others to print the same.
 constexpr std::size_t most_kept_bytes = 64 * 1024;
 
-std::string_view next_line(std::string_view text) { return text.substr(0, text.find('\n') + 1); }
+/// The first line of `text` with its end; all of `text` if that line has not ended.
+std::string_view next_line(std::string_view text) {
+    const std::size_t end = text.find('\n');
+    return end == std::string_view::npos ? text : text.substr(0, end + 1);
+}
 
 /// The length of a traceback, and of those that it was caused by, at the beginning of `text`.
 std::size_t traceback_length(std::string_view text) {
@@ -67,7 +71,7 @@ MergedTraceback merge_alike(const std::vector<Parts>& alike) {
         if (same_rest) break;
         if (!merged.text.ends_with('\n')) merged.text += '\n';
     }
-    if (alike.size() > 1 && !merged.text.ends_with('\n')) merged.text += '\n';
+    if (!merged.text.ends_with('\n')) merged.text += '\n';
     return merged;
 }
 
@@ -110,7 +114,7 @@ bool TracebackReader::may_begin(std::string_view part) const {
 }
 
 void TracebackReader::finish(std::string& passed) {
-    if (state_ != State::outside) return;
+    if (!withholds()) return;
     passed += partial_;
     partial_.clear();
 }

@@ -13,7 +13,9 @@ class TracebackReader {
     explicit TracebackReader(int pe = 0);
     /// Keeps what begins with such a text, and appends to `passed` what came before.
     void feed(std::string_view data, std::string& passed);
-    /// Nothing more comes: appends what was kept because a traceback might have begun.
+    /// An unfinished line is kept because a traceback may begin with it.
+    bool withholds() const { return state_ == State::outside && !partial_.empty(); }
+    /// Gives up waiting for the rest of that line, and appends it to `passed`.
     void finish(std::string& passed);
 
     int pe() const { return pe_; }

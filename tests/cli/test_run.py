@@ -72,11 +72,9 @@ def environment_folder(place: Path, *, has_atoll: bool) -> Path:
     return place
 
 
-@pytest.mark.parametrize("by", ["VIRTUAL_ENV", "CONDA_PREFIX", "PATH"])
-@pytest.mark.parametrize("has_atoll", [True, False])
-def test_python_of_another_active_environment(atoll, tmp_path, by, has_atoll):
+def run_in_environment(atoll, tmp_path, active: Path, by: str = "VIRTUAL_ENV", **options):
+    """Runs a script by the launcher of the environment "own", while `active` is the active one."""
     own = environment_folder(tmp_path / "own", has_atoll=True)
-    active = environment_folder(tmp_path / "active", has_atoll=has_atoll)
     (own / "bin/atoll").symlink_to(Path(atoll.path).resolve())
     environment = {
         k: v for k, v in atoll.environment.items() if k not in ("ATOLL_PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX")
@@ -84,18 +82,53 @@ def test_python_of_another_active_environment(atoll, tmp_path, by, has_atoll):
     environment[by] = f"{active}/bin:{environment['PATH']}" if by == "PATH" else str(active)
     script = tmp_path / "script.py"
     script.touch()
-    result = subprocess.run(
+    return subprocess.run(
         [own / "bin/atoll", "run", "-n", "1", script],
         env=environment,
         capture_output=True,
         text=True,
         timeout=60,
+        **options,
     )
-    assert result.stdout == f"{'active' if has_atoll else 'own'} {script}\n"
+
+
+@pytest.mark.parametrize("by", ["VIRTUAL_ENV", "CONDA_PREFIX", "PATH"])
+@pytest.mark.parametrize("has_atoll", [True, False])
+def test_python_of_another_active_environment(atoll, tmp_path, by, has_atoll):
+    active = environment_folder(tmp_path / "active", has_atoll=has_atoll)
+    result = run_in_environment(atoll, tmp_path, active, by)
+    assert result.stdout == f"{'active' if has_atoll else 'own'} {tmp_path / 'script.py'}\n"
     said = (
-        f"atoll run: {own}/bin/python runs the program: {active}/bin/python, which is active, has no atoll\n"
+        f"atoll run: {tmp_path}/own/bin/python runs the program: {active}/bin/python, which is active, "
+        "has no atoll\n"
     )
     assert result.stderr == ("" if has_atoll else said)
+
+
+@pytest.mark.parametrize("place", ["current folder", "search path"])
+def test_a_folder_named_atoll_is_no_atoll_of_that_environment(atoll, tmp_path, place):
+    active = environment_folder(tmp_path / "active", has_atoll=True)
+    # A real Python that has no site-packages and so no Atoll.
+    (active / "bin/python").write_text(
+        f'#!/bin/sh\n[ "$1" = -c ] && exec {sys.executable} -S "$@"\necho active\n'
+    )
+    (tmp_path / "elsewhere/atoll").mkdir(parents=True)
+    if place == "current folder":
+        (tmp_path / "elsewhere/atoll/__init__.py").touch()
+    else:
+        atoll.environment["PYTHONPATH"] = str(tmp_path / "elsewhere")
+    folder = tmp_path / "elsewhere" if place == "current folder" else tmp_path
+    result = run_in_environment(atoll, tmp_path, active, cwd=folder)
+    assert result.stdout == f"own {tmp_path / 'script.py'}\n"
+    assert "which is active, has no atoll" in result.stderr
+
+
+def test_an_active_environment_is_asked_where_children_are_ignored(atoll, tmp_path):
+    active = environment_folder(tmp_path / "active", has_atoll=True)
+    result = run_in_environment(
+        atoll, tmp_path, active, preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    )
+    assert (result.stdout, result.stderr) == (f"active {tmp_path / 'script.py'}\n", "")
 
 
 def test_without_a_count_each_core_has_a_pe(atoll):

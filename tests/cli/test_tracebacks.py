@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import select
+import subprocess
+
+import pytest
 
 TRACEBACK = (
     "Traceback (most recent call last):\n"
@@ -17,6 +22,7 @@ def failing(text: str, more: str = "") -> str:
     return (
         f"text = {text!r}\n{more}"
         "pe.hello()\n"
+        "pe.fence()\n"  # all write at once, within the second in which the launcher collects tracebacks
         "for part in text: os.write(2, part.encode())\n"
         "pe.fence()\n"
         "if pe.number == 0: sys.exit(1)\n"
@@ -106,3 +112,25 @@ def test_an_exception_told_by_abort_is_not_repeated(atoll, program):
     assert "ValueError: why" in result.stdout  # whoever waits hears all
     silent = atoll("run", "-n", 2, path, "silent")
     assert re.fullmatch(said + ": ValueError: why\n", silent.stderr)
+
+
+@pytest.mark.parametrize("label", [[], ["--label"]])
+def test_a_traceback_may_break_off_anywhere(atoll, program, label):
+    text = TRACEBACK.format("why")
+    for end in (text.index("\n") + 8, text.index("raise") + 2, text.index("why")):
+        path = program(f"if pe.number == 1: os.write(2, {text[:end]!r}.encode()); sys.exit(1)\n")
+        result = atoll("run", "-n", 2, *label, path)
+        shown, last = result.stderr.split("atoll run: ")
+        lines = text[:end].splitlines()
+        assert shown.splitlines() == [f"[1] {line}" if label else line for line in lines]
+        assert last.startswith("PE 1 exited with status 1")
+
+
+@pytest.mark.parametrize("text", ["T", "Trace", "P", "PE 0 "])
+def test_a_prompt_that_begins_like_a_traceback_is_shown(atoll, program, text):
+    path = program(f"if pe.number == 0: os.write(2, {text!r}.encode()); sys.stdin.readline()\n")
+    job = atoll.start("run", "-n", 2, path, stdin=subprocess.PIPE)
+    readable, _, _ = select.select([job.stderr], [], [], 60)
+    assert readable and os.read(job.stderr.fileno(), 100) == text.encode()
+    job.communicate("\n", timeout=60)
+    assert job.returncode == 0

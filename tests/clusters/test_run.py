@@ -183,7 +183,8 @@ def test_timeout_says_what_the_pes_of_all_hosts_do(make_hosts: MakeHosts, stoppe
     assert done.status == 124 and hosts.empty_within(20), done.text
     lines = [line for line in done.err.splitlines() if line.startswith("  PE")]
     assert lines[0] == "  PE 0: running, waits for nothing", done.text
-    assert lines[1].startswith("  PE 1: wait_until on heap+0x0: found 0, waiting for == 7 ("), done.text
+    waits = "  PE 1: wait_until on the int64 array of shape (1,) allocated at <string>:5: found 0, waiting for == 7 ("
+    assert lines[1].startswith(waits), done.text
     assert lines[2].startswith("  PE 2: barrier"), done.text
     last = "  PE 3: does not answer: its process is stopped" if stopped else "  PE 3: barrier"
     assert lines[3].startswith(last) and len(lines) == 4, done.text

@@ -1,0 +1,61 @@
+"""`atoll run --hosts` with agents that are scripts: how the launcher reads them, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Script = Callable[[str], Path]
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Script:
+    """Writes a script that the launcher takes for its agent."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "agent.sh"
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(0o755)
+        return path
+
+    return write
+
+
+def test_words_and_their_end_that_come_at_once_are_both_heard(atoll, agent: Script) -> None:
+    # The launcher is stopped until all has been written and closed.
+    path = agent(
+        "kill -STOP $PPID\n"
+        "until grep -q '^State:.T' /proc/$PPID/status; do :; done\n"
+        "printf 'words, and no line feed'\n"
+        "exec >&- 2>&-\n"
+        "kill -CONT $PPID\n"
+    )
+    result = atoll("run", "--hosts", "a:1", "--agent", path, "true")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "words, and no line feed", "")
+
+
+def test_a_reader_that_takes_nothing_leaves_the_launcher_open_to_signals(atoll, agent: Script) -> None:
+    # More than the pipe holds, and a process that keeps the agent's output open until the test ends.
+    reader, writer = os.pipe()
+    path = agent(
+        f"echo begun >&2\nhead -c 200000 /dev/zero\nsetsid sh -c 'read line </dev/fd/{reader}' &\nexit 3\n"
+    )
+    try:
+        job = atoll.start("run", "--hosts", "a:1", "--agent", path, "true", pass_fds=[reader])
+        os.close(reader)
+        assert job.stderr.readline() == "begun\n"
+        for _ in range(600):
+            job.send_signal(signal.SIGINT)
+            try:
+                job.wait(0.1)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        assert job.returncode == -signal.SIGINT
+    finally:
+        os.close(writer)
