@@ -78,23 +78,23 @@ std::size_t Team::collect_bytes(void* dst, std::size_t dst_bytes, const void* sr
     sources.meet();
     const std::vector<std::size_t> offsets = block_offsets(state, sources);
     // Who has no room takes part to the end all the same: the others need it.
+    const bool fits = offsets.back() <= dst_bytes;
     const bool is_given = dst != nullptr || offsets.back() == 0;
-    const bool fits = is_given && offsets.back() <= dst_bytes;
     do {
         sources.fetch();
-        for (int k = 1; k <= state.n_pes() && fits; ++k) {
+        for (int k = 1; k <= state.n_pes() && fits && is_given; ++k) {
             const int i = (state.my_pe() + k) % state.n_pes();
             copy_bytes(static_cast<char*>(dst) + offsets[static_cast<std::size_t>(i)] + sources.lo(),
                        sources.at(i, 0), sources.length(i));
         }
     } while (sources.next_piece());
     sources.finish();
-    if (!is_given) throw_null("collect", "dst", offsets.back());
     if (!fits)
         throw Error(ErrorCode::shape_mismatch, "collect: dst has " + std::to_string(dst_bytes) +
                                                    " bytes, the PEs of " + state.team().name() + " sent " +
                                                    std::to_string(offsets.back()) +
                                                    " in all; pass a larger dst.");
+    if (!is_given) throw_null("collect", "dst", offsets.back());
     return offsets.back();
 }
 
