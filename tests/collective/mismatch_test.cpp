@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <future>
+#include <latch>
 #include <thread>
 
 namespace atl::testing {
@@ -345,8 +346,10 @@ TEST(TwoThreads, LeaveTheTeamUsable) {
         1,
         [](Job& job) {
             const Team team = job.world().split(0);
+            std::latch both(2);
             const auto meet_often = [&] {
-                for (int round = 0; round < 50000; ++round) try {
+                both.arrive_and_wait();
+                for (int round = 0; round < 300000; ++round) try {
                         team.sync();
                     } catch (const Error& error) {
                         ASSERT_EQ(error.code(), ErrorCode::collective_mismatch) << error.what();
