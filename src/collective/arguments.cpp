@@ -14,6 +14,20 @@ void throw_shape(const char* operation, const char* argument, std::size_t passed
                     " are needed; pass arrays of matching sizes (or a part of one).");
 }
 
+void throw_no_room(const State& state, const char* operation, int member) {
+    throw Error(ErrorCode::out_of_memory,
+                std::string(operation) + " found no room for staging in the arena of PE " +
+                    std::to_string(state.team().world_pe(member)) +
+                    "; pass symmetric arrays, destroy teams that are no longer used, or raise "
+                    "ATOLL_HEAP_SIZE.");
+}
+
+void throw_null(const char* operation, const char* argument, std::size_t bytes) {
+    throw Error(ErrorCode::invalid_argument, std::string(operation) + ": a null pointer was passed as " +
+                                                 argument + "; pass memory of " + std::to_string(bytes) +
+                                                 " bytes, or a size of 0.");
+}
+
 namespace {
 
 constexpr const char* rule =

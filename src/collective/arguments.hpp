@@ -55,6 +55,21 @@ inline void check_size(const char* operation, const char* argument, std::size_t 
 [[noreturn]] void throw_sizes(const State& state, const char* operation, int member, std::size_t theirs,
                               std::size_t mine);
 [[noreturn]] void throw_other_call(const State& state, const char* operation, int member);
+/// Throws Error(out_of_memory).
+[[noreturn]] void throw_no_room(const State& state, const char* operation, int member);
+/// Throws Error(invalid_argument) where a null pointer is to hold `bytes`, unless ATOLL_CHECK is `none`. Only
+/// for arrays that this PE's own part of the call reads or writes.
+[[noreturn]] void throw_null(const char* operation, const char* argument, std::size_t bytes);
+inline void check_given(const State& state, const char* operation, const char* argument, const void* pointer,
+                        std::size_t bytes) {
+    if (pointer == nullptr && bytes != 0 && state.job().window().check) [[unlikely]]
+        throw_null(operation, argument, bytes);
+}
+inline void check_given(const State& state, const char* operation, const void* dst, std::size_t dst_bytes,
+                        const void* src, std::size_t src_bytes) {
+    check_given(state, operation, "dst", dst, dst_bytes);
+    check_given(state, operation, "src", src, src_bytes);
+}
 /// n blocks of `bytes`; saturates, so that what wraps is not taken for something that fits.
 inline std::size_t times(std::size_t bytes, int n) {
     std::size_t product = 0;

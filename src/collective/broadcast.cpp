@@ -76,7 +76,7 @@ bool broadcast_both(State& state, const core::Called& call, void* dst, const voi
     const void* told = me == root ? src : dst;
     const bool reachable = state.reachable(told, bytes);
     const BroadcastLine mine{
-        Place(reachable ? state.offset_of(told) : 0,
+        Place(reachable ? state.offset_of(told, bytes) : 0,
               (reachable ? BroadcastLine::reachable : 0u) | (me == root ? BroadcastLine::of_root : 0u)),
         bytes};
     const auto line = [&](int i) { return reinterpret_cast<const BroadcastLine*>(team.exchanged(i)); };
@@ -122,6 +122,7 @@ void Team::broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, st
                                          {dst_bytes, root, passed, state.elements()});
     check_root(state, root);
     check_size("broadcast", "src", passed, dst_bytes);
+    check_given(state, "broadcast", dst, dst_bytes, src, state.my_pe() == root ? dst_bytes : 0);
     if (is_on_device(state, "broadcast", dst, src)) [[unlikely]]
         return run_on_device(
             state, call,

@@ -49,6 +49,7 @@ void Team::fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src, std
     State& state = State::of(this->state());
     const core::Called call = check_call(state, "fcollect", {.bytes = src_bytes, .d = state.elements()});
     check_size("fcollect", "dst", dst_bytes, times(src_bytes, state.n_pes()));
+    check_given(state, "fcollect", dst, dst_bytes, src, src_bytes);
     if (is_on_device(state, "fcollect", dst, src)) [[unlikely]]
         return run_on_device(state, call,
                              {.kind = heap::Group::fcollect, .dst = dst, .src = src, .bytes = src_bytes});
@@ -67,6 +68,7 @@ std::size_t Team::collect_bytes(void* dst, std::size_t dst_bytes, const void* sr
     State& state = State::of(this->state());
     // Sizes may differ, so nothing but the call itself is compared. Whether a PE stages is its own choice.
     const core::Called call = check_call(state, "collect", {.d = state.elements()});
+    check_given(state, "collect", "src", src, src_bytes);
     if (is_on_device(state, "collect", dst, src)) [[unlikely]]
         return collect_on_device(
             state, call,
@@ -77,9 +79,10 @@ std::size_t Team::collect_bytes(void* dst, std::size_t dst_bytes, const void* sr
     const std::vector<std::size_t> offsets = block_offsets(state, sources);
     // Who has no room takes part to the end all the same: the others need it.
     const bool fits = offsets.back() <= dst_bytes;
+    const bool is_given = dst != nullptr || offsets.back() == 0;
     do {
         sources.fetch();
-        for (int k = 1; k <= state.n_pes() && fits; ++k) {
+        for (int k = 1; k <= state.n_pes() && fits && is_given; ++k) {
             const int i = (state.my_pe() + k) % state.n_pes();
             copy_bytes(static_cast<char*>(dst) + offsets[static_cast<std::size_t>(i)] + sources.lo(),
                        sources.at(i, 0), sources.length(i));
@@ -91,6 +94,7 @@ std::size_t Team::collect_bytes(void* dst, std::size_t dst_bytes, const void* sr
                                                    " bytes, the PEs of " + state.team().name() + " sent " +
                                                    std::to_string(offsets.back()) +
                                                    " in all; pass a larger dst.");
+    if (!is_given) throw_null("collect", "dst", offsets.back());
     return offsets.back();
 }
 

@@ -67,6 +67,7 @@ void Team::gather_bytes(void* dst, std::size_t dst_bytes, const void* src, std::
                    {src_bytes, root, state.my_pe() == root ? dst_bytes : all, state.elements()});
     check_root(state, root);
     if (state.my_pe() == root) check_size("gather", "dst", dst_bytes, all);
+    check_given(state, "gather", dst, state.my_pe() == root ? all : 0, src, src_bytes);
     if (is_on_device(state, "gather", dst, src)) [[unlikely]]
         return run_on_device(
             state, call,
@@ -90,6 +91,7 @@ void Team::scatter_bytes(void* dst, std::size_t dst_bytes, const void* src, std:
                    {dst_bytes, root, state.my_pe() == root ? src_bytes : all, state.elements()});
     check_root(state, root);
     if (state.my_pe() == root) check_size("scatter", "src", src_bytes, all);
+    check_given(state, "scatter", dst, dst_bytes, src, state.my_pe() == root ? all : 0);
     if (is_on_device(state, "scatter", dst, src)) [[unlikely]]
         return run_on_device(
             state, call,

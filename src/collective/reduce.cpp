@@ -88,6 +88,7 @@ void Team::reduce_scaled_erased(void* dst, const void* src, std::size_t count, D
     const core::Called call = check_call(
         state, "reduce",
         {.bytes = bytes, .c = static_cast<std::uint64_t>(type), .d = static_cast<std::uint64_t>(op)});
+    check_given(state, "reduce", dst, bytes, src, bytes);
     if (is_on_device(state, "reduce", dst, src)) [[unlikely]]
         return reduce_on_device(state, call,
                                 {.kind = heap::Group::reduce,
@@ -118,6 +119,7 @@ void Team::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, s
                                          compared(state.my_pe() == root ? dst_count * size_of(type) : bytes));
     check_root(state, root);
     if (state.my_pe() == root) check_size("reduce_to", "dst", dst_count, count, "elements");
+    check_given(state, "reduce_to", dst, state.my_pe() == root ? bytes : 0, src, bytes);
     if (is_on_device(state, "reduce_to", dst, src)) [[unlikely]]
         return reduce_on_device(state, call,
                                 {.kind = heap::Group::reduce_to,

@@ -9,16 +9,17 @@ namespace atl::collective {
 
 Slices::Slices(State& state, const core::Called& call, const SliceArguments& mine)
     : state_(state), call_(call), mine_(mine), fetch_(state, call) {
-    const bool src_reachable = state.reachable(mine.src, mine.bytes);
-    const bool dst_reachable = !mine.wants_result || state.reachable(mine.dst, mine.bytes);
+    const auto reachable = [&](const void* p) { return mine.bytes == 0 || state.reachable(p, mine.bytes); };
+    const bool src_reachable = reachable(mine.src);
+    const bool dst_reachable = !mine.wants_result || reachable(mine.dst);
     char* staging = src_reachable && dst_reachable ? nullptr : state.staging();
     unsigned staged = (src_reachable ? 0u : src_staged) | (dst_reachable ? 0u : dst_staged);
     if (staged != 0 && !staging) staged = no_room;
     // Targets are written by others only after all have met, so the half that is not next is free by then.
     const auto half = static_cast<std::size_t>(staged != 0 ? state.next_half() : 0);
-    const auto place = [&](bool reachable, const void* data, std::size_t which, unsigned flags) {
-        const bool has_none = !reachable && !staging;
-        return Place(has_none ? 0 : state.offset_of(reachable ? data : staging + which * half_bytes), flags);
+    const auto place = [&](bool in_place, const void* data, std::size_t which, unsigned flags) {
+        if (in_place) return Place(state.offset_of(data, mine.bytes), flags);
+        return Place(staging ? state.offset_of(staging + which * half_bytes) : 0, flags);
     };
     my_line_.bytes = mine.bytes;
     my_line_.src = place(src_reachable, mine.src, half, staged | (mine.wants_result ? wanted : 0u));
@@ -45,12 +46,6 @@ void Slices::meet() {
     bool staged = false;
     for (int i = 0; i < state_.n_pes(); ++i) {
         check(i);
-        if (line(i).staged() & no_room)
-            throw Error(ErrorCode::out_of_memory, std::string(call_.operation()) +
-                                                      " found no room for staging in the arena of PE " +
-                                                      std::to_string(state_.team().world_pe(i)) +
-                                                      "; pass symmetric arrays, destroy teams that are no "
-                                                      "longer used, or raise ATOLL_HEAP_SIZE.");
         staged |= line(i).staged() != 0;
     }
     if (!staged) piece_ = std::max<std::size_t>(mine_.bytes, 1);
@@ -61,8 +56,10 @@ void Slices::check(int member) const {
     const Line& theirs = line(member);
     if (theirs.bytes != mine_.bytes)
         throw_sizes(state_, call_.operation(), member, theirs.bytes, mine_.bytes);
+    // Before the places: nothing is read of a member that has no room.
+    if ((theirs.staged() & no_room) != 0) throw_no_room(state_, call_.operation(), member);
     const auto fits = [&](const Place& place, unsigned staged) {
-        const bool is_staged = (theirs.staged() & (staged | no_room)) != 0;
+        const bool is_staged = (theirs.staged() & staged) != 0;
         return state_.is_in_slot(place.offset(), is_staged ? half_bytes : theirs.bytes);
     };
     if (!fits(theirs.src, src_staged) || (theirs.wants_result() && !fits(theirs.dst, dst_staged)))

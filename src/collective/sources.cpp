@@ -107,12 +107,7 @@ void Sources::meet() {
     for (int i = 0; i < state_.n_pes(); ++i) {
         const Line& theirs = line(i);
         check(i);
-        if (theirs.kind() == Kind::no_room)
-            throw Error(ErrorCode::out_of_memory, std::string(call_.operation()) +
-                                                      " found no room for staging in the arena of PE " +
-                                                      std::to_string(state_.team().world_pe(i)) +
-                                                      "; pass symmetric arrays, destroy teams that are no "
-                                                      "longer used, or raise ATOLL_HEAP_SIZE.");
+        if (theirs.kind() == Kind::no_room) throw_no_room(state_, call_.operation(), i);
         staged |= theirs.kind() == Kind::staged;
         in_place_ |= theirs.kind() == Kind::in_place;
         if (theirs.kind() != Kind::none) end_ = std::max(end_, static_cast<std::size_t>(theirs.block_bytes));

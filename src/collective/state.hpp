@@ -48,6 +48,8 @@ class State final : public core::TeamAttachment {
     bool reachable(const void* p, std::size_t bytes) const { return job_.window().shares(p, bytes); }
     /// Where `p`, which others can reach, stands in this PE's slot.
     std::uint64_t offset_of(const void* p) const { return job_.window().offset_of(p); }
+    /// The same for an array of `bytes`. An empty one may be null or end anything: it is put at 0.
+    std::uint64_t offset_of(const void* p, std::size_t bytes) const { return bytes == 0 ? 0 : offset_of(p); }
     /// [offset, offset + bytes) is within a slot, so that reading it is safe whatever stands there.
     bool is_in_slot(std::uint64_t offset, std::size_t bytes) const {
         const std::uint64_t slot = std::uint64_t{1} << job_.window().stride_log2;

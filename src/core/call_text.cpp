@@ -67,9 +67,15 @@ constexpr Call calls[] = {
     {"reduce_scatter", {dst_bytes, none, dtype, op}},
     {"inscan", {bytes, none, dtype, op}},
     {"exscan", {bytes, none, dtype, op}},
+    // These compare their names alone.
+    {"barrier", {}},
+    {"sync", {}},
+    {"split", {}},
+    {"heap_reset", {}},
+    {"init", {}},
+    {"finalize", {}},
 };
-/// Of barriers, "split" and what else compares its name alone.
-constexpr Call nameless{};
+constexpr Call unknown{"a collective", {}};
 
 std::string_view operation_of(const CallRecord& record) {
     return {record.operation, strnlen(record.operation, sizeof record.operation)};
@@ -78,7 +84,7 @@ std::string_view operation_of(const CallRecord& record) {
 const Call& call_of(const CallRecord& record) {
     const auto* known = std::find_if(std::begin(calls), std::end(calls),
                                      [&](const Call& c) { return c.operation == operation_of(record); });
-    return known == std::end(calls) ? nameless : *known;
+    return known == std::end(calls) ? unknown : *known;
 }
 
 /// A list as people write it: "a", "a and b", "a, b and c".
@@ -140,6 +146,8 @@ std::string difference_of(const Argument& argument, std::uint64_t one, std::uint
 }
 
 }  // namespace
+
+const char* lasting_name(const CallRecord& record) { return call_of(record).operation.data(); }
 
 std::string text_of(DType type) {
     const auto t = static_cast<std::size_t>(type);

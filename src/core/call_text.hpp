@@ -16,6 +16,9 @@ std::string text_of(ReduceOp op);
 /// others look for one.
 bool is_record(const CallRecord& record);
 
+/// The record's operation as a literal, which outlives the record; "a collective" for an unknown one.
+const char* lasting_name(const CallRecord& record);
+
 /// " called reduce(bytes=24, dtype=float64, op=sum)".
 std::string call_text(const CallRecord& record);
 

@@ -88,7 +88,8 @@ bool TeamState::give_turns(const detail::Flag& flag, std::uint32_t epoch) const 
     return false;
 }
 
-bool TeamState::meet_in_groups(std::uint32_t epoch, std::uint32_t call, const Crowd& crowd) {
+bool TeamState::meet_in_groups(std::uint32_t epoch, Arrival mine, const Crowd& crowd) {
+    const std::uint32_t call = mine.fingerprint;
     note_core();
     MemberBlock& me = member(my_pe_);
     crowd.arrived(me, epoch).value.store(epoch, std::memory_order_release);
@@ -128,7 +129,7 @@ bool TeamState::meet_in_groups(std::uint32_t epoch, std::uint32_t call, const Cr
     if (before == 0 && number_ == 0 && members > (static_cast<std::uint32_t>(n_pes()) + cores - 1) / cores &&
         control_->groups.moved.load(std::memory_order_relaxed) == 0) [[unlikely]]
         move_away(*control_, n_pes(), me.place);
-    if (!give_turns(crowd.release, epoch)) wait_flag(crowd.release, epoch, -1, crowd.missing);
+    if (!give_turns(crowd.release, epoch)) wait_flag(mine.call, crowd.release, epoch, -1, crowd.missing);
     return crowd.call == call;
 }
 

@@ -37,7 +37,7 @@ bool TeamState::exchange_alike(const Called& call, const void* mine, std::size_t
         std::memcpy(line, mine, bytes);
     if (n_pes() == 1) return true;
     try {
-        return meet(epoch, fingerprint_of(call));
+        return meet(epoch, {call, fingerprint_of(call)});
     } catch (...) {
         broken_ = true;  // others may have read this PE's line already
         throw;
@@ -69,35 +69,35 @@ void TeamState::renew_flags(std::uint32_t epoch) {
     (pair_ ? line.flag : half.flag).value.store(epoch, std::memory_order_release);
 }
 
-bool TeamState::meet(std::uint32_t epoch, std::uint32_t call) {
+bool TeamState::meet(std::uint32_t epoch, Arrival mine) {
     if (!crowded_ && n_pes() == 2 && epoch % renewal < 2) renew_flags(epoch);
-    if (pair_) return meet_in_pair(*pair_, epoch, call);
+    if (pair_) return meet_in_pair(*pair_, epoch, mine);
     if (crowded_)
         return meet_in_groups(
-            epoch, call,
+            epoch, mine,
             {&GroupLine::at_exchange, &GroupsLine::at_exchange, control_->exchange_release.flag,
              control_->exchange_release.call,
              [](MemberBlock& m, std::uint32_t e) -> detail::Flag& { return m.exchange[e & 1].flag; },
              &missing_at_exchange, packed_bytes_ != 0});
-    ExchangeLine& mine = member(my_pe_).exchange[epoch & 1];
-    mine.call = call;
-    set_flag(mine.flag, epoch);
-    return wait_exchange_lines(epoch, call);
+    ExchangeLine& line = member(my_pe_).exchange[epoch & 1];
+    line.call = mine.fingerprint;
+    set_flag(line.flag, epoch);
+    return wait_exchange_lines(epoch, mine);
 }
 
-bool TeamState::wait_exchange_lines(std::uint32_t epoch, std::uint32_t call) {
+bool TeamState::wait_exchange_lines(std::uint32_t epoch, Arrival mine) {
     bool alike = true;
     for (int k = 1; k < n_pes(); ++k) {
         const int i = my_pe_ + k < n_pes() ? my_pe_ + k : my_pe_ + k - n_pes();
         ExchangeLine& theirs = member(i).exchange[epoch & 1];
-        wait_flag(theirs.flag, epoch, i);
-        alike &= theirs.call == call;
+        wait_flag(mine.call, theirs.flag, epoch, i);
+        alike &= theirs.call == mine.fingerprint;
     }
     return alike;
 }
 
-int TeamState::missing_at_exchange(const void* argument, int* pes, int most) {
-    auto& team = *const_cast<TeamState*>(static_cast<const TeamState*>(argument));
+int TeamState::missing_at_exchange(const void* waiting, int* pes, int most) {
+    TeamState& team = static_cast<const Waiting*>(waiting)->team;
     const std::uint32_t epoch = team.exchange_epoch_;
     int count = 0;
     for (int i = 0; i < team.n_pes() && count < most; ++i)
@@ -108,7 +108,8 @@ int TeamState::missing_at_exchange(const void* argument, int* pes, int most) {
 
 void TeamState::agree(const CallRecord& record) {
     static constexpr Called agreement("agree");
-    const Called call = Called::named(record.operation, agreement, {record.a, record.b, record.c, record.d});
+    const Called call =
+        Called::named(lasting_name(record), agreement, {record.a, record.b, record.c, record.d});
     exchange(call, &record, sizeof record);
     const auto said_by = [&](int i) {
         CallRecord said;

@@ -15,10 +15,15 @@ namespace core {
 
 namespace {
 
-/// By the number of a GPU within this process; 0 stands for 1.
-std::array<std::atomic<int>, 64> pes_on;
+/// The PEs of this process that have a GPU, and how many PEs run on it at once.
+struct Users {
+    std::atomic<int> owners{0};
+    std::atomic<int> at_once{0};
+};
+/// By the number of a GPU within this process.
+std::array<Users, 64> users_of;
 
-bool is_counted(int gpu) noexcept { return gpu >= 0 && gpu < static_cast<int>(pes_on.size()); }
+bool is_counted(int gpu) noexcept { return gpu >= 0 && gpu < static_cast<int>(users_of.size()); }
 
 }  // namespace
 
@@ -63,11 +68,15 @@ std::string turns_text(const GpuSharing& sharing, const heap::DeviceFacts& facts
 }
 
 SharedGpu::SharedGpu(int gpu, int at_once) noexcept : gpu_(gpu) {
-    if (is_counted(gpu_)) pes_on[static_cast<std::size_t>(gpu_)].store(at_once, std::memory_order_relaxed);
+    if (!is_counted(gpu_)) return;
+    Users& users = users_of[static_cast<std::size_t>(gpu_)];
+    users.owners.fetch_add(1, std::memory_order_relaxed);
+    users.at_once.store(at_once, std::memory_order_relaxed);
 }
 
 SharedGpu::~SharedGpu() {
-    if (is_counted(gpu_)) pes_on[static_cast<std::size_t>(gpu_)].store(0, std::memory_order_relaxed);
+    if (is_counted(gpu_))
+        users_of[static_cast<std::size_t>(gpu_)].owners.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace core
@@ -76,7 +85,9 @@ namespace detail {
 
 ATOLL_API int pes_at_once(int gpu) noexcept {
     if (!core::is_counted(gpu)) return 1;
-    return std::max(1, core::pes_on[static_cast<std::size_t>(gpu)].load(std::memory_order_relaxed));
+    const core::Users& users = core::users_of[static_cast<std::size_t>(gpu)];
+    if (users.owners.load(std::memory_order_relaxed) == 0) return 1;
+    return std::max(1, users.at_once.load(std::memory_order_relaxed));
 }
 
 ATOLL_API int resident_share(int gpu, int blocks) noexcept {

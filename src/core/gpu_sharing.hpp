@@ -44,7 +44,7 @@ std::string turns_text(const GpuSharing& sharing, const heap::DeviceFacts& facts
 ATOLL_API std::string grid_refusal(int gpu, unsigned long long blocks, unsigned threads, int whole);
 
 /// For the launch functions of all languages, which know a GPU by its number: while it lives, that many PEs
-/// run on the GPU at once.
+/// run on the GPU at once. Each PE that is a thread of this process has one; the last one to end counts.
 class SharedGpu {
   public:
     SharedGpu(int gpu, int at_once) noexcept;

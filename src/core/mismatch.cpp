@@ -135,11 +135,11 @@ void TeamState::fail_mismatch(const Called& call) {
     throw_mismatch(all.front(), all.back());
 }
 
-void TeamState::look_for_mismatch(const void* team, void* hook_state) {
-    auto& self = *const_cast<TeamState*>(static_cast<const TeamState*>(team));
+void TeamState::look_for_mismatch(const void* waiting, void* hook_state) {
+    const auto& [self, call] = *static_cast<const Waiting*>(waiting);
     if (self.compared_ == 0 || self.reporting_) return;
     if (self.own_call_line().meeting.load(std::memory_order_relaxed) != self.meeting())
-        self.publish(*self.within_.load(std::memory_order_relaxed));
+        self.publish(call);
     else
         self.compare_waiting(hook_state);
 }
@@ -173,10 +173,10 @@ void TeamState::throw_mismatch(const Published& one, const Published& other) con
     throw Error(ErrorCode::collective_mismatch, mismatch_text(name(), told(one), told(other)));
 }
 
-void TeamState::fail_two_threads(const Called& call, const Called& other) const {
+void TeamState::fail_two_threads(const Called& call, const char* other) const {
     throw Error(ErrorCode::collective_mismatch,
                 "Two threads of PE " + std::to_string(job_.pe()) + " are in collectives of " + name() +
-                    " at once: " + other.operation() + " and " + call.operation() +
+                    " at once: " + other + " and " + call.operation() +
                     ". Members meet in one call after the other; give each thread a team of its own "
                     "(team_split), or let one call after the other.");
 }

@@ -7,25 +7,26 @@ namespace atl::core {
 
 using detail::reached;
 
-void TeamState::wait_flag(detail::Flag& flag, std::uint32_t value, int peer,
-                          int (*missing)(const void*, int*, int)) {
+void TeamState::wait_flag(const Called& call, detail::Flag& flag, std::uint32_t value, int peer,
+                          Missing missing) {
     const int spins = job_.spins();
     for (int i = 0; i < spins; ++i) {
         if (reached(flag.value.load(std::memory_order_acquire), value)) return;
         if (i >= detail::tight_spins) detail::cpu_pause();
     }
-    wait_slowly(flag, value, peer, missing);
+    wait_slowly(call, flag, value, peer, missing);
 }
 
-void TeamState::wait_slowly(detail::Flag& flag, std::uint32_t value, int peer,
-                            int (*missing)(const void*, int*, int)) {
+void TeamState::wait_slowly(const Called& call, detail::Flag& flag, std::uint32_t value, int peer,
+                            Missing missing) {
+    const Waiting waiting{*this, call};
     detail::WaitReason reason;
-    reason.operation = within_.load(std::memory_order_relaxed)->operation();
+    reason.operation = call.operation();
     reason.team = number_;
     reason.peer = peer >= 0 ? world_pe(peer) : -1;
     reason.missing = missing;
     reason.look = &look_for_mismatch;
-    reason.argument = this;
+    reason.argument = &waiting;
     detail::SlowWait slow(job_, reason, -1);
     for (;;) {
         const std::uint32_t seen = flag.value.load(std::memory_order_acquire);
@@ -46,25 +47,26 @@ bool TeamState::meets_alike(const Called& call, std::uint32_t fingerprint) {
     way_ = Way::sync;
     if (n_pes() == 1) return true;
     try {
-        return spread_ ? spread_->sync(call, fingerprint) : meet_to_sync(fingerprint);
+        return spread_ ? spread_->sync(call, fingerprint) : meet_to_sync({call, fingerprint});
     } catch (...) {
         broken_ = true;  // this PE has arrived and cannot take that back
         throw;
     }
 }
 
-bool TeamState::meet_to_sync(std::uint32_t call) {
+bool TeamState::meet_to_sync(Arrival mine) {
     if (crowded_)
         return meet_in_groups(
-            sync_epoch_, call,
+            sync_epoch_, mine,
             {&GroupLine::at_sync, &GroupsLine::at_sync, control_->release.flag, control_->release.calls[0],
              [](MemberBlock& m, std::uint32_t) -> detail::Flag& { return m.arrived.flag; },
              &missing_at_sync});
-    if (n_pes() == 2) return meet_in_pair(control_->pair_sync, sync_epoch_, call);
-    return sync_rounds(call);
+    if (n_pes() == 2) return meet_in_pair(control_->pair_sync, sync_epoch_, mine);
+    return sync_rounds(mine);
 }
 
-bool TeamState::meet_in_pair(PairLine& line, std::uint32_t epoch, std::uint32_t call) {
+bool TeamState::meet_in_pair(PairLine& line, std::uint32_t epoch, Arrival mine) {
+    const std::uint32_t call = mine.fingerprint;
     const PairHalf& theirs = line.half[1 - my_pe_];
     line.half[my_pe_].calls[epoch & 1] = call;
     set_flag(line.half[my_pe_].flag, epoch);
@@ -75,16 +77,16 @@ bool TeamState::meet_in_pair(PairLine& line, std::uint32_t epoch, std::uint32_t 
             return theirs.calls[epoch & 1] == call;
         for (int i = 0; i < pauses; ++i) detail::cpu_pause();
     }
-    wait_slowly(line.half[1 - my_pe_].flag, epoch, 1 - my_pe_, nullptr);
+    wait_slowly(mine.call, line.half[1 - my_pe_].flag, epoch, 1 - my_pe_, nullptr);
     return theirs.calls[epoch & 1] == call;
 }
 
 /// What a member passes on in a round is the call of all of whom it has heard, or that they differ; so in the
 /// end all know alike.
-bool TeamState::sync_rounds(std::uint32_t call) {
+bool TeamState::sync_rounds(Arrival arrival) {
     const int n = n_pes();
     const std::uint32_t parity = sync_epoch_ & 1;
-    std::uint32_t so_far = call;
+    std::uint32_t so_far = arrival.fingerprint;
     for (int round = 0, distance = 1; distance < n; ++round, distance <<= 1) {
         const int to = my_pe_ + distance < n ? my_pe_ + distance : my_pe_ + distance - n;
         const int from = my_pe_ >= distance ? my_pe_ - distance : my_pe_ - distance + n;
@@ -94,15 +96,15 @@ bool TeamState::sync_rounds(std::uint32_t call) {
         publish_flag(theirs.flag, sync_epoch_);
         const bool arrived = look_for(mine.flag, sync_epoch_);
         wake_sleepers(theirs.flag);
-        if (!arrived) wait_flag(mine.flag, sync_epoch_, from);
+        if (!arrived) wait_flag(arrival.call, mine.flag, sync_epoch_, from);
         if (mine.calls[parity] != so_far) [[unlikely]]
             so_far = Called::differing;
     }
-    return so_far == call;
+    return so_far == arrival.fingerprint;
 }
 
-int TeamState::missing_at_sync(const void* argument, int* pes, int most) {
-    auto& team = *const_cast<TeamState*>(static_cast<const TeamState*>(argument));
+int TeamState::missing_at_sync(const void* waiting, int* pes, int most) {
+    TeamState& team = static_cast<const Waiting*>(waiting)->team;
     int count = 0;
     for (int i = 0; i < team.n_pes() && count < most; ++i)
         if (!reached(team.member(i).arrived.flag.value.load(std::memory_order_acquire), team.sync_epoch_))

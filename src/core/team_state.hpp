@@ -128,8 +128,6 @@ class TeamState {
     /// Which elements the next collectives move, if the front has told (elements.hpp).
     std::uint64_t elements() const { return elements_; }
     void set_elements(std::uint64_t elements) { elements_ = elements; }
-    /// A thread of this PE is in one of these calls.
-    bool is_met_in() const { return within_.load(std::memory_order_relaxed) != nullptr; }
     bool checks_all() const { return checks_all_; }
     /// The same for meetings that carry nothing; only with ATOLL_CHECK=all.
     void agree_to(const char* operation) {
@@ -161,33 +159,43 @@ class TeamState {
     bool exchange_alike(const Called& call, const void* mine, std::size_t bytes);
     bool exchange_spread(const Called& call, const void* mine, std::size_t bytes);
     void renew_flags(std::uint32_t epoch);
+    /// A member's call in a meeting, and the fingerprint by which it is compared there.
+    struct Arrival {
+        const Called& call;
+        std::uint32_t fingerprint;
+    };
     // These return whether all members are in one call, on each of them alike.
-    bool meet_to_sync(std::uint32_t call);
-    bool meet(std::uint32_t epoch, std::uint32_t call);
-    bool meet_in_pair(PairLine& line, std::uint32_t epoch, std::uint32_t call);
-    bool sync_rounds(std::uint32_t call);
-    bool wait_exchange_lines(std::uint32_t epoch, std::uint32_t call);
+    bool meet_to_sync(Arrival mine);
+    bool meet(std::uint32_t epoch, Arrival mine);
+    bool meet_in_pair(PairLine& line, std::uint32_t epoch, Arrival mine);
+    bool sync_rounds(Arrival mine);
+    bool wait_exchange_lines(std::uint32_t epoch, Arrival mine);
+    /// The argument of the functions that a waiting member calls.
+    struct Waiting {
+        TeamState& team;
+        const Called& call;
+    };
+    /// Fills in which world PEs are missing; `waiting` is a Waiting.
+    using Missing = int (*)(const void* waiting, int* pes, int most);
     /// Waits until `flag` of the team's own has reached `value`; `peer` is the team PE waited for, -1 = see
     /// `missing`.
-    void wait_flag(detail::Flag& flag, std::uint32_t value, int peer,
-                   int (*missing)(const void*, int*, int) = nullptr);
-    void wait_slowly(detail::Flag& flag, std::uint32_t value, int peer,
-                     int (*missing)(const void*, int*, int));
-    /// Marks that a thread is in a meeting; throws Error(collective_mismatch) if another one is.
+    void wait_flag(const Called& call, detail::Flag& flag, std::uint32_t value, int peer,
+                   Missing missing = nullptr);
+    void wait_slowly(const Called& call, detail::Flag& flag, std::uint32_t value, int peer, Missing missing);
+    /// Marks that a thread is in a meeting; throws Error(collective_mismatch) if another one is, whose mark
+    /// stays untouched.
     class Within {
       public:
         Within(TeamState& team, const Called& call) : team_(team) {
-            const Called* other = nullptr;
+            const char* other = nullptr;
             if (team.checks_threads_)
-                other = team.within_.exchange(&call, std::memory_order_relaxed);
+                team.within_.compare_exchange_strong(other, call.operation(), std::memory_order_acquire);
             else if (other = team.within_.load(std::memory_order_relaxed); !other)
-                team.within_.store(&call, std::memory_order_relaxed);
-            if (other) [[unlikely]] {
-                team.within_.store(other, std::memory_order_relaxed);
-                team.fail_two_threads(call, *other);
-            }
+                team.within_.store(call.operation(), std::memory_order_relaxed);
+            if (other) [[unlikely]]
+                team.fail_two_threads(call, other);
         }
-        ~Within() { team_.within_.store(nullptr, std::memory_order_relaxed); }
+        ~Within() { team_.within_.store(nullptr, std::memory_order_release); }
         Within(const Within&) = delete;
         Within& operator=(const Within&) = delete;
 
@@ -203,10 +211,10 @@ class TeamState {
     void publish(const Called& call);
     void publish_site(void* hook_state);
     std::vector<Published> all_published();
-    static void look_for_mismatch(const void* team, void* hook_state);
+    static void look_for_mismatch(const void* waiting, void* hook_state);
     void compare_waiting(void* hook_state);
     [[noreturn]] void fail_mismatch(const Called& call);
-    [[noreturn]] void fail_two_threads(const Called& call, const Called& other) const;
+    [[noreturn]] void fail_two_threads(const Called& call, const char* other) const;
     [[noreturn]] void throw_mismatch(const Published& one, const Published& other) const;
     /// A meeting of groups, a group a core, for PEs that outnumber cores.
     struct Crowd {
@@ -215,17 +223,17 @@ class TeamState {
         detail::Flag& release;
         std::uint32_t& call;  ///< of all of them, or that they differ; beside `release`
         detail::Flag& (*arrived)(MemberBlock& member, std::uint32_t epoch);  ///< what a member sets itself
-        int (*missing)(const void* team, int* pes, int most);                ///< for SlowWait
+        Missing missing;
         bool carries = false;  ///< data, packed into the line of groups
     };
-    bool meet_in_groups(std::uint32_t epoch, std::uint32_t call, const Crowd& crowd);
+    bool meet_in_groups(std::uint32_t epoch, Arrival mine, const Crowd& crowd);
     void gather_group(int group);
     void regroup();
     void note_core() noexcept;
     /// Lets others run, a little while; true once `flag` has reached `epoch`.
     bool give_turns(const detail::Flag& flag, std::uint32_t epoch) const;
-    static int missing_at_sync(const void* team, int* pes, int most);
-    static int missing_at_exchange(const void* team, int* pes, int most);
+    static int missing_at_sync(const void* waiting, int* pes, int most);
+    static int missing_at_exchange(const void* waiting, int* pes, int most);
 
     JobState& job_;
     int number_;
@@ -247,8 +255,9 @@ class TeamState {
     bool checks_all_ = false;      ///< ATOLL_CHECK is `all`
     bool checks_threads_ = false;  ///< it is `args` or `all`: two threads in a meeting are always found
     std::uint32_t compared_ = 0;   ///< what of fingerprints is compared: all bits, or none
-    /// The call in which a thread of this PE meets the others.
-    std::atomic<const Called*> within_{nullptr};
+    /// The operation in which a thread of this PE meets the others: a literal, since another thread may read
+    /// it after that call has ended.
+    std::atomic<const char*> within_{nullptr};
     Way way_ = Way::sync;     ///< of the current meeting
     bool reporting_ = false;  ///< members meet to tell one another in which calls they are
     bool destroyed_ = false;

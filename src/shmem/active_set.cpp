@@ -106,9 +106,19 @@ void sync(int start, int log_stride, int size, long* sync) {
 
 namespace {
 
+/// `on_set` of a collective that every member passes `n` elements of each.
+template <class Body>
+void move_on_set(const char* name, void* dest, const void* source, std::size_t n, int start, int log_stride,
+                 int size, long* sync, Body&& body) {
+    on_set(name, start, log_stride, size, sync, [&](const Team& team) {
+        require_given({name, SHMEM_CTX_DEFAULT}, dest, source, n);
+        body(team);
+    });
+}
+
 void alltoall_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::size_t n,
                    int start, int log_stride, int size, long* sync) {
-    on_set(name, start, log_stride, size, sync, [&](const Team& team) {
+    move_on_set(name, dest, source, n, start, log_stride, size, sync, [&](const Team& team) {
         const std::size_t total = n * bytes * static_cast<std::size_t>(size);
         if (is_checked()) check_collective(team, {"dest", dest, total}, {"source", source, total});
         team.alltoall_bytes(dest, total, source, total);
@@ -117,7 +127,7 @@ void alltoall_bits(const char* name, std::size_t bytes, void* dest, const void* 
 
 void alltoalls_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::ptrdiff_t dst,
                     std::ptrdiff_t sst, std::size_t n, int start, int log_stride, int size, long* sync) {
-    on_set(name, start, log_stride, size, sync, [&](const Team& team) {
+    move_on_set(name, dest, source, n, start, log_stride, size, sync, [&](const Team& team) {
         const std::size_t count = n * static_cast<std::size_t>(size);
         const auto element = static_cast<std::ptrdiff_t>(bytes);
         if (is_checked())
@@ -130,17 +140,19 @@ void alltoalls_bits(const char* name, std::size_t bytes, void* dest, const void*
 void broadcast_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::size_t n,
                     int root, int start, int log_stride, int size, long* sync) {
     on_set(name, start, log_stride, size, sync, [&](const Team& team) {
+        const bool is_root = team.my_pe() == root;
+        if (n != 0) require({name, SHMEM_CTX_DEFAULT}, is_root ? "source" : "dest", is_root ? source : dest);
         if (is_checked())
             check_broadcast(team, {"dest", dest, n * bytes}, {"source", source, n * bytes}, root);
         // Unlike the collective of teams, this one leaves the root's target alone.
-        void* target = team.my_pe() == root ? const_cast<void*>(source) : dest;
+        void* target = is_root ? const_cast<void*>(source) : dest;
         team.broadcast_bytes(target, n * bytes, source, n * bytes, root);
     });
 }
 
 void collect_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::size_t n,
                   int start, int log_stride, int size, long* sync) {
-    on_set(name, start, log_stride, size, sync, [&](const Team& team) {
+    move_on_set(name, dest, source, n, start, log_stride, size, sync, [&](const Team& team) {
         if (is_checked()) check_collective(team, {"dest", dest, n * bytes}, {"source", source, n * bytes});
         team.collect_bytes(dest, SIZE_MAX, source, n * bytes);
     });
@@ -148,7 +160,7 @@ void collect_bits(const char* name, std::size_t bytes, void* dest, const void* s
 
 void fcollect_bits(const char* name, std::size_t bytes, void* dest, const void* source, std::size_t n,
                    int start, int log_stride, int size, long* sync) {
-    on_set(name, start, log_stride, size, sync, [&](const Team& team) {
+    move_on_set(name, dest, source, n, start, log_stride, size, sync, [&](const Team& team) {
         const std::size_t total = n * bytes * static_cast<std::size_t>(size);
         if (is_checked()) check_collective(team, {"dest", dest, total}, {"source", source, n * bytes});
         team.fcollect_bytes(dest, total, source, n * bytes);

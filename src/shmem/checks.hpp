@@ -35,6 +35,12 @@ inline void require(const Call& call, const char* argument, const void* pointer)
     if (pointer == nullptr) [[unlikely]]
         fail(call, std::string(argument) + ": NULL was passed; pass the address of memory.");
 }
+/// For collectives: ends the job where either is null: one PE's error status would leave the others waiting.
+inline void require_given(const Call& call, const void* dest, const void* source, std::size_t n) {
+    if (n == 0) return;
+    require(call, "dest", dest);
+    require(call, "source", source);
+}
 std::string handle_text(const void* handle);
 [[noreturn]] void throw_null_argument(const char* argument);
 /// Throws Mistake for null.

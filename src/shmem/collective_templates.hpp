@@ -11,12 +11,6 @@ inline std::size_t times(std::size_t n, const Team& team) {
     std::size_t product = 0;
     return __builtin_mul_overflow(n, static_cast<std::size_t>(team.n_pes()), &product) ? SIZE_MAX : product;
 }
-/// Ends the job where either is null: one PE's error status would leave the others waiting.
-inline void require_given(const Call& call, const void* dest, const void* source, std::size_t n) {
-    if (n == 0) return;
-    require(call, "dest", dest);
-    require(call, "source", source);
-}
 template <class T>
 int alltoall(const Call& call, shmem_team_t team, T* dest, const T* source, std::size_t n) {
     require_given(call, dest, source, n);
@@ -48,9 +42,10 @@ inline int alltoallsmem(const Call& call, shmem_team_t team, void* dest, const v
 }
 template <class T>
 int broadcast(const Call& call, shmem_team_t team, T* dest, const T* source, std::size_t n, int root) {
-    require_given(call, dest, dest, n);  // the source counts on the root alone
+    if (n != 0) require(call, "dest", dest);
     return collective(call, [&] {
         const Team& t = team_of(team);
+        if (n != 0 && t.my_pe() == root) require(call, "source", source);
         if (is_checked()) check_broadcast(t, area("dest", dest, n), area("source", source, n), root);
         t.broadcast_bytes(dest, n * sizeof(T), source, n * sizeof(T), root);
     });
@@ -139,6 +134,7 @@ void to_all(Call call, T* dest, const T* source, int n, int start, int log_strid
         if (is_outside(call, start, log_stride, size)) return;
         if (is_checked() && n < 0)
             throw Mistake(ErrorCode::invalid_argument, "nreduce", std::to_string(n) + " is negative.");
+        require_given(call, dest, source, static_cast<std::size_t>(n));
         const Team& team = active_set(start, log_stride, size, sync);
         const auto count = static_cast<std::size_t>(n);
         if (is_checked())

@@ -37,6 +37,64 @@ void expect_works(const Team& team) {
 
 class Calls : public ::testing::TestWithParam<int> {};
 
+/// Each PE in a team of its own, so that it is the root and no member waits for another.
+TEST_P(Calls, NullForArraysThatThisPeUses) {
+    run_pes(
+        GetParam(),
+        [](Job& job) {
+            const Team own = job.world().split(job.my_pe());
+            for (const std::size_t count : {std::size_t{1}, std::size_t{5000}}) {
+                std::vector<std::int64_t> array(count);
+                const std::size_t bytes = 8 * count;
+                const auto both = [&](const char* name, const std::function<void(void*, const void*)>& call) {
+                    SCOPED_TRACE(name);
+                    const std::string size = std::to_string(bytes);
+                    expect_error(ErrorCode::invalid_argument, {name, "null pointer", "dst", size},
+                                 [&] { call(nullptr, array.data()); });
+                    expect_error(ErrorCode::invalid_argument, {name, "null pointer", "src", size},
+                                 [&] { call(array.data(), nullptr); });
+                    call(array.data(), array.data());
+                };
+                constexpr auto type = DType::int64;
+                constexpr auto sum = ReduceOp::sum;
+                both("broadcast",
+                     [&](void* d, const void* s) { own.broadcast_bytes(d, bytes, s, bytes, 0); });
+                both("fcollect", [&](void* d, const void* s) { own.fcollect_bytes(d, bytes, s, bytes); });
+                both("collect", [&](void* d, const void* s) { own.collect_bytes(d, bytes, s, bytes); });
+                both("alltoall", [&](void* d, const void* s) { own.alltoall_bytes(d, bytes, s, bytes); });
+                both("alltoalls", [&](void* d, const void* s) { own.alltoalls_bytes(d, s, 1, 1, count, 8); });
+                both("gather", [&](void* d, const void* s) { own.gather_bytes(d, bytes, s, bytes, 0); });
+                both("scatter", [&](void* d, const void* s) { own.scatter_bytes(d, bytes, s, bytes, 0); });
+                both("reduce", [&](void* d, const void* s) { own.reduce_erased(d, s, count, type, sum); });
+                both("reduce_to",
+                     [&](void* d, const void* s) { own.reduce_to_erased(d, count, s, count, type, sum, 0); });
+                both("reduce_scatter", [&](void* d, const void* s) {
+                    own.reduce_scatter_erased(d, count, s, count, type, sum);
+                });
+                both("inscan",
+                     [&](void* d, const void* s) { own.scan_erased(d, s, count, type, sum, true); });
+                both("exscan",
+                     [&](void* d, const void* s) { own.scan_erased(d, s, count, type, sum, false); });
+            }
+            expect_works(job.world());
+        },
+        options_with(common::CheckLevel::basic));
+}
+
+/// An empty array may be null, whichever algorithm moves it.
+TEST(EmptyArrays, OfAllAlgorithms) {
+    for (const char* algorithms : {"", "broadcast=both,reduce=slices,reduce_to=slices,scan=slices",
+                                   "broadcast=staged,reduce=staged,reduce_to=staged,scan=staged"})
+        run_everywhere(algorithms, [](Job& job) {
+            const Team& team = job.world();
+            team.broadcast_bytes(nullptr, 0, nullptr, 0, 0);
+            team.reduce_erased(nullptr, nullptr, 0, DType::float32, ReduceOp::sum);
+            team.reduce_to_erased(nullptr, 0, nullptr, 0, DType::float32, ReduceOp::sum, 0);
+            team.scan_erased(nullptr, nullptr, 0, DType::float32, ReduceOp::sum, true);
+            expect_works(team);
+        });
+}
+
 TEST_P(Calls, ArgumentsThatAllPassWronglyAreErrorsOnAll) {
     for (const auto check : {common::CheckLevel::args, common::CheckLevel::all})
         run_pes(

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <optional>
 
 namespace atl::testing {
 namespace {
@@ -82,6 +83,16 @@ TEST(GpuSharing, LaunchesAreToldByTheNumberOfTheGpu) {
               "133 blocks of 1024 threads cannot run at once; GPU 61 holds 132");
     for (const int none : {-1, 64, INT_MAX}) EXPECT_EQ(detail::pes_at_once(none), 1);
     const core::SharedGpu of_no_number(1000, 2);
+}
+
+/// PEs that are threads of one process finalize one after the other.
+TEST(GpuSharing, LastsUntilTheLastOwnerEnds) {
+    constexpr int number = 60;  // no other test's
+    std::optional<core::SharedGpu> first(std::in_place, number, 2), second(std::in_place, number, 2);
+    first.reset();
+    EXPECT_EQ(detail::pes_at_once(number), 2);
+    second.reset();
+    EXPECT_EQ(detail::pes_at_once(number), 1);
 }
 
 class GpusOfFakes : public WithPes {};

@@ -166,6 +166,15 @@ CASE(null_indices, shmem_long_wait_until_some(a, 2, NULL, NULL, SHMEM_CMP_EQ, 0)
 CASE(null_values, (void)shmem_long_test_all_vector(a, 2, NULL, SHMEM_CMP_EQ, NULL))
 CASE(null_collective, shmem_long_sum_reduce(WORLD, a, NULL, 1))
 CASE(null_broadcast, shmem_long_broadcast(WORLD, NULL, b, 1, 0))
+CASE(null_broadcast_source, shmem_long_broadcast(WORLD, a, NULL, 1, 0))
+CASE(null_to_all, shmem_int_sum_to_all((int*)a, NULL, 1, 0, 0, n, (int*)work, psync))
+CASE(null_to_all_large, shmem_long_max_to_all(NULL, a, 64, 0, 0, n, work, psync))
+CASE(null_set_broadcast, shmem_broadcast64(a, NULL, 1, 0, 0, 0, n, psync))
+CASE(null_set_target, shmem_broadcast64(NULL, b, 1, 0, 0, 0, n, psync))
+CASE(null_set_fcollect, shmem_fcollect64(NULL, b, 1, 0, 0, n, psync))
+CASE(null_set_collect, shmem_collect32(a, NULL, 1, 0, 0, n, psync))
+CASE(null_set_alltoall, shmem_alltoall32(a, NULL, 1, 0, 0, n, psync))
+CASE(null_set_alltoalls, shmem_alltoalls64(NULL, b, 1, 1, 1, 0, 0, n, psync))
 CASE(null_split, shmem_team_split_strided(WORLD, 0, 1, n, NULL, 0, NULL))
 CASE(null_split_2d, shmem_team_split_2d(WORLD, 1, NULL, 0, &team, NULL, 0, NULL))
 CASE(null_ctx, shmem_ctx_create(0, NULL))
@@ -320,6 +329,15 @@ static const struct wrong wrongs[] = {
     ROW(null_values),
     ROW(null_collective),
     ROW(null_broadcast),
+    ROW(null_broadcast_source),
+    ROW(null_to_all),
+    ROW(null_to_all_large),
+    ROW(null_set_broadcast),
+    ROW(null_set_target),
+    ROW(null_set_fcollect),
+    ROW(null_set_collect),
+    ROW(null_set_alltoall),
+    ROW(null_set_alltoalls),
     ROW(null_split),
     ROW(null_split_2d),
     ROW(null_ctx),
