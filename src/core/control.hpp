@@ -80,7 +80,7 @@ struct CallLine {
     std::atomic<std::uint32_t> way;            ///< by which words that meeting goes
     std::atomic<std::uint64_t> record[words];  ///< CallRecord
     std::atomic<std::uint32_t> sited;          ///< `site` is of this meeting
-    char site[188];                            ///< "program.py:12", ends by a zero
+    std::atomic<char> site[188];               ///< "program.py:12", ends by a zero
 };
 static_assert(sizeof(CallLine) == 4 * line_bytes);
 

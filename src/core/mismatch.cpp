@@ -17,6 +17,7 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,16 @@ Words words_of(const CallLine& line) {
     Words words;
     for (std::size_t i = 0; i < words.size(); ++i) words[i] = line.record[i].load(std::memory_order_relaxed);
     return words;
+}
+
+std::string site_of(const CallLine& line) {
+    std::string site;
+    for (const std::atomic<char>& letter : line.site) {
+        const char read = letter.load(std::memory_order_relaxed);
+        if (read == '\0') break;
+        site += read;
+    }
+    return site;
 }
 
 CallRecord record_of(const Called& call) {
@@ -63,7 +74,7 @@ struct TeamState::Published {
         const bool sited = line.sited.load(std::memory_order_acquire) == read.meeting;
         std::atomic_thread_fence(std::memory_order_acquire);
         if ((before & 1) != 0 || line.sequence.load(std::memory_order_relaxed) != before) read.meeting = 0;
-        if (sited && read.meeting != 0) read.site.assign(line.site, strnlen(line.site, sizeof line.site));
+        if (sited && read.meeting != 0) read.site = site_of(line);
         return read;
     }
     bool differs_from(const Published& other) const {
@@ -89,10 +100,11 @@ void TeamState::publish(const Called& call) {
 void TeamState::publish_site(void* hook_state) {
     CallLine& line = own_call_line();
     const std::string site = common::call_site(hook_state);
-    const std::size_t bytes = std::min(site.size(), sizeof line.site - 1);
-    // Of a long path the end says more.
-    std::memcpy(line.site, site.data() + (site.size() - bytes), bytes);
-    line.site[bytes] = '\0';
+    const std::size_t bytes = std::min(site.size(), std::size(line.site) - 1);
+    // The end of a long path says more than its beginning.
+    const char* from = site.data() + (site.size() - bytes);
+    for (std::size_t i = 0; i < bytes; ++i) line.site[i].store(from[i], std::memory_order_relaxed);
+    line.site[bytes].store('\0', std::memory_order_relaxed);
     line.sited.store(line.meeting.load(std::memory_order_relaxed), std::memory_order_release);
 }
 
