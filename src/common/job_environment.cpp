@@ -39,16 +39,16 @@ bool is_several(const std::string& count) { return count.find_first_not_of("01")
 std::string JobEnvironment::incomplete() const {
     const bool is_one_of_one = !world_size.empty() && !is_several(world_size);
     if (is_several(world_size) || (!rank.empty() && !is_one_of_one)) {
-        const std::string text = missing_of({{"RANK", rank},
-                                             {"WORLD_SIZE", world_size},
-                                             {"MASTER_ADDR", master_addr},
-                                             {"MASTER_PORT", master_port}});
+        std::string text = missing_of({{"RANK", rank},
+                                       {"WORLD_SIZE", world_size},
+                                       {"MASTER_ADDR", master_addr},
+                                       {"MASTER_PORT", master_port}});
         if (!text.empty()) return text;
     }
     if (!pmix_rank.empty() || is_several(open_mpi_size)) {
-        const std::string text = missing_of({{open_mpi_size.empty() ? "PMIX_RANK" : "OMPI_COMM_WORLD_SIZE",
-                                              open_mpi_size.empty() ? pmix_rank : open_mpi_size},
-                                             {"PMIX_NAMESPACE", pmix_namespace}});
+        std::string text = missing_of({{open_mpi_size.empty() ? "PMIX_RANK" : "OMPI_COMM_WORLD_SIZE",
+                                        open_mpi_size.empty() ? pmix_rank : open_mpi_size},
+                                       {"PMIX_NAMESPACE", pmix_namespace}});
         if (!text.empty()) return text;
     }
     if (is_several(pmi_size) || (!pmi_rank.empty() && pmi_size.empty()))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <new>
 #include <sys/mman.h>
 
 namespace atl::heap {
@@ -35,7 +36,9 @@ std::unique_ptr<BlockTable> BlockTable::create(std::size_t heap_bytes) noexcept 
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
     ::madvise(memory, bytes, MADV_NOHUGEPAGE);  // one entry would commit 2 MiB
-    return std::unique_ptr<BlockTable>(new BlockTable(memory, heap_bytes));
+    std::unique_ptr<BlockTable> table(new (std::nothrow) BlockTable(memory, heap_bytes));
+    if (!table) ::munmap(memory, bytes);
+    return table;
 }
 
 BlockTable::BlockTable(void* memory, std::size_t heap_bytes) noexcept : memory_(memory) {
