@@ -56,10 +56,10 @@ void Team::alltoall_bytes(void* dst, std::size_t dst_bytes, const void* src, std
                     "alltoall: src has " + std::to_string(src_bytes) + " bytes, which do not divide into " +
                         std::to_string(state.n_pes()) + " blocks, one for each PE of " + state.team().name() +
                         ".");
-    check_given(state, "alltoall", dst, src_bytes, src, src_bytes);
     if (is_on_device(state, "alltoall", dst, src)) [[unlikely]]
         return run_on_device(state, call,
                              {.kind = heap::Group::alltoall, .dst = dst, .src = src, .bytes = block});
+    check_given(state, "alltoall", dst, src_bytes, src, src_bytes);
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::alltoall, block, src_bytes)) {
         case Algorithm::line:
@@ -80,7 +80,6 @@ void Team::alltoalls_bytes(void* dst, const void* src, std::ptrdiff_t dst_stride
                                           .d = static_cast<std::uint64_t>(src_stride),
                                           .more = state.elements()});
     if (dst_stride < 1 || src_stride < 1) detail::throw_stride(dst_stride, src_stride);
-    check_given(state, "alltoalls", dst, block, src, block);
     if (is_on_device(state, "alltoalls", dst, src)) [[unlikely]]
         return alltoalls_on_device(state, call,
                                    {.kind = heap::Group::alltoalls,
@@ -88,6 +87,7 @@ void Team::alltoalls_bytes(void* dst, const void* src, std::ptrdiff_t dst_stride
                                     .src = src,
                                     .bytes = element_bytes,
                                     .strides = {count, dst_stride, src_stride}});
+    check_given(state, "alltoalls", dst, block, src, block);
     // Packed into staging: others read whole lines, whatever the strides.
     Sources sources(state, call,
                     {.data = src,

@@ -49,10 +49,10 @@ void Team::fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src, std
     State& state = State::of(this->state());
     const core::Called call = check_call(state, "fcollect", {.bytes = src_bytes, .d = state.elements()});
     check_size("fcollect", "dst", dst_bytes, times(src_bytes, state.n_pes()));
-    check_given(state, "fcollect", dst, dst_bytes, src, src_bytes);
     if (is_on_device(state, "fcollect", dst, src)) [[unlikely]]
         return run_on_device(state, call,
                              {.kind = heap::Group::fcollect, .dst = dst, .src = src, .bytes = src_bytes});
+    check_given(state, "fcollect", dst, dst_bytes, src, src_bytes);
     char* to = static_cast<char*>(dst);
     switch (const Algorithm algorithm = state.choose(Collective::fcollect, src_bytes, src_bytes)) {
         case Algorithm::line:
@@ -68,11 +68,11 @@ std::size_t Team::collect_bytes(void* dst, std::size_t dst_bytes, const void* sr
     State& state = State::of(this->state());
     // Sizes may differ, so nothing but the call itself is compared. Whether a PE stages is its own choice.
     const core::Called call = check_call(state, "collect", {.d = state.elements()});
-    check_given(state, "collect", "src", src, src_bytes);
     if (is_on_device(state, "collect", dst, src)) [[unlikely]]
         return collect_on_device(
             state, call,
             {.kind = heap::Group::collect, .dst = dst, .src = src, .bytes = src_bytes, .room = dst_bytes});
+    check_given(state, "collect", "src", src, src_bytes);
     const bool staged = state.choose(Collective::collect, src_bytes, SIZE_MAX) == Algorithm::staged;
     Sources sources(state, call, {.data = src, .block_bytes = src_bytes, .staged = staged, .any_size = true});
     sources.meet();

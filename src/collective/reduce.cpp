@@ -88,7 +88,6 @@ void Team::reduce_scaled_erased(void* dst, const void* src, std::size_t count, D
     const core::Called call = check_call(
         state, "reduce",
         {.bytes = bytes, .c = static_cast<std::uint64_t>(type), .d = static_cast<std::uint64_t>(op)});
-    check_given(state, "reduce", dst, bytes, src, bytes);
     if (is_on_device(state, "reduce", dst, src)) [[unlikely]]
         return reduce_on_device(state, call,
                                 {.kind = heap::Group::reduce,
@@ -98,6 +97,7 @@ void Team::reduce_scaled_erased(void* dst, const void* src, std::size_t count, D
                                  .type = type,
                                  .op = op,
                                  .scale = factor});
+    check_given(state, "reduce", dst, bytes, src, bytes);
     const Kernel kernel = kernel_for(type, folded_as(type, op, factor));
     if (factor != 1) {
         multiply(dst, src, count, type, factor);
@@ -119,7 +119,6 @@ void Team::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, s
                                          compared(state.my_pe() == root ? dst_count * size_of(type) : bytes));
     check_root(state, root);
     if (state.my_pe() == root) check_size("reduce_to", "dst", dst_count, count, "elements");
-    check_given(state, "reduce_to", dst, state.my_pe() == root ? bytes : 0, src, bytes);
     if (is_on_device(state, "reduce_to", dst, src)) [[unlikely]]
         return reduce_on_device(state, call,
                                 {.kind = heap::Group::reduce_to,
@@ -129,6 +128,7 @@ void Team::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, s
                                  .root = root,
                                  .type = type,
                                  .op = op});
+    check_given(state, "reduce_to", dst, state.my_pe() == root ? bytes : 0, src, bytes);
     run(state, Collective::reduce_to, {call, dst, src, bytes, kernel_for(type, folded_as(type, op)), root});
     if (state.my_pe() == root) finish_average(dst, count, type, op, state.n_pes());
 }

@@ -58,7 +58,6 @@ void Team::reduce_scatter_scaled_erased(void* dst, std::size_t dst_count, const 
         state, "reduce_scatter",
         {.bytes = block, .c = static_cast<std::uint64_t>(type), .d = static_cast<std::uint64_t>(op)});
     check_size("reduce_scatter", "src", src_count, times(dst_count, state.n_pes()), "elements");
-    check_given(state, "reduce_scatter", dst, block, src, block);
     if (is_on_device(state, "reduce_scatter", dst, src)) [[unlikely]]
         return reduce_on_device(state, call,
                                 {.kind = heap::Group::reduce_scatter,
@@ -68,6 +67,7 @@ void Team::reduce_scatter_scaled_erased(void* dst, std::size_t dst_count, const 
                                  .type = type,
                                  .op = op,
                                  .scale = factor});
+    check_given(state, "reduce_scatter", dst, block, src, block);
     const Kernel kernel = kernel_for(type, folded_as(type, op, factor));
     std::vector<std::byte> scaled;
     if (factor != 1) {

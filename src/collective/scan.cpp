@@ -84,7 +84,6 @@ void Team::scan_erased(void* dst, const void* src, std::size_t count, DType type
         state, scans[inclusive ? 1 : 0],
         {.bytes = bytes, .c = static_cast<std::uint64_t>(type), .d = static_cast<std::uint64_t>(op)});
     core::check_scan(op, inclusive);
-    check_given(state, call.operation(), dst, bytes, src, bytes);
     if (is_on_device(state, "scan", dst, src)) [[unlikely]]
         return reduce_on_device(state, call,
                                 {.kind = inclusive ? heap::Group::inscan : heap::Group::exscan,
@@ -93,6 +92,7 @@ void Team::scan_erased(void* dst, const void* src, std::size_t count, DType type
                                  .bytes = bytes,
                                  .type = type,
                                  .op = op});
+    check_given(state, call.operation(), dst, bytes, src, bytes);
     const Scan scan{call, dst, src, bytes, kernel_for(type, op), inclusive};
     switch (state.choose(Collective::scan, bytes, bytes)) {
         case Algorithm::line:
