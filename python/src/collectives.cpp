@@ -280,7 +280,8 @@ PyObject* scatter_body(const Arguments<5>& a) {
 }
 
 #define ATOLL_PAIR(returns)                                                                         \
-    "(dst: Any, src: AnySource | None = None, *, team: Team | None = None, stream: Stream = None) " \
+    "(dst: AnyArray | ArrayLike, src: AnySource | None = None, *, team: Team | None = None, "       \
+    "stream: Stream = None) "                                                                       \
     "-> " returns                                                                                   \
     "\n"                                                                                            \
     "(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None\n" \

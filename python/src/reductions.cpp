@@ -265,7 +265,8 @@ PyObject* scaled_scatter_body(const Arguments<5>& a) {
 }
 
 #define ATOLL_REDUCE_SIGNATURE                                                                      \
-    "(dst: Any, src: AnySource | None = None, *, team: Team | None = None, stream: Stream = None) " \
+    "(dst: AnyArray | ArrayLike, src: AnySource | None = None, *, team: Team | None = None, "       \
+    "stream: Stream = None) "                                                                       \
     "-> Array | None\n"                                                                             \
     "(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream: Stream = None) -> None\n" \
     "(src: Array, *, team: Team | None = None) -> Array\n"                                          \
