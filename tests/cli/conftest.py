@@ -20,8 +20,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 # Nobody waits this long; it only keeps a hang from holding up everything else.
 HANG_GUARD = 60
-# Under nohup it is ignored, and children inherit that.
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
+# nohup and a shell's background jobs ignore some signals, and children inherit that.
+for _number in (signal.SIGHUP, signal.SIGQUIT):
+    signal.signal(_number, signal.SIG_DFL)
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def find_atoll() -> Path:
