@@ -7,6 +7,8 @@
 
 namespace atl::shmem {
 
+struct Call;  // front.hpp
+
 // ---- setup.cpp: library set-up, exit and queries [9.1]
 void init();
 int init_thread(int requested, int* provided);
@@ -75,11 +77,11 @@ void wait_until(long* word, int cmp, long value);
 void wait(long* word, long value);
 
 // ---- active_set.cpp: the deprecated collectives
-/// The team of an active set, made by its members alone when they first meet; `sync` is all zero before and
-/// after.
 /// True for a set that this PE is not in, of which the process is told once: the call is to do nothing. False
 /// for what is no set at all.
 bool is_outside(const Call& call, int start, int log_stride, int size);
+/// The team of an active set, made by its members alone when they first meet; `sync` is all zero before and
+/// after.
 const Team& active_set(int start, int log_stride, int size, long* sync);
 void barrier(int start, int log_stride, int size, long* sync);
 void sync(int start, int log_stride, int size, long* sync);
