@@ -46,7 +46,7 @@ def sources() -> Iterator[tuple[Path, str]]:
     """Each compiled source of ours with a key of all that its result depends on."""
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
     headers = headers_of_objects()
-    # Of an object that is not built yet nothing is known, so that each header counts.
+    # Nothing is known of an object that is not built yet, so that each header counts.
     every_header = sorted(file for folder in ("include", "src") for file in (ROOT / folder).rglob("*.hpp"))
     seen = set()
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):

@@ -94,7 +94,7 @@ class ATOLL_API ContextBase {
     void check_local_block(const void* local, std::size_t bytes) const;
     static bool in_device_heap(const core::JobState& job, const void* address) noexcept;
 
-    // What a fast path reads is together: 64 bytes up to window_.my_slot.
+    // The members that fast paths read lie together: 64 bytes up to window_.my_slot.
     const std::atomic<bool>* has_devices_ = nullptr;
     TeamMap map_;
     Window window_;
