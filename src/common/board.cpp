@@ -45,17 +45,6 @@ std::uint64_t my_pid_namespace() noexcept {
     return ::stat("/proc/self/ns/pid", &status) == 0 ? static_cast<std::uint64_t>(status.st_ino) : 0;
 }
 
-/// A wait record as it stood at one moment.
-struct WaitCopy {
-    char operation[sizeof(WaitRecord::operation)];
-    char name[sizeof(WaitRecord::name)];
-    std::int32_t team, peer;
-    std::uint64_t offset, expected, found;
-    std::uint32_t compare, has_value;
-    std::uint64_t since_ns;
-    std::uint32_t active;
-};
-
 // Acquire, so that the look at the sequence that follows stays behind it; without a fence, which
 // ThreadSanitizer does not know.
 template <class T> T peek(const T& field) {
@@ -63,6 +52,8 @@ template <class T> T peek(const T& field) {
     __atomic_load(&field, &value, __ATOMIC_ACQUIRE);
     return value;
 }
+
+template <class T> void poke(T& field, const T& value) { __atomic_store(&field, &value, __ATOMIC_RELEASE); }
 
 // The owner may write at any moment, so fields are read atomically and kept only when the sequence did not
 // move. A PE may have been killed half way through writing: no endless retry.
@@ -136,6 +127,22 @@ std::string render(const Group& group) {
 }
 
 }  // namespace
+
+void write_wait(WaitRecord& wait, const WaitCopy& values) {
+    wait.sequence.fetch_add(1, std::memory_order_acq_rel);
+    for (std::size_t i = 0; i < sizeof values.operation; ++i) poke(wait.operation[i], values.operation[i]);
+    for (std::size_t i = 0; i < sizeof values.name; ++i) poke(wait.name[i], values.name[i]);
+    poke(wait.team, values.team);
+    poke(wait.peer, values.peer);
+    poke(wait.offset, values.offset);
+    poke(wait.expected, values.expected);
+    poke(wait.found, values.found);
+    poke(wait.compare, values.compare);
+    poke(wait.has_value, values.has_value);
+    poke(wait.since_ns, values.since_ns);
+    wait.active.store(values.active, std::memory_order_release);
+    wait.sequence.fetch_add(1, std::memory_order_release);
+}
 
 const char* state_text(PeState state) {
     switch (state) {

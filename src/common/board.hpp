@@ -48,6 +48,20 @@ struct WaitRecord {
     std::uint64_t since_ns = 0;   ///< CLOCK_MONOTONIC
 };
 
+/// The values of a wait record at one moment.
+struct WaitCopy {
+    char operation[sizeof(WaitRecord::operation)] = {};
+    char name[sizeof(WaitRecord::name)] = {};
+    std::int32_t team = 0, peer = -1;
+    std::uint64_t offset = 0, expected = 0, found = 0;
+    std::uint32_t compare = 0, has_value = 0;
+    std::uint64_t since_ns = 0;
+    std::uint32_t active = 0;
+};
+
+/// Writes all of a record. Only its owner may call this; readers see the old values or the new ones.
+void write_wait(WaitRecord& wait, const WaitCopy& values);
+
 struct alignas(64) BoardEntry {
     std::atomic<std::uint32_t> state{0};  ///< PeState
     std::atomic<std::int32_t> pid{0};

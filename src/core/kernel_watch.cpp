@@ -80,14 +80,13 @@ void KernelWatch::show_waiting() {
 }
 
 void KernelWatch::show(const device::Report* waiting, bool awaited) {
-    common::WaitRecord& record = job_.board().entry(job_.pe()).gpu;
     std::string operation = waiting ? operation_text(*waiting) : awaited ? "its stream" : "";
     if (waiting && waiting->team != 0 && waiting->peer >= 0)
         operation += ", for team PE " + std::to_string(waiting->peer);
     if (operation != shown_) shown_since_ns_ = common::now_ns();
     if (operation.empty() && shown_.empty()) return;
     shown_ = operation;
-    record.sequence.fetch_add(1, std::memory_order_acq_rel);
+    common::WaitCopy record;
     std::snprintf(record.operation, sizeof record.operation, "%s", operation.c_str());
     record.team = waiting ? waiting->team : 0;
     record.peer = waiting && waiting->team == 0 ? waiting->peer : -1;
@@ -102,8 +101,8 @@ void KernelWatch::show(const device::Report* waiting, bool awaited) {
     const auto how = operation.empty() ? common::GpuWait::none
                      : awaited         ? common::GpuWait::awaited
                                        : common::GpuWait::beside;
-    record.active.store(static_cast<std::uint32_t>(how), std::memory_order_release);
-    record.sequence.fetch_add(1, std::memory_order_release);
+    record.active = static_cast<std::uint32_t>(how);
+    common::write_wait(job_.board().entry(job_.pe()).gpu, record);
 }
 
 void KernelWatch::look(bool is_last) {

@@ -240,31 +240,29 @@ std::uint64_t SlowWait::current_value() const {
 void SlowWait::publish() {
     auto& entry = job_.board().entry(job_.pe());
     auto& record = entry.wait;
-    const bool is_first = !published_;
-    if (!published_) {
+    common::WaitCopy values;
+    if (published_) {
+        std::memcpy(values.name, record.name, sizeof values.name);
+    } else {
         // Of several threads that wait at once one is shown; when its wait ends, another takes the record.
         std::uint32_t nobody = 0;
         if (!record.active.compare_exchange_strong(nobody, 1, std::memory_order_acq_rel)) return;
         entry.waits.fetch_add(1, std::memory_order_relaxed);
         published_ = true;
+        if (reason_.word != nullptr) name_of(reason_.word).copy(values.name, sizeof values.name - 1);
     }
-    record.sequence.fetch_add(1, std::memory_order_acq_rel);
-    std::strncpy(record.operation, reason_.operation, sizeof record.operation - 1);
-    record.team = reason_.team;
-    record.peer = reason_.peer;
-    if (reason_.missing && reason_.missing(reason_.argument, &record.peer, 1) == 0) record.peer = -1;
-    record.has_value = reason_.word_bytes != 0;
-    record.offset = record.has_value ? place_of(job_, reason_.word) : ~std::uint64_t{0};
-    if (is_first) {
-        const std::string name = reason_.word != nullptr ? name_of(reason_.word) : std::string();
-        name.copy(record.name, sizeof record.name - 1);
-        record.name[std::min(name.size(), sizeof record.name - 1)] = '\0';
-    }
-    record.expected = reason_.expected;
-    record.found = current_value();
-    record.compare = static_cast<std::uint32_t>(reason_.compare);
-    record.since_ns = start_ns_;
-    record.sequence.fetch_add(1, std::memory_order_release);
+    values.active = 1;
+    std::strncpy(values.operation, reason_.operation, sizeof values.operation - 1);
+    values.team = reason_.team;
+    values.peer = reason_.peer;
+    if (reason_.missing && reason_.missing(reason_.argument, &values.peer, 1) == 0) values.peer = -1;
+    values.has_value = reason_.word_bytes != 0;
+    values.offset = values.has_value ? place_of(job_, reason_.word) : ~std::uint64_t{0};
+    values.expected = reason_.expected;
+    values.found = current_value();
+    values.compare = static_cast<std::uint32_t>(reason_.compare);
+    values.since_ns = start_ns_;
+    common::write_wait(record, values);
 }
 
 void SlowWait::fail_timeout() {

@@ -90,11 +90,22 @@ Mapping::~Mapping() {
     if (owned_) ::munmap(base_, bytes_);
 }
 
+/// Reports that MADV_REMOVE clears pages here: qemu-user accepts it and does nothing. Asks once a process, with a
+/// mark in a page that the caller is about to give back.
+static bool removal_clears(char* page_to_give_back, std::size_t page) {
+    static const bool clears = [&] {
+        *page_to_give_back = 1;
+        return ::madvise(page_to_give_back, page, MADV_REMOVE) == 0 && *page_to_give_back == 0;
+    }();
+    return clears;
+}
+
 bool Mapping::release_pages(char* from, std::size_t bytes) const {
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const auto at = reinterpret_cast<std::uintptr_t>(from);
     const std::size_t before = (page - at % page) % page, after = (at + bytes) % page;
     if (bytes < before + after + page) return false;
+    if (!removal_clears(from + before, page)) return false;
     if (::madvise(from + before, bytes - before - after, MADV_REMOVE) != 0) return false;
     std::memset(from, 0, before);
     std::memset(from + bytes - after, 0, after);

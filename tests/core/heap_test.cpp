@@ -96,6 +96,21 @@ std::size_t pages_in_memory(const void* from, std::size_t bytes) {
 
 constexpr std::size_t mib = std::size_t{1} << 20;
 
+/// Reports that the system takes back pages of a memory file: qemu-user accepts the call and does nothing.
+bool system_takes_pages_back() {
+    const int fd = ::memfd_create("probe", 0);
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    EXPECT_EQ(::ftruncate(fd, static_cast<off_t>(page)), 0);
+    void* memory = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    EXPECT_NE(memory, MAP_FAILED);
+    auto* byte = static_cast<volatile char*>(memory);
+    *byte = 1;
+    const bool takes = ::madvise(memory, page, MADV_REMOVE) == 0 && *byte == 0;
+    ::munmap(memory, page);
+    ::close(fd);
+    return takes;
+}
+
 TEST_P(Heap, FreedPagesStayForTheNextBlock) {
     run([](Job& job) {
         const PretendedMemory memory(job, plenty);
@@ -135,11 +150,14 @@ TEST_P(Heap, KeptPagesGoBackWhereTheHostRunsShort) {
         const PretendedMemory memory(job, none);
         job.free(other);
         EXPECT_EQ(job.state().kept_bytes(), 0u) << "any free and allocation gives back";
-        EXPECT_EQ(pages_in_memory(block, mib), 0u);
+        const bool takes_back = system_takes_pages_back();
+        if (takes_back) {
+            EXPECT_EQ(pages_in_memory(block, mib), 0u);
+        }
         const Allocation again = job.allocate(mib + 100);
         if (!pes_are_processes) {
             ASSERT_EQ(again.address, block);
-            EXPECT_TRUE(again.zeroed);
+            EXPECT_EQ(again.zeroed, takes_back);
         }
         const auto* bytes = static_cast<const unsigned char*>(again.address);
         if (again.zeroed) {

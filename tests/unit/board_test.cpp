@@ -156,10 +156,10 @@ TEST_F(Board, ReaderNeverSeesHalfARecord) {
     std::thread writer([&] {
         WaitRecord& record = board.entry(0).wait;
         for (std::uint32_t i = 0; !stop.load(std::memory_order_relaxed); ++i) {
-            record.sequence.store(2 * i + 1, std::memory_order_relaxed);
-            for (int c = 0; c < 8; ++c)
-                __atomic_store_n(&record.operation[c], i & 1 ? 'a' : 'b', __ATOMIC_RELEASE);
-            record.sequence.store(2 * i + 2, std::memory_order_release);
+            WaitCopy values;
+            std::memset(values.operation, i & 1 ? 'a' : 'b', 8);
+            values.active = 1;
+            write_wait(record, values);
         }
     });
     for (int i = 0; i < 2000; ++i) {
