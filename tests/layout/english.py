@@ -1,0 +1,232 @@
+"""Reads the prose of the repository (comments, docstrings, pages) and finds what CONTRIBUTING's rules of English exclude.
+
+``python tests/layout/english.py [PATH ...]`` prints the findings in these files or folders, the whole repository by
+default.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+MOST_WORDS = 25
+
+SLASHES = {".cpp", ".hpp", ".h", ".c", ".cu", ".cuh", ".in"}
+HASHES = {".sh", ".cmake", ".yml", ".yaml", ".toml", ".cfg", ""}
+# Generated files repeat the text of their generator.
+SKIPPED = (
+    "api/generated/",
+    "tests/shmem/generated/",
+    "bench/results/",
+    "CHANGELOG.md",
+    "tests/layout/english.py",
+)
+
+OPENINGS = re.compile(r"(What|Who|Whom|Whose|Whether|Where|As|Of)\b")
+# A phrase of the old dialect, and the standard words for it.
+PHRASES = [
+    (r"\bstands?\b|\bstood\b", "lies, is, holds, means, remains"),
+    (r"\b(?:is|are|was|were|be|been|being) said\b", "is reported, is stated, is documented"),
+    (r"\bsays? so\b|\bsaid so\b|\bsaying so\b", "reports it"),
+    (r"\bby way of\b", "through, by"),
+    (r"\bcomes? whole\b|\bcame whole\b", "arrives complete"),
+    (r"\banew\b", "again"),
+    (r"\bin words\b", "as text"),
+    (r"\bin vain\b", "without effect"),
+    (r"\bwhose it is\b|\bwhose they are\b", "name the owner"),
+    (r"\b(?:is|are|was|were) none\b", "is not one, there is no"),
+    (r"\bwhat is no\b|\bthat is no\b|\bthat are no\b|\bwhich is no\b", "is not a"),
+    (r"\bwith whom\b|\bto whom\b|\bfrom whom\b|\bfor whom\b", "name the PE"),
+    (
+        r"\bwho (?:waits|puts|reads|writes|comes|asks|calls|has|does|gives|wants)\b",
+        "name it: a PE that, a caller that",
+    ),
+    (r"\bnobody\b|\bsomebody\b|\banybody\b|\beverybody\b", "no PE, another thread, any process, every PE"),
+    (r"\ban? (?:PE|thread|process|kernel|call|host|program) of its own\b", "a separate one"),
+    (r"\blets? go of\b", "releases"),
+    (r"\bhand-?over\b", "transfer, switch"),
+    (r"\bfor ever\b", "forever"),
+]
+COMPILED = [(re.compile(pattern, re.IGNORECASE), words) for pattern, words in PHRASES]
+
+
+@dataclass(frozen=True)
+class Block:
+    """One comment, docstring or paragraph."""
+
+    path: str
+    line: int
+    text: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    path: str
+    line: int
+    rule: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.rule}: {self.text}"
+
+
+def joined(lines: list[tuple[int, str]], path: str) -> Iterator[Block]:
+    """Comments on consecutive lines are one block; an empty one ends it."""
+    start, last, texts = 0, -2, list[str]()
+    for line, text in [*lines, (-10, "")]:
+        if texts and (line != last + 1 or not text.strip(" /-=*")):
+            yield Block(path, start, " ".join(texts), "comment")
+            texts = []
+        if not text.strip(" /-=*"):
+            continue
+        if not texts:
+            start = line
+        texts.append(text.strip())
+        last = line
+
+
+SLASH_COMMENT = re.compile(
+    r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|//[/!]?<?([^\n]*)|/\*(.*?)\*/', re.DOTALL
+)
+
+
+def slash_blocks(path: str, source: str) -> Iterator[Block]:
+    whole, trailing = list[tuple[int, str]](), list[Block]()
+    for match in SLASH_COMMENT.finditer(source):
+        line = source.count("\n", 0, match.start()) + 1
+        if match.group(2) is not None:
+            for offset, text in enumerate(match.group(2).split("\n")):
+                whole.append((line + offset, text.strip(" *")))
+        elif match.group(1) is not None:
+            before = source[source.rfind("\n", 0, match.start()) + 1 : match.start()]
+            text = match.group(1)
+            if before.strip():
+                trailing.append(Block(path, line, text.strip(), "comment"))
+            else:
+                whole.append((line, text))
+    yield from joined(whole, path)
+    yield from trailing
+
+
+def python_blocks(path: str, source: str) -> Iterator[Block]:
+    whole = list[tuple[int, str]]()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type != tokenize.COMMENT or re.match(r"#!|# (?:type|noqa|ruff|mypy|fmt)", token.string):
+            continue
+        text = token.string.lstrip("#: ")
+        if token.line[: token.start[1]].strip():
+            yield Block(path, token.start[0], text, "comment")
+        else:
+            whole.append((token.start[0], text))
+    yield from joined(whole, path)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node)
+            if text:
+                yield from page_blocks(path, text, node.body[0].lineno, "docstring")
+
+
+def hash_blocks(path: str, source: str) -> Iterator[Block]:
+    lines = [
+        (number, line.lstrip("# \t"))
+        for number, line in enumerate(source.split("\n"), 1)
+        if line.lstrip().startswith("#") and not line.startswith("#!")
+    ]
+    yield from joined(lines, path)
+
+
+def page_blocks(path: str, source: str, first: int = 1, kind: str = "page") -> Iterator[Block]:
+    """Paragraphs, list items and cells of tables; no code."""
+    fenced, texts, start = False, list[str](), first
+    for number, line in enumerate([*source.split("\n"), ""], first):
+        stripped = line.strip()
+        if stripped.startswith("```"):
+            fenced = not fenced
+        code = fenced or stripped.startswith(("```", ">>>", "...", "$")) or line.startswith("    ")
+        cells = stripped.startswith("|")
+        item = re.match(r"(?:[-*+]|\d+\.)\s", stripped)
+        if texts and (code or cells or item or not stripped or stripped.startswith("#")):
+            yield Block(path, start, " ".join(texts), kind)
+            texts = []
+        if code or not stripped or re.fullmatch(r"[-=~|: ]+", stripped):
+            continue
+        if cells:
+            for cell in re.split(r"(?<!\\)\|", stripped.strip("|")):
+                yield Block(path, number, cell.strip(), "cell")
+            continue
+        if stripped.startswith("#"):
+            yield Block(path, number, stripped.lstrip("# "), "heading")
+            continue
+        if not texts:
+            start = number
+        texts.append(stripped[item.end() :] if item else stripped)
+
+
+def blocks(path: Path) -> list[Block]:
+    name, source = path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8", errors="replace")
+    if path.suffix in SLASHES:
+        return list(slash_blocks(name, source))
+    if path.suffix in {".py", ".pyi"}:
+        return list(python_blocks(name, source))
+    if path.suffix == ".md":
+        return list(page_blocks(name, source))
+    if path.suffix in HASHES or path.name == "CMakeLists.txt":
+        return list(hash_blocks(name, source))
+    return []
+
+
+def plain(text: str) -> str:
+    """Code, links and values count as one word each."""
+    text = re.sub(r"``[^`]*``|`[^`]*`", "CODE", text)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    return re.sub(r"\s+", " ", text)
+
+
+def sentences(text: str) -> list[str]:
+    text = re.sub(r"\b(e\.g|i\.e|etc|cf|vs|Fig|No)\.", r"\1", text)
+    return [part for part in re.split(r"(?<=[.!?])[)\"']?\s+(?=[\"'(A-Z`])", text) if part]
+
+
+def findings(block: Block) -> Iterator[Finding]:
+    text = plain(block.text)
+    if block.kind == "comment" and OPENINGS.match(text):
+        yield Finding(block.path, block.line, "opening", text[:90])
+    for pattern, words in COMPILED:
+        for match in pattern.finditer(text):
+            around = text[max(match.start() - 40, 0) : match.end() + 40]
+            yield Finding(block.path, block.line, f"'{match.group()}' (write: {words})", around)
+    for sentence in sentences(text):
+        count = len(re.findall(r"[A-Za-z0-9_'+*/.-]*[A-Za-z0-9]", sentence))
+        if count > MOST_WORDS:
+            yield Finding(block.path, block.line, f"{count} words in a sentence", sentence[:90])
+
+
+def files(*under: str) -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--", *under], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.split("\n")
+    return [
+        ROOT / name for name in listed if name and not name.startswith(SKIPPED) and (ROOT / name).is_file()
+    ]
+
+
+def main() -> int:
+    under = [str(Path(name).resolve().relative_to(ROOT)) for name in sys.argv[1:]]
+    found = [finding for path in files(*under) for block in blocks(path) for finding in findings(block)]
+    for finding in found:
+        print(finding)
+    print(f"{len(found)} findings")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
