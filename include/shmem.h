@@ -1,5 +1,5 @@
-/* OpenSHMEM 1.6 in C and C++. Only names of the specification; ours begin with ATOLL_SHMEM_ or atoll_shmem_.
- * Prototypes, C11 generics and C++ overloads are generated from api/openshmem.toml. */
+/* OpenSHMEM 1.6 in C and C++. Only names of the specification; extensions begin with ATOLL_SHMEM_ or
+ * atoll_shmem_. Prototypes, C11 generics and C++ overloads are generated from api/openshmem.toml. */
 #ifndef ATOLL_SHMEM_H
 #define ATOLL_SHMEM_H
 
@@ -11,7 +11,7 @@
 #define SHMEM_MAX_NAME_LEN 64
 #define SHMEM_VENDOR_STRING "Atoll"
 
-/* Handles are pointers, so that they differ from every TYPE * in generics and may stand in static
+/* Handles are pointers, so that they differ from every TYPE * in generics and may appear in static
  * initialisers. */
 typedef struct atoll_shmem_ctx* shmem_ctx_t;
 typedef struct atoll_shmem_team* shmem_team_t;
@@ -55,7 +55,7 @@ typedef struct {
 #define SHMEM_MALLOC_ATOMICS_REMOTE (1L << 0)
 #define SHMEM_MALLOC_SIGNAL_REMOTE (1L << 1)
 
-/* Deprecated, and kept. */
+/* Deprecated by the specification. */
 #define SHMEM_SYNC_VALUE 0L
 #define SHMEM_SYNC_SIZE 2
 #define SHMEM_BARRIER_SYNC_SIZE SHMEM_SYNC_SIZE
@@ -99,7 +99,7 @@ extern "C" {
 inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 #include "atoll/shmem/generics.h"
-/* shmem_sync(team), or the deprecated one of an active set: by the number of arguments. */
+/* shmem_sync(team), or the deprecated form with an active set, chosen by the number of arguments. */
 #define shmem_sync(...) \
     ATOLL_SHMEM_FIFTH(__VA_ARGS__, (shmem_sync), (shmem_sync), (shmem_sync), shmem_team_sync, 0)(__VA_ARGS__)
 #endif

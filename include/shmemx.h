@@ -1,4 +1,4 @@
-/* Extensions: what Atoll's C++ API has and the specification lacks. Names begin with shmemx_. */
+/* Extensions: features of Atoll's C++ API that the specification lacks. Names begin with shmemx_. */
 #ifndef ATOLL_SHMEMX_H
 #define ATOLL_SHMEMX_H
 
@@ -8,27 +8,27 @@
 extern "C" {
 #endif
 
-/* Predefined teams beside SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED: the PEs of this host, and those that are as
- * manieth on their hosts as this PE on its. */
+/* Predefined teams beside SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED: the PEs of this host, and the PEs with this
+ * PE's rank on their own hosts. */
 #define SHMEMX_TEAM_HOST ((shmem_team_t)3)
 #define SHMEMX_TEAM_NODE SHMEMX_TEAM_HOST
 #define SHMEMX_TEAM_RAIL ((shmem_team_t)4)
 
-/* Functions of the program's own that connect its processes already, such as MPI's (shmemx_mpi.h has those).
- * Each is given `user`. allgather and barrier are called within shmemx_init_callbacks only, by all PEs in the
- * same order, and return 0, or else the start fails with what they returned. */
+/* Functions of the program that already connect its processes, such as MPI's (shmemx_mpi.h has those). Each
+ * gets `user`. Only shmemx_init_callbacks calls allgather and barrier, on all PEs in the same order. They
+ * return 0, or a status with which the start fails. */
 typedef struct {
-    /* bytes bytes of every PE, as many of each, into all, in the order of PEs. */
+    /* Gathers `bytes` bytes from every PE into `all`, in PE order. */
     int (*allgather)(const void* mine, size_t bytes, void* all, void* user);
     int (*barrier)(void* user); /* may be NULL */
-    /* For shmem_global_exit and what ends a job by an error, after all PEs have been told: ends those that do
-     * not hear. Called by any thread until shmem_finalize. May be NULL. */
+    /* For shmem_global_exit and errors that end a job: ends PEs that do not respond, after all PEs have been
+     * told. Called by any thread until shmem_finalize. May be NULL. */
     void (*abort)(int status, const char* sentence, void* user);
     void* user;
 } shmemx_callbacks_t;
 
-/* shmem_init of n_pes processes of which this is my_pe. Collective over them; all on one host or on several.
- * Returns 0, or nonzero where the job could not be made: shmemx_last_error says why. */
+/* shmem_init for n_pes processes, of which this is my_pe. Collective over them, on one or several hosts.
+ * Returns 0, or nonzero if the job could not be made: shmemx_last_error has the reason. */
 int shmemx_init_callbacks(int my_pe, int n_pes, const shmemx_callbacks_t* callbacks);
 
 /* Atomic addition to float and double (the specification has fetch, set and swap of them). */
@@ -47,7 +47,7 @@ int shmemx_double_sum_reduce_scatter(shmem_team_t team, double* dest, const doub
  * (SHMEM_TEAM_INVALID). Collective over parent. Returns 0, or nonzero on every PE. */
 int shmemx_team_split(shmem_team_t parent, int color, int key, shmem_team_t* team);
 
-/* The sentence of the last error that a call of this thread met; "" if none. */
+/* The sentence of the last error in a call of this thread; "" if there was no error. */
 const char* shmemx_last_error(void);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* OpenSHMEM in the processes of an MPI communicator. Header-only: the program includes it and links MPI,
- * Atoll does neither. C++ programs of Atoll's own API have atoll/mpi.hpp.
+/* Starts OpenSHMEM in the processes of an MPI communicator. Header-only: the program includes it and links
+ * MPI, Atoll does neither. C++ programs of Atoll's own API have atoll/mpi.hpp.
  *
  *   MPI_Init(&argc, &argv);
  *   if (shmemx_init_mpi(MPI_COMM_WORLD) != 0) ...     shmemx_last_error() says why
@@ -28,8 +28,9 @@ static inline void shmemx_mpi_abort(int status, const char* sentence, void* comm
     if (!finalized) MPI_Abort(MPI_COMM_WORLD, status);
 }
 
-/* shmemx_init_callbacks by MPI: rank r of comm becomes PE r. Collective over comm, which is used until this
- * returns. A program that aborts ends all of MPI_COMM_WORLD. */
+/* shmemx_init_callbacks through MPI: rank r of comm becomes PE r. Collective over comm, which is used until
+ * this returns. A program that aborts ends all of MPI_COMM_WORLD. */
+
 static inline int shmemx_init_mpi(MPI_Comm comm) {
     int rank = -1, size = -1;
     shmemx_callbacks_t callbacks;

@@ -1,23 +1,25 @@
-// What the host's code and kernels have in common before anything else. No includes: NVRTC has no host
+// Macros, enumerations and comparisons shared by host code and kernels. No includes: NVRTC has no host
 // headers.
 #pragma once
 
 #if defined(__CUDACC__)
 #define ATOLL_ANYWHERE __host__ __device__
-/// What runs seldom: a call, so that the code around it stays small.
+/// A rarely executed function: never inlined, so that the code around the call stays small.
 #define ATOLL_APART __host__ __device__ __noinline__ inline
 #else
 #define ATOLL_ANYWHERE
 #define ATOLL_APART __attribute__((noinline)) inline
 #endif
-/// Before a loop that stays one: unrolled it would take registers of every kernel that comes there.
+/// Placed before a loop that must not be unrolled. Unrolling would cost every kernel that inlines it
+/// registers.
 #if defined(__CUDA_ARCH__)
 #define ATOLL_ROLLED _Pragma("unroll 1")
 #else
 #define ATOLL_ROLLED
 #endif
 
-/// Of structures as which memory of any type is copied. (NVRTC has no host compiler, and warns of it.)
+/// Marks structures through which memory of any type is copied. (NVRTC has no host compiler, and warns about
+/// the attribute.)
 #if defined(__CUDACC_RTC__)
 #define ATOLL_MAY_ALIAS
 #else
@@ -26,13 +28,13 @@
 
 namespace atl {
 
-/// OpenSHMEM's SHMEM_CMP_*: `value cmp expected`, signed or unsigned as the type is.
+/// OpenSHMEM's SHMEM_CMP_*: `value cmp expected`, signed or unsigned like the type.
 enum class Compare : unsigned char { eq, ne, gt, ge, lt, le };
 
-/// What a put-with-signal does to the signal word once its data stand in the target.
+/// How put_signal updates the signal word once its data have arrived in the target.
 enum class SignalOp : unsigned char { set, add };
 
-/// Element types that atomics and reductions know. RMA moves bytes and needs none of them.
+/// Element types of atomics and reductions. RMA moves bytes and needs none of them.
 enum class DType : unsigned char {
     int8,
     int16,
@@ -67,7 +69,7 @@ enum class AtomicOp : unsigned char {
     fetch_xor,
 };
 
-/// False of those that only change the word: they return nothing, and may complete at quiet.
+/// True if the operation returns the old value. Operations that only change the word may complete at quiet.
 ATOLL_ANYWHERE constexpr bool is_fetching(AtomicOp op) noexcept {
     switch (op) {
         case AtomicOp::set:

@@ -1,4 +1,4 @@
-// SymmetricArray: an owned array that stands at the same offset on every PE; used through spans.
+// SymmetricArray: an owned array at the same offset on every PE, accessed through spans.
 #pragma once
 
 #include "atoll/job.hpp"
@@ -9,12 +9,14 @@
 
 namespace atl {
 
-/// Making one and `free()` are collective. The destructor is local: it only tells that this PE dropped the
-/// array; the memory comes back in a later collective allocation, once all PEs dropped it.
+/// An owned symmetric array. Construction and `free()` are collective. The destructor is local: it marks the
+/// array as dropped by this PE. A later collective allocation reclaims the memory once all PEs have dropped
+/// it.
 template <Symmetric T> class SymmetricArray {
   public:
     SymmetricArray() = default;
-    /// `count` zeroed elements on every PE of `job`; zero everywhere before any PE returns.
+    /// Allocates `count` zeroed elements on every PE of `job`. They are zero on all PEs before any PE
+    /// returns.
     SymmetricArray(Job& job, std::size_t count) : job_(job.handle()), count_(count) {
         const Allocation block = job.allocate(detail::ContextBase::bytes_of<T>(count), alignof(T));
         data_ = static_cast<T*>(block.address);
@@ -41,7 +43,7 @@ template <Symmetric T> class SymmetricArray {
         return span().subspan(offset, n);
     }
     operator std::span<T>() const noexcept { return span(); }
-    /// The same array on another PE, by load and store; empty where that PE is out of reach.
+    /// The same array on another PE, for loads and stores. Empty if that PE's memory is not mapped here.
     std::span<T> peer(int pe) const {
         T* p = Job(job_.lock()).context().ptr(data_, pe);
         return {p, p ? count_ : 0};

@@ -1,4 +1,4 @@
-// Everything of Atoll's C++ API.
+// Umbrella header of Atoll's C++ API.
 #pragma once
 
 #include "atoll/array.hpp"

@@ -1,7 +1,7 @@
-// Remote atomics (OpenSHMEM 1.6, section 9.7): on 32- and 64-bit integers, float and double. Atomic with one
-// another, with waits and with signals on the same word; acquire and release where the word is on this host.
-// On the device heap a GPU performs them: they are not atomic with what a CPU does to the same word by
-// itself.
+// Remote atomics (OpenSHMEM 1.6, section 9.7) on 32- and 64-bit integers, float and double. They are atomic
+// with one another, with waits and with signals on the same word. On words of this host they acquire and
+// release. On the device heap a GPU performs them, so they are not atomic with plain CPU accesses to the same
+// word.
 #pragma once
 
 #include "atoll/rma.hpp"
@@ -16,11 +16,11 @@ class ATOLL_API AtomicOps : public RmaOps {
     template <ExtendedAtomic T> void atomic_set(T* dst, std::type_identity_t<T> value, int pe) const {
         apply(AtomicOp::set, dst, value, T{}, pe, [=](T* p) { return atomic_store(p, value), T{}; });
     }
-    /// Returns what stood there before.
+    /// Returns the previous value.
     template <ExtendedAtomic T> T atomic_swap(T* dst, std::type_identity_t<T> value, int pe) const {
         return apply(AtomicOp::swap, dst, value, T{}, pe, [=](T* p) { return atomic_exchange(p, value); });
     }
-    /// Stores `value` if `expected` stands there. Returns what stood there before.
+    /// Stores `value` if the word equals `expected`. Returns the previous value.
     template <StandardAtomic T>
     T atomic_compare_swap(T* dst, std::type_identity_t<T> expected, std::type_identity_t<T> value,
                           int pe) const {
@@ -100,8 +100,8 @@ class ATOLL_API AtomicOps : public RmaOps {
         *fetch = atomic_fetch_xor(dst, value, pe);
     }
 
-    /// The erased form, for fronts that learn op and type at run time. Values travel as the low bytes of a
-    /// uint64.
+    /// Type-erased form, for callers that learn operation and type at run time. Values travel in the low
+    /// bytes of a uint64.
     std::uint64_t atomic_erased(AtomicOp op, DType type, void* dst, std::uint64_t value,
                                 std::uint64_t compare, int pe) const;
 
@@ -109,8 +109,8 @@ class ATOLL_API AtomicOps : public RmaOps {
     AtomicOps() = default;
 
   private:
-    /// Hands a fetching atomic to the transport, which fills `fetch` by quiet; false where it does not go
-    /// that way.
+    /// Passes a fetching atomic to the transport, which fills `fetch` before quiet returns. False if the word
+    /// is not reached through the transport.
     template <class T> bool later(T* fetch, AtomicOp op, T* dst, T value, T compare, int pe) const {
         if (!window_.routed) [[likely]]
             return false;

@@ -14,10 +14,11 @@ struct ContextOptions {
     bool nostore = false;            ///< quiet and fence need not order this PE's plain stores
 };
 
-/// All operations are members: put, get, p, g, iput, ibput, put_signal (rma.hpp), atomic_* (atomics.hpp),
-/// wait_until, test and their families (waits.hpp), fence, quiet, pe_quiet. PE numbers are the team's.
-/// Thread-safe unless created private or serialized. A handle: copies name the same context; the last one to
-/// go destroys it, after an implicit local quiet. Source: OpenSHMEM 1.6, section 9.4.
+/// An ordering domain for one-sided operations. All operations are members: put, get, p, g, iput, ibput,
+/// put_signal (rma.hpp), atomic_* (atomics.hpp), wait_until, test and their families (waits.hpp), fence,
+/// quiet, pe_quiet. PE numbers are the team's. Thread-safe unless created private or serialized. A handle:
+/// copies name the same context. Destroying the last copy destroys the context, after an implicit local
+/// quiet. Source: OpenSHMEM 1.6, section 9.4.
 class ATOLL_API Context : public detail::WaitOps {
   public:
     Context() = default;
@@ -26,8 +27,8 @@ class ATOLL_API Context : public detail::WaitOps {
     explicit operator bool() const noexcept { return state_ != nullptr; }
     friend bool operator==(const Context& a, const Context& b) noexcept { return a.state_ == b.state_; }
 
-    /// The address at which `symmetric` of `pe` can be loaded and stored here, or null (OpenSHMEM's
-    /// shmem_ptr); of device memory, the address for kernels of this PE's GPU.
+    /// The address at which this PE can load and store `symmetric` of `pe` (OpenSHMEM's shmem_ptr), or null.
+    /// For device memory, the address is valid in kernels of this PE's GPU.
     template <class T> T* ptr(T* symmetric, int pe) const {
         const int slot = route_any(symmetric, sizeof(T), pe);
         return static_cast<T*>(pointer(const_cast<std::remove_const_t<T>*>(symmetric), slot, pe));

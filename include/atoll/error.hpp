@@ -1,4 +1,4 @@
-// What Atoll throws. One class, a code that programs branch on, and one sentence that a person can act on.
+// Error: the one exception class of Atoll, with a code for programs and a sentence for people.
 #pragma once
 
 #include "atoll/export.hpp"
@@ -28,9 +28,9 @@ enum class ErrorCode : int {
     kernel,               ///< the GPU stopped a kernel of this process, whose GPU context is lost
 };
 
-/// `what()` says what was passed, what was expected and what to do. Thrown by every C++ call; nothing is
-/// lost: the heap, the teams and the job stay usable unless the code is `pe_died`, and but for the GPU's
-/// where it is `kernel`.
+/// The exception of every C++ call. `what()` names the passed value, the expected value and the remedy. After
+/// it the heap, the teams and the job stay usable, with two exceptions. After `pe_died` the job is over;
+/// after `kernel` the GPU part is lost.
 class ATOLL_API Error : public std::runtime_error {
   public:
     Error(ErrorCode code, const std::string& sentence) : std::runtime_error(sentence), code_(code) {}

@@ -1,7 +1,7 @@
-/// What the shared library shows. Everything is hidden unless marked, so that a symbol is public on purpose.
+/// Symbol visibility of the shared library. Symbols are hidden by default, so each exported one is marked.
 ///
-/// Mark free functions, and classes whose members are defined in a source file or which are thrown
-/// (an exception's type must be one object in the whole process): `class ATOLL_API Error ...`.
+/// Mark free functions, classes with members defined in a source file, and classes that are thrown. (An
+/// exception's type must be one object in the whole process.) Example: `class ATOLL_API Error ...`.
 #pragma once
 
 #define ATOLL_API __attribute__((visibility("default")))

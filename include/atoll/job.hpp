@@ -9,44 +9,45 @@
 
 namespace atl {
 
-/// How the PEs of a job find one another when neither `atoll run` nor another launcher has told them.
+/// How the PEs of a job find one another when no launcher has connected them.
 struct JobOptions {
-    /// From get_unique_id() of any process, carried to all PEs by any means; with `pe` and `n_pes`.
+    /// The result of get_unique_id() of any one process, distributed to all PEs by the program. Needs `pe`
+    /// and `n_pes`.
     std::string unique_id;
     int pe = -1;
     int n_pes = -1;
-    /// A store that already connects the PEs: put makes a value known, get waits for it, fence waits for all
-    /// PEs.
+    /// A store that already connects the PEs: put publishes a value, get waits for it.
     struct Store {
         std::function<void(const std::string& key, const std::string& value)> put;
         std::function<std::string(const std::string& key)> get;
     };
     std::optional<Store> store;
-    /// Functions that already connect the PEs, such as MPI's (atoll/mpi.hpp); with `pe` and `n_pes`. The
-    /// first two are called within init only, collectively.
+    /// Functions that already connect the PEs, such as MPI's (atoll/mpi.hpp). Needs `pe` and `n_pes`. The
+    /// first two are called only within init, collectively.
     struct Callbacks {
-        /// `bytes` bytes of every PE, as many of each, into `all`, by PE.
+        /// Gathers `bytes` bytes from every PE into `all`, in PE order.
         std::function<void(const void* mine, std::size_t bytes, void* all)> allgather;
         std::function<void()> barrier;
-        /// For global_exit, after all PEs have been told: ends those that do not hear. May be empty.
+        /// For global_exit: ends PEs that do not respond, after all PEs have been told. May be empty.
         std::function<void(int status, const std::string& sentence)> abort;
     };
     std::optional<Callbacks> callbacks;
-    /// For fronts whose calls cost far more than checks, such as Python's: ATOLL_CHECK is `args`, not
-    /// `basic`, unless the environment sets it.
+    /// Makes ATOLL_CHECK default to `args` instead of `basic`. For fronts whose calls cost far more than the
+    /// checks, such as Python's.
     bool checks_args_by_default = false;
-    /// The executable's static objects (.data, .bss) are symmetric too. Only for executables that are
+    /// Makes the executable's static objects (.data, .bss) symmetric too. Only for executables that are
     /// OpenSHMEM programs: all of their static memory becomes shared memory.
     bool static_data = false;
-    /// A kernel that reports an error and traps ends the job at once, or, if this is set, after some seconds
-    /// in which check_kernels was not called: so that a program hears of it as an exception.
+    /// A kernel that reports an error and traps ends the job at once. If this is set, the job ends only when
+    /// check_kernels has not been called for some seconds. The program can then handle the error as an
+    /// exception.
     bool raise_kernel_errors = false;
 };
 
-/// Bytes that identify a job to be: random, printable, at most 128 characters. Local.
+/// Returns an identifier for a new job: random, printable, at most 128 characters. Local.
 ATOLL_API std::string get_unique_id();
 
-/// What allocation knows of a block.
+/// Properties of a block that allocation may use.
 struct AllocationHints {
     bool atomics_remote = false;  ///< OpenSHMEM's SHMEM_MALLOC_ATOMICS_REMOTE
     bool signal_remote = false;   ///< SHMEM_MALLOC_SIGNAL_REMOTE
@@ -55,18 +56,19 @@ struct AllocationHints {
 
 struct Allocation {
     void* address = nullptr;
-    bool zeroed = false;       ///< the memory was never used before, hence is zero
-    std::uint64_t serial = 0;  ///< the same on all PEs; what `drop` takes
+    bool zeroed = false;       ///< the memory was never used before, so it is zero
+    std::uint64_t serial = 0;  ///< the same on all PEs; the argument of `drop`
 };
 
-/// Construction is collective over all PEs of the job; so is `finalize`, which waits for them. Destruction
-/// without finalize is local: it announces that this PE has left and waits for nobody. Objects made by a job
-/// may outlive it: they are then good for being destroyed. Source: OpenSHMEM 1.6, sections 9.1 and 9.2.
+/// This process's membership in a set of PEs that share symmetric memory. Construction is collective over all
+/// PEs of the job; so is `finalize`, which waits for them. Destruction without finalize is local: it
+/// announces that this PE has left and does not wait. Objects made by a job may outlive it, but can then only
+/// be destroyed. Source: OpenSHMEM 1.6, sections 9.1 and 9.2.
 /// Throws Error: bootstrap, settings, out_of_memory, collective_mismatch.
 class ATOLL_API Job {
   public:
     explicit Job(const JobOptions& options = {});
-    /// For the library: a job that its PE has joined already; empty for null.
+    /// For the library: wraps a job that this PE has joined already; empty for null.
     explicit Job(std::shared_ptr<core::JobState> state);
     ~Job();
     Job(Job&&) noexcept;
@@ -79,11 +81,11 @@ class ATOLL_API Job {
     int my_pe() const;
     int n_pes() const;
     const Team& world() const;
-    /// All PEs that load and store each other's memory; on one host the world team itself.
+    /// All PEs that can load and store each other's memory; on one host the world team itself.
     const Team& shared() const;
-    /// All PEs of this host: the same, but where a part of the host shares no memory (containers).
+    /// All PEs of this host. Differs from shared() only if parts of the host share no memory (containers).
     const Team& host() const;
-    /// The PEs that are as manieth on their hosts as this PE on its: one a host, where hosts are alike.
+    /// The PEs with this PE's rank on their own hosts: one PE a host, if the hosts are alike.
     /// Predefined teams cannot be destroyed.
     const Team& rail() const;
     /// The default context: all PEs, thread-safe.
@@ -93,51 +95,58 @@ class ATOLL_API Job {
     }
 
     // ---- symmetric memory: collective over the world, same arguments on all PEs (always compared)
-    /// `bytes` of 0 gives null without a barrier. `align` is a power of two; at least 64 is used. Throws
-    /// Error: out_of_memory (on every PE alike; says size, used, largest free block), collective_mismatch,
-    /// invalid_argument; unsupported, for device memory where there is no GPU, no driver, or no access from
-    /// one PE's GPU to another's.
+    /// Allocates `bytes` bytes on every PE; 0 gives null without a barrier. `align` is a power of two; at
+    /// least 64 is used. Throws Error: out_of_memory (on every PE; with size, used, largest free block),
+    /// collective_mismatch, invalid_argument.
+    /// Throws Error(unsupported) for device memory if there is no GPU or driver, or one PE's GPU cannot
+    /// access another's.
     Allocation allocate(std::size_t bytes, std::size_t align = 0, const AllocationHints& hints = {});
-    /// The same, zero on all PEs before any PE returns.
+    /// Like allocate, but zeroed on all PEs before any PE returns.
     Allocation allocate_zeroed(std::size_t bytes, std::size_t align = 0, const AllocationHints& hints = {});
     void* malloc(std::size_t bytes, Memory memory = Memory::host) { return align(0, bytes, memory); }
     void* calloc(std::size_t count, std::size_t bytes, Memory memory = Memory::host);
     void* align(std::size_t alignment, std::size_t bytes, Memory memory = Memory::host) {
         return allocate(bytes, alignment, {.memory = memory}).address;
     }
-    /// Keeps the contents up to the smaller size. realloc(p, 0) frees, realloc(null, n) allocates; on failure
-    /// the block stays.
+    /// Resizes a block and keeps its contents up to the smaller size. realloc(p, 0) frees, realloc(null, n)
+    /// allocates. On failure the block is unchanged.
     void* realloc(void* block, std::size_t bytes);
     void free(void* block);
-    /// GPU memory that every PE has already, `bytes` alike on all, seen at one more place: what is returned
-    /// is a symmetric view of it in the window. The old address is not symmetric; both name the same bytes,
-    /// so what is written by one is seen by the other in the order of one stream, and otherwise as between
-    /// any two kernels. `memory` is a whole allocation of cuMemCreate on this PE's GPU that can be exported
-    /// as a descriptor (PyTorch's expandable segments are such), aligned to the GPU's granularity, 2 MiB.
-    /// `free` of the view ends it and leaves the memory alone; the memory itself must not be unmapped before.
-    /// Throws Error: invalid_argument (cudaMalloc's, not exportable, not aligned, a part, of another GPU),
-    /// collective_mismatch, unsupported, out_of_memory; on all PEs alike.
+    /// Maps GPU memory that every PE already has, `bytes` long on each, into the window as a symmetric view.
+    /// Only the returned address is symmetric; the old address remains valid and names the same bytes. Within
+    /// one stream each sees what was written through the other; otherwise order them like two kernels.
+    ///
+    /// `memory` is a whole cuMemCreate allocation on this PE's GPU that can be exported as a descriptor.
+    /// PyTorch's expandable segments are such allocations. It is aligned to the GPU's granularity, 2 MiB.
+    /// `free` of the view unmaps it and keeps the memory, which must not be unmapped before.
+    ///
+    /// Throws Error, on all PEs: invalid_argument (cudaMalloc's, not exportable, not aligned, a part, of
+    /// another GPU), collective_mismatch, unsupported, out_of_memory.
     Allocation register_buffer(void* memory, std::size_t bytes);
-    /// Frees all blocks and registered views of the device heap at once, and gives their memory back to the
-    /// GPU; nothing before the first allocation of device memory. No kernel, copy or graph uses them any
+    /// Frees all blocks and registered views of the device heap, and returns their memory to the GPU. Does
+    /// nothing before the first allocation of device memory. No kernel, copy or graph may use the blocks any
     /// more.
     void reset_device_heap();
-    /// As register_buffer, for any part of such memory, and of several such allocations that stand side by
-    /// side (PyTorch's expandable segments): all allocations that it lies in are mapped. `free` takes
-    /// `block.address`; `address` is where `memory` is seen. PEs pass equal sizes, at equal places in equal
-    /// allocations.
+    /// Like register_buffer, for any range within one or several adjacent allocations (PyTorch's expandable
+    /// segments). All allocations that the range touches are mapped. Pass `block.address` to `free`;
+    /// `address` is the view of `memory`. All PEs pass equal sizes, at equal offsets in equal allocations.
     struct Registered {
         Allocation block;
         void* address = nullptr;
     };
     Registered register_range(void* memory, std::size_t bytes);
-    /// Lets kernels of this PE load what this PE's hosts and others put into `count` elements of a block of
-    /// this PE's own host heap, and wait for it; returns the address that they use, which is the same. Pins
-    /// the chunks of 2 MiB that it lies in (their memory is then taken); what is pinned already stays so. It
-    /// stays pinned until finalize, or until a block of 1 MiB and more is freed and no other stands in what
-    /// was pinned with it. Local, and no operation: registering memory at the GPU's driver may wait for
-    /// kernels that run, so call it, and free such a block, while no kernel of this process waits for
-    /// something. Such a word is the CPUs': kernels load it and wait for it, and update it by no atomics.
+    /// Makes `count` elements of a block of this PE's host heap readable by this PE's kernels. Kernels can
+    /// then load and wait for values that hosts put there. Returns the address for kernels, which is the
+    /// same.
+    ///
+    /// Pins the 2 MiB chunks that contain the elements, which allocates their memory; pinned chunks stay as
+    /// they are. They stay pinned until finalize, or until a block of 1 MiB or more is freed and the pinned
+    /// range holds no other block.
+    ///
+    /// Local. Registering memory with the GPU driver may wait for running kernels. So call this, and free
+    /// such a block, while no kernel of this process waits. CPUs own such words: kernels load and wait for
+    /// them, and must not update them by atomics.
+    ///
     /// Throws Error: not_initialized (no device memory was allocated yet, or after finalize), not_symmetric,
     /// use_after_free, system, unsupported (static data).
     template <class T> T* pin(T* block, std::size_t count) const {
@@ -145,64 +154,65 @@ class ATOLL_API Job {
         return block;
     }
     void pin_bytes(const void* block, std::size_t bytes) const;
-    /// Throws Error(kernel) if a kernel of this process has reported why it was stopped: a wait that took too
-    /// long, a wrong PE; says operation, PE, address, expected and found value, tag, and the kernel's grid.
-    /// The GPU's context is lost by then: all of its calls fail. Local; waits for nothing.
+    /// Throws Error(kernel) if a kernel of this process has reported why it was stopped, such as a timeout or
+    /// a wrong PE. The text names operation, PE, address, expected and found value, tag, and the kernel's
+    /// grid. The GPU context is lost by then: all of its calls fail. Local; does not wait.
     void check_kernels() const;
-    /// Tells that a kernel of that name is being started, with so many blocks of so many threads. A kernel
-    /// that is stopped knows its grid only: of the last 32 names told, those that had this grid are then
-    /// said. 0 blocks: any number. Local.
+    /// Records that a kernel of this name is being launched, with this many blocks and threads. A stopped
+    /// kernel knows only its grid, so the report lists the names with that grid among the last 32. 0 blocks
+    /// means any number. Local.
     void note_kernel(std::string_view name, unsigned blocks, unsigned threads) const;
-    /// Local: this PE needs the block no more. It is reclaimed in a later collective allocation, when all PEs
-    /// dropped it.
+    /// Marks a block as no longer needed by this PE. A later collective allocation reclaims it, once all PEs
+    /// have dropped it. Local.
     void drop(std::uint64_t serial) noexcept;
-    /// True if the whole range lies in blocks of the host or device heap that are allocated now.
+    /// True if the whole range lies in currently allocated blocks of the host or device heap.
     bool is_symmetric(const void* address, std::size_t bytes = 1) const;
-    /// Throws Error where is_symmetric is false: not_symmetric, use_after_free.
+    /// Throws Error if is_symmetric is false: not_symmetric, use_after_free.
     void check_symmetric(const void* address, std::size_t bytes = 1) const;
 
     struct HeapUse {
         std::size_t limit_bytes, used_bytes, largest_free_bytes, blocks;
     };
     HeapUse heap_use() const;
-    /// This PE's GPU and what the device heap takes of it; number -1 before the first allocation of device
+    /// This PE's GPU and the device heap's use of it. The number is -1 before the first allocation of device
     /// memory.
     struct DeviceHeapUse {
         int number = -1;  ///< among the GPUs that this process sees
         std::string name;
         std::size_t taken_bytes = 0;  ///< the library's own 7 MiB included
         std::size_t used_bytes = 0, blocks = 0;
-        std::size_t registered_bytes = 0;  ///< of register_buffer, in neither of the others
-        int n_pes = 1;                     ///< PEs of the job that have this GPU
-        bool takes_turns = false;          ///< they run there one after another, as MPS is not at work
+        std::size_t registered_bytes = 0;  ///< mapped by register_buffer; not counted in the others
+        int n_pes = 1;                     ///< PEs of the job that share this GPU
+        bool takes_turns = false;          ///< they time-slice the GPU, since MPS is not running
     };
     DeviceHeapUse device_heap_use() const;
 
     /// Ends all PEs with `status`; the launcher reports the sentence. Does not return.
     [[noreturn]] void global_exit(int status, const std::string& sentence = "");
 
-    /// Why all PEs are to end, in the words of the one that failed or of the launcher; empty while they are
-    /// not. Local.
+    /// The reason for which all PEs are to end, as reported by the PE that failed or by the launcher. Empty
+    /// while the job runs. Local.
     std::string end_reason() const;
 
-    /// Keeps the window mapped while held, past finalize too: for those who hand out addresses.
+    /// Keeps the window mapped while held, also past finalize. For callers that pass addresses on.
     std::shared_ptr<const void> memory() const;
     core::JobState& state() const;  ///< throws Error(not_initialized) after finalize
-    /// What objects made by this job keep of it: the job may be moved, finalized and destroyed before them.
+    /// The reference that objects made by this job keep: the job may be moved, finalized and destroyed before
+    /// them.
     std::weak_ptr<core::JobState> handle() const noexcept { return state_; }
 
   private:
     std::shared_ptr<core::JobState> state_;
 };
 
-// ---- the process's current job, for programs that want no object (and for the free functions of ops.hpp)
-/// Counted; the first call makes the job, collectively.
+// ---- the process's current job, also used by the free functions of ops.hpp
+/// Creates the current job on the first call, collectively. Calls are counted.
 ATOLL_API Job& init(const JobOptions& options = {});
-/// Counted; the last call ends the job, collectively; arrays may be destroyed after it, not used. Throws
-/// Error(not_initialized) when called more often than init.
+/// Ends the current job on the last of the counted calls, collectively. Arrays may be destroyed afterwards,
+/// but not used. Throws Error(not_initialized) if called more often than init.
 ATOLL_API void finalize();
 ATOLL_API bool is_initialized() noexcept;
-/// Throws Error(not_initialized) with what to do.
+/// Throws Error(not_initialized) if there is no current job.
 ATOLL_API Job& current_job();
 
 struct Version {

@@ -5,15 +5,17 @@
 
 namespace atl {
 
-/// The words behind a lock: symmetric, zeroed before use, one 64-bit word on every PE, which the library
-/// alone touches. PEs queue in order of arrival. `clear_lock` completes this PE's puts on the default context
-/// first. A PE holds a lock, not a thread: its threads must not call these for one lock at once. A wait that
-/// ends by an error gives its place up. Throws Error: not_symmetric, pe_died (naming who held the lock, or
-/// waited before this PE), timeout, invalid_argument (setting a lock that this PE holds, clearing one that it
-/// does not hold).
-/// `called` is the name of the user's call in errors and in what this PE is shown to wait for.
+/// Operations on a lock word: symmetric, zeroed before use, one 64-bit word on every PE, modified only by the
+/// library. PEs acquire the lock in order of arrival. `clear_lock` first completes this PE's puts on the
+/// default context. A PE holds a lock, not a thread: its threads must not call these concurrently for one
+/// lock. A wait that ends with an error gives up its place in the queue.
+///
+/// Throws Error: not_symmetric, timeout, pe_died (names the holder of the lock, or the PE that waited before
+/// this one). Throws Error(invalid_argument) for setting a lock that this PE holds, or clearing one that it
+/// does not hold. `called` is the name of the user's call in errors and in the state shown for this PE.
 ATOLL_API void set_lock(Job& job, std::int64_t* lock, double timeout_s = -1, const char* called = "set_lock");
-/// Never waits. True if the lock is now held by this PE; false if anybody holds it, this PE included.
+/// Never waits. Returns true if this PE now holds the lock; false if any PE held it already, this PE
+/// included.
 ATOLL_API bool test_lock(Job& job, std::int64_t* lock);
 ATOLL_API void clear_lock(Job& job, std::int64_t* lock, const char* called = "clear_lock");
 
@@ -22,7 +24,7 @@ ATOLL_API void clear_lock(Job& job, std::int64_t* lock, const char* called = "cl
 class ATOLL_API Lock {
   public:
     explicit Lock(Job& job);
-    ~Lock();  ///< local: tells that this PE needs the lock no more
+    ~Lock();  ///< local: marks the lock as no longer needed by this PE
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
     void lock();

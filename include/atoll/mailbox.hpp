@@ -1,15 +1,14 @@
-// Mailbox: small messages between pairs of PEs whose words carry their own flags, so that none waits for a
-// fence.
+// Mailbox: small messages between pairs of PEs. Their words carry their own flags, so none waits for a fence.
 #pragma once
 
 #include "atoll/job.hpp"
 
 namespace atl {
 
-/// `slots` messages of up to `nbytes` bytes from every PE to every PE of a team; design, section 6.
-/// Contract: `receive` acquires the message's own words and nothing else; one poster at a time per pair; a
-/// slot is reused only after its credit came back, so `post` waits while `slots` messages to that PE are
-/// unread. Making one and free() are collective over the *world* (it allocates symmetric memory).
+/// `slots` messages of up to `nbytes` bytes from every PE to every PE of a team; design, section 6. `receive`
+/// acquires the message's own words and nothing else. One poster at a time per pair. A slot is reused only
+/// after its credit has returned, so `post` waits while `slots` messages to that PE are unread. Construction
+/// and free() are collective over the *world*, since they allocate symmetric memory.
 class ATOLL_API Mailbox {
   public:
     Mailbox(Job& job, std::size_t nbytes, int slots = 2);
@@ -21,10 +20,11 @@ class ATOLL_API Mailbox {
     std::size_t capacity_bytes() const;
     /// Copies `bytes` (at most the capacity) to `pe`. Throws Error: pe, shape_mismatch, timeout, pe_died.
     void post(const void* src, std::size_t bytes, int pe, double timeout_s = -1);
-    /// The next message from `from_pe`; returns its size. Throws Error: pe, shape_mismatch when `capacity`
-    /// does not hold it (it can then be received with more), timeout, pe_died.
+    /// Copies the next message from `from_pe` to `dst` and returns its size. Throws Error: pe, timeout,
+    /// pe_died, shape_mismatch if the message exceeds `capacity` (it can then be received with a larger
+    /// buffer).
     std::size_t receive(void* dst, std::size_t capacity, int from_pe, double timeout_s = -1);
-    /// Like receive, or `none` at once when no message has come.
+    /// Like receive, but returns `none` at once if no message has arrived.
     std::size_t try_receive(void* dst, std::size_t capacity, int from_pe);
     /// Collective. Messages not received are lost.
     void free();

@@ -1,5 +1,5 @@
-// A job of the processes of an MPI communicator. Header-only: the program includes <mpi.h> and links MPI,
-// Atoll does neither.
+// Starts a job from the processes of an MPI communicator. Header-only: the program includes <mpi.h> and links
+// MPI, Atoll does neither.
 //
 //   MPI_Init(&argc, &argv);
 //   atoll::init(atl::mpi_options(MPI_COMM_WORLD));
@@ -24,9 +24,9 @@ inline void check_mpi(int status, const char* call) {
 }
 }  // namespace detail
 
-/// For init or Job: rank r becomes PE r. Collective over `comm` when used; `comm` must live until init has
-/// returned. A job that aborts ends all of MPI_COMM_WORLD. Where MPI's error handler returns, init throws
-/// Error(bootstrap).
+/// Options for init or Job: rank r becomes PE r. Init calls MPI collectively over `comm`, which must live
+/// until init has returned. A job that aborts ends all of MPI_COMM_WORLD. If MPI's error handler returns,
+/// init throws Error(bootstrap).
 inline JobOptions mpi_options(MPI_Comm comm) {
     JobOptions options;
     MPI_Comm_rank(comm, &options.pe);

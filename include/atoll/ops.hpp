@@ -1,8 +1,8 @@
-// What users spell `atoll::…`: the library's names, and free functions on the process's current job.
+// The `atoll::…` spelling for users: the library's names, and free functions on the process's current job.
 //
-// The C library declares a function `atoll` (text to long long), and C++ lets no namespace share a function's
-// name; a class may. So the library lives in `namespace atl`, and this class gives its names their spelling.
-// It has no objects.
+// The C library declares a function `atoll` (text to long long), and a C++ namespace cannot share a
+// function's name. A class can. So the library lives in `namespace atl`, and this class gives its names their
+// spelling. It has no objects.
 #pragma once
 
 #include "atoll/array.hpp"
@@ -65,7 +65,7 @@ struct atoll {
     static void barrier_all() { atl::current_job().world().barrier(); }
     static void sync_all() { atl::current_job().world().sync(); }
 
-    // A forwarding template each, so that overloads, defaults and concepts are the members'.
+    // Forwarding templates, so that overloads, defaults and concepts are those of the members.
     // clang-format off
 #define ATOLL_CONTEXT_FUNCTION(name) \
         template <class... Arguments> \
@@ -74,7 +74,7 @@ struct atoll {
         template <class... Arguments> \
         static decltype(auto) name(Arguments&&... arguments) { return world().name(std::forward<Arguments>(arguments)...); }
 
-    // The members of Context of rma.hpp (signal_wait_until: waits.hpp):
+    // Members of Context from rma.hpp (signal_wait_until: waits.hpp):
     ATOLL_CONTEXT_FUNCTION(put) ATOLL_CONTEXT_FUNCTION(get) ATOLL_CONTEXT_FUNCTION(put_nbi) ATOLL_CONTEXT_FUNCTION(get_nbi)
     ATOLL_CONTEXT_FUNCTION(p) ATOLL_CONTEXT_FUNCTION(g)
     ATOLL_CONTEXT_FUNCTION(iput) ATOLL_CONTEXT_FUNCTION(iget) ATOLL_CONTEXT_FUNCTION(ibput) ATOLL_CONTEXT_FUNCTION(ibget)
@@ -98,7 +98,7 @@ struct atoll {
     // context.hpp:
     ATOLL_CONTEXT_FUNCTION(ptr)
 
-    // Of Team, in team.hpp:
+    // Members of Team, from team.hpp:
     ATOLL_TEAM_FUNCTION(broadcast) ATOLL_TEAM_FUNCTION(fcollect) ATOLL_TEAM_FUNCTION(collect)
     ATOLL_TEAM_FUNCTION(alltoall) ATOLL_TEAM_FUNCTION(alltoalls) ATOLL_TEAM_FUNCTION(gather) ATOLL_TEAM_FUNCTION(scatter)
     ATOLL_TEAM_FUNCTION(reduce) ATOLL_TEAM_FUNCTION(sum_reduce) ATOLL_TEAM_FUNCTION(prod_reduce) ATOLL_TEAM_FUNCTION(min_reduce)

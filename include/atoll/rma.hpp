@@ -1,5 +1,5 @@
-// Puts, gets, strided forms, put-with-signal, and what orders them (OpenSHMEM 1.6, sections 9.5, 9.7, 9.8
-// and 9.10).
+// Puts, gets, strided forms, put-with-signal, and their ordering (OpenSHMEM 1.6, sections 9.5, 9.7, 9.8 and
+// 9.10).
 #pragma once
 
 #include "atoll/detail/context_base.hpp"
@@ -11,10 +11,10 @@ namespace atl::detail {
 class ATOLL_API RmaOps : public ContextBase {
   public:
     // ---- contiguous
-    /// Copies `count` elements from local `src` to symmetric `dst` on `pe`. Returns when `src` may be reused;
-    /// the data stand in the target after quiet, a barrier, or (in order) a fence. Throws Error: pe,
-    /// not_symmetric, invalid_argument for a null `src`; with ATOLL_CHECK=args use_after_free too. So do all
-    /// below.
+    /// Copies `count` elements from local `src` to symmetric `dst` on `pe`. Returns when `src` may be reused.
+    /// The data have arrived after quiet or a barrier; a fence orders them. Throws Error: pe, not_symmetric,
+    /// invalid_argument for a null `src`; with ATOLL_CHECK=args use_after_free too. All functions below throw
+    /// the same.
     template <Symmetric T> void put(T* dst, const T* src, std::size_t count, int pe) const {
         put_bytes(dst, src, bytes_of<T>(count), pe, true);
     }
@@ -22,11 +22,11 @@ class ATOLL_API RmaOps : public ContextBase {
         check_sizes(std::size(dst), src.size());
         put(std::data(dst), src.data(), src.size(), pe);
     }
-    /// Like put, but `src` must stay as it is until quiet.
+    /// Like put, but `src` must not change until quiet.
     template <Symmetric T> void put_nbi(T* dst, const T* src, std::size_t count, int pe) const {
         put_bytes(dst, src, bytes_of<T>(count), pe, false);
     }
-    /// Copies `count` elements from symmetric `src` on `pe` to local `dst`; the data are there on return.
+    /// Copies `count` elements from symmetric `src` on `pe` to local `dst`. The data have arrived on return.
     template <Symmetric T> void get(T* dst, const T* src, std::size_t count, int pe) const {
         get_bytes(dst, src, bytes_of<T>(count), pe, true);
     }
@@ -34,7 +34,7 @@ class ATOLL_API RmaOps : public ContextBase {
         check_sizes(std::size(dst), src.size());
         get(std::data(dst), src.data(), src.size(), pe);
     }
-    /// Like get, but the data are there only after quiet.
+    /// Like get, but the data arrive only by quiet.
     template <Symmetric T> void get_nbi(T* dst, const T* src, std::size_t count, int pe) const {
         get_bytes(dst, src, bytes_of<T>(count), pe, false);
     }
@@ -61,7 +61,7 @@ class ATOLL_API RmaOps : public ContextBase {
               int pe) const {
         ibget(dst, src, dst_stride, src_stride, 1, count, pe);
     }
-    /// Blocks of `block` elements, `n_blocks` of them, block i at i * stride; strides in elements, at least
+    /// Copies `n_blocks` blocks of `block` elements, block i at i * stride. Strides are in elements, at least
     /// `block` unless there is one block.
     template <Symmetric T>
     void ibput(T* dst, const T* src, std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride, std::size_t block,
@@ -90,15 +90,15 @@ class ATOLL_API RmaOps : public ContextBase {
         blocks_routed(*state_, {dst, src, dst_stride, src_stride, block, n_blocks, sizeof(T)}, pe, false);
     }
 
-    /// ibput (`is_put`) or ibget where the stride of local memory has any sign, and of a put's source 0
-    /// repeats a block: views of arrays, as Python has them. Local memory is a GPU's or reached by loads and
+    /// ibput (`is_put`) or ibget for any views of arrays, as Python has them. The local stride may have any
+    /// sign. In a put, a source stride of 0 repeats a block. Local memory is a GPU's or reached by loads and
     /// stores.
     void strided_any(const StridedBlocks& blocks, int pe, bool is_put) const;
 
     // ---- put with signal
-    /// put, then `signal` on `pe` is set to, or increased by, `value`, after the data stand there. Whoever
-    /// sees the signal (signal_wait_until, signal_fetch) sees this call's data, and no more. A count of 0
-    /// still signals.
+    /// Puts, then sets `signal` on `pe` to `value` or adds `value` to it, after the data have arrived. A PE
+    /// that sees the signal (signal_wait_until, signal_fetch) sees this call's data, and no other call's. A
+    /// count of 0 still signals.
     template <Symmetric T>
     void put_signal(T* dst, const T* src, std::size_t count, std::uint64_t* signal, std::uint64_t value,
                     SignalOp op, int pe) const {
@@ -115,7 +115,7 @@ class ATOLL_API RmaOps : public ContextBase {
     void signal_add(std::uint64_t* signal, std::uint64_t value, int pe) const {
         signal_op(signal_place(signal, pe), signal, value, SignalOp::add, pe);
     }
-    /// This PE's own signal word, with acquire order.
+    /// Loads this PE's own signal word, with acquire order.
     std::uint64_t signal_fetch(const std::uint64_t* signal) const {
         if (route_any(signal, sizeof *signal, map_.my_pe) < 0 && is_on_device(signal)) [[unlikely]]
             return load_device_word(*state_, signal, sizeof *signal);
@@ -125,7 +125,8 @@ class ATOLL_API RmaOps : public ContextBase {
     }
 
     // ---- order
-    /// What this context puts to a PE after it is delivered after what it put there before. Local.
+    /// Orders puts: those to a PE after the fence arrive after those made to it before, on this context.
+    /// Local.
     void fence() const {
         std::atomic_thread_fence(std::memory_order_release);
         if (window_.routed) order_routed(*state_, -1, false);
@@ -136,7 +137,7 @@ class ATOLL_API RmaOps : public ContextBase {
         if (window_.routed) order_routed(*state_, -1, true);
         std::atomic_thread_fence(std::memory_order_seq_cst);
     }
-    /// quiet towards some PEs of the team.
+    /// quiet towards the given PEs of the team.
     void pe_quiet(std::span<const int> pes) const {
         for (const int pe : pes) {
             check_pe(pe);
@@ -154,7 +155,7 @@ class ATOLL_API RmaOps : public ContextBase {
     }
     void put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
                           std::uint64_t value, SignalOp op, int pe) const {
-        // Before the data: a call that is refused moves nothing.
+        // The signal address is checked before the data move: a call that is refused moves nothing.
         std::uint64_t* const word = signal_place(signal, pe);
         if (bytes != 0) {
             check_local_memory(src, bytes);
@@ -170,7 +171,7 @@ class ATOLL_API RmaOps : public ContextBase {
     RmaOps() = default;
 
   private:
-    /// Local memory: the caller's, which may be a GPU's, or an object of this function's own.
+    /// Kind of local memory: the caller's, which may be a GPU's, or an object of the calling function itself.
     enum class Local { any, own };
     template <Local From>
     void put_from(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const {
@@ -196,7 +197,7 @@ class ATOLL_API RmaOps : public ContextBase {
         else
             get_routed(*state_, dst, src, bytes, pe, blocking);
     }
-    // Calls at the end, so that the fast path keeps its registers.
+    // Out of line and called last, so that the fast path keeps its registers.
     void put_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const;
     void get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe, bool blocking) const;
     static void check_sizes(std::size_t dst, std::size_t src) {
@@ -217,7 +218,7 @@ class ATOLL_API RmaOps : public ContextBase {
         check_aligned(signal, sizeof *signal);
         return there;
     }
-    /// `there` is where `signal` of `pe` can be stored to, or null.
+    /// `there` is the address at which `signal` of `pe` can be stored to, or null.
     void signal_op(std::uint64_t* there, std::uint64_t* signal, std::uint64_t value, SignalOp op,
                    int pe) const {
         if (there == nullptr) [[unlikely]] {

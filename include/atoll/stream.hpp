@@ -1,16 +1,18 @@
-// Operations and collectives in the order of a CUDA stream, on device memory: asynchronous, captured by CUDA
-// graphs like any other work of the stream, and replayed any number of times.
+// Stream-ordered operations and collectives on device memory: asynchronous, and captured by CUDA graphs like
+// any other work. A captured graph may be replayed any number of times.
 //
-// Every call is local for the host: it checks its arguments, starts the work and returns; nothing is
-// allocated, loaded or waited for. What a call did is complete, and visible to every PE, before the next work
-// of its stream begins; so fence and quiet have nothing to do, and stand here for programs that name their
-// order. Another stream is ordered by events, as CUDA's are; the host by synchronising.
+// Every call is local for the host: it checks its arguments, enqueues the work and returns. It allocates
+// nothing, loads nothing and does not wait. A call is complete, and its effects visible to every PE, before
+// the next work of its stream begins. So fence and quiet are empty; they exist for programs that state their
+// order. Order other streams by events, and the host by synchronising.
 //
-// Symmetric addresses are of the device heap (Memory::device). Local ones are memory that the GPU reaches by
-// itself: the device heap, cudaMalloc, pinned host memory. Throws Error: pe, not_symmetric, use_after_free,
+// Symmetric addresses are in the device heap (Memory::device). Local ones are memory that the GPU can access:
+// the device heap, cudaMalloc, pinned host memory. Throws Error: pe, not_symmetric, use_after_free,
 // invalid_argument (a stream of another GPU, ordinary host memory), not_initialized (no device heap),
-// unsupported (a build without kernels). A kernel that waits occupies a part of the GPU until another PE
-// acts: what it waits for must not be behind it, on the same stream or in a kernel that finds no room.
+// unsupported (a build without kernels).
+//
+// A waiting kernel occupies a part of the GPU until another PE acts. The awaited work must not be queued
+// behind it, on the same stream or in a kernel that finds no room.
 #pragma once
 
 #include "atoll/detail/stream_waits.hpp"
@@ -22,20 +24,20 @@ namespace device {
 enum class Operation : int;  // atoll/device/control.hpp
 }
 
-/// A context's operations, on a stream. A value; the context and the stream outlive it. Made before a capture
-/// begins: a team's first use on a GPU writes to it.
+/// A context's operations, on a stream. A value; context and stream must outlive it. Construct it before a
+/// capture begins: a team's first use on a GPU writes to it.
 class ATOLL_API StreamContext : public detail::StreamWaits {
   public:
     StreamContext(const Context& context, Stream stream);
 
-    // ---- data: as Context's of the same names
+    // ---- data: the operations of Context with the same names
     template <Symmetric T> void put(T* dst, const T* src, std::size_t count, int pe) const {
         put_bytes(dst, src, bytes_of<T>(count), pe);
     }
     template <Symmetric T> void get(T* dst, const T* src, std::size_t count, int pe) const {
         get_bytes(dst, src, bytes_of<T>(count), pe);
     }
-    /// One element of 1, 2, 4 or 8 bytes, read now: `value` need not stay.
+    /// Stores one element of 1, 2, 4 or 8 bytes. `value` is read before the call returns.
     template <Symmetric T>
         requires(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8)  //
     void p(T* dst, std::type_identity_t<T> value, int pe) const { store(dst, bits(value), sizeof(T), pe); }
@@ -59,22 +61,23 @@ class ATOLL_API StreamContext : public detail::StreamWaits {
                std::size_t n_blocks, int pe) const {
         strided({dst, src, dst_stride, src_stride, block, n_blocks, sizeof(T)}, pe, false);
     }
-    /// As Context's: the stride of local memory has any sign.
+    /// Like Context's: the stride of local memory may have any sign.
     void strided_any(const detail::StridedBlocks& blocks, int pe, bool is_put) const;
     void put_bytes(void* dst, const void* src, std::size_t bytes, int pe) const;
     void get_bytes(void* dst, const void* src, std::size_t bytes, int pe) const;
 
-    // ---- many single elements of many PEs. Number and PE of each, and what is moved, are looked at when the
-    // stream comes there; numbers count from the end where they are negative. A wrong number or PE in memory
-    // of the GPU stops the kernel with a report (ErrorCode::kernel); with ATOLL_CHECK=none it is left out
+    // ---- many single elements of many PEs. Indices, PEs and the moved elements are read in stream order;
+    // negative indices count from the end. A wrong index or PE in GPU memory stops the kernel with a report
+    // (ErrorCode::kernel). With ATOLL_CHECK=none such an element is skipped
+    //
     /// out[i] = src[index[i]] of PE pe[i].
     template <Symmetric T>
     void take(T* out, std::span<const std::type_identity_t<T>> src, Numbers index, Numbers pe,
               std::size_t count) const {
         elements(ElementsOp::take, src, index, pe, out, ElementsValues::each, count);
     }
-    /// dst[index[i]] = values[i] on PE pe[i]; of several for one element any one is kept, or of elements of
-    /// more than 8 bytes parts of several.
+    /// dst[index[i]] = values[i] on PE pe[i]. If several values go to one element, it keeps any one of them;
+    /// elements over 8 bytes may mix parts of several.
     template <Symmetric T>
     void put_at(std::span<std::type_identity_t<T>> dst, Numbers index, const T* values, Numbers pe,
                 std::size_t count) const {
@@ -112,11 +115,11 @@ class ATOLL_API StreamContext : public detail::StreamWaits {
     void signal_add(std::uint64_t* signal, std::uint64_t value, int pe) const {
         put_signal_bytes(signal, signal, 0, signal, value, SignalOp::add, pe);
     }
-    /// The stream goes on once this PE's `*signal cmp value`; it acquires. A replayed graph compares with the
-    /// value that was captured: see signal_consume.
+    /// The stream continues once this PE's `*signal cmp value`; it acquires. A replayed graph compares with
+    /// the captured value: see signal_consume.
     void signal_wait_until(const std::uint64_t* signal, Compare cmp, std::uint64_t value) const;
-    /// Waits until `*signal >= n`, then subtracts `n`: what one round of a replayed graph adds, the next one
-    /// waits for.
+    /// Waits until `*signal >= n`, then subtracts `n`. So each replay of a graph waits for the additions of
+    /// its own round.
     void signal_consume(std::uint64_t* signal, std::uint64_t n) const;
     template <Waitable T> void wait_until(const T* word, Compare cmp, std::type_identity_t<T> value) const {
         // NOLINTNEXTLINE(bugprone-signed-char-misuse): int8_t is a number, and sign-extends
@@ -125,10 +128,10 @@ class ATOLL_API StreamContext : public detail::StreamWaits {
     // test, and waits and tests for many words: detail::StreamWaits
     void fence() const noexcept {}
     void quiet() const noexcept {}
-    /// The host waits until all that the stream was given is done.
+    /// Blocks the host until all work of the stream is done.
     void synchronize() const;
 
-    // ---- atomics: what is fetched goes to `*fetch`, local memory
+    // ---- atomics: the fetched value goes to `*fetch`, local memory
     template <ExtendedAtomic T> void atomic_fetch(T* fetch, const T* src, int pe) const {
         atomic(AtomicOp::fetch, dtype<T>, fetch, const_cast<T*>(src), 0, 0, pe);
     }
@@ -205,26 +208,33 @@ class ATOLL_API StreamContext : public detail::StreamWaits {
     }
 };
 
-/// A team's collectives, on a stream. Called by all members in the same order with the same arguments, also
-/// where they stand in graphs; those of one team run one after another, so a program that calls them on
-/// several streams orders these by events. `dst` and `src` are symmetric, in the device heap, the same
-/// objects on all members (but the `src` of broadcast and scatter, of which the root's alone is looked at:
-/// others may pass an empty one), and complete locally: the next work of the stream may read `dst` and write
-/// `src`. Either may instead be ordinary memory that the GPU reaches (cudaMalloc, pinned), on all members or
-/// on none: a member with a symmetric array would wait for one without. Large messages then go in pieces
-/// through the team's own memory, which takes longer. Symmetric remain the `src` of collect and alltoalls,
-/// and beyond exchange size the root's `dst` of reduce_to and `src` of scatter (else not_symmetric).
-/// Reductions are evaluated in PE order, halves in float: all members and all runs get the same bits. `dst`
-/// may be `src` in reductions to every PE or to one, in scans and `broadcast`, and a PE's own block may stand
-/// where it goes to in fcollect, gather and scatter; else they do not overlap. Errors as StreamContext's;
-/// also shape_mismatch, dtype_mismatch, unsupported (a team without memory for it, see Team::device). Where a
-/// transport reaches some members, threads of the host carry the calls out, apart from the program's own on
-/// that team; what fails there ends the job by name.
+/// A team's collectives, on a stream. All members call them in the same order with the same arguments, also
+/// within graphs. Collectives of one team run one after another: a program that uses several streams orders
+/// them by events.
+///
+/// `dst` and `src` are symmetric, in the device heap, the same objects on all members. Only the root's `src`
+/// of broadcast and scatter is read, so the others may pass an empty one. Completion is local: the next work
+/// of the stream may read `dst` and write `src`.
+///
+/// Either may instead be ordinary memory that the GPU can access (cudaMalloc, pinned), on all members or on
+/// none. (A member with a symmetric array would wait for one without.) Large messages then go in pieces
+/// through the team's own memory, which takes longer. The `src` of collect and alltoalls must be symmetric.
+/// Beyond exchange size so must the root's `dst` of reduce_to and `src` of scatter. Otherwise they throw
+/// not_symmetric.
+///
+/// Reductions are evaluated in PE order, half types in float, so all members and all runs get the same bits.
+/// `dst` may be `src` in reductions, reduce_to, scans and `broadcast`. In fcollect, gather and scatter a PE's
+/// `src` may be its own block of `dst`. Other overlaps are not allowed.
+///
+/// Throws the errors of StreamContext; also shape_mismatch, dtype_mismatch, unsupported (a team without
+/// device memory, see Team::device). If only a transport reaches some members, threads of the host carry out
+/// the calls. These do not interfere with the program's own calls on that team; their errors end the job with
+/// a report.
 class ATOLL_API StreamTeam {
   public:
     StreamTeam(const Team& team, Stream stream);
 
-    /// All members' streams are here, and what they did before is visible to all.
+    /// Waits in stream order until all members' streams have arrived. Earlier work of each is visible to all.
     void sync() const;
     void barrier() const;
     template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
@@ -239,8 +249,8 @@ class ATOLL_API StreamTeam {
     void alltoall(Dst&& dst, detail::SourceFor<Dst> src) const {
         alltoall_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes());
     }
-    /// Like fcollect with sizes that differ between PEs, also 0; nobody's `src` need stand where the others'
-    /// do. A `dst` without room for all of it stops the kernel, and the job, with a report.
+    /// Like fcollect with sizes that differ between PEs, including 0. `src` may lie at different offsets on
+    /// different PEs. A `dst` that is too small stops the kernel and the job with a report.
     template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
     void collect(Dst&& dst, detail::SourceFor<Dst> src) const {
         collect_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes());
@@ -251,7 +261,7 @@ class ATOLL_API StreamTeam {
                    std::size_t count) const {
         alltoalls_bytes(dst, src, dst_stride, src_stride, count, sizeof(T));
     }
-    /// Only the root's `dst` is looked at.
+    /// Gathers to `root`. `dst` is used only there.
     template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
     void gather(Dst&& dst, detail::SourceFor<Dst> src, int root) const {
         gather_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes(), root);
@@ -298,7 +308,7 @@ class ATOLL_API StreamTeam {
         reduce_scatter_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op);
     }
 
-    /// The result on `root` only, whose `dst` alone is looked at.
+    /// Stores the result only on `root`. `dst` is used only there.
     template <detail::Array Dst, detail::HasDType T = detail::ElementOf<Dst>>
     void reduce_to(Dst&& dst, detail::SourceFor<Dst> src, ReduceOp op, int root) const {
         reduce_to_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op, root);
@@ -316,12 +326,12 @@ class ATOLL_API StreamTeam {
         scan_erased(std::data(dst), src.data(), src.size(), dtype<T>, ReduceOp::sum, false);
     }
 
-    /// The mean, of float, double and the half types.
+    /// The mean, for float, double and the half types.
     template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
     void avg_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
         reduce(dst, src, ReduceOp::avg);
     }
-    /// Sums of `factor`, the same on all members, times each element; half types are scaled in float.
+    /// Sums `factor` (the same on all members) times each element; half types are scaled in float.
     template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
     void premul_sum_reduce(Dst&& dst, detail::SourceFor<Dst> src, double factor) const {
         reduce_scaled_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, ReduceOp::sum,
@@ -333,10 +343,10 @@ class ATOLL_API StreamTeam {
                                      ReduceOp::sum, factor);
     }
 
-    // ---- two-sided: matched in order between a pair. The stream goes on when the message was received. PEs
-    // that both send first use a StreamMessageGroup. What is sent stands in the device heap, at any place;
-    // what receives is memory that the GPU reaches. One stream of a PE at a time has messages of a team.
-    // Sizes that differ stop the receiver's kernel, and the job, with a report
+    // ---- two-sided: matched in order between a pair. The stream continues once the message was received.
+    // PEs that both send first use a StreamMessageGroup. A source is anywhere in the device heap; a target is
+    // memory that the GPU can access. Only one stream of a PE at a time may have messages of a team. Unequal
+    // sizes stop the receiver's kernel and the job with a report
     template <detail::Array Src> void send(const Src& src, int pe) const {
         send_bytes(std::data(src), detail::size_bytes(src), pe);
     }
@@ -367,7 +377,7 @@ class ATOLL_API StreamTeam {
                                       std::size_t src_count, DType type, ReduceOp op, double factor) const;
     void reduce_to_erased(void* dst, std::size_t dst_count, const void* src, std::size_t src_count,
                           DType type, ReduceOp op, int root) const;
-    /// Inclusive ones also with other operators than sum.
+    /// The inclusive scan also takes operators other than sum.
     void scan_erased(void* dst, const void* src, std::size_t count, DType type, ReduceOp op,
                      bool inclusive) const;
 
@@ -376,8 +386,8 @@ class ATOLL_API StreamTeam {
     Stream stream_;
 };
 
-/// Sends and receives on a stream that progress together, 64 at most, each as StreamTeam's; those with the
-/// same PE in the same direction keep their order. `run` starts them, and leaves the group empty.
+/// Up to 64 sends and receives on a stream that progress together, each like StreamTeam's. Those with the
+/// same PE in the same direction keep their order. `run` enqueues them and empties the group.
 class ATOLL_API StreamMessageGroup {
   public:
     StreamMessageGroup(const Team& team, Stream stream);
@@ -385,7 +395,7 @@ class ATOLL_API StreamMessageGroup {
         messages_.push_back({const_cast<void*>(src), bytes, pe, true});
     }
     void recv_bytes(void* dst, std::size_t bytes, int pe) { messages_.push_back({dst, bytes, pe, false}); }
-    /// Throws Error as StreamTeam's calls; also invalid_argument for more than 64.
+    /// Throws the errors of StreamTeam's calls; also invalid_argument for more than 64.
     void run();
 
   private:

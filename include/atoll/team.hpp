@@ -1,5 +1,5 @@
-// Team: an ordered set of PEs, its collectives, and how new teams are made from it (OpenSHMEM 1.6,
-// sections 9.3, 9.11).
+// Team: an ordered set of PEs, with collectives and the creation of further teams (OpenSHMEM 1.6, sections
+// 9.3, 9.11).
 #pragma once
 
 #include "atoll/context.hpp"
@@ -10,14 +10,16 @@
 
 namespace atl {
 
-/// Collectives of a team are called by all its members, in the same order, with the same sizes, roots and
-/// operators (compared unless ATOLL_CHECK=none). They complete locally: on return this PE's `dst` holds the
-/// result and its `src` may be reused. Arrays may be symmetric or ordinary; symmetric ones are faster. Every
-/// collective returns only what the names say; only barrier completes outstanding puts. Reductions are
-/// evaluated in PE order, so that all PEs and all runs get the same bits. A handle: copies name the same
-/// team; `destroy` is explicit and collective, the destructor is local.
-/// `dst` and `src` are anything that std::span takes: SymmetricArray, std::vector, std::array, a span of a
-/// part. A call that is refused for its arguments has not taken part: the others wait until it is made right.
+/// An ordered set of PEs and its collectives. All members call a collective in the same order, with the same
+/// sizes, roots and operators (compared unless ATOLL_CHECK=none). Completion is local: on return this PE's
+/// `dst` holds the result and its `src` may be reused. Only barrier completes outstanding puts. Reductions
+/// are evaluated in PE order, so all PEs and all runs get the same bits.
+///
+/// Arrays may be symmetric or ordinary; symmetric ones are faster. `dst` and `src` are anything that
+/// std::span takes: SymmetricArray, std::vector, std::array, a subspan. A call that throws for its arguments
+/// has not taken part: the others wait until this PE repeats it correctly.
+///
+/// A handle: copies name the same team. `destroy` is explicit and collective; the destructor is local.
 class ATOLL_API Team {
   public:
     Team() = default;
@@ -31,11 +33,10 @@ class ATOLL_API Team {
     int n_pes() const;
     /// World PE of team PE `pe`.
     int world_pe(int pe) const;
-    /// The number that this team's `pe` has in `other`; -1 if it is not a member.
+    /// The number of this team's `pe` in `other`; -1 if it is not a member.
     int translate_pe(int pe, const Team& other) const;
 
-    // ---- teams from teams: collective over this team; usable at once; PEs that are not members get an empty
-    // Team ----
+    // ---- splits: collective over this team; the new team is usable at once; other PEs get an empty Team
     Team split_strided(int start, int stride, int size) const;
     /// First team: this PE's row of `xrange` consecutive PEs; second: its column.
     std::pair<Team, Team> split_2d(int xrange) const;
@@ -48,17 +49,19 @@ class ATOLL_API Team {
     Context create_context(const ContextOptions& options = {}) const;
     /// The team's default context.
     const Context& context() const;
-    /// What kernels and the functions of atoll/device take: this team over one kind of memory. Local.
-    /// Valid until the team is destroyed, which must find no kernel that uses it. Throws Error:
-    /// not_initialized (no device memory was allocated yet), unsupported (more than 64 members, more than 64
-    /// teams alive at once; PEs outside the window, unless `far` and the device heap). With `far` kernels
-    /// reach such PEs by a thread of the host (atoll/device/far.hpp); from then on that looks for what they
-    /// ask, every 50 us where nothing comes. All kernels that get the team must be compiled with
-    /// ATOLL_DEVICE_FAR=1, which is also what `far` is by itself.
+    /// This team over one kind of memory: the argument of kernels and of the functions of atoll/device.
+    /// Local. Valid until the team is destroyed; no kernel may use it then. Throws Error: not_initialized (no
+    /// device memory was allocated yet). Throws Error(unsupported) for more than 64 members, more than 64
+    /// teams alive at once, or PEs outside the window. Such PEs are allowed with `far` and the device heap.
+    ///
+    /// With `far` a thread of the host serves kernels that address PEs outside the window
+    /// (atoll/device/far.hpp). While idle it polls every 50 us. All kernels that get such a team must be
+    /// compiled with ATOLL_DEVICE_FAR=1, which is also the default of `far`.
     device::Team device(Memory memory, bool far = ATOLL_DEVICE_FAR != 0) const;
 
     // ---- synchronisation
-    /// All members have arrived; earlier stores of each are visible to all. Does not complete puts.
+    /// Waits until all members have arrived. Earlier stores of each are visible to all. Does not complete
+    /// puts.
     void sync() const;
     /// quiet on the team's default context, then sync.
     void barrier() const;
@@ -74,7 +77,7 @@ class ATOLL_API Team {
     void fcollect(Dst&& dst, detail::SourceFor<Dst> src) const {
         fcollect_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes());
     }
-    /// Like fcollect with sizes that differ between PEs. Returns how many elements arrived.
+    /// Like fcollect with sizes that differ between PEs. Returns the number of received elements.
     template <detail::Array Dst, Symmetric T = detail::ElementOf<Dst>>
     std::size_t collect(Dst&& dst, detail::SourceFor<Dst> src) const {
         return collect_bytes(std::data(dst), detail::size_bytes(dst), src.data(), src.size_bytes()) /
@@ -112,12 +115,12 @@ class ATOLL_API Team {
     void sum_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
         reduce(dst, src, ReduceOp::sum);
     }
-    /// The mean, of floating-point elements.
+    /// The mean, for floating-point elements.
     template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
     void avg_reduce(Dst&& dst, detail::SourceFor<Dst> src) const {
         reduce(dst, src, ReduceOp::avg);
     }
-    /// Sums of `factor`, the same on all members, times each element.
+    /// Sums `factor` (the same on all members) times each element.
     template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
     void premul_sum_reduce(Dst&& dst, detail::SourceFor<Dst> src, double factor) const {
         check_equal(std::size(dst), src.size());
@@ -157,7 +160,7 @@ class ATOLL_API Team {
     void reduce_scatter(Dst&& dst, detail::SourceFor<Dst> src, ReduceOp op) const {
         reduce_scatter_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>, op);
     }
-    /// As premul_sum_reduce. Of arrays in host memory it makes a scaled copy of src.
+    /// Like premul_sum_reduce. For arrays in host memory it makes a scaled copy of src.
     template <detail::Array Dst, Averaged T = detail::ElementOf<Dst>>
     void premul_sum_reduce_scatter(Dst&& dst, detail::SourceFor<Dst> src, double factor) const {
         reduce_scatter_scaled_erased(std::data(dst), std::size(dst), src.data(), src.size(), dtype<T>,
@@ -176,10 +179,9 @@ class ATOLL_API Team {
         scan_erased(std::data(dst), src.data(), src.size(), dtype<T>, ReduceOp::sum, false);
     }
 
-    // ---- two-sided: matched in order between a pair, by one thread at a time for each pair and direction
-    // ----- A send may wait until it is received; PEs that both send first use a MessageGroup. Throws Error:
-    // pe, shape_mismatch on the receiver when the sizes are not equal (that message is dropped), timeout,
-    // pe_died.
+    // ---- two-sided: matched in order between a pair, by one thread at a time for each pair and direction. A
+    // send may wait until it is received; PEs that both send first use a MessageGroup. Throws Error: pe,
+    // timeout, pe_died. Unequal sizes throw shape_mismatch on the receiver, and the message is dropped.
     template <detail::Array Src> void send(const Src& src, int pe) const {
         send_bytes(std::data(src), detail::size_bytes(src), pe);
     }
@@ -187,7 +189,7 @@ class ATOLL_API Team {
         recv_bytes(std::data(dst), detail::size_bytes(dst), pe);
     }
 
-    // ---- erased forms, for fronts that learn types at run time. Errors as above
+    // ---- type-erased forms, for fronts that learn types at run time. Errors as above
     void broadcast_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes,
                          int root) const;
     void fcollect_bytes(void* dst, std::size_t dst_bytes, const void* src, std::size_t src_bytes) const;
@@ -219,9 +221,9 @@ class ATOLL_API Team {
     std::shared_ptr<core::TeamState> state_;
 };
 
-/// Several sends and receives that progress together; only those with the same PE in the same direction keep
-/// their order. `run` returns when all are done, and leaves the group empty; an error of one is thrown once
-/// the others are done.
+/// Several sends and receives that progress together. Only those with the same PE in the same direction keep
+/// their order. `run` returns when all are done, and empties the group. If one fails, its error is thrown
+/// once the others are done.
 class ATOLL_API MessageGroup {
   public:
     explicit MessageGroup(Team team) : team_(std::move(team)) {}

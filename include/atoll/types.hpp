@@ -1,4 +1,4 @@
-// The vocabulary that every layer shares: element types, operators, comparisons.
+// Vocabulary of every layer: element types, operators, comparisons.
 #pragma once
 
 #include "atoll/anywhere.hpp"
@@ -16,8 +16,8 @@ namespace atl {
 
 inline constexpr int dtype_count = 16;
 
-/// The bits of CUDA's __half and __nv_bfloat16, for code that knows no CUDA: reductions add them up in float.
-struct float16 {  // NOLINT(readability-identifier-naming): as these types are called everywhere
+/// The bits of CUDA's __half and __nv_bfloat16, for code without CUDA. Reductions accumulate them in float.
+struct float16 {  // NOLINT(readability-identifier-naming): the usual name of this type
     std::uint16_t bits;
 };
 struct bfloat16 {  // NOLINT(readability-identifier-naming)
@@ -28,24 +28,25 @@ struct bfloat16 {  // NOLINT(readability-identifier-naming)
 enum class ReduceOp : std::uint8_t { sum, prod, min, max, bit_and, bit_or, bit_xor, avg };
 inline constexpr int reduce_op_count = 8;
 
-/// Where symmetric memory stands.
+/// Kind of symmetric memory.
 enum class Memory : std::uint8_t {
     host,
-    /// The GPU of each PE (ATOLL_DEVICE, LOCAL_RANK, else by the PE's number). Put, get, p, g and the strided
-    /// forms take such addresses as the symmetric side, and memory of any kind as the local one; atomics,
-    /// signals, wait_until, test and collectives take them too. All of these wait for no stream of the
-    /// program's own, so what a kernel writes must be synchronised before; atoll/stream.hpp has the calls in
-    /// the order of a stream. What has no form on GPUs refuses them (Error: not_symmetric). The host cannot
-    /// load them. The first allocation opens the GPU; finalize gives all of its memory back.
+    /// The GPU of each PE: ATOLL_DEVICE, LOCAL_RANK, else chosen by the PE's number. Put, get, p, g and the
+    /// strided forms take such addresses on the symmetric side, and any memory on the local side. Atomics,
+    /// signals, wait_until, test and collectives take them too. None of these wait for the program's streams,
+    /// so synchronise before using what a kernel writes. atoll/stream.hpp has the calls in stream order. An
+    /// operation without a GPU form throws Error(not_symmetric). The host cannot load such addresses. The
+    /// first allocation opens the GPU; finalize frees all of its memory.
     device,
 };
 
-/// Anything that may stand in symmetric memory: moved as bytes, no pointers into the PE's own address space.
+/// A type that may be stored in symmetric memory: moved as bytes, without pointers into one PE's address
+/// space.
 template <class T>
 concept Symmetric = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
 
 namespace detail {
-/// What array arguments may be: whatever std::span takes.
+/// An array argument: anything that std::span takes.
 template <class R>
 concept Array = requires(R& r) {
     std::span(r);

@@ -1,10 +1,10 @@
 // Point-to-point synchronisation (OpenSHMEM 1.6, section 9.12): wait and test on this PE's own symmetric
 // words.
 //
-// All acquire: what the updating PE had ordered before its update is visible on return. `status`, where
-// given, excludes the words whose entry is not 0; null means all. A wait longer than `timeout_s` (negative:
-// ATOLL_WAIT_TIMEOUT, 0 there meaning for ever) throws Error(timeout) naming what it waited for; so does the
-// end of every PE that could end it.
+// All acquire: whatever the updating PE ordered before its update is visible on return. `status`, if given,
+// excludes the words whose entry is not 0; null means all. A wait longer than `timeout_s` throws
+// Error(timeout), which names the awaited word. A negative `timeout_s` means ATOLL_WAIT_TIMEOUT, where 0
+// means no limit. If every PE that could end the wait has ended, it throws Error(pe_died).
 #pragma once
 
 #include "atoll/atomics.hpp"
@@ -40,7 +40,7 @@ class ATOLL_API WaitOps : public AtomicOps {
         return compare(atomic_load(word), cmp, value);
     }
 
-    /// All not excluded words satisfy. An empty set is satisfied.
+    /// Waits until all included words satisfy the comparison. An empty set is satisfied.
     template <Waitable T>
     void wait_until_all(const T* words, std::size_t n, const int* status, Compare cmp,
                         std::type_identity_t<T> value, double timeout_s = -1) const {
@@ -71,8 +71,8 @@ class ATOLL_API WaitOps : public AtomicOps {
         });
     }
 
-    /// Index of one satisfying word, in turn, so that every satisfying word is reported in time; `none` for
-    /// an empty set.
+    /// Returns the index of one satisfying word; `none` for an empty set. The search start rotates, so that
+    /// every satisfying word is reported eventually.
     template <Waitable T>
     std::size_t wait_until_any(const T* words, std::size_t n, const int* status, Compare cmp,
                                std::type_identity_t<T> value, double timeout_s = -1) const {
@@ -103,7 +103,8 @@ class ATOLL_API WaitOps : public AtomicOps {
         });
     }
 
-    /// Fills `indices` with all words that satisfy now, at least one; returns how many; 0 for an empty set.
+    /// Fills `indices` with all words that satisfy now, at least one. Returns their number; 0 for an empty
+    /// set.
     template <Waitable T>
     std::size_t wait_until_some(const T* words, std::size_t n, std::size_t* indices, const int* status,
                                 Compare cmp, std::type_identity_t<T> value, double timeout_s = -1) const {
@@ -135,13 +136,13 @@ class ATOLL_API WaitOps : public AtomicOps {
   protected:
     WaitOps() = default;
 
-    /// A wait must be on this PE's own heap. Throws Error: not_symmetric, use_after_free.
+    /// The word must be in this PE's own heap. Throws Error: not_symmetric, use_after_free.
     void check_local(const void* word, std::size_t bytes) const {
         if (!window_.takes(word, bytes) && bytes != 0) [[unlikely]]
             check_range(word, bytes);
     }
 
-    /// For calls that look once: a loop of them must not hold back what others' loops look for.
+    /// For calls that look once. Makes progress, so that a loop of such calls does not stall the transport.
     void look_at(const void* word, std::size_t bytes) const {
         check_local(word, bytes);
         if (window_.routed) [[unlikely]]
@@ -152,7 +153,7 @@ class ATOLL_API WaitOps : public AtomicOps {
     template <class T> T from_device(const T* word) const {
         return static_cast<T>(load_device_word(*state_, word, sizeof(T)));
     }
-    /// A word on the GPU is looked at by copies: some microseconds each.
+    /// Polls a word on the GPU by copies: some microseconds each.
     template <class T>
     T wait_for(const T* word, Compare cmp, T value, const char* operation, double timeout_s) const {
         const bool far = is_on_device(word);
@@ -190,7 +191,7 @@ class ATOLL_API WaitOps : public AtomicOps {
     }
     static std::size_t next_start(std::size_t n) noexcept;  // rotates, for fairness
 
-    /// How many words are looked at: those of the host one by one, and those of a GPU by a copy of them all.
+    /// Reads words: those of the host one by one, those of a GPU by one copy of them all.
     template <class T> struct HostWords {
         const T* words;
         void look() const noexcept {}
@@ -248,14 +249,14 @@ class ATOLL_API WaitOps : public AtomicOps {
             if (included(status, i) && compare(words[i], cmp, value(i))) indices[count++] = i;
         return count;
     }
-    /// Of several words that a wait is for, the one that its reason names; n for an empty set.
+    /// The index of the first included word, which the wait's reason names; n for an empty set.
     static std::size_t first_included(std::size_t n, const int* status) noexcept {
         std::size_t i = 0;
         while (i < n && !included(status, i)) ++i;
         return i;
     }
-    /// `ready()` after each look, as often as `spins` says before the wait is a slow one. `word` is the one
-    /// that is named.
+    /// Waits until `ready()`, called after each look; `spins` times before the wait turns slow. `word` is the
+    /// word that errors name.
     template <class Words, class Ready>
     void wait_among(Words& seen, int spins, std::size_t word, WaitReason reason, double timeout_s,
                     Ready&& ready) const {
@@ -265,7 +266,7 @@ class ATOLL_API WaitOps : public AtomicOps {
             return ready();
         });
     }
-    /// `body(words, spins)`, for words of either memory.
+    /// Calls `body(words, spins)` for words of either memory.
     template <class T, class Body> auto among(const T* words, std::size_t n, Body&& body) const {
         if (is_on_device(words)) [[unlikely]] {
             DeviceWords<T> seen(*state_, words, n);

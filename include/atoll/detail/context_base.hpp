@@ -1,5 +1,4 @@
-// What every operation of a context starts with: is the PE one of the team's, is the address symmetric, which
-// slot.
+// ContextBase: the checks and the routing with which every operation of a context begins.
 #pragma once
 
 #include "atoll/detail/memory_ops.hpp"
@@ -31,19 +30,20 @@ class ATOLL_API ContextBase {
     const TeamMap& map() const noexcept { return map_; }
     core::JobState& job() const noexcept { return *job_; }
     int spins() const noexcept { return spins_; }
-    /// The job has a device heap, so what is local may be memory of a GPU, which the host cannot load:
-    /// whoever copies asks first.
+    /// True if the job has a device heap. Local memory may then be a GPU's, which the host cannot load, so
+    /// every copy asks this first.
     bool has_devices() const noexcept { return has_devices_->load(std::memory_order_relaxed); }
 
-    /// Slot of `pe` for `bytes` at `symmetric`, or -1: by transport. Throws Error: pe, not_symmetric.
+    /// Slot of `pe` for `bytes` at `symmetric`, or -1 if the transport must be used. Throws Error: pe,
+    /// not_symmetric.
     int route(const void* symmetric, std::size_t bytes, int pe) const {
         if (!is_in_heap(symmetric, bytes, pe)) [[unlikely]]
             check_range(symmetric, bytes);
         return map_.slot(pe);
     }
-    /// True for a range of this PE's heap of which nothing else has to be checked. All else goes elsewhere as
-    /// a whole: static data, memory of GPUs, errors, and with ATOLL_CHECK=args every access, for its block is
-    /// looked up. Throws Error(pe).
+    /// True for a range of this PE's heap that needs no further check. All else takes the slow path: static
+    /// data, memory of GPUs, errors. With ATOLL_CHECK=args every access takes it, since its block is looked
+    /// up. Throws Error(pe).
     bool is_in_heap(const void* symmetric, std::size_t bytes, int pe) const {
         check_pe(pe);
         return window_.takes(symmetric, bytes);
@@ -56,17 +56,18 @@ class ATOLL_API ContextBase {
         if (!aligned_to(word, bytes) && window_.check) [[unlikely]]
             throw_misaligned(word, bytes);
     }
-    /// Local memory of an operation that moves bytes. Throws Error: invalid_argument for null; with
-    /// ATOLL_CHECK=args for memory of the heap also use_after_free and not_symmetric.
+    /// Checks the local memory of an operation that moves bytes. Throws Error: invalid_argument for null.
+    /// With ATOLL_CHECK=args it also throws use_after_free and not_symmetric for memory of the heap.
     void check_local_memory(const void* local, std::size_t bytes) const {
         if (local == nullptr || window_.check_args) [[unlikely]]
             check_local_block(local, bytes);
     }
-    /// As `route`, for operations that reach memory of GPUs too: by the routed forms (-1).
+    /// Like `route`, for operations that also reach memory of GPUs. Those use the routed forms (-1).
     int route_any(const void* symmetric, std::size_t bytes, int pe) const {
         return is_in_heap(symmetric, bytes, pe) ? map_.slot(pe) : route_elsewhere(symmetric, bytes, pe);
     }
-    /// One element on `pe`, for loads and stores of the host; null: by the routed forms.
+    /// Address of one element on `pe` for loads and stores of the host; null if the routed forms must be
+    /// used.
     template <class T> T* place_of(T* symmetric, int pe) const {
         if (!is_in_heap(symmetric, sizeof(T), pe)) [[unlikely]] {
             const int elsewhere = route_elsewhere(symmetric, sizeof(T), pe);
@@ -75,7 +76,7 @@ class ATOLL_API ContextBase {
         const int slot = map_.slot(pe);
         return slot < 0 ? nullptr : window_.heap_at(symmetric, slot);
     }
-    /// Memory of GPUs, which the host cannot load. False for the host heap after one comparison.
+    /// True for memory of GPUs, which the host cannot load. False for the host heap after one comparison.
     bool is_on_device(const void* address) const noexcept {
         return !window_.heap_has(address) && in_device_heap(*job_, address);
     }
@@ -88,13 +89,13 @@ class ATOLL_API ContextBase {
   protected:
     ContextBase() = default;
     int route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const;
-    /// Memory of this PE that the host can load and store, as far as checks are on. Throws Error:
+    /// Checks that the host can load and store this memory of this PE, as far as checks are on. Throws Error:
     /// not_symmetric, use_after_free.
     void check_range(const void* symmetric, std::size_t bytes) const;
     void check_local_block(const void* local, std::size_t bytes) const;
     static bool in_device_heap(const core::JobState& job, const void* address) noexcept;
 
-    // The members that fast paths read lie together: 64 bytes up to window_.my_slot.
+    // The members that fast paths read are adjacent: 64 bytes up to window_.my_slot.
     const std::atomic<bool>* has_devices_ = nullptr;
     TeamMap map_;
     Window window_;
@@ -115,30 +116,32 @@ ATOLL_API void put_routed(core::ContextState& ctx, void* dst, const void* src, s
                           bool blocking);
 ATOLL_API void get_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes, int pe,
                           bool blocking);
-/// To `pe` (is_put) or from it, complete at this PE on return.
+/// Moves blocks to `pe` (is_put) or from it; complete at this PE on return.
 ATOLL_API void blocks_routed(core::ContextState& ctx, const StridedBlocks& blocks, int pe, bool is_put);
 ATOLL_API std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst,
                                       std::uint64_t value, std::uint64_t compare, int pe);
-/// Data (of 0 bytes or more) by transport, then the signal on the same PE.
+/// Puts 0 or more bytes through the transport, then updates the signal on the same PE.
 ATOLL_API void put_signal_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes,
                                  std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe);
-/// `*result`, of the type's size, is there after quiet.
+/// `*result`, of the type's size, is valid after quiet.
 ATOLL_API void fetch_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, std::uint64_t value,
                             std::uint64_t compare, int pe, void* result);
-/// This PE's own word in the device heap, of 1 to 8 bytes, by a copy. Throws Error: not_symmetric,
+/// Loads this PE's own word of 1 to 8 bytes from the device heap, by a copy. Throws Error: not_symmetric,
 /// use_after_free.
 ATOLL_API std::uint64_t load_device_word(core::ContextState& ctx, const void* word, std::size_t bytes);
-/// Many of them by one copy. Throws as above, and as `check_device_words` does beforehand.
+/// Loads many words by one copy. Throws the errors of `load_device_word`; `check_device_words` throws them
+/// beforehand.
 ATOLL_API void load_device_words(core::ContextState& ctx, void* dst, const void* words, std::size_t bytes);
 ATOLL_API void check_device_words(core::ContextState& ctx, const void* words, std::size_t bytes);
 /// fence (`quiet` false) or quiet towards one team PE, or all (-1).
 ATOLL_API void order_routed(core::ContextState& ctx, int pe, bool quiet);
-/// Moves on what this PE owes to others.
+/// Makes progress on this PE's pending work for others.
 ATOLL_API void progress_routed(core::JobState& job);
-/// A copy whose data another PE reads next: past the cache from `nontemporal_bytes` on, and fenced then.
+/// Copies data that another PE reads next. From `nontemporal_bytes` on it bypasses the cache, and fences
+/// afterwards.
 ATOLL_API void copy_for_reader(void* dst, const void* src, std::size_t bytes,
                                std::size_t nontemporal_bytes) noexcept;
-/// `local` is null; `bytes` were to be moved.
+/// Throws for a null `local` of a call that moves `bytes` bytes.
 [[noreturn]] ATOLL_API void throw_null(std::size_t bytes);
 [[noreturn]] ATOLL_API void throw_compare(int compare);
 [[noreturn]] ATOLL_API void throw_stride(std::ptrdiff_t dst_stride, std::ptrdiff_t src_stride);

@@ -1,4 +1,4 @@
-// Loads and stores into the window: what a put or an atomic is once the address is known.
+// Loads and stores into the window: puts and atomics once the address is known.
 #pragma once
 
 #include "atoll/types.hpp"
@@ -13,8 +13,7 @@ inline bool aligned_to(const void* p, std::size_t n) noexcept {
 
 template <class Word> bool copy_word(void* dst, const void* src) noexcept {
     if (!aligned_to(dst, sizeof(Word)) || !aligned_to(src, sizeof(Word))) return false;
-    // A word that is put may be a flag that somebody waits for: release costs nothing on x86 and little
-    // elsewhere.
+    // The word may be a flag that another PE waits for. Release costs nothing on x86 and little elsewhere.
     const Word value = __atomic_load_n(static_cast<const Word*>(src), __ATOMIC_ACQUIRE);
     __atomic_store_n(static_cast<Word*>(dst), value, __ATOMIC_RELEASE);
     return true;
@@ -88,8 +87,8 @@ template <class T> T atomic_xor(T* p, T value) noexcept {
     return from_word<T>(__atomic_fetch_xor(reinterpret_cast<Word<T>*>(p), to_word(value), __ATOMIC_ACQ_REL));
 }
 
-/// One atomic on memory that this process can load and store. Returns the value before (or, for set, nothing
-/// of use).
+/// Performs one atomic on memory that this process can load and store. Returns the value before; for set, an
+/// unspecified value.
 template <class T> T atomic_apply(AtomicOp op, T* p, T value, T compare) noexcept {
     switch (op) {
         case AtomicOp::fetch:
@@ -122,7 +121,7 @@ template <class T> T atomic_apply(AtomicOp op, T* p, T value, T compare) noexcep
     return T{};
 }
 
-/// Bytes from the first element of `n_blocks` blocks to behind the last; saturates.
+/// Bytes from the start of the first of `n_blocks` blocks to the end of the last; saturates.
 constexpr std::size_t extent_bytes(std::ptrdiff_t stride, std::size_t block, std::size_t n_blocks,
                                    std::size_t element_bytes) noexcept {
     std::size_t span = 0;

@@ -13,13 +13,15 @@ struct Stream {
 
 namespace detail {
 
-/// `words` are this PE's own, of the device heap or pinned of the host heap. `status`, `values` and `out` are
-/// memory that the GPU reaches, read or written when the stream comes there: so they stay until then, and a
-/// replayed graph finds what they hold by then. `status`, where given, leaves out the words whose entry is
-/// not 0. What Context's calls of the same names return goes to `out`; of several words that compare, the
-/// lowest index is told: there are no turns. Where words are tested, those that compare are acquired. A wait
-/// that does not end reports its operation, a word, what was found and what was expected, and stops the
-/// kernel (ATOLL_WAIT_TIMEOUT). Throws as StreamContext's other calls.
+/// Stream-ordered waits and tests. `words` are this PE's own, in the device heap or pinned in the host heap.
+/// `status`, `values` and `out` are memory that the GPU can access. They are read or written in stream order,
+/// so they must stay valid until then. A replayed graph reads their contents at replay. `status`, if given,
+/// leaves out the words whose entry is not 0.
+///
+/// `out` receives the results that Context's calls of the same names return. If several words satisfy, the
+/// lowest index is returned; the search does not rotate. Words that satisfy a test are acquired. A wait that
+/// exceeds ATOLL_WAIT_TIMEOUT stops the kernel and reports operation, word, expected and found value. Throws
+/// the errors of StreamContext's other calls.
 class ATOLL_API StreamWaits {
   public:
     /// `*out` is 1 or 0.
@@ -28,7 +30,7 @@ class ATOLL_API StreamWaits {
         test_all(word, 1, out, nullptr, cmp, value);
     }
 
-    /// The stream goes on once each word has compared.
+    /// The stream continues once each word has satisfied the comparison.
     template <Waitable T>
     void wait_until_all(const T* words, std::size_t n, const int* status, Compare cmp,
                         std::type_identity_t<T> value) const {
@@ -51,7 +53,7 @@ class ATOLL_API StreamWaits {
         many(asked_each<T>(Many::all, false, {words, n, out, status, cmp}, values));
     }
 
-    /// `*out` is the index, or -1: no word is left in, or (test) none compares.
+    /// `*out` is the index, or -1: all words are left out, or (test) no word satisfies.
     template <Waitable T>
     void wait_until_any(const T* words, std::size_t n, std::int64_t* out, const int* status, Compare cmp,
                         std::type_identity_t<T> value) const {
@@ -73,7 +75,7 @@ class ATOLL_API StreamWaits {
         many(asked_each<T>(Many::any, false, {words, n, out, status, cmp}, values));
     }
 
-    /// `out` has n + 1 words: how many compare, then their indices, in order; what is behind these is
+    /// `out` has n + 1 words: the number of satisfying words, then their indices in order. The rest is
     /// unspecified.
     template <Waitable T>
     void wait_until_some(const T* words, std::size_t n, std::int64_t* out, const int* status, Compare cmp,
@@ -96,7 +98,7 @@ class ATOLL_API StreamWaits {
         many(asked_each<T>(Many::some, false, {words, n, out, status, cmp}, values));
     }
 
-    /// The erased form.
+    /// The type-erased form.
     void many(const ManyWords& asked) const;
 
   protected:

@@ -1,5 +1,5 @@
-// How every wait of the library goes: spin, then yield, then sleep; bounded if asked; and always able to say
-// what it waits for. The spin is inlined, the rest is out of line.
+// The wait used throughout the library: spin, then yield, then sleep. It can be bounded, and can always
+// report what it waits for. The spin is inlined, the rest is out of line.
 #pragma once
 
 #include "atoll/detail/memory_ops.hpp"
@@ -15,61 +15,61 @@ class JobState;
 
 namespace atl::detail {
 
-/// A word of the library's own that PEs wait for: the flag, and how many sleep on it (futex).
+/// A word of the library that PEs wait for: the flag, and the number of PEs that sleep on it (futex).
 struct alignas(8) Flag {
     std::atomic<std::uint32_t> value{0};
     std::atomic<std::uint32_t> sleepers{0};
 };
 
-/// Epochs are monotonic and wrap: `a` has reached `b`.
+/// True if epoch `a` has reached `b`. Epochs are monotonic and wrap.
 constexpr bool reached(std::uint32_t a, std::uint32_t b) noexcept {
     return static_cast<std::int32_t>(a - b) >= 0;
 }
 
-/// Names a wait for people. `peer` is a world PE, -1 when any may end the wait.
+/// Describes a wait for people. `peer` is a world PE, -1 if any PE may end the wait.
 struct WaitReason {
     const char* operation = "";
     int team = 0;
     int peer = -1;
     const void* word = nullptr;   ///< symmetric word, null for the library's own
-    const void* value = nullptr;  ///< what was found last, where the word itself cannot be loaded (GPUs)
+    const void* value = nullptr;  ///< the last value found, if the host cannot load the word (GPUs)
     std::uint8_t word_bytes = 0;  ///< 0 = no value to show
     bool word_signed = false;
     std::uint64_t expected = 0;
     Compare compare = Compare::eq;
-    /// Tells which world PEs are still missing when several are waited for: fills `pes`, returns how many.
-    /// May be null.
+    /// Reports the world PEs that are still missing from a wait for several: fills `pes`, returns their
+    /// number. May be null.
     int (*missing)(const void* argument, int* pes, int most) = nullptr;
     const void* argument = nullptr;
-    const char* missing_as = "still missing";  ///< what these are, for people
-    /// Called with `argument` before every sleep; may throw Error. `hook_state` is what the front's hook gave
-    /// when the wait turned slow. May be null.
+    const char* missing_as = "still missing";  ///< how the report names these PEs
+    /// Called with `argument` before every sleep; may throw Error. `hook_state` is the value that the front's
+    /// hook returned when the wait turned slow. May be null.
     void (*look)(const void* argument, void* hook_state) = nullptr;
     bool to_its_end = false;  ///< no timeout and no interrupt ends this wait, only the end of the job
 };
 
-/// The slow part of a wait. Constructed after the spin; `pause()` yields, sleeps, publishes the reason on the
+/// The slow part of a wait, constructed after the spin. `pause()` yields, sleeps, publishes the reason on the
 /// job board, and throws Error: timeout, pe_died, interrupted.
 class ATOLL_API SlowWait {
   public:
-    /// `timeout_s` < 0: the job's ATOLL_WAIT_TIMEOUT, or ATOLL_INIT_TIMEOUT while this thread starts the job
-    /// or opens its GPU; 0 there: none.
+    /// A negative `timeout_s` means ATOLL_WAIT_TIMEOUT. While this thread starts the job or opens its GPU, it
+    /// means ATOLL_INIT_TIMEOUT. A variable of 0 means no limit.
     SlowWait(core::JobState& job, const WaitReason& reason, double timeout_s);
     ~SlowWait();
     SlowWait(const SlowWait&) = delete;
     SlowWait& operator=(const SlowWait&) = delete;
 
-    /// For words that users write: nobody wakes the sleeper, so sleeps are short and timed.
+    /// For words that users write: no store wakes the sleeper, so sleeps are short and timed.
     void pause();
-    /// For the library's own flags: sleeps in futex until the value is no longer `seen`.
+    /// For the library's own flags: sleeps in a futex until the value is no longer `seen`.
     void pause_on(Flag& flag, std::uint32_t seen);
-    /// For words with another way to tell who sleeps: false after a mere yield, true when the caller shall
-    /// mark itself as asleep, look once more, and call `sleep_on`, which returns when woken, when the word is
-    /// not `seen`, or in between.
+    /// For words that record their sleepers by other means. Returns false after a mere yield. When it returns
+    /// true, the caller marks itself as asleep, looks once more, and calls `sleep_on`. That returns when
+    /// woken or when the word is not `seen`; it may also return early.
     bool must_sleep();
     void sleep_on(std::atomic<std::uint32_t>& word, std::uint32_t seen);
-    /// Throws if the job is over, somebody needed is gone, or time is up. `pause` calls it; so do loops that
-    /// poll themselves.
+    /// Throws if the job is over, a needed PE is gone, or the time limit has passed. Called by `pause`, and
+    /// by loops that poll themselves.
     void check();
 
   private:
@@ -85,15 +85,15 @@ class ATOLL_API SlowWait {
     core::JobState& job_;
     const WaitReason& reason_;
     std::uint64_t start_ns_;
-    std::uint64_t deadline_ns_ = 0;   ///< 0 = none
-    const char* variable_ = nullptr;  ///< that the bound is from; null: the call's own
-    bool starts_ = false;             ///< a wait of the start
+    std::uint64_t deadline_ns_ = 0;   ///< 0: no limit
+    const char* variable_ = nullptr;  ///< source of the limit; null: the call's own
+    bool starts_ = false;             ///< true in a wait of the start
     std::uint64_t last_poll_ns_ = 0;
-    /// When a PE that this wait needs was first seen to have ended; 0: none was.
+    /// When a PE that this wait needs was first seen to have ended; 0: not yet.
     std::uint64_t gone_since_ns_ = 0;
     int round_ = 0;
     int sleeps_ = 0;
-    unsigned moves_ = 0;  ///< how often the transport had something to do
+    unsigned moves_ = 0;  ///< number of times the transport made progress
     bool published_ = false;
     void* hook_state_ = nullptr;
     bool hooked_ = false;
@@ -106,7 +106,7 @@ template <class Ready>
 void wait(core::JobState& job, int spins, const WaitReason& reason, double timeout_s, Ready&& ready) {
     for (int i = 0; i < spins; ++i) {
         if (ready()) return;
-        if (i >= tight_spins) cpu_pause();  // a pause costs more than a flag takes from core to core
+        if (i >= tight_spins) cpu_pause();  // a pause takes longer than a flag's way between cores
     }
     if (ready()) return;
     SlowWait slow(job, reason, timeout_s);

@@ -1,5 +1,5 @@
-// The one idea: every PE's memory stands in one window at a constant stride, so that a remote address is
-// local address + (slot - my_slot) * stride. Everything here is inlined into the callers' loads and stores.
+// Window: the memory of every PE, mapped at a constant stride. A remote address is local address + (slot -
+// my_slot) * stride. Everything here is inlined into the callers' loads and stores.
 #pragma once
 
 #include "atoll/error.hpp"
@@ -15,34 +15,34 @@ class JobState;
 
 namespace atl::detail {
 
-/// How the PEs of a team map to slots of the window. Team PE i has slot `first + i * step`, or `table[i]`;
-/// a slot of -1 is outside the window and reached through the transport.
+/// Maps the PEs of a team to slots of the window. Team PE i has slot `first + i * step`, or `table[i]`. A
+/// slot of -1 is outside the window and reached through the transport.
 struct TeamMap {
     const int* table = nullptr;
     int first = 0;
     int step = 1;
     int n_pes = 1;
     int my_pe = 0;
-    unsigned checked_pes = 1;  ///< PEs from here on are refused: n_pes, or UINT_MAX with ATOLL_CHECK=none
+    unsigned checked_pes = 1;  ///< larger PEs are refused: n_pes, or UINT_MAX with ATOLL_CHECK=none
 
     int slot(int team_pe) const noexcept { return table ? table[team_pe] : first + team_pe * step; }
 };
 
-/// Where the executable's own objects stand in this process, when they are symmetric (OpenSHMEM's C front
-/// asks for it; elsewhere all is zero). `shift` leads from an object to the same memory in this PE's slot.
+/// Address range of the executable's own objects in this process, if they are symmetric. Only OpenSHMEM's C
+/// front asks for that; elsewhere all fields are zero. Adding `shift` to an object's address gives the same
+/// memory in this PE's slot.
 struct StaticRange {
-    std::uintptr_t image = 0;  ///< the whole executable: constants too, which are alike on all PEs
+    std::uintptr_t image = 0;  ///< the whole executable, including constants, which are equal on all PEs
     std::uintptr_t image_bytes = 0;
-    std::uintptr_t data = 0;  ///< of it what can be written: 0 bytes where it is not shared
+    std::uintptr_t data = 0;  ///< its writable part: 0 bytes if it is not shared
     std::uintptr_t data_bytes = 0;
     std::uintptr_t shift = 0;
 };
 
-/// This PE's view of the host window. `mine` is where slot `my_slot` is mapped.
+/// This PE's view of the host window. Slot `my_slot` is mapped at `mine`.
 struct Window {
-    char* mine = nullptr;  ///< start of this PE's slot, which is the start of its heap
-    std::size_t fast_bytes =
-        0;  ///< an access that begins below this offset needs no look at blocks; see `takes`
+    char* mine = nullptr;        ///< start of this PE's slot, which is the start of its heap
+    std::size_t fast_bytes = 0;  ///< accesses that begin below this offset need no block look-up; see `takes`
     int stride_log2 = 0;
     int my_slot = 0;
     std::size_t heap_bytes = 0;                ///< limit of the heap: the checked part of a slot
@@ -50,18 +50,18 @@ struct Window {
     bool check = true;                         ///< ATOLL_CHECK is not `none`
     bool check_args = false;                   ///< ATOLL_CHECK is `args` or `all`
     int n_slots = 1;
-    bool routed = false;  ///< some PE is not in the window, or a transport was forced
+    bool routed = false;  ///< a PE is outside the window, or a transport was forced
     StaticRange statics;
 
     /// The longest access of one element, a `long double _Complex`.
     static constexpr std::size_t element_bytes = 32;
-    /// Sets the limit of the heap. `by_block`: no access is taken without a look at its block.
+    /// Sets the limit of the heap. With `by_block` every access looks up its block.
     void set_heap(std::size_t bytes, bool by_block) noexcept {
         heap_bytes = bytes;
         fast_bytes = by_block || bytes < element_bytes ? 0 : bytes - element_bytes + 1;
     }
-    /// The range is of this PE's heap, and nothing else has to be checked: one comparison for an element.
-    /// Ranges at the very end of the heap are not taken, which then go the slower way.
+    /// True if the range is in this PE's heap and needs no further check: one comparison for an element.
+    /// Ranges at the very end of the heap take the slow path.
     bool takes(const void* p, std::size_t bytes) const noexcept {
         const auto offset = reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(mine);
         if (__builtin_constant_p(bytes) && bytes <= element_bytes) return offset < fast_bytes;
@@ -72,7 +72,7 @@ struct Window {
     std::ptrdiff_t distance(int slot) const noexcept {
         return static_cast<std::ptrdiff_t>(slot - my_slot) * (std::ptrdiff_t{1} << stride_log2);
     }
-    /// The same object on another PE. Only for addresses in this PE's own slot, and of symmetric static
+    /// The same object on another PE. Only for addresses in this PE's own slot and for symmetric static
     /// objects.
     template <class T> T* at(T* local, int slot) const noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(local);
@@ -85,7 +85,7 @@ struct Window {
         return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(local) +
                                     static_cast<std::uintptr_t>(distance(slot)));
     }
-    /// A range of the heap, or of the executable's symmetric static objects.
+    /// True for a range of the heap or of the executable's symmetric static objects.
     bool holds(const void* p, std::size_t bytes) const noexcept {
         return heap_holds(p, bytes) || within(p, bytes, statics.image, statics.image_bytes);
     }
@@ -95,11 +95,11 @@ struct Window {
     bool heap_holds(const void* p, std::size_t bytes) const noexcept {
         return within(p, bytes, reinterpret_cast<std::uintptr_t>(mine), heap_bytes);
     }
-    /// Other PEs can load and store it: not so the executable's constants.
+    /// True if other PEs can load and store the range. False for the executable's constants.
     bool shares(const void* p, std::size_t bytes) const noexcept {
         return heap_holds(p, bytes) || within(p, bytes, statics.data, statics.data_bytes);
     }
-    /// Where what others can load and store stands in this PE's slot.
+    /// Offset in this PE's slot of memory that others can load and store.
     std::uint64_t offset_of(const void* p) const noexcept {
         auto address = reinterpret_cast<std::uintptr_t>(p);
         if (address - statics.data < statics.data_bytes) [[unlikely]]
@@ -116,7 +116,7 @@ struct Window {
 };
 
 [[noreturn]] ATOLL_API void throw_pe(int pe, int n_pes);
-/// `symmetric` is no address that the host can load and store.
+/// Throws for an address that the host cannot load and store as symmetric memory.
 [[noreturn]] ATOLL_API void throw_not_symmetric(const core::JobState& job, const void* address,
                                                 std::size_t bytes);
 

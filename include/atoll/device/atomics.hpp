@@ -1,9 +1,9 @@
-// Atomics on a word of a PE of the team, in no order unless a name says so; complete when quiet says so,
-// those that fetch when they return. 4 and 8 bytes: all integers; float and double for fetch, set, swap,
-// compare_swap, fetch_add and add. (half and bfloat16: atoll/device/half.hpp.)
+// Atomics on a word of a PE of the team: unordered unless a name says otherwise. Fetching ones are complete
+// on return, the others after quiet. Words have 4 or 8 bytes: all integers. For fetch, set, swap,
+// compare_swap, fetch_add and add also float and double. (half and bfloat16: atoll/device/half.hpp.)
 //
-// A word that kernels update atomically must not be updated by the host at the same time: CPUs' and GPUs'
-// atomics do not know each other.
+// The host must not update a word while kernels update it atomically: CPU and GPU atomics are not atomic with
+// one another.
 #pragma once
 
 #include "atoll/device/peers.hpp"
@@ -45,7 +45,7 @@ template <class U> ATOLL_ANYWHERE U compare_swap_bits(U* p, U condition, U value
     return atomicCAS_system(p, condition, value);
 #else
     __atomic_compare_exchange_n(p, &condition, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-    return condition;  // what was found, whether it was swapped or not
+    return condition;  // the value found, swapped or not
 #endif
 }
 template <class U> ATOLL_ANYWHERE U add_bits(U* p, U value) {
@@ -83,7 +83,7 @@ struct BitXor {
     }
 };
 
-/// Processors of the host add no floating-point numbers atomically.
+/// Atomic floating-point addition. Host processors have no instruction for it.
 template <class T> ATOLL_ANYWHERE T add_floating(T* p, T value) {
 #if defined(__CUDA_ARCH__)
     return atomicAdd_system(p, value);
@@ -107,7 +107,7 @@ template <class T> ATOLL_ANYWHERE T fetch_add_at(T* p, T value) {
         return from_bits<T>(add_bits(word(p), bits(value)));
 }
 
-/// After all that the thread wrote and saw.
+/// Adds with release order: after everything that this thread wrote and saw.
 template <class T> ATOLL_ANYWHERE void add_release(T* p, T value) {
     static_assert(sizeof(T) == 8 || sizeof(T) == 4, "a word that PEs share has 4 or 8 bytes");
     static_assert(!IsFloating<T>::value, "signals are integers; atomic_add takes floating-point words, too");
@@ -126,7 +126,8 @@ ATOLL_ANYWHERE constexpr Operation name_of(AtomicOp op) {
 }
 static_assert(name_of(AtomicOp::fetch_xor) == Operation::atomic_fetch_xor, "as AtomicOp has them");
 
-/// By the host. Integers are updated as unsigned ones: their bits are the same.
+/// Type of a word for atomics that the host carries out. Integers are updated as unsigned ones: their bits
+/// are the same.
 template <class T> ATOLL_ANYWHERE constexpr DType far_type() {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a word that PEs share has 4 or 8 bytes");
     return sizeof(T) == 8 ? (IsFloating<T>::value ? DType::float64 : DType::uint64)
@@ -141,7 +142,7 @@ ATOLL_ANYWHERE T far_atomic(const Team& team, AtomicOp op, const T* word, T valu
     return from_bits<T>(static_cast<BitsOf<T>>(before));
 }
 
-/// What was there; by the host only where `op` fetches.
+/// Returns the previous value. For far PEs only if `op` fetches.
 template <class T, class Update>
 ATOLL_ANYWHERE T bitwise(const Team& team, AtomicOp op, T* dst, T value, int pe, Update update) {
     static_assert(IsInteger<T>::value, "bitwise atomics are of integers of 4 and 8 bytes");
@@ -169,7 +170,7 @@ template <class T> ATOLL_ANYWHERE T atomic_swap(const Team& team, T* dst, SameAs
     if (detail::is_far(way.slot)) return detail::far_atomic(team, AtomicOp::swap, dst, value, way.slot);
     return detail::from_bits<T>(detail::swap_bits(detail::word(way.at(dst)), detail::bits<T>(value)));
 }
-/// `value` is stored if the word's bits are those of `condition`. Returns what was there.
+/// Stores `value` if the word has the bits of `condition`. Returns the previous value.
 template <class T>
 ATOLL_ANYWHERE T atomic_compare_swap(const Team& team, T* dst, SameAs<T> condition, SameAs<T> value, int pe) {
     const detail::Way way = detail::way_for(team, Operation::atomic_compare_swap, dst, pe);

@@ -1,14 +1,15 @@
 // Collectives within kernels, at thread (of the host too), warp, block and grid scope. All members call with
 // one scope each, in the same order, with the same counts, roots and operators; one at a time for a team. On
-// return dst holds this member's result for all threads of the scope, and src may be written again by all
-// members. Threads that were not in the team's last one (another warp, another block) meet those that were,
-// by __syncthreads or as wide as need be, before they join in the next. Nothing is checked but the root.
-// dst and src overlap only where a function says so. `tag` is said should one wait too long: longer than
-// `bound_ns`, where that is not 0.
+// return dst holds this member's result for all threads of the scope, and all members may overwrite src. A
+// team's next call may come from other threads (another warp, another block). These first synchronise with
+// the threads of the last call, by __syncthreads or wider. Only the root is checked. dst and src may overlap
+// only if a function allows it. A wait longer than `bound_ns` is reported with `tag`; 0 means the team's
+// bound.
 //
-// Small ones go as flagged words through the team's own slots: one way of the link, and any src and dst that
-// the caller can address. Others (`is_small` says) meet before and after, and need dst symmetric; reductions
-// src too. Reductions are evaluated in PE order: the same bits on all members and in all runs.
+// Small ones use flagged words in the team's own slots: one trip over the link, and any src and dst that the
+// caller can address. Others (see `is_small`) synchronise before and after, and need a symmetric dst;
+// reductions also a symmetric src. Reductions are evaluated in PE order, so all members and all runs get the
+// same bits.
 #pragma once
 
 #include "atoll/device/exchange.hpp"
@@ -19,7 +20,7 @@
 namespace atl::device {
 inline namespace ATOLL_DEVICE_WAYS {
 
-/// If messages of so many bytes from member to member take the short way.
+/// True if messages of this size between members use flagged words.
 template <class T> ATOLL_ANYWHERE bool is_small(const Team& team, unsigned long long count) {
     return count * sizeof(T) <= detail::Exchange<Thread>::most_bytes(team);
 }
@@ -31,7 +32,7 @@ ATOLL_ANYWHERE void copy_own(T* dst, const T* src, unsigned long long count, Sco
     if (dst != src) copy(dst, src, count * sizeof(T), scope);
 }
 
-/// To all members, the next one first, so that not all store to one at once.
+/// Copies to all members, starting with the next, so that members do not all store to one at once.
 template <class T, class Scope>
 ATOLL_ANYWHERE void put_to_all(const Team& team, T* dst, const T* src, unsigned long long count,
                                Scope scope) {
@@ -48,7 +49,7 @@ template <class T> union Part {
     ATOLL_ANYWHERE Part() : bits(0) {}
 };
 
-/// A fold over the members of eight bytes of elements, in PE order; from(pe) gives each one's.
+/// Folds eight bytes of elements over the members, in PE order. from(pe) returns each member's.
 template <class T, class Op, class From>
 ATOLL_ANYWHERE unsigned long long fold_part(const Team& team, Op op, From from) {
     using W = typename Wide<T>::type;
@@ -66,7 +67,7 @@ ATOLL_ANYWHERE unsigned long long fold_part(const Team& team, Op op, From from) 
     return part.bits;
 }
 
-/// dst = the fold of what each member sends me, where own(i) is my own part.
+/// Folds the messages of all members into dst; `own` holds this member's part.
 template <class T, class Op, class Scope>
 ATOLL_ANYWHERE void fold_received(const Team& team, const Exchange<Scope>& exchange, T* dst, const T* own,
                                   unsigned long long bytes, Op op, Scope scope) {
@@ -82,8 +83,7 @@ ATOLL_ANYWHERE void fold_received(const Team& team, const Exchange<Scope>& excha
             0, [](int) { return 0ull; }, [](int, unsigned, unsigned long long) {});
 }
 
-/// `n` elements of src, `step` apart from i on, folded over the members: their loads are on their way at
-/// once.
+/// Folds `n` elements of src, `step` apart from i on, over the members. Their loads are in flight at once.
 template <unsigned n, class T, class Op>
 ATOLL_ANYWHERE void fold_apart(const Team& team, const T* src, unsigned long long i, unsigned long long step,
                                Op op, T (&folded)[n]) {
@@ -99,8 +99,8 @@ ATOLL_ANYWHERE void fold_apart(const Team& team, const T* src, unsigned long lon
     for (unsigned k = 0; k < n; ++k) folded[k] = static_cast<T>(so_far[k]);
 }
 
-/// to(i, step, values) for all elements [begin, end) of src, folded over the members, where values stand
-/// `step` apart from i on; every thread has its own.
+/// Folds the elements [begin, end) of src over the members and passes them on: to(i, step, values), with
+/// values `step` apart from i on. Each thread has its own elements.
 template <class T, class Op, class Scope, class To>
 ATOLL_ANYWHERE void fold_pulled(const Team& team, const T* src, unsigned long long begin,
                                 unsigned long long end, Op op, Scope scope, To to) {
@@ -119,8 +119,8 @@ ATOLL_ANYWHERE void fold_pulled(const Team& team, const T* src, unsigned long lo
     }
 }
 
-/// What fold_pulled gives, to this PE's dst, whose first element is number `begin`. (Not lambdas: NVRTC takes
-/// no generic ones.)
+/// Stores results of fold_pulled to this PE's dst, whose first element has index `begin`. (A struct: NVRTC
+/// accepts no generic lambdas.)
 template <class T> struct StoreHere {
     T* dst;
     unsigned long long begin;
@@ -131,7 +131,7 @@ template <class T> struct StoreHere {
     }
 };
 
-/// The same to all members, the next one first, so that not all store to one at once.
+/// Stores to all members, starting with the next, so that members do not all store to one at once.
 template <class T> struct StoreToAll {
     const Team& team;
     T* dst;
@@ -207,8 +207,8 @@ ATOLL_ANYWHERE void fcollect(const Team& team, T* dst, const T* src, unsigned lo
     detail::gather_to_all(team, dst, src, count, scope, {Operation::fcollect, tag, bound_ns});
 }
 
-/// fcollect with counts that differ between members; dst is symmetric, src may be where it goes to in it.
-/// Returns how many elements arrived.
+/// fcollect with counts that differ between members. dst is symmetric; src may be this member's part of it.
+/// Returns the number of received elements.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long collect(const Team& team, T* dst, const T* src, unsigned long long count,
                                           Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {

@@ -1,5 +1,5 @@
-// What stands behind `Team::control`: the team's own symmetric memory, in the memory that the team value was
-// made for, at the same place in every member's slot. New state goes here, never into `Team`.
+// Control: a team's own symmetric memory, to which `Team::control` points. It lies in the memory of the team
+// value, at the same offset of every member's slot. New state goes here, never into `Team`.
 #pragma once
 
 #include "atoll/device/far_ring.hpp"
@@ -13,7 +13,7 @@ constexpr unsigned control_version = 2;
 constexpr unsigned long control_bytes = 32 * 1024;                        ///< of one team in one slot
 constexpr unsigned long control_area_bytes = most_teams * control_bytes;  ///< of all teams in one slot
 
-/// What a wait was for, by the name that its caller used; the host prints it.
+/// Operations as named by their callers; the host prints them.
 enum class Operation : int {
     none,
     signal_wait_until,
@@ -43,7 +43,7 @@ enum class Operation : int {
     reduce_scatter,
     tile_reduce,
     tile_allgather,
-    // ---- these wait for nothing, and are told of where they are given a PE that the team has not
+    // ---- these do not wait; they report a PE that is not in the team
     peer,
     ptr,
     p,
@@ -54,8 +54,8 @@ enum class Operation : int {
     get_nbi,
     iput,
     iget,
-    atomic,  ///< of kernels in Python
-    // as AtomicOp has them
+    atomic,  ///< in Python kernels
+    // in the order of AtomicOp
     atomic_fetch,
     atomic_set,
     atomic_swap,
@@ -75,68 +75,70 @@ enum class Operation : int {
     async_put,
     tile_put,
     tile_get,
-    // ---- these wait for the host where a team has far PEs
+    // ---- these wait for the host if the team has far PEs
     quiet,
     fence,
     flush,
-    // ---- of streams: each element has a number and a PE
+    // ---- stream operations on elements, each with an index and a PE
     take,
     put_at,
     add_at,
-    // ---- of streams only
+    // ---- only stream operations
     alltoalls,
     scan
 };
 
-/// What the two values of a report are, by their bits.
+/// Type of the two values of a report.
 enum class Values : int { unsigned_word, int32, int64, float32, float64 };
 
-/// Report::compare of a wait that compares: how, and above these bits what the values are.
+/// Number of low bits of Report::compare that hold the comparison. The bits above hold Values.
 constexpr int compare_bits = 3;
 
-/// Report::compare of what is no wait: `peer` is not a PE of the team, which has `expected`.
+/// Report::compare for an invalid `peer`: the team has `expected` PEs.
 constexpr int wrong_pe = -2;
-/// Report::compare of a wait for the thread of the host that carries out what world PE `found` is asked for,
+/// Report::compare of a wait for the host thread that carries out requests to world PE `found`.
 constexpr int far_wait = -3;
-/// and of an operation that only PEs in the window have, which that PE is not.
+/// Report::compare of an operation that needs a PE in the window, for a PE outside it.
 constexpr int not_reached = -4;
-/// Element number `found` of an array of `expected`, the `address`-th of the call, is none of it.
+/// Report::compare of an invalid index: `found` in an array of `expected` elements. `address` is the number
+/// of the element within the call.
 constexpr int wrong_index = -5;
-/// `address` is none of this PE's slot, which goes from `expected` to `found`.
+/// Report::compare of an `address` outside this PE's slot, which goes from `expected` to `found`.
 constexpr int wrong_place = -6;
 
-/// A wait that took longer than its bound; or a wrong PE, element or address.
+/// Describes a wait that exceeded its bound, or a wrong PE, element or address.
 struct Report {
     unsigned state;  ///< 0 none, 1 being written, 2 complete; 3: its PE has ended, 4: wrong size
     int operation;   ///< Operation
     int team;        ///< number on this PE, 0 = world
     int peer;        ///< team PE waited for, -1 any
-    int compare;     ///< Compare and Values, -1: the two values mean nothing, or one of the above
-    int tag;         ///< of the caller
+    int compare;     ///< Compare and Values, -1: the two values mean nothing, or a constant above
+    int tag;         ///< the caller's tag
     unsigned long long address;
     unsigned long long expected;  ///< bits of the awaited word's type
     unsigned long long found;
-    unsigned long long bound_ns;  ///< of this wait; 0: the team's
-    unsigned blocks;              ///< of the kernel's grid; 0: not said
-    unsigned threads;             ///< of each of its blocks
+    unsigned long long bound_ns;  ///< bound of this wait; 0: the team's
+    unsigned blocks;              ///< blocks of the kernel's grid; 0: unknown
+    unsigned threads;             ///< threads of each block
 };
 
-/// Memory of the host that a PE's kernels look at seldom: how waits end that nothing else ends. On the host
+/// Host memory that a PE's kernels poll rarely, so that waits end when the job or a PE ends. On the host
 /// itself `look` is called instead, and throws.
 struct Watch {
     unsigned abort;  ///< not 0: the job is over, kernels trap
     unsigned gone;   ///< not 0: PEs have ended, see `gone_pes`; 2: all others have
-    unsigned asked;  ///< 1: the host asks what kernels wait for; 2: one writes `waiting`; 3: it is written
+    unsigned asked;  ///< 1: the host asks for the kernels' waits; 2: a kernel writes `waiting`; 3: it is
+                     ///< written
     unsigned pad[13];
     Report report;
     void (*look)(const Watch& watch, const Report& waiting, unsigned long long waited_ns);
     void* job;
     static constexpr unsigned most_gone = 16384;
-    unsigned gone_pes[most_gone / 32];  ///< bits, of the first PEs of the job
-    /// Of the report: the kernel, where that says its own name, which ends with 0. Those of CuTe DSL do.
+    unsigned gone_pes[most_gone / 32];  ///< one bit each for the first PEs of the job
+    /// Name of the reporting kernel, if it knows it; terminated by 0. Kernels of CuTe DSL do.
     static constexpr unsigned name_bytes = 64;
     char name[name_bytes];
-    Report waiting;  ///< the answer
+    Report waiting;  ///< the answer to `asked`
 };
 
 /// Two words of {data, flag}. Each is one 8-byte access, so neither tears, and data need no fence before
@@ -147,27 +149,27 @@ struct alignas(16) FlaggedPair {
 
 constexpr unsigned slot_area_pairs = 512;  ///< of each parity: 4 KiB of data over all members
 
-/// One member's block. Only `arrived` and `slots` are written by others.
+/// One member's block. Other members write only `arrived` and `slots`.
 struct Control {
     // ---- written by Team::device, before a kernel can see it
     unsigned version;
-    int team;                     ///< number on this PE, for people
-    unsigned long long bound_ns;  ///< of waits; 0 none
-    const Watch* watch;           ///< as the memory's processor addresses it
-    int slots_of[most_team_pes];  ///< what Team::table points to where a team is irregular; far PEs: ~world
-                                  ///< PE
-    int pes_of[most_team_pes];    ///< the members' numbers in the world
-    unsigned checks;              ///< not 0: PE numbers are checked (ATOLL_CHECK)
-    FarRing* far_ring;            ///< null: the team has no far PEs
-    unsigned long long* far_tickets;  ///< of all teams and streams, in this PE's memory: how many were taken
+    int team;                         ///< number on this PE, for people
+    unsigned long long bound_ns;      ///< of waits; 0 none
+    const Watch* watch;               ///< address for the processor of this memory
+    int slots_of[most_team_pes];      ///< target of Team::table if the team is irregular; far PEs: ~world PE
+    int pes_of[most_team_pes];        ///< the members' numbers in the world
+    unsigned checks;                  ///< not 0: PE numbers are checked (ATOLL_CHECK)
+    FarRing* far_ring;                ///< null: the team has no far PEs
+    unsigned long long* far_tickets;  ///< number of tickets taken, over all teams and streams, in this PE's
+                                      ///< memory
     // ---- this PE's own
     alignas(128) unsigned long long sync_epoch;
     unsigned exchange_epoch;
     alignas(128) unsigned grid_arrived;
     unsigned long long grid_word;              ///< Grid::broadcast
     unsigned long long counts[most_team_pes];  ///< of collect
-    // ---- written by the members, by number of who writes
-    alignas(128) unsigned long long arrived[most_team_pes];  ///< at which sync_epoch
+    // ---- written by the members, indexed by the writer
+    alignas(128) unsigned long long arrived[most_team_pes];  ///< the sync_epoch of each arrival
     alignas(128) FlaggedPair slots[2][slot_area_pairs];
 };
 static_assert(sizeof(Control) <= control_bytes, "a team's place holds its control block");

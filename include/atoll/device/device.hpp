@@ -1,5 +1,5 @@
-// Everything that kernels may call, but atomics of half types (atoll/device/half.hpp) and launches
-// (atoll/device/launch.hpp). C++17; under NVRTC it needs no header of the host.
+// All functions for kernels, except atomics of half types (atoll/device/half.hpp) and launches
+// (atoll/device/launch.hpp). C++17; under NVRTC it needs no host header.
 #pragma once
 
 #include "atoll/device/atomics.hpp"

@@ -1,7 +1,7 @@
-// What small collectives are made of: every member sends every other a message of flagged words, in slots of
-// the team's control blocks that alternate between two. A slot is written again at the next call but one,
-// which its sender reaches only after the message of the call between has come from the slot's reader, who
-// had then read: so no credit is needed.
+// Exchange: the basis of small collectives. Every member sends every other a message of flagged words, in
+// slots of the team's control blocks that alternate between two. A slot is reused two calls later. By then
+// its writer has received the reader's message of the call between, which the reader sent after reading the
+// slot. So no credit is needed.
 #pragma once
 
 #include "atoll/device/scope.hpp"
@@ -11,7 +11,7 @@ inline namespace ATOLL_DEVICE_WAYS {
 
 namespace detail {
 
-/// Bytes 8 * i … of an array of any alignment; what lies past its end is 0.
+/// Loads bytes from 8 * i on of an array of any alignment. Bytes past its end are 0.
 ATOLL_ANYWHERE inline unsigned long long load_part(const void* from, unsigned long long bytes,
                                                    unsigned long long i) {
     const char* at = static_cast<const char*>(from) + 8 * i;
@@ -31,49 +31,49 @@ ATOLL_ANYWHERE inline void store_part(void* to, unsigned long long bytes, unsign
         for (unsigned k = 0; k < 8 && 8 * i + k < bytes; ++k) at[k] = static_cast<char>(data >> (8 * k));
 }
 
-/// If all of an array's parts are words of 8 bytes: asked once, not at each of them.
+/// True if all parts of an array are 8-byte words: tested once, not for each part.
 ATOLL_ANYWHERE inline bool has_whole_parts(const void* array, unsigned long long bytes) {
     return bytes != 0 && (reinterpret_cast<unsigned long long>(array) | bytes) % 8 == 0;
 }
 
-/// How many parts a thread has on their way at once.
+/// Number of parts that a thread has in flight.
 constexpr unsigned parts_at_once = 2;
 
-/// Parts i, i + step … of an array that has whole ones, as far as it has them.
+/// Loads the parts i, i + step … that exist, of an array with whole parts.
 ATOLL_ANYWHERE inline void load_parts(const void* from, unsigned i, unsigned step, unsigned pairs,
                                       unsigned long long* data) {
     const auto* at = static_cast<const Raw<unsigned long long>*>(from) + i;
     for (unsigned k = 0; k < parts_at_once; ++k)
         if (i + k * step < pairs) data[k] = at[static_cast<unsigned long long>(k) * step].word;
 }
-/// Of two words that carry flags: a message of nothing is one, too.
+/// Number of word pairs of a message. An empty message has one, too.
 ATOLL_ANYWHERE inline unsigned long long pairs_of(unsigned long long bytes) {
     return bytes == 0 ? 1 : (bytes + 7) / 8;
 }
-/// If message `number`, in one of `Places` places that are used in turns, fills all of its place. Flags are
-/// 32 bits of the number: words that short messages leave untouched get a new one once in 2^30, long before
-/// an old one comes again.
+/// True if message `number` must fill its whole place, one of `Places` used in turn. Flags are 32 bits of the
+/// number. Short messages leave words with old flags behind. A refresh every 2^30 messages overwrites them
+/// long before the number wraps.
 template <unsigned Places, class Number> ATOLL_ANYWHERE bool is_refreshing(Number number) {
     return (number & 0x3fffffffu) < Places && number >= Places;
 }
-/// Of message `number` in a place of `room` bytes.
+/// Number of pairs that message `number` sends in a place of `room` bytes.
 template <unsigned Places, class Number>
 ATOLL_ANYWHERE unsigned pairs_to_send(unsigned long long room, unsigned long long bytes, Number number) {
     return static_cast<unsigned>(pairs_of(is_refreshing<Places>(number) ? room : bytes));
 }
 
-/// One call of a small collective, as one of the scope's threads sees it.
+/// One call of a small collective, seen from one thread of the scope.
 template <class Scope> class Exchange {
   public:
     ATOLL_ANYWHERE Exchange(const Team& team, Scope scope, const Call& call)
         : team_(team), scope_(scope), call_(call), epoch_(team.control->exchange_epoch + 1) {}
 
-    /// Of a message to one member.
+    /// Longest message to one member.
     static ATOLL_ANYWHERE unsigned long long most_bytes(const Team& team) {
         return 8ull * (slot_area_pairs / static_cast<unsigned>(team.n_pes));
     }
 
-    /// `bytes` at source(pe) to each other member; 0 bytes are a message too.
+    /// Sends `bytes` bytes at source(pe) to each other member; 0 bytes are a message too.
     template <class SourceOf> ATOLL_ANYWHERE void send(unsigned long long bytes, SourceOf source) const {
         const unsigned pairs = pairs_to_send<2>(most_bytes(team_), bytes, epoch_);
         const unsigned all = pairs * static_cast<unsigned>(team_.n_pes);
@@ -85,7 +85,7 @@ template <class Scope> class Exchange {
             store_flagged(at(team_, slot_from(team_.my_pe), pe) + i, data, epoch_);
         }
     }
-    /// Bytes 8 * i … of the message from `pe`, once they have come.
+    /// Returns bytes from 8 * i on of the message from `pe`, once they have arrived.
     ATOLL_ANYWHERE unsigned long long part(int pe, unsigned i) const {
         const FlaggedPair* from = slot_from(pe) + i;
         unsigned long long data = 0;
@@ -94,8 +94,8 @@ template <class Scope> class Exchange {
             [&] { return waiting(team_.control, call_, from, pe); });
         return data;
     }
-    /// take(pe, i, data) for all parts of all messages, shared by the threads. bytes_from(pe) says how long
-    /// each is.
+    /// Calls take(pe, i, data) for all parts of all messages, divided among the threads. bytes_from(pe) is
+    /// the length of each message.
     template <class BytesFrom, class Take>
     ATOLL_ANYWHERE void receive(unsigned long long most, BytesFrom bytes_from, Take take) const {
         const auto pairs = static_cast<unsigned>(pairs_of(most));
@@ -107,7 +107,7 @@ template <class Scope> class Exchange {
             take(pe, i, part(pe, i));
         }
     }
-    /// The scope's threads have all read.
+    /// Ends the call, once the scope's threads have all read.
     ATOLL_ANYWHERE void end() const {
         scope_.sync();
         team_.control->exchange_epoch = epoch_;  // by every thread, see sync

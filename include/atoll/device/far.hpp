@@ -1,9 +1,9 @@
-// Operations on PEs that only a transport reaches (of other hosts): a thread of the host carries them out,
-// see far_ring.hpp. Their slot is negative, which each operation finds by one comparison. All of this is
-// calls apart, with few arguments, so that what goes to near PEs stays as it is.
+// Operations on PEs that only a transport reaches (on other hosts). A thread of the host carries them out,
+// see far_ring.hpp. Such PEs have a negative slot, so each operation needs one comparison. All of this is out
+// of line, with few arguments, so that the code for near PEs does not change.
 //
-// What is put and fits into a request, and all atomics that do not fetch, return when asked for; larger puts
-// when their source may be written again; gets and what fetches when they have the value.
+// Puts that fit into a request, and atomics that do not fetch, return once requested. Larger puts return when
+// their source may be reused. Gets and fetching atomics return with the value.
 #pragma once
 
 #include "atoll/device/far_ring.hpp"
@@ -15,16 +15,16 @@ inline namespace ATOLL_DEVICE_WAYS {
 namespace detail {
 
 ATOLL_ANYWHERE inline bool is_far(int slot) { return ATOLL_DEVICE_FAR != 0 && __builtin_expect(slot < 0, 0); }
-/// What Team::table has of them.
+/// The entry of a far PE in Team::table.
 ATOLL_ANYWHERE constexpr int far_slot(int world_pe) { return ~world_pe; }
 ATOLL_ANYWHERE constexpr int far_pe(int slot) { return ~slot; }
 
-/// Teams that have such PEs always have a table.
+/// True if the team has far PEs. Such teams always have a table.
 ATOLL_ANYWHERE inline bool has_far(const Team& team) {
     return ATOLL_DEVICE_FAR != 0 && team.table && team.control->far_ring;
 }
 
-/// What is the same at each place of a call, in one register.
+/// The constants of a call site, packed into one register.
 struct FarCode {
     Operation operation;
     FarKind kind;
@@ -74,14 +74,14 @@ ATOLL_ANYWHERE inline Report far_report(const Control* control, const FarRequest
     return far_report(control, static_cast<Operation>(request.operation), request.pe, far_wait);
 }
 
-/// Polls of pinned memory by many threads would hold up what its writer has to say.
+/// Paces polls of pinned memory: polls by many threads would delay its writer.
 ATOLL_ANYWHERE inline void pause_far() {
 #if defined(__CUDA_ARCH__)
     __nanosleep(200);
 #endif
 }
 
-/// The next ticket of this PE.
+/// Takes this PE's next ticket.
 ATOLL_ANYWHERE inline unsigned long long take_ticket(unsigned long long* tickets) {
 #if defined(__CUDA_ARCH__)
     return atomicAdd(tickets, 1ull);
@@ -90,7 +90,7 @@ ATOLL_ANYWHERE inline unsigned long long take_ticket(unsigned long long* tickets
 #endif
 }
 
-/// Whether the host can copy it: not a kernel's shared memory or stack.
+/// True if the host can copy the memory. It cannot copy a kernel's shared memory or stack.
 ATOLL_ANYWHERE inline bool host_reaches(const void* memory) {
 #if defined(__CUDA_ARCH__)
     return __isGlobal(memory);
@@ -115,7 +115,7 @@ ATOLL_ANYWHERE inline void copy_few(void* dst, const void* src, unsigned bytes) 
     }
 }
 
-/// What the host writes into a slot, or reads from it, besides the request.
+/// Copies a request and its data into a slot.
 ATOLL_ANYWHERE inline void fill_slot(FarRing::Slot* place, const FarRequest& request) {
     copy_few(&place->request, &request, sizeof request);
     if (request.is_in_slot && request.kind == FarKind::put)
@@ -127,21 +127,21 @@ ATOLL_ANYWHERE inline void empty_slot(const FarRing::Slot* place, FarRequest& re
     if (request.kind == FarKind::atomic) request.value = place->result;
 }
 
-/// One request's way through the ring, and what comes after it: in memory, so that a kernel has few registers
-/// of it while it waits.
+/// The state of one request on its way through the ring. It is in memory, so that a waiting kernel needs few
+/// registers.
 struct FarWay {
     FarRequest request;
     const Control* control;
     FarRing::Slot* place;
     unsigned awaited;
     unsigned long long since;
-    unsigned long long left;  ///< of a copy in pieces: bytes, with this one's
-    void* signal;             ///< of the last piece
+    unsigned long long left;  ///< bytes left of a copy in pieces, including this one
+    void* signal;             ///< signal of the last piece
 };
 
-/// Some looks at the slot: once it is free the request is written, and, where the requester waits, done. True
-/// at the end. Of what stands in the slot `here` is the other side; an atomic's result goes to `value`. Both
-/// waits are one loop, state is in memory, and nothing is called: kernels' registers are at stake.
+/// Polls the slot a few times. Once the slot is free, writes the request; if the requester waits, polls on
+/// until it is done. Returns true at the end. An atomic's result goes to `value`. One loop serves both waits,
+/// its state is in memory, and it calls no function: this saves registers in kernels.
 ATOLL_APART bool far_step(FarWay& way) {
     FarRing::Slot* place = way.place;
     for (unsigned looks = 0; looks < looks_between; ++looks) {
@@ -197,7 +197,8 @@ ATOLL_ANYWHERE inline FarWay far_way(const Control* control, const FarCode& code
     return way;
 }
 
-/// One word: an atomic; a put of `bytes` bytes of `value`; a get of that many. Returns what is got.
+/// Requests an operation on one word: an atomic, a put of `bytes` bytes of `value`, or a get of that many.
+/// Returns the fetched value.
 ATOLL_APART unsigned long long far_word(const Control* control, unsigned packed, int slot, void* there,
                                         unsigned bytes, unsigned long long value,
                                         unsigned long long compare) {
@@ -209,11 +210,11 @@ ATOLL_APART unsigned long long far_word(const Control* control, unsigned packed,
     return way.request.kind == FarKind::get ? value : way.request.value;
 }
 
-/// Gets of so many bytes come by the ring, others into their target by a copy engine.
+/// Gets up to this size return through the ring; for longer ones a copy engine writes the target.
 constexpr unsigned far_short_get_bytes = 64;
 
-/// put, get, and put_signal where `signal` is not null. By one thread of the scope, after the others have met
-/// it. Without code.waits `here` is the library's until flush or quiet.
+/// put, get, and put_signal if `signal` is not null. Called by one thread of the scope, after a barrier of
+/// the scope. Without code.waits the library owns `here` until flush or quiet.
 ATOLL_APART void far_copy(const Control* control, unsigned packed, int slot, void* there, void* here,
                           unsigned long long bytes, void* signal, unsigned long long value) {
     const FarCode code = FarCode::of(packed);
@@ -236,7 +237,7 @@ ATOLL_APART void far_copy(const Control* control, unsigned packed, int slot, voi
     }
 }
 
-/// `count` blocks of `bytes` bytes, strides in bytes.
+/// Moves `count` blocks of `bytes` bytes; strides in bytes.
 ATOLL_APART void far_strided(const Control* control, unsigned packed, int slot, void* there, void* here,
                              long long there_stride, long long here_stride, unsigned long long bytes,
                              unsigned long long count) {
@@ -258,7 +259,7 @@ ATOLL_APART void far_strided(const Control* control, unsigned packed, int slot, 
     far_request(way);
 }
 
-/// quiet, flush and fence of what far PEs were asked for; nothing where the team has none.
+/// quiet, flush or fence for requests to far PEs. Does nothing if the team has none.
 template <class Scope>
 ATOLL_ANYWHERE void settle_far(const Team& team, Operation operation, FarKind kind, Scope scope) {
     if (!has_far(team)) return;
@@ -288,7 +289,7 @@ ATOLL_APART void refuse_team(const Control* control, Operation operation, const 
     refuse_far(control, operation, *table);
 }
 
-/// What is not built for far PEs ends the kernel, and says so: there is nowhere to store.
+/// Ends the kernel with a report if the team has far PEs: for operations not implemented for them.
 ATOLL_ANYWHERE inline void check_near(const Team& team, Operation operation) {
     if (has_far(team)) refuse_team(team.control, operation, team.table);
 }

@@ -1,5 +1,5 @@
-// What kernels and streams ask of a thread of the host, for PEs that only a transport reaches: requests in a
-// ring of pinned memory, which that thread carries out in the order of their tickets.
+// FarRing: requests of kernels and streams to a thread of the host, for PEs that only a transport reaches.
+// The ring is in pinned memory. The thread carries out requests in the order of their tickets.
 #pragma once
 
 #include "atoll/anywhere.hpp"
@@ -12,49 +12,50 @@ enum class FarKind : unsigned char {
     strided_put,
     strided_get,
     atomic,
-    fence,  ///< puts and atomics asked for before are delivered before those asked for after it, at each PE
-    quiet,  ///< all that was asked for before is complete
-    flush,  ///< and of this the requester's memory is its own again
-    // ---- of streams, on teams: carried out by a thread of the team's own
+    fence,  ///< for each PE, delivers earlier puts and atomics before later ones
+    quiet,  ///< completes all earlier requests
+    flush,  ///< releases the local memory of all earlier requests
+    // ---- stream operations on teams, carried out by the team's own thread
     group,
     messages
 };
 
-/// `there` and `signal` are addresses in this PE's own slot, and mean the same object on world PE `pe`.
+/// One request. `there` and `signal` are addresses in this PE's own slot, and name the same object on world
+/// PE `pe`.
 struct FarRequest {
     void* there = nullptr;
-    void* here = nullptr;  ///< local memory; of an atomic where its result goes too, or null
+    void* here = nullptr;  ///< local memory; for an atomic the address of its result, or null
     unsigned long long bytes = 0;
-    void* signal = nullptr;  ///< set or added to after a put's data; null: none
+    void* signal = nullptr;  ///< set or added to after a put's data; null: no signal
     unsigned long long value = 0, compare = 0;
-    long long there_stride = 0, here_stride = 0;  ///< of strided ones, whose blocks have `bytes` each
+    long long there_stride = 0, here_stride = 0;  ///< for strided kinds, with blocks of `bytes` bytes
     unsigned long long count = 0;
     int pe = -1;
     unsigned char operation = 0;  ///< Operation, for people
     FarKind kind = FarKind::put;
     SignalOp signal_op = SignalOp::set;
     AtomicOp op = AtomicOp::set;
-    DType type = DType::uint64;  ///< of an atomic's word, or of the signal
-    bool is_in_slot = false;     ///< the data stand, or are wanted, in Slot::data, not `here`
-    bool is_release = false;     ///< after all that was asked for before for that PE
-    bool waits = true;           ///< the requester waits, and gives the slot back
-    bool completes = true;       ///< it waits until everybody sees what was done, else until `here` is free
-    // Of a collective: to `there` from `here`; `pe` is the root, in the team; `value` is the room of collect.
-    // Of messages `there` is what the host knows them by.
+    DType type = DType::uint64;  ///< type of the atomic's word, or of the signal
+    bool is_in_slot = false;     ///< the data are in Slot::data, not `here`
+    bool is_release = false;     ///< ordered after all earlier requests to that PE
+    bool waits = true;           ///< the requester waits, and frees the slot
+    bool completes = true;       ///< it waits until the effects are visible to every PE, else until `here` is
+                                 ///< free
+    // A collective goes to `there` from `here`; `pe` is the root's number in the team; `value` is the room of
+    // collect. For messages `there` is the host's key.
     unsigned char group = 0;      ///< heap::Group
     unsigned char reduction = 0;  ///< ReduceOp
     double scale = 1;
 };
 
-/// Each request takes a ticket, and `n_slots` tickets go round the slots.
+/// Ring of requests. Each request takes a ticket; tickets use the `n_slots` slots in turn.
 struct FarRing {
     static constexpr unsigned n_slots = 64;
     static constexpr unsigned data_bytes = 1024;
     static constexpr unsigned turns = 4, asked = 1, done = 2;
     struct alignas(128) Slot {
-        unsigned
-            turn;  ///< turns * round: free; + asked: a request stands here; + done: it gives the slot back
-        unsigned long long result;  ///< of an atomic
+        unsigned turn;  ///< turns * round: free; + asked: holds a request; + done: the requester frees it
+        unsigned long long result;  ///< an atomic's result
         FarRequest request;
         alignas(16) unsigned char data[data_bytes];
     };

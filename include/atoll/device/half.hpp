@@ -1,5 +1,5 @@
-// half and bfloat16 (CUDA's types): their headers, and atomic addition, at PEs in the window. (Reductions
-// know them without this.)
+// half and bfloat16 (CUDA's types): their headers, and atomic addition at PEs in the window. (Reductions
+// support them without this header.)
 #pragma once
 
 #include "atoll/device/atomics.hpp"
@@ -12,15 +12,15 @@ namespace atl::device {
 inline namespace ATOLL_DEVICE_WAYS {
 
 #if defined(__CUDACC__)
-/// dst += value on `pe`, rounded once; in no order. 2-byte aligned.
+/// dst += value on `pe`, rounded once, unordered. 2-byte aligned.
 __device__ inline void atomic_add(const Team& team, __half* dst, __half value, int pe) {
     asm volatile("red.relaxed.sys.global.add.noftz.f16 [%0], %1;" ::"l"(
                      detail::near_for(team, Operation::atomic_add, dst, pe)),
                  "h"(__half_as_ushort(value))
                  : "memory");
 }
-/// The same; GPUs before sm_90 know no such addition, and replace the four bytes around until nobody came
-/// between.
+/// The same for bfloat16. GPUs before sm_90 lack this addition: they compare and swap the surrounding four
+/// bytes until no other update intervened.
 __device__ inline void atomic_add(const Team& team, __nv_bfloat16* dst, __nv_bfloat16 value, int pe) {
     __nv_bfloat16* there = detail::near_for(team, Operation::atomic_add, dst, pe);
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900

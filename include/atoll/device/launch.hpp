@@ -1,6 +1,6 @@
-// Launching kernels whose blocks wait for one another or for other PEs: all of them must be resident at once,
-// or those that run wait for ever for those that do not. PEs that run on one GPU at once (by NVIDIA's MPS, or
-// as threads) divide it. For CUDA C++ with CUDA's runtime.
+// Launches of kernels whose blocks wait for one another or for other PEs. All blocks must be resident at
+// once: resident blocks would wait forever for the others. PEs that run on one GPU at once (through NVIDIA's
+// MPS, or as threads) divide it. For CUDA C++ with CUDA's runtime.
 #pragma once
 
 #include "atoll/device/resident.hpp"
@@ -13,7 +13,8 @@ namespace atl::device {
 
 namespace detail {
 
-/// Blocks of a kernel that the current GPU can run at once, all PEs' together; 0: none, or an error.
+/// Number of blocks of a kernel that fit on the current GPU at once, over all PEs. Returns 0 if not even one,
+/// or on an error.
 template <class... Parameters>
 int whole_blocks(int& gpu, void (*kernel)(Parameters...), int threads, std::size_t shared_bytes) {
     int multiprocessors = 0, each = 0;
@@ -27,11 +28,11 @@ int whole_blocks(int& gpu, void (*kernel)(Parameters...), int threads, std::size
 
 }  // namespace detail
 
-/// The most blocks of `threads` threads that this PE may have resident at once on the current GPU; 0: not
-/// even one, or an error. Where several PEs run on it at once, each gets an equal share of all but a
-/// sixteenth; where they take turns (without MPS), each gets the whole GPU. Known from the first allocation
-/// of device memory on. PEs whose GPUs differ, or have different numbers of PEs, take the least of all for
-/// grids that must be alike. Local.
+/// The most blocks of `threads` threads that this PE may have resident at once on the current GPU. Returns 0
+/// if not even one, or on an error. If several PEs run on the GPU at once, each gets an equal share of
+/// fifteen sixteenths. If they time-slice it (without MPS), each gets the whole GPU. Valid from the first
+/// allocation of device memory on. PEs with different GPUs, or different numbers of PEs on them, take the
+/// minimum for grids that must be equal. Local.
 template <class... Parameters>
 int most_resident_blocks(void (*kernel)(Parameters...), int threads, std::size_t shared_bytes = 0) {
     int gpu = 0;
@@ -39,10 +40,10 @@ int most_resident_blocks(void (*kernel)(Parameters...), int threads, std::size_t
     return atl::detail::resident_share(gpu, whole);
 }
 
-/// Launches `kernel` on `stream` so that all of its blocks run at once. Local, asynchronous.
-/// cudaErrorCooperativeLaunchTooLarge: the grid cannot be resident (see most_resident_blocks), nothing was
-/// launched, and a line on standard error says the numbers; else as CUDA says. What other kernels hold is not
-/// counted: these must end by themselves.
+/// Launches `kernel` on `stream` so that all of its blocks run at once. Local, asynchronous. Returns
+/// cudaErrorCooperativeLaunchTooLarge if the grid cannot be resident (see most_resident_blocks). Nothing is
+/// launched then, and a line on standard error has the numbers. Other errors are CUDA's. Resources held by
+/// other kernels are not counted: these must end by themselves.
 template <class... Parameters, class... Arguments>
 cudaError_t cooperative_launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t shared_bytes,
                                cudaStream_t stream, const Arguments&... arguments) {

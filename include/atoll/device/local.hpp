@@ -1,7 +1,7 @@
-// Words by which the threads of one PE tell each other something: blocks of a kernel that wait for their
-// neighbours, not for all. No other PE sees them, so their order is that of this PE's own threads (on a GPU
-// the device's scope), which costs less than the system's. 4 or 8 bytes each, in global memory, symmetric or
-// not; nothing tells of one in a block's shared memory, where __syncthreads is the means.
+// Words for synchronisation among the threads of one PE, such as blocks of a kernel that wait for their
+// neighbours only. No other PE sees them, so they use the device's scope on a GPU, which costs less than the
+// system's. They have 4 or 8 bytes, in global memory, symmetric or not. Words in a block's shared memory are
+// not detected; use __syncthreads there.
 #pragma once
 
 #include "atoll/device/signals.hpp"
@@ -36,9 +36,9 @@ template <class T> ATOLL_ANYWHERE T load_acquire_local(const T* p) {
 
 }  // namespace detail
 
-/// *word = value, with release among this PE's threads: who sees it by `local_wait_until` sees what this
-/// thread wrote and saw before; what the others of its block wrote, too, where they met it before
-/// (`Scope::sync`).
+/// Sets *word = value, with release order among this PE's threads. A thread that sees it by
+/// `local_wait_until` also sees what this thread wrote and saw before. The same holds for other threads of
+/// its block that synchronised with it (`Scope::sync`).
 template <class T> ATOLL_ANYWHERE void local_set(const Team&, T* word, SameAs<T> value) {
 #if defined(__CUDA_ARCH__)
     using Bits = typename detail::Bits<sizeof(T)>::type;
@@ -48,7 +48,7 @@ template <class T> ATOLL_ANYWHERE void local_set(const Team&, T* word, SameAs<T>
 #endif
 }
 
-/// Until *word cmp value, where this PE's threads set it by `local_set`; with acquire among them, for all
+/// Waits until *word cmp value, for words set by `local_set`. Acquires among this PE's threads, for all
 /// threads of the scope. Bounded, and reported, like `wait_until`.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void local_wait_until(const Team& team, const T* word, Compare cmp, SameAs<T> value,

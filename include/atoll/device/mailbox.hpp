@@ -1,18 +1,18 @@
-// Mailboxes: small messages between pairs of PEs whose words carry their own flags, so that nothing waits for
-// a fence: a message takes little longer than a flag alone.
+// Mailboxes: small messages between pairs of PEs. Their words carry their own flags, so no fence is needed. A
+// message takes little longer than a flag alone.
 //
-// A message does not stand in the receiver's own array until `receive` puts it there, and orders nothing but
-// itself. Of one mailbox and pair, one scope posts and one receives at a time, in order; both pass the same
-// size. Threads that were not in a pair's last call meet those that were before they join in the next one:
-// they read its counters. The receiver tells of every fourth message, so `post` never waits while four or
-// fewer are not yet received, and always while `depth` are; between, it may.
+// `receive` copies a message into the receiver's own array, and orders nothing but the message itself. For
+// each mailbox and pair, one scope posts and one receives at a time, in order; both pass the same size.
+// Different threads may make a pair's next call once they have synchronised with those of the last: they read
+// its counters. The receiver acknowledges every fourth message. So `post` never waits while at most four
+// messages are unread, and always while `depth` are; in between it may.
 #pragma once
 
 #include "atoll/device/exchange.hpp"
 
 namespace atl::device {
 
-/// A value, passed to kernels beside the team.
+/// Handle of a mailbox: a value, passed to kernels beside the team.
 struct Mailbox {
     static constexpr unsigned depth = 8;
 
@@ -27,15 +27,15 @@ namespace detail {
 /// Counters of one pair. `taken` is written by the receiver, the others by this PE.
 struct alignas(32) Post {
     unsigned long long posted;      ///< to that PE
-    unsigned long long seen_taken;  ///< `taken` as last looked at
+    unsigned long long seen_taken;  ///< last seen value of `taken`
     unsigned long long received;    ///< from that PE
-    unsigned long long taken;       ///< how many of mine that PE has received, as far as it told
+    unsigned long long taken;       ///< number of my messages that PE has received, as acknowledged
 };
 
 ATOLL_ANYWHERE inline Post* post_of(const Mailbox& box, int pe) {
     return reinterpret_cast<Post*>(box.block) + pe;
 }
-/// Where message `number` of a sender stands.
+/// Address of message `number` of a sender.
 ATOLL_ANYWHERE inline FlaggedPair* message_at(const Team& team, const Mailbox& box, int sender,
                                               unsigned long long number) {
     const unsigned long long place =
@@ -43,14 +43,14 @@ ATOLL_ANYWHERE inline FlaggedPair* message_at(const Team& team, const Mailbox& b
     return reinterpret_cast<FlaggedPair*>(post_of(box, team.n_pes)) + place * pairs_of(box.room);
 }
 
-/// Threads that have no part of a short message do as the last one that has, up to the end of its warp, so
-/// that warps do not diverge.
+/// True if this thread must take part in a short message. Threads without a part, up to the end of the last
+/// warp, follow the last thread that has one, so that warps do not diverge.
 template <class Scope> ATOLL_ANYWHERE bool is_beside(unsigned pairs, Scope scope) {
     return scope.rank() < (pairs + 31) / 32 * 32;
 }
 
-/// A message whose parts are not all words of 8 bytes, one after another: apart, so that others have nothing
-/// of it between what is received and what is sent next.
+/// Sends a message whose parts are not all 8-byte words. Out of line, so that other messages have no code of
+/// it between a receive and the next send.
 ATOLL_APART void send_odd(FlaggedPair* to, const void* src, unsigned long long bytes, unsigned rank,
                           unsigned step, unsigned flag) {
     const auto pairs = static_cast<unsigned>(pairs_of(bytes));
@@ -58,8 +58,8 @@ ATOLL_APART void send_odd(FlaggedPair* to, const void* src, unsigned long long b
         store_flagged(to + i, load_part(src, bytes, i), flag);
 }
 
-/// A message on its way out, of which the thread's first parts are loaded when it is made: before the wait
-/// for a slot, and beside the counters that say which.
+/// A message to be sent. Its constructor loads the thread's first parts, before the wait for a slot and
+/// beside the loads of the counters.
 template <class Scope> class Outgoing {
   public:
     ATOLL_ANYWHERE Outgoing(const void* src, unsigned long long bytes, Scope scope)
@@ -69,7 +69,7 @@ template <class Scope> class Outgoing {
           step_(scope.size()),
           rank_(scope.rank()),
           whole_(has_whole_parts(src, bytes) ? 1 : 0) {
-        hide(whole_);  // asked once in a loop
+        hide(whole_);  // one test, before the loop
         if (whole_ != 0) load(rank_);
     }
     ATOLL_ANYWHERE void send(FlaggedPair* to, unsigned flag) {
@@ -84,7 +84,7 @@ template <class Scope> class Outgoing {
             load(i);
         }
     }
-    /// The rest of a place that has `all` pairs, see is_refreshing.
+    /// Refreshes the rest of a place of `all` pairs, see is_refreshing.
     ATOLL_ANYWHERE void refresh(FlaggedPair* to, unsigned flag, unsigned all) const {
         ATOLL_ROLLED for (unsigned i = pairs_ + rank_; i < all; i += step_) store_flagged(to + i, 0, flag);
     }
@@ -99,7 +99,7 @@ template <class Scope> class Outgoing {
     unsigned long long data_[parts_at_once] = {};
 };
 
-/// store(i, data) for each of a message's parts, once it has come.
+/// Calls store(i, data) for each part of a message, once it has arrived.
 template <class Scope, class Store, class Describe>
 ATOLL_ANYWHERE void receive_parts(const Team& team, const FlaggedPair* from, unsigned pairs, unsigned flag,
                                   Scope scope, Store store, Describe describe) {
@@ -130,7 +130,7 @@ ATOLL_ANYWHERE void receive_parts(const Team& team, const FlaggedPair* from, uns
     }
 }
 
-/// The same as send_odd. The team goes by what a wait needs of it.
+/// The counterpart of send_odd. Gets only the fields of the team that a wait needs.
 ATOLL_APART void receive_odd(Control* control, Call call, int pe, const FlaggedPair* from, void* dst,
                              unsigned long long bytes, unsigned rank, unsigned step, unsigned flag) {
     const Team team{0, 0, nullptr, 0, 0, 0, 0, nullptr, control};
@@ -162,14 +162,14 @@ ATOLL_ANYWHERE void receive_flagged(const Team& team, const FlaggedPair* from, v
 
 }  // namespace detail
 
-/// What a mailbox needs for messages of at most `room` bytes between all PEs of a team.
+/// Size in bytes of a mailbox for messages of at most `room` bytes between all PEs of a team.
 ATOLL_ANYWHERE inline unsigned long long mailbox_bytes(int n_pes, unsigned long long room) {
     return static_cast<unsigned long long>(n_pes) *
            (sizeof(detail::Post) + Mailbox::depth * detail::pairs_of(room) * sizeof(FlaggedPair));
 }
 
-/// This PE's end of the way to one other, for loops: its counters stay in registers until `close`, and nobody
-/// else posts that way meanwhile. The team outlives it.
+/// This PE's sending end to one other PE, for loops. Its counters stay in registers until `close`, and no
+/// other thread may post that way meanwhile. The team must outlive it.
 template <class Scope = Thread> class Outbox {
   public:
     ATOLL_ANYWHERE Outbox(const Team& team, const Mailbox& box, int pe, Scope scope = {}, int tag = 0,
@@ -192,7 +192,7 @@ template <class Scope = Thread> class Outbox {
         detail::Outgoing<Scope> message(src, count * sizeof(T), scope_);
         send(message);
     }
-    /// The same of a message that the caller began to load.
+    /// Sends a message that the caller has begun to load.
     ATOLL_ANYWHERE void send(detail::Outgoing<Scope>& message) {
         begin();
         const auto flag = static_cast<unsigned>(number_);
@@ -213,7 +213,7 @@ template <class Scope = Thread> class Outbox {
         detail::store_flagged(slot_ + part, data, static_cast<unsigned>(number_));
     }
     ATOLL_ANYWHERE void end() {
-        // Looked at by the next message, which so does not wait for this load.
+        // The next message uses the value, so this one does not wait for the load.
         if (number_ % (Mailbox::depth / 2) == 0) taken_ = load_taken();
         scope_.sync();
     }
@@ -224,7 +224,7 @@ template <class Scope = Thread> class Outbox {
     }
 
   private:
-    /// On a GPU nothing is loaded or stored on a guess, so that the stores that depend on it come after it.
+    /// A GPU does not load or store speculatively, so dependent stores come after this load.
     ATOLL_ANYWHERE unsigned load_taken() const {
 #if defined(__CUDA_ARCH__)
         return static_cast<unsigned>(load_relaxed(told_));
@@ -232,7 +232,8 @@ template <class Scope = Thread> class Outbox {
         return static_cast<unsigned>(load_acquire(told_));
 #endif
     }
-    /// Nine at the most, with this one, so half of the counters' bits say it.
+    /// Number of unacknowledged messages, this one included: at most nine, so half of the counters' bits
+    /// suffice.
     ATOLL_ANYWHERE unsigned on_their_way() const { return static_cast<unsigned>(number_) - taken_; }
     ATOLL_ANYWHERE void wait_for_room() {
         detail::spin(
@@ -249,18 +250,18 @@ template <class Scope = Thread> class Outbox {
 
     const Team& team_;
     Mailbox box_;
-    unsigned pairs_;            ///< of a slot, fewer than 2^31
-    unsigned long long* told_;  ///< how many that PE has received
+    unsigned pairs_;            ///< pairs of a slot, fewer than 2^31
+    unsigned long long* told_;  ///< number of messages that PE has received
     int pe_;
     Scope scope_;
     detail::Call call_;
-    FlaggedPair* slots_;  ///< of mine, at that PE
+    FlaggedPair* slots_;  ///< my slots at that PE
     FlaggedPair* slot_ = nullptr;
     unsigned long long number_;
-    unsigned taken_;  ///< half of *told_, as last looked at
+    unsigned taken_;  ///< lower half of *told_, as last read
 };
 
-/// The same of the way from one other.
+/// This PE's receiving end from one other PE.
 template <class Scope = Thread> class Inbox {
   public:
     ATOLL_ANYWHERE Inbox(const Team& team, const Mailbox& box, int pe, Scope scope = {}, int tag = 0,
@@ -294,12 +295,12 @@ template <class Scope = Thread> class Inbox {
             [&] { return awaited(word); });
         return data;
     }
-    /// Tells the sender now and then what is free again.
+    /// Acknowledges every fourth message to the sender.
     ATOLL_ANYWHERE void end() {
         scope_.sync();
         if (number_ % (Mailbox::depth / 2) == 0 && scope_.rank() == 0) tell_taken();
     }
-    /// If the next message has begun to come.
+    /// True if the next message has begun to arrive.
     ATOLL_ANYWHERE bool has_message() const {
         int here = 0;
         unsigned long long data = 0;
@@ -316,8 +317,8 @@ template <class Scope = Thread> class Inbox {
     ATOLL_ANYWHERE const FlaggedPair* slot(unsigned long long number) const {
         return slots_ + number % Mailbox::depth * pairs_;
     }
-    /// All lanes have read: on a GPU a load whose value was looked at is over, and a release there would wait
-    /// for stores that have nothing to do with it.
+    /// Acknowledges after all lanes have read. On a GPU a load is complete once its value was used. A release
+    /// there would wait for unrelated stores.
     ATOLL_ANYWHERE void tell_taken() const {
 #if defined(__CUDA_ARCH__)
         store_relaxed(taken_, number_);
@@ -328,17 +329,17 @@ template <class Scope = Thread> class Inbox {
 
     const Team& team_;
     Mailbox box_;
-    unsigned pairs_;  ///< of a slot, fewer than 2^31
+    unsigned pairs_;  ///< pairs of a slot, fewer than 2^31
     int pe_;
     Scope scope_;
     detail::Call call_;
-    const FlaggedPair* slots_;   ///< of that PE, here
-    unsigned long long* taken_;  ///< at that PE
+    const FlaggedPair* slots_;   ///< that PE's slots, here
+    unsigned long long* taken_;  ///< my counter at that PE
     unsigned long long number_;
 };
 
-/// Sends `count` elements to `pe`; `src` may be written again by any thread of the scope after it returned.
-/// May wait while more than `depth / 2` messages are not yet received.
+/// Sends `count` elements to `pe`. On return any thread of the scope may overwrite `src`. May wait while more
+/// than `depth / 2` messages are unread.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void post(const Team& team, const Mailbox& box, const T* src, unsigned long long count, int pe,
                          Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -348,7 +349,7 @@ ATOLL_ANYWHERE void post(const Team& team, const Mailbox& box, const T* src, uns
     out.close();
 }
 
-/// The next message of `pe`. Every thread of the scope may read `dst` after it returned.
+/// Receives the next message from `pe`. On return every thread of the scope may read `dst`.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void receive(const Team& team, const Mailbox& box, T* dst, unsigned long long count, int pe,
                             Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -357,8 +358,8 @@ ATOLL_ANYWHERE void receive(const Team& team, const Mailbox& box, T* dst, unsign
     in.close();
 }
 
-/// receive, if the message has begun to come; else false at once. What has begun is waited for, so `tag` and
-/// `bound_ns` are those of a wait.
+/// Receives if the message has begun to arrive; otherwise returns false at once. Waits for the rest of a
+/// message that has begun, bounded by `bound_ns` and reported with `tag`.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE bool try_receive(const Team& team, const Mailbox& box, T* dst, unsigned long long count,
                                 int pe, Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {

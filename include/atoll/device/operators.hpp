@@ -1,11 +1,11 @@
-// What reductions combine by: types, named after OpenSHMEM's operations. Any type with the same call operator
-// will do. `Wide` says in which type a reduction is evaluated.
+// Reduction operators: types, named after OpenSHMEM's operations. Any type with the same call operator works.
+// `Wide` gives the type in which a reduction is evaluated.
 #pragma once
 
 #include "atoll/device/team.hpp"
 
-// CUDA's half types, named as its headers name them before they say more: so that reductions of them are in
-// float whatever else was included.
+// CUDA's half types, declared as in CUDA's headers. So reductions of them are in float, whichever headers
+// were included.
 struct __half;         // NOLINT(bugprone-reserved-identifier)
 struct __nv_bfloat16;  // NOLINT(bugprone-reserved-identifier)
 
@@ -13,7 +13,7 @@ namespace atl::device {
 inline namespace ATOLL_DEVICE_WAYS {
 
 namespace detail {
-/// What an integer is added and multiplied as: it wraps, as the host's reductions do.
+/// The type in which integers are added and multiplied: they wrap, as in the host's reductions.
 template <class T> struct Wrapping { using type = T; };
 template <> struct Wrapping<short> { using type = unsigned; };
 template <> struct Wrapping<unsigned short> { using type = unsigned; };
@@ -34,7 +34,7 @@ struct Prod {
         return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
     }
 };
-/// NaN where one of them is NaN.
+/// NaN if either operand is NaN.
 struct Min {
     template <class T> ATOLL_ANYWHERE T operator()(T a, T b) const { return b < a || b != b ? b : a; }
 };

@@ -1,7 +1,7 @@
-// Where a symmetric object stands on another PE. With checks on (ATOLL_CHECK other than none) a PE that the
-// team has not is reported, with the operation, and the kernel traps; on the host Error is thrown. Else
-// nothing is said of what happens. So it goes with an address that is not symmetric, in sources that are
-// compiled with -DATOLL_DEVICE_CHECK_ADDRESSES=1.
+// Address of a symmetric object on another PE. With checks on (ATOLL_CHECK other than none), an invalid PE is
+// reported with the operation. Then the kernel traps; on the host Error is thrown. Without checks the result
+// is undefined. The same holds for addresses that are not symmetric, in sources compiled with
+// -DATOLL_DEVICE_CHECK_ADDRESSES=1.
 #pragma once
 
 #include "atoll/device/far.hpp"
@@ -34,13 +34,14 @@ inline void refuse_pe(const Control* control, Operation operation, int pe, int n
 }
 #endif
 
-/// One comparison where the number is right. The team goes by its parts, so that it stays in registers.
+/// One comparison if the number is valid. The report gets the team's fields, so that the team stays in
+/// registers.
 ATOLL_ANYWHERE inline void check_pe(const Team& team, Operation operation, int pe) {
     if (static_cast<unsigned>(pe) >= static_cast<unsigned>(team.n_pes))
         refuse_pe(team.control, operation, pe, team.n_pes);
 }
 
-/// What seldom is: a PE that the team has not, or one that only a table knows.
+/// The rare case: an invalid PE, or a team with a table.
 ATOLL_APART int slot_asked(const Control* control, const int* table, Operation operation, int pe, int n_pes,
                            int regular) {
     if (static_cast<unsigned>(pe) >= static_cast<unsigned>(n_pes)) refuse_pe(control, operation, pe, n_pes);
@@ -75,8 +76,7 @@ inline void refuse_place(const Control* control, Operation operation, unsigned l
 }
 #endif
 
-/// That an address stands in this PE's slot: as far from others as a peer's slot is from this one stands
-/// nothing, or something else.
+/// Checks that an address lies in this PE's slot. Other addresses have no counterpart at a peer's distance.
 ATOLL_ANYWHERE inline void check_place(const Team& team, Operation operation, const void* symmetric) {
 #if ATOLL_DEVICE_CHECK_ADDRESSES
     const auto address = reinterpret_cast<unsigned long long>(symmetric);
@@ -91,16 +91,16 @@ ATOLL_ANYWHERE inline void check_place(const Team& team, Operation operation, co
 #endif
 }
 
-/// From this PE's addresses to another one's.
+/// The way from this PE's addresses to another PE's.
 struct Way {
     long long distance;  ///< of a near PE
-    int slot;            ///< negative of far PEs
+    int slot;            ///< negative for far PEs
     template <class T> ATOLL_ANYWHERE T* at(T* symmetric) const {
         return reinterpret_cast<T*>(reinterpret_cast<unsigned long long>(symmetric) +
                                     static_cast<unsigned long long>(distance));
     }
 };
-/// What a compiler for GPUs cannot see through; no instruction.
+/// Hides a value from the optimiser of GPU compilers. Emits no instruction.
 ATOLL_ANYWHERE inline void hide(int& value) {
 #if defined(__CUDA_ARCH__)
     asm("" : "+r"(value));
@@ -115,9 +115,10 @@ ATOLL_ANYWHERE inline void hide(long long& value) {
     static_cast<void>(value);
 #endif
 }
-/// For a number that is right, in a team without a table, worked out of the arguments alone: a loop does so
-/// once, and in it is left one test of a register. Compilers that saw what the test depends on, or what the
-/// two ways have in common, would put all of it between the arrival of a word and the next store.
+/// The way to a PE. For a valid number in a team without a table, it depends on the arguments alone. A loop
+/// then computes it once, and keeps one test of a register. `hide` keeps compilers from seeing the test's
+/// operands or the common part of both branches. They would move that code between the arrival of a word and
+/// the next store.
 ATOLL_ANYWHERE inline Way way_for(const Team& team, Operation operation, const void* symmetric, int pe) {
     check_place(team, operation, symmetric);
     const int regular = team.first + pe * team.step;
@@ -131,7 +132,7 @@ ATOLL_ANYWHERE inline Way way_for(const Team& team, Operation operation, const v
     }
     return way;
 }
-/// For operations that reach PEs in the window only.
+/// Address at a PE, for operations that need PEs in the window.
 template <class T> ATOLL_ANYWHERE T* near_for(const Team& team, Operation operation, T* symmetric, int pe) {
     const Way way = way_for(team, operation, symmetric, pe);
     if (is_far(way.slot)) refuse_far(team.control, operation, way.slot);
@@ -150,8 +151,8 @@ ATOLL_ANYWHERE T* peer_or_null(const Team& team, Operation operation, T* symmetr
 
 }  // namespace detail
 
-/// The same object on a PE of the team, null where only a transport reaches it. `symmetric` is an address in
-/// this PE's own slot.
+/// Address of the same object on a PE of the team; null if only a transport reaches it. `symmetric` is an
+/// address in this PE's own slot.
 template <class T> ATOLL_ANYWHERE T* peer(const Team& team, T* symmetric, int pe) {
     return detail::peer_or_null(team, Operation::peer, symmetric, pe);
 }

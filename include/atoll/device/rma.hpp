@@ -1,7 +1,6 @@
-// Put and get from within kernels, by loads and stores into the peers' slots. Addresses are of the memory
-// that the team was made for; of the arguments only the PE is checked (atoll/device/peers.hpp). A put is
-// complete at its caller when it returns, and ordered by what carries order: put_signal, fence, or quiet and
-// a barrier.
+// Put and get within kernels, by loads and stores into the peers' slots. Addresses are in the team's memory;
+// only the PE is checked (atoll/device/peers.hpp). A put is locally complete on return. put_signal, fence, or
+// quiet and a barrier order it.
 #pragma once
 
 #include "atoll/device/bulk.hpp"
@@ -13,7 +12,7 @@ inline namespace ATOLL_DEVICE_WAYS {
 
 namespace detail {
 
-/// Many loads before their stores: a link's latency is long, and stores wait for nobody.
+/// Number of loads in flight before their stores: a link's latency is long, and stores do not wait.
 constexpr unsigned in_flight = 4;
 
 template <class Unit, class Scope>
@@ -28,7 +27,8 @@ ATOLL_ANYWHERE void copy_units(Unit* dst, const Unit* src, unsigned long long n,
     for (; i < n; i += step) dst[i] = src[i];
 }
 
-/// What is left at the end of a copy, less than a unit of the largest size: a word of each smaller one.
+/// Copies one word of the rest of a copy, if it has one of this size. The rest is less than a unit of the
+/// largest size.
 template <class Unit>
 ATOLL_ANYWHERE unsigned copy_word(char* dst, const char* src, unsigned long long bytes) {
     if (bytes % (2 * sizeof(Unit)) < sizeof(Unit)) return 0;
@@ -36,8 +36,8 @@ ATOLL_ANYWHERE unsigned copy_word(char* dst, const char* src, unsigned long long
     return sizeof(Unit);
 }
 
-/// In units as large as both addresses allow: words that both are multiples of (2, 4, 8 bytes) arrive whole,
-/// wherever they stand. On hosts no compiler is bound to that.
+/// Copies in units as large as both addresses allow. Words of 2, 4 or 8 bytes at multiples of their size in
+/// both arrays are not torn. Host compilers do not guarantee that.
 template <class Unit, class Scope>
 ATOLL_ANYWHERE void copy_aligned(void* to, const void* from, unsigned long long bytes, Scope scope) {
     copy_units(static_cast<Unit*>(to), static_cast<const Unit*>(from), bytes / sizeof(Unit), scope);
@@ -83,7 +83,7 @@ ATOLL_ANYWHERE inline void full_fence() {
 #endif
 }
 
-/// One element by the host.
+/// Stores one element to a far PE through the host.
 template <class T>
 ATOLL_ANYWHERE void far_store(const Team& team, Operation operation, T* dst, T value, int slot) {
     const unsigned code = far_code(operation, FarKind::put, false);
@@ -107,7 +107,8 @@ template <class T> ATOLL_ANYWHERE T far_load(const Team& team, Operation operati
     }
 }
 
-/// One request for the whole scope, which has met before: `waits` until `here` may be used again.
+/// Makes one request for the whole scope, after a barrier of it. With `waits` it returns when `here` may be
+/// reused.
 template <class Scope>
 ATOLL_ANYWHERE void far_move(const Team& team, Operation operation, FarKind kind, int slot, const void* there,
                              const void* here, unsigned long long bytes, bool waits, Scope scope) {
@@ -131,7 +132,7 @@ ATOLL_ANYWHERE void far_blocks(const Team& team, Operation operation, FarKind ki
 
 }  // namespace detail
 
-/// One element, in no order; never torn if it has 1, 2, 4 or 8 bytes.
+/// Stores one element, unordered. Not torn if it has 1, 2, 4 or 8 bytes.
 template <class T> ATOLL_ANYWHERE void p(const Team& team, T* dst, SameAs<T> value, int pe) {
     const detail::Way way = detail::way_for(team, Operation::p, dst, pe);
     if (detail::is_far(way.slot)) return detail::far_store(team, Operation::p, dst, value, way.slot);
@@ -149,7 +150,7 @@ template <class T> ATOLL_ANYWHERE T g(const Team& team, const T* src, int pe) {
         return *way.at(src);
 }
 
-/// `src` may be written again by any thread of the scope after it returned.
+/// Copies `count` elements to `pe`. On return any thread of the scope may overwrite `src`.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void put(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                         Scope scope = {}) {
@@ -161,7 +162,7 @@ ATOLL_ANYWHERE void put(const Team& team, T* dst, const T* src, unsigned long lo
     scope.sync();
 }
 
-/// Every thread of the scope may read `dst` after it returned.
+/// Copies `count` elements from `pe`. On return every thread of the scope may read `dst`.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                         Scope scope = {}) {
@@ -173,8 +174,8 @@ ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long lo
     scope.sync();
 }
 
-/// Like put and get, but only flush or quiet makes `src` of a put free, and only quiet lets `dst` of a get
-/// hold the data for all threads of the scope.
+/// Like put and get, but not locally complete on return. A put's `src` may be reused after flush or quiet. A
+/// get's `dst` holds the data, for all threads of the scope, only after quiet.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void put_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                             Scope scope = {}) {
@@ -194,11 +195,11 @@ ATOLL_ANYWHERE void get_nbi(const Team& team, T* dst, const T* src, unsigned lon
     detail::copy(dst, way.at(src), count * sizeof(T), scope);
 }
 
-/// Like put_nbi, meant for large blocks that stand in shared memory: these go by bulk copies (sm_90 and
-/// later; 1 KiB and more, addresses and size multiples of 16 bytes), and the scope's threads go on with
-/// something else. `flush` makes `src` free again, `quiet` and `fence` complete the copies: by the scope that
-/// started them, or one that contains it. One of them stands before the block's end, which ends its shared
-/// memory.
+/// Like put_nbi, for large blocks in shared memory. On sm_90 and later it uses bulk copies, if there are at
+/// least 1 KiB, and addresses and size are multiples of 16 bytes. The scope's threads meanwhile continue.
+/// `flush` makes `src` reusable, `quiet` and `fence` complete the copies. Call them in the scope that started
+/// the copies, or one that contains it. One of them is needed before the block ends, since its shared memory
+/// ends with it.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void async_put(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                               Scope scope = {}) {
@@ -244,7 +245,7 @@ ATOLL_ANYWHERE void iget(const Team& team, T* dst, const T* src, long long dst_s
 
 namespace detail {
 
-/// For all PEs in the window at once: stores to them take the same way.
+/// Fences all PEs in the window at once: stores to them use the same path.
 template <class Scope> ATOLL_ANYWHERE void fence_near(Scope scope) {
     complete_bulk();
     scope.sync();
@@ -254,21 +255,21 @@ template <class Scope> ATOLL_ANYWHERE void fence_near(Scope scope) {
 
 }  // namespace detail
 
-/// The scope's puts and atomics before it, and what its threads saw, are visible to every PE before what they
-/// do after it.
+/// Orders the scope's earlier puts and atomics, and everything its threads saw, before their later
+/// operations, for every PE.
 template <class Scope = Thread> ATOLL_ANYWHERE void quiet(const Team& team, Scope scope = {}) {
     detail::settle_far(team, Operation::quiet, FarKind::quiet, scope);
     detail::fence_near(scope);
 }
 
-/// The same for each PE by itself.
+/// The same order for each PE separately.
 template <class Scope = Thread> ATOLL_ANYWHERE void fence(const Team& team, Scope scope = {}) {
     detail::settle_far(team, Operation::fence, FarKind::fence, scope);
     detail::fence_near(scope);
 }
 
-/// Sources of the scope's earlier puts, async_put too, may be written again; nothing is said of their
-/// targets.
+/// Waits until sources of the scope's earlier puts, including async_put, may be reused. Their targets may be
+/// incomplete.
 template <class Scope = Thread> ATOLL_ANYWHERE void flush(const Team& team, Scope scope = {}) {
     detail::settle_far(team, Operation::flush, FarKind::flush, scope);
     detail::read_bulk();

@@ -1,6 +1,6 @@
-// Who does an operation together: an argument, never a name's suffix. A scope has rank(), size(), sync() and
-// broadcast(value of rank 0), and all of its threads make the call alike. Threads outside the scope take no
-// part: what they wrote is ordered by nothing.
+// Scopes: the threads that perform an operation together. A scope is an argument, never a suffix of a name.
+// It has rank(), size(), sync() and broadcast(value of rank 0). All of its threads make the same call.
+// Threads outside the scope take no part: their writes are not ordered.
 #pragma once
 
 #include "atoll/device/peers.hpp"
@@ -15,7 +15,7 @@ struct Thread {
     ATOLL_ANYWHERE void sync() const {}
     template <class T> ATOLL_ANYWHERE T broadcast(T value) const { return value; }
 };
-/// The same by the name that says where it is meant to run.
+/// The same, named for its place of execution.
 using HostThread = Thread;
 
 #if defined(__CUDACC__)
@@ -30,7 +30,7 @@ struct Warp {
     __device__ void sync() const { __syncwarp(); }
     template <class T> __device__ T broadcast(T value) const {
         const T said = __shfl_sync(0xffffffffu, value, 0);
-        __syncwarp();  // a shuffle orders no memory; waits promise what rank 0 has seen to all lanes
+        __syncwarp();  // a shuffle orders no memory; a wait promises all lanes what rank 0 has seen
         return said;
     }
 };
@@ -52,8 +52,8 @@ struct Block {
     }
 };
 
-/// All threads of a kernel, which must be resident at once (cooperative_launch, atoll/device/launch.hpp). Of
-/// the kernels of one PE one at a time uses a team at this scope. The team outlives it.
+/// All threads of a kernel, which must be resident at once (cooperative_launch, atoll/device/launch.hpp).
+/// Only one kernel of a PE at a time may use a team at this scope. The team must outlive it.
 class Grid {
   public:
     explicit __device__ Grid(const Team& team) : team_(team) {}
@@ -80,7 +80,8 @@ class Grid {
     static __device__ unsigned block() {
         return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     }
-    /// Every meeting adds 2^31 in all, whatever the number of blocks: the top bit turns when all have come.
+    /// Grid barrier. Each adds up to 2^31, whatever the number of blocks: the top bit flips when all have
+    /// arrived.
     __device__ void meet() const {
 #if defined(__CUDA_ARCH__)
         constexpr unsigned turn = 0x80000000u;

@@ -1,7 +1,6 @@
-// Signals: words that are written after the data that they announce. Setting and adding release what the
-// calling thread wrote, or saw through a barrier of its scope; waiting acquires it. For a PE that only a
-// transport reaches they come after what it was sent before, but not after what other such PEs were: quiet
-// stands between for that.
+// Signals: words written after the data that they announce. Setting and adding release whatever the calling
+// thread wrote, or saw through a barrier of its scope; waiting acquires it. A signal to a far PE is ordered
+// after earlier requests to that PE. For earlier requests to other far PEs, call quiet first.
 #pragma once
 
 #include "atoll/device/atomics.hpp"
@@ -14,7 +13,7 @@ using atl::SignalOp;
 
 namespace detail {
 
-/// After all that the thread, and those that it met, asked that PE for before.
+/// Signals a far PE after all earlier requests to it, by this thread and those it synchronised with.
 template <class T>
 ATOLL_ANYWHERE void far_signal(const Team& team, Operation operation, T* signal, T value, AtomicOp op,
                                int slot) {
@@ -49,13 +48,14 @@ template <class T> ATOLL_ANYWHERE void signal_add(const Team& team, T* signal, S
         return detail::far_signal(team, Operation::signal_add, signal, value, AtomicOp::add, way.slot);
     detail::add_release(way.at(signal), value);
 }
-/// This PE's own signal.
+/// Loads this PE's own signal, with acquire order.
 template <class T> ATOLL_ANYWHERE T signal_fetch(const Team&, const T* signal) {
     return load_acquire(signal);
 }
 
-/// put, then `signal` is set or added to after the data stand there: whoever sees it by signal_wait_until
-/// sees the data. One release by one thread behind the scope's barrier covers what all of its threads stored.
+/// put, then sets or adds to `signal` after the data have arrived. A thread that sees the signal by
+/// signal_wait_until sees the data. One thread's release behind the scope's barrier covers the stores of all
+/// of its threads.
 template <class T, class Signal, class Scope = Thread>
 ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned long long count,
                                Signal* signal, SameAs<Signal> value, SignalOp op, int pe, Scope scope = {}) {
@@ -78,7 +78,8 @@ ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned 
                                Signal* signal, SameAs<Signal> value, int pe, Scope scope = {}) {
     put_signal(team, dst, src, count, signal, value, SignalOp::set, pe, scope);
 }
-/// Within the window the same: a store has left its source when it is made. Else as put_nbi.
+/// Within the window the same as put_signal: a store has left its source when it is made. Otherwise like
+/// put_nbi.
 template <class T, class Signal, class Scope = Thread>
 ATOLL_ANYWHERE void put_signal_nbi(const Team& team, T* dst, const T* src, unsigned long long count,
                                    Signal* signal, SameAs<Signal> value, SignalOp op, int pe,
@@ -90,8 +91,8 @@ ATOLL_ANYWHERE void put_signal_nbi(const Team& team, T* dst, const T* src, unsig
     put_signal(team, dst, src, count, signal, value, op, pe, scope);
 }
 
-/// Waits for this PE's own word, with acquire order for all threads of the scope; signal_fetch then says what
-/// it is. `tag` is said should it wait too long: longer than `bound_ns`, where that is not 0.
+/// Waits for this PE's own word, with acquire order for all threads of the scope; signal_fetch then returns
+/// its value. A wait longer than `bound_ns` is reported with `tag`; 0 means the team's bound.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void signal_wait_until(const Team& team, const T* signal, Compare cmp, SameAs<T> value,
                                       Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -104,8 +105,8 @@ ATOLL_ANYWHERE void signal_wait_until(const Team& team, const T* signal, Compare
     scope.sync();
 }
 
-/// Waits until the signal is at least `n`, with acquire order, then takes `n` away: what was captured in a
-/// graph and is replayed finds the word as before. For signals that peers add to.
+/// Waits until the signal is at least `n`, with acquire order, then subtracts `n`. So a replayed graph finds
+/// the word as it was captured. For signals that peers add to.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void signal_consume(const Team& team, T* signal, SameAs<T> n, Scope scope = {}, int tag = 0,
                                    unsigned long long bound_ns = 0) {

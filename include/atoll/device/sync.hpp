@@ -1,6 +1,5 @@
-// Meeting of a team's members within kernels. Collective over the team: all members call it with one scope
-// each, in the same order, and one at a time for a team; see atoll/device/collectives.hpp for scopes that
-// change.
+// Barriers of a team's members within kernels. Collective over the team: all members call with one scope
+// each, in the same order, one at a time for a team. If the scope changes, see atoll/device/collectives.hpp.
 #pragma once
 
 #include "atoll/device/bulk.hpp"
@@ -8,19 +7,19 @@
 namespace atl::device {
 inline namespace ATOLL_DEVICE_WAYS {
 
-/// `relaxed` is an extension: all have arrived, and no data are ordered by that.
+/// `relaxed` is an extension: it synchronises execution, and orders no data.
 enum class Order { acquire_release, relaxed };
 
-/// The members' meetings, for loops: the count of them stays in a register until `close`, and nobody else
-/// meets on that team meanwhile. (A word of memory that was just written takes a fifth of a meeting to read
-/// again.) The team outlives it.
+/// Repeated barriers of a team, for loops. The epoch stays in a register until `close`, and no other thread
+/// may synchronise that team meanwhile. (Rereading a word of memory just written takes a fifth of a barrier.)
+/// The team must outlive it.
 template <class Scope = Thread> class Meeting {
   public:
     explicit ATOLL_ANYWHERE Meeting(const Team& team, Scope scope = {}, int tag = 0,
                                     unsigned long long bound_ns = 0)
         : Meeting(team, scope, detail::Call{Operation::sync, tag, bound_ns}) {}
     explicit Meeting(const Team&&, Scope = {}, int = 0, unsigned long long = 0) = delete;
-    /// As a part of that call.
+    /// Constructs a meeting that is part of the given call.
     ATOLL_ANYWHERE Meeting(const Team& team, Scope scope, const detail::Call& call)
         : team_(team), scope_(scope), epoch_(team.control->sync_epoch), call_(call), there_(nullptr) {
         const int rank = static_cast<int>(scope.rank());
@@ -53,7 +52,7 @@ template <class Scope = Thread> class Meeting {
     }
 
   private:
-    /// Where this PE's arrival is told to a member; null: by the host.
+    /// Address of this PE's arrival word at a member; null if the host must write it.
     ATOLL_ANYWHERE unsigned long long* word_at(int pe) const {
         const int slot = slot_of(team_, pe);
         return detail::is_far(slot) ? nullptr
@@ -80,7 +79,7 @@ template <class Scope = Thread> class Meeting {
     Scope scope_;
     unsigned long long epoch_;
     detail::Call call_;
-    unsigned long long* there_;  ///< this PE's word at the member of this thread's number
+    unsigned long long* there_;  ///< this PE's word at the member with this thread's rank
 };
 
 namespace detail {
@@ -95,15 +94,15 @@ ATOLL_ANYWHERE void meet(const Team& team, Scope scope, const Call& call,
 
 }  // namespace detail
 
-/// All members have arrived. What each scope wrote and saw before is visible to every scope after it. `tag`
-/// is said should that take too long: longer than `bound_ns`, where this is not 0.
+/// Waits until all members have arrived. Everything that each scope wrote and saw before is visible to every
+/// scope after it. A wait longer than `bound_ns` is reported with `tag`; 0 means the team's bound.
 template <class Scope = Thread>
 ATOLL_ANYWHERE void sync(const Team& team, Scope scope = {}, Order order = Order::acquire_release,
                          int tag = 0, unsigned long long bound_ns = 0) {
     detail::meet(team, scope, {Operation::sync, tag, bound_ns}, order);
 }
 
-/// quiet for the scope, then sync: what orders the one completes the other, but for async_put.
+/// quiet for the scope, then sync. The fence of sync completes all puts except async_put.
 template <class Scope = Thread>
 ATOLL_ANYWHERE void barrier(const Team& team, Scope scope = {}, int tag = 0,
                             unsigned long long bound_ns = 0) {

@@ -1,24 +1,24 @@
-// A team as a small value, passed to kernels as an argument: nothing is hidden, no symbol to fill. C++17 for
-// nvcc, NVRTC, g++ and clang++; on the host the same code runs on the host heap.
+// Team: a small value, passed to kernels as an argument. No hidden state, no symbol to fill. C++17 for nvcc,
+// NVRTC, g++ and clang++; on the host the same code runs on the host heap.
 #pragma once
 
 #include "atoll/anywhere.hpp"
 
-/// Whether a source's kernels reach PEs of other hosts: 1 where -DATOLL_DEVICE_FAR=1 is given. Their calls
-/// cost registers of every kernel that makes one (a block all-reduce 74, without them 48), so kernels that
-/// stay within a host are compiled without.
+/// Set to 1 by -DATOLL_DEVICE_FAR=1 if the source's kernels address PEs on other hosts. Every kernel that
+/// makes such a call then needs more registers (docs/design/ucx.md), so kernels that stay within a host are
+/// compiled without.
 #if !defined(ATOLL_DEVICE_FAR)
 #define ATOLL_DEVICE_FAR 0
 #endif
 
-/// Whether a source's functions look that the addresses they are given are symmetric (of this PE's own slot):
-/// some instructions a call, so 1 is for finding errors.
+/// Set to 1 to check in this source that addresses are symmetric (in this PE's own slot). Costs some
+/// instructions a call, so it is for debugging.
 #if !defined(ATOLL_DEVICE_CHECK_ADDRESSES)
 #define ATOLL_DEVICE_CHECK_ADDRESSES 0
 #endif
 
-/// Where functions stand, but no structure that the library knows: those of each kind have names of their
-/// own, so a program that has sources of several keeps them apart.
+/// Inline namespace of the functions, one for each combination of these settings. So a program may link
+/// sources of several kinds. Structures that the library knows are outside it.
 #if ATOLL_DEVICE_FAR && ATOLL_DEVICE_CHECK_ADDRESSES
 #define ATOLL_DEVICE_WAYS far_too_checked
 #elif ATOLL_DEVICE_FAR
@@ -33,23 +33,23 @@ namespace atl::device {
 
 struct Control;  // atoll/device/control.hpp
 
-/// What the argument says, not deduced from it: `atomic_add(team, counter, 1, pe)` with any integer type.
+/// Prevents deduction of an argument's type: `atomic_add(team, counter, 1, pe)` works with any integer type.
 template <class T> struct Same { using type = T; };
 template <class T> using SameAs = typename Same<T>::type;
 
-/// Made by `Team::device(Memory)`. PEs that only a transport reaches (of other hosts) have a negative slot,
-/// see atoll/device/far.hpp; a team of such PEs has a table. New state goes behind `control`, so that no
-/// kernel's signature changes.
+/// A team's geometry, made by `Team::device(Memory)`. PEs that only a transport reaches (on other hosts) have
+/// a negative slot, see atoll/device/far.hpp; a team with such PEs has a table. New state goes behind
+/// `control`, so that no kernel's signature changes.
 struct Team {
     int my_pe;         ///< within the team
     int n_pes;         ///< of the team
     char* window;      ///< slot 0
-    long long stride;  ///< from slot to slot
+    long long stride;  ///< bytes from slot to slot
     int my_slot;
     int first;  ///< team PE i has slot first + i * step,
     int step;
-    const int* table;  ///< or table[i] where this is not null
-    Control* control;  ///< this PE's, never null; at the same place in every member's slot
+    const int* table;  ///< or table[i] if this is not null
+    Control* control;  ///< this PE's, never null; at the same offset in every member's slot
 };
 
 inline namespace ATOLL_DEVICE_WAYS {
@@ -61,7 +61,7 @@ ATOLL_ANYWHERE inline int slot_of(const Team& team, int pe) {
 ATOLL_ANYWHERE inline int my_pe(const Team& team) { return team.my_pe; }
 ATOLL_ANYWHERE inline int n_pes(const Team& team) { return team.n_pes; }
 
-/// The number that PE `pe` of `from` has in `to`, -1: none. Teams of one job and one memory.
+/// The number in `to` of PE `pe` of `from`, or -1. Both teams are of one job and one memory.
 ATOLL_ANYWHERE inline int translate_pe(const Team& from, int pe, const Team& to) {
     if (pe < 0 || pe >= from.n_pes) return -1;
     const int slot = slot_of(from, pe);
@@ -79,7 +79,7 @@ template <class T> ATOLL_ANYWHERE T* at_slot(const Team& team, T* symmetric, int
     return reinterpret_cast<T*>(reinterpret_cast<unsigned long long>(symmetric) +
                                 static_cast<unsigned long long>(distance_to(team, slot)));
 }
-/// `peer` (atoll/device/peers.hpp) for a PE in the window whose number is right.
+/// `peer` (atoll/device/peers.hpp) for a PE in the window with a valid number.
 template <class T> ATOLL_ANYWHERE T* at(const Team& team, T* symmetric, int pe) {
     return at_slot(team, symmetric, slot_of(team, pe));
 }

@@ -1,5 +1,5 @@
-// Two-dimensional tiles: put, get, and collectives over a team's members (whose rules are those of
-// atoll/device/collectives.hpp). Rows may stand apart (the pitch), so a tile may be a part of a matrix. No
+// Two-dimensional tiles: put, get, and collectives over a team's members, with the rules of
+// atoll/device/collectives.hpp. Rows may be separated (the pitch), so a tile may be a part of a matrix. No
 // multicast: loads and stores into the peers' slots.
 #pragma once
 
@@ -30,17 +30,17 @@ template <class T> ATOLL_ANYWHERE unsigned long long bits_of_tile(const Tile<T>&
            static_cast<unsigned long long>(tile.pitch) * sizeof(T) | tile.cols * sizeof(T);
 }
 
-/// Elements that are loaded and stored at once.
+/// Consecutive elements that are loaded and stored at once.
 template <class T, unsigned N> struct alignas(N == 1 ? alignof(T) : N * sizeof(T)) ATOLL_MAY_ALIAS Run {
     T element[N];
 };
 
-/// How many elements of T `Bytes` are; 1 where they are no whole number, and of what is no smaller.
+/// Number of elements of T in `Bytes` bytes; 1 if they do not divide it, or T is at least as large.
 template <class T, unsigned Bytes> struct RunOf {
     static constexpr unsigned value = sizeof(T) < Bytes && Bytes % sizeof(T) == 0 ? Bytes / sizeof(T) : 1;
 };
 
-/// Run number i of a tile, counted along its rows.
+/// Address of run number i of a tile, counted along its rows.
 template <unsigned N, class T> ATOLL_ANYWHERE T* run_at(const Tile<T>& tile, unsigned i) {
     const unsigned in_row = tile.cols / N, row = i / in_row;
     return tile.data + row * tile.pitch + (i - row * in_row) * N;
@@ -59,7 +59,7 @@ ATOLL_ANYWHERE void copy_runs(const Tile<T>& dst, const Tile<const T>& src, Scop
     }
 }
 
-/// Both of one shape, which is that of `src`.
+/// Copies a tile. Both have the shape of `src`.
 template <class T, class Scope>
 ATOLL_ANYWHERE void copy_tile(const Tile<T>& dst, const Tile<const T>& src, Scope scope) {
     const unsigned long long bits = bits_of_tile(dst) | bits_of_tile(src);
@@ -71,7 +71,7 @@ ATOLL_ANYWHERE void copy_tile(const Tile<T>& dst, const Tile<const T>& src, Scop
         copy_runs<1>(dst, src, scope);
 }
 
-/// This member's share of the runs, folded over the members in PE order, stored at all of them.
+/// Folds this member's share of the runs over the members in PE order, and stores it at all of them.
 template <unsigned N, class T, class Op, class Scope>
 ATOLL_ANYWHERE void fold_runs(const Team& team, const Tile<T>& dst, const Tile<const T>& src, Op op,
                               Scope scope) {
@@ -109,7 +109,7 @@ template <class T, class S> ATOLL_ANYWHERE Tile<const T> as_source(const Tile<S>
 
 }  // namespace detail
 
-/// `src` to `dst` on `pe`, both of src's shape; ordered and complete as a put.
+/// Copies `src` to `dst` on `pe`, both of src's shape; ordered and complete like a put.
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_put(const Team& team, const Tile<T>& dst, const Tile<S>& src, int pe,
                              Scope scope = {}) {
@@ -122,7 +122,7 @@ ATOLL_ANYWHERE void tile_put(const Team& team, const Tile<T>& dst, const Tile<S>
     scope.sync();
 }
 
-/// `src` on `pe` to `dst`, both of dst's shape. Every thread of the scope may read `dst` after it returned.
+/// Copies `src` on `pe` to `dst`, both of dst's shape. On return every thread of the scope may read `dst`.
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_get(const Team& team, const Tile<T>& dst, const Tile<S>& src, int pe,
                              Scope scope = {}) {

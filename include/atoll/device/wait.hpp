@@ -1,7 +1,7 @@
-// How device functions wait: they look, and now and then at what else may end the wait: the end of the job,
-// and with ATOLL_CHECK other than none the time that ATOLL_WAIT_TIMEOUT allows; a call's own `bound_ns`,
-// where it is not 0, holds in that one's place, whatever ATOLL_CHECK says. On a GPU the kernel then traps,
-// the GPU context is lost, and the host says what was waited for; on the host Error is thrown.
+// The wait of device functions: polls a word, and rarely checks for the end of the job. With ATOLL_CHECK
+// other than none it is bounded by ATOLL_WAIT_TIMEOUT. A call's own `bound_ns`, if not 0, replaces that
+// bound, whatever ATOLL_CHECK is. When the bound is exceeded on a GPU, the kernel traps, the GPU context is
+// lost, and the host reports the wait. On the host Error is thrown.
 #pragma once
 
 #include "atoll/device/control.hpp"
@@ -21,21 +21,21 @@ namespace detail {
 
 using atl::detail::compare;
 
-/// Looks at the word between two looks at what else there is.
+/// Number of polls between two checks for other events.
 #if defined(__CUDA_ARCH__)
 constexpr unsigned looks_between = 1024;
 #else
 constexpr unsigned looks_between = 256;
 #endif
 
-/// A call that waits: what it is, what its caller says of it, and how long each of its waits may take.
+/// A call that waits: its operation, its caller's tag, and the bound of each of its waits.
 struct Call {
     Operation operation;
     int tag;
     unsigned long long bound_ns;
 };
 
-/// How the host reads a word of that type.
+/// The Values with which the host reads a word of type T.
 template <class T>
 constexpr Values values_of = static_cast<T>(0.5) > static_cast<T>(0)
                                  ? (sizeof(T) == 8 ? Values::float64 : Values::float32)
@@ -70,7 +70,7 @@ ATOLL_ANYWHERE Report waiting(const Control* control, const Call& call, const T*
     return report;
 }
 
-/// If whom this wait is for has ended: its team PE, or, for a wait without one, everybody else.
+/// True if the awaited PE has ended: team PE `peer`, or, for a wait without one, all other PEs.
 ATOLL_ANYWHERE inline bool is_for_the_gone(const Control* control, const Watch* watch, int peer) {
     const unsigned gone = load_relaxed(&watch->gone);
     if (gone == 0 || peer < 0) return gone == 2;
@@ -86,7 +86,7 @@ __device__ inline unsigned long long now_ns() {
     return ns;
 }
 
-/// A trap ends all threads of the PE's kernels, so one that has begun to report is let finish.
+/// Traps, which ends all threads of the PE's kernels. A thread that has begun a report may finish it first.
 __device__ __noinline__ inline void trap(const Watch* watch) {
     const unsigned long long since = now_ns();
     while (load_relaxed(&watch->report.state) == 1u && now_ns() - since < 1000000000u) {
@@ -94,7 +94,8 @@ __device__ __noinline__ inline void trap(const Watch* watch) {
     __trap();
 }
 
-/// The first thread of the PE's kernels to wait too long, or to be given a wrong PE, says so.
+/// Reports a wait that exceeded its bound, or a wrong PE, and traps. The first thread of the PE's kernels
+/// reports.
 __device__ __noinline__ inline void report_and_trap(Watch* watch, const Report& what, unsigned state = 2) {
     if (atomicCAS_system(&watch->report.state, 0u, 1u) == 0u) {
         Report report = what;
@@ -109,7 +110,7 @@ __device__ __noinline__ inline void report_and_trap(Watch* watch, const Report& 
     trap(watch);
 }
 
-/// One of those that wait tells the host, which asks a few times a second.
+/// Answers the host, which asks a few times a second. One of the waiting threads does so.
 __device__ __noinline__ inline void tell_waiting(Watch* watch, const Report& what) {
     if (atomicCAS_system(&watch->asked, 1u, 2u) != 1u) return;
     watch->waiting = what;
@@ -117,8 +118,8 @@ __device__ __noinline__ inline void tell_waiting(Watch* watch, const Report& wha
     store_relaxed(&watch->asked, 3u);
 }
 
-/// In `since`: what it waits for was seen to have ended once. What it did last may still be on its way, so
-/// the word is looked at again before the kernel gives up.
+/// Bit in `since`: the awaited PE was seen to have ended once. Its last writes may still be in flight, so the
+/// word is polled again before the kernel gives up.
 constexpr unsigned long long seen_gone = 1ull << 63;
 
 __device__ __noinline__ inline unsigned long long look_around(const Control* control, const Report& what,
@@ -153,7 +154,7 @@ inline unsigned long long look_around(const Control* control, const Report& what
 }
 #endif
 
-/// More PEs than cores is a normal way to run on a host.
+/// Yields on the host, where more PEs than cores are normal.
 ATOLL_ANYWHERE inline void rest(unsigned looks) {
 #if !defined(__CUDA_ARCH__)
     if (looks >= 32) ::sched_yield();
@@ -162,9 +163,9 @@ ATOLL_ANYWHERE inline void rest(unsigned looks) {
 #endif
 }
 
-/// Until `seen()`; `describe()` makes the Report of this wait, should it not end. What the slow path needs
-/// goes by value, so that the team stays in registers, and is apart from the loop that looks. One short loop:
-/// what comes after it is then still among the instructions at hand when the word arrives.
+/// Waits until `seen()`; `describe()` makes the Report of this wait if it does not end. The slow path gets
+/// its values by copy and is out of line, so that the team stays in registers. The loop is short: the
+/// instructions after it are still fetched when the word arrives.
 template <class Seen, class Describe>
 ATOLL_ANYWHERE void spin(const Team& team, Seen seen, Describe describe) {
     unsigned looks = 0;

@@ -1,5 +1,5 @@
-// Waiting for and testing this PE's own words (OpenSHMEM 1.6, section 9.10), 4 or 8 bytes each, with acquire
-// order for all threads of the scope. `status` may be null; words whose entry is not 0 are left out. The
+// Waits and tests for this PE's own words (OpenSHMEM 1.6, section 9.10), with acquire order for all threads
+// of the scope. A word has 4 or 8 bytes. `status` may be null; words whose entry is not 0 are left out. The
 // _vector forms compare word i with values[i].
 #pragma once
 
@@ -8,12 +8,12 @@
 namespace atl::device {
 inline namespace ATOLL_DEVICE_WAYS {
 
-/// No index: nothing holds, or all words are left out.
+/// Returned if no word satisfies, or all words are left out.
 constexpr unsigned long long no_index = ~0ull;
 
 namespace detail {
 
-/// One value for all words, in the place of an array.
+/// One value for all words, with the interface of an array.
 template <class T> struct Everywhere {
     T value;
     ATOLL_ANYWHERE T operator[](unsigned long long) const { return value; }
@@ -30,13 +30,13 @@ template <class T, class Values> struct Words {
     ATOLL_ANYWHERE bool holds(unsigned long long i) const {
         return compare(device::load_acquire(words + i), cmp, static_cast<T>(values[i]));
     }
-    /// For people: the first that is not left out, where there is one.
+    /// The first included word, which reports name.
     ATOLL_ANYWHERE unsigned long long first() const {
         unsigned long long i = 0;
         while (i + 1 < n && !counts(i)) ++i;
         return i;
     }
-    /// The first that holds; `left` counts those that are not left out.
+    /// Returns the first word that satisfies; `left` counts the included ones.
     ATOLL_ANYWHERE unsigned long long any(unsigned long long& left) const {
         left = 0;
         for (unsigned long long i = 0; i < n; ++i) {
@@ -144,7 +144,7 @@ ATOLL_ANYWHERE void wait_until_all(const Team& team, const T* ivars, unsigned lo
     detail::wait_all(team, detail::words<T>(ivars, n, status, cmp, value), scope,
                      {Operation::wait_until_all, tag, bound_ns});
 }
-/// Returns the lowest index that holds; no_index at once if all are left out.
+/// Returns the lowest satisfying index; no_index at once if all are left out.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long wait_until_any(const Team& team, const T* ivars, unsigned long long n,
                                                  const int* status, Compare cmp, SameAs<T> value,
@@ -153,8 +153,8 @@ ATOLL_ANYWHERE unsigned long long wait_until_any(const Team& team, const T* ivar
     return detail::wait_any(team, detail::words<T>(ivars, n, status, cmp, value), scope,
                             {Operation::wait_until_any, tag, bound_ns});
 }
-/// Returns how many hold, at least one unless all are left out; their indices are written by rank 0 of the
-/// scope.
+/// Returns the number of satisfying words: at least one unless all are left out. Rank 0 of the scope writes
+/// their indices.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long wait_until_some(const Team& team, const T* ivars, unsigned long long n,
                                                   unsigned long long* indices, const int* status, Compare cmp,

@@ -1,5 +1,5 @@
-// Single loads and stores that other PEs see, with an order, at system scope: PTX in kernels, compiler
-// atomics on the host.
+// Loads and stores of single words that other PEs see, with a memory order, at system scope: PTX in kernels,
+// compiler atomics on the host.
 #pragma once
 
 #include "atoll/device/control.hpp"
@@ -9,22 +9,21 @@ inline namespace ATOLL_DEVICE_WAYS {
 
 namespace detail {
 
-/// A word that PEs wait for or update has 4 or 8 bytes; the others are only stored and loaded (p and g).
+/// Words that PEs wait for or update have 4 or 8 bytes; the other sizes are only stored and loaded (p and g).
 template <unsigned long Bytes> struct Bits;
 template <> struct Bits<1> { using type = unsigned char; };
 template <> struct Bits<2> { using type = unsigned short; };
 template <> struct Bits<4> { using type = unsigned; };
 template <> struct Bits<8> { using type = unsigned long long; };
 
-/// Stored and loaded at once, whatever other threads do.
+/// True if T is stored and loaded by one access, so that it cannot tear.
 template <class T> ATOLL_ANYWHERE constexpr bool is_word() {
     return sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8;
 }
 
-/// Memory of any type, taken as words of that size: compilers may not conclude from the type that it is other
-/// memory than its owner's.
+/// A word that may alias memory of any type.
 template <class U> struct ATOLL_MAY_ALIAS Raw { U word; };
-/// Two words of 8 bytes in one access, each of which arrives whole.
+/// Two 8-byte words in one access. Neither tears.
 struct alignas(16) ATOLL_MAY_ALIAS Quad {
     unsigned long long words[2];
 };
@@ -34,7 +33,7 @@ template <class To, class From> ATOLL_ANYWHERE To same_bits(const From& from) {
     static_assert(sizeof(To) == sizeof(From), "bits are neither lost nor made");
     To to;
 #if defined(__CUDA_ARCH__)
-    memcpy(&to, &from, sizeof to);  // NVRTC's own
+    memcpy(&to, &from, sizeof to);  // NVRTC's builtin
 #else
     __builtin_memcpy(&to, &from, sizeof to);
 #endif
@@ -91,7 +90,7 @@ __device__ inline void store_relaxed(unsigned* p, unsigned value) {
 __device__ inline void store_relaxed(unsigned long long* p, unsigned long long value) {
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(value) : "memory");
 }
-/// Among the blocks of a kernel.
+/// Atomic addition among the blocks of a kernel.
 __device__ inline unsigned add_in_gpu(unsigned* p, unsigned value) {
     unsigned before;
     asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], %2;"
@@ -155,7 +154,7 @@ template <class T> ATOLL_ANYWHERE void store_relaxed(T* p, T value) {
 
 namespace detail {
 
-/// Eight bytes of data in two flagged words, which take one store.
+/// Stores eight bytes of data in two flagged words, by one store.
 ATOLL_ANYWHERE inline void store_flagged(FlaggedPair* to, unsigned long long data, unsigned flag) {
     const unsigned long long high = static_cast<unsigned long long>(flag) << 32;
     const unsigned long long first = high | (data & 0xffffffffu), second = high | (data >> 32);

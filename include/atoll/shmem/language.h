@@ -1,4 +1,4 @@
-/* What the generated declarations of shmem.h need of each language: C99, C11, C17, C++11 and later. */
+/* Macros that adapt the generated declarations of shmem.h to C99, C11, C17, C++11 and later. */
 #ifndef ATOLL_SHMEM_LANGUAGE_H
 #define ATOLL_SHMEM_LANGUAGE_H
 
@@ -15,13 +15,13 @@
 #else
 #define ATOLL_SHMEM_NORETURN __attribute__((noreturn))
 #endif
-/* What a generic looks at: the first and the second of its arguments. */
+/* The arguments on which a generic selects: the first and the second. */
 #define ATOLL_SHMEM_FIRST(...) ATOLL_SHMEM_FIRST_(__VA_ARGS__, 0)
 #define ATOLL_SHMEM_FIRST_(first, ...) first
 #define ATOLL_SHMEM_SECOND(...) ATOLL_SHMEM_SECOND_(__VA_ARGS__, 0, 0)
 #define ATOLL_SHMEM_SECOND_(first, second, ...) second
 #define ATOLL_SHMEM_FIFTH(a, b, c, d, e, ...) e
-/* A generic on a type that the specification does not name calls this, which no argument list fits. */
+/* A generic calls this for types that the specification does not name: no argument list fits it. */
 struct atoll_shmem_unsupported {
     int unused;
 };
