@@ -1,5 +1,4 @@
-// How the PEs of a job find each other: a store of small values, and the memory that the PEs of this host
-// share.
+// How the PEs of a job find each other: a store of small values, and the shared memory of this host.
 #pragma once
 
 #include <functional>
@@ -15,11 +14,11 @@
 
 namespace atl::bootstrap {
 
-/// What the PEs of a host share: the job board and the heap's memfd (its size is set by the first PE, see
-/// heap).
+/// The memory that the PEs of a host share: the job board and the heap's memfd. The heap's first PE sets the
+/// size of the memfd.
 struct HostSegment {
-    /// The PEs that share it, ascending: this PE's host. Its slot in the heap is its place in this list. The
-    /// board has an entry for every PE of the job, by its number, in which other hosts' PEs stay absent.
+    /// The PEs of this host, ascending. A PE's position in this list is its slot in the heap. The board has
+    /// an entry for every PE of the job, indexed by PE number; PEs of other hosts stay absent in it.
     std::vector<int> pes;
     common::BoardView board;      ///< mapped for the life of the process's job
     std::size_t board_bytes = 0;  ///< 0: not ours to unmap
@@ -46,22 +45,23 @@ class Bootstrap {
     virtual std::string get(const std::string& key) = 0;
     /// Waits for all PEs.
     virtual void fence() = 0;
-    /// Every PE's value, by PE. Collective: one message from each PE and one answer, whatever their number,
-    /// so what all want to know of all (addresses) goes by this, and keys only by `get` what few want of few.
-    /// Throws as get does.
+    /// Returns every PE's value, indexed by PE. Collective. Each PE sends one message and receives one
+    /// answer, however many PEs there are. Use it for values that all PEs need of all PEs, such as addresses;
+    /// use `get` for values that few PEs need. Throws as `get` does.
     virtual std::vector<std::string> allgather(const std::string& value) = 0;
 
-    /// Collective over all PEs, once; of the memory of this PE's host.
+    /// Collective over all PEs, called once. Returns the memory of this PE's host.
     virtual HostSegment host_segment() = 0;
-    /// Starts watching: from now on the death of a PE of this job reaches the board. May be null.
+    /// Starts watching: from now on the board records the death of any PE of this job. May return null.
     virtual std::unique_ptr<Monitor> monitor(const common::BoardView& board) = 0;
-    /// Tells whoever started this PE that it leaves; `finalized` false: without finalize. Never waits, never
-    /// throws.
+    /// Tells the process that started this PE that the PE leaves; `finalized` is false if it leaves without
+    /// finalize. Never blocks, never throws.
     virtual void goodbye(bool finalized) noexcept = 0;
-    /// Asks for the end of the job; returns if nobody is there to ask.
+    /// Asks the launcher or PE 0 to end the job; returns if neither can be reached.
     virtual void abort(int status, const std::string& sentence) noexcept = 0;
 
-    /// What connected the PEs before this did is asked for the end too, before `abort`.
+    /// Registers a further `abort`: the one of the bootstrap that connected the PEs before this one. It is
+    /// called before `abort`.
     void also_abort_by(std::function<void(int, const std::string&)> function) {
         other_abort_ = std::move(function);
     }
@@ -73,27 +73,29 @@ class Bootstrap {
     std::function<void(int, const std::string&)> other_abort_;
 };
 
-/// What the others are told when PE `pe` ends the job: `sentence`, or who did that and with what status.
+/// The text that other PEs get when PE `pe` ends the job: `sentence`, or a default with the PE and the
+/// status.
 inline std::string sentence_of_end(int pe, int status, const std::string& sentence) {
     if (!sentence.empty()) return sentence;
     return "PE " + std::to_string(pe) + " ended the job with status " + std::to_string(status) +
            " (global_exit)";
 }
 
-/// Chooses by options, then ATOLL_BOOTSTRAP, then what the environment offers: our launcher, torchrun's
-/// variables, PMIx, PMI, alone. (What torchrun starts under srun sees both; torchrun is nearer.)
+/// Chooses the bootstrap by the options, then by ATOLL_BOOTSTRAP, then by the environment. The order in the
+/// environment is: our launcher, torchrun's variables, PMIx, PMI, alone. A program that torchrun starts under
+/// srun sees both; torchrun is the inner one and is taken.
 std::unique_ptr<Bootstrap> choose(const JobOptions& options, const common::Settings& settings);
 
-/// Whether options without a store may get one that was found: neither ATOLL_BOOTSTRAP nor a launcher of ours
-/// says otherwise.
+/// True if options without a store may use a store that was found: neither ATOLL_BOOTSTRAP nor a launcher of
+/// ours is set.
 bool may_take_store(const common::Settings& settings);
 
 // One exported function for each way; each in a file of its own.
 std::unique_ptr<Bootstrap> create_single(const common::Settings& settings);
 std::unique_ptr<Bootstrap> create_launched(const common::Settings& settings, const std::string& variable);
 std::unique_ptr<Bootstrap> create_joined(const common::Settings& settings, const std::string& variable);
-/// A new job of the same PEs, after the one that create_launched joined was finalized; null where there is
-/// none.
+/// Starts a new job of the same PEs after the job that create_launched joined was finalized. Null if there
+/// was no such job.
 std::unique_ptr<Bootstrap> rejoin_launched(const common::Settings& settings);
 std::unique_ptr<Bootstrap> create_unique_id(const common::Settings& settings, const std::string& id, int pe,
                                             int n_pes);

@@ -1,4 +1,4 @@
-// A job of PEs that the program connects already, by functions that it gives.
+// A job of PEs that the program connects itself, through callbacks that it passes.
 #include <algorithm>
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 namespace atl::bootstrap {
 namespace {
 
-/// Values of any length by an allgather of equal ones.
+/// Allgathers values of any length through a callback that gathers values of equal length.
 std::vector<std::string> allgather(const JobOptions::Callbacks& callbacks, int n_pes,
                                    const std::string& value) {
     const auto count = static_cast<std::size_t>(n_pes);

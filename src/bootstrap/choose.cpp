@@ -1,5 +1,4 @@
-// Which way the PEs find each other: what the caller passed, else what ATOLL_BOOTSTRAP says, else what the
-// environment offers.
+// Chooses the bootstrap: the caller's options first, then ATOLL_BOOTSTRAP, then the environment.
 #include <atomic>
 #include <unistd.h>
 
@@ -10,8 +9,8 @@
 namespace atl::bootstrap {
 namespace {
 
-/// The process that joined a launcher's job, 0 if this one has not. Its variable is gone afterwards: without
-/// this a second init would quietly be a job of one PE.
+/// The process that joined a launcher's job, or 0. Joining removes the launcher's variable. Without this
+/// record, a second init would silently become a job of one PE.
 std::atomic<pid_t> joined{0};
 std::atomic<pid_t> joined_over_hosts{0};
 
@@ -21,8 +20,7 @@ std::unique_ptr<Bootstrap> join_launcher(const common::Settings& settings, const
     return bootstrap;
 }
 
-/// The launcher's job anew where this process has been in it before and has finalized; null where it never
-/// was.
+/// Rejoins the launcher's job if this process was in it before and has finalized; null otherwise.
 std::unique_ptr<Bootstrap> join_again(const common::Settings& settings) {
     if (joined_over_hosts == ::getpid())
         throw_bootstrap(

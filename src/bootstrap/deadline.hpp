@@ -1,4 +1,4 @@
-// How long init waits: until ATOLL_INIT_TIMEOUT from now, or Ctrl-C.
+// The bound of a wait in init: ATOLL_INIT_TIMEOUT from now, or Ctrl-C.
 #pragma once
 
 #include <algorithm>
@@ -23,22 +23,23 @@ class Deadline {
   public:
     using Clock = std::chrono::steady_clock;
 
-    /// `seconds` <= 0: never.
+    /// No bound if `seconds` <= 0.
     explicit Deadline(double seconds)
         : never_(seconds <= 0),
           end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                   std::chrono::duration<double>(std::min(seconds, 1e8)))) {}
 
     bool passed() const { return !never_ && Clock::now() >= end_; }
-    /// What poll(2) may wait: at most `most`, so that its caller can look at other things meanwhile.
+    /// The timeout for poll(2): at most `most` ms, so that the caller can check other things between two
+    /// polls.
     int poll_ms(int most) const {
         if (never_) return most;
         const auto left =
             std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count() + 1;
         return static_cast<int>(std::clamp<long long>(left, 0, most));
     }
-    /// For waits to call at least every 100 ms or so while nothing comes: Python's other threads run from the
-    /// first time on. Throws Error(interrupted) on Ctrl-C.
+    /// Call at least every 100 ms or so in a wait: Python's other threads run during the wait from the first
+    /// call on. Throws Error(interrupted) on Ctrl-C.
     void answer_ctrl_c(const std::string& awaited) const {
         if (!hooks_) hooks_ = std::make_unique<common::HookedWait>();
         if (hooks_->interrupted())

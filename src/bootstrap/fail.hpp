@@ -1,4 +1,4 @@
-// What the bootstraps throw when the system or a peer refuses.
+// Functions that throw the errors of the bootstraps: a system call failed, or a peer refused.
 #pragma once
 
 #include <cerrno>
@@ -9,7 +9,7 @@
 
 namespace atl::bootstrap {
 
-/// "`what`: No such file or directory." for the present errno.
+/// Throws "`what`: No such file or directory.", with the text of the current errno.
 [[noreturn]] inline void throw_system(const std::string& what) {
     throw Error(ErrorCode::system, what + ": " + common::errno_text(errno) + ".");
 }

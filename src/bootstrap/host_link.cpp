@@ -24,9 +24,8 @@ namespace {
 constexpr std::string_view id_prefix = "atoll1-";
 constexpr std::size_t half_digits = 32;
 
-/// "atoll1-" and 64 digits; where the maker can be reached from other hosts, followed by "@", its host's
-/// number,
-/// ":", the port, ":", its addresses with "," between them, and "=".
+/// An id: "atoll1-" and 64 digits. If PEs of other hosts can reach the maker, "@HOST:PORT:ADDRESS,ADDRESS="
+/// follows.
 struct Id {
     std::string name;  ///< of the abstract socket
     std::string token;
@@ -46,7 +45,7 @@ std::vector<std::string> cut(const std::string& text, char at) {
     return parts;
 }
 
-/// False if `text` is not the part of an id that begins with "@".
+/// Parses the part of an id from "@" on. False if `text` is not such a part.
 bool parse_place(const std::string& text, Id& id) {
     if (text.size() < 2 || text.front() != '@' || text.back() != '=') return false;
     const std::size_t first = text.find(':'), second = text.find(':', first + 1);
@@ -75,7 +74,7 @@ Id parse(const std::string& id) {
     return parsed;
 }
 
-/// An abstract name: it is in no file system and gone with its socket.
+/// An address in the abstract namespace: it has no file, and vanishes with its socket.
 struct Address {
     explicit Address(const std::string& name) {
         unix_.sun_family = AF_UNIX;
@@ -114,7 +113,7 @@ common::Fd listen_at(const Id& id) {
 common::Fd connect_to(const Id& id) {
     common::Fd fd = make_socket();
     const Address address(id.name);
-    // Not to hang when PE 0 listens but does not accept.
+    // Non-blocking: connect would hang if PE 0 listens but does not accept.
     ::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
     if (::connect(fd.get(), address.get(), address.size()) != 0) {
         if (errno == ECONNREFUSED || errno == EAGAIN || errno == EINTR) return {};
@@ -135,7 +134,7 @@ class HostLink final : public StoreLink {
     HostLink(Link link, std::string_view name) : StoreLink(std::move(link), name) {}
 
     HostSegment host_segment() override {
-        // Only when all are there: nobody is left with half a job.
+        // Returns once all PEs have arrived, so that no PE starts with half a job.
         client_->fence();
         HostSegment segment;
         segment.pes = all_pes(n_pes_);
@@ -166,7 +165,8 @@ class HostLink final : public StoreLink {
     }
 };
 
-/// What get_unique_id() of this process listens with, for the PE 0 that it may become.
+/// The listening sockets that get_unique_id() made in this process, kept for the case that the process
+/// becomes PE 0.
 struct MadeIds {
     std::mutex mutex;
     std::list<std::pair<std::string, common::Fd>> listeners;

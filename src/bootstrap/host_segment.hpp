@@ -1,5 +1,4 @@
-// The memory that the PEs of a host share, before anybody looks at it: how it is made, and how what others
-// made is checked.
+// Creates the memory that the PEs of a host share, and checks such memory received from another process.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +15,12 @@ namespace atl::bootstrap {
 class MappedBoard {
   public:
     MappedBoard() = default;
-    /// Of this process alone. Throws Error(system).
+    /// A board of this process alone. Throws Error(system).
     static MappedBoard create_private(int n_pes);
-    /// A new one in a memfd, which is returned in `fd`. Throws Error(system).
+    /// A new board in a memfd, which is returned in `fd`. Throws Error(system).
     static MappedBoard create_shared(int n_pes, common::Fd& fd);
-    /// One that somebody else made for `n_pes` PEs. Throws Error(bootstrap) if `fd` is not such a board;
-    /// `whence` says in the sentence where the descriptor came from.
+    /// Maps a board that another process made for `n_pes` PEs. Throws Error(bootstrap) if `fd` is not such a
+    /// board; `whence` is the source of the descriptor, for the error's text.
     static MappedBoard adopt(int fd, int n_pes, const std::string& whence);
 
     MappedBoard(MappedBoard&& other) noexcept;
@@ -39,7 +38,7 @@ class MappedBoard {
     common::BoardView view_;
 };
 
-/// 0 to n_pes - 1: of a job on one host.
+/// The numbers 0 to n_pes - 1: the PEs of a job on one host.
 std::vector<int> all_pes(int n_pes);
 
 /// The memfd of the host heap, still empty. Throws Error(system).

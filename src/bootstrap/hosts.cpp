@@ -13,7 +13,7 @@ namespace atl::bootstrap {
 
 namespace {
 
-/// Alike for all processes of one running kernel, and of no other.
+/// An identifier of the running kernel: equal for all its processes, unique among kernels.
 std::string machine() {
     std::ifstream file("/proc/sys/kernel/random/boot_id");
     std::string id;
@@ -27,7 +27,7 @@ std::string host_name() {
     return name;
 }
 
-/// What a PE tells: lines, the last of them all that follows.
+/// The lines of the message that a PE sends. The note is the last; it may itself have several lines.
 enum Line : std::size_t { host_line, domain_line, machine_line, name_line, note_line };
 
 std::string told_by(int pe, const common::Settings& settings, const std::vector<int>& sharing,
@@ -36,7 +36,7 @@ std::string told_by(int pe, const common::Settings& settings, const std::vector<
     const std::string boot = machine();
     const std::string name = host_name();
     const std::string first = std::to_string(sharing.empty() ? pe : sharing.front());
-    // Containers of one machine have names of their own.
+    // The name is part of it because containers of one machine have different names.
     return boot + " " + name + " " + id + "\n" + first + " " + id + "\n" + boot + "\n" +
            (id.empty() ? name : id) + "\n" + note;
 }
@@ -93,7 +93,7 @@ Hosts find_hosts(Bootstrap& bootstrap, const common::Settings& settings, const s
         std::vector<std::string> lines = lines_of(text);
         const auto [domain, is_new_domain] =
             domain_numbers.try_emplace(lines[domain_line], static_cast<int>(domain_numbers.size()));
-        // Containers that share memory are one host, whatever each calls itself.
+        // Containers that share memory are one host, whatever their host names.
         if (is_new_domain) {
             const auto [host, is_new] = host_numbers.try_emplace(lines[host_line], hosts.n_hosts());
             if (is_new) hosts.names.push_back(lines[name_line]);

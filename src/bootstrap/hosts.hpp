@@ -1,4 +1,4 @@
-// Which PEs of a job stand on which host, and which of them share memory: found once, when the job starts.
+// The host of each PE, and the domain of PEs that share memory with it. Computed once, when the job starts.
 #pragma once
 
 #include "bootstrap/bootstrap.hpp"
@@ -8,12 +8,12 @@
 
 namespace atl::bootstrap {
 
-/// Alike on all PEs, but for `members`, which are of this PE's domain.
+/// The same on all PEs, except `members`, which lists this PE's domain.
 struct Hosts {
     std::vector<int> host_of;        ///< by PE; hosts count from 0 by their first PE
     std::vector<std::string> names;  ///< of hosts, for people
-    /// By PE: those of one number load and store each other's memory. All of a domain are of one host; a PE
-    /// that cannot be handed a host's memory is a domain of its own.
+    /// Domain by PE: PEs of one domain load and store each other's memory. A domain lies on one host. A PE
+    /// that cannot receive the host's memory forms a domain alone.
     std::vector<int> domain_of;
     int n_domains = 1;
     std::vector<int> members;  ///< of this PE's domain, in order
@@ -25,12 +25,13 @@ struct Hosts {
     int n_hosts() const { return static_cast<int>(names.size()); }
 };
 
-/// The name that ATOLL_HOST_ID gives to a PE: the whole text, or its part of a list. Throws Error(settings).
+/// The host name that ATOLL_HOST_ID gives to a PE: the whole text, or the PE's element of a list. Throws
+/// Error(settings).
 std::string host_id_of(const std::string& setting, int pe);
 
-/// Collective: who is where. `sharing` are the PEs that were given this PE's memory (HostSegment::pes);
-/// ATOLL_HOST_ID may part them further. `note` is what this PE tells all others besides, `notes` what all
-/// told.
+/// Collective: finds the host and domain of each PE. `sharing` lists the PEs that received this PE's memory
+/// (HostSegment::pes); ATOLL_HOST_ID may divide them further. `note` is an additional text that this PE sends
+/// to all; `notes` receives the texts of all.
 Hosts find_hosts(Bootstrap& bootstrap, const common::Settings& settings, const std::vector<int>& sharing,
                  const std::string& note, std::vector<std::string>& notes);
 

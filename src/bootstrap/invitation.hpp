@@ -1,4 +1,5 @@
-// What a PE of `atoll run --hosts` is told by ATOLL_JOIN: where the launcher's store is, and which PE it is.
+// The value of ATOLL_JOIN, for a PE of `atoll run --hosts`: the address of the launcher's store, and the PE's
+// number.
 #pragma once
 
 #include <string>
@@ -16,7 +17,7 @@ struct Invitation {
 
     /// "VERSION PE N_PES PORT SECRET ADDRESSES"
     std::string text() const;
-    /// Throws Error(bootstrap) for what another release wrote, and for what is no such text.
+    /// Throws Error(bootstrap) for the text of another release, and for a malformed text.
     static Invitation parse(const std::string& text);
 };
 

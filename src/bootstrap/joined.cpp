@@ -1,4 +1,4 @@
-// A PE of `atoll run --hosts`: its host's agent left it an Invitation to the launcher's store.
+// A PE of `atoll run --hosts`: the agent of its host left it an Invitation to the launcher's store.
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/invitation.hpp"
 #include "bootstrap/net_link.hpp"

@@ -1,4 +1,4 @@
-// A PE of our own launcher: `atoll run` left us a socket, the board and the heap. The words are in
+// A PE of our own launcher: `atoll run` left it a socket, the board and the heap. The protocol is in
 // launch_protocol.hpp.
 #include <csignal>
 #include <cstdio>
@@ -22,7 +22,7 @@
 namespace atl::bootstrap {
 namespace {
 
-/// What ATOLL_LAUNCHED says.
+/// The fields of ATOLL_LAUNCHED.
 struct Invitation {
     int version = 0, pe = -1, n_pes = 0, socket = -1, board = -1, heap = -1;
 };
@@ -60,18 +60,18 @@ void check_descriptors(const Invitation& i) {
                     launched_variable + ".");
 }
 
-/// This PE's end of a socket pair whose other end the launcher holds: each side sees the other's death.
-/// Ours is armed so that the kernel kills this process, whatever it computes, when the launcher is gone.
+/// Arms this PE's end of a socket pair whose other end the launcher holds: each side sees the other's death.
+/// The kernel kills this process when the launcher is gone, even during a computation.
 void arm_lifeline(int fd) {
     if (::fcntl(fd, F_SETOWN, ::getpid()) != 0 || ::fcntl(fd, F_SETSIG, SIGKILL) != 0 ||
         ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_ASYNC) != 0)
         throw_system("The lifeline to the launcher could not be armed");
-    // It may have died before that.
+    // The launcher may have died before the lines above.
     pollfd state{fd, POLLRDHUP, 0};
     if (::poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLRDHUP))) ::kill(::getpid(), SIGKILL);
 }
 
-/// What stays of a job of the launcher after its finalize, so that this process can init again.
+/// The remains of a launcher's job after finalize, from which this process can init again.
 struct Rejoinable {
     Invitation invitation;
     common::Fd socket;
@@ -101,7 +101,7 @@ class Launched final : public Bootstrap {
           socket_(std::move(job.socket)),
           board_(std::move(job.board)) {
         claim();
-        // Before the others can go on: nobody may take this PE for one that has gone.
+        // Set before the others can continue: they must not take this PE for one that has left.
         board_.view().set_state(pe_, common::PeState::running);
         send("R");
         await('R', "all PEs to call init again");
@@ -173,7 +173,7 @@ class Launched final : public Bootstrap {
     }
 
   private:
-    /// One PE is one process: `sh -c 'a & b'` starts two for one place.
+    /// One PE is one process: `sh -c 'a & b'` would start two for one PE.
     void claim() {
         const std::int32_t other = board_.view().entry(pe_).pid.load(std::memory_order_relaxed);
         const bool taken = board_.view().state(pe_) == common::PeState::running && other != ::getpid() &&
@@ -191,8 +191,8 @@ class Launched final : public Bootstrap {
         if (common::send_with_fds(socket_.get(), "H", 1, {&passed, 1}) != 1) throw_gone("greeting it");
         theirs = common::Fd();
         arm_lifeline(mine.get());
-        // Stays open until this process ends: its closing tells the launcher that it did, also if `sh` stands
-        // between.
+        // Stays open until this process ends. Its closing tells the launcher of that end, even if a shell
+        // runs between launcher and PE.
         common::replace_after_fork(mine.get());
         mine.release();
     }
@@ -209,8 +209,8 @@ class Launched final : public Bootstrap {
         common::send_with_fds(socket_.get(), packet.data(), packet.size(), {}, MSG_DONTWAIT);
     }
 
-    /// The body of the launcher's next packet, which must be of `type`. Wakes now and then to see whether the
-    /// job is over.
+    /// Returns the body of the launcher's next packet, which must be of `type`. Wakes periodically to check
+    /// whether the job is over.
     std::string await(char type, const std::string& awaited) {
         const Deadline deadline(timeout_s_);
         pollfd readable{socket_.get(), POLLIN, 0};

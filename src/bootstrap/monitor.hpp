@@ -3,7 +3,7 @@
 
 namespace atl::bootstrap {
 
-/// Destroying it stops watching; that takes no collective and waits for nobody but its own thread.
+/// Its destructor stops the watch. That is not collective and waits for nothing but the monitor's own thread.
 class Monitor {
   public:
     virtual ~Monitor() = default;

@@ -17,7 +17,8 @@
 namespace atl::bootstrap {
 namespace {
 
-/// Where a PE gets its host's memory. Only the first PE of its host asks.
+/// The key under which a PE announces where to send it the host's memory. Only the first PE of its host reads
+/// it.
 std::string courier_key(int pe) { return "courier/" + std::to_string(pe); }
 
 std::string encode(const common::FdCourier::Address& address) {
@@ -41,7 +42,7 @@ class NetLink final : public StoreLink {
         : StoreLink(std::move(link), name), timeout_s_(settings.init_timeout_s) {
         if (server_) server_->serve_hosts();
         client_->on_news([this](const Frame& frame) { hear(frame); });
-        // Nobody is told of what comes before the server serves hosts.
+        // The server drops news that come before serve_hosts.
         client_->fence();
     }
 
@@ -71,7 +72,7 @@ class NetLink final : public StoreLink {
         StoreLink::goodbye(finalized);
         try {
             if (server_) server_->leave(finalized);
-        } catch (const std::exception&) {  // the end of the connections has to say it
+        } catch (const std::exception&) {  // the closed connections will tell the others
         }
     }
     void abort(int status, const std::string& sentence) noexcept override {
@@ -79,9 +80,9 @@ class NetLink final : public StoreLink {
         StoreLink::abort(status, sentence);
         if (!server_) return;
         try {
-            // By this thread: this process may end before the server's own has run.
+            // Called in this thread: the process may end before the server's thread has run.
             server_->end_job(pe_, status, sentence_of_end(pe_, status, sentence));
-        } catch (const std::exception&) {  // the end of the connections has to say it
+        } catch (const std::exception&) {  // the closed connections will tell the others
         }
     }
 
@@ -118,14 +119,14 @@ class NetLink final : public StoreLink {
             throw_bootstrap("PE " + std::to_string(pe_) + " waited " + seconds_text(timeout_s_) +
                             " (ATOLL_INIT_TIMEOUT) for PE " + std::to_string(other) +
                             " of the same host to share the host's memory.");
-        // What the server says meanwhile: that PE may have died.
+        // The server's news may be that this PE died.
         int error = 0;
         if (!client_->read_news(error)) client_->throw_gone("waiting for the host's memory");
         deadline.answer_ctrl_c("the host's memory");
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 
-    /// Also before there is a board: then the server's failure is what ends the waits.
+    /// Also called before there is a board. Then the server's failure ends the waits.
     void hear(const Frame& frame) const {
         if (frame.type == 'T') {
             const bool is_in = board_ && board_.view().state(pe_) != common::PeState::absent;

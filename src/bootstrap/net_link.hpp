@@ -1,6 +1,6 @@
-// The PEs of several hosts, connected to PE 0's store (or a launcher's) by TCP for the life of the job. Each
-// host has a board and a heap of its own; deaths and aborts travel as frames, and a monitor in every PE
-// writes them onto its host's board.
+// The PEs of several hosts, connected by TCP to PE 0's or a launcher's store for the life of the job. Each
+// host has a separate board and heap. Deaths and aborts travel as frames; a monitor in every PE writes them
+// to its host's board.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,12 @@
 
 namespace atl::bootstrap {
 
-/// What both ends are told by the settings.
+/// The part of a hello that comes from the settings.
 StoreClient::Identity identity_of(const common::Settings& settings, int pe, int n_pes,
                                   const std::string& secret);
 StoreServer::Options server_options(const common::Settings& settings, int n_pes, const std::string& secret);
 
-/// Tries one address after the other, one at each call.
+/// Connects to the addresses in turn, one at each call.
 StoreClient::Connect connect_to_any(const std::vector<std::string>& addresses, int port);
 std::string places_text(const std::vector<std::string>& addresses, int port);
 

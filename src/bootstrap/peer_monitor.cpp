@@ -11,7 +11,8 @@
 namespace atl::bootstrap {
 namespace {
 
-/// From the end of the job to SIGTERM, and from there to SIGKILL for those who ignore it: 2 s in all.
+/// The time from the end of the job to SIGTERM, and from there to SIGKILL for processes that ignore it: 2 s
+/// together.
 constexpr int grace_ms = 1000;
 constexpr int ignored_ms = 800;
 
@@ -24,20 +25,20 @@ class PeerMonitor final : public Monitor {
 
   private:
     void watch() {
-        // On one host not POLLIN: what comes on this connection is the store's.
+        // Without a client there is no POLLIN: bytes on this connection then belong to the store.
         const short awaited = client_ ? POLLIN | POLLRDHUP : POLLRDHUP;
         pollfd ends[] = {{stop_.fd(), POLLIN, 0}, {socket_, awaited, 0}};
         for (;;) {
             if (::poll(ends, 2, -1) <= 0) continue;
             if (ends[0].revents) return;
             if (!client_ || !client_->read_news(error_)) break;
-            // Told that the job is over, PEs need not wait for the server to hang up.
+            // PEs that know that the job is over need not wait for the server to close the connection.
             if (board_.header().abort.load(std::memory_order_acquire) != 0) break;
         }
         if (job_is_over()) end_process();
     }
 
-    /// False if PE 0 has merely ended before us.
+    /// True if the job has ended. False if PE 0 has finished before this PE.
     bool job_is_over() {
         if (board_.header().abort.load(std::memory_order_acquire) != 0) return true;
         if (board_.state(0) >= common::PeState::finalized && board_.state(0) != common::PeState::died)
@@ -49,7 +50,7 @@ class PeerMonitor final : public Monitor {
         return true;
     }
 
-    /// True if the job was destroyed within `ms`: the program has noticed and goes its way.
+    /// True if the program destroyed the job within `ms`: it has noticed the end and handles it.
     bool stopped_within(int ms) {
         pollfd stop{stop_.fd(), POLLIN, 0};
         return ::poll(&stop, 1, ms) > 0;
@@ -62,7 +63,7 @@ class PeerMonitor final : public Monitor {
         static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
         const int pe = header.abort_pe.load(std::memory_order_relaxed);
         const bool death = pe < 0 || board_.state(pe) == common::PeState::died;
-        // A global exit carries the status that all PEs are to end with.
+        // All PEs end with the status of a global exit.
         if (!death) ::_exit(header.abort_status.load(std::memory_order_relaxed));
         ::kill(::getpid(), SIGTERM);
         if (!stopped_within(ignored_ms)) ::kill(::getpid(), SIGKILL);

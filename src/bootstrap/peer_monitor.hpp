@@ -9,12 +9,11 @@
 
 namespace atl::bootstrap {
 
-/// `socket` must stay open as long as the monitor lives. When the job is over, PEs that wait learn it from
-/// the board and throw; one that computes on is given a second to notice, then it is ended with the sentence
-/// on standard error.
+/// `socket` must stay open while the monitor lives. When the job is over, PEs in a wait learn it from the
+/// board and throw. A PE that computes has one second to notice; then the monitor prints the error and ends
+/// the process.
 std::unique_ptr<Monitor> create_peer_monitor(int socket, const common::BoardView& board);
-/// The same across hosts: it also reads what the server tells, which the client's handler writes onto the
-/// board.
+/// The same across hosts. It also reads the server's news, which the client's handler writes to the board.
 std::unique_ptr<Monitor> create_net_monitor(StoreClient& client, const common::BoardView& board);
 
 }  // namespace atl::bootstrap

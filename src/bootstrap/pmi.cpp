@@ -1,4 +1,4 @@
-// A job started by what speaks PMI over an inherited descriptor.
+// A job started by a launcher that speaks PMI over an inherited descriptor.
 #include <array>
 
 #include "bootstrap/bootstrap.hpp"
@@ -9,8 +9,8 @@
 namespace atl::bootstrap {
 namespace {
 
-/// The version on which the launcher agrees. All PEs of a job begin with the same; Intel's mpiexec ends the
-/// job where it is offered version 2.
+/// Negotiates the version of PMI. All PEs of a job offer the same version first. Intel's mpiexec ends the job
+/// if it is offered version 2.
 int agree(PmiSocket& socket, bool newer_first) {
     for (const int version : newer_first ? std::array{2, 1} : std::array{1, 2})
         if (socket.agree_on(version, version == 1 ? 1 : 0)) return version;

@@ -1,4 +1,4 @@
-// PMI-1: Hydra, which is mpiexec of MPICH and of Intel MPI.
+// PMI-1, which Hydra speaks: the mpiexec of MPICH and of Intel MPI.
 #include "bootstrap/fail.hpp"
 #include "bootstrap/pmi_client.hpp"
 
@@ -22,7 +22,7 @@ Pmi1Client::Pmi1Client(PmiSocket socket) : socket_(std::move(socket)) {
 Pmi1Client::~Pmi1Client() {
     try {
         ask("cmd=finalize", "finalize_ack");
-    } catch (const Error&) {  // then it has gone
+    } catch (const Error&) {  // the launcher has gone
     }
 }
 

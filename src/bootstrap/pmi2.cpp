@@ -1,4 +1,4 @@
-// PMI-2: Slurm's --mpi=pmi2.
+// PMI-2, which Slurm's --mpi=pmi2 speaks.
 #include <cstdio>
 
 #include "bootstrap/fail.hpp"
@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t length_characters = 6, most_bytes = 1024;  // PMI2_MAX_VALLEN
 
-/// A semicolon within a value is written twice; ours have none, and a job's name is not looked into.
+/// Returns a field of an answer. PMI-2 doubles a semicolon within a value; our values have none, and a job's
+/// name is not parsed.
 std::string field(const std::string& answer, const std::string& name) {
     const std::size_t at = answer.find(";" + name + "=");
     if (at == std::string::npos)
@@ -27,7 +28,7 @@ std::string framed(const std::string& text) {
     return length + text;
 }
 
-/// Hydra puts the digits to the right, Slurm to the left.
+/// Parses the length. Hydra aligns the digits to the right, Slurm to the left.
 std::size_t length_of(const std::string& characters) {
     const std::size_t begin = characters.find_first_not_of(' ');
     const std::size_t end = characters.find_last_not_of(' ');
@@ -49,7 +50,7 @@ Pmi2Client::Pmi2Client(PmiSocket socket, const std::string& job) : socket_(std::
 Pmi2Client::~Pmi2Client() {
     try {
         ask("finalize");
-    } catch (const Error&) {  // then it has gone
+    } catch (const Error&) {  // the launcher has gone
     }
 }
 

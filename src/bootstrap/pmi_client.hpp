@@ -1,4 +1,5 @@
-// The two versions of PMI that launchers speak. Each client offers what exchange_through wants.
+// Clients of the two versions of PMI that launchers speak. Each has the functions that exchange_through
+// needs.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace atl::bootstrap {
 
-/// Lines of "cmd=NAME key=value ...". The socket has agreed on version 1.
+/// The client of PMI-1: lines of "cmd=NAME key=value ...". The socket has agreed on version 1.
 class Pmi1Client {
   public:
     explicit Pmi1Client(PmiSocket socket);
@@ -29,7 +30,8 @@ class Pmi1Client {
     std::string space_, key_;
 };
 
-/// Six characters that say how long it is, then "cmd=NAME;key=value;...". The socket has agreed on version 2.
+/// The client of PMI-2: six characters of length, then "cmd=NAME;key=value;...". The socket has agreed on
+/// version 2.
 class Pmi2Client {
   public:
     Pmi2Client(PmiSocket socket, const std::string& job);

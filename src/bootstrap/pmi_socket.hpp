@@ -1,4 +1,4 @@
-// The descriptor by which a launcher that speaks PMI is asked, and what both versions of PMI do alike.
+// The descriptor on which a launcher answers PMI requests, and the parts that both versions of PMI share.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +8,19 @@
 
 namespace atl::bootstrap {
 
-/// A number that the launcher gave in a variable or an answer. Throws Error(bootstrap).
+/// Parses a number of the launcher, from a variable or an answer. Throws Error(bootstrap).
 int pmi_number(const std::string& text, const std::string& name);
 
-/// Values may hold no space, semicolon or line's end, nor be empty.
+/// Values of PMI may hold no space, semicolon or line end, and may not be empty; digits avoid these.
 std::string to_digits(const std::string& bytes);
 std::string from_digits(const std::string& text);
 
-/// Requests and answers, as bytes. Its errors are Error(bootstrap), or Error(system).
+/// Sends requests and receives answers, as bytes. Throws Error(bootstrap) or Error(system).
 class PmiSocket {
   public:
     PmiSocket(const common::JobEnvironment& environment, double timeout_s);
 
-    /// What PMI_RANK and PMI_SIZE say.
+    /// PMI_RANK and PMI_SIZE.
     int pe() const { return pe_; }
     int n_pes() const { return n_pes_; }
     void send(const std::string& bytes);
@@ -28,7 +28,8 @@ class PmiSocket {
     std::string receive(std::size_t bytes);
     /// Offers to speak this version; false where the launcher does not.
     bool agree_on(int version, int subversion);
-    /// A value as text of fewer than `most` characters. Throws Error(bootstrap) saying what makes it shorter.
+    /// Encodes a value as text of fewer than `most` characters. Throws Error(bootstrap) that tells how to
+    /// make it shorter.
     static std::string to_value(const std::string& value, std::size_t most);
 
   private:
@@ -39,7 +40,7 @@ class PmiSocket {
     std::string buffer_;
 };
 
-/// What the launcher answered where something else was expected.
+/// Reports an answer of the launcher other than the expected one.
 [[noreturn]] void throw_pmi_answer(const std::string& answer, const std::string& request);
 
 }  // namespace atl::bootstrap

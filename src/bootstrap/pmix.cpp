@@ -1,5 +1,5 @@
-// A job started by what speaks PMIx: Slurm (srun --mpi=pmix), PRRTE (prterun, prun), Open MPI's mpirun. Its
-// client library is loaded at run time and used only while the PEs find each other.
+// A job started by a launcher that speaks PMIx: Slurm (srun --mpi=pmix), PRRTE (prterun, prun), Open MPI's
+// mpirun. Its client library is loaded at run time and used only while the PEs find each other.
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -17,8 +17,9 @@
 namespace atl::bootstrap {
 namespace {
 
-// What the PMIx standard (version 4, the ABI of libpmix.so.2) fixes of the few types that are used here, so
-// that building needs none of its headers; tests/unit/pmix_layout_test.cpp compares where they are.
+// The few types of PMIx that are used here, laid out as the standard (version 4, the ABI of libpmix.so.2)
+// fixes them. Building needs no headers of PMIx. tests/unit/pmix_layout_test.cpp compares the offsets with
+// the real headers.
 struct PmixProc {
     char nspace[256];
     std::uint32_t rank;
@@ -65,7 +66,7 @@ template <class Function> void find(void* handle, const char* name, Function& fu
     if (!function) throw_bootstrap(std::string("The PMIx library that was found has no ") + name + ".");
 }
 
-/// Loaded once and never unloaded: it has threads.
+/// Loaded once and never unloaded, because the library starts threads.
 const Library& library() {
     static const Library loaded = [] {
         std::string tried;
@@ -114,7 +115,7 @@ class Client {
             throw_bootstrap("PMIx does not say how many processes the job has: " + text(status) + ".");
         }
     }
-    // A launcher takes a process that ends between the two for one that failed.
+    // Launchers treat a process that ends between init and finalize of PMIx as failed.
     ~Client() { pmix_.finalize(nullptr, 0); }
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
@@ -164,7 +165,7 @@ class Client {
         std::strcpy(collect.key, "pmix.collect");
         collect.value.type = type_bool;
         collect.value.data.flag = true;
-        // Shared with the call, which may outlast our patience.
+        // Shared with the call, which may finish after this wait has timed out.
         auto* state = new std::shared_ptr<Fence>(std::make_shared<Fence>());
         const std::shared_ptr<Fence> fence = *state;
         const auto done = [](int status, void* data) {

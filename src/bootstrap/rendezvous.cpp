@@ -17,7 +17,7 @@
 namespace atl::bootstrap {
 namespace {
 
-/// Where PE 0 listens for the PEs of other hosts, as one value.
+/// Encodes the addresses on which PE 0 listens for other hosts, as one value.
 std::string encode_place(int port, const std::string& secret, const std::vector<std::string>& addresses) {
     std::string text = std::to_string(port) + " " + secret;
     constexpr std::size_t most_addresses = 8;  // the values of some launchers are short
@@ -48,7 +48,7 @@ std::unique_ptr<Bootstrap> meet_across_hosts(const common::Settings& settings, c
     common::Fd listener;
     std::string place;
     if (link.pe == 0) {
-        // Trouble is told to all: nobody comes to a PE 0 that has given up already.
+        // A failure of PE 0 is sent to all, so that no PE connects to a PE 0 that has given up.
         try {
             listener = listen_anywhere(settings.port, "PE 0");
             place = encode_place(port_of(listener.get()), common::random_digits(secret_bytes),
@@ -101,7 +101,7 @@ Exchange exchange_by(const JobOptions::Store& store, int pe, int n_pes) {
             n_pes,
             [store, pe, n_pes, round = 0](const std::string& value) mutable {
                 const std::string key = "atoll/" + std::to_string(round++) + "/";
-                // PE 0's goes with all the others'.
+                // PE 0's value is part of the combined value.
                 if (pe > 0) store.put(key + std::to_string(pe), value);
                 if (pe == 0) {
                     std::vector<std::string> values{value};

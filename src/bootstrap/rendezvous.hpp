@@ -1,5 +1,5 @@
-// Where PEs exchange small values already, by whatever started them: do they share a host, and where do they
-// meet?
+// Finds out whether PEs share a host and where they meet. They exchange values through the system that
+// started them.
 #pragma once
 
 #include <functional>
@@ -11,24 +11,23 @@
 
 namespace atl::bootstrap {
 
-/// What differs between hosts, and between network namespaces of one host, where abstract sockets do not
-/// reach.
+/// An identity of the host and its network namespace. Abstract sockets do not reach across either.
 std::string host_identity();
 bool share_a_host(const std::vector<std::string>& identities);
 
-/// How PEs that something else started exchange values.
+/// How PEs that another system started exchange values.
 struct Exchange {
     int pe = 0, n_pes = 1;
     /// Every PE's value, by PE; collective.
     std::function<std::vector<std::string>(const std::string& value)> allgather;
-    /// PE 0's value; collective. Empty: by allgather.
+    /// PE 0's value; collective. If empty, allgather is used.
     std::function<std::string(const std::string& value)> first;
 };
-/// By a store's put and get: PE 0 reads all, the others what PE 0 has made of it.
+/// An exchange by a store's put and get: PE 0 reads all values, and the others read the combined value.
 Exchange exchange_by(const JobOptions::Store& store, int pe, int n_pes);
 
-/// By a launcher's client: `publish` is collective and makes this PE's value known, `value_of` reads
-/// another's last one. The client must outlive the exchange.
+/// An exchange by a launcher's client. `publish` is collective and makes this PE's value known; `value_of`
+/// reads the last value of another PE. The client must outlive the exchange.
 template <class Client> Exchange exchange_through(Client& client) {
     const auto all = [&client](const std::string& value) {
         client.publish(value);
@@ -43,8 +42,8 @@ template <class Client> Exchange exchange_through(Client& client) {
     return {client.pe(), client.n_pes(), all, first};
 }
 
-/// Collective, three exchanges at most: a host link where all PEs share a host, else a net link to PE 0.
-/// `identity` is the host's.
+/// Connects the PEs: a host link if all share a host, else a net link to PE 0. Collective, at most three
+/// exchanges. `identity` is the host's.
 std::unique_ptr<Bootstrap> meet(const common::Settings& settings, const Exchange& exchange,
                                 std::string_view name, const std::string& identity = host_identity());
 

@@ -1,4 +1,4 @@
-// A job of one PE: nobody to find, nobody to wait for.
+// A job of one PE, which connects to no other process.
 #include <map>
 
 #include "bootstrap/bootstrap.hpp"

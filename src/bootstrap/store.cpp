@@ -1,5 +1,5 @@
-// A job by a store that the program brings, such as torch.distributed's. It is used for a few values of each
-// PE; from there on the PEs talk over connections of their own. A store (or a prefix of its keys) serves one
+// A job by a store that the program brings, such as torch.distributed's. The store holds a few values of each
+// PE during init; afterwards the PEs use separate connections. A store (or a prefix of its keys) serves one
 // job.
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/rendezvous.hpp"

@@ -14,7 +14,7 @@
 
 namespace atl::bootstrap {
 
-/// Between attempts to connect: PEs mostly start together, but one may be late by minutes.
+/// Pauses between attempts to connect. PEs mostly start together, but one may be late by minutes.
 constexpr auto first_pause = std::chrono::microseconds(500);
 constexpr auto longest_pause = std::chrono::microseconds(10'000);
 constexpr double stranger_patience_s = 10;
@@ -49,7 +49,7 @@ StoreClient::StoreClient(const Connect& connect, const std::string& place, const
                         "or leads elsewhere (ATOLL_PORT, ATOLL_INTERFACE)."));
 }
 
-/// False if this is not (yet) our server: somebody else's listener, or one that is just closing.
+/// False if the listener is not (yet) our server: a foreign program, or a server that is closing.
 bool StoreClient::greet(const Deadline& deadline) {
     const auto say = [&](const std::string& bytes) {
         return common::send_with_fds(fd_.get(), bytes.data(), bytes.size(), {}) ==
@@ -60,7 +60,7 @@ bool StoreClient::greet(const Deadline& deadline) {
                       ATOLL_VERSION,  host_name(),  common::random_digits(16),
                       hello_.settings};
     Frame frame;
-    // Who listens there but is none of ours may say nothing at all, while ours is yet to come.
+    // A foreign listener may never answer, while our server is still to start. The wait is therefore bounded.
     const Deadline soon(stranger_patience_s);
     while (!deadline.passed() && !soon.passed()) {
         const Came came = receive(frame, deadline.poll_ms(100));
@@ -87,7 +87,7 @@ void StoreClient::send(const std::string& bytes) {
     while (done < bytes.size()) {
         const ssize_t sent = common::send_with_fds(fd_.get(), bytes.data() + done, bytes.size() - done, {});
         if (sent < 0) {
-            // It may have said why before it went.
+            // The server may have sent a reason before it closed.
             Frame frame;
             while (receive(frame, 0) == Came::frame)
                 if (frame.type == 'E') throw_failure(frame.body);
@@ -177,7 +177,7 @@ void StoreClient::abort(int status, const std::string& sentence) noexcept {
     try {
         const std::string frame = encode('A', std::to_string(status) + '\0' + sentence);
         common::send_with_fds(fd_.get(), frame.data(), frame.size(), {}, MSG_DONTWAIT);
-    } catch (const std::bad_alloc&) {  // then the end of this process has to say it
+    } catch (const std::bad_alloc&) {  // the end of this process then tells the server
     }
 }
 
@@ -214,21 +214,21 @@ void StoreClient::throw_failure(const std::string& body) const {
 
 void StoreClient::throw_late(const std::string& awaited) {
     const std::optional<Frame> missing = ask(encode('W'), 'W');
-    // Another PE's time was up a little earlier.
+    // Another PE timed out a little earlier and reported it.
     if (missing && missing->type == 'E') throw_failure(missing->body);
     const std::string sentence = "PE " + std::to_string(hello_.pe) + " waited " + seconds_text(timeout_s_) +
                                  " (ATOLL_INIT_TIMEOUT) for " + awaited + "; " +
                                  (missing ? missing->body : "PE 0 does not answer") + ".";
-    // The others need not find out for themselves. The answer shows that PE 0 has told them.
+    // Tells the others, so that they need not time out themselves. The answer shows that PE 0 has told them.
     ask(encode('A', std::string("1") + '\0' + sentence), 'E');
     throw_bootstrap(sentence);
 }
 
-/// Sends and waits for an answer of `type`, or the news that setting up has failed. Nothing where the server
-/// is gone.
+/// Sends a request and waits for an answer of `type`, or for the news that setting up has failed. Empty if
+/// the server is gone.
 std::optional<Frame> StoreClient::ask(const std::string& request, char type) {
     if (common::send_with_fds(fd_.get(), request.data(), request.size(), {}) < 0) return std::nullopt;
-    const Deadline deadline(2);  // a server that lives answers at once
+    const Deadline deadline(2);  // a live server answers at once
     Frame frame;
     while (!deadline.passed()) {
         const Came came = receive(frame, deadline.poll_ms(100));

@@ -13,7 +13,7 @@
 
 namespace atl::bootstrap {
 
-/// What the server has said against this PE, or against the job.
+/// An error of the server: it refused this PE or ended the job.
 struct Refusal : Error {
     using Error::Error;
 };
@@ -27,11 +27,11 @@ class StoreClient {
         std::string settings;  ///< as in Hello
         double silence_s = 3;  ///< after which a host that does not answer is gone
     };
-    /// One attempt to connect: an invalid Fd means "not yet"; throws if trying again is of no use.
+    /// Tries to connect once. An invalid Fd means "not yet". Throws if a further attempt is of no use.
     using Connect = std::function<common::Fd()>;
 
-    /// Connects and greets until the server welcomes this PE. `place` names it in "PE 0 does not listen at
-    /// `place`".
+    /// Connects and greets until the server accepts this PE. `place` is the address in the error "PE 0 does
+    /// not listen at `place`".
     StoreClient(const Connect& connect, const std::string& place, const Identity& identity, double timeout_s);
 
     void put(const std::string& key, const std::string& value);
@@ -41,24 +41,24 @@ class StoreClient {
     /// The descriptors that PE 0 offers.
     std::vector<common::Fd> segment();
     void abort(int status, const std::string& sentence) noexcept;
-    /// From now on closing this connection is no death.
+    /// From now on the server does not count the end of this connection as a death.
     void goodbye(bool finalized) noexcept;
-    /// An answer to 'T', within the handler.
+    /// Answers a request 'T'. Call it from the handler.
     void tell_doing(const common::PeDoing& doing) const;
 
-    /// What the server of several hosts tells, or asks, at any time (types D, X and T) goes to `handler`,
-    /// within whatever call reads it.
+    /// Registers the handler of the news and requests of a server of several hosts (types D, X and T). It
+    /// runs in the call that reads them.
     void on_news(std::function<void(const Frame&)> handler) { news_ = std::move(handler); }
     /// Tells the server that this PE is set up.
     void watches();
-    /// For the one thread that waits for the socket to be readable while the program does not ask anything:
-    /// reads what has come. False at the end of the connection; `error` says by what, 0 if the other side
-    /// closed it.
+    /// Reads the frames that have arrived. For the one thread that polls the socket while the program makes
+    /// no request. False at the end of the connection; `error` is its errno, or 0 if the other side closed
+    /// it.
     bool read_news(int& error);
-    /// For the end of the connection, while this PE was doing `awaited`.
+    /// Throws the error for the end of the connection while this PE was waiting for `awaited`.
     [[noreturn]] void throw_gone(const std::string& awaited) const;
 
-    /// Waits notice the end of the job on this board.
+    /// Sets the board on which waits look for the end of the job.
     void watch_board(const common::BoardView& board) { board_ = board; }
     int socket() const { return fd_.get(); }
 

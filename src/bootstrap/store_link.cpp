@@ -18,13 +18,13 @@ void StoreLink::sign_in(HostSegment& segment) {
     board_.view().sign_in(pe_);
     client_->watch_board(board_.view());
     segment.board = board_.view();
-    // Everybody has mapped it and can hear of deaths.
+    // After the fence all PEs have mapped the memory and are reported if they die.
     client_->fence();
 }
 
 void StoreLink::goodbye(bool finalized) noexcept {
     if (is_child()) return;
-    // The PEs of this host look at the board.
+    // The PEs of this host read the board.
     if (board_ && board_.view().state(pe_) < common::PeState::finalized)
         board_.view().set_state(pe_, finalized ? common::PeState::finalized : common::PeState::left);
     client_->goodbye(finalized);

@@ -1,5 +1,5 @@
-// What all bootstraps that talk to a store share: the connection, this PE's place on its host's board,
-// leaving.
+// The common base of all bootstraps that use a store: the connection, this PE's entry on its host's board,
+// goodbye.
 #pragma once
 
 #include <sys/types.h>
@@ -39,9 +39,9 @@ class StoreLink : public Bootstrap {
 
   protected:
     StoreLink(Link link, std::string_view name);
-    /// The last step of host_segment: this PE is on `board_`, as are all when this returns.
+    /// The last step of host_segment: enters this PE on `board_`. When it returns, all PEs are entered.
     void sign_in(HostSegment& segment);
-    /// A forked child says nothing in its parent's name.
+    /// True in a forked child, which must not send in its parent's name.
     bool is_child() const noexcept;
 
     const std::string_view name_;

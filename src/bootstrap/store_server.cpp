@@ -19,10 +19,11 @@
 namespace atl::bootstrap {
 
 namespace {
-/// Who has said nothing of sense after this long is shown the door.
+/// The time within which a new connection must send a valid hello; then it is closed.
 constexpr auto stranger_patience = std::chrono::seconds(5);
 constexpr std::size_t most_strangers = 64;
-/// Descriptors that the server leaves to the rest of the process, which has to say that they have run out.
+/// Descriptors that the server leaves free for the rest of the process, which needs some to report that they
+/// have run out.
 constexpr rlim_t kept_free = 5;
 
 uid_t user_of(int fd) {
@@ -58,18 +59,19 @@ StoreServer::StoreServer(std::vector<Listener> listeners, common::Fd own, Option
           run();
       }) {}
 
-// In a forked child there is no thread, and the mutex may be locked for ever.
+// A forked child has no server thread, and its copy of the mutex may be locked forever.
 StoreServer::~StoreServer() {
     if (::getpid() == process_) linger();
     stopping_ = true;
     wake_.signal();
 }
 
-/// When setting up has failed, PEs may still be on their way: they should hear why, not wait for nobody.
+/// If setting up has failed, PEs that connect late still get the reason, so that they do not wait until their
+/// timeout.
 void StoreServer::linger() {
     std::unique_lock lock(mutex_);
     if (failure_.empty() || set_up_) return;
-    // Until all have come, or nobody has for a while: a busy machine starts them slowly.
+    // Until all PEs have connected, or none has for a while: an oversubscribed machine starts them slowly.
     constexpr auto patience = std::chrono::seconds(2);
     const auto come = [&] { return std::count(seen_.begin(), seen_.end(), true); };
     for (auto before = come(); before < options_.n_pes; before = come())
@@ -181,7 +183,7 @@ void StoreServer::run() {
 }
 
 int StoreServer::poll_ms() const {
-    // Without strangers nothing needs looking at until somebody says something.
+    // Without strangers there is no deadline to check, and only a received frame needs work.
     const bool strangers =
         std::any_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.pe < 0; });
     return strangers ? 1000 : -1;
@@ -204,12 +206,12 @@ void StoreServer::accept_from(const common::ProcessFd& listener, bool same_user)
             refuse_user(user_of(number));
         else if (fd)
             greet(peers_.emplace_back(), std::move(fd));
-        // The lowest free number is what one gets.
+        // The kernel gives the lowest free number, so this one shows how many are left.
         if (number >= 0 && static_cast<rlim_t>(number) + kept_free < limit.rlim_cur) continue;
         fail(ErrorCode::bootstrap, "PE 0 needs a descriptor for each of the " +
                                        std::to_string(options_.n_pes) +
                                        " PEs and may open no more; raise the limit (`ulimit -n`).");
-        // Those who hear of it make room for those who have not yet.
+        // PEs that have received the failure leave, which frees descriptors for those that have not.
         most_peers_ = number >= 0 ? std::max<std::size_t>(peers_.size(), 3) - 1 : peers_.size();
     }
 }
@@ -230,7 +232,7 @@ void StoreServer::greet(Peer& peer, common::ProcessFd fd) {
     send(peer, 'N', peer.number);
 }
 
-/// Somebody who is none of ours, and nothing of the job's.
+/// Closes a connection of a foreign process. The job goes on.
 void StoreServer::refuse(Peer& peer, const std::string& why) {
     constexpr int most_lines = 8;
     const std::string address = peer.address;
@@ -264,7 +266,7 @@ void StoreServer::flush(Peer& peer) {
         const ssize_t sent = common::send_with_fds(peer.fd.get(), message.bytes.data(), message.bytes.size(),
                                                    message.fds, MSG_DONTWAIT);
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-        if (sent < 0) return peer.out.clear();  // gone: reading finds out
+        if (sent < 0) return peer.out.clear();  // the connection is gone; reading finds out
         message.fds.clear();
         message.bytes.erase(0, static_cast<std::size_t>(sent));
         if (message.bytes.empty()) peer.out.pop_front();
@@ -325,7 +327,7 @@ void StoreServer::handle_hello(Peer& peer, const std::string& body) {
     const std::optional<Hello> hello = decode_hello(body, options_.secret, peer.number, proven);
     if (!hello) return refuse(peer, "its hello cannot be read");
     if (!proven) {
-        // One of ours with another secret is to hear why; a stranger learns nothing by it.
+        // A PE of ours with a wrong secret is told why. A stranger learns nothing from it.
         send(peer, 'E',
              std::to_string(static_cast<int>(ErrorCode::bootstrap)) + '\0' + "PE 0 refused PE " +
                  std::to_string(hello->pe) + " of " + std::to_string(hello->n_pes) + ": its " +
@@ -388,7 +390,7 @@ void StoreServer::handle_get(Peer& peer, const std::string& key) {
 
 void StoreServer::handle_fence(Peer& peer) {
     int& fences = fenced_[static_cast<std::size_t>(peer.pe)];
-    if (fences > fences_done_) return lost(peer);  // none of ours goes on before the answer
+    if (fences > fences_done_) return lost(peer);  // a PE sends nothing further before the answer
     ++fences;
     if (++fencing_ < options_.n_pes) return;
     fencing_ = 0;
@@ -399,7 +401,7 @@ void StoreServer::handle_fence(Peer& peer) {
 
 void StoreServer::handle_collect(Peer& peer, const std::string& value) {
     std::optional<std::string>& place = collected_[static_cast<std::size_t>(peer.pe)];
-    if (place) return lost(peer);  // none of ours sends twice
+    if (place) return lost(peer);  // a PE sends it only once
     place = value;
     if (--values_missing_ > 0) return;
     std::vector<std::string> values;
@@ -436,7 +438,7 @@ void StoreServer::drop_strangers(bool all) {
     bool crowded = count > static_cast<long>(most_strangers) + options_.n_pes;
     for (Peer& peer : peers_) {
         if (peer.pe >= 0 || peer.gone) continue;
-        // The oldest goes when there are too many.
+        // The oldest stranger is dropped when there are too many.
         if (all || crowded || Clock::now() - peer.since > stranger_patience) drop(peer);
         crowded = false;
     }
@@ -447,7 +449,7 @@ std::string StoreServer::who(const Peer& peer) const {
            (hosts_ ? " on " + peer.host : "") + ")";
 }
 
-/// All PEs of a host fall silent at once, and any of them may be the first that is noticed.
+/// All PEs of a host fall silent at once, and any of them may be noticed first.
 std::string StoreServer::silent(const Peer& peer) const {
     std::vector<int> pes;
     for (const Peer& other : peers_)
@@ -500,7 +502,7 @@ void StoreServer::abort_job(int pe, int status, const std::string& sentence) {
     fail(set_up_ ? ErrorCode::pe_died : ErrorCode::bootstrap, sentence, status, pe);
     if (board_) board_.abort(pe, status, sentence);
     if (!board_ && !hosts_) return;
-    // The end of this stream is what the PEs' monitors watch for; what was sent before it is still read.
+    // Ends the stream that the PEs' monitors watch. Frames sent before are still read.
     for (Peer& peer : peers_)
         if (peer.pe >= 0 && !peer.gone) ::shutdown(peer.fd.get(), SHUT_WR);
 }

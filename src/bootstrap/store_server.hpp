@@ -1,5 +1,5 @@
-// The store of a job being set up, in a thread of PE 0: small values, fences, the descriptors of the shared
-// memory; and, since every PE keeps its connection for the life of the job, the one who notices when a PE
+// The store of a job during init, run by a thread of PE 0: small values, fences, and the descriptors of the
+// shared memory. Every PE keeps its connection for the life of the job, so the server also notices when a PE
 // dies.
 #pragma once
 
@@ -35,19 +35,19 @@ class StoreServer {
         bool same_user = false;  ///< a unix socket: the kernel tells whose the other end is
     };
 
-    /// `listeners` are listening; `own` is the end of a pair whose other end is PE 0's client, none where the
-    /// server is not in a PE.
+    /// `listeners` are listening sockets. `own` is one end of a socket pair whose other end is PE 0's client,
+    /// or invalid if no PE runs in this process.
     StoreServer(std::vector<Listener> listeners, common::Fd own, Options options);
     ~StoreServer();
 
-    /// The PEs are on several hosts: they hear by frames of what a board would tell them, and the job is set
-    /// up once all of them watch.
+    /// For PEs on several hosts: news that a board would carry are sent as frames. The job is set up once all
+    /// PEs watch.
     void serve_hosts();
-    /// PE 0 goes, and the server with it: the others are told, as far as that takes no waiting.
+    /// Leaves as PE 0, which ends the server. The others are told as far as that is possible without waiting.
     void leave(bool finalized);
-    /// Ends the job for all PEs, who have been told on return, as far as that takes no waiting.
+    /// Ends the job for all PEs. On return they have been told, as far as that is possible without waiting.
     void end_job(int pe, int status, const std::string& sentence);
-    /// Why the job is over; an empty sentence while it is not.
+    /// The reason why the job is over. `sentence` is empty while it is not.
     struct Failure {
         int pe = -1;
         int status = 0;
@@ -55,13 +55,14 @@ class StoreServer {
         bool silent = false;  ///< its host does not answer: nothing can be asked there any more
     };
     Failure failure();
-    /// What each PE does: as it says itself within `seconds`, of those that are gone or to come as is known
-    /// here.
+    /// The activity of each PE. Live PEs report it within `seconds`; for PEs that are gone or not yet there,
+    /// the server fills it in.
     std::vector<common::PeDoing> doing(double seconds);
 
-    /// What PEs get when they ask for the host's segment.
+    /// Sets the answer to requests for the host's segment.
     void offer(const common::BoardView& board, common::Fd board_fd, common::Fd heap_fd);
-    /// All are in: closes the listener. From now on a PE that goes without goodbye aborts the job.
+    /// Closes the listener once all PEs have connected. From now on a PE that leaves without goodbye aborts
+    /// the job.
     void end_setup();
     /// Waits until every PE has come and all but 0 have gone again. False when `seconds` have passed.
     bool wait_until_alone(double seconds);
@@ -77,7 +78,7 @@ class StoreServer {
         common::ProcessFd fd;
         FrameReader reader;
         std::list<Message> out;
-        int pe = -1;  // -1: a stranger
+        int pe = -1;  // -1: not yet identified
         int pid = 0;
         std::string host, number, address;
         bool watches = false;
@@ -124,34 +125,34 @@ class StoreServer {
     const pid_t process_ = ::getpid();
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::vector<std::pair<common::ProcessFd, bool>> listeners_;  // and whether of the same user only
+    std::vector<std::pair<common::ProcessFd, bool>> listeners_;  // and true if only this user may connect
     bool hosts_ = false;                                         // serve_hosts()
     int refused_ = 0;
-    std::string refused_user_;  ///< what is said of the first process of another user
+    std::string refused_user_;  ///< the report on the first process of another user
     common::Wake wake_;
     std::atomic<bool> stopping_{false};
     bool set_up_ = false;
     std::list<Peer> peers_;
     std::vector<Peer*> by_pe_;  // those that have joined
-    int watching_ = 0;          // of them
+    int watching_ = 0;          // PEs that watch
     std::map<std::string, std::string> values_;
     std::map<std::string, std::vector<int>> waiting_;  // key → PEs
     std::vector<int> fenced_;                          // how often each PE has
     int fences_done_ = 0;
     int fencing_ = 0;  // PEs that wait in the next one
-    // One collection at a time: nobody sends to the next before the answer to this one.
+    // One collection at a time: no PE sends to the next before the answer to this one.
     std::vector<std::optional<std::string>> collected_;
     int values_missing_ = 0;
     std::vector<bool> seen_;  // PEs that have said hello, also if they are gone
     std::vector<common::PeState> states_;
-    std::vector<std::optional<common::PeDoing>> said_;  // since doing() asked
+    std::vector<std::optional<common::PeDoing>> said_;  // received since doing() asked
     common::BoardView board_;
     common::Fd board_fd_, heap_fd_;
-    std::size_t most_peers_ = SIZE_MAX;  // connections at once, once they have
+    std::size_t most_peers_ = SIZE_MAX;  // the limit of connections, once descriptors have run out
     int failure_status_ = 0, failure_pe_ = -1;
     bool failure_silent_ = false;
-    int settings_pe_ = 0;         // whose settings the others' are compared with
-    std::string failure_;         // body of the 'E' frame that everybody gets
+    int settings_pe_ = 0;         // the PE with whose settings the others' are compared
+    std::string failure_;         // body of the 'E' frame that every PE gets
     common::QuietThread thread_;  // last: it uses all the others
 };
 

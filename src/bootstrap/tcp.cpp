@@ -1,5 +1,5 @@
-// A job by torchrun's variables. PE 0 listens at MASTER_PORT (or ATOLL_PORT) only until all PEs have come: no
-// PE leaves init before the port is free for the program's own use (torch's env://). Across hosts the
+// A job by torchrun's variables. PE 0 listens at MASTER_PORT (or ATOLL_PORT) only until all PEs have
+// connected. No PE leaves init before the program can use the port again (torch's env://). Across hosts the
 // connections stay.
 #include <charconv>
 #include <sys/socket.h>
@@ -38,7 +38,8 @@ common::Fd listen_or_throw(const addrinfo* addresses, const Place& place, const 
                     ". RANK 0 must run on the host that MASTER_ADDR names.");
 }
 
-/// Where PE 0 cannot listen, another process may be PE 0 already: that one hears of this one, and tells all.
+/// Reports a failure of PE 0 to listen. Another process may be PE 0 already: it is told of this one, and
+/// tells all.
 void tell_another(const StoreClient::Connect& attempt, const std::string& where,
                   const StoreClient::Identity& identity) {
     constexpr double patience_s = 2;
@@ -48,7 +49,7 @@ void tell_another(const StoreClient::Connect& attempt, const std::string& where,
         const StoreClient client([&] { return std::move(fd); }, where, identity, patience_s);
     } catch (const Refusal&) {
         throw;
-    } catch (const Error&) {  // a program of somebody else's
+    } catch (const Error&) {  // the listener is another program
     }
 }
 
@@ -82,10 +83,11 @@ Link connect(const common::Settings& settings, const Place& place, const char* p
     return link;
 }
 
-/// On one host the store lives only until all know under which id they meet there; else as long as the job.
+/// Connects the PEs through the store. On one host the store ends once all PEs have the id under which they
+/// meet; across hosts it lives as long as the job.
 std::unique_ptr<Bootstrap> meet_by(const common::Settings& settings, Link link) {
-    // The others close first: what lingers of a closed connection (TIME_WAIT) is then not at MASTER_PORT.
-    // When the verdict is an error they must have heard it before the server goes, too.
+    // The others close first, so that the port in TIME_WAIT is theirs and not MASTER_PORT. If the verdict is
+    // an error, they must also have received it before the server ends.
     const auto others_are_gone = [&](double seconds) {
         return !link.server || link.server->wait_until_alone(seconds);
     };

@@ -28,7 +28,8 @@ bool connects(int fd, const addrinfo& address) {
            error == 0;
 }
 
-/// While nobody listens, a socket may be given the port as its own and so connect to itself.
+/// If no process listens, the kernel may choose the target's port as the socket's own port, and the socket
+/// connects to itself.
 bool is_connected_to_itself(int fd) {
     sockaddr_storage mine{}, theirs{};
     socklen_t mine_size = sizeof mine, theirs_size = sizeof theirs;
@@ -72,8 +73,8 @@ common::Fd listen_at(const addrinfo* addresses, int& error) {
     for (const addrinfo* a = addresses; a; a = a->ai_next) {
         if (common::Fd fd = listening(a->ai_family, a->ai_addr, a->ai_addrlen)) return fd;
         error = errno;
-        // One family's address in use is not made good by listening at the other's: the PEs would find the
-        // wrong one.
+        // If the port is in use in one family, listening in the other does not help: the PEs would connect to
+        // the wrong one.
         if (error == EADDRINUSE) break;
     }
     return {};
@@ -103,13 +104,13 @@ int port_of(int listener) {
 common::Fd connect_to(const addrinfo* addresses) {
     for (const addrinfo* a = addresses; a; a = a->ai_next) {
         common::Fd fd(::socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-        // So that PE 0 can listen even at the moment when this happens.
+        // Lets PE 0 listen even while such a connection to itself exists.
         const int on = 1;
         if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
             !connects(fd.get(), *a))
             continue;
         if (is_connected_to_itself(fd.get())) {
-            const linger at_once{1, 0};  // nothing is to linger at the port
+            const linger at_once{1, 0};  // leaves no TIME_WAIT at the port
             ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
             continue;
         }
@@ -135,7 +136,7 @@ std::vector<std::string> own_addresses(const common::Settings& settings) {
         if (wanted.empty() ? (each->ifa_flags & IFF_LOOPBACK) != 0
                            : wanted != each->ifa_name && wanted != address)
             continue;
-        // What is of one link only says nothing to a host without that link's name.
+        // A link-local address is useless to a host that does not know the link's name.
         if (address.empty() || address.find('%') != std::string::npos) continue;
         (family == AF_INET ? four : six).push_back(address);
     }

@@ -1,5 +1,5 @@
-// PEs as threads of one process, for tests and sanitizers: one mapping for all of them, so that a word of the
-// window has one address, as ThreadSanitizer needs it.
+// PEs as threads of one process, for tests and sanitizers. They share one mapping: ThreadSanitizer needs each
+// word of the window at one address.
 #include <condition_variable>
 #include <map>
 #include <mutex>

@@ -1,4 +1,5 @@
-// A job by an id that the program carries to its PEs itself: by Ray, Dask, an MPI broadcast, a command line.
+// A job by an id that the program carries to its PEs itself: by Ray, Dask, an MPI broadcast or the command
+// line.
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/host_link.hpp"
 

@@ -72,8 +72,8 @@ std::optional<Frame> FrameReader::next() {
 
 namespace {
 
-/// A run of equal values: how many, and which of the different ones seen so far; a new one's length and bytes
-/// follow.
+/// A run of equal values: its length, and the index of the value among the distinct ones so far. For a new
+/// value, its length and bytes follow.
 struct Run {
     std::uint32_t count = 0, which = 0;
 };

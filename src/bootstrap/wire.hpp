@@ -1,25 +1,24 @@
-// Frames on a stream socket: how the store's server and clients talk. Each side begins with `greeting`, so
-// that whoever else comes to the socket is told apart by its first bytes; then frames of a length, a type and
-// a body. Both know a secret and prove it without sending it: each makes up a number for the other's proof.
+// Frames on a stream socket: the protocol between the store's server and clients. Each side begins with
+// `greeting`, by which foreign programs are recognized. Frames follow: a length, a type and a body. Both
+// sides know a secret and prove it without sending it: each invents a number for the other's proof.
 //
 //   client → server                                  server → client
-//                                                    'N' the server's number, at once
-//   'H' hello (encode_hello), with its proof         'O' the server's proof: welcome
-//   'P' key NUL value
-//   'G' key                                          'V' value, once somebody has put it
-//   'F' fence                                        'F' once all PEs have fenced as often
-//   'C' value: collect                               'C' all values (pack), once all PEs have sent theirs
-//   'S' segment                                      'S' with two descriptors: board, heap
-//   'W' who is missing?                              'W' a sentence
-//   'A' status NUL sentence: abort
-//   'B' goodbye, "f" finalized or "l" not: closing is no
-//       death from now on
-//   'M' the monitor watches: this PE is set up
-//                                                    'E' error code NUL sentence: setting up the job has
-//                                                    failed
-//                                                    'D' "PE STATE": a PE has gone (PeState)
-//                                                    'X' "PE STATUS" NUL sentence: the job is over
-//   'T' what this PE does (encode_doing)             'T' what do you do?
+//                                                    'N' the server's number, at once.
+//   'H' hello (encode_hello), with its proof.        'O' the server's proof: welcome.
+//   'P' key NUL value.
+//   'G' key.                                         'V' value, once a PE has put it.
+//   'F' fence.                                       'F' once all PEs have fenced as often.
+//   'C' value: collect.                              'C' all values (pack), once all PEs have sent theirs.
+//   'S' segment.                                     'S' with two descriptors: board, heap.
+//   'W' which PEs are missing?                       'W' a sentence.
+//   'A' status NUL sentence: abort.
+//   'B' goodbye, "f" finalized or "l" not.
+//       'B' makes the end of the connection no death.
+//   'M' the monitor watches: this PE is set up.
+//                                                    'E' error code NUL sentence: init of the job failed.
+//                                                    'D' "PE STATE": a PE has gone (PeState).
+//                                                    'X' "PE STATUS" NUL sentence: the job is over.
+//   'T' this PE's activity (encode_doing).           'T' a request for the PE's activity.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +44,7 @@ struct Frame {
 
 std::string encode(char type, std::string_view body = {});
 
-/// What a PE says of itself.
+/// The data by which a PE identifies itself.
 struct Hello {
     int pe = 0, n_pes = 1, pid = 0;
     std::string release;   ///< of its library
@@ -54,23 +53,23 @@ struct Hello {
     std::string settings;  ///< those that must be alike for all PEs
 };
 
-/// With the proof for the server's `number`.
+/// Encodes a hello with the proof for the server's `number`.
 std::string encode_hello(const Hello& hello, const std::string& secret, const std::string& number);
-/// Nothing if it was not made so; `proven` says whether it was with this secret.
+/// Decodes a hello; empty if malformed. `proven` is set to true if it was made with this secret.
 std::optional<Hello> decode_hello(const std::string& body, const std::string& secret,
                                   const std::string& number, bool& proven);
-/// What the server answers to a hello.
+/// The server's answer to a hello.
 std::string server_proof(const Hello& hello, const std::string& secret);
 
 std::string encode_doing(const common::PeDoing& doing);
 common::PeDoing decode_doing(const std::string& body);
 
-/// Takes bytes as they come and gives frames.
+/// Splits a stream of bytes into frames.
 class FrameReader {
   public:
     void append(const char* data, std::size_t bytes) { buffer_.append(data, bytes); }
     std::optional<Frame> next();
-    /// What came cannot be from one of us.
+    /// True if the bytes cannot come from a process of ours.
     bool broken() const { return broken_; }
     void set_limit(std::size_t bytes) { limit_ = bytes; }
 
@@ -83,8 +82,8 @@ class FrameReader {
     bool broken_ = false;
 };
 
-/// Strings as one, and as they were; equal ones are held once, so that what all PEs of a host say alike costs
-/// once a host. Throws Error(bootstrap) if `packed` was not made so of `count` strings.
+/// Packs strings into one, and unpacks them. Equal strings are stored once, so a value that all PEs of a host
+/// share costs once a host. Throws Error(bootstrap) if `packed` is not made of `count` strings.
 std::string pack(const std::vector<std::string>& values);
 std::vector<std::string> unpack(const std::string& packed, int count);
 

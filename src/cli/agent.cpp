@@ -1,5 +1,5 @@
-// `atoll agent`: the part of `atoll run --hosts` that runs on each host. It is told what to start on its
-// standard input, starts it as `atoll run` does, and ends it when that input ends.
+// `atoll agent`: the part of `atoll run --hosts` that runs on each host. It reads its order from standard
+// input, starts the PEs as `atoll run` does, and ends when that input ends.
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -17,7 +17,7 @@
 namespace atl::cli {
 namespace {
 
-/// The next frame of the orders; nothing at their end.
+/// Reads the next frame; empty at the end of the input.
 std::optional<bootstrap::Frame> next_frame(int fd, bootstrap::FrameReader& reader) {
     for (;;) {
         if (std::optional<bootstrap::Frame> frame = reader.next()) return frame;
@@ -29,8 +29,8 @@ std::optional<bootstrap::Frame> next_frame(int fd, bootstrap::FrameReader& reade
     }
 }
 
-/// The launcher's signals, as if they had been sent to this process; and its end, which is ours: the guard of
-/// the PEs' process group sees to them.
+/// Raises the launcher's signals in this process. Ends this process when the launcher has ended; the guard of
+/// the process group then ends the PEs.
 [[noreturn]] void obey(int fd, bootstrap::FrameReader reader, std::atomic<bool>& is_quiet) {
     while (const std::optional<bootstrap::Frame> frame = next_frame(fd, reader)) {
         if (frame->type == 'Q') is_quiet = true;
@@ -39,7 +39,8 @@ std::optional<bootstrap::Frame> next_frame(int fd, bootstrap::FrameReader& reade
     ::_exit(1);
 }
 
-/// What goes wrong before a PE runs is said here, not thrown past the thread that listens to the launcher.
+/// Runs the job. Errors before a PE runs are printed here: an exception must not pass the thread that listens
+/// to the launcher.
 int run_order(const RunOptions& options) {
     const auto say = [](const std::exception& error) {
         std::fprintf(stderr, "atoll run: on host %s: %s\n", bootstrap::host_name().c_str(), error.what());
@@ -97,7 +98,7 @@ AgentOrder decode_order(const std::string& body) {
 }
 
 int agent_command(const Arguments&) {
-    // Elsewhere than standard input, which is the PEs'.
+    // The orders move to another descriptor, because standard input belongs to the PEs.
     const common::Fd orders(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
     const common::Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     ::dup2(nothing.get(), STDIN_FILENO);

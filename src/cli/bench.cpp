@@ -1,4 +1,4 @@
-// `atoll bench`: the benchmarks are a program of their own; this finds it and runs it as a job.
+// `atoll bench`: finds the executable of the benchmarks and runs it as a job.
 #include <string>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* program_name = "atoll-bench-core";
 
-/// Beside this executable in a build and in a wheel, under libexec in an installed tree.
+/// The executable lies beside this one in a build and in a wheel, and under libexec in an installed tree.
 std::string find_benchmarks() {
     const std::string folder = executable_folder();
     for (const std::string& candidate :

@@ -1,4 +1,4 @@
-// The `atoll` command: what its parts share.
+// Declarations shared by the parts of the `atoll` command.
 #pragma once
 
 #include <stdexcept>
@@ -9,7 +9,7 @@ namespace atl::cli {
 
 using Arguments = std::vector<std::string>;
 
-/// Something the user can put right: one sentence, and the status that the command ends with.
+/// A mistake that the user can correct: a sentence, and the exit status of the command.
 class UsageError : public std::runtime_error {
   public:
     explicit UsageError(const std::string& sentence, int status = bad_usage)
@@ -17,21 +17,21 @@ class UsageError : public std::runtime_error {
     int status() const noexcept { return status_; }
 
     static constexpr int bad_usage = 2;
-    static constexpr int not_executable = 126;  // 126 and 127 are what shells use
+    static constexpr int not_executable = 126;  // 126 and 127 as in shells
     static constexpr int not_found = 127;
 
   private:
     int status_;
 };
 
-/// The commands: `arguments` are those after the command's name; the result is the process's status.
+/// The commands. `arguments` are those after the command's name; the result is the exit status.
 int run_command(const Arguments& arguments);
-/// Within a job.
+/// Runs as the program of a job.
 int info_of_job();
 int info_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);
 
-/// The folder that this executable stands in.
+/// The folder of this executable.
 std::string executable_folder();
 
 }  // namespace atl::cli

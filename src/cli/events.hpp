@@ -14,7 +14,7 @@ namespace atl::cli {
 
 enum class Source : std::uint32_t { signals, socket, lifeline, output, sink, terminal, terminal_pipe };
 
-/// Which descriptor an event is of: its kind, and the PE or the number of the stream.
+/// Identifies the descriptor of an event: its kind, and the PE or the number of the stream.
 struct Tag {
     Source source;
     std::uint32_t index;
@@ -25,12 +25,12 @@ class Poller {
     Poller() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
         if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll");
     }
-    /// False when it cannot be waited for, as a regular file, which is always ready.
+    /// False if the descriptor cannot be polled. A regular file cannot; it is always ready.
     bool add(int fd, Tag tag, std::uint32_t events = EPOLLIN) {
         return control(EPOLL_CTL_ADD, fd, tag, events);
     }
     void change(int fd, Tag tag, std::uint32_t events) { control(EPOLL_CTL_MOD, fd, tag, events); }
-    /// Before it is closed: a copy of it in another process would keep its events coming.
+    /// Call before closing the descriptor: a copy in another process would continue to deliver its events.
     void remove(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
     template <class Handle> void wait(int timeout_ms, Handle handle) {
@@ -53,7 +53,7 @@ class Poller {
     common::Fd epoll_;
 };
 
-/// Takes the pending signals from a signalfd that does not block, and does nothing about them.
+/// Reads and ignores the pending signals of a non-blocking signalfd.
 inline void discard_signals(const common::Fd& descriptor) {
     signalfd_siginfo info{};
     while (read(descriptor.get(), &info, sizeof info) == sizeof info) {

@@ -32,15 +32,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// From the end of the job to the end of agents that do not come to one by themselves.
+/// The time between the end of the job and the killing of agents that have not ended.
 constexpr auto grace = std::chrono::seconds(5);
-/// After --timeout: time for PEs to say where they were, for which their agents give them a second.
+/// After --timeout: the time in which PEs report where they were. Their agents allow one second for it.
 constexpr auto abort_grace = std::chrono::milliseconds(1500);
-/// Each look asks all PEs.
+/// Each check queries all PEs.
 constexpr double longest_stall_interval_s = 10;
-constexpr int timeout_status = 124;  // as timeout(1)
+constexpr int timeout_status = 124;  // the status of timeout(1)
 
-/// What a remote shell takes for one word.
+/// Quotes a text as one word for a remote shell.
 std::string quoted(const std::string& text) {
     std::string result = "'";
     for (const char c : text) result += c == '\'' ? "'\\''" : std::string(1, c);
@@ -57,8 +57,8 @@ Arguments words(const std::string& text) {
     return found;
 }
 
-/// Variables that PEs would have here: those that are about this library, and about where programs find
-/// things.
+/// The variables that are copied to PEs on other hosts: those of this library, and the search paths of
+/// programs.
 Arguments forwarded_environment() {
     constexpr const char* prefixes[] = {"ATOLL_", "SHMEM_", "SMA_", "UCX_", "PYTHON"};
     constexpr const char* names[] = {"PATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "LANG", "LC_ALL"};
@@ -121,7 +121,7 @@ class HostsJob {
             check_stall();
             if (Clock::now() >= deadline_) end_agents();
         }
-        store_->end_setup();  // nobody is still on the way to it
+        store_->end_setup();  // no PE is still connecting
         discard_signals(signals_);
         ::sigprocmask(SIG_SETMASK, &signals_before_, nullptr);  // see Job::run
         output_.finish();
@@ -200,7 +200,7 @@ class HostsJob {
         agents_.push_back(std::move(agent));
     }
 
-    /// In a process group of its own: Ctrl-C at the terminal is ours to pass on.
+    /// A separate process group: the launcher itself passes on Ctrl-C of the terminal.
     static void spawn(Agent& agent, const Arguments& command, int in, int out, int err) {
         posix_spawn_file_actions_t files;
         posix_spawnattr_t attributes;
@@ -235,7 +235,7 @@ class HostsJob {
     static void tell(const Agent& agent, const std::string& bytes) {
         for (std::size_t done = 0; done < bytes.size();) {
             const ssize_t sent = ::write(agent.orders.get(), bytes.data() + done, bytes.size() - done);
-            if (sent < 0 && errno != EINTR) return;  // it has ended, which its status tells
+            if (sent < 0 && errno != EINTR) return;  // the agent has ended, as its status will tell
             if (sent > 0) done += static_cast<std::size_t>(sent);
         }
     }
@@ -298,8 +298,8 @@ class HostsJob {
         if (agent.status != 0 && !first_failed_) first_failed_ = &agent;
     }
 
-    /// The job's status is that of the host whose PE failed first. Which that was the store knows, a little
-    /// later: another host, whose PEs ended because of it, may be the first whose agent ends.
+    /// The job takes the status of the host whose PE failed first. The store learns later which one that is:
+    /// the first agent to end may be that of a host whose PEs ended as a consequence.
     void judge() {
         const bootstrap::StoreServer::Failure failure = store_->failure();
         if (!first_failed_ && failure.sentence.empty()) return;
@@ -308,7 +308,7 @@ class HostsJob {
         const auto found = std::find_if(agents_.begin(), agents_.end(),
                                         [&](const auto& agent) { return agent->has(failure.pe); });
         const Agent* guilty = found != agents_.end() ? found->get() : first_failed_;
-        // Its agent gives the host's other PEs 1.5 s to end, and with few cores that takes longer.
+        // The agent gives the host's other PEs 1.5 s to end; on an oversubscribed host that takes longer.
         constexpr std::chrono::milliseconds for_the_store(200), for_its_status(3000);
         const auto patience = found == agents_.end() ? for_the_store : for_its_status;
         const bool known = failure.silent || (found != agents_.end() && guilty->ended);
@@ -318,7 +318,7 @@ class HostsJob {
         over();
     }
 
-    /// Its ssh hangs as long as the network lets it.
+    /// Ends an agent that hangs because its ssh waits for the network.
     static void give_up(const Agent& agent) {
         if (!agent.ended) ::kill(-agent.pid, SIGTERM);
     }
@@ -326,7 +326,8 @@ class HostsJob {
     void conclude(const Agent* guilty, const bootstrap::StoreServer::Failure& failure) {
         constexpr int unreachable = 255;  // ssh's own
         const int ended_with = guilty && guilty->ended ? guilty->status : 0;
-        // A PE that ends the job for all says with what status (1: it was lost, and its host knows more).
+        // A PE that ends the job for all reports the status. Status 1 means that the PE was lost; then its
+        // host has a better one.
         status_ = failure.status > 1 || ended_with == 0 ? failure.status : ended_with;
         if (status_ == 0) return;  // global_exit(0)
         if (ended_with == 0) return say(failure.sentence + after_the_start());
@@ -338,7 +339,7 @@ class HostsJob {
         store_->end_job(guilty->first_pe, ended_with, "The PEs of " + sentence + ".");
     }
 
-    /// The PEs say it themselves: their hosts' boards are not here.
+    /// Prints what the PEs report, because the boards of their hosts are not here.
     void print_table(const std::string& heading) {
         constexpr double patience_s = 1;
         print_table(heading, store_->doing(patience_s));
@@ -380,7 +381,7 @@ class HostsJob {
         deadline_ = std::min(deadline_, Clock::now() + grace);
     }
 
-    /// Closing its input ends an agent and its PEs; one that cannot be reached any more is given up.
+    /// Closes the agents' input, which ends them and their PEs. An agent that cannot be reached is abandoned.
     void end_agents() {
         if (status_ == 0) {
             status_ = timeout_status;

@@ -1,5 +1,5 @@
-// `atoll run --hosts a:4,b:4`: a job over several hosts. This launcher keeps the job's store; on each host an
-// agent (another `atoll`, started through ssh) starts that host's PEs and passes on what they print.
+// `atoll run --hosts a:4,b:4`: a job over several hosts. This launcher keeps the job's store. An agent on
+// each host, an `atoll` started through ssh, starts the host's PEs and passes on their output.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace atl::cli {
 
-/// "a:4,b:4", "a,b" (one PE each). Throws UsageError.
+/// Parses "a:4,b:4" or "a,b" (one PE each). Throws UsageError.
 std::vector<HostShare> parse_hosts(const std::string& text);
 
-/// Returns the status of the job.
+/// Runs the job and returns its status.
 int run_on_hosts(const RunOptions& options);
 
-/// What an agent is told on its standard input, as a frame 'C' of bootstrap/wire.hpp. Frames 'S' with the
-/// number of a signal may follow, and 'Q': the launcher has said why the job ends. The end of the input is
-/// the end of its PEs.
+/// The order that an agent reads on its standard input, a frame 'C' of bootstrap/wire.hpp. Frames 'S' with
+/// the number of a signal may follow. A frame 'Q' tells that the launcher has printed why the job ends. The
+/// end of the input ends the agent's PEs.
 struct AgentOrder {
     int first_pe = 0, n_pes = 1, n_all = 1, port = 0;
     bool label = false, raw = false, bind_core = false;

@@ -1,4 +1,4 @@
-// `atoll info`: what this build is, how it is set up, and what the machine offers.
+// `atoll info`: describes this build, its settings and the machine.
 #include <cstddef>
 #include <cstdio>
 #include <dlfcn.h>
@@ -31,7 +31,7 @@
 namespace atl::cli {
 namespace {
 
-// Ordered, so that people read it in the order written here.
+// Ordered, so that the output has the order of the code.
 using Json = nlohmann::ordered_json;
 
 std::string size_text(std::uint64_t bytes) {
@@ -98,7 +98,7 @@ Json describe_transports() {
     };
 }
 
-/// Devices by their nodes and the driver's library, so that no driver is started just to be shown.
+/// Lists GPUs by their device nodes and the driver's library, so that no driver is started.
 Json describe_gpus() {
     std::vector<std::string> nodes;
     glob_t found{};
@@ -122,7 +122,7 @@ Json describe_settings_json() {
     return settings;
 }
 
-/// Where things stand on the job board: for tools and tests that look at a job from outside.
+/// The layout of the job board, for tools and tests that read it from another process.
 Json describe_board() {
     using common::BoardEntry;
     using common::BoardHeader;

@@ -1,4 +1,4 @@
-// `atoll info --job`, run as the program of a job: who reaches whom by what.
+// `atoll info --job`, run as the program of a job: prints by which path each PE reaches each other.
 #include <cstdio>
 #include <string>
 

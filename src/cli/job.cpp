@@ -35,27 +35,27 @@ bool is_ignored(int number) {
     return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/// Signals that the launcher reads from a descriptor. Blocks them, and those that would stop it, and returns
-/// the mask as it was, which is what PEs get.
+/// Opens a descriptor for the signals that the launcher handles. Blocks them and the signals that would stop
+/// it. Returns the previous mask, which PEs inherit.
 sigset_t take_signals(common::Fd& descriptor) {
     sigset_t handled, blocked, before;
     sigemptyset(&handled);
     for (const int number : {SIGCHLD, SIGUSR1, SIGUSR2, SIGWINCH, SIGTERM, SIGTSTP, SIGCONT})
         sigaddset(&handled, number);
-    // nohup, and a shell's "&", ask for these not to count.
+    // nohup, and a shell's "&", set these to ignored; they must stay so.
     for (const int number : {SIGINT, SIGHUP, SIGQUIT}) {
         if (!is_ignored(number)) sigaddset(&handled, number);
     }
     blocked = handled;
     for (const int number : {SIGPIPE, SIGTTIN, SIGTTOU}) sigaddset(&blocked, number);
-    signal(SIGCHLD, SIG_DFL);  // ignored, it would take the exit statuses away
+    signal(SIGCHLD, SIG_DFL);  // if ignored, exit statuses would be lost
     sigprocmask(SIG_BLOCK, &blocked, &before);
     descriptor = common::Fd(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!descriptor) fail("signalfd");
     return before;
 }
 
-/// People or programs may answer what PE 0 prints.
+/// True if people or programs can answer the output of PE 0.
 bool can_ask() {
     struct stat status {};
     return fstat(STDIN_FILENO, &status) == 0 &&
@@ -80,19 +80,19 @@ Job::Job(const RunOptions& options, const Program& program, const common::Settin
     create_shared_memory();
     if (options.passes_output_on()) output_ = std::make_unique<Output>(poller_, options.style());
     for (char** entry = environ; *entry; ++entry) environment_.push_back(*entry);
-    environment_.push_back(nullptr);  // ATOLL_LAUNCHED of the PE that is being started
+    environment_.push_back(nullptr);  // ATOLL_LAUNCHED of the PE that starts next
     environment_.push_back(nullptr);
 }
 
 Job::~Job() {
-    // Before lifelines close, which PEs that live would take for the launcher's death; the result is the
-    // same.
+    // Destroyed before the lifelines close. Live PEs would take their closing for the launcher's death, with
+    // the same result.
     group_.reset();
     if (board_memory_) munmap(board_memory_, common::BoardView::bytes(n_pes_));
 }
 
 void Job::create_shared_memory() {
-    // Nothing in a file system: nothing to leak, and no /dev/shm that may be full.
+    // A memfd has no file that could remain, and does not depend on space in /dev/shm.
     board_fd_ = common::Fd(memfd_create("atoll-board", MFD_CLOEXEC));
     heap_fd_ = common::Fd(memfd_create("atoll-heap", MFD_CLOEXEC));
     const std::size_t bytes = common::BoardView::bytes(n_pes_);
@@ -105,7 +105,7 @@ void Job::create_shared_memory() {
     board_ = common::BoardView::create(memory, n_pes_);
 }
 
-/// What PE `pe` gets as stdout and stderr, where these are not the launcher's own.
+/// Opens stdout and stderr of PE `pe` if they are not the launcher's own.
 void Job::open_output(int pe, common::Fd& out, common::Fd& err) {
     if (!options_.output_folder.empty()) return open_files(pe, out, err);
     if (!output_) return;
@@ -120,7 +120,7 @@ void Job::open_output(int pe, common::Fd& out, common::Fd& err) {
         common::Fd ours;
         if (output_->kind(target) == Sink::Kind::terminal) {
             PeTerminal terminal = open_pe_terminal(target == Output::out ? STDOUT_FILENO : STDERR_FILENO);
-            if (!terminal.pe_end) continue;  // then it writes to ours
+            if (!terminal.pe_end) continue;  // the PE then writes to the launcher's stream
             ours = std::move(terminal.launcher_end);
             its = std::move(terminal.pe_end);
         } else {
@@ -180,7 +180,7 @@ void Job::start_pe(int pe) {
                            std::to_string(bootstrap::protocol_version) + ":" + std::to_string(pe) + ":" +
                            std::to_string(n_pes_);
     for (const int fd : child.inherited) launched += ":" + std::to_string(fd);
-    if (options_.join) {  // the launcher's store is elsewhere
+    if (options_.join) {  // the store is in another launcher
         bootstrap::Invitation invitation = *options_.join;
         invitation.pe += pe;
         launched = std::string(bootstrap::Invitation::variable) + "=" + invitation.text();
@@ -207,7 +207,8 @@ int Job::run() {
         }
     }
     while (!finished()) {
-        // Signals last: what a PE said before it died is to be heard before its death is.
+        // Signals last: the output that a PE wrote before its death is to be read before the death is
+        // reported.
         bool signalled = false;
         poller_.wait(timeout_ms(), [&](Tag tag, std::uint32_t events) {
             if (tag.source == Source::signals) {
@@ -229,8 +230,8 @@ int Job::run() {
     output_->catch_up();
     output_->show_tracebacks();
     if (!last_line_.empty()) write_line(last_line_);
-    // A reader that takes nothing keeps this process waiting, and a signal then ends it. One that was meant
-    // for the job must not: it has ended, and its status is still to be returned.
+    // From here on a blocked reader of our output blocks this process, and a signal may end it. A signal sent
+    // to the job must not: the job has ended, and its status is still to be returned.
     discard_signals(signals_);
     sigprocmask(SIG_SETMASK, &signals_before_, nullptr);
     output_->finish();
@@ -250,7 +251,8 @@ bool Job::finished() const {
         phase_ == Phase::running &&
         std::any_of(pes_.begin(), pes_.end(), [](const Pe& pe) { return pe.lost_at > 0; });
     const bool all_ended = running_ == 0 && lifelines_ == 0 && !unexplained;
-    // What survives SIGKILL for long is stuck in the kernel, or escaped and is ended by ProcessGroup.
+    // A process that survives SIGKILL for long is stuck in the kernel, or has escaped; ProcessGroup ends that
+    // one.
     return all_ended || (phase_ == Phase::killed && (running_ == 0 || now() >= next_phase_s_));
 }
 
@@ -291,7 +293,7 @@ double Job::now() const { return monotonic_s() - start_s_; }
 
 void Job::say(const std::string& sentence) { write_line(line_of(sentence)); }
 
-/// Empty where why the job ends has been said elsewhere.
+/// Empty if another process has printed the reason.
 std::string Job::line_of(const std::string& sentence) const {
     return options_.is_quiet && *options_.is_quiet ? "" : "atoll run: " + sentence + "\n";
 }
@@ -299,7 +301,7 @@ std::string Job::line_of(const std::string& sentence) const {
 void Job::write_line(const std::string& line) {
     if (line.empty()) return;
     if (output_) return output_->say(line);
-    // One write, so that it stays whole among what PEs write to the same place.
+    // One write, which keeps the line together among the PEs' output.
     if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
 }
 

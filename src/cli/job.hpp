@@ -1,4 +1,4 @@
-// One job: its PEs, what they say, and how it ends.
+// One job: its PEs, their output, and its end.
 #pragma once
 
 #include <deque>
@@ -26,7 +26,7 @@ class Job {
     Job(const Job&) = delete;
     Job& operator=(const Job&) = delete;
 
-    /// Starts all PEs and stays until the last has ended. Returns the status of the job.
+    /// Starts all PEs and waits until the last has ended. Returns the job's status.
     int run();
 
   private:
@@ -46,7 +46,7 @@ class Job {
     };
     enum class Phase {
         running,
-        aborted,     ///< the board says so; PEs may still tell what they know
+        aborted,     ///< recorded on the board; PEs may still print their errors
         terminated,  ///< SIGTERM sent
         killed,      ///< SIGKILL sent
     };
@@ -66,7 +66,7 @@ class Job {
     std::string line_of(const std::string& sentence) const;
     void write_line(const std::string& line);
 
-    // job_packets.cpp: what PEs say
+    // job_packets.cpp: packets of PEs
     void on_socket(int pe, std::uint32_t events);
     bool receive(int pe);
     void handle(int pe, char type, const std::string& body, common::Fd descriptor);
@@ -78,7 +78,7 @@ class Job {
     void on_lifeline(int pe);
     void close_lifeline(int pe);
 
-    // job_end.cpp: how PEs and the job end
+    // job_end.cpp: the end of PEs and of the job
     void reap();
     void on_exit(int pe, int wait_status);
     void on_member_exit(int pe, int wait_status);
@@ -95,7 +95,7 @@ class Job {
     std::string describe_doing(int pe) const;
     bool some_member_lives() const;
 
-    // job_signals.cpp: what people ask for while it runs
+    // job_signals.cpp: signals and options that act on a running job
     void on_signals();
     void interrupt(int number, int sender);
     void stop();
@@ -134,16 +134,16 @@ class Job {
     int interrupter_ = 0;  ///< the process that sent it; 0 is the terminal
     double interrupted_at_ = 0;
     bool somebody_joined_ = false;  ///< has called init
-    /// How long a broken lifeline may stay unexplained: a death by exit status or signal is told by the
-    /// kernel at once, one inside `sh -c` by the shell's own end a little later.
+    /// The time that a broken lifeline may stay unexplained. The kernel reports a death at once. For a
+    /// program inside `sh -c`, the shell's own end reports it a little later.
     static constexpr double lost_grace_s = 0.3;
 };
 
-/// "exited with status 3", "was killed by SIGSEGV (segmentation fault)".
+/// A text such as "exited with status 3" or "was killed by SIGSEGV (segmentation fault)".
 std::string describe_wait_status(int wait_status);
-/// What a shell would call it: the status, or 128 + the signal.
+/// The status that a shell would report: the exit status, or 128 + the signal.
 int shell_status(int wait_status);
-/// "SIGTERM"; "signal 40" for those without a name.
+/// The name, such as "SIGTERM", or "signal 40" for a signal without a name.
 std::string signal_name(int number);
 
 }  // namespace atl::cli

@@ -1,4 +1,4 @@
-// How PEs end, and with them the job.
+// The end of PEs, and of the job with them.
 #include <algorithm>
 #include <chrono>
 #include <sys/socket.h>
@@ -12,8 +12,8 @@
 namespace atl::cli {
 namespace {
 
-// From the abort word to SIGTERM: time for PEs to flush, and for Python to say where it was. As without a
-// launcher (peer_monitor.cpp); a third of it was too little where each of two cores had four others to serve.
+// From the abort word to SIGTERM: time for PEs to flush, and for Python to print tracebacks. The same time as
+// without a launcher (peer_monitor.cpp). On oversubscribed cores, a third of it was not enough.
 constexpr double abort_grace_s = 1.0;
 // From SIGTERM to SIGKILL.
 constexpr double term_grace_s = 0.5;
@@ -38,8 +38,8 @@ std::vector<Ended> ended_processes() {
 
 void Job::reap() {
     std::vector<Ended> ended = ended_processes();
-    // PEs of several hosts hear from the launcher that one has died, and may be gone before the kernel tells
-    // of that one here, which would then not be the one that is named.
+    // The launcher tells PEs of other hosts that a PE here has died. They may be gone before the kernel
+    // reports that PE to us. This wait lets the report name the PE that died first.
     constexpr auto for_the_first = std::chrono::milliseconds(100);
     if (options_.join && phase_ == Phase::running && std::any_of(ended.begin(), ended.end(), has_failed) &&
         std::none_of(ended.begin(), ended.end(), was_killed)) {
@@ -51,14 +51,14 @@ void Job::reap() {
     for (const Ended& one : ended) {
         const pid_t pid = one.pid;
         const int wait_status = one.wait_status;
-        if (group_->is_guard(pid)) continue;  // somebody killed it: the kernel's death signal remains
+        if (group_->is_guard(pid)) continue;  // killed from outside; the kernel's death signal remains
         auto started =
             std::find_if(pes_.begin(), pes_.end(), [&](const Pe& pe) { return pe.pid == pid && !pe.reaped; });
         if (started != pes_.end()) {
             on_exit(static_cast<int>(started - pes_.begin()), wait_status);
             continue;
         }
-        // Of a PE whose first process ended before it (`sh -c 'program &'`): we inherited it.
+        // The first process of a PE ended before its program (`sh -c 'program &'`): we inherited the program.
         auto member = std::find_if(pes_.begin(), pes_.end(), [&](const Pe& pe) { return pe.member == pid; });
         if (member != pes_.end()) on_member_exit(static_cast<int>(member - pes_.begin()), wait_status);
     }
@@ -68,13 +68,13 @@ void Job::on_exit(int pe, int wait_status) {
     Pe& ended = pes_[static_cast<std::size_t>(pe)];
     while (receive(pe)) {
     }
-    // The program that this process ran (`sh -c 'program; true'`) ended before it, and not as programs
-    // should; or this process has become another program.
+    // The program that this process ran (`sh -c 'program; true'`) ended before it and abnormally, or this
+    // process has become another program.
     const bool hides_a_death = ended.lost_at != 0 && (ended.member != ended.pid || ended.has_run_on);
     ended.reaped = true;
     ended.lost_at = 0;
     --running_;
-    // The lifeline of a descendant stays; that of this process is over even if a child that it forked holds a
+    // The lifeline of a descendant stays open. That of this process is over even if a forked child holds a
     // copy.
     if (ended.member == ended.pid) close_lifeline(pe);
     if (wait_status != 0) {
@@ -98,13 +98,13 @@ void Job::on_member_exit(int pe, int wait_status) {
     }
 }
 
-/// It has ended, or said goodbye, and nothing is wrong with that.
+/// Records a PE that ended normally, or said goodbye.
 void Job::settle(int pe) {
     Pe& ended = pes_[static_cast<std::size_t>(pe)];
     if (ended.goodbye != 'f' && board_.state(pe) < common::PeState::finalized) {
         board_.set_state(pe, common::PeState::left);
     }
-    // The fences of a PE that never joined stay closed: the others' init cannot be complete without it.
+    // Fences stay closed for a PE that never joined: the others cannot complete init without it.
     if (ended.said_hello) store_.depart(pe);
     check_never_joined();
     check_never_rejoined();
@@ -117,7 +117,7 @@ void Job::on_death(int pe, int wait_status) {
     if (phase_ != Phase::running) return;
     const auto& header = board_.header();
     if (header.abort.load(std::memory_order_acquire) != 0) {
-        // A PE has said on the board why the job ends; the others' statuses only follow from that.
+        // The PE that ended the job wrote the reason to the board. The statuses of the others follow from it.
         return end(header.abort_pe.load(), std::max(header.abort_status.load(), 1), header.abort_text);
     }
     const std::string when = " " + common::elapsed_text(now()) + " after the start";
@@ -142,10 +142,10 @@ void Job::on_death(int pe, int wait_status) {
 }
 
 void Job::on_abort(int pe, int status, const std::string& text) {
-    // OpenSHMEM's global_exit(0): everybody ends, and nothing is wrong.
+    // OpenSHMEM's global_exit(0): every PE ends, without an error.
     if (status == 0 && text.empty()) return end(pe, 0, "");
     const std::string when = " " + common::elapsed_text(now()) + " after the start";
-    // Of a program in Python. Its PE has printed the exception itself, and once is enough.
+    // A program in Python has printed the exception itself; the launcher does not repeat it.
     constexpr std::string_view uncaught = " ended by an exception that nobody caught";
     const std::string begin = "PE " + std::to_string(pe) + std::string(uncaught);
     if (!text.starts_with(begin + ": "))
@@ -159,7 +159,7 @@ void Job::on_abort(int pe, int status, const std::string& text) {
     end(pe, status, full, is_shown ? begin + when : full);
 }
 
-/// A PE's lifeline broke and nothing has told why for a while.
+/// Handles a PE whose lifeline broke without an explanation.
 void Job::on_lost(int pe) {
     const Pe& lost = pes_[static_cast<std::size_t>(pe)];
     if (lost.lost_at == 0 || phase_ != Phase::running || now() < lost.lost_at + lost_grace_s) return;
@@ -182,7 +182,7 @@ void Job::lose(int pe) {
                  : ": by a crash that the program around it hides, by _exit or by exec"));
 }
 
-/// A job that some PEs have joined cannot begin when others end without joining.
+/// Ends a job that cannot begin: some PEs have joined it, and others ended without joining.
 void Job::check_never_joined() {
     if (phase_ != Phase::running || !somebody_joined_) return;
     std::vector<int> missing;
@@ -198,7 +198,7 @@ void Job::check_never_joined() {
             common::pe_ranges(waiting) + " waits");
 }
 
-/// Nor can a second job of the same PEs.
+/// The same for a second job of the same PEs.
 void Job::check_never_rejoined() {
     std::vector<int> missing, waiting;
     for (int pe = 0; pe < n_pes_; ++pe) {
@@ -212,8 +212,8 @@ void Job::check_never_rejoined() {
             " waits in another init");
 }
 
-/// PEs of a job on several hosts have joined it elsewhere: here only their processes are known. Ended at
-/// once, they could be taken for the one that died.
+/// True if PEs of this host still run. In a job on several hosts, PEs join elsewhere and only their processes
+/// are known here. Ended at once, they could be taken for the one that died.
 bool Job::some_member_lives() const {
     if (options_.join) return running_ > 0;
     return std::any_of(pes_.begin(), pes_.end(), [](const Pe& pe) { return bool(pe.lifeline); });

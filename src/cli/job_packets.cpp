@@ -1,4 +1,4 @@
-// What PEs say to the launcher: bootstrap/launch_protocol.hpp.
+// Packets from PEs to the launcher, as in bootstrap/launch_protocol.hpp.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -15,7 +15,7 @@
 namespace atl::cli {
 namespace {
 
-/// The descriptor that came with a message; others than the first are closed.
+/// Returns the first descriptor that came with a message and closes the others.
 common::Fd take_descriptor(msghdr& message) {
     common::Fd first;
     for (cmsghdr* part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
@@ -31,8 +31,8 @@ common::Fd take_descriptor(msghdr& message) {
     return first;
 }
 
-/// A process that ends has no program any more when its descriptors close; one that becomes another program
-/// (exec) has.
+/// True if the process still runs a program. A process that ends has none when its descriptors close. One
+/// that becomes another program (exec) has.
 bool is_running_program(pid_t pid) {
     char unused;
     return pid > 0 && readlink(("/proc/" + std::to_string(pid) + "/exe").c_str(), &unused, 1) >= 0;
@@ -42,12 +42,12 @@ bool is_running_program(pid_t pid) {
 
 void Job::on_socket(int pe, std::uint32_t events) {
     if (events & EPOLLOUT) send_outgoing(pe);
-    // A few at a time, so that one PE that says much does not keep the others waiting.
+    // A few packets at a time, so that one busy PE does not delay the others.
     for (int i = 0; i < 16 && receive(pe); ++i) {
     }
 }
 
-/// Takes one packet; false when there is none.
+/// Receives one packet; false if none has arrived.
 bool Job::receive(int pe) {
     Pe& sender = pes_[static_cast<std::size_t>(pe)];
     if (!sender.socket) return false;
@@ -61,7 +61,7 @@ bool Job::receive(int pe) {
     message.msg_controllen = sizeof control;
     const ssize_t size = recvmsg(sender.socket.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return errno == EINTR;
-    if (size <= 0) {  // nobody of this PE holds the other end any more
+    if (size <= 0) {  // the last process of this PE has closed its end
         close_socket(pe);
         return false;
     }
@@ -126,20 +126,19 @@ void Job::hello(int pe, common::Fd lifeline) {
     poller_.add(sender.lifeline.get(), {Source::lifeline, static_cast<std::uint32_t>(pe)});
 }
 
-/// A new heap of a new size for a new job, handed out once all PEs have come: until then some may still be
-/// leaving the old one.
+/// Sends a new heap for the next job, once all PEs have asked. Before that, some may still use the old one.
 void Job::rejoin(int pe) {
     pes_[static_cast<std::size_t>(pe)].goodbye = 0;
     pes_[static_cast<std::size_t>(pe)].rejoins = true;
     if (!std::all_of(pes_.begin(), pes_.end(), [](const Pe& other) { return other.rejoins; }))
         return check_never_rejoined();
     store_.forget();
-    board_.header().layout_state.store(0, std::memory_order_relaxed);  // by the settings that hold now
+    board_.header().layout_state.store(0, std::memory_order_relaxed);  // so that the current settings apply
     heap_fd_ = common::Fd(memfd_create("atoll-heap", MFD_CLOEXEC));
     const int passed = heap_fd_.get();
     for (Pe& other : pes_) {
         other.rejoins = false;
-        // It waits for this and nothing else, so there is room.
+        // The socket has room: the PE has no other packet to read.
         if (!heap_fd_ || common::send_with_fds(other.socket.get(), "R", 1, {&passed, 1}, MSG_DONTWAIT) != 1)
             return end(pe, 1, "the launcher could not hand out memory for the job's next init");
     }
@@ -161,7 +160,7 @@ void Job::send_outgoing(int pe) {
         if (send(receiver.socket.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
             if (errno == EINTR) continue;
             receiver.waits_for_room = errno == EAGAIN;
-            if (errno != EAGAIN) receiver.outgoing.clear();  // it has ended; its end of file follows
+            if (errno != EAGAIN) receiver.outgoing.clear();  // the PE has ended; its end of file follows
             break;
         }
         receiver.outgoing.pop_front();
@@ -186,7 +185,7 @@ void Job::on_lifeline(int pe) {
     const ssize_t size = recv(lost.lifeline.get(), &unused, 1, MSG_DONTWAIT);
     if (size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR))) return;
     while (receive(pe)) {
-    }  // a goodbye that was said just before
+    }  // a goodbye that arrived just before
     close_lifeline(pe);
     if (lost.goodbye == 0) {
         lost.lost_at = now();

@@ -1,4 +1,4 @@
-// What people ask for while the job runs, by signals and by options.
+// Requests during a job, made by signals and options.
 #include <cstdio>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -15,7 +15,7 @@ std::string seconds(double s) {
     return text;
 }
 
-constexpr int timeout_status = 124;  // as timeout(1)
+constexpr int timeout_status = 124;  // the status of timeout(1)
 
 }  // namespace
 
@@ -55,10 +55,10 @@ void Job::on_signals() {
     if (children) reap();
 }
 
-/// Once: the PEs decide what to do about it. Twice: they have had their chance.
+/// The first signal goes to the PEs, which decide. The second ends the job.
 void Job::interrupt(int number, int sender) {
-    // timeout(1) sends its signal to its child and then to the child's process group, in between which a busy
-    // machine may let others run. A terminal's signals have no sender, so people are as fast as they like.
+    // timeout(1) sends its signal to the child and then to its process group; an oversubscribed machine may
+    // run others in between. Both count as one. A terminal's signals have no sender and are all counted.
     constexpr double same_s = 0.5;
     if (sender != 0 && sender == interrupter_ && now() < interrupted_at_ + same_s) return;
     interrupter_ = sender;

@@ -1,4 +1,4 @@
-// The store of small values through which PEs find each other, and their fences.
+// The store of small values by which PEs find each other, and their fences.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,18 @@ namespace atl::cli {
 
 class KeyValueStore {
   public:
-    /// `answer(pe, packet)` reaches a PE that waits.
+    /// `answer(pe, packet)` sends a packet to a PE that waits.
     KeyValueStore(int n_pes, std::function<void(int, const std::string&)> answer);
 
-    /// Forgets all values: the next job of the same PEs writes its own. Only while nobody waits.
+    /// Forgets all values, because the next job of the same PEs writes new ones. Only call it while no PE
+    /// waits.
     void forget() { values_.clear(); }
     void put(const std::string& key, const std::string& value);
     void get(int pe, const std::string& key);
     void fence(int pe);
-    /// Answers all, once the last has come, in packets 'C' (bootstrap/launch_protocol.hpp).
+    /// Answers all PEs, once the last value has arrived, in packets 'C' (bootstrap/launch_protocol.hpp).
     void collect(int pe, const std::string& value);
-    /// This PE has ended: fences no longer wait for it, and it waits for nothing.
+    /// Records that this PE has ended: fences no longer wait for it, and its own waits are dropped.
     void depart(int pe);
     /// PEs that wait for a value or in a fence.
     std::vector<int> waiting() const;
@@ -33,7 +34,7 @@ class KeyValueStore {
 
     std::function<void(int, const std::string&)> answer_;
     std::map<std::string, std::string> values_;
-    std::multimap<std::string, int> getters_;  ///< who waits for a key
+    std::multimap<std::string, int> getters_;  ///< key → PE that waits for it
     std::vector<std::uint64_t> fences_;        ///< how often each PE has fenced
     std::vector<bool> departed_;
     std::uint64_t released_ = 0;  ///< fences that all have reached

@@ -47,8 +47,9 @@ int dispatch(const Arguments& arguments) {
         std::puts("atoll " ATOLL_VERSION);
         return 0;
     }
-    if (name == "agent") return agent_command({});  // of `atoll run --hosts`; nobody's to call
-    if (name == "mps-guard") return mps_guard_command({arguments.begin() + 1, arguments.end()});  // of --mps
+    if (name == "agent") return agent_command({});  // internal: started by `atoll run --hosts`
+    // internal: started by --mps
+    if (name == "mps-guard") return mps_guard_command({arguments.begin() + 1, arguments.end()});
     Arguments names;
     for (const Command& command : commands) {
         if (name == command.name) return command.call({arguments.begin() + 1, arguments.end()});
@@ -81,7 +82,7 @@ int main(int argc, char** argv) {
     } catch (const UsageError& error) {
         std::fprintf(stderr, "atoll%s: %s\n", name.c_str(), error.what());
         return error.status();
-    } catch (const atl::Error& error) {  // a setting that cannot be read
+    } catch (const atl::Error& error) {  // an invalid setting
         std::fprintf(stderr, "atoll%s: %s\n", name.c_str(), error.what());
         return UsageError::bad_usage;
     } catch (const std::exception& error) {

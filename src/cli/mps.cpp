@@ -23,7 +23,7 @@ namespace {
 constexpr const char* pipe_variable = "CUDA_MPS_PIPE_DIRECTORY";
 constexpr const char* usual_folder = "/tmp/nvidia-mps";
 constexpr double answer_seconds = 10;
-/// The guard ends a daemon sooner than that.
+/// Longer than the guard takes to end a daemon.
 constexpr int end_ms = 40'000;
 
 std::string pipe_folder() {
@@ -59,7 +59,7 @@ bool is_control_daemon(const std::filesystem::path& process) {
     return first_line_of(process / "cmdline").find("mps-server") == std::string::npos;
 }
 
-/// A variable of another process; empty where it has none, or this user may not look.
+/// A variable of another process; empty if unset, or if this user may not read it.
 std::string variable_of(const std::filesystem::path& process, const std::string& name) {
     std::ifstream file(process / "environ", std::ios::binary);
     for (std::string entry; std::getline(file, entry, '\0');)
@@ -67,7 +67,7 @@ std::string variable_of(const std::filesystem::path& process, const std::string&
     return {};
 }
 
-/// Control daemons among the processes that this one sees.
+/// The control daemons among the visible processes.
 std::vector<MpsDaemon> running_daemons() {
     std::vector<MpsDaemon> found;
     std::error_code error;
@@ -84,13 +84,14 @@ std::vector<MpsDaemon> running_daemons() {
     return found;
 }
 
-/// A daemon that ended without `quit` leaves its pipes behind, and the number of its process.
+/// True if the folder is that of a daemon that ended without `quit`: it leaves its pipes and its process
+/// number behind.
 bool is_left_behind(const std::string& folder) {
     const int pid = std::atoi(first_line_of(folder + "/nvidia-cuda-mps-control.pid").c_str());
     return pid > 0 && !is_control_daemon("/proc/" + std::to_string(pid));
 }
 
-/// A private folder with room for pipes and logs, only this user's.
+/// Makes a private folder for pipes and logs.
 std::string make_folder() {
     const char* named = std::getenv("TMPDIR");
     std::string folder = std::string(named && *named ? named : "/tmp") + "/atoll-mps-XXXXXX";
@@ -162,7 +163,7 @@ Mps::Mps() {
     ::setenv(pipe_variable, folder.c_str(), 1);
 }
 
-/// By a process that outlives this one by what it takes to end the daemon.
+/// Starts a daemon through the guard, a process that outlives this one until the daemon has ended.
 void Mps::start(const std::string& folder) {
     int orders[2], words[2];
     if (::pipe2(orders, O_CLOEXEC) != 0) throw UsageError("--mps: " + common::errno_text(errno));
@@ -187,7 +188,7 @@ void Mps::start(const std::string& folder) {
         std::filesystem::remove(folder);
         throw UsageError("--mps: cannot start its guard: " + common::errno_text(failed));
     }
-    ::waitpid(pid, nullptr, 0);  // it goes on as somebody else's child
+    ::waitpid(pid, nullptr, 0);  // the guard goes on as a child of another process
     std::string said;
     char bytes[512];
     while (said.find('\0') == std::string::npos) {

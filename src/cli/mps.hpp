@@ -1,5 +1,5 @@
-// NVIDIA's Multi-Process Service, by which PEs that share a GPU run on it at once: which daemon there is, and
-// one of the job's own.
+// NVIDIA's Multi-Process Service (MPS), which lets PEs that share a GPU run on it at the same time. Finds a
+// running daemon, or starts one for the job.
 #pragma once
 
 #include <optional>
@@ -18,16 +18,16 @@ struct MpsDaemon {
     std::string folder;  ///< its pipe directory; empty: not known
 };
 
-/// The one that this user's programs use, if it answers.
+/// The daemon that this user's programs use, if it answers.
 std::optional<MpsDaemon> own_mps_daemon();
-/// One of another user, that processes or its pipe directory show.
+/// A daemon of another user, found by its process or its pipe directory.
 std::optional<MpsDaemon> foreign_mps_daemon();
-/// "none runs", "of this user, /tmp/nvidia-mps", "of user 1001 (process 1234)".
+/// A text such as "none runs", "of this user, /tmp/nvidia-mps" or "of user 1001 (process 1234)".
 std::string describe_mps();
 
-/// Lets the programs that this process starts use MPS, as long as it lives: this user's daemon, which it
-/// leaves as it is, or one of its own, which ends with this process however that ends. Throws UsageError
-/// where there is no MPS, or another user's.
+/// Lets programs that this process starts use MPS. Uses this user's daemon and leaves it unchanged, or starts
+/// one that ends with this process, even if the process is killed. Throws UsageError if MPS is missing or
+/// belongs to another user.
 class Mps {
   public:
     Mps();
@@ -42,8 +42,8 @@ class Mps {
     common::Fd status_;    ///< the guard's words, until it has ended
 };
 
-/// `atoll mps-guard FOLDER`: starts a daemon in FOLDER, says "ok" or what is wrong on standard output, and
-/// ends the daemon once standard input ends. Nobody's to call.
+/// `atoll mps-guard FOLDER` (internal): starts a daemon in FOLDER and ends it once standard input ends.
+/// Prints "ok" or the error on standard output.
 int mps_guard_command(const Arguments& arguments);
 
 }  // namespace atl::cli

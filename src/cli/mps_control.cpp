@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* program = "nvidia-cuda-mps-control";
 
-/// Files, not pipes: a daemon that the program leaves behind may keep them open.
+/// A file rather than a pipe: a daemon that the program leaves behind may keep it open.
 common::Fd memory_file(const std::string& content = {}) {
     common::Fd file(::memfd_create("atoll-mps", MFD_CLOEXEC));
     for (std::size_t done = 0; file && done < content.size();) {
@@ -40,7 +40,7 @@ std::string content_of(const common::Fd& file) {
     return text;
 }
 
-/// The environment, with other folders where they are named.
+/// The environment, with the folders replaced that are not empty.
 Arguments environment_with(const std::string& folder, const std::string& log_folder) {
     Arguments entries;
     for (char** entry = environ; *entry; ++entry) {
@@ -62,7 +62,7 @@ std::vector<char*> pointers_to(Arguments& texts) {
     return pointers;
 }
 
-/// Its exit status; -1 when it was killed, by itself or for having taken too long.
+/// Waits for the process and returns its exit status; -1 if it was killed by a signal or after `seconds`.
 int wait_for(pid_t pid, double seconds) {
     const std::uint64_t latest = common::now_ns() + static_cast<std::uint64_t>(seconds * 1e9);
     int status = 0;

@@ -12,8 +12,9 @@ struct MpsAnswer {
     std::string text;  ///< what it printed
 };
 
-/// Starts it with these arguments and `input` as its standard input, and gives it so many seconds. `folder`:
-/// the daemon's pipe directory, empty as the environment has it; `log_folder` likewise.
+/// Runs nvidia-cuda-mps-control with these arguments and `input` as standard input, for at most `seconds`.
+/// `folder` is the daemon's pipe directory and `log_folder` its log directory; if empty, the environment
+/// decides.
 MpsAnswer ask_mps_control(const Arguments& arguments, const std::string& input, double seconds,
                           const std::string& folder = {}, const std::string& log_folder = {});
 

@@ -1,5 +1,5 @@
-// The guard of a job's own MPS: a process of its own session, so that neither Ctrl-C nor the launcher's end
-// takes it.
+// The guard of a job's own MPS. It is a process in a separate session, so that neither Ctrl-C nor the
+// launcher's end kills it.
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -23,7 +23,7 @@ namespace atl::cli {
 namespace {
 
 constexpr double start_seconds = 20;
-/// `quit` waits for clients; those of an ended job are about to go.
+/// `quit` waits for clients; those of an ended job are about to end.
 constexpr double quit_seconds = 15;
 constexpr double last_seconds = 5;
 
@@ -36,13 +36,13 @@ bool within(std::uint64_t since_ns, double seconds) {
     return static_cast<double>(common::now_ns() - since_ns) < seconds * 1e9;
 }
 
-/// With its final 0, which the launcher waits for.
+/// Sends the text with its final 0, which marks its end for the launcher.
 void say_to_launcher(const std::string& text) {
     const ssize_t sent = ::write(STDOUT_FILENO, text.c_str(), text.size() + 1);
     static_cast<void>(sent);  // a launcher that is gone needs no answer
 }
 
-/// True once no process is left that the daemon started, it included: they are this one's children by now.
+/// True once all processes of the daemon have ended. They are children of this process by then.
 bool all_ended(double seconds) {
     const std::uint64_t since = common::now_ns();
     do {
@@ -61,7 +61,7 @@ void kill_children(int signal_number) {
     for (pid_t child; file >> child;) ::kill(child, signal_number);
 }
 
-/// An empty text: the daemon answers.
+/// Starts the daemon. An empty text means that it answers.
 std::string start_daemon(const std::string& pipe, const std::string& log) {
     for (const std::string& folder : {pipe, log})
         if (::mkdir(folder.c_str(), 0700) != 0) return folder + ": " + common::errno_text(errno);
@@ -89,17 +89,17 @@ void end_daemon(const std::string& pipe, const std::string& log) {
 
 int mps_guard_command(const Arguments& arguments) {
     if (arguments.size() != 1) throw UsageError("this command is started by `atoll run --mps`");
-    if (::fork() != 0) ::_exit(0);  // no child of the launcher, which ends all of its children
+    if (::fork() != 0) ::_exit(0);  // not a child of the launcher, which ends all of its children
     ::setsid();
-    // What this process was left open by others, its daemon would keep open, too.
+    // The daemon would inherit and keep open the descriptors that this process inherited.
     for (int fd = STDERR_FILENO + 1, most = static_cast<int>(::sysconf(_SC_OPEN_MAX));
          fd < std::min(most, 4096); ++fd)
         ::close(fd);
-    // Handled, not ignored: what is ignored stays so in the daemon.
+    // Handled rather than ignored, because the daemon would inherit ignored signals.
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, [](int) {});
     ::signal(SIGCHLD, SIG_DFL);
     ::prctl(PR_SET_NAME, "atoll-mps");
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // a daemon has left whoever started it
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // a daemon detaches from the process that started it
     const std::string& folder = arguments[0];
     const std::string pipe = folder + "/pipe", log = folder + "/log";
     const std::string wrong = start_daemon(pipe, log);

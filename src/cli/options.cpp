@@ -15,15 +15,15 @@ namespace {
 
 constexpr const char* usage = "atoll run [-n N] [OPTIONS] PROGRAM [ARGUMENTS...]";
 
-/// Number of arguments before PROGRAM. Found by hand because everything behind PROGRAM is the program's,
-/// whatever it looks like, and because "-np" is no option that a parser of single letters takes.
+/// The number of arguments before PROGRAM. Found here rather than by the parser for two reasons. All
+/// arguments behind PROGRAM belong to it. And "-np" is not an option that a parser of single letters accepts.
 std::size_t find_program(const Arguments& arguments) {
     constexpr const char* with_value[] = {"-n",      "-np",         "--np",        "--timeout",
                                           "--bind",  "--heap-size", "--env",       "-x",
                                           "--hosts", "--agent",     "--output-dir"};
     std::size_t i = 0;
     while (i < arguments.size() && arguments[i].size() > 1 && arguments[i][0] == '-' &&
-           arguments[i] != "--" && arguments[i] != "-m") {  // -m is Python's, with all that follows
+           arguments[i] != "--" && arguments[i] != "-m") {  // -m is Python's, with all arguments that follow
         const bool takes_next =
             std::find(std::begin(with_value), std::end(with_value), arguments[i]) != std::end(with_value);
         i += takes_next ? 2 : 1;
@@ -51,7 +51,7 @@ void check_environment(const Arguments& entries) {
     }
 }
 
-/// `-x`: PEs inherit the whole environment, so on one host a bare name asks for nothing more.
+/// Handles `-x`. PEs inherit the environment, so on one host a bare name needs no further action.
 void add_exported(RunOptions& options, const Arguments& exported) {
     for (const std::string& entry : exported) {
         if (entry.empty() || entry[0] == '=')
@@ -63,9 +63,9 @@ void add_exported(RunOptions& options, const Arguments& exported) {
     }
 }
 
-/// Which PEs there are: by -n, by --hosts, or one for each core.
+/// Sets the number of PEs: from -n, from --hosts, or one for each core.
 void set_counts(RunOptions& options, const std::string& count, const std::string* hosts) {
-    if (hosts) {  // an empty one is what an unset variable leaves
+    if (hosts) {  // an unset variable leaves an empty value
         options.hosts = parse_hosts(*hosts);
         for (const HostShare& host : options.hosts) options.n_pes += host.n_pes;
         if (!count.empty() && parse_pe_count(count) != options.n_pes)
@@ -87,7 +87,7 @@ void check_output(const RunOptions& options) {
 
 bool parse(CLI::App& app, Arguments arguments, const std::string& hint) {
     try {
-        std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last first
+        std::reverse(arguments.begin(), arguments.end());  // CLI11 expects them in reverse
         app.parse(arguments);
         return true;
     } catch (const CLI::CallForHelp&) {

@@ -1,4 +1,4 @@
-// What `atoll run` was asked for.
+// The options of `atoll run`.
 #pragma once
 
 #include <atomic>
@@ -30,20 +30,22 @@ struct RunOptions {
     Arguments command;              ///< program and its arguments
     std::vector<HostShare> hosts;   ///< --hosts; empty = this host
     std::string agent;              ///< --agent; empty = ATOLL_AGENT, else ssh
-    // What an agent of `atoll run --hosts` is told besides.
-    int first_pe = 0;                             ///< the number of this host's first PE
-    const std::atomic<bool>* is_quiet = nullptr;  ///< once true, why the job ends has been said; null = never
-    std::optional<bootstrap::Invitation> join;    ///< the first PE's; nothing = a job of this host
+    // Only for an agent of `atoll run --hosts`.
+    int first_pe = 0;  ///< the number of this host's first PE
+    // true: another process has printed why the job ends; null: never
+    const std::atomic<bool>* is_quiet = nullptr;
+    std::optional<bootstrap::Invitation> join;  ///< the first PE's; nothing = a job of this host
 
-    /// The launcher stands between the PEs and its own stdout and stderr. A single PE writes for itself.
+    /// True if the launcher reads the PEs' stdout and stderr and writes them to its own. A single PE writes
+    /// directly.
     bool passes_output_on() const { return output_folder.empty() && (label || (n_pes > 1 && !raw)); }
     Output::Style style() const { return label ? Output::Style::labels : Output::Style::lines; }
 };
 
-/// Throws UsageError. Nothing when help was asked for (and printed).
+/// Throws UsageError. Empty if help was requested (and printed).
 std::optional<RunOptions> parse_run_options(const Arguments& arguments);
 
-/// The number of PEs; throws UsageError for anything but 1, 2, …
+/// Parses the number of PEs. Throws UsageError for anything but 1, 2, …
 int parse_pe_count(const std::string& text);
 
 }  // namespace atl::cli

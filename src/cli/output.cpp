@@ -12,17 +12,17 @@
 namespace atl::cli {
 namespace {
 
-// So much may wait for the reader of our output before PEs are kept waiting too.
+// The output that may wait for our reader before PEs are blocked too.
 constexpr std::size_t backlog_bytes = 1 << 20;
 constexpr std::size_t longest_line_bytes = 1 << 20;
 // More than a pipe holds, so that one read empties it.
 constexpr std::size_t read_bytes = 256 * 1024;
-// Silence after which an unfinished line is shown, and what other lines then wait for its end.
+// The silence after which an unfinished line is shown, and the time that other lines then wait for its end.
 constexpr std::chrono::milliseconds traceback_patience(1000);
 constexpr std::chrono::milliseconds terminal_quiet(20), terminal_patience(200);
 constexpr std::chrono::milliseconds pipe_quiet(200), pipe_patience(1000);
 
-/// The length of the whole lines that `data` begins with.
+/// The length of the complete lines at the beginning of `data`.
 std::size_t whole_lines(std::string_view data) {
     const std::size_t last = data.rfind('\n');
     return last == std::string_view::npos ? 0 : last + 1;
@@ -51,7 +51,7 @@ std::uint32_t Output::add(common::Fd source, Target target, int label, bool is_a
     stream.is_terminal = isatty(stream.source.get()) != 0;
     if (style_ == Style::labels) stream.label = label_text(label);
     fcntl(stream.source.get(), F_SETFL, O_NONBLOCK);
-    // Edges: streams are then read in the order in which they were written to.
+    // Edge-triggered: streams are then read in the order in which they were written.
     poller_.add(stream.source.get(), {Source::output, number}, EPOLLIN | EPOLLET);
     return number;
 }
@@ -67,15 +67,16 @@ void Output::on_readable(std::uint32_t number) {
 void Output::read_up_to(int times, std::uint32_t number) {
     const Stream& stream = streams_[number];
     while (times > 0 && stream.source && read_some(number)) --times;
-    // No further edge comes for what is left, nor for an end of the stream that came together with the data.
+    // Edge-triggered polling reports neither the remaining data nor an end of the stream that came with the
+    // data, so it is armed again.
     if (stream.source) poller_.change(stream.source.get(), {Source::output, number}, EPOLLIN | EPOLLET);
 }
 
-/// False when there is no more to read for now, or the stream has ended.
+/// False if there is no more to read for now, or the stream has ended.
 bool Output::read_some(std::uint32_t number) {
     const ssize_t size = read(streams_[number].source.get(), buffer_.data(), buffer_.size());
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return errno == EINTR;
-    if (size <= 0) {  // of a terminal that nobody has open any more: EIO
+    if (size <= 0) {  // EIO: the last process has closed its terminal
         close(number);
         return false;
     }
@@ -101,7 +102,7 @@ void Output::take_lines(std::uint32_t number, std::string_view data) {
     Line& line = line_of(stream.target);
     if (line.owner == number) return take_owned(number, data);
     if (line.owner != nobody && !streams_[line.owner].source)
-        break_line(stream.target);  // nothing more of it comes
+        break_line(stream.target);  // no more of it will come
     if (line.owner != nobody) return wait_for_line(number, data);
     if (const std::size_t whole = whole_lines(data); whole > 0) {
         put(number, stream.held, data.substr(0, whole));
@@ -117,7 +118,7 @@ void Output::take_lines(std::uint32_t number, std::string_view data) {
     line.owner = number;
 }
 
-/// What continues the line that is open.
+/// Passes on data that continues the open line.
 void Output::take_owned(std::uint32_t number, std::string_view data) {
     Stream& stream = streams_[number];
     const std::size_t whole = whole_lines(data);
@@ -147,7 +148,7 @@ void Output::close(std::uint32_t number) {
     if (!stream.waits) leave_rest(number);
 }
 
-/// An unfinished last line.
+/// Passes on an unfinished last line.
 void Output::leave_rest(std::uint32_t number) {
     Stream& stream = streams_[number];
     Line& line = line_of(stream.target);
@@ -185,7 +186,7 @@ void Output::put(std::uint32_t number, std::string_view first, std::string_view 
     sink.write(labelled);
 }
 
-/// Ends the line that is open, in its owner's place.
+/// Ends the open line of another stream.
 void Output::break_line(std::uint32_t target) {
     Line& line = line_of(target);
     if (line.owner == nobody) return;
@@ -216,7 +217,7 @@ std::chrono::milliseconds Output::patience(std::uint32_t target) const {
     return sink_of(target).kind() == Sink::Kind::terminal ? terminal_patience : pipe_patience;
 }
 
-/// When on_time() has something to do for this stream.
+/// The time at which on_time() has work for this stream.
 Output::Clock::time_point Output::next_of(std::uint32_t number) const {
     const Stream& stream = streams_[number];
     if (stream.held.empty() && !stream.withholds()) return never;
@@ -224,7 +225,7 @@ Output::Clock::time_point Output::next_of(std::uint32_t number) const {
     if (!may_show_unfinished(stream)) return never;
     const bool is_terminal = sink_of(stream.target).kind() == Sink::Kind::terminal;
     if (stream.withholds()) return stream.since + (is_terminal ? terminal_quiet : pipe_quiet);
-    // A progress bar goes back to where the open line began, and so needs no line of its own.
+    // A progress bar returns to the beginning of the open line, so it needs no new line.
     const bool fits = line_of(stream.target).owner == nobody || (is_terminal && stream.held[0] == '\r');
     if (fits) return stream.since + (is_terminal ? terminal_quiet : pipe_quiet);
     return stream.since + patience(stream.target);
@@ -268,7 +269,7 @@ void Output::on_time_of(std::uint32_t number) {
     settle(stream.target);
 }
 
-/// After writing: asks to hear of room, and keeps PEs waiting for it.
+/// Call after writing: polls for room, and blocks the PEs until there is some.
 void Output::settle(std::uint32_t target) {
     Sink& sink = sink_of(target);
     Line& line = line_of(target);
@@ -292,7 +293,7 @@ void Output::settle(std::uint32_t target) {
             pause_or_resume(number);
             continue;
         }
-        // The PE is to hear of that as if it wrote there itself.
+        // The PE gets an error on its next write, as if it wrote to the closed pipe itself.
         if (!stream.is_paused) poller_.remove(stream.source.get());
         stream.source = common::Fd();
         stream.held.clear();
@@ -390,7 +391,7 @@ void Output::say(const std::string& text) {
 
 void Output::close_all() {
     for (std::uint32_t number = 0; number < streams_.size(); ++number) {
-        // A process that escaped may hold the pipe open and fill it for ever: so much and no more.
+        // An escaped process may hold the pipe open and fill it forever, so the number of reads is bounded.
         constexpr int most_reads = 64;
         for (int reads = 0; streams_[number].source && reads < most_reads; ++reads)
             if (!read_some(number)) break;

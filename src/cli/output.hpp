@@ -1,4 +1,4 @@
-// How the lines of many PEs reach the launcher's stdout and stderr: whole, each by itself.
+// Copies the lines of many PEs to the launcher's stdout and stderr, each line in one piece.
 #pragma once
 
 #include <array>
@@ -15,13 +15,13 @@
 
 namespace atl::cli {
 
-/// Reads what PEs print and passes it on in whole lines, without ever waiting for a reader: one that does not
-/// keep up slows the PEs down. Memory is bounded: about 2 MiB for each stream, of which a line longer than
-/// 1 MiB is passed on in parts that nobody else's lines come between.
+/// Reads the output of PEs and passes it on in complete lines, without waiting for a reader: a slow reader
+/// slows the PEs down. Memory is bounded to about 2 MiB for each stream. A line longer than 1 MiB is passed
+/// on in parts, uninterrupted by other lines.
 ///
-/// An unfinished line is passed on at its stream's end. A terminal shows it after a short silence, since
-/// people look at prompts and at progress bars; so does a pipe if the stream is that of a PE that can read
-/// answers. While such a line is open, others wait for its end a little; then it is ended for them.
+/// An unfinished line is passed on at the end of its stream. A terminal shows it after a short silence, for
+/// prompts and progress bars. So does a pipe, if the PE can read answers. While such a line is open, other
+/// lines wait briefly for its end; then it is broken.
 class Output {
   public:
     enum class Style {
@@ -36,41 +36,42 @@ class Output {
     Output(const Output&) = delete;
     Output& operator=(const Output&) = delete;
 
-    /// Passes on what `source` gives, which may not block. `label` is for Style::labels. Returns the
+    /// Passes on the data of `source`, a non-blocking descriptor. `label` is for Style::labels. Returns the
     /// stream's number.
     std::uint32_t add(common::Fd source, Target target, int label = 0, bool is_asking = false);
     bool is_open(std::uint32_t stream) const { return bool(streams_[stream].source); }
     Sink::Kind kind(Target target) const { return sink_of(target).kind(); }
-    /// Both targets lead to one terminal.
+    /// True if both targets lead to one terminal.
     bool is_one_terminal() const { return shared_ && kind(out) == Sink::Kind::terminal; }
 
     void on_readable(std::uint32_t stream);
     void on_room(std::uint32_t target);
-    /// Milliseconds until on_time() has something to do; -1 = nothing.
+    /// Milliseconds until on_time() has work; -1: none.
     int timeout_ms() const;
     void on_time();
 
-    /// The terminals of PEs become as large as the launcher's is now.
+    /// Sets the size of the PEs' terminals to that of the launcher's.
     void follow_window();
 
-    /// Reads what PEs have printed so far.
+    /// Reads all output that PEs have written so far.
     void catch_up();
-    /// Tracebacks of this stream's PE appear once with the same ones of others, up to a second later.
+    /// Merges tracebacks of this stream's PE with equal ones of other PEs. They are shown up to a second
+    /// later.
     void merge_tracebacks(std::uint32_t stream, int pe);
-    /// Some are to be shown. They then wait for show_tracebacks(): the job ends, and others may print them
-    /// too.
+    /// True if tracebacks are held back. They then wait for show_tracebacks(): the job ends, and other PEs
+    /// may print them too.
     bool holds_tracebacks();
     void show_tracebacks();
-    /// Whether PE `pe` has printed a traceback in which `text` appears.
+    /// True if PE `pe` has printed a traceback that contains `text`.
     bool has_shown(int pe, const std::string& text) const;
 
-    /// A line of the launcher's own, behind all that PEs have printed before.
+    /// Writes a line of the launcher itself, after all that PEs have written before.
     void say(const std::string& text);
-    /// Takes what is still to be read and gives up all streams. Never waits.
+    /// Reads what remains and closes all streams. Never blocks.
     void close_all();
-    /// Does the same and writes all out, which may wait for the reader.
+    /// Does the same and writes everything, which may block on the reader.
     void finish();
-    /// What could not be written and why, once; empty = nothing.
+    /// The reason of a failed write, returned once; empty: none.
     std::string trouble();
     bool has_failed() const { return failed_; }
 
@@ -91,7 +92,7 @@ class Output {
         bool waits = false;       ///< has lines that wait for the end of another stream's
         std::string held;         ///< read, not passed on: an unfinished line; all that waits
         Clock::time_point since;  ///< when the last of `held` came, or when it began to wait
-        /// Its traceback reader keeps an unfinished line that may become a traceback.
+        /// True if the traceback reader keeps an unfinished line that may become a traceback.
         bool withholds() const { return !waits && tracebacks && tracebacks->withholds(); }
     };
     static constexpr std::uint32_t nobody = ~0u;
@@ -103,7 +104,7 @@ class Output {
 
     Sink& sink_of(std::uint32_t target) { return place(target) == err ? err_ : out_; }
     const Sink& sink_of(std::uint32_t target) const { return place(target) == err ? err_ : out_; }
-    /// The sink that serves the target.
+    /// The sink of the target.
     std::uint32_t place(std::uint32_t target) const { return shared_ ? std::uint32_t{out} : target; }
     Line& line_of(std::uint32_t target) { return lines_[place(target)]; }
     const Line& line_of(std::uint32_t target) const { return lines_[place(target)]; }
@@ -134,11 +135,11 @@ class Output {
     std::vector<Stream> streams_;
     std::vector<char> buffer_;
     bool failed_ = false, told_ = false;
-    Clock::time_point show_at_ = never;  ///< when tracebacks are shown that nobody waits for
+    Clock::time_point show_at_ = never;  ///< the time to show tracebacks for which no exit waits
     bool holds_ = false;
 };
 
-/// The number that a PE's lines begin with: "[3] ".
+/// The label before a PE's lines: "[3] ".
 std::string label_text(int pe);
 
 }  // namespace atl::cli

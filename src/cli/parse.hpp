@@ -1,4 +1,4 @@
-// What the commands do alike with their arguments.
+// Parsing of arguments that all commands share.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,7 +7,7 @@
 
 namespace atl::cli {
 
-/// False where help was asked for, and printed. Throws UsageError, which ends with `hint`.
+/// False if help was requested, and printed. Throws UsageError, whose text ends with `hint`.
 bool parse(CLI::App& app, Arguments arguments, const std::string& hint = {});
 
 }  // namespace atl::cli

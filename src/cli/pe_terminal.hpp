@@ -1,4 +1,4 @@
-// A terminal for one PE, whose output the launcher passes on to its own.
+// A pseudo-terminal for one PE; the launcher passes its output on to the launcher's own terminal.
 #pragma once
 
 #include "common/fd.hpp"
@@ -10,8 +10,8 @@ struct PeTerminal {
     common::Fd pe_end;
 };
 
-/// With the size and the settings of the terminal `like`, except that bytes pass unchanged. Empty
-/// descriptors where this machine has no more pseudo-terminals.
+/// Opens a terminal with the size and the settings of `like`, except that bytes pass unchanged. The
+/// descriptors are empty if the machine has no more pseudo-terminals.
 PeTerminal open_pe_terminal(int like);
 
 }  // namespace atl::cli

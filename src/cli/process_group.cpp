@@ -27,7 +27,7 @@ void close_all_but(int keep) {
     close_range(static_cast<unsigned>(keep) + 1, ~0u);
 }
 
-// Holds no descriptor but the pipe: who reads our output must see its end when the job ends.
+// Keeps only the pipe open: a reader of our output must see its end when the job ends.
 [[noreturn]] void guard(int pipe) {
     setpgid(0, 0);
     sigset_t all;
@@ -57,7 +57,7 @@ ProcessGroup::ProcessGroup(const sigset_t& signals, const rlimit& descriptors)
     if (pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
     common::Fd read_end(ends[0]);
     guard_pipe_ = common::Fd(ends[1]);
-    // What PEs leave behind becomes our child, so that we can end it.
+    // Orphaned processes of PEs become our children, so that we can end them.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     guard_ = fork();
     if (guard_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
@@ -65,18 +65,17 @@ ProcessGroup::ProcessGroup(const sigset_t& signals, const rlimit& descriptors)
         close(ends[1]);
         guard(ends[0]);
     }
-    setpgid(guard_, guard_);  // on both sides: the first PE may come before the guard has run
+    setpgid(guard_, guard_);  // on both sides: the first PE may start before the guard has run
 }
 
 ProcessGroup::~ProcessGroup() { end(); }
 
-// After vfork: the launcher's memory is shared and the launcher stands still, so nothing here may allocate or
-// throw.
+// Runs after vfork: the memory is the launcher's, which is suspended. Nothing here may allocate or throw.
 void ProcessGroup::become(const Program& program, char* const* arguments, const Child& child,
                           volatile int* failure) const {
     setpgid(0, guard_);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != launcher_) _exit(1);  // died before the line above took effect
+    if (getppid() != launcher_) _exit(1);  // the launcher died before the line above took effect
     if (child.cpu >= 0) {
         cpu_set_t set;
         CPU_ZERO(&set);
@@ -126,8 +125,8 @@ void ProcessGroup::end() {
     guard_ = -1;
     waitpid(guard, nullptr, 0);
     reap_children(WNOHANG);
-    // What left the process group is by now our child, once its parents are dead. A process may be
-    // uninterruptible in the kernel, so this gives up rather than hang.
+    // Processes that left the process group are our children by now, once their parents have died. A process
+    // may be uninterruptible in the kernel, so the number of attempts is bounded.
     const std::string path = "/proc/self/task/" + std::to_string(syscall(SYS_gettid)) + "/children";
     for (int attempt = 0; attempt < 200; ++attempt) {
         std::ifstream children(path);

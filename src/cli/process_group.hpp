@@ -1,4 +1,4 @@
-// The processes of a job: started fast, signalled together, and never left behind.
+// The processes of a job: started, signalled and ended together.
 #pragma once
 
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 namespace atl::cli {
 
-/// What one PE's process gets besides the program.
+/// The descriptors and variables of one PE's process.
 struct Child {
     int standard[3] = {-1, -1, -1};  ///< stdin, stdout, stderr; -1: the launcher's own
     std::vector<int> inherited;      ///< descriptors that stay open under their numbers
@@ -20,14 +20,13 @@ struct Child {
     int cpu = -1;  ///< -1: any
 };
 
-/// All processes are in one process group, led by a guard: a process that does nothing but kill the group
-/// when the launcher is gone, however it went. Leading the group, it keeps its number from being given to
-/// anybody else.
+/// A process group for all PEs, led by a guard process. The guard kills the group when the launcher has ended
+/// for any reason. While it leads the group, the group's number is not given to another process.
 class ProcessGroup {
   public:
-    /// `signals` is what children shall have as signal mask, `descriptors` as RLIMIT_NOFILE.
+    /// `signals` becomes the signal mask of children, `descriptors` their RLIMIT_NOFILE.
     ProcessGroup(const sigset_t& signals, const rlimit& descriptors);
-    /// Ends whatever is left.
+    /// Ends all remaining processes.
     ~ProcessGroup();
     ProcessGroup(const ProcessGroup&) = delete;
     ProcessGroup& operator=(const ProcessGroup&) = delete;
@@ -36,7 +35,7 @@ class ProcessGroup {
     pid_t spawn(const Program& program, const Child& child);
     void signal(int number) const;
     bool is_guard(pid_t pid) const { return pid == guard_; }
-    /// SIGKILL to all that is left, descendants in process groups of their own too, and reaps them.
+    /// Kills and reaps all remaining processes, including descendants in other process groups.
     void end();
 
   private:

@@ -26,7 +26,7 @@ Kind kind_of(const std::string& path) {
     return access(path.c_str(), X_OK) == 0 ? Kind::program : Kind::file;
 }
 
-/// Empty when no folder of PATH has an executable file of that name.
+/// Empty if no folder of PATH has an executable file of that name.
 std::string search_path(const std::string& name) {
     const char* path = std::getenv("PATH");
     std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
@@ -60,8 +60,8 @@ std::string find_executable(const std::string& name) {
                      errno == EACCES ? UsageError::not_executable : UsageError::not_found);
 }
 
-/// Empty where there is none. Beside the name we were started by, then beside the file itself: in a virtual
-/// environment `atoll` may be a link to a build elsewhere.
+/// The Python beside the name by which we were started, or beside the file itself; empty if missing. In a
+/// virtual environment `atoll` may be a link to a build elsewhere.
 std::string python_beside() {
     const std::string started_as = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
     const std::size_t slash = started_as.find_last_of('/');
@@ -73,8 +73,8 @@ std::string python_beside() {
     return {};
 }
 
-/// That of the environment that the user has activated: by its variable, or as the first in PATH. Empty where
-/// there is none.
+/// The Python of the active environment, found by its variable or as the first in PATH. Empty if no
+/// environment is active.
 std::string python_of_active_environment() {
     for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
         const char* environment = std::getenv(variable);
@@ -95,8 +95,8 @@ bool is_same_folder(const std::string& one, const std::string& other) {
                                        std::filesystem::path(other).parent_path(), error);
 }
 
-/// Asks that Python, which takes some 20 ms. The current folder, which `-c` searches, does not count, nor
-/// does a folder named atoll that is no package.
+/// Runs that Python to find out whether it has atoll, which takes some 20 ms. Ignores the current folder,
+/// which `-c` searches, and a folder named atoll that is not a package.
 bool has_atoll(const std::string& python) {
     std::string path = python, flag = "-c",
                 code =
@@ -107,7 +107,7 @@ bool has_atoll(const std::string& python) {
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     for (const int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
-    signal(SIGCHLD, SIG_DFL);  // ignored, it would take the exit status away
+    signal(SIGCHLD, SIG_DFL);  // if ignored, the exit status would be lost
     pid_t pid = -1;
     const int error = posix_spawn(&pid, python.c_str(), &files, nullptr, arguments, environ);
     posix_spawn_file_actions_destroy(&files);
@@ -119,7 +119,7 @@ bool has_atoll(const std::string& python) {
     return ended == pid && status == 0;
 }
 
-/// Which Python runs, and what is to be said of that.
+/// Selects the Python that runs the program, and a warning about it if needed.
 Program find_python(const std::string& wanted) {
     if (!wanted.empty()) return {find_executable(wanted), {}, {}};
     const std::string beside = python_beside(), active = python_of_active_environment();
@@ -149,7 +149,7 @@ Program start_module(const Arguments& command, const std::string& python) {
 }  // namespace
 
 bool Program::is_python() const {
-    const std::string name = path.substr(path.find_last_of('/') + 1);  // npos + 1: the whole
+    const std::string name = path.substr(path.find_last_of('/') + 1);  // npos + 1: the whole name
     return name.compare(0, 6, "python") == 0 || name.compare(0, 4, "pypy") == 0 ||
            (arguments.size() > 1 && is_python_file(arguments[1]));
 }

@@ -1,4 +1,4 @@
-// Which file a PE is started from.
+// Finds the file that a PE executes.
 #pragma once
 
 #include "cli/cli.hpp"
@@ -10,13 +10,13 @@ struct Program {
     Arguments arguments;  ///< with the program's name first
     std::string note;     ///< which Python was taken although another is active; empty = nothing to say
 
-    /// By the executable's name; a script that starts Python is none.
+    /// Judges by the executable's name; false for a script that starts Python.
     bool is_python() const;
 };
 
-/// Finds what the user named: a path, a name in PATH, or a .py file or -m MODULE, for which `python` is
-/// started. Empty: that of an active environment that has Atoll, else the one beside this executable, else
-/// python3. Throws UsageError with 126 or 127.
+/// Finds the user's program: a path, a name in PATH, or a .py file or -m MODULE, for which `python` is
+/// started. If `python` is empty, the candidates are an active environment's that has Atoll, the one beside
+/// this executable, and python3. Throws UsageError with 126 or 127.
 Program find_program(const Arguments& command, const std::string& python);
 
 }  // namespace atl::cli

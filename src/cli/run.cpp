@@ -22,14 +22,14 @@
 namespace atl::cli {
 namespace {
 
-// What the launcher opens must not land where its PEs look for their standard streams.
+// Opens missing standard descriptors, so that later descriptors do not take their numbers.
 void fill_standard_descriptors() {
     int fd = open("/dev/null", O_RDWR);
     while (fd >= 0 && fd <= 2) fd = open("/dev/null", O_RDWR);
     if (fd > 2) close(fd);
 }
 
-/// Makes room for the descriptors of `n_pes` PEs and returns the limits as they were, which is what PEs get.
+/// Raises the limit for the descriptors of `n_pes` PEs. Returns the previous limits, which PEs get.
 rlimit raise_descriptor_limit(int n_pes, bool passes_output_on) {
     rlimit before{};
     getrlimit(RLIMIT_NOFILE, &before);
@@ -52,7 +52,7 @@ rlimit raise_descriptor_limit(int n_pes, bool passes_output_on) {
 
 void note(const RunOptions& options, const std::string& sentence) {
     const std::string line = "atoll run: " + sentence + "\n";
-    if (options.join) return;  // another host's launcher speaks for this one
+    if (options.join) return;  // another host's launcher reports for this one
     if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
 }
 
@@ -74,14 +74,13 @@ void make_output_folder(const std::string& folder) {
 }  // namespace
 
 int run_job(const RunOptions& options) {
-    // Into our own environment, so that PEs inherit it and settings given this way count for the launcher
-    // too.
+    // Set in our own environment, so that PEs inherit the settings and the launcher itself uses them.
     for (const std::string& entry : options.environment) {
         const std::size_t sign = entry.find('=');
         setenv(entry.substr(0, sign).c_str(), entry.substr(sign + 1).c_str(), 1);
     }
     if (!options.heap_size.empty()) setenv("ATOLL_HEAP_SIZE", options.heap_size.c_str(), 1);
-    unsetenv("ATOLL_LAUNCHED");  // a launcher within a job starts a job of its own
+    unsetenv("ATOLL_LAUNCHED");  // a launcher within a job starts a separate job
     const common::Settings settings = common::read_settings();
     fill_standard_descriptors();
     const Program program = find_program(options.command, settings.python);
@@ -105,7 +104,7 @@ int run_job(const RunOptions& options) {
 int run_command(const Arguments& arguments) {
     const std::optional<RunOptions> options = parse_run_options(arguments);
     if (!options) return 0;
-    signal(SIGXFSZ, SIG_IGN);  // a file that may not grow (ulimit -f) is a write that fails
+    signal(SIGXFSZ, SIG_IGN);                       // a file over its limit (ulimit -f) then fails the write
     if (options->mps) setenv("ATOLL_MPS", "1", 1);  // for the agents of other hosts, too
     return options->hosts.empty() ? run_job(*options) : run_on_hosts(*options);
 }

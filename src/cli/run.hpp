@@ -1,11 +1,11 @@
-// Runs one job, for every command that starts PEs.
+// Runs one job; every command that starts PEs uses it.
 #pragma once
 
 #include "cli/options.hpp"
 
 namespace atl::cli {
 
-/// Returns the job's status. Changes this process's environment and limits: once a process.
+/// Returns the job's status. Changes this process's environment and limits: call it once in a process.
 int run_job(const RunOptions& options);
 
 }  // namespace atl::cli

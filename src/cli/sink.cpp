@@ -12,7 +12,7 @@
 namespace atl::cli {
 namespace {
 
-// A pipe that polls as writable takes this much without blocking.
+// The bytes that a pipe takes without blocking once it polls as writable.
 constexpr std::size_t sure_bytes = 4096;
 
 bool is_retried(int error) { return error == EAGAIN || error == EINTR; }
@@ -30,7 +30,7 @@ Sink::Sink(int fd) : fd_(fd) {
     if (fstat(fd, &status) != 0) return;
     kind_ = kind_of(fd, status);
     is_socket_ = S_ISSOCK(status.st_mode);
-    // O_NONBLOCK on the descriptor itself would count for every process that shares it, a shell for one.
+    // O_NONBLOCK on the descriptor itself would affect every process that shares it, such as a shell.
     if (kind_ != Kind::file && !is_socket_)
         own_ = common::Fd(open(("/proc/self/fd/" + std::to_string(fd)).c_str(),
                                O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));

@@ -1,4 +1,4 @@
-// One of the launcher's own output streams, written to without waiting for its reader.
+// One of the launcher's own output streams, written without waiting for its reader.
 #pragma once
 
 #include <cstddef>
@@ -23,27 +23,27 @@ class Sink {
     Sink& operator=(const Sink&) = delete;
 
     Kind kind() const { return kind_; }
-    /// To be polled for room.
+    /// The descriptor to poll for room.
     int fd() const { return own_ ? own_.get() : fd_; }
-    /// Both lead to one file, pipe or terminal.
+    /// True if both lead to one file, pipe or terminal.
     bool is_same_as(const Sink& other) const;
 
-    /// Writes `first` and `second`, one behind the other, and keeps what finds no room.
+    /// Writes `first`, then `second`, and keeps the bytes for which there is no room.
     void write(std::string_view first, std::string_view second = {});
-    /// Goes on with what was kept.
+    /// Writes kept bytes.
     void go_on();
-    /// Waits for room until all is written.
+    /// Waits for room until everything is written.
     void finish();
 
-    /// Bytes that are kept.
+    /// The number of kept bytes.
     std::size_t backlog() const { return pending_.size() - done_; }
-    /// The errno of the first write that failed, after which all is dropped; 0 = none.
+    /// The errno of the first failed write, after which all output is dropped; 0: none.
     int error() const { return error_; }
 
   private:
-    /// Writes what there is room for; returns the bytes written.
+    /// Writes as much as there is room for; returns the number of bytes.
     std::size_t write_some(std::string_view first, std::string_view second);
-    /// Keeps whatever writes would wait for their reader from being tried.
+    /// False if a write would wait for the reader.
     bool has_room() const;
 
     int fd_;

@@ -17,7 +17,7 @@ bool StallWatch::all_wait(const std::vector<common::PeDoing>& doing, std::uint64
     picture = 0;
     for (std::size_t pe = 0; pe < doing.size(); ++pe) {
         const common::PeDoing& one = doing[pe];
-        if (one.state == common::PeState::absent) return false;  // its program may be at work before init
+        if (one.state == common::PeState::absent) return false;  // its program may compute before init
         if (one.state != common::PeState::running) continue;
         if (!one.waits) return false;
         picture = (picture ^ one.mark) * 0x9E3779B97F4A7C15u + pe;

@@ -1,4 +1,4 @@
-// Notices that every PE waits and nothing moves.
+// Detects that every PE waits and none makes progress.
 #pragma once
 
 #include <vector>
@@ -9,15 +9,16 @@ namespace atl::cli {
 
 class StallWatch {
   public:
-    /// `limit_s` 0: never.
+    /// `limit_s` 0 disables it.
     explicit StallWatch(double limit_s, double longest_interval_s = 1)
         : limit_s_(limit_s), longest_interval_s_(longest_interval_s) {}
 
-    /// When the next look is due; `never` when there is none.
+    /// The time of the next check; `never` if no check is due.
     double next_s() const { return next_s_; }
-    /// True once: when all PEs between init and finalize have waited and none has moved for the limit.
+    /// True once: when all PEs between init and finalize have waited without progress for the limit.
     bool look(const std::vector<common::PeDoing>& doing, double now_s);
-    /// The first PE has called init; or time has passed that does not count, as the job was stopped.
+    /// Call when the first PE has called init, or when the job was stopped for some time, which does not
+    /// count.
     void restart(double now_s);
 
     static constexpr double never = 1e18;

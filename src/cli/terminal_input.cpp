@@ -15,7 +15,7 @@ TerminalInput::TerminalInput(Poller& poller, common::Fd& reader) : poller_(polle
     reader = common::Fd(ends[0]);
     pipe_ = common::Fd(ends[1]);
     fcntl(pipe_.get(), F_SETFL, O_NONBLOCK);
-    poller_.add(pipe_.get(), pipe_tag, 0);  // errors come unasked: PE 0 closed its stdin
+    poller_.add(pipe_.get(), pipe_tag, 0);  // errors are always reported: PE 0 closed its stdin
     resume();
 }
 
@@ -30,7 +30,7 @@ void TerminalInput::on_terminal() {
     if (size < 0 && (errno == EINTR || errno == EAGAIN)) return;
     poller_.remove(STDIN_FILENO);
     reading_ = false;
-    // In the background the terminal refuses with EIO (SIGTTIN is blocked): wait for SIGCONT, see resume().
+    // In the background the terminal refuses with EIO (SIGTTIN is blocked). SIGCONT follows, see resume().
     if (size < 0) return;
     if (size == 0) return close();  // Ctrl-D
     pending_.assign(buffer, static_cast<std::size_t>(size));

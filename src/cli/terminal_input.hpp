@@ -1,5 +1,5 @@
-// Standard input for PE 0 when it is a terminal. PEs are in a process group of their own, which a terminal
-// does not let read: so the launcher reads for them.
+// Standard input for PE 0 if it is a terminal. PEs are in a separate process group, which a terminal does not
+// let read, so the launcher reads for them.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace atl::cli {
 
 class TerminalInput {
   public:
-    /// `reader` becomes what PE 0 gets as stdin.
+    /// `reader` becomes the stdin of PE 0.
     TerminalInput(Poller& poller, common::Fd& reader);
     void on_terminal();
     void on_pipe(std::uint32_t events);
-    /// The launcher was brought to the foreground again.
+    /// Call when the launcher has returned to the foreground.
     void resume();
 
   private:

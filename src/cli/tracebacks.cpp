@@ -9,21 +9,22 @@ namespace atl::cli {
 namespace {
 
 constexpr std::string_view first_line = "Traceback (most recent call last):\n";
-// Between the tracebacks of an exception and of the one that it caused.
+// The text between the traceback of an exception and that of the exception that it caused.
 constexpr std::string_view links[] = {
     "\nThe above exception was the direct cause of the following exception:\n\n",
     "\nDuring handling of the above exception, another exception occurred:\n\n",
 };
-// A program that prints more behind a traceback does not wait for others to print the same.
+// A program that prints more after a traceback does not wait for others to print the same.
 constexpr std::size_t most_kept_bytes = 64 * 1024;
 
-/// The first line of `text` with its end; all of `text` if that line has not ended.
+/// The first line of `text` with its end; all of `text` if that line is unfinished.
 std::string_view next_line(std::string_view text) {
     const std::size_t end = text.find('\n');
     return end == std::string_view::npos ? text : text.substr(0, end + 1);
 }
 
-/// The length of a traceback, and of those that it was caused by, at the beginning of `text`.
+/// The length of the traceback at the beginning of `text`, together with those of the exceptions that caused
+/// it.
 std::size_t traceback_length(std::string_view text) {
     std::size_t length = 0;
     while (text.substr(length).starts_with(first_line)) {
@@ -39,7 +40,7 @@ std::size_t traceback_length(std::string_view text) {
     return length;
 }
 
-/// A text of one PE: what others may have said alike, and what followed.
+/// The texts of one PE: a traceback that other PEs may have printed too, or the output after it.
 struct Parts {
     int pe;
     bool is_traceback;

@@ -1,4 +1,4 @@
-// Python's tracebacks in what PEs print: the same one of several PEs is shown once, with their numbers.
+// Python's tracebacks in the output of PEs: equal ones of several PEs are shown once, with the PEs' numbers.
 #pragma once
 
 #include <string>
@@ -7,21 +7,21 @@
 
 namespace atl::cli {
 
-/// Finds tracebacks in the stderr of one PE, and lines by which a PE says where another's end has stopped it.
+/// Finds tracebacks in the stderr of one PE, and lines in which a PE reports that another's end stopped it.
 class TracebackReader {
   public:
     explicit TracebackReader(int pe = 0);
-    /// Keeps what begins with such a text, and appends to `passed` what came before.
+    /// Keeps text from such a beginning on; appends text before it to `passed`.
     void feed(std::string_view data, std::string& passed);
-    /// An unfinished line is kept because a traceback may begin with it.
+    /// True while an unfinished line is kept because a traceback may begin with it.
     bool withholds() const { return state_ == State::outside && !partial_.empty(); }
     /// Gives up waiting for the rest of that line, and appends it to `passed`.
     void finish(std::string& passed);
 
     int pe() const { return pe_; }
-    /// What is kept, from the first traceback on.
+    /// The kept text, from the first traceback on.
     const std::string& text() const { return text_; }
-    /// Returns what is kept and keeps nothing.
+    /// Returns the kept text and clears it.
     std::string take();
 
   private:
@@ -41,7 +41,7 @@ struct Traceback {
     std::string text;
 };
 
-/// What is shown of them, in their order; the same one once, below "PE 0-3:".
+/// A merged text in the order of the output; an equal one is shown once, below "PE 0-3:".
 struct MergedTraceback {
     std::vector<int> pes;
     std::string text;

@@ -1,4 +1,4 @@
-// How a process ended, in words.
+// Describes how a process ended, as text.
 #include <iterator>
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// An atomic whose operation and type are values: from here on they are template arguments.
+// Dispatch of an atomic: turns an operation and a type given as values into template arguments.
 #pragma once
 
 #include "atoll/detail/memory_ops.hpp"
@@ -15,7 +15,7 @@ using atl::is_fetching;
 
 constexpr bool is_bitwise(AtomicOp op) noexcept { return op >= AtomicOp::bit_and; }
 
-/// Calls `body` with a value of the type that `type` names. Throws Error(dtype_mismatch) for types without
+/// Calls `body` with a value of the C++ type for `type`. Throws Error(dtype_mismatch) for types without
 /// atomics.
 template <class Body> std::uint64_t visit_atomic_type(DType type, Body&& body) {
     switch (type) {
@@ -49,7 +49,8 @@ inline void check_atomic(AtomicOp op, DType type) {
     });
 }
 
-/// `word` is in memory that this process can load and store; operands and result as in Transport::atomic.
+/// Applies the atomic to `word`, memory that this process can load and store. Operands and result as in
+/// Transport::atomic.
 inline std::uint64_t apply_atomic(AtomicOp op, DType type, void* word, std::uint64_t value,
                                   std::uint64_t compare) {
     return visit_atomic_type(type, [&](auto zero) {

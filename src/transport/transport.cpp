@@ -1,4 +1,4 @@
-// Operations by means of others, for transports that have nothing better.
+// Default implementations of operations through other operations, for transports without a better one.
 #include "transport/transport.hpp"
 
 #include "atoll/detail/memory_ops.hpp"

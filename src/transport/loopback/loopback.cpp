@@ -71,7 +71,7 @@ class Loopback final : public Transport {
     using Queue = loopback::Queue;
     using Queues = std::vector<Queue>;
 
-    // A context is used by nobody while it is destroyed, so a reference outlives the lock.
+    // No thread may use a context while it is destroyed, so the reference may outlive the lock.
     Queues& queues(ContextId context) {
         const std::shared_lock lock(mutex_);
         return *contexts_[context];
@@ -85,8 +85,8 @@ class Loopback final : public Transport {
 
     const int n_pes_;
     const std::function<char*(int)> base_of_;
-    std::atomic<std::uint64_t> pending_{0};  // operations that wait, so that progress with none is one load
-    std::shared_mutex mutex_;                // of the table, not of what is in it
+    std::atomic<std::uint64_t> pending_{0};  // queued operations; lets progress() with none be one load
+    std::shared_mutex mutex_;                // guards the table, not its queues
     std::vector<std::unique_ptr<Queues>> contexts_;
 };
 

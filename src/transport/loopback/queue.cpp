@@ -8,11 +8,11 @@
 namespace atl::transport::loopback {
 namespace {
 
-/// More than this a queue does not hold back: memory is finite, and so is the use of being late.
+/// The limit of delayed operations: a longer delay would find no further mistakes, only use memory.
 constexpr std::size_t most_operations = 256;
 
-/// The upper part first: who takes the first (or the last) byte for a sign that all have come is wrong either
-/// way, but more often looks at the last. Aligned words stay whole.
+/// Copies the upper half first. A program that polls the last byte (or the first) to see whether all have
+/// arrived is wrong; most poll the last. Aligned words are copied whole.
 void copy_upside_down(void* dst, const void* src, std::size_t bytes) {
     if (bytes <= 64) return detail::copy(dst, src, bytes);
     const auto start = reinterpret_cast<std::uintptr_t>(dst);
@@ -38,8 +38,8 @@ void Queue::get(std::uint64_t offset, void* dst, std::size_t bytes, Completion c
     const std::lock_guard lock(mutex_);
     if (completion == Completion::at_quiet)
         return add({.kind = Kind::get, .offset = offset, .bytes = bytes, .dst = dst});
-    // What this PE has put before need not be there yet, so it is not; it comes afterwards, for those who
-    // poll by get.
+    // Earlier puts of this PE need not have arrived yet, so they have not. They are delivered afterwards, so
+    // that a program that polls by get proceeds.
     detail::copy(dst, base_ + offset, bytes);
     deliver();
 }
@@ -52,7 +52,8 @@ std::uint64_t Queue::atomic(std::uint64_t offset, AtomicOp op, DType type, std::
         add({.kind = Kind::atomic, .op = op, .type = type, .offset = offset, .value = value});
         return 0;
     }
-    // At once, so what a fence stands behind has to come first; the rest comes afterwards, as for get.
+    // The atomic is carried out at once, after all that precedes a fence. The rest is delivered afterwards,
+    // as for get.
     if (!fences_.empty()) deliver_epochs(fences_.back());
     const std::uint64_t before = apply_atomic(op, type, base_ + offset, value, compare);
     deliver();
@@ -83,7 +84,7 @@ void Queue::add(Operation operation) {
 
 void Queue::deliver() { deliver_epochs(operations_.size()); }
 
-/// Carries out the first `end` operations: between two fences the last one first.
+/// Carries out the first `end` operations. Between two fences the last one comes first.
 void Queue::deliver_epochs(std::size_t end) {
     if (end == 0) return;
     std::size_t start = 0;
@@ -92,7 +93,7 @@ void Queue::deliver_epochs(std::size_t end) {
         std::size_t stop = end;
         if (done_fences < fences_.size() && fences_[done_fences] <= end) stop = fences_[done_fences++];
         for (std::size_t i = stop; i > start; --i) carry_out(operations_[i - 1]);
-        // To PEs that watch without a lock, this epoch comes before the next.
+        // Makes this epoch visible before the next to PEs that poll without a lock.
         std::atomic_thread_fence(std::memory_order_release);
         start = stop;
     }

@@ -1,4 +1,4 @@
-// What one context still owes to one PE.
+// The queued operations of one context to one PE.
 #pragma once
 
 #include "transport/transport.hpp"
@@ -12,7 +12,7 @@ namespace atl::transport::loopback {
 
 class Queue {
   public:
-    /// `pending` counts what waits in all queues of a transport.
+    /// `pending` counts the queued operations of all queues of a transport.
     void start(char* base, std::atomic<std::uint64_t>* pending) {
         base_ = base;
         pending_ = pending;
@@ -24,7 +24,7 @@ class Queue {
                          std::uint64_t compare);
     void fence();
     void deliver_all();
-    /// As deliver_all, but not if another thread is at it.
+    /// Like deliver_all, but returns if another thread is delivering.
     void try_deliver_all();
 
   private:
@@ -52,7 +52,7 @@ class Queue {
     char* base_ = nullptr;
     std::atomic<std::uint64_t>* pending_ = nullptr;
     std::vector<Operation> operations_;
-    std::vector<std::size_t> fences_;  // how many operations stood before each fence
+    std::vector<std::size_t> fences_;  // for each fence, the number of operations before it
 };
 
 }  // namespace atl::transport::loopback

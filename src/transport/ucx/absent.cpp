@@ -1,4 +1,4 @@
-// In builds without UCX's headers.
+// Stubs for builds without UCX's headers. They throw Error(unsupported).
 #include "atoll/error.hpp"
 #include "transport/ucx/ucx.hpp"
 

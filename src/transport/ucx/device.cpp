@@ -1,12 +1,12 @@
-// What the owner of a GPU's memory does for others. Puts and atomics that return nothing are begun in their
-// order and waited for before their sender, or host memory, hears of them.
+// The owner of a GPU's memory carries out operations of other PEs. Puts and atomics without a result begin in
+// order. They complete before their sender is acknowledged and before host memory shows a later one.
 #include "atoll/error.hpp"
 #include "transport/apply_atomic.hpp"
 #include "transport/ucx/engine.hpp"
 
 namespace atl::transport::ucx {
 
-/// Pinned when the heap is opened: later that may wait for kernels, which may wait for an answer.
+/// Pinned when the heap is opened. Later, pinning could wait for kernels that wait for an answer.
 constexpr std::size_t pieces_ahead = 4;
 
 void Engine::serve_device_heap(DeviceOwner* owner) {
@@ -19,7 +19,7 @@ void Engine::serve_device_heap(DeviceOwner* owner) {
     while (owner && pieces_.size() < pieces_ahead) pieces_.push_back({owner->pin_piece(), {}});
 }
 
-/// ATOLL_UCX_RMA=device was asked for by name.
+/// Checks a setting ATOLL_UCX_RMA=device, which the user made explicitly.
 void Engine::check_own_access(const DeviceOwner& owner) {
     const auto refuse = [&](const std::string& why) {
         throw Error(ErrorCode::unsupported, "ATOLL_UCX_RMA=device: " + why +
@@ -38,7 +38,7 @@ DeviceOwner& Engine::device() {
                 "another PE sent an operation on its device heap, which is not there");
 }
 
-/// It cannot go on: what others believe done would not be.
+/// Ends the job: PEs would otherwise take the failed operation for completed.
 void Engine::lose_device(const std::string& why) {
     options_.lost(options_.pe, "PE " + std::to_string(options_.pe) +
                                    " could not carry out what other PEs asked of its GPU: " + why);
@@ -93,7 +93,7 @@ void Engine::put_on_device(const Header& header, const char* data, std::size_t b
     device().put(offset_on_device(header.offset), data, bytes);
 }
 
-/// Either may be on the GPU.
+/// Data and signal may each be on the GPU.
 void Engine::put_and_signal(const Header& header, const char* data, std::size_t bytes) {
     if (bytes != 0 && is_on_device(header.offset))
         put_on_device(header, data, bytes);

@@ -13,11 +13,11 @@
 namespace atl::transport::ucx {
 namespace {
 
-/// The first minor version whose ucp_ep_query knows them, and whose puts and gets use those of shared memory
-/// (before, UCX carried these out by messages there).
+/// Minor versions of UCX. From `queries_from` on, ucp_ep_query reports an endpoint's transports. From
+/// `copies_from` on, puts and gets over shared memory are remote accesses; before, UCX sends messages.
 constexpr unsigned queries_from = 14, copies_from = 16;
 
-// As ucp_ep_attr_t is from 1.14 on; the headers here may be older.
+// The layout in ucp_ep_attr_t of UCX 1.14 and later; the headers here may be older.
 struct TransportName {
     const char* transport;
     const char* device;

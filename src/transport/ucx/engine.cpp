@@ -11,10 +11,10 @@
 namespace atl::transport::ucx {
 namespace {
 
-constexpr std::uint64_t explain_ns = 1'000'000'000;  // whoever watches PEs says it better, and is given this
+constexpr std::uint64_t explain_ns = 1'000'000'000;  // gives a monitor of the PEs time for a better error
 constexpr std::uint64_t drain_ns = 2'000'000'000;
 constexpr std::uint64_t goodbye_ns = 100'000'000;
-/// So many messages may be carried out before their sender hears of it, however much there is to do.
+/// The most messages that are carried out before their sender is acknowledged, even under load.
 constexpr std::uint64_t most_untold = 64;
 constexpr std::string_view magic = "atoll-ucx 4 ";
 
@@ -79,7 +79,7 @@ void Engine::number(Peer& peer, Header& header, std::uint64_t done) {
     header.sequence = ++peer.sent;
     header.done = peer.told = done;
     header.pe = static_cast<std::uint32_t>(options_.pe);
-    // What other PEs see of this one's memory must be there before they hear of it.
+    // Makes this PE's stores visible before the message arrives.
     std::atomic_thread_fence(std::memory_order_release);
 }
 
@@ -152,7 +152,8 @@ void Engine::carry_out(Peer& peer, const Header& header, const char* data, std::
     } catch (const std::exception& error) {
         complain(peer, error.what());
     }
-    peer.done = std::max(peer.done, header.done);  // after what came before it is where it belongs
+    // after the copy: what the message acknowledges must be in place
+    peer.done = std::max(peer.done, header.done);
     const bool is_answer = header.kind >= Kind::value;
     if (!is_answer && header.is_awaited && !peer.owed) {
         peer.owed = true;
@@ -177,7 +178,7 @@ void Engine::answer_all() {
         const auto [pe, address] = std::move(greetings_.back());
         greetings_.pop_back();
         Peer& from = peer(pe);
-        if (from.endpoint) continue;  // both began at once
+        if (from.endpoint) continue;  // both connected at once
         try {
             from.endpoint = worker_.connect(address, &Engine::lose, &from);
         } catch (const Error& error) {
@@ -192,7 +193,7 @@ void Engine::answer_all() {
     requests_.clear();
 }
 
-/// Tells those that may wait how far this PE is, from `least` messages of theirs on.
+/// Sends acknowledgements to PEs for which at least `least` messages are unacknowledged.
 void Engine::tell_all(std::uint64_t least) {
     std::erase_if(owed_, [&](int pe) {
         Peer& to = peer(pe);
@@ -249,7 +250,7 @@ void Engine::close() noexcept {
     if (closed_) return;
     const bool together = ending_;
     ending_ = true;
-    // A PE whose host is gone never answers, and nothing here tells it from a slow one.
+    // A PE whose host is gone never answers; only the monitor can distinguish it from a slow one.
     const auto is_over = [&] { return options_.is_over && options_.is_over(); };
     try {
         drain(drain_ns, [&] { return is_over() || (is_settled() && (!rma_ || rma_->settle(met_))); });
@@ -260,7 +261,7 @@ void Engine::close() noexcept {
             if (to->endpoint && !to->failed) post(*to, bye, nullptr, 0);
         drain(goodbye_ns, [&] { return is_over() || worker_.in_flight() == 0; });
     } catch (const std::exception&) {
-        // Memory is short, and the job is over.
+        // Memory is exhausted. The job is over in any case.
     }
     closed_ = true;
     if (together)
@@ -269,8 +270,8 @@ void Engine::close() noexcept {
         worker_.abandon();
 }
 
-/// UCX 1.13 ends the process when a worker goes whose connections are half made or half gone. So what does
-/// not look settled is left to the end of the process.
+/// UCX 1.13 ends the process if a worker is destroyed while connections are being made or closed. Unsettled
+/// connections are therefore left to the end of the process.
 void Engine::end_connections() noexcept {
     const bool orderly =
         worker_.in_flight() == 0 && (!rma_ || rma_->in_flight() == 0) &&

@@ -1,5 +1,5 @@
-// The conversation with each PE: connections, numbers, what is owed. All members, unless said otherwise, are
-// called with `mutex()` held.
+// Messages with each PE: connections, sequence numbers, acknowledgements owed. Unless documented otherwise,
+// members are called with `mutex()` held.
 #pragma once
 
 #include "transport/ucx/inbox.hpp"
@@ -18,7 +18,7 @@ namespace atl::transport::ucx {
 
 class Engine;
 
-/// What a context has sent to one PE.
+/// The sequence numbers of a context's messages to one PE.
 struct Said {
     std::uint64_t last = 0;    ///< number of its last message
     std::uint64_t fenced = 0;  ///< of the last before the fence that was the `fences`th
@@ -26,14 +26,14 @@ struct Said {
 };
 
 struct Peer {
-    /// Number of its last message that is carried out here.
+    /// Sequence number of the PE's last message that was carried out here.
     std::uint64_t received() const { return inbox.delivered(); }
 
     Engine* engine = nullptr;
     int pe = -1;
     ucp_ep_h endpoint = nullptr;
     std::uint64_t sent = 0;     ///< number of the last message to it
-    std::uint64_t awaited = 0;  ///< the last of those that somebody may wait for
+    std::uint64_t awaited = 0;  ///< the last of those for which a caller may wait
     std::uint64_t done = 0;     ///< the last of those that it has carried out
     Inbox inbox;
     std::uint64_t told = 0;  ///< the last of those that it has been told of
@@ -47,10 +47,10 @@ struct Peer {
     std::unique_ptr<RmaPeer> rma;  ///< once a large operation was asked for
 };
 
-/// What one message carries at most.
+/// The most data that one message carries.
 inline constexpr std::size_t chunk_bytes = std::size_t{32} << 10;
 
-/// Where the answers to a get, or to a fetching atomic, go.
+/// The target of the answers to a get or a fetching atomic.
 struct Pending {
     char* dst = nullptr;
     std::size_t left = 0;  ///< bytes that are missing
@@ -61,10 +61,10 @@ struct Pending {
 inline bool is_on_device(std::uint64_t offset) { return (offset & in_device_heap) != 0; }
 inline std::uint64_t offset_on_device(std::uint64_t offset) { return offset & ~in_device_heap; }
 
-/// Aligned words are stored whole, wherever the message stands.
+/// Copies data of a message, which may be unaligned. Aligned words are stored whole.
 void store(char* dst, const char* data, std::size_t bytes);
 
-/// Pinned memory that messages are sent from, free again when they have gone.
+/// Pinned memory from which messages are sent; free again once they are sent.
 struct Piece {
     char* memory = nullptr;
     Flight flight;
@@ -77,65 +77,66 @@ class Engine {
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    std::mutex& mutex() { return mutex_; }                  // without it
-    const UcxOptions& options() const { return options_; }  // without it
+    std::mutex& mutex() { return mutex_; }                  // Called without the mutex.
+    const UcxOptions& options() const { return options_; }  // Called without the mutex.
     Worker& worker() { return worker_; }
 
-    /// Made when it is first asked for: a PE talks to few of many.
+    /// Returns the record of a PE, created on first use: of many PEs, a PE communicates with few.
     Peer& peer(int pe) {
         const std::unique_ptr<Peer>& known = peers_[static_cast<std::size_t>(pe)];
         return known ? *known : make_peer(pe);
     }
     bool is_connected(int pe) { return peer(pe).endpoint != nullptr; }
-    /// The answer says that the connection is made.
+    /// Sends a message whose answer shows that the connection is made.
     void greet(Peer& peer);
-    /// `value` is what that PE published. Throws Error(bootstrap).
+    /// Connects to a PE by the address that it published. Throws Error(bootstrap).
     void connect(int pe, const std::string& value);
     /// Throws Error: pe_died, not_initialized.
     void check(const Peer& peer) const;
 
-    /// Sends; returns the message's number. Data up to packet_data_bytes are copied.
+    /// Sends a message and returns its number. Data up to packet_data_bytes are copied.
     std::uint64_t post(Peer& peer, const Header& header, const void* data, std::size_t bytes);
     std::uint64_t post_from(Peer& peer, const Header& header, const void* data, std::size_t bytes,
                             Flight* flight);
     std::uint64_t post_filled(Peer& peer, const Header& header, Packet& packet, std::size_t bytes);
 
-    /// Null: none any more.
+    /// Sets the owner of the device heap; null removes it.
     void serve_device_heap(DeviceOwner* owner);
     void add_device_chunk(std::uint64_t offset, char* memory, std::size_t bytes) {
         if (rma_ && device_) rma_->add_device_chunk(offset, memory, bytes, device_->is_gpu_memory());
     }
 
-    /// UCX's own puts and gets; null: there are none.
+    /// UCX's own puts and gets; null if they are off.
     Rma* rma() { return rma_.get(); }
-    /// Some context's fence. Without the mutex.
+    /// Counts a fence of any context. Called without the mutex.
     void note_fence() { fences_.fetch_add(1, std::memory_order_relaxed); }
     void note_sent(Peer& peer, std::uint32_t context, std::uint64_t sequence);
-    /// Number of the context's last message to `peer`, or of the last before the last fence.
+    /// Sequence number of the context's last message to `peer`, or of the last one before the last fence.
     static std::uint64_t last(const Peer& peer, std::uint32_t context) {
         return context < peer.said.size() ? peer.said[context].last : 0;
     }
     std::uint64_t fenced(const Peer& peer, std::uint32_t context) const;
-    /// The connection is lost, and why.
+    /// Records that the connection is lost, and why.
     void complain(Peer& peer, const std::string& why);
 
     std::uint64_t expect(const Pending& pending);
     bool is_expected(std::uint64_t token) const { return pending_.contains(token); }
     void forget(std::uint64_t token) { pending_.erase(token); }
-    /// What a context has asked for and not got: answers that come late have no place any more.
+    /// Drops the context's outstanding requests: answers that come later have no target.
     void forget_all(std::uint32_t context) {
         std::erase_if(pending_, [&](const auto& each) { return each.second.context == context; });
     }
 
-    /// True while connections that ended wait for an explanation: look again soon.
+    /// True while lost connections wait for an explanation; call progress() again soon.
     bool has_lost() const { return !lost_.empty(); }
-    /// Receives, answers, and tells those that wait how far this PE is. False: there was nothing.
+    /// Receives and answers messages, and acknowledges those of PEs that wait. False if there was nothing to
+    /// do.
     bool progress();
     /// From now on a connection may end.
     void expect_end() { ending_ = true; }
     bool expects_end() const { return ending_; }
     bool is_closed() const { return closed_; }
-    /// No more messages from or to anybody.
+    /// Ends all communication with other PEs.
     void close() noexcept;
 
   private:

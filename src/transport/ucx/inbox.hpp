@@ -1,4 +1,5 @@
-// Messages of one PE, in the order in which it sent them. UCX promises none, and keeps it nearly always.
+// Puts the messages of one PE into the order in which it sent them. UCX does not guarantee that order, and
+// nearly always keeps it.
 #pragma once
 
 #include "transport/ucx/wire.hpp"
@@ -11,11 +12,11 @@ namespace atl::transport::ucx {
 
 class Inbox {
   public:
-    /// Number of the last message that was delivered.
+    /// Sequence number of the last message that was delivered.
     std::uint64_t delivered() const { return delivered_; }
 
-    /// Calls `deliver(header, data, bytes)` for this message and those that it held up; keeps it if one
-    /// before it is missing.
+    /// Calls `deliver(header, data, bytes)` for this message and for those that waited for it. Keeps the
+    /// message if one before it is missing.
     template <class Deliver>
     void accept(const Header& header, const char* data, std::size_t bytes, Deliver&& deliver) {
         if (header.sequence != delivered_ + 1) return keep(header, data, bytes);

@@ -6,8 +6,8 @@
 namespace atl::transport::ucx {
 namespace {
 
-/// A region is at least this part of what is registered already: so there are few regions, whatever the heap,
-/// and little is pinned that nobody asked for.
+/// A new region is at least 1/growth of the registered memory. There are then few regions for any heap size,
+/// and little memory is pinned without being used.
 constexpr std::uint64_t growth = 16;
 
 constexpr std::uint64_t down(std::uint64_t offset) {

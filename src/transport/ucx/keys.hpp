@@ -1,4 +1,4 @@
-// Registered memory: what this PE registered for others to reach, and the keys that it has to other PEs'. Not
+// Registered memory: the regions that this PE registered, and its keys to regions of other PEs. Not
 // thread-safe.
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace atl::transport::ucx {
 
-/// What of this PE's slot, or of a chunk of its device heap, is registered: only what somebody asked for,
-/// since a network pins what is registered, and most of a slot is never touched. What is registered stays so
-/// until the end. Offsets are from the beginning of it.
+/// The registered regions of this PE's slot, or of a chunk of its device heap. Regions are registered on
+/// request only: networks pin registered memory, and most of a slot is never used. They stay registered until
+/// the end. Offsets count from the beginning of the slot or chunk.
 class OwnKeys {
   public:
     struct Region {
@@ -32,13 +32,14 @@ class OwnKeys {
     OwnKeys(const OwnKeys&) = delete;
     OwnKeys& operator=(const OwnKeys&) = delete;
 
-    /// The region in which `offset` lies, made now if there is none: it holds `bytes` from there on unless
-    /// another region begins before. Null where UCX cannot register it (locked memory has a limit).
+    /// Returns the region with `offset`, and registers one where it is missing. A new region holds `bytes`
+    /// from `offset` on, unless another region begins before that end. Null if UCX cannot register it (locked
+    /// memory has a limit).
     const Entry* cover(std::uint64_t offset, std::uint64_t bytes);
     char* address(std::uint64_t offset) const { return base_ + offset; }
     bool is_of_gpu() const { return type_ == UCS_MEMORY_TYPE_CUDA; }
 
-    /// Calls `visit(begin, end)` for each part of [begin, end) that is not registered.
+    /// Calls `visit(begin, end)` for each unregistered part of [begin, end).
     template <class Visit> void for_each_gap(std::uint64_t begin, std::uint64_t end, Visit&& visit) const {
         for (const auto& [from, region] : regions_) {
             if (region.end <= begin) continue;
@@ -50,7 +51,7 @@ class OwnKeys {
     }
     std::size_t n_regions() const { return regions_.size(); }
 
-    /// Before the context goes, and only when nobody reaches this PE any more.
+    /// Call before the context is destroyed, once no PE accesses this one.
     void unregister_all() noexcept;
 
   private:
@@ -65,7 +66,7 @@ class OwnKeys {
     std::map<std::uint64_t, Region> regions_;
 };
 
-/// Regions of one other PE, as far as this PE has asked for them.
+/// The regions of one other PE for which this PE has keys.
 class KnownKeys {
   public:
     struct Region {
@@ -74,14 +75,14 @@ class KnownKeys {
         ucp_rkey_h key = nullptr;
     };
 
-    /// Null: not known.
+    /// Null if unknown.
     const Region* at(std::uint64_t offset) const {
         auto after = regions_.upper_bound(offset);
         if (after == regions_.begin()) return nullptr;
         const Region& region = (--after)->second;
         return offset < region.end ? &region : nullptr;
     }
-    /// False where UCX cannot use `packed`. Nothing happens to a region that is known.
+    /// Adds a region. False if UCX cannot use `packed`. A known region stays unchanged.
     bool add(const Library& ucp, ucp_ep_h endpoint, Region region, std::string_view packed);
     void destroy_all(const Library& ucp) noexcept;
 

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* soname = "libucp.so.0";
 constexpr unsigned least_major = 1, least_minor = 13;
 
-/// Where PyPI's libucx packages put it: beside our own package, or in the virtual environment.
+/// Folders in which PyPI's libucx packages install it: beside our own package, or in the virtual environment.
 std::vector<std::filesystem::path> package_folders() {
     namespace fs = std::filesystem;
     std::vector<fs::path> found;
@@ -33,7 +33,7 @@ std::vector<std::filesystem::path> package_folders() {
     return found;
 }
 
-/// What a package's libucp needs, loaded first: its own search path leads nowhere.
+/// Loads the dependencies of a package's libucp, which its own search path does not find.
 void preload(const std::filesystem::path& folder) {
     for (const char* name : {"libucm.so.0", "libucs.so.0", "libuct.so.0"}) {
         const auto file = folder / name;
@@ -45,8 +45,8 @@ class Search {
   public:
     void* open(const std::string& given) {
         if (void* loaded = ::dlopen(soname, RTLD_NOW | RTLD_NOLOAD)) return loaded;
-        // UCX takes over the signals of crashes when it is loaded, which are Python's or the program's; it
-        // reads these at that moment. What the user has set stays.
+        // When loaded, UCX installs handlers for the signals of crashes, which belong to Python or the
+        // program. It reads these variables at that moment. Values that the user has set stay.
         const common::EmptyUnlessSet quiet{"UCX_ERROR_SIGNALS", "UCX_DEBUG_SIGNO"};
         if (!given.empty()) {
             preload(std::filesystem::path(given).parent_path());

@@ -1,4 +1,4 @@
-// UCX's functions, found at run time: nothing of UCX is linked, and a job on one host loads none.
+// UCX's functions, found at run time: we do not link UCX, and a job on one host does not load it.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -45,8 +45,8 @@ struct Library {
     std::string path;
 };
 
-/// The process's one UCX: that which is loaded already (an MPI's, say), else `given` if not empty, else the
-/// system's, else that of PyPI's libucx packages. Throws Error(unsupported) saying what was tried.
+/// The process's one UCX. In this order: the one already loaded (by an MPI, say), `given` if not empty, the
+/// system's, PyPI's libucx packages. Throws Error(unsupported) that lists the attempts.
 const Library& library(const std::string& given);
 
 }  // namespace atl::transport::ucx

@@ -1,4 +1,4 @@
-// What the owner of memory does for others.
+// The owner of memory carries out operations of other PEs.
 #include "atoll/detail/memory_ops.hpp"
 #include "atoll/error.hpp"
 #include "transport/apply_atomic.hpp"
@@ -30,7 +30,7 @@ void Engine::act(Peer& peer, const Header& header, const char* data, std::size_t
     const bool is_signal = header.kind == Kind::put_signal && is_on_device(header.a);
     if (header.kind < Kind::value && (is_on_device(header.offset) || is_signal))
         return act_on_device(peer, header, data, bytes);
-    if (header.kind < Kind::value) settle_device();  // what was put on the GPU before comes first
+    if (header.kind < Kind::value) settle_device();  // completes the earlier puts to the GPU
     switch (header.kind) {
         case Kind::hello:
             greetings_.emplace_back(peer.pe, std::string(data, bytes));
@@ -57,7 +57,7 @@ void Engine::act(Peer& peer, const Header& header, const char* data, std::size_t
         case Kind::get_blocks:
             return take_request(peer, header, header.a);
         case Kind::ask_key:
-            return take_request(peer, header, chunk_bytes);  // registering takes its time
+            return take_request(peer, header, chunk_bytes);  // registering memory takes long
         case Kind::value:
             return take_value(header);
         case Kind::data:
@@ -79,10 +79,12 @@ void Engine::put_blocks(const Header& header, const char* data, std::size_t byte
         store(place(header.offset + i * header.a, header.b), data + i * header.b, header.b);
 }
 
-// ---- answers. Each tells that all up to its own request is carried out, and no more: later requests are not
-// answered yet.
+// ---- answers
+//
+// Each answer acknowledges its own request and those before it. Later requests are not yet answered.
 
-/// Short answers go at once, which saves a turn of UCX's; but none before an earlier request's.
+/// Sends a short answer at once, unless an earlier request is unanswered. That saves a round of UCX's
+/// progress.
 void Engine::take_request(Peer& peer, const Header& request, std::uint64_t bytes) {
     if (peer.endpoint && requests_.empty() && bytes <= packet_data_bytes) return answer(peer, request);
     requests_.push_back(request);
@@ -107,7 +109,7 @@ void Engine::answer_get(Peer& peer, const Header& request) {
     answer_from(peer, request, place(request.offset, request.a), nullptr);
 }
 
-/// A PE without UCX's own puts and gets refuses.
+/// A PE without UCX's own puts and gets refuses with an empty key.
 void Engine::answer_key(Peer& peer, const Header& request) {
     if (!is_on_device(request.offset)) place(request.offset, request.a);
     const Rma::Key key = rma_ ? rma_->key_to(peer, request.offset, request.a) : Rma::Key{};
@@ -159,7 +161,7 @@ void Engine::answer_blocks(Peer& peer, const Header& request) {
 
 void Engine::take_value(const Header& header) {
     const auto found = pending_.find(header.token);
-    if (found == pending_.end()) return;  // whoever asked waits no more
+    if (found == pending_.end()) return;  // its caller no longer waits
     std::memcpy(found->second.dst, &header.a, found->second.left);
     pending_.erase(found);
 }

@@ -1,4 +1,4 @@
-// Memory of messages that UCX has not sent yet.
+// Buffers for messages that UCX has not sent yet.
 #pragma once
 
 #include "transport/ucx/wire.hpp"
@@ -8,10 +8,10 @@
 
 namespace atl::transport::ucx {
 
-/// What messages of this size and less are copied into; longer ones are sent from where they stand.
+/// Messages up to this size are copied into a packet; longer ones are sent from the caller's memory.
 inline constexpr std::size_t packet_data_bytes = 4096;
 
-/// Counts messages that are sent from a caller's memory.
+/// Counts messages in flight from a caller's memory.
 struct Flight {
     int left = 0;
     bool abandoned = false;  ///< its owner waits no more: the last message deletes it
@@ -26,7 +26,7 @@ struct Packet {
     Flight* flight = nullptr;
 };
 
-/// A pool. Not thread-safe.
+/// A pool of packets. Not thread-safe.
 class Packets {
   public:
     Packet& take() {
@@ -48,7 +48,7 @@ class Packets {
         --flight->left;
         if (flight->left == 0 && flight->abandoned) delete flight;
     }
-    /// Messages that UCX still has.
+    /// Messages in flight.
     std::size_t taken() const { return taken_; }
 
   private:

@@ -8,8 +8,8 @@ namespace atl::transport::ucx {
 
 constexpr int nap_ms = 1;
 constexpr int lost_ms = 100;
-/// UCX 1.13 has work without an event now and then (of many connections made at once, some were stuck until
-/// its keep-alive looked, after 20 s): so the sleep is bounded, ever more loosely while nothing happens.
+/// UCX 1.13 sometimes has work without an event: of many connections made at once, some waited for its
+/// keep-alive, 20 s. The sleep is therefore bounded, and longer while nothing happens.
 constexpr int first_sleep_ms = 1, longest_sleep_ms = 1024;
 
 void ProgressThread::run() {

@@ -1,4 +1,4 @@
-// Serves others while the program does not.
+// A thread that serves other PEs while the program makes no call.
 #pragma once
 
 #include "common/quiet_thread.hpp"
@@ -8,8 +8,8 @@
 
 namespace atl::transport::ucx {
 
-/// While the program looks after the worker itself, this thread looks now and then whether it still does.
-/// Once it does not, the thread takes over, asleep until UCX has an event.
+/// Checks periodically whether the program itself drives the worker. If it does not, the thread takes over
+/// and sleeps until UCX has an event.
 class ProgressThread {
   public:
     explicit ProgressThread(Engine& engine) : engine_(engine), thread_([this] { run(); }) {}
@@ -17,19 +17,19 @@ class ProgressThread {
     ProgressThread(const ProgressThread&) = delete;
     ProgressThread& operator=(const ProgressThread&) = delete;
 
-    /// It ends by itself from now on; the destructor waits for that.
+    /// Asks the thread to end; the destructor joins it.
     void stop() noexcept { stop_.signal(); }
-    /// The program is at the worker. Costs one store.
+    /// Records that the program drives the worker. Costs one store.
     void note() noexcept {
         turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
-    /// It sleeps over the worker's events itself.
+    /// Records that a caller sleeps on the worker's events itself.
     void enter_sleep() noexcept { sleepers_.fetch_add(1, std::memory_order_relaxed); }
     void leave_sleep() noexcept { sleepers_.fetch_sub(1, std::memory_order_relaxed); }
 
   private:
     void run();
-    /// False when it is to stop.
+    /// Sleeps; false if the thread is to stop.
     bool nap() const;
     bool serve(std::uint32_t turns) const;
     bool is_attended(std::uint32_t turns) const {

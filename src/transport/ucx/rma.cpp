@@ -9,7 +9,7 @@
 namespace atl::transport::ucx {
 namespace {
 
-/// Requests that UCX may hold before a put or a get waits for it.
+/// The limit of requests in flight; above it a put or a get waits.
 constexpr std::size_t most_in_flight = 256;
 
 RmaPeer& of(Peer& peer) {
@@ -54,7 +54,8 @@ std::string Rma::describe(UcxRma wish, const Library& ucp) {
 
 // ---- the way to a PE
 
-/// Known once the connection is made, which the first acknowledgement says.
+/// True if the PE can be reached by UCX's own operations. That is known once the first acknowledgement shows
+/// that the connection is made.
 bool Rma::has_way(Lock& lock, Waiting& waiting, const char* operation, Peer& peer) {
     if (of(peer).way == RmaPeer::Way::unknown) {
         if (peer.awaited == 0) engine_.greet(peer);
@@ -113,8 +114,8 @@ std::pair<OwnKeys*, std::uint64_t> Rma::own_keys(std::uint64_t offset) {
     return {&keys, begin | in_device_heap};
 }
 
-/// Over other networks UCX would make messages of puts and gets of a GPU's memory, and copy them by what
-/// waits for kernels, which may wait for the messages.
+/// True if UCX's own operations may be used for this memory. Over networks without GPUDirect, UCX sends GPU
+/// memory by messages and copies that wait for kernels. Those kernels may wait for the messages.
 bool Rma::admits(const Peer& peer, const OwnKeys& own) const {
     return !own.is_of_gpu() || has_remote_access(ucp_, peer.endpoint, ReachedMemory::gpu);
 }
@@ -128,7 +129,7 @@ Rma::Key Rma::key_to(const Peer& peer, std::uint64_t offset, std::uint64_t bytes
             region.key};
 }
 
-/// An empty one is a refusal: that PE registers nothing, or no more.
+/// An empty key is a refusal: that PE registers no (further) memory.
 void Rma::take_key(Peer& peer, const Header& header, const char* data, std::size_t bytes) {
     const KnownKeys::Region region{header.offset, header.a, header.b, nullptr};
     const bool usable =
@@ -164,7 +165,7 @@ static ucp_request_param_t parameters(void (*done)(void*, ucs_status_t, void*), 
 
 void Rma::issue_put(Peer& peer, std::uint64_t offset, const void* src, std::size_t bytes, Operations& of) {
     const ucp_request_param_t param = parameters(&Rma::done, &of);
-    // What other threads stored into the source, and this one saw, goes along.
+    // Makes stores visible that other threads made to the source and this thread has observed.
     std::atomic_thread_fence(std::memory_order_release);
     for_each_part(peer, offset, bytes,
                   [&](ucp_rkey_h key, std::uint64_t there, std::uint64_t at, std::uint64_t part) {
@@ -219,7 +220,7 @@ void Rma::run(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, I
     }
 }
 
-/// The only way in which a PE becomes open or ceases to be.
+/// Applies a change to a PE's state and keeps the count of open PEs. All changes of openness go through it.
 template <class Change> void Rma::change(RmaPeer& rma, Change&& what) {
     const bool was_open = rma.is_open();
     what();
@@ -286,14 +287,14 @@ void Rma::begin_completing(Peer& peer, std::uint32_t context) {
 void Rma::await_flush(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint64_t number) {
     if (of(peer).flushed < number)
         waiting.until(lock, operation, peer.pe, [&] {
-            // One that is under way may have begun too early.
+            // A flush already in flight may have begun too early.
             if (of(peer).flushed < number) begin_flush(peer);
             return of(peer).flushed >= number;
         });
     show(lock, waiting, operation, peer, number);
 }
 
-/// What stands in a GPU's memory by a network's writes is visible to kernels there once its owner saw to it.
+/// Makes a network's writes into a GPU's memory visible to kernels there, by a message to the owner.
 void Rma::show(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint64_t number) {
     RmaPeer& rma = of(peer);
     if (rma.shown >= std::min(number, rma.on_device)) return;

@@ -1,6 +1,6 @@
-// Large puts and gets by UCX's own remote memory access, which on networks that do it in hardware needs
-// nothing of the target's CPU. Everything else stays messages. What keeps the two in order is written in
-// docs/design/ucx.md. All members, unless said otherwise, are called with the engine's mutex held.
+// Large puts and gets by UCX's own remote memory access. On networks with hardware support this needs nothing
+// of the target's CPU. All other operations are messages. docs/design/ucx.md describes the order between the
+// two. Unless documented otherwise, members are called with the engine's mutex held.
 #pragma once
 
 #include "transport/ucx/keys.hpp"
@@ -24,7 +24,7 @@ class Worker;
 enum class OwnAccess : std::uint8_t;
 struct Peer;
 
-/// Requests that UCX has.
+/// Requests in flight.
 struct Operations {
     Rma* rma = nullptr;
     Peer* peer = nullptr;
@@ -33,7 +33,7 @@ struct Operations {
     bool abandoned = false;  ///< its owner waits no more: the last request deletes it
 };
 
-/// What one PE is to this one.
+/// The state of this PE's operations on one other PE.
 struct RmaPeer {
     enum class Way { unknown, messages, rma };
     struct Context {
@@ -48,8 +48,8 @@ struct RmaPeer {
     std::uint64_t flushed = 0;    ///< all up to this one are complete there
     std::uint64_t flushing = 0;   ///< will be, by the flush that is under way; 0: none is
     std::uint64_t on_device = 0;  ///< the last that put into its device heap
-    std::uint64_t shown = 0;      ///< of these all up to this one are visible to everybody there
-    /// Something that was begun is not complete there, or not visible.
+    std::uint64_t shown = 0;      ///< all of these up to this one are visible to every PE
+    /// True if an operation has begun that is not complete, or not visible, at the PE.
     bool is_open() const { return begun != flushed || shown < on_device; }
     Operations at_quiet;      ///< those whose callers do not wait for them
     std::vector<Context> of;  ///< by context
@@ -63,17 +63,17 @@ class Rma {
     Rma(const Rma&) = delete;
     Rma& operator=(const Rma&) = delete;
 
-    /// What a PE with these options asks UCX for, and why (not), for people.
+    /// The access that a PE with these options requests of UCX, and a text for people with the reason.
     static OwnAccess wanted(UcxRma wish, const Library& ucp);
     static std::string describe(UcxRma wish, const Library& ucp);
 
-    /// Whether an operation on `bytes` at `offset` goes this way: makes sure of the keys, for which it may
-    /// wait. Throws Error(pe_died, not_initialized).
+    /// True if an operation on `bytes` at `offset` can use UCX's own access. Obtains the keys, for which it
+    /// may wait. Throws Error(pe_died, not_initialized).
     bool reaches(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint64_t offset,
                  std::size_t bytes);
-    /// Both after `reaches` was true. They return when the caller's memory may be used again, or at once if
-    /// `at_quiet`. Puts come after those messages of the context that came before its last fence, gets after
-    /// all that it sent or put before.
+    /// Call these after `reaches` was true. They return when the caller's memory may be reused, or at once if
+    /// `at_quiet`. Puts are ordered after the context's messages before its last fence. Gets are ordered
+    /// after all of its messages and puts.
     void put(Lock& lock, Waiting& waiting, Peer& peer, std::uint32_t context, std::uint64_t offset,
              const void* src, std::size_t bytes, bool at_quiet);
     void get(Lock& lock, Waiting& waiting, Peer& peer, std::uint32_t context, std::uint64_t offset, void* dst,
@@ -82,12 +82,12 @@ class Rma {
     void complete(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint32_t context);
     void complete_puts(Lock& lock, Waiting& waiting, const char* operation, Peer& peer,
                        std::uint32_t context);
-    /// Begins what `complete` waits for.
+    /// Begins the flush for which `complete` waits.
     void begin_completing(Peer& peer, std::uint32_t context);
-    /// False: no PE has anything to complete or to show. Called without the mutex too.
+    /// True if operations on any PE are to be completed or made visible. May be called without the mutex.
     bool is_open() const { return n_open_.load(std::memory_order_relaxed) != 0; }
 
-    /// What opens [begin, end) of this PE's slot, a range around `offset`; `end` is 0 where nothing does.
+    /// The key to the range [begin, end) of this PE's slot around `offset`; `end` is 0 without a key.
     struct Key {
         std::uint64_t begin = 0, end = 0;
         std::uint64_t address = 0;
@@ -96,17 +96,17 @@ class Rma {
     Key key_to(const Peer& peer, std::uint64_t offset, std::uint64_t bytes);
     void take_key(Peer& peer, const Header& header, const char* data, std::size_t bytes);
     const OwnKeys& slot_keys() const { return own_; }
-    /// This PE's device heap has memory at `offset`.
+    /// Adds memory at `offset` of this PE's device heap.
     void add_device_chunk(std::uint64_t offset, char* memory, std::size_t bytes, bool is_gpu_memory);
-    /// Nobody reaches it any more.
+    /// Call once no PE accesses the memory any more.
     void drop_device_chunks() noexcept;
     void unregister_all() noexcept;
 
     // ---- the end
     std::size_t in_flight() const { return in_flight_; }
-    /// True when nothing is under way; begins to complete what is.
+    /// True if no request is in flight; begins to complete those that are.
     bool settle(const std::vector<Peer*>& met);
-    /// Keys of other PEs, before the connections to them end.
+    /// Destroys the keys of other PEs; call before the connections end.
     void drop_keys(const std::vector<Peer*>& met) noexcept;
 
   private:
@@ -119,7 +119,8 @@ class Rma {
     bool does_it_itself(const Peer& peer) const;
     bool admits(const Peer& peer, const OwnKeys& own) const;
     static bool is_refused(Peer& peer, std::uint64_t offset);
-    /// What of this PE holds `offset`, and the offset where that begins; null: nothing.
+    /// The registered memory of this PE that contains `offset`, and the offset of its beginning. Null if no
+    /// region contains it.
     std::pair<OwnKeys*, std::uint64_t> own_keys(std::uint64_t offset);
     void issue_put(Peer& peer, std::uint64_t offset, const void* src, std::size_t bytes, Operations& of);
     void issue_get(Peer& peer, std::uint64_t offset, void* dst, std::size_t bytes, Operations& of);

@@ -16,9 +16,9 @@ namespace {
 
 using namespace ucx;
 
-/// Messages that UCX may hold before a put waits for it.
+/// The limit of messages in flight; above it a put waits.
 constexpr std::size_t most_in_flight = 1024;
-/// And how many go before the sender looks what others sent.
+/// The number of messages after which a sender drives the worker.
 constexpr std::uint32_t posts_a_look = 32;
 
 class Ucx final : public Transport {
@@ -34,7 +34,7 @@ class Ucx final : public Transport {
             close();
             return;
         }
-        // A forked child is no PE: what is its parent's stays as it is.
+        // A forked child is not a PE and leaves its parent's state alone.
         waiting_->forget();
         static_cast<void>(engine_.release());
     }
@@ -57,10 +57,10 @@ class Ucx final : public Transport {
         try {
             quiet(context, -1);
         } catch (const Error&) {
-            // Said already, or the job is over: what is left to complete nobody can complete.
+            // The error was reported before, or the job is over. The remaining operations cannot complete.
         }
         const std::lock_guard lock(engine_->mutex());
-        engine_->forget_all(context);  // of what could not be completed
+        engine_->forget_all(context);  // drops the operations that could not complete
         contexts_[context].reset();
     }
 
@@ -119,7 +119,7 @@ class Ucx final : public Transport {
     void get_blocks(ContextId context, int pe, std::uint64_t offset, void* dst,
                     const Blocks& blocks) override;
 
-    /// Messages to a PE are carried out in their order anyway.
+    /// A PE's messages are carried out in order without a fence.
     void fence(ContextId context, int pe) override {
         if (engine_->rma()) fence_rma(context, pe);
     }
@@ -159,7 +159,7 @@ class Ucx final : public Transport {
         const auto& carries = engine_->options().carries;
         std::vector<int> others;
         for (int step = 1; step < n_pes_; ++step) {
-            const int pe = (pe_ + step) % n_pes_;  // not all to one at once
+            const int pe = (pe_ + step) % n_pes_;  // spreads the connections over the PEs
             if (!carries || carries(pe)) others.push_back(pe);
         }
         for (const int pe : others) lock_connected(pe);
@@ -181,14 +181,14 @@ class Ucx final : public Transport {
     }
 
   private:
-    /// PEs that a context has sent to since they were last known to have carried out all.
+    /// PEs to which a context has sent since they last acknowledged everything.
     using Touched = std::vector<int>;
 
     static Pending answer_to(void* result, DType type) {
         return {.dst = static_cast<char*>(result), .left = size_of(type), .blocks = {}};
     }
 
-    /// With a connection to `pe`; finding its address may wait for that PE to publish it.
+    /// Takes the lock, with a connection to `pe`. May wait for that PE to publish its address.
     Lock lock_connected(int pe) {
         Lock lock(engine_->mutex());
         engine_->check(engine_->peer(pe));
@@ -201,7 +201,7 @@ class Ucx final : public Transport {
         return lock;
     }
 
-    // With the lock held.
+    // Called with the lock held.
     void note(ContextId context, int pe, std::uint64_t sequence) {
         Peer& peer = engine_->peer(pe);
         if (Engine::last(peer, context) <= peer.done) touch(*contexts_[context], pe);
@@ -211,11 +211,11 @@ class Ucx final : public Transport {
         if (std::find(touched.begin(), touched.end(), pe) == touched.end()) touched.push_back(pe);
     }
 
-    /// As Waiting::until.
+    /// Waits like Waiting::until.
     template <class Ready> void wait(Lock& lock, const char* operation, int pe, Ready&& ready) {
         waiting_->until(lock, operation, pe, std::forward<Ready>(ready));
     }
-    /// Whether it went by UCX's own way.
+    /// True if UCX's own access was used.
     bool put_by_rma(Lock& lock, ContextId context, int pe, const Header& header, const void* src,
                     std::size_t bytes, Completion completion);
     bool get_by_rma(ContextId context, int pe, std::uint64_t offset, void* dst, std::size_t bytes,
@@ -225,7 +225,7 @@ class Ucx final : public Transport {
     void put_with(ContextId context, int pe, Header header, const void* src, std::size_t bytes,
                   Completion completion);
     void ask(ContextId context, int pe, Header header, Pending pending, const char* operation);
-    /// As quiet; throws perhaps without the lock.
+    /// Does the work of quiet. May throw without holding the lock.
     void complete(Lock& lock, ContextId context, int pe);
 
     const int pe_;
@@ -243,7 +243,7 @@ void Ucx::put_with(ContextId context, int pe, Header header, const void* src, st
     Lock lock = lock_connected(pe);
     Peer& peer = engine_->peer(pe);
     if (bytes <= packet_data_bytes) {
-        // The job's last flags are waited for: what a connection still holds when it ends may be lost.
+        // The last flags of the job are waited for: data in flight when a connection ends may be lost.
         header.is_awaited = completion != Completion::unheard || engine_->expects_end();
         const std::uint64_t sequence = engine_->post(peer, header, src, bytes);
         if (header.is_awaited) note(context, pe, sequence);
@@ -254,7 +254,7 @@ void Ucx::put_with(ContextId context, int pe, Header header, const void* src, st
     for (std::size_t at = 0; at < bytes;) {
         const std::size_t part = std::min(bytes - at, chunk_bytes);
         Header next = header;
-        if (at + part < bytes) next.kind = Kind::put;  // a signal goes with the last part
+        if (at + part < bytes) next.kind = Kind::put;  // the signal goes with the last part
         next.offset += at;
         note(context, pe,
              engine_->post_from(peer, next, static_cast<const char*>(src) + at, part, flight.get()));
@@ -298,8 +298,8 @@ bool Ucx::get_by_rma(ContextId context, int pe, std::uint64_t offset, void* dst,
     return true;
 }
 
-/// Messages are carried out by the target's CPU, what goes by UCX's own way is not: so puts of the latter are
-/// waited for here, and those that come after wait for what was sent before.
+/// Orders UCX's own puts, which the target's CPU does not see, against messages. Waits here for the puts
+/// before the fence. Puts after it wait for the messages sent before.
 void Ucx::fence_rma(ContextId context, int pe) {
     engine_->note_fence();
     if (!engine_->rma()->is_open()) return;
@@ -310,9 +310,9 @@ void Ucx::fence_rma(ContextId context, int pe) {
         engine_->rma()->complete_puts(lock, *waiting_, "fence", engine_->peer(each), context);
 }
 
-/// After a message that nobody waits for. A program that sends one after the other looks after the worker
-/// itself: its thread, woken by each acknowledgement, would take half as much again. Between its looks the
-/// program is not there for others: where it sends now and then only, the thread is.
+/// Call after a message without a wait. A program that sends continuously drives the worker itself: waking
+/// its thread for each acknowledgement would make sending half as slow again. Between its calls it does not
+/// serve other PEs. If it sends rarely, the thread does.
 void Ucx::posted(Lock& lock, int pe) {
     const Worker& worker = engine_->worker();
     if (++posts_ % posts_a_look == 0) {
@@ -323,11 +323,11 @@ void Ucx::posted(Lock& lock, int pe) {
     wait(lock, "put", pe, [&] { return worker.in_flight() < most_in_flight / 2; });
 }
 
-/// Waits for the answer if `operation` says who does; else quiet does.
+/// Sends a request. Waits for the answer if `operation` names a caller; else quiet waits.
 void Ucx::ask(ContextId context, int pe, Header header, Pending pending, const char* operation) {
     pending.context = context;
     Lock lock = lock_connected(pe);
-    // What this context put before is there before it asks, as among messages.
+    // Earlier puts of this context must be complete first, as they are among messages.
     if (Rma* rma = engine_->rma())
         rma->complete_puts(lock, *waiting_, operation ? operation : "get", engine_->peer(pe), context);
     const std::uint64_t token = header.token = engine_->expect(pending);
@@ -337,7 +337,7 @@ void Ucx::ask(ContextId context, int pe, Header header, Pending pending, const c
         wait(lock, operation, pe, [&] { return !engine_->is_expected(token); });
     } catch (...) {
         if (!lock) lock.lock();
-        engine_->forget(token);  // what comes late has no place any more
+        engine_->forget(token);  // a later answer has no target
         throw;
     }
 }
@@ -382,7 +382,7 @@ void Ucx::quiet(ContextId context, int pe) {
     try {
         complete(lock, context, pe);
     } catch (const Error& error) {
-        // The job is over, and what was to be filled may go. Other waits can be begun again.
+        // The job is over, and the target's memory may be freed. After other errors the wait may be repeated.
         if (error.code() == ErrorCode::pe_died) {
             if (!lock) lock.lock();
             engine_->forget_all(context);

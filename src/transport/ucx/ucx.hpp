@@ -1,9 +1,9 @@
-// PEs of other hosts, by UCX.
+// The transport to PEs of other hosts, over UCX.
 //
-// All is active messages, numbered by their sender for each PE and carried out by the PE that owns the
-// memory, in that order. So every word has one owner: the process in whose slot it stands. Atomics from other
-// hosts are done there with the same CPU instructions as those of its own host, and are atomic with them. One
-// number that comes back, "carried out up to here", is what quiet of any context waits for.
+// All operations are active messages. Their sender numbers them for each PE; the owner of the memory carries
+// them out in that order. Every word is thus accessed by one process, the owner of its slot. That process
+// carries out remote atomics by the same CPU instructions as local ones, so both are atomic to each other.
+// Acknowledgements carry one number, "carried out up to here"; quiet of any context waits for it.
 #pragma once
 
 #include "transport/transport.hpp"
@@ -14,7 +14,7 @@
 
 namespace atl::transport {
 
-/// Who carries out large puts and gets: UCX's own remote memory access, or messages.
+/// Selects how large puts and gets are carried out: by UCX's own remote memory access, or by messages.
 enum class UcxRma : std::uint8_t {
     automatic,  ///< UCX's own to those PEs whose network does it without the target's CPU
     on,         ///< UCX's own; UCX itself sends messages where the network does not do it
@@ -32,25 +32,25 @@ struct UcxOptions {
     bool progress_thread = true;
     UcxRma rma = UcxRma::automatic;
     std::size_t rma_bytes = std::size_t{8} << 10;  ///< from this size on; what a message copies never does
-    /// Whether operations on `pe` go by this transport, so that connect_all connects to it; null: all do.
+    /// True if operations on `pe` use this transport, so that connect_all connects to it. Null: all do.
     std::function<bool(int pe)> carries;
 
-    /// Makes this PE's address known, and finds another's, waiting until it is known.
+    /// Publishes this PE's address, and finds that of another PE, for which it may wait.
     std::function<void(const std::string& address)> publish;
     std::function<std::string(int pe)> find;
-    /// Waits slowly until `ready()`, which makes progress itself; throws when the wait is to end.
+    /// Waits, with sleeps, until `ready()`, which makes progress itself. Throws when the wait is to end.
     std::function<void(const char* operation, int pe, const std::function<bool()>& ready)> wait;
-    /// Whether the job has ended by an error, so that its end waits for nobody; null: it has not.
+    /// True if the job has ended by an error; then its end does not wait for other PEs. Null: it has not.
     std::function<bool()> is_over;
-    /// The connection to `pe` is gone, and nobody has explained it for a second.
+    /// Called if the connection to `pe` is lost and no explanation came within a second.
     std::function<void(int pe, const std::string& sentence)> lost;
 };
 
-/// Local. Throws Error(unsupported) naming what was looked for where there is no UCX, Error(system) where UCX
-/// cannot use a network.
+/// Creates the transport. Local. Throws Error(unsupported) with the attempts if there is no UCX, and
+/// Error(system) if UCX cannot use a network.
 std::unique_ptr<Transport> create_ucx(UcxOptions options);
 
-/// The UCX that a job would use, for people: "UCX 1.13.1 (/usr/lib/…/libucp.so.0)". Throws as create_ucx
+/// A description of the UCX that a job would use: "UCX 1.13.1 (/usr/lib/…/libucp.so.0)". Throws as create_ucx
 /// does.
 std::string describe_ucx(const std::string& library);
 

@@ -1,4 +1,5 @@
-// How callers wait for what UCX brings, and who looks after the worker meanwhile.
+// Waits of callers for UCX's messages. Coordinates with the progress thread, which then need not drive the
+// worker.
 #pragma once
 
 #include "transport/ucx/progress_thread.hpp"
@@ -20,24 +21,24 @@ class Waiting {
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
 
-    /// `ready` is called with the lock held, which is held on return. Throws Error(pe_died, not_initialized),
-    /// then perhaps without it.
+    /// Waits until `ready()`, which is called with the lock held. The lock is held on return. Throws
+    /// Error(pe_died, not_initialized), possibly without the lock.
     template <class Ready> void until(Lock& lock, const char* operation, int pe, Ready&& ready);
-    /// As Transport::sleep.
+    /// Sleeps like Transport::sleep.
     void sleep(std::uint64_t ns);
-    /// The program is at the worker itself. Costs one store.
+    /// Records that the program drives the worker. Costs one store.
     void note() noexcept {
         if (thread_) thread_->note();
     }
     void stop() noexcept {
         if (thread_) thread_->stop();
     }
-    /// In a forked child, which has no such thread.
+    /// Call in a forked child, which has no such thread.
     void forget() noexcept { static_cast<void>(thread_.release()); }
 
   private:
-    /// Looks before a wait of an operation turns slow, and of these such that give way to nobody: the PE that
-    /// is to answer may need this core.
+    /// The looks before an operation's wait turns slow. Only the first `looks_alone` keep the core, because
+    /// the PE that is to answer may need it.
     static constexpr int looks = 150, looks_alone = 1;
 
     Engine& engine_;

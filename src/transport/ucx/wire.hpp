@@ -1,4 +1,4 @@
-// What PEs tell each other.
+// The messages between PEs.
 #pragma once
 
 #include "atoll/types.hpp"
@@ -18,7 +18,7 @@ enum class Kind : std::uint8_t {
     get,         ///< `a` bytes from `offset`, to go back under `token`
     get_blocks,  ///< as many bytes as `a` says, in blocks of `b`, the next one `c` bytes further on
     ask_key,     ///< to `a` bytes from `offset`, for UCX's own puts and gets
-    show_puts,   ///< what UCX's own put into the device heap is visible to everybody once this is carried out
+    show_puts,   ///< once carried out, UCX's own puts into the device heap are visible to every PE
     value,       ///< `a` is what was fetched
     data,        ///< of a get, from `a` on
     key,         ///< data: what opens `offset` to `a`, whose address is `b`; nothing, where `a` is `offset`
@@ -26,7 +26,7 @@ enum class Kind : std::uint8_t {
     bye,         ///< the sender's job is over; that its connections end is no death
 };
 
-/// Before every message's data. All PEs of a job have one byte order.
+/// The header of every message. All PEs of a job have one byte order.
 struct Header {
     std::uint64_t sequence = 0;  ///< from 1, of all that this PE sent to that one
     std::uint64_t done = 0;  ///< the last of that PE's messages to this one that is carried out and answered

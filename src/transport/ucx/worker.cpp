@@ -12,7 +12,7 @@
 namespace atl::transport::ucx {
 namespace {
 
-// Ids of active messages: the header stands before the data, or beside them.
+// Ids of active messages: in one, the header precedes the data; in the other, UCX carries it separately.
 constexpr unsigned whole_id = 17, parted_id = 18;
 
 std::string names_in(const char* folder) {
@@ -36,7 +36,7 @@ std::string wishes() {
     return text;
 }
 
-/// What to do where UCX was told which ways to take.
+/// The advice for an error in which UCX was restricted to some transports.
 std::string advice() {
     return common::foreign_variable("UCX_TLS")
                ? " UCX_TLS must name a way between hosts, such as tcp; unset, UCX chooses."
@@ -48,8 +48,8 @@ bool is_device(const std::string& name) {
            std::filesystem::exists("/sys/class/infiniband/" + name);
 }
 
-/// Of the devices that UCX is told to use, those that this host has: hosts may call theirs differently. Empty
-/// where UCX is not told. UCX itself would go on without any, until there is no way to anybody.
+/// The devices of this host that UCX was told to use; device names may differ between hosts. Empty if UCX was
+/// not told. Without any of them UCX would go on until the first connection fails.
 std::string devices_asked_for() {
     const std::string asked = common::foreign_variable("UCX_NET_DEVICES").value_or("all");
     if (asked == "all" || asked.find_first_of("^*?[") != std::string::npos) return {};
@@ -66,7 +66,7 @@ std::string devices_asked_for() {
 
 }  // namespace
 
-/// Over shared memory UCX cannot tell that a peer is gone. Whoever started the PEs can: they are of one
+/// UCX cannot detect that a peer over shared memory is gone. The launcher of the PEs can, since they share a
 /// machine.
 Worker::Worker(const Library& ucp, OwnAccess access, Deliver deliver, void* argument)
     : ucp_(ucp),
@@ -97,9 +97,9 @@ bool Worker::knows_cuda() const {
            (attributes.memory_types & (1U << UCS_MEMORY_TYPE_CUDA)) != 0;
 }
 
-/// A UCX with CUDA pins what it registers of the host's memory, and then the GPU's driver refuses to pin it
-/// for kernels (`Job::pin`). So it is told to leave CUDA alone where it is not to reach GPUs' memory: only if
-/// it has CUDA, since others warn of what they do not know.
+/// A UCX with CUDA also pins registered host memory for the GPU, after which the GPU's driver refuses to pin
+/// it again for kernels (`Job::pin`). UCX is therefore told not to use CUDA unless it is to access GPUs'
+/// memory. A UCX without CUDA would warn of the unknown setting, so it is not told.
 void Worker::open_context() {
     open_context(nullptr);
     if (access_ != OwnAccess::host_memory || !knows_cuda() || common::foreign_variable("UCX_TLS")) return;
@@ -114,7 +114,8 @@ void Worker::open_context(const char* networks) {
     if (status == UCS_OK) {
         if (!asked.empty()) ucp_.config_modify(config, "NET_DEVICES", asked.c_str());
         if (networks) ucp_.config_modify(config, "TLS", networks);
-        // It notes what cuMemAlloc gives, nothing of cuMemMap, and takes the rest for the host's.
+        // UCX's cache of memory types records cuMemAlloc but not cuMemMap; it would take that memory for the
+        // host's.
         if (access_ == OwnAccess::device_memory) {
             ucp_.config_modify(config, "MEMTYPE_CACHE", "n");
             ucp_.config_modify(config, "MEMTYPE_REG_WHOLE_ALLOC_TYPES", "");
@@ -140,7 +141,7 @@ void Worker::open_worker() {
     };
     ucp_worker_params_t params{};
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-    params.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // our own lock sees to it
+    params.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // our own lock serializes the calls
     check(ucp_.worker_create(context_, &params, &worker_), "opening its networks");
     check(ucp_.worker_get_efd(worker_, &event_fd_), "asking for its event descriptor");
     for (const unsigned id : {whole_id, parted_id}) {
@@ -213,7 +214,8 @@ const char* Worker::post(ucp_ep_h endpoint, unsigned id, Packet& packet, std::si
                          const void* data, std::size_t bytes) {
     ucp_request_param_t param;
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-    param.flags = UCP_AM_SEND_FLAG_EAGER;  // a rendezvous would overtake, and needs more of its target
+    // a rendezvous would change the order, and needs more of its target
+    param.flags = UCP_AM_SEND_FLAG_EAGER;
     param.cb.send = &Worker::sent;
     param.user_data = &packet;
     void* request = ucp_.am_send_nbx(endpoint, id, header_bytes ? &packet.header : nullptr, header_bytes,
@@ -224,7 +226,7 @@ const char* Worker::post(ucp_ep_h endpoint, unsigned id, Packet& packet, std::si
 }
 
 void Worker::sent(void* request, ucs_status_t, void* argument) {
-    // A failure is told by the endpoint too.
+    // The endpoint's error handler reports a failure too.
     auto& packet = *static_cast<Packet*>(argument);
     packet.home->packets_.give_back(packet);
     packet.home->ucp_.request_free(request);
@@ -233,7 +235,7 @@ void Worker::sent(void* request, ucs_status_t, void* argument) {
 ucs_status_t Worker::receive(void* self, const void* header, std::size_t header_bytes, void* data,
                              std::size_t bytes, const ucp_am_recv_param_t* param) {
     auto& worker = *static_cast<Worker*>(self);
-    if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) return UCS_OK;  // nobody of ours sends so
+    if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) return UCS_OK;  // PEs never send by rendezvous
     Header copy;
     const char* payload = static_cast<const char*>(data);
     if (header_bytes == sizeof(Header)) {

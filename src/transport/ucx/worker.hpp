@@ -1,4 +1,4 @@
-// One UCX context with one worker: what is UCX's about the transport. Not thread-safe.
+// One UCX context with one worker: the part of the transport that is specific to UCX. Not thread-safe.
 #pragma once
 
 #include "transport/ucx/library.hpp"
@@ -8,17 +8,17 @@
 
 namespace atl::transport::ucx {
 
-/// What UCX's own puts and gets are for.
+/// The memory that UCX's own puts and gets access.
 enum class OwnAccess : std::uint8_t { none, host_memory, device_memory };
 
 class Worker {
   public:
-    /// Called within progress() for each message; must not throw.
+    /// Called in progress() for each message; must not throw.
     using Deliver = void (*)(void* argument, const Header& header, const char* data, std::size_t bytes);
-    /// Called within UCX when a connection ends by itself.
+    /// Called in UCX when a connection is lost.
     using Lose = ucp_err_handler_cb_t;
 
-    /// Throws Error(system) where UCX can use no network, naming what there is.
+    /// Throws Error(system) that lists the available networks if UCX can use none.
     Worker(const Library& ucp, OwnAccess access, Deliver deliver, void* argument);
     ~Worker();
     Worker(const Worker&) = delete;
@@ -28,14 +28,14 @@ class Worker {
     const std::string& address() const { return address_; }
     ucp_context_h context() const { return context_; }
     OwnAccess access() const { return access_; }
-    /// This UCX can reach GPUs' memory, as far as UCX itself can tell.
+    /// True if this UCX can access GPUs' memory, as far as UCX reports.
     bool knows_cuda() const;
-    /// Throws Error(bootstrap).
+    /// Connects to a published address. Throws Error(bootstrap).
     ucp_ep_h connect(const std::string& address, Lose lose, void* argument);
-    /// Ends it without waiting for anything; progress() goes on with that.
+    /// Closes the connection without waiting; progress() continues it.
     void disconnect(ucp_ep_h endpoint);
     bool has_disconnected();
-    /// Nothing of it is taken down until the process ends.
+    /// Leaves everything to the end of the process instead of destroying it.
     void abandon() noexcept { abandoned_ = true; }
 
     Packet& packet() {
@@ -43,17 +43,18 @@ class Worker {
         packet.home = this;
         return packet;
     }
-    /// Sends `bytes` of the packet's data with its header. Null, or why it failed.
+    /// Sends `bytes` of the packet's data with its header. Null, or the text of the failure.
     const char* send(ucp_ep_h endpoint, Packet& packet, std::size_t bytes);
-    /// Sends the packet's header and `bytes` at `data`, which stay as they are until `flight` (may be null)
+    /// Sends the packet's header and `bytes` at `data`. Both must stay unchanged until `flight` (may be null)
     /// counts down.
     const char* send_from(ucp_ep_h endpoint, Packet& packet, const void* data, std::size_t bytes,
                           Flight* flight);
-    /// Messages that UCX still has.
+    /// Messages in flight.
     std::size_t in_flight() const { return packets_.taken(); }
 
     bool progress() { return ucp_.worker_progress(worker_) != 0; }
-    /// Readable once something happens after `arm` returned true; false: something has happened already.
+    /// A descriptor that becomes readable when an event happens after `arm` returned true. If `arm` returns
+    /// false, an event is already there.
     int event_fd() const { return event_fd_; }
     bool arm() { return ucp_.worker_arm(worker_) == UCS_OK; }
 
