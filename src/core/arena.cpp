@@ -1,5 +1,5 @@
-// The library's own shared memory: one arena a PE, behind its heap. Only its owner allocates; everybody loads
-// and stores.
+// The arena: the library's own shared memory, one for each PE, behind its heap. Only its owner allocates
+// there; every PE loads and stores.
 #include "common/text.hpp"
 #include "core/job_state.hpp"
 

@@ -1,4 +1,4 @@
-// A stream of the library's own, for as long as one call takes that returns when it is done.
+// BorrowedLane: a stream of the library, borrowed for one blocking call.
 #pragma once
 
 #include "core/device_memory.hpp"
@@ -11,15 +11,15 @@ class BorrowedLane {
 
     BorrowedLane(const DeviceMemory& device, Staging staging)
         : BorrowedLane(device, device.take_lane(staging == Staging::pinned)) {
-        if (staging == Staging::pinned) device.pin(lane_);  // a lane that cannot be pinned goes back
+        if (staging == Staging::pinned) device.pin(lane_);  // if this throws, the lane is returned
     }
     ~BorrowedLane() { device_.give_lane_back(lane_); }
     BorrowedLane(const BorrowedLane&) = delete;
     BorrowedLane& operator=(const BorrowedLane&) = delete;
 
-    /// DeviceMemory::lane_pinned_bytes; of Staging::pinned alone.
+    /// DeviceMemory::lane_pinned_bytes of memory; only with Staging::pinned.
     char* pinned() const noexcept { return lane_.pinned; }
-    /// Complete on return.
+    /// Runs the call; complete on return.
     void run(const heap::DeviceCall& call) const {
         device_.start(call, lane_.stream);
         device_.finish(lane_.stream);

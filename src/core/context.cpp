@@ -1,4 +1,4 @@
-// Contexts, and the operations that do not go by the window.
+// Contexts, and the operations that do not use the window.
 #include "atoll/context.hpp"
 
 #include "common/text.hpp"
@@ -30,7 +30,7 @@ Context::Context(std::shared_ptr<core::ContextState> state) {
     has_devices_ = &job_->has_devices();
     window_ = job_->window();
     map_ = state->team().map();
-    // What a transport must fetch does not come by looking at memory.
+    // With a polling transport, words change only through its progress: do not spin.
     const auto* transport = job_->transport();
     spins_ = transport && transport->polls() ? 0 : job_->spins();
     state_ = std::move(state);
@@ -39,7 +39,7 @@ Context::Context(std::shared_ptr<core::ContextState> state) {
 void* Context::pointer(void* symmetric, int slot, int pe) const noexcept {
     if (const core::DeviceMemory* device = job_->device(); device && device->holds(symmetric))
         return device->at(symmetric, state_->team().world_pe(pe));
-    // A constant of the executable has no other place: what would be loaded is not that PE's.
+    // A constant of the executable has no place in another slot: a load there would not read that PE's.
     if (slot < 0 || (slot != window_.my_slot && !window_.shares(symmetric, 1))) return nullptr;
     return window_.at(static_cast<char*>(symmetric), slot);
 }
@@ -52,13 +52,13 @@ std::uint64_t offset_of(const core::ContextState& ctx, const void* symmetric) {
     return ctx.job().window().offset_of(symmetric);
 }
 
-/// The device heap if it holds the address, else null.
+/// The device heap if it contains the address, else null.
 const core::DeviceMemory* device_of(const core::ContextState& ctx, const void* symmetric) {
     const core::DeviceMemory* device = ctx.job().device();
     return device && device->holds(symmetric) ? device : nullptr;
 }
 
-/// How the transport takes an address: symmetric memory of either heap.
+/// The transport's offset of symmetric memory of either heap.
 std::uint64_t place_of(const core::ContextState& ctx, const void* symmetric) {
     const core::DeviceMemory* device = device_of(ctx, symmetric);
     return device ? device->far_offset(symmetric) : offset_of(ctx, symmetric);
@@ -68,7 +68,7 @@ core::DeviceMemory::Far far(const core::ContextState& ctx, int world_pe) {
     return {*ctx.job().transport(), ctx.id(), world_pe};
 }
 
-/// Into memory of the host, from where it may be a GPU's.
+/// Copies to host memory from memory that may be a GPU's.
 void copy_from_any(const core::DeviceMemory* device, void* dst, const void* src, std::size_t bytes) {
     if (device && device->is_on_gpu(src))
         device->copy_to_host(dst, src, bytes);
@@ -82,7 +82,7 @@ void copy_to_any(const core::DeviceMemory* device, void* dst, const void* src, s
         copy(dst, src, bytes);
 }
 
-/// Local memory of which nothing has to be checked: not of the heap, and of no GPU.
+/// True for local memory that needs no check: outside the heap, and not a GPU's.
 bool is_ordinary(const ContextBase& context, const void* local) {
     return local != nullptr && !context.window().heap_has(local) && !context.has_devices();
 }
@@ -212,7 +212,7 @@ void blocks_routed(core::ContextState& ctx, const StridedBlocks& b, int pe, bool
     const core::DeviceMemory* device = ctx.job().device();
     const bool on_gpu = device && device->is_on_gpu(is_put ? b.src : b.dst);
     const int slot = ctx.team().map().slot(pe);
-    // Constants of the executable stand here too.
+    // Constants of the executable take this path too.
     if (slot >= 0 || (!is_put && !ctx.job().window().shares(b.src, 1))) {
         heap::StridedCall here = copy;
         if (is_put) here.dst = ctx.job().window().at(b.dst, slot);
@@ -305,8 +305,8 @@ std::uint64_t AtomicOps::atomic_erased(AtomicOp op, DType type, void* dst, std::
 }
 
 std::size_t WaitOps::next_start(std::size_t n) noexcept {
-    // Steps of the golden section: they visit all starts soon and alike, also when every second or third step
-    // is taken by another wait of this thread, as a plain counter's would not.
+    // Steps of the golden section visit all starts soon and evenly. A plain counter would not, if another
+    // wait of this thread takes every second or third step.
     static thread_local std::uint64_t turn = 0;
     turn += 0x9e3779b97f4a7c15u;
     return static_cast<std::size_t>((static_cast<unsigned __int128>(turn) * n) >> 64);

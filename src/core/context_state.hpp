@@ -1,4 +1,4 @@
-// What a context is beyond the window: its team, and its number at the transport.
+// ContextState: a context's team, and its number at the transport.
 #pragma once
 
 #include "atoll/context.hpp"
@@ -13,10 +13,10 @@ class TeamState;
 
 class ContextState {
   public:
-    /// The default context of a team is owned by it; any other holds its team, whose tables it reads.
+    /// A team owns its default context. Any other context holds its team, whose tables it reads.
     ContextState(JobState& job, TeamState& team, const ContextOptions& options,
                  std::shared_ptr<TeamState> held);
-    /// Local; completes what is outstanding.
+    /// Local; completes outstanding operations.
     ~ContextState();
     ContextState(const ContextState&) = delete;
     ContextState& operator=(const ContextState&) = delete;
@@ -31,7 +31,7 @@ class ContextState {
     TeamState& team_;
     std::shared_ptr<TeamState> held_;
     ContextOptions options_;
-    std::shared_ptr<transport::Transport> transport_;  ///< held: a context may go after its job has ended
+    std::shared_ptr<transport::Transport> transport_;  ///< held: a context may outlive its job
     transport::ContextId id_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // Copies whose data another core reads next. From a measured size on (design, section 6) they bypass the
-// cache: a peer that reads lines which are dirty in our cache gets them at a tenth of memory's speed.
+// cache. Lines that are dirty in this core's cache reach a peer at a tenth of memory's speed.
 #include "atoll/detail/context_base.hpp"
 
 #include <cstring>
@@ -12,7 +12,7 @@ namespace atl::detail {
 
 namespace {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-/// Streams whole 64-byte lines of `dst`; the ragged ends go by memcpy.
+/// Streams whole 64-byte lines of `dst`; memcpy copies the partial lines at the ends.
 void stream(char* dst, const char* src, std::size_t bytes) noexcept {
     const std::size_t head = (64 - (reinterpret_cast<std::uintptr_t>(dst) & 63)) & 63;
     std::memcpy(dst, src, head);
@@ -32,7 +32,7 @@ void stream(char* dst, const char* src, std::size_t bytes) noexcept {
         _mm_stream_si128(to + 3, d);
     }
     std::memcpy(dst, src, bytes);
-    // Streamed stores are not ordered by the release store of a flag; this fence does it.
+    // The release store of a flag does not order streaming stores; this fence does.
     _mm_sfence();
 }
 #endif
@@ -41,7 +41,7 @@ void stream(char* dst, const char* src, std::size_t bytes) noexcept {
 void copy_for_reader(void* dst, const void* src, std::size_t bytes,
                      [[maybe_unused]] std::size_t nontemporal_bytes) noexcept {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-    // The short ones may hold no whole line.
+    // Short copies may contain no whole line.
     if (bytes >= nontemporal_bytes && bytes >= 256)
         return stream(static_cast<char*>(dst), static_cast<const char*>(src), bytes);
 #endif

@@ -1,10 +1,11 @@
-// How the members of a team meet when PEs outnumber cores: by counters, one of each core's members and one of
-// the cores, and one word on which all but the last sleep (measured: design, section 6).
+// Crowded meetings, when PEs outnumber cores. Each core's members count on one counter, the cores on another,
+// and all but the last sleep on one word (measured: design, section 6).
 //
-// There a turn of the scheduler costs more than all else, and the least is one a core and meeting for two
-// PEs a core: who enters last on its core stays, passes, and enters the next meeting before it gives way. For
-// that it must outwait the other cores when they are later, and must not when those it waits for need its
-// core. Then come lines that go from core to core: with a counter a core, one to arrive and one to be
+// A turn of the scheduler costs more than anything else. The minimum for two PEs a core is one turn per core
+// and meeting. So the last to enter on its core stays, passes, and enters the next meeting before it yields.
+// It must therefore outwait later cores, but not when the awaited PEs need its own core. The second cost is
+// cache lines between cores: with one counter a core, there is one to arrive and one to be released. These
+// also carry an exchange's data if it fits.
 // released, and these carry an exchange's data if they fit.
 #include "common/clock.hpp"
 #include "core/job_state.hpp"
@@ -21,13 +22,13 @@ namespace atl::core {
 
 using detail::reached;
 
-/// Turns given before a wait begins: mostly one is enough, and what a wait sets up then costs a tenth of it.
+/// Turns yielded before a wait begins. One is mostly enough, and saves the cost of setting up a wait.
 constexpr int first_turns = 2;
 
 namespace {
 
-/// When this thread may move itself again. The system may have its reasons and move it back, so each time it
-/// waits longer.
+/// When this thread may move itself again. The system may move it back for reasons of its own, so the pause
+/// grows each time.
 struct Moves {
     std::uint64_t next_ns = 0;
     std::uint64_t pause_ns = 1'000'000;
@@ -43,7 +44,7 @@ struct Moves {
 };
 thread_local Moves moves;
 
-/// Of the cores that this thread may use the one with the fewest members, if it is better off there; else -1.
+/// The allowed core with the fewest members if this thread is better off there; else -1.
 int less_crowded_core(const cpu_set_t& allowed, std::span<const std::uint16_t> members, int core) {
     int best = -1;
     for (int i = 0; i < CPU_SETSIZE; ++i)
@@ -55,8 +56,9 @@ int less_crowded_core(const cpu_set_t& allowed, std::span<const std::uint16_t> m
                : -1;
 }
 
-/// Three on one core and one on the other take three turns where two would do, and the system lets that be
-/// for a fifth of a second and more: this thread moves, and may then go where it might before.
+/// Moves this thread to a less crowded core. Three members on one core and one on another take three turns
+/// instead of two, and the system may leave them so for long. Afterwards the thread may run on all allowed
+/// cores again.
 void move_away(ControlBlock& control, int n_pes, PlaceLine& mine) {
     if (!moves.may_move()) return;
     std::array<std::uint16_t, CPU_SETSIZE> members{};
@@ -73,7 +75,7 @@ void move_away(ControlBlock& control, int n_pes, PlaceLine& mine) {
     CPU_ZERO(&one);
     CPU_SET(better, &one);
     mine.core.store(better, std::memory_order_relaxed);
-    control.groups.moved.store(1, std::memory_order_release);  // before the next one of this core looks
+    control.groups.moved.store(1, std::memory_order_release);  // before the next member of this core looks
     if (::sched_setaffinity(0, sizeof one, &one) == 0) ::sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
@@ -104,7 +106,7 @@ bool TeamState::meet_in_groups(std::uint32_t epoch, Arrival mine, const Crowd& c
     if (before + 1 == members) {
         const auto sum = static_cast<std::uint32_t>(counted >> 32) + call;
         const std::uint32_t ours = sum == members * call ? call : Called::differing;
-        // Nobody counts on before the meeting's end, which makes these zeros and the new groups known.
+        // No member counts before the meeting ends. Its end publishes these zeros and the new groups.
         in_group.store(0, std::memory_order_relaxed);
         if (crowd.carries) gather_group(home);
         GroupsLine& line = control_->groups;
@@ -120,11 +122,11 @@ bool TeamState::meet_in_groups(std::uint32_t epoch, Arrival mine, const Crowd& c
             set_flag(crowd.release, epoch);
             return alike;
         }
-        // Whoever is missing runs on other cores: this one has nothing better to do.
+        // The missing members run on other cores, so this core has nothing better to do.
         if (groups <= static_cast<std::uint32_t>(job_.usable_cpus()) && look_for_a_turn(crowd.release, epoch))
             return crowd.call == call;
     }
-    // The first of its core in a meeting of all: one at a time, and nobody waits for it.
+    // The first member of its core in a meeting of the world. One thread at a time, and no PE waits for it.
     const auto cores = static_cast<std::uint32_t>(job_.usable_cpus());
     if (before == 0 && number_ == 0 && members > (static_cast<std::uint32_t>(n_pes()) + cores - 1) / cores &&
         control_->groups.moved.load(std::memory_order_relaxed) == 0) [[unlikely]]
@@ -133,7 +135,8 @@ bool TeamState::meet_in_groups(std::uint32_t epoch, Arrival mine, const Crowd& c
     return crowd.call == call;
 }
 
-/// Brings what this core's members pass into the line in which groups count: one line goes to the next core.
+/// Gathers the data of this core's members into the line that counts groups, so that one line goes to the
+/// next core.
 void TeamState::gather_group(int group) {
     const Passed passed = passed_in_lines();
     for (int i = 0; i < n_pes(); ++i)
@@ -142,7 +145,8 @@ void TeamState::gather_group(int group) {
                         packed_bytes_);
 }
 
-/// By whom all others wait for: a group a core (two cores may share one, where there are many).
+/// Assigns one group to each core (several cores may share one, if there are many). Called by the member for
+/// which all others wait.
 void TeamState::regroup() {
     constexpr std::size_t places = GroupsLine::most;
     std::array<std::int32_t, places> first;
@@ -165,7 +169,7 @@ void TeamState::regroup() {
 }
 
 void TeamState::note_core() noexcept {
-    const int core = ::sched_getcpu();  // where the system does not tell: -1 for all, which is one group
+    const int core = ::sched_getcpu();  // -1 for all if the system does not tell: one group
     if (core == core_) return;
     core_ = core;
     member(my_pe_).place.core.store(core, std::memory_order_relaxed);

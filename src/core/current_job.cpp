@@ -1,5 +1,4 @@
-// The process's current job: the one place where the library keeps global state, for fronts that pass no
-// object.
+// The process's current job: the only global state of the library, for fronts that pass no object.
 #include "atoll/job.hpp"
 
 #include "common/wait_hooks.hpp"
@@ -22,23 +21,22 @@ namespace atl {
 namespace {
 
 struct Process {
-    /// Guards the fields below, and is never held while another PE is waited for.
+    /// Guards the fields below. Never held during a wait for another PE.
     std::mutex mutex;
     std::condition_variable changed;
-    /// A thread makes or ends the job, which waits for the other PEs; further calls wait for that thread.
+    /// A thread makes or ends the job, and waits for other PEs meanwhile. Further calls wait for that thread.
     bool changing = false;
     std::thread::id changer;
     int count = 0;
     std::unique_ptr<Job> owned;
-    std::string
-        unique_id;  ///< by which `owned` was made; empty where a launcher or a store connected the PEs
-    /// Jobs that have ended: empty, but still asked by arrays that are destroyed after finalize(), as those
-    /// of main() are.
+    std::string unique_id;  ///< identifier of `owned`; empty if a launcher or a store connected the PEs
+    /// Ended jobs: empty, but still used by arrays that are destroyed after finalize(), such as those of
+    /// main().
     std::vector<std::unique_ptr<Job>> ended;
 };
 
-/// Never destroyed: threads that wait in the job when the process ends (daemon threads, in Python) go on to
-/// look at it until they are gone.
+/// Never destroyed: threads that still wait in the job when the process ends (Python's daemon threads) read
+/// it until they end.
 Process& process() {
     static Process& instance = *new Process;
     return instance;
@@ -46,15 +44,15 @@ Process& process() {
 std::atomic<Job*> current{nullptr};
 int forked_from_pe = -1;
 
-/// When the process ends without finalize, the others hear of it.
+/// Announces to the other PEs that this process ends without finalize.
 struct Leaver {
     ~Leaver() {
         if (Job* job = current.load(std::memory_order_acquire)) job->state().leave();
     }
 } leaver;
 
-/// In a forked child: the parent stays the PE. The child's copy is leaked, since ending it would speak for
-/// the parent.
+/// Detaches a forked child: the parent remains the PE. The child's copy is leaked, since destroying it would
+/// act for the parent.
 void forget_in_child() {
     Process& p = process();
     if (p.owned) {
@@ -74,8 +72,8 @@ void watch_forks() {
     static_cast<void>(once);
 }
 
-/// The mutex, once no thread is in init or finalize. That is waited for as all waits do: Python's other
-/// threads run, and Ctrl-C is answered.
+/// Locks the mutex once no thread is in init or finalize. This is a wait like any other: Python's other
+/// threads run, and Ctrl-C works.
 std::unique_lock<std::mutex> take_turn() {
     Process& p = process();
     std::unique_lock lock(p.mutex);
@@ -85,7 +83,7 @@ std::unique_lock<std::mutex> take_turn() {
                 ErrorCode::invalid_argument,
                 "init or finalize was called within itself, by a signal handler; set a flag there, and "
                 "call it from the program.");
-        lock.unlock();  // hooks run what they like
+        lock.unlock();  // hooks may run any code
         bool stop = false;
         {
             common::HookedWait hooks;
@@ -137,7 +135,7 @@ template <class Change> void alone(std::unique_lock<std::mutex>& lock, Change&& 
                 "after the last finalize().");
 }
 
-/// A further init counts, so what it asks for must be the job that there is.
+/// Throws unless the options of a further init match the existing job.
 void check_same_job(const Job& job, const std::string& unique_id, const JobOptions& options) {
     const std::string there =
         "this process is PE " + std::to_string(job.my_pe()) + " of " + std::to_string(job.n_pes());

@@ -1,5 +1,4 @@
-// Copies between memory of a GPU and memory of the host, symmetric or not, and which of the two an address
-// is.
+// Copies between GPU memory and host memory, symmetric or not, and the test for the kind of an address.
 #include "atoll/detail/memory_ops.hpp"
 #include "common/text.hpp"
 #include "core/device_memory.hpp"
@@ -11,8 +10,8 @@ namespace atl::core {
 
 namespace {
 
-/// So much goes between a GPU and the host heap by way of the stack, so that a flag is stored by the CPU, as
-/// one word.
+/// Copies up to this size between a GPU and the host heap use a buffer on the stack. So the CPU stores a flag
+/// as one word.
 constexpr std::size_t bounced_bytes = 64;
 
 }  // namespace

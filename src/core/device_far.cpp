@@ -1,6 +1,6 @@
-// Operations on device heaps that a transport reaches, for the host, streams and kernels alike, and where the
-// servers of the last two are made. The owner of the memory carries the operations out (device_owner.hpp);
-// here what stands on this PE's own GPU goes by way of pinned memory.
+// Operations on device heaps that a transport reaches, for the host, streams and kernels. Creates the servers
+// of streams and kernels. The owner of the memory carries out the operations (device_owner.hpp). Memory on
+// this PE's own GPU is staged in pinned memory here.
 #include "atoll/device/control.hpp"
 #include "core/device_memory.hpp"
 #include "core/job_state.hpp"
@@ -17,7 +17,7 @@ namespace {
 using transport::Completion;
 using transport::DeviceOwner;
 
-/// Pinned memory, and a GPU that fills and empties it.
+/// Pinned memory, filled and emptied by a GPU.
 class Staging {
   public:
     Staging(const DeviceMemory& device, const DeviceMemory::Far& far)
@@ -135,7 +135,7 @@ void DeviceMemory::strided_far(const Far& far, const heap::StridedCall& copy, st
     const auto local_stride = static_cast<std::size_t>(is_put ? copy.src_stride : copy.dst_stride);
     char* local = is_put ? static_cast<char*>(const_cast<void*>(copy.src)) : static_cast<char*>(copy.dst);
     const std::size_t block = copy.block_bytes;
-    const bool is_forward = static_cast<std::int64_t>(local_stride) > 0;  // not backwards, nor one repeated
+    const bool is_forward = static_cast<std::int64_t>(local_stride) > 0;  // neither backwards nor repeated
     if (block > Staging::bytes || !is_forward) {
         for (std::uint64_t i = 0; i < copy.count; ++i)
             if (is_put)

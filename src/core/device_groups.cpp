@@ -1,4 +1,5 @@
-// A device heap's memory for collectives and messages on streams: one block of every slot, a place a team.
+// The device heap's memory for collectives and messages on streams: one block in every slot, with a place for
+// each team.
 #include "atoll/device/control.hpp"
 #include "common/text.hpp"
 #include "core/device_memory.hpp"
@@ -14,12 +15,12 @@ namespace atl::core {
 
 namespace {
 
-// For collectives on streams: the world team has room for messages of 256 KiB between two PEs, others for
-// less.
+// Memory for collectives on streams. The world team's fits messages of 256 KiB between two PEs; other teams
+// get less.
 constexpr unsigned world_words_bytes = 2u << 20;
 constexpr unsigned most_team_words_bytes = 256u << 10;
 
-/// What a team's messages stand behind.
+/// Bytes of a team's memory for collectives, rounded up; its messages follow.
 constexpr std::size_t collective_bytes(int n_pes, unsigned words_bytes) {
     return (heap::GroupMemory{n_pes, words_bytes}.bytes() + 127) / 128 * 128;
 }
@@ -31,7 +32,7 @@ constexpr std::size_t group_memory_bytes(int n_pes, std::size_t tickets_bytes) {
     return place_bytes(n_pes, world_words_bytes) + pages_bytes + tickets_bytes + line_bytes;
 }
 
-/// A message of 4 KiB from each member, twice.
+/// Room for a message of 4 KiB from each member, twice.
 constexpr unsigned fewest_words_bytes(int n_pes) {
     return 2u * static_cast<unsigned>(n_pes) * heap::GroupMemory::slot_bytes();
 }
@@ -46,7 +47,8 @@ static_assert(pages_for(device::most_team_pes, fewest_words_bytes(device::most_t
 
 void DeviceMemory::reserve_group_memory() {
     const std::size_t bytes = group_memory_bytes(job_.n_pes(), team_tickets_bytes);
-    // All that is taken of a GPU before a user's first byte: 8 MiB in chunks of 2 MiB, of up to 128 PEs.
+    // The library's whole use of a GPU before a user's first byte: 8 MiB in chunks of 2 MiB, for up to 128
+    // PEs.
     static_assert(device::control_area_bytes <= 2u << 20 &&
                   group_memory_bytes(128, team_tickets_bytes) <= 6u << 20);
     void* block = allocate(bytes, 128, 0);
@@ -56,7 +58,7 @@ void DeviceMemory::reserve_group_memory() {
     fill_on_all(block, 0, bytes);
 }
 
-/// At most a quarter of what is free goes into longer messages, so that later teams find room.
+/// At most a quarter of the free pages serves longer messages, so that later teams find room.
 GroupPages group_pages_for(const TeamState& team, std::uint64_t offered) {
     const int n = team.n_pes();
     if (team.kernel_place() <= 0 || n > device::most_team_pes || first_far(team) >= 0) return {};

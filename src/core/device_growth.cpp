@@ -1,5 +1,5 @@
-// Physical memory of a device heap: chunks, each on every GPU at once or on none, and buffers that are
-// registered. Descriptors of both go to all PEs in the window.
+// Physical memory of a device heap: chunks, each on every GPU or on none, and registered buffers. Descriptors
+// of both are sent to all PEs in the window.
 #include "atoll/detail/wait.hpp"
 #include "common/text.hpp"
 #include "core/device_memory.hpp"
@@ -12,11 +12,11 @@ namespace atl::core {
 
 namespace {
 
-/// What is taken ahead of need, so that many small blocks are not as many chunks: a quarter of what there is,
-/// at most this.
+/// Limit of the memory allocated ahead of need: a quarter of the present size, at most this. So many small
+/// blocks do not become as many chunks.
 constexpr std::size_t most_ahead_bytes = std::size_t{128} << 20;
 
-/// For PEs to compare: FNV.
+/// FNV hash, for comparison between PEs.
 std::uint64_t hash_of(const std::vector<std::size_t>& numbers) {
     std::uint64_t hash = 14695981039346656037ULL;
     for (const std::size_t number : numbers) hash = (hash ^ number) * 1099511628211ULL;
@@ -38,7 +38,7 @@ void DeviceMemory::grow_to(std::size_t end) {
     extend(need, true);
 }
 
-/// False (only if not the last try) when some GPU has no room.
+/// Adds a chunk. Returns false (except on the last try) if a GPU has no room.
 bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
     ++chunks_;
     common::Fd chunk;
@@ -71,8 +71,8 @@ bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
     return true;
 }
 
-/// A receiver's queue is short, so whoever sends also receives. Bounded as a start is, also where no other
-/// wait is: a PE that failed fetches nothing.
+/// Sends a chunk's descriptor. A receiver's queue is short, so each sender also receives. Always bounded like
+/// a start, since a PE that failed fetches nothing.
 void DeviceMemory::send_chunk(const common::Fd& chunk) {
     int next = 0;
     const auto all_sent = [&] {
@@ -89,14 +89,14 @@ void DeviceMemory::send_chunk(const common::Fd& chunk) {
     detail::wait(job_, 0, reason, -1, all_sent);
 }
 
-/// All were sent, so they are here or in the queue.
+/// Maps the received chunks. All were sent, so they have arrived or are in the queue.
 void DeviceMemory::map_chunks(const std::function<void(const common::FdCourier::Parcel&)>& map) {
     while (auto parcel = courier_->receive()) arrived_.push_back(std::move(*parcel));
     std::vector<common::FdCourier::Parcel> parcels;
     parcels.swap(arrived_);
     int mapped = 1;
     for (const common::FdCourier::Parcel& parcel : parcels) {
-        if (parcel.tag != chunks_) continue;  // of a chunk that came to nothing
+        if (parcel.tag != chunks_) continue;  // of a chunk that failed
         map(parcel);
         ++mapped;
     }
@@ -120,7 +120,7 @@ void* DeviceMemory::register_buffer(const void* memory, std::size_t bytes, std::
                         " of registered buffers a PE; " + common::bytes_text(bytes) + " more were passed.");
     const std::size_t offset = views_offset() + place->offset;
     try {
-        // In which parts: PEs go through them together.
+        // PEs map the parts in step, so they must have the same ones.
         std::vector<std::size_t> sizes;
         settle("register its buffer", error_of([&] { sizes = heap_->parts(memory, bytes); }));
         job_.world_state().agree(call_record("register", bytes, 0, sizes.size(), hash_of(sizes)));
@@ -144,7 +144,7 @@ void* DeviceMemory::register_buffer(const void* memory, std::size_t bytes, std::
     return mine() + offset;
 }
 
-/// One allocation, at `offset` of all slots.
+/// Maps one allocation at `offset` of all slots.
 void DeviceMemory::share_part(std::size_t offset, const char* memory, std::size_t bytes) {
     ++chunks_;
     common::Fd descriptor;

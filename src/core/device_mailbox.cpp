@@ -1,5 +1,5 @@
-// Mailboxes of the device heap: arguments checked, addresses worked out. What posts and receives is
-// heap/mailbox_on_device.hpp, in a kernel of the library's.
+// Mailboxes of the device heap: checks arguments, computes addresses. The library's kernels post and receive
+// (heap/mailbox_on_device.hpp).
 #include "atoll/device_mailbox.hpp"
 
 #include "atoll/detail/wait.hpp"
@@ -26,7 +26,7 @@ using heap::MailboxStep;
 
 constexpr std::size_t sizes_of_one = device::Mailbox::depth * sizeof(device::FlaggedPair);
 
-/// Between two tries of a host that waits, which start a kernel each.
+/// Pauses between two tries of a waiting host. Each try launches a kernel.
 constexpr std::chrono::microseconds first_pause{10}, longest_pause{100};
 
 [[noreturn]] void throw_misfit(std::size_t bytes, std::size_t capacity) {
@@ -35,16 +35,16 @@ constexpr std::chrono::microseconds first_pause{10}, longest_pause{100};
                                                "; it can still be received with a larger one.");
 }
 
-/// The host's tries to post or to receive the next message: a kernel each, that does not wait for room or for
-/// a message to begin. No lane is kept between them: another thread would need a new one, and what is pinned
-/// may wait for kernels that wait.
+/// The host's tries to post or to receive the next message. Each is a kernel that does not wait for room or
+/// for a message. No lane is kept between tries: another thread would need a new one, and pinning may wait
+/// for kernels that wait.
 class Tries {
   public:
     Tries(const core::DeviceMemory& device, const MailboxCall& asked) : device_(device), asked_(asked) {
         asked_.refuses = true;
     }
     bool posted() const { return told() != heap::no_room; }
-    /// The size of what was received, or `none`.
+    /// The size of the received message, or `none`.
     std::size_t received() const {
         const std::int64_t arrived = told();
         if (heap::is_refused(arrived)) throw_misfit(heap::refused_bytes(arrived), asked_.bytes);
@@ -65,7 +65,7 @@ class Tries {
     MailboxCall asked_;
 };
 
-/// One for a thread that posts, one for another that receives meanwhile: both are there before kernels wait.
+/// Creates two lanes, for a thread that posts and one that receives. Both must exist before kernels wait.
 void pin_lanes(const core::DeviceMemory& device) {
     const BorrowedLane one(device, BorrowedLane::Staging::pinned);
     const BorrowedLane other(device, BorrowedLane::Staging::pinned);
@@ -75,7 +75,7 @@ void pin_lanes(const core::DeviceMemory& device) {
 
 struct DeviceMailbox::State {
     std::weak_ptr<core::JobState> job;
-    core::JobState* job_state = nullptr;  ///< good while `job` has not expired
+    core::JobState* job_state = nullptr;  ///< valid while `job` has not expired
     Team team;
     device::Team members{};
     std::size_t capacity = 0;
@@ -102,7 +102,7 @@ void DeviceMailbox::State::allocate(Job& owner) {
     job_state = &owner.state();
     const auto n = static_cast<std::size_t>(core::largest_team(owner, team));
     std::size_t bytes = device::mailbox_bytes(1, capacity) + sizes_of_one;
-    if (__builtin_mul_overflow(bytes, n, &bytes)) bytes = SIZE_MAX;  // allocate says that there is no room
+    if (__builtin_mul_overflow(bytes, n, &bytes)) bytes = SIZE_MAX;  // allocate reports the lack of room
     const Allocation block = owner.allocate_zeroed(bytes, 128, {.memory = Memory::device});
     memory = static_cast<char*>(block.address);
     serial = block.serial;
@@ -122,7 +122,7 @@ const core::DeviceMemory& DeviceMailbox::State::check() const {
     return *job_state->device();
 }
 
-/// `stream` is null where the library's own is meant.
+/// `stream` is null for the library's own stream.
 const core::DeviceMemory& DeviceMailbox::State::check(const void* stream, int pe, const void* array,
                                                       std::size_t bytes) const {
     const core::DeviceMemory& device = check();
@@ -159,7 +159,7 @@ Tries DeviceMailbox::State::to_receive(void* dst, std::size_t room, int pe) cons
     return {check(nullptr, pe, dst, room), call(MailboxStep::try_receive, dst, room, pe)};
 }
 
-/// Until `done()`, a try. Who waits long gives way, and leaves the GPU to others.
+/// Tries until `done()`. A long wait yields, and leaves the GPU to others.
 template <class Done>
 void DeviceMailbox::State::wait(const char* operation, int pe, double timeout_s, const Done& done) const {
     if (done()) return;
@@ -171,7 +171,7 @@ void DeviceMailbox::State::wait(const char* operation, int pe, double timeout_s,
     slow.check();  // 0 looks once
     std::chrono::microseconds pause = first_pause;
     while (!done()) {
-        if (!slow.must_sleep()) continue;  // it has yielded
+        if (!slow.must_sleep()) continue;  // it yielded instead
         std::this_thread::sleep_for(pause);
         pause = std::min(2 * pause, longest_pause);
     }
@@ -198,7 +198,7 @@ void DeviceMailbox::State::take(MailboxStep step, Stream stream, void* dst, std:
                     "try_receive on a stream needs a word that it can tell whether a message came: pass "
                     "`count`.");
     }
-    // No message has more, and what a kernel posted is taken to have all of it.
+    // No message is longer, and a message posted by a kernel counts as full length.
     const std::size_t most = std::min(room, capacity / element_bytes * element_bytes);
     MailboxCall asked = call(step, dst, most, pe);
     asked.arrived = count;
@@ -210,7 +210,7 @@ void DeviceMailbox::State::take(MailboxStep step, Stream stream, void* dst, std:
 
 DeviceMailbox::DeviceMailbox(Job& job, const Team& team, std::size_t nbytes, int slots)
     : state_(std::make_unique<State>()) {
-    // All PEs see the same arguments before any of them refuses some.
+    // All PEs compare the arguments before any of them rejects its own.
     job.state().world_state().agree(
         core::call_record("device_mailbox", nbytes, static_cast<std::uint64_t>(slots)));
     if (slots < 1 || slots > most_slots)

@@ -1,4 +1,4 @@
-// How PEs come by one device heap, each opening its GPU; its blocks, lanes and addresses.
+// Opens the device heap, one GPU per PE; its blocks, lanes and addresses.
 #include "core/device_memory.hpp"
 
 #include "common/log.hpp"
@@ -20,9 +20,10 @@ namespace {
 struct Hello {
     common::FdCourier::Address courier;
     heap::DeviceUuid uuid;
-    std::int32_t code;                   ///< of the error that kept this PE from opening its GPU; 0: none
+    std::int32_t code;                   ///< the error that kept this PE from opening its GPU; 0: none
+                                         ///< occurred
     std::uint32_t resident_blocks : 31;  ///< heap::DeviceFacts
-    std::uint32_t takes_turns : 1;       ///< the same
+    std::uint32_t takes_turns : 1;       ///< heap::DeviceFacts
     std::uint32_t process;               ///< GpuUse
 };
 static_assert(sizeof(Hello) <= exchange_bytes);
@@ -38,8 +39,8 @@ int code_of(const std::exception_ptr& error) {
     }
 }
 
-/// LOCAL_RANK counts the processes of a host; else PEs of one machine are counted, hosts that are pretended
-/// too.
+/// The GPU choice of this PE. LOCAL_RANK counts the processes of a host; otherwise the PEs of one machine are
+/// counted, across pretended hosts.
 heap::DeviceChoice choice(const JobState& job) {
     const common::Settings& settings = job.settings();
     return {settings.device < 0 ? job.hosts().machine_index : settings.device, settings.device_exact};
@@ -87,8 +88,8 @@ DeviceMemory::DeviceMemory(JobState& job, const OpenDevice& open, std::size_t co
     if (control_bytes_ != 0) open_control();
 }
 
-/// Kernels of collectives on streams have one grid on all PEs. Where PEs share a GPU it can run two of each
-/// PE's at once, as two teams may be at work.
+/// Divides the GPU. Kernels of collectives on streams have one grid on all PEs. If PEs share a GPU, it must
+/// fit two grids of each PE at once, since two teams may be active.
 void DeviceMemory::share_gpu(const std::vector<GpuUse>& uses, const std::vector<unsigned>& resident_blocks) {
     const std::vector<GpuSharing> sharing = sharing_of(uses);
     unsigned blocks = UINT_MAX;
@@ -112,9 +113,9 @@ DeviceMemory::~DeviceMemory() {
 
 int DeviceMemory::slot_of(int pe) const noexcept { return job_.host_slot(pe); }
 
-/// From before anybody has memory there.
+/// Must run before any PE has memory there.
 void DeviceMemory::serve_others() {
-    give_lane_back(take_pinned_lane());  // now, for later that may wait for kernels that wait
+    give_lane_back(take_pinned_lane());  // now, since later pinning may wait for kernels that wait
     transport::Transport* transport = job_.transport();
     if (!transport || !transport->carries_device_heaps()) return;
     server_ = std::make_unique<DeviceServer>(*heap_, mine());
@@ -133,7 +134,7 @@ void DeviceMemory::open_control() {
            }));
 }
 
-/// Meets, and tells which PE failed first, -1: none.
+/// Meets, and returns the first PE that failed, or -1.
 int DeviceMemory::first_failed(const std::exception_ptr& mine, ErrorCode& code) const {
     const std::int32_t my_code = code_of(mine);
     job_.world_state().exchange("allocate", &my_code, sizeof my_code);
@@ -146,7 +147,7 @@ int DeviceMemory::first_failed(const std::exception_ptr& mine, ErrorCode& code) 
     return -1;
 }
 
-/// Throws on every PE alike unless all could: the PE's own error where it has one.
+/// Throws on every PE unless all succeeded: the PE's own error if it has one.
 void DeviceMemory::settle(const std::string& what, const std::exception_ptr& mine) const {
     ErrorCode code{};
     const int failed = first_failed(mine, code);
@@ -235,7 +236,7 @@ void* DeviceMemory::reallocate(void* block, std::size_t bytes) {
         throw;
     }
     const std::lock_guard lock(mutex_);
-    serial_of_.erase(offset);  // the serial is the new block's now
+    serial_of_.erase(offset);  // the new block has the serial now
     blocks_->free(offset);
     return moved;
 }
@@ -247,7 +248,7 @@ void DeviceMemory::fill_on_all(void* dst, unsigned char value, std::size_t bytes
 
 // ---- lanes
 
-/// One that is as wanted, where there is one: pinned ones are left to those who need them.
+/// Takes a free lane of the wanted kind if there is one. Pinned ones are kept for callers that need them.
 DeviceMemory::Lane DeviceMemory::take_lane(bool pinned) const {
     {
         const std::lock_guard lock(mutex_);
@@ -291,7 +292,7 @@ void DeviceMemory::note_kernel(std::string_view name, unsigned blocks, unsigned 
     if (watch_) watch_->started(name, blocks, threads);
 }
 
-/// The library's own blocks are the first that were allocated, so they come to stand where they did.
+/// The library's own blocks were allocated first, so they get their old offsets again.
 void DeviceMemory::reset() {
     const std::lock_guard lock(mutex_);
     for (const auto& [offset, serial] : serial_of_)
@@ -322,7 +323,7 @@ bool DeviceMemory::in_window(const void* address) const noexcept {
     return distance < heap_->stride() * static_cast<std::size_t>(job_.window().n_slots);
 }
 
-/// The allocator that an offset in the slot is of, and makes it an offset of that.
+/// The allocator for an offset in the slot. Changes `offset` to that allocator's.
 heap::Allocator& DeviceMemory::allocator_of(std::size_t& offset) const {
     if (offset == SIZE_MAX || !is_view(offset)) return *blocks_;
     offset -= views_offset();
@@ -340,7 +341,7 @@ void DeviceMemory::check(const void* address, std::size_t bytes) const {
     const std::lock_guard lock(mutex_);
     heap::Allocator& blocks = allocator_of(offset);
     if (offset != SIZE_MAX && blocks.holds(offset, bytes)) [[likely]]
-        return;  // before any text is made
+        return;  // before any text is built
     blocks.check(offset, bytes, common::bytes_text(bytes) + " at " + common::address_text(address),
                  "device heap");
 }

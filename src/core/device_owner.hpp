@@ -1,6 +1,5 @@
-// What this PE does with its device heap for PEs that reach it by a transport: copies by an engine, words by
-// the kernels that all operations on words of this GPU go by, so that they are atomic with one another.
-#pragma once
+// DeviceServer: serves this PE's device heap to PEs that reach it by a transport. A copy engine copies data.
+// Words use the same kernels as all operations on words of this GPU, so all are atomic with one another.
 
 #include "heap/device_heap.hpp"
 #include "transport/transport.hpp"
@@ -9,7 +8,7 @@ namespace atl::core {
 
 class DeviceServer final : public transport::DeviceOwner {
   public:
-    /// Pins its memory. `base` is where this PE's slot begins.
+    /// Allocates its pinned memory. `base` is the start of this PE's slot.
     DeviceServer(heap::DeviceHeap& heap, char* base);
 
     void put(std::uint64_t offset, const void* src, std::size_t bytes) override;
@@ -28,14 +27,14 @@ class DeviceServer final : public transport::DeviceOwner {
   private:
     static constexpr std::size_t ring_bytes = std::size_t{4} << 20;
     char* place(std::uint64_t offset, std::size_t bytes) const;
-    /// The next part of the ring; what it held before has been copied from there.
+    /// Returns the next part of the ring. Its previous contents have been copied out.
     char* ring_for(std::size_t bytes);
     char* staged(const void* src, std::size_t bytes);
 
     heap::DeviceHeap& heap_;
     char* const base_;
     const heap::StreamHandle stream_;
-    char* const ring_;  ///< ring_bytes of pinned memory, and a word for what atomics fetch
+    char* const ring_;  ///< ring_bytes of pinned memory, and a word for fetched values
     std::uint64_t* const fetched_;
     std::size_t used_ = 0;
 };

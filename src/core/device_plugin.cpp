@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* file_name = "libatoll_cuda.so";
 
-/// Of a wheel: bin/ stands beside lib/, which holds the package.
+/// Adds the folder of a wheel: its bin/ is beside lib/, which contains the package.
 void add_places_of_packages(const std::filesystem::path& prefix, std::vector<std::string>& found) {
     glob_t here{};
     const std::string pattern = prefix / "lib/python3.*/site-packages/atoll/lib" / file_name;
@@ -24,8 +24,8 @@ void add_places_of_packages(const std::filesystem::path& prefix, std::vector<std
     ::globfree(&here);
 }
 
-/// Beside the object that holds this code, which is libatoll.so or, in our own programs, the executable; else
-/// as the loader finds libraries.
+/// Candidates for the library: beside the object that contains this code (libatoll.so, or our own
+/// executable), then the loader's search path.
 std::vector<std::string> places() {
     std::vector<std::string> found;
     Dl_info self{};
@@ -90,7 +90,7 @@ std::string describe_device_plugin() {
 }
 
 const heap::DevicePlugin& device_plugin() {
-    static const heap::DevicePlugin& plugin = load();  // tried again by the next call if it throws
+    static const heap::DevicePlugin& plugin = load();  // if it throws, the next call tries again
     return plugin;
 }
 

@@ -1,4 +1,4 @@
-// libatoll_cuda.so, found when a GPU is first used.
+// Finds libatoll_cuda.so when a GPU is first used.
 #pragma once
 
 #include "heap/device_heap.hpp"
@@ -7,11 +7,11 @@
 
 namespace atl::core {
 
-/// Loaded once a process and never unloaded. Throws Error(unsupported): where it was looked for, or that it
-/// is of another release.
+/// Loads the library once a process, and never unloads it. Throws Error(unsupported) with the searched
+/// places, or if it is of another release.
 const heap::DevicePlugin& device_plugin();
 
-/// What of it stands here, for people. Loads the library, which starts no driver.
+/// Describes the installed library, for people. Loads it, which starts no driver.
 std::string describe_device_plugin();
 
 }  // namespace atl::core

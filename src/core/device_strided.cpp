@@ -1,5 +1,5 @@
-// Strided copies between the host and GPUs' memory: one kernel, however many blocks. A copy for each block
-// takes 6 us, whatever its size.
+// Strided copies between the host and GPUs' memory: one kernel for any number of blocks. One copy for each
+// block would cost a launch each (docs/design/measurements.md).
 #include "atoll/detail/memory_ops.hpp"
 #include "core/borrowed_lane.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 using heap::StridedCall;
 
-/// From here on a copy engine for each block is as fast: its start is little beside the block.
+/// From this size on a copy engine for each block is as fast: its start costs little compared with the block.
 constexpr std::uint64_t block_by_block_from_bytes = std::uint64_t{256} << 10;
 
 StridedCall part_of(const StridedCall& all, std::uint64_t first, std::uint64_t count) {
@@ -24,7 +24,7 @@ StridedCall part_of(const StridedCall& all, std::uint64_t first, std::uint64_t c
     return part;
 }
 
-/// By way of pinned memory, where blocks stand one after another.
+/// Stages contiguous blocks in pinned memory.
 void staged(const DeviceMemory& device, const StridedCall& copy, bool is_put) {
     const BorrowedLane lane(device, BorrowedLane::Staging::pinned);
     const std::uint64_t most = DeviceMemory::lane_pinned_bytes / copy.block_bytes;

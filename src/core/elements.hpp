@@ -1,4 +1,4 @@
-// What a front says of the elements that a collective moves, beside how many bytes they have.
+// Elements: the element type that a front declares for a collective, beside its byte counts.
 #pragma once
 
 #include "atoll/team.hpp"
@@ -7,13 +7,13 @@
 
 namespace atl::core {
 
-/// Of elements: the letter of NumPy's kind ("f", "i", "V"), and their bytes. 0: not told.
+/// Encodes an element type: the letter of NumPy's kind ("f", "i", "V"), and its size. 0: unknown.
 constexpr std::uint64_t elements_of(char kind, std::uint32_t bytes) {
     return std::uint64_t{static_cast<unsigned char>(kind)} << 32 | bytes;
 }
 
-/// Within its life, collectives of `team` by this thread move such elements. Members compare it where all PEs
-/// of the job tell (WaitHooks::names_dtypes).
+/// Declares the element type of `team`'s collectives by this thread, for its lifetime. Members compare it if
+/// all PEs of the job declare it (WaitHooks::names_dtypes).
 class ATOLL_API Elements {
   public:
     Elements(const Team& team, std::uint64_t elements);
@@ -22,7 +22,7 @@ class ATOLL_API Elements {
     Elements& operator=(const Elements&) = delete;
 
   private:
-    TeamState* team_;  ///< null where nobody compares
+    TeamState* team_;  ///< null if it is not compared
 };
 
 }  // namespace atl::core

@@ -1,11 +1,11 @@
-// For steps that all PEs take or none: what went wrong here is thrown only once the others know.
+// For steps that all PEs take or none: a local error is thrown only after the others know of it.
 #pragma once
 
 #include <exception>
 
 namespace atl::core {
 
-/// What the call threw; null if nothing.
+/// Returns the exception thrown by the call, or null.
 template <class Call> std::exception_ptr error_of(Call&& call) {
     try {
         call();

@@ -1,4 +1,4 @@
-// The sentences of errors that fast paths throw, kept out of line.
+// Errors thrown by fast paths, out of line.
 #include "atoll/detail/context_base.hpp"
 #include "atoll/rma.hpp"
 #include "common/text.hpp"
@@ -14,7 +14,7 @@ std::uintptr_t Window::at_elsewhere(std::uintptr_t address, int slot) const noex
     if (slot == my_slot) return address;
     const auto there = address + static_cast<std::uintptr_t>(distance(slot));
     if (address - statics.data < statics.data_bytes) return there + statics.shift;
-    // Constants are the same everywhere; the library's own memory stands in the slot behind the heap.
+    // Constants are equal on all PEs; the library's own memory follows the heap in the slot.
     return address - statics.image < statics.image_bytes ? address : there;
 }
 
@@ -24,7 +24,7 @@ void throw_pe(int pe, int n_pes) {
                     (n_pes == 1 ? " PE, number 0." : " PEs, 0 to " + std::to_string(n_pes - 1) + "."));
 }
 
-/// An address of the device heap where the operation does not take it, or of another PE's slot of it.
+/// Throws for an address of the device heap that the operation does not accept, or in another PE's slot.
 static void refuse_device_memory(const core::JobState& job, const void* address, std::size_t bytes) {
     const core::DeviceMemory* device = job.device();
     if (!device || !device->in_window(address)) return;

@@ -1,7 +1,7 @@
-// Meeting with a few bytes each: every member writes its line, then reads everybody's.
+// Exchange: a meeting with a few bytes from each member. Every member writes its line, then reads all lines.
 //
-// A member's two lines alternate. Line e is written again at e + 2, which its owner reaches only after it has
-// seen every member's flag for e + 1; and a member sets that one after it has finished with e. So nothing is
+// A member's two lines alternate. Line e is reused at e + 2. Its owner gets there only after it has seen
+// every member's flag for e + 1. A member sets that flag after it has finished with e. So no line is
 // overwritten unread.
 #include "core/call_text.hpp"
 #include "core/job_state.hpp"
@@ -32,7 +32,7 @@ bool TeamState::exchange_alike(const Called& call, const void* mine, std::size_t
     exchanged_ = packed ? Passed{control_->exchange_release.data, bytes} : passed;
     unsigned char* line = passed.at(my_pe_);
     if (mine != nullptr && bytes == 8)
-        std::memcpy(line, mine, 8);  // one store: the commonest size on the path where nanoseconds count
+        std::memcpy(line, mine, 8);  // one store: the most frequent size
     else if (mine != nullptr && bytes != 0)
         std::memcpy(line, mine, bytes);
     if (n_pes() == 1) return true;
@@ -56,15 +56,15 @@ bool TeamState::exchange_spread(const Called& call, const void* mine, std::size_
     }
 }
 
-/// A pair has two kinds of flags, by size, and one count of epochs. What was not used for 2^31 exchanges
-/// would pass for reached, so both kinds are brought up to date now and then.
+/// Refreshes flags that are rarely used. A pair has two kinds of flags, by size, and one count of epochs. A
+/// flag unused for 2^31 exchanges would pass for reached.
 constexpr std::uint32_t renewal = 1u << 20;
 
 void TeamState::renew_flags(std::uint32_t epoch) {
     const std::uint32_t parity = epoch & 1;
     ExchangeLine& line = member(my_pe_).exchange[parity];
     PairHalf& half = control_->pair_exchange[parity].half[my_pe_];
-    // A member that looks there is in another call.
+    // A member that reads this line is in another call.
     (pair_ ? line.call : half.calls[parity]) = Called::differing;
     (pair_ ? line.flag : half.flag).value.store(epoch, std::memory_order_release);
 }
@@ -116,7 +116,7 @@ void TeamState::agree(const CallRecord& record) {
         std::memcpy(&said, exchanged(i), sizeof said);
         return said;
     };
-    // All members name the same two, unless the first one's record is none.
+    // All members name the same two, unless the first member's record is invalid.
     const int first = is_record(said_by(0)) ? 0 : my_pe_;
     const CallRecord expected = said_by(first);
     for (int i = 0; i < n_pes(); ++i) {

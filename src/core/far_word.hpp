@@ -1,6 +1,5 @@
-// A word of 32 bits in another PE's memory, where the library itself loads and stores it: by the window, or
-// by the transport where that PE is in another domain. For locks; kernels' far_word (atoll/device/far.hpp) is
-// something else.
+// FarWord: a 32-bit word in another PE's memory, accessed by the library itself. It uses the window, or the
+// transport for PEs in another domain. For locks; not related to far_word of kernels (atoll/device/far.hpp).
 #pragma once
 
 #include "core/job_state.hpp"
@@ -14,14 +13,14 @@ class FarWord {
   public:
     using Word = std::atomic<std::uint32_t>;
 
-    /// What stands at `offset` of the slot of world PE `pe`.
+    /// The word at `offset` of the slot of world PE `pe`.
     FarWord(JobState& job, int pe, std::uint64_t offset)
         : job_(job),
           pe_(pe),
           offset_(offset),
           here_(job.host_slot(pe) >= 0 ? static_cast<Word*>(job.arena_address(pe, offset)) : nullptr) {}
 
-    /// Null where it cannot be loaded.
+    /// Null if it cannot be loaded.
     Word* here() const { return here_; }
 
     std::uint32_t load() const {

@@ -1,4 +1,4 @@
-// PEs that have ended, for those who wait.
+// Gone: detects that an awaited PE has ended.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@ namespace atl::core {
 
 class JobState;
 
-/// Whom a wait is for, and that one of them has ended.
+/// The PEs that a wait needs, and one of them that has ended.
 class Gone {
   public:
-    /// Of `n` PEs that are all needed.
+    /// For a wait that needs all of the `n` PEs.
     static Gone among(const JobState& job, const int* pes, int n);
-    /// Of all others, where anybody may end the wait: none as long as one of them is there. A PE that is
-    /// alone from the start waits for itself.
+    /// For a wait that any other PE may end: true once all others have ended. A PE alone in its job waits for
+    /// itself.
     static Gone with_all_others(const JobState& job);
 
     explicit operator bool() const { return pe_ >= 0; }
-    /// False while a PE that left without finalize may still end by itself: its exit status, or what ended
-    /// it, then is why the job ends. `since_ns`: when the waiting PE first saw that it is gone.
+    /// False while a PE that left without finalize may still end by itself: its exit status then is the
+    /// reason for the job's end. `since_ns` is when the waiting PE first saw that it is gone.
     bool is_final(std::uint64_t since_ns) const;
-    /// "PE 3 died". `initialized`: the waits are later than init.
+    /// "PE 3 died". `initialized`: the wait comes after init.
     std::string text(bool initialized = true) const;
 
   private:

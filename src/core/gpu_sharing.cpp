@@ -15,12 +15,12 @@ namespace core {
 
 namespace {
 
-/// The PEs of this process that have a GPU, and how many PEs run on it at once.
+/// The PEs of this process that use a GPU, and the number of PEs that run on it at once.
 struct Users {
     std::atomic<int> owners{0};
     std::atomic<int> at_once{0};
 };
-/// By the number of a GPU within this process.
+/// Indexed by the GPU's number within this process.
 std::array<Users, 64> users_of;
 
 bool is_counted(int gpu) noexcept { return gpu >= 0 && gpu < static_cast<int>(users_of.size()); }

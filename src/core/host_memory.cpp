@@ -26,7 +26,7 @@ struct Stack {
     }
 };
 
-/// What is in use of this thread's own stack; a fiber's stands elsewhere, and is not known.
+/// True for the used part of this thread's own stack. A fiber's stack is not known.
 bool on_stack(std::uintptr_t address) noexcept {
     static thread_local const Stack stack;
     const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));

@@ -1,20 +1,20 @@
-// Addresses that are the host's for certain, found without asking a GPU's driver.
+// HostMemory: recognises host addresses without asking a GPU driver.
 #pragma once
 
 #include <cstdint>
 
 namespace atl::core {
 
-/// Of the program's stack or its heap as brk makes it, where most small objects stand. Made once: where the
-/// heap begins is read from /proc.
+/// Recognises the program's stack and its brk heap, which hold most small objects. Construct once: the start
+/// of the heap is read from /proc.
 class HostMemory {
   public:
     HostMemory();
-    /// False says nothing.
+    /// True only for host memory; false means unknown.
     bool surely_has(const void* address) const noexcept;
 
   private:
-    std::uintptr_t brk_begin_ = 0;  ///< 0: there is none
+    std::uintptr_t brk_begin_ = 0;  ///< 0: unknown
 };
 
 }  // namespace atl::core

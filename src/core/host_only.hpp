@@ -1,4 +1,4 @@
-// For calls whose data the CPU moves, word by word.
+// Check for calls whose data the CPU moves, word by word.
 #pragma once
 
 #include "core/job_state.hpp"
@@ -7,7 +7,7 @@ namespace atl::core {
 
 [[noreturn]] void throw_on_gpu(const char* operation, const void* local);
 
-/// Throws Error(invalid_argument) for memory of a GPU. In a job without a device heap nobody asks.
+/// Throws Error(invalid_argument) for memory of a GPU. In a job without a device heap it returns at once.
 inline void refuse_gpu_memory(const JobState& job, const char* operation, const void* local) {
     if (!job.has_devices().load(std::memory_order_relaxed)) [[likely]]
         return;
