@@ -17,12 +17,12 @@ constexpr const char* type_names[dtype_count] = {
 };
 constexpr const char* op_names[reduce_op_count] = {"sum", "prod", "min", "max", "and", "or", "xor", "avg"};
 
-/// How a record's number is told.
+/// How a number of a record is shown.
 enum class Told : std::uint8_t {
     never,        ///< unused
     always,       ///< as name=number
     unless_zero,  ///< likewise
-    in_name,      ///< compared, but the number says nothing
+    in_name,      ///< compared, but not shown
     as_type,
     as_op,
     as_elements,  ///< elements_of, unless it is 0
@@ -87,7 +87,7 @@ const Call& call_of(const CallRecord& record) {
     return known == std::end(calls) ? unknown : *known;
 }
 
-/// A list as people write it: "a", "a and b", "a, b and c".
+/// A list in English: "a", "a and b", "a, b and c".
 std::string joined(const std::vector<std::string>& names) {
     std::string text;
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -103,7 +103,7 @@ std::string memory_text(std::uint64_t bits) {
     return hints.empty() ? text : text + ", hinted for remote " + joined(hints);
 }
 
-/// "float64", "bool", "V12": as NumPy names dtypes, or at least their kind and bytes.
+/// "float64", "bool", "V12": NumPy's names of dtypes, or kind and bytes.
 std::string elements_text(std::uint64_t elements) {
     constexpr std::pair<char, const char*> kinds[] = {
         {'i', "int"}, {'u', "uint"}, {'f', "float"}, {'c', "complex"}};
@@ -115,7 +115,7 @@ std::string elements_text(std::uint64_t elements) {
     return kind + std::to_string(bytes_each);
 }
 
-/// Empty for what is not told.
+/// Empty for an argument that is not shown.
 std::string argument_text(const Argument& argument, std::uint64_t value) {
     const auto assigned = [&](const std::string& text) { return std::string(argument.name) + "=" + text; };
     switch (argument.told) {

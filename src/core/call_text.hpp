@@ -1,4 +1,4 @@
-// What members of a team called, in words: a record's numbers are for comparing, these are for readers.
+// Texts of the calls of a team's members: a record's numbers are compared, these texts are shown.
 #pragma once
 
 #include "atoll/types.hpp"
@@ -8,12 +8,12 @@
 
 namespace atl::core {
 
-/// "float64", "long double"; "sum", "and". Of numbers that are none: "type 77", "operator 9".
+/// "float64", "long double"; "sum", "and". For unknown numbers: "type 77", "operator 9".
 std::string text_of(DType type);
 std::string text_of(ReduceOp op);
 
-/// Without ATOLL_CHECK=all collectives that move data meet without a record, and their data stand where
-/// others look for one.
+/// False for the data of a collective that meets without a record, below ATOLL_CHECK=all. Other members then
+/// find these data in the record's place.
 bool is_record(const CallRecord& record);
 
 /// The record's operation as a literal, which outlives the record; "a collective" for an unknown one.
@@ -22,7 +22,7 @@ const char* lasting_name(const CallRecord& record);
 /// " called reduce(bytes=24, dtype=float64, op=sum)".
 std::string call_text(const CallRecord& record);
 
-/// What a member called, and where its program did: "program.py:12", or empty.
+/// A member's call, and its place in the program: "program.py:12", or empty.
 struct CallOf {
     int pe;
     CallRecord record;
@@ -31,7 +31,7 @@ struct CallOf {
 /// The sentence of Error(collective_mismatch) for two members of `team` in different calls.
 std::string mismatch_text(const std::string& team, const CallOf& one, const CallOf& other);
 
-/// "; they differ in dtype and op"; empty unless both are of the same operation.
+/// "; they differ in dtype and op". Empty if the records are of different operations.
 std::string difference_text(const CallRecord& one, const CallRecord& other);
 
 }  // namespace atl::core

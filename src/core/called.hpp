@@ -1,29 +1,28 @@
-// A collective call as its members compare it: the operation, and a fingerprint of what must be equal.
+// Called: a collective call as compared by its members: the operation, and a fingerprint of the values that
+// must be equal.
 #pragma once
 
 #include <cstdint>
 
 namespace atl::core {
 
-/// Passed to every meeting of a team. Members meet with the fingerprint beside their flag, so comparing costs
-/// no message; the values behind it are looked at only by those who report a difference.
+/// Passed to every meeting of a team. Members exchange the fingerprint beside their flag, so the comparison
+/// costs no message. The values themselves are read only to report a difference.
 class Called {
   public:
     struct Values {
         std::uint64_t a = 0, b = 0, c = 0, d = 0;
     };
-    /// Of this kind are the fingerprints that members pass on for a meeting in which some were found to
-    /// differ.
+    /// Fingerprint that members pass on once a difference was found in a meeting.
     static constexpr std::uint32_t differing = 1;
 
-    /// A call of which nothing but the operation must be equal; a literal, so that its fingerprint is a
-    /// constant.
+    /// A call in which only the operation must be equal. A literal, so that its fingerprint is a constant.
     consteval Called(const char* operation) : Called(operation, hash_of(operation), Values{}) {}
-    /// The same with numbers that must be equal. `extra` is compared, too, and not told.
+    /// A call with numbers that must be equal. `extra` is compared, too, but not shown.
     constexpr Called(Called call, const Values& values, std::uint64_t extra = 0)
         : Called(call.operation_, call.hash_ + mixed(values) + extra * 0xd1342543de82ef95, values) {}
 
-    /// Another name for people, of a call that is compared as `call`.
+    /// A call compared as `call`, with another name for people.
     static constexpr Called named(const char* operation, Called call, const Values& values) {
         return {operation, call.hash_, values};
     }
@@ -37,13 +36,13 @@ class Called {
     constexpr Called(const char* operation, std::uint64_t hash, const Values& values)
         : operation_(operation), hash_(hash), values_(values) {}
 
-    /// FNV-1a, and a step that brings its low bits up.
+    /// FNV-1a, followed by a multiplication that mixes the low bits into the high ones.
     static constexpr std::uint64_t hash_of(const char* text) {
         std::uint64_t hash = 0xcbf29ce484222325;
         for (; *text != '\0'; ++text) hash = (hash ^ static_cast<std::uint8_t>(*text)) * 0x100000001b3;
         return hash * 0x9e3779b97f4a7c15;
     }
-    /// Sums of products that do not wait for one another: the fingerprint is their upper half.
+    /// A sum of independent products: the fingerprint is its upper half.
     static constexpr std::uint64_t mixed(const Values& v) {
         return v.a * 0x9e3779b97f4a7c15 + v.b * 0xbf58476d1ce4e5b9 + v.c * 0x94d049bb133111eb +
                v.d * 0xd6e8feb86659fd93;

@@ -21,7 +21,7 @@ std::unique_ptr<core::JobState> start(const JobOptions& options) {
     return std::make_unique<core::JobState>(bootstrap::choose(options, settings), settings);
 }
 
-/// A job that has ended while threads wait in it: they must be able to find that it is over.
+/// Keeps the state of a job that has ended while threads wait in it: they must find that it is over.
 void keep_for_ever(std::shared_ptr<core::JobState> state) {
     static std::mutex mutex;
     static auto& kept = *new std::vector<std::shared_ptr<core::JobState>>;
@@ -106,12 +106,12 @@ std::shared_ptr<const void> Job::memory() const { return state().mapping(); }
 
 void Job::global_exit(int status, const std::string& sentence) {
     const std::string text = bootstrap::sentence_of_end(my_pe(), status, sentence);
-    // Before anybody can notice and end in some other way, whose status MPI would take for the job's.
+    // Before any PE notices and ends in some other way, whose status MPI would report as the job's.
     state().bootstrap().abort_by_others(status, text);
     state().board().abort(my_pe(), status, text);
-    state().bootstrap().abort(status, sentence);  // it says who and with what status by itself
+    state().bootstrap().abort(status, sentence);  // adds PE and status itself
     std::fflush(nullptr);
-    // No destructors: other threads of this PE may be in the middle of anything.
+    // No destructors: other threads of this PE may be anywhere.
     std::_Exit(status);
 }
 

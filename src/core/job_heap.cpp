@@ -1,5 +1,5 @@
-// The symmetric heap's collective calls. Every PE runs the same allocator on the same calls and so gets the
-// same offsets; what the calls must agree on is always compared.
+// The symmetric heap's collective calls. Every PE runs the same allocator on the same calls, and so gets the
+// same offsets. The arguments of the calls are always compared.
 #include "atoll/device/control.hpp"
 #include "common/text.hpp"
 #include "core/device_plugin.hpp"
@@ -13,8 +13,8 @@ namespace atl::core {
 
 namespace {
 
-/// Pages of freed blocks of this size and more are counted, and go back to the system beyond what may be
-/// kept.
+/// Freed blocks of this size and more have their pages counted. Pages beyond the kept limit are returned to
+/// the system.
 constexpr std::size_t counted_from_bytes = std::size_t{1} << 20;
 
 std::size_t end_of(std::size_t offset, std::size_t bytes) {
@@ -24,8 +24,8 @@ std::size_t end_of(std::size_t offset, std::size_t bytes) {
 
 }  // namespace
 
-/// A PE that cannot make a call still meets the others, which then hear that it differs, and stays in step
-/// with them.
+/// Runs a check that all PEs make. If it fails here, this PE still meets the others, which then learn of the
+/// difference and remain in step.
 template <class Check> std::size_t JobState::checked_alike(const char* operation, Check&& check) {
     try {
         std::lock_guard lock(heap_mutex_);
@@ -34,7 +34,7 @@ template <class Check> std::size_t JobState::checked_alike(const char* operation
         try {
             world_state().agree(refused_record(operation));
         } catch (const Error&) {
-            // This PE's own mistake is what its caller needs to hear.
+            // The caller needs to see this PE's own error.
         }
         throw;
     }
@@ -58,7 +58,7 @@ Allocation JobState::allocate(std::size_t bytes, std::size_t align, const Alloca
         return std::size_t{0};
     });
     if (bytes == 0) return {};
-    // Completes this PE's stores; what others see of the new block is theirs to order by what they do next.
+    // Completes this PE's stores. Users order what others see of the new block by their own synchronisation.
     world_state().context().quiet();
     world_state().agree(call_record("allocate", bytes, align, hint_bits));
     reclaim_dropped();
@@ -86,7 +86,7 @@ DeviceMemory& JobState::open_device() {
                         " carries no device heaps between them; use ATOLL_TRANSPORT=ucx, or allocate host "
                         "memory.");
     if (!device_) {
-        // All PEs have made the call; what they wait for from here on is how long others take to open a GPU.
+        // All PEs have made the call, so any further wait is for PEs that open a GPU.
         const StartWaits::Scope start(start_waits_);
         auto device = std::make_unique<DeviceMemory>(
             *this,
@@ -184,14 +184,14 @@ void JobState::release_block(std::size_t offset) {
     }
 }
 
-/// New pages cost more than zeroing old ones (32 MiB, zeroed and touched: 86 ms against 2.8), so some stay.
+/// Keeps a freed block's pages if allowed: new pages cost more than zeroing old ones (design, section 5).
 void JobState::keep_pages(std::size_t begin, std::size_t end) {
     if (end - begin >= counted_from_bytes) freed_->keep({begin, end});
     release_kept(0);
 }
 
-/// Gives back kept pages beyond the limit, and as many as the host lacks beside `need` new ones. No PE writes
-/// there meanwhile: what is kept is in no block, and no PE leaves the next allocation before this one joins
+/// Returns kept pages beyond the limit, and as many as the host lacks for `need` new bytes. No PE writes
+/// there meanwhile: kept pages are in no block, and no PE leaves the next allocation before this one joins
 /// it.
 void JobState::release_kept(std::size_t need) {
     if (freed_->kept_bytes() == 0) return;
@@ -200,7 +200,7 @@ void JobState::release_kept(std::size_t need) {
     for (const heap::FreedPages::Range& range : freed_->take_beyond(most)) release_pages(range);
 }
 
-/// Pinned pages are let go of first: a GPU would go on looking at those that the heap has no more.
+/// Unpins pages before it returns them: a GPU would otherwise keep the old pages mapped.
 void JobState::release_pages(heap::FreedPages::Range freed) {
     const auto release_unpinned = [&](PinnedHeap::Range range) {
         const auto release = [&](std::uint64_t begin, std::uint64_t end) {
@@ -276,7 +276,7 @@ void* JobState::reallocate(void* block, std::size_t bytes) {
             offset_of_[serial] = fresh->offset;
         }
     }
-    // On exit too: nobody may write into the new place before its owner has moved the old contents there.
+    // A barrier on exit too: no PE may write into the new block before its owner has moved the old contents.
     world_state().sync("realloc");
     return moved;
 }

@@ -18,12 +18,12 @@
 
 namespace atl::core {
 
-/// Pauses before a wait yields, when every PE of the host has a core of its own, and when not.
+/// Number of pauses before a wait yields: if every PE of the host has its own core, and if not.
 constexpr int spins_with_cores = 1000;
 constexpr int spins_without = 10;
 constexpr double line_trip_ns = 60;
 
-/// How many pauses take so long: one takes 10 ns or 50, by the processor.
+/// Number of pauses that take this long. A pause takes from 10 to 50 ns, depending on the processor.
 int pauses_in(double ns) {
     constexpr int n = 16;
     double least = 1e9;
@@ -45,7 +45,7 @@ JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common
     try {
         join();
     } catch (const std::exception& error) {
-        // The others would wait for this PE; they hear why it does not come.
+        // The others would wait for this PE; they learn why it does not come.
         segment_.board.abort(pe_, 1, error.what());
         bootstrap_->abort(1, error.what());
         throw;
@@ -73,7 +73,7 @@ void JobState::announce_start() const {
 
 void JobState::join() {
     const StartWaits::Scope start(start_waits_);
-    // What cannot be read is said now, not at the first collective.
+    // Unreadable settings are reported now, not at the first collective.
     [[maybe_unused]] const collective::Wishes readable{settings_.algorithms};
     find_hosts();
     usable_cpus_ = segment_.board.header().usable_cpus;
@@ -95,7 +95,7 @@ void JobState::join() {
 
 JobState::~JobState() {
     if (::getpid() != process_) {
-        // In a forked child: the parent is the PE, and the monitor's thread does not exist here.
+        // A forked child: the parent remains the PE, and the monitor's thread does not exist here.
         static_cast<void>(monitor_.release());
         static_cast<void>(device_.release());
         static_cast<void>(bootstrap_.release());
@@ -150,9 +150,9 @@ void JobState::map_window() {
 void JobState::make_world() {
     std::vector<int> everybody(static_cast<std::size_t>(n_pes_));
     std::iota(everybody.begin(), everybody.end(), 0);
-    // The first blocks of arenas: every PE knows where without being told, and new memory is zero. Every
-    // arena begins with the control blocks of device functions; of the first PE of each domain it goes on
-    // with the world team's.
+    // The first blocks of arenas: every PE knows their offsets, and new memory is zero. Every arena begins
+    // with the control blocks of device functions. In the arena of each domain's first PE, the world team's
+    // block follows.
     arena_->allocate(device::control_area_bytes, heap::Allocator::granule);
     const std::uint64_t place = layout_.arena_offset() + device::control_area_bytes;
     const Parts parts(*this, everybody, pe_);
@@ -169,16 +169,16 @@ void JobState::make_world() {
     world_state().set_kernel_place(0);
 }
 
-/// Static objects are symmetric where all PEs run the same executable. Afterwards all meet once more, in
-/// init's sync: no PE may store into another's static data before these are where it looks for them.
+/// Shares static objects, if all PEs run the same executable. The sync of init follows: no PE may store into
+/// another's static data before it is mapped into the slot.
 void JobState::share_statics() {
     detail::StaticRange& statics = window_.statics;
-    if (!same_executable()) {  // nor are its constants the same then
+    if (!same_executable()) {  // then its constants differ as well
         statics = {};
     } else {
         statics.data = static_data_.begin();
         statics.data_bytes = static_data_.bytes();
-        if (n_pes_ > 1) {  // a PE alone finds them where they are
+        if (n_pes_ > 1) {  // a single PE finds them at their own addresses
             const std::size_t place =
                 static_cast<std::size_t>(file_slot_of(pe_)) * layout_.stride() + layout_.statics_offset();
             heap::share_static_data(static_data_, segment_.heap_fd.get(), place);
@@ -191,9 +191,10 @@ void JobState::share_statics() {
 
 namespace {
 
-/// What PEs tell one another at the start, whatever their fronts are.
+/// Exchanged by all PEs at the start, whatever their fronts are.
 struct StartNote {
-    std::uint64_t executable;  ///< identity of the one whose static objects are to be symmetric; 0: none
+    std::uint64_t executable;  ///< identity of an executable whose static objects are to be symmetric; 0:
+                               ///< static objects are private
     std::uint64_t names_dtypes;
 };
 

@@ -1,5 +1,5 @@
-// A job as one of its PEs sees it: everything that the public objects share. No state of the library is
-// global below the fronts, so that PEs can be threads of one process.
+// JobState: a job as seen by one of its PEs, with everything that the public objects share. The library has
+// no global state below the fronts, so PEs can be threads of one process.
 #pragma once
 
 #include "atoll/detail/window.hpp"
@@ -26,43 +26,42 @@
 
 namespace atl::core {
 
-/// Locks that this PE stopped waiting for while it stood in their queues (see lock.cpp), as offsets in the
+/// Locks that this PE stopped waiting for while it was in their queues (see lock.cpp), as offsets in the
 /// heap.
 struct AbandonedLocks {
     std::mutex mutex;
     std::set<std::uint64_t> offsets;
-    std::atomic<int> count{0};  ///< of `offsets`: nobody takes the mutex while there are none
+    std::atomic<int> count{0};  ///< size of `offsets`: the mutex is not taken while it is 0
 };
 
 class JobState {
   public:
-    /// Collective: finds the other PEs, maps the window, makes the world team.
+    /// Collective: finds the other PEs, maps the window, creates the world team.
     JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common::Settings& settings);
-    /// Local: announces an exit without finalize, waits for nobody.
+    /// Local: announces an exit without finalize, and does not wait.
     ~JobState();
     JobState(const JobState&) = delete;
     JobState& operator=(const JobState&) = delete;
 
     /// Collective.
     void finalize();
-    /// Local: announces an exit without finalize, and keeps everything as it is for threads that are still
-    /// within calls.
+    /// Announces an exit without finalize. Local. Keeps all state for threads that are still within calls.
     void leave() noexcept;
 
     void enter_wait() noexcept { waiting_.fetch_add(1, std::memory_order_seq_cst); }
     void leave_wait() noexcept { waiting_.fetch_sub(1, std::memory_order_seq_cst); }
-    /// After finalize: threads of this PE still wait. They find is_over() and stop, and look at this object
-    /// until then.
+    /// True after finalize while threads of this PE still wait. They find is_over() and stop, and use this
+    /// object until then.
     bool is_waited_in() const noexcept { return waiting_.load(std::memory_order_seq_cst) != 0; }
     bool is_over() const noexcept { return over_.load(std::memory_order_seq_cst); }
     StartWaits& start_waits() { return start_waits_; }
-    /// PEs that share this one's job board and have not called init, or are at its beginning.
+    /// PEs that share this one's job board and have not called init, or have only begun it.
     std::vector<int> not_started() const;
 
     int pe() const { return pe_; }
     int n_pes() const { return n_pes_; }
     int spins() const { return spins_; }
-    /// Pauses that take about as long as a line does from core to core, at least 1.
+    /// Number of pauses in the time that a cache line takes between cores, at least 1.
     int pauses_of_a_line() const { return pauses_of_a_line_; }
     int usable_cpus() const { return usable_cpus_; }
     const common::Settings& settings() const { return settings_; }
@@ -74,21 +73,21 @@ class JobState {
     const std::shared_ptr<transport::Transport>& shared_transport() const { return transport_; }
     const Team& world() const { return world_; }
     TeamState& world_state() const { return world_.state(); }
-    // ---- who reaches whom (routes.cpp)
+    // ---- routes between PEs (routes.cpp)
     const bootstrap::Hosts& hosts() const { return hosts_; }
-    /// PEs of one domain load and store each other's memory.
+    /// Domain of a PE. PEs of one domain load and store each other's memory.
     int domain_of(int pe) const { return hosts_.domain_of[static_cast<std::size_t>(pe)]; }
-    /// Where a world PE's memory stands in the window; -1 for PEs of other domains.
+    /// Slot of a world PE's memory in the window; -1 for PEs of other domains.
     int host_slot(int pe) const { return slots_[static_cast<std::size_t>(pe)]; }
-    /// Slot of a world PE for operations: -1 where the transport carries them.
+    /// Slot of a world PE for operations; -1 if the transport carries them.
     int slot(int pe) const { return everything_routed_ && pe != pe_ ? -1 : host_slot(pe); }
-    /// Some operations go by the transport.
+    /// True if some operations use the transport.
     bool routed() const { return window_.routed; }
-    /// All of them: ATOLL_TRANSPORT is forced where the window would do.
+    /// True if all do: ATOLL_TRANSPORT is forced although the window reaches every PE.
     bool everything_routed() const { return everything_routed_; }
-    /// The PE whose slot it is.
+    /// The PE that owns a slot.
     int pe_of_slot(int slot) const;
-    /// PEs that run on this machine.
+    /// Number of PEs on this machine.
     int machine_pes() const { return hosts_.machine_pes; }
     /// "window", or the transport's name.
     std::string_view route_to(int pe) const;
@@ -111,8 +110,8 @@ class JobState {
     void reset_device_heap();
     void drop(std::uint64_t serial) noexcept;
     bool is_symmetric(const void* address, std::size_t bytes) const;
-    /// True only if the bytes, 1 or more, lie in one block of the host heap; always false below
-    /// ATOLL_CHECK=args. Without a lock.
+    /// True only if the bytes, 1 or more, lie in one block of the host heap. Always false below
+    /// ATOLL_CHECK=args. Takes no lock.
     bool is_in_listed_block(const void* address, std::size_t bytes) const noexcept {
         const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - window_.mine);
         return blocks_ != nullptr && offset < window_.heap_bytes && blocks_->holds(offset, bytes);
@@ -120,36 +119,36 @@ class JobState {
     void check_symmetric(const void* address, std::size_t bytes) const;
     Job::HeapUse heap_use() const;
     Allocation zeroed(std::size_t bytes, std::size_t align, const AllocationHints& hints);
-    /// Bytes of freed blocks whose pages stay for later ones.
+    /// Bytes of freed blocks whose pages are kept for later ones.
     std::size_t kept_bytes() const;
-    /// Another way to know how much memory the host has left: for tests.
+    /// Replaces the source of the host's free memory: for tests.
     void watch_memory_by(common::MemoryWatch watch) { memory_watch_ = std::move(watch); }
-    /// Local. As Job::pin.
+    /// Implements Job::pin. Local.
     void pin(const void* block, std::size_t bytes) const;
-    /// Whether device() is there, for those who would rather not look at this class.
+    /// True if device() is set, for callers that need not know this class.
     const std::atomic<bool>& has_devices() const { return has_devices_; }
     /// Null until a PE's program first allocates device memory.
     const DeviceMemory* device() const { return opened_device_.load(std::memory_order_acquire); }
-    /// Another way to GPUs than libatoll_cuda.so, before the first allocation: for tests.
+    /// Replaces libatoll_cuda.so, before the first allocation: for tests.
     void open_devices_by(OpenDevice open) { open_ = std::move(open); }
 
     // ---- arena: the library's own shared memory, local calls
-    /// Zeroed. Throws Error(out_of_memory).
+    /// Returns zeroed memory. Throws Error(out_of_memory).
     void* arena_allocate(std::size_t bytes);
     void arena_free(void* block) noexcept;
-    /// An address in this PE's arena as seen by others: offset in the slot, and back.
+    /// Offset in the slot of an address in this PE's arena. Its inverse for any PE is arena_address.
     std::uint64_t arena_offset(const void* address) const;
     void* arena_address(int pe, std::uint64_t offset) const;
-    /// Control blocks of destroyed teams are freed by their owner when it next makes one.
+    /// Frees a destroyed team's control block later: its owner does so when it next makes one.
     void retire_control(ControlBlock* block, int n_pes);
     void sweep_control();
-    /// For kernels' and device functions' sake, see kernel_control.hpp.
+    /// Places of teams' control blocks for kernels, see kernel_control.hpp.
     KernelPlaces& kernel_places() { return kernel_places_; }
-    /// Of the device heap's memory for collectives on streams, but the world team's.
+    /// Pages of the device heap's memory for collectives on streams, except the world team's.
     KernelPlaces& group_pages() { return group_pages_; }
     const device::Watch& host_watch() const { return *host_watch_; }
     AbandonedLocks& abandoned_locks() { return abandoned_locks_; }
-    /// Every PE's front says which dtype its collectives move: then dtypes are compared, too.
+    /// True if every PE's front declares the dtypes of its collectives. They are then compared, too.
     bool compares_dtypes() const { return compares_dtypes_; }
     int next_team_number() { return ++team_numbers_; }
 
@@ -190,17 +189,17 @@ class JobState {
     int spins_ = 0;
     int pauses_of_a_line_ = 1;
     bool compares_dtypes_ = false;
-    bool everything_routed_ = false;  ///< a transport was forced where the window would do
+    bool everything_routed_ = false;  ///< a transport was forced although the window reaches every PE
     std::atomic<bool> ended_{false};
     std::atomic<bool> over_{false};
     std::atomic<int> waiting_{0};
     StartWaits start_waits_;
-    int process_;                       ///< a forked child must not speak for this PE
-    std::atomic<int> team_numbers_{0};  // threads may split different teams at once
+    int process_;                       ///< process of the PE: a forked child must not act for it
+    std::atomic<int> team_numbers_{0};  // atomic: threads may split different teams at once
     bootstrap::HostSegment segment_;
     bootstrap::Hosts hosts_;
     std::vector<int> slots_;       ///< by PE, see host_slot
-    std::vector<int> file_slots_;  ///< by slot of the window: which of heap_fd's it is
+    std::vector<int> file_slots_;  ///< by slot of the window: the slot number in heap_fd
     heap::Layout layout_;
     std::shared_ptr<heap::Mapping> mapping_;
     heap::StaticData static_data_;
@@ -234,7 +233,7 @@ class JobState {
 
     Team world_, shared_, host_, rail_;
     std::mutex rail_mutex_;
-    std::unique_ptr<bootstrap::Monitor> monitor_;  // last: it stops before anything that it looks at goes
+    std::unique_ptr<bootstrap::Monitor> monitor_;  // last: it stops before anything that it uses
 };
 
 }  // namespace atl::core

@@ -36,7 +36,7 @@ int KernelPlaces::Offer::take(std::uint64_t common) {
 
 std::uint64_t run_of(std::uint64_t bits, unsigned count) {
     if (count == 0 || count > 64) return 0;
-    std::uint64_t starts = bits;  // where `count` bits follow
+    std::uint64_t starts = bits;  // positions from which `count` bits follow
     for (unsigned i = 1; i < count && starts != 0; ++i) starts &= bits >> i;
     if (starts == 0) return 0;
     const std::uint64_t run = count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
@@ -69,7 +69,7 @@ device::Control* block_of(const TeamState& team, Memory memory) {
                                                          device::control_bytes);
 }
 
-/// What stands before the words that kernels write.
+/// Size of the fields before the words that kernels write.
 constexpr std::size_t head_bytes = offsetof(device::Control, sync_epoch);
 
 void write_head(TeamState& team, Memory memory, device::Control* block) {
@@ -176,7 +176,7 @@ std::string number_text(double number) {
     return text;
 }
 
-/// A word of a report, as its type has it.
+/// Text of a word of a report, by its type.
 std::string value_text(device::Values values, unsigned long long bits) {
     switch (values) {
         case device::Values::int32:
@@ -270,8 +270,8 @@ device::Team kernel_team(TeamState& team, Memory memory, bool far_too) {
 
 void release_kernel_control(TeamState& team) noexcept {
     JobState& job = team.job();
-    // A team without a place passes the lock as well: so what its threads wrote in the team's memory stands
-    // before what another thread, who made an offer since, writes there in the next team.
+    // A team without a place takes the lock as well. So its threads' writes to the team's memory come before
+    // those of another thread that has since made an offer, for the next team.
     if (team.kernel_place() < 0) return job.kernel_places().give_back(-1);
     try {
         std::memset(static_cast<void*>(block_of(team, Memory::host)), 0, device::control_bytes);
@@ -282,7 +282,7 @@ void release_kernel_control(TeamState& team) noexcept {
         job.group_pages().give_back_run(team.group_pages().bits);
         job.kernel_places().give_back(team.kernel_place());
     } catch (const Error&) {
-        // The GPU is lost; the place stays taken.
+        // The GPU is lost; the place remains taken.
     }
 }
 
@@ -334,7 +334,7 @@ std::string report_text(const device::Report& report) {
 
 namespace {
 
-/// The world's number of a team's PE, by the team's control block; `watch` says in which memory.
+/// World number of a team's PE, from the team's control block. `watch` identifies the memory.
 int world_pe(const JobState& job, const device::Watch& watch, int team, int pe) {
     const char* area = &watch == &job.host_watch()
                            ? job.window().mine + job.mapping()->layout().arena_offset()
@@ -346,8 +346,8 @@ int world_pe(const JobState& job, const device::Watch& watch, int team, int pe) 
     return pe;
 }
 
-/// Throws if who the wait is for has ended. What they did last is seen by a look after that was known, so the
-/// first time only makes the caller look again.
+/// Throws if the awaited PE has ended. The first time it only records that: the caller must look once more,
+/// since the PE's last writes may not have been seen.
 void look_for_gone(const JobState& job, const device::Watch& watch, const device::Report& waiting) {
     thread_local std::uint64_t since_ns = 0;
     const int pe = waiting.peer < 0 ? -1 : world_pe(job, watch, waiting.team, waiting.peer);

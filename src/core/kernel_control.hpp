@@ -1,5 +1,5 @@
-// The control blocks of teams for kernels (atoll/device/control.hpp): who has which place, and what the host
-// writes into one.
+// Control blocks of teams for kernels (atoll/device/control.hpp): assignment of places, and the fields that
+// the host writes.
 #pragma once
 
 #include "atoll/types.hpp"
@@ -20,8 +20,8 @@ namespace atl::core {
 class JobState;
 class TeamState;
 
-/// The places of one PE. A new team's is the lowest that is free on all of its members, who exchange what
-/// they offer. What is offered to one team is not offered to another that a second thread makes meanwhile:
+/// The places of one PE. A new team gets the lowest place that is free on all of its members, which exchange
+/// their offers. A place offered to one team is not offered to another that a second thread makes meanwhile:
 /// that one may go without.
 class KernelPlaces {
   public:
@@ -33,16 +33,16 @@ class KernelPlaces {
         Offer(const Offer&) = delete;
         Offer& operator=(const Offer&) = delete;
         std::uint64_t bits() const { return bits_; }
-        /// The team's place, -1 if none is in `common`: what all members offer.
+        /// Takes the lowest place in `common`, which all members offer; -1 if it is empty.
         int take(std::uint64_t common);
-        /// The lowest `count` places side by side, as bits; 0 if there are none in `common`.
+        /// Takes the lowest `count` adjacent places in `common`, as bits; 0 if there are not that many.
         std::uint64_t take_run(std::uint64_t common, unsigned count);
 
       private:
         KernelPlaces& places_;
         std::uint64_t bits_;
     };
-    /// Once the place's memory is zero again.
+    /// Frees a place. Its memory must be zero again.
     void give_back(int place);
     void give_back_run(std::uint64_t places);
 
@@ -51,24 +51,23 @@ class KernelPlaces {
     std::uint64_t free_;
 };
 
-/// The lowest run of `count` bits in `bits`, as bits; 0: none.
+/// The lowest run of `count` bits in `bits`, as bits; 0 if there is no such run.
 std::uint64_t run_of(std::uint64_t bits, unsigned count);
 
 /// This PE's control block of a team in that memory, filled in for kernels. Throws Error(unsupported): no
 /// place for the team, or too many members.
 device::Control* kernel_control(TeamState& team, Memory memory);
-/// The first member that only a transport reaches; -1: none.
+/// The first member that only a transport reaches, or -1.
 int first_far(const TeamState& team);
-/// Throws Error(unsupported) that names it; `who` reach no such PEs, and what does is `instead`.
+/// Throws Error(unsupported) that names such a member. `who` cannot reach it; `instead` can.
 void check_near(const TeamState& team, const std::string& who, const std::string& instead);
-/// The team as kernels take it. Throws Error: unsupported, not_initialized (no device heap). `far_too`: PEs
-/// whose device heap a transport reaches are no error.
+/// The team as a kernel argument. Throws Error: unsupported, not_initialized (no device heap). `far_too`
+/// allows PEs whose device heap only a transport reaches.
 device::Team kernel_team(TeamState& team, Memory memory, bool far_too = false);
-/// Zeroes a team's blocks on this PE and gives its place back. Once no member uses them any more.
+/// Zeroes a team's blocks on this PE and frees its place. No member may use them any more.
 void release_kernel_control(TeamState& team) noexcept;
 
-/// The look of those who wait in device functions on the host: throws Error(pe_died, timeout,
-/// not_initialized).
+/// The check made by waiting device functions on the host. Throws Error(pe_died, timeout, not_initialized).
 void look_from_host(const device::Watch& watch, const device::Report& waiting, unsigned long long waited_ns);
 
 /// "signal_wait_until".

@@ -19,8 +19,8 @@ namespace atl::core {
 namespace {
 
 constexpr int interval_ms = 100;
-/// In which a program that wants errors of kernels as exceptions makes a call that raises one. The kernel has
-/// trapped, so its next call of the GPU comes back at once.
+/// Time for a program that handles kernel errors as exceptions to make a call that throws one. The kernel has
+/// trapped, so the program's next GPU call returns at once.
 constexpr std::chrono::seconds time_to_hear{5};
 
 static_assert(sizeof(device::Watch) <= KernelWatch::bytes);
@@ -37,7 +37,7 @@ device::Watch* new_page() {
 void KernelWatch::Unmap::operator()(device::Watch* words) const { ::munmap(words, bytes); }
 
 KernelWatch::KernelWatch(JobState& job) : job_(job), words_(new_page()), thread_([this] { watch(); }) {
-    // For kernels' functions that run on the host: a GPU made of its memory.
+    // For device functions that run on the host, with host memory as the GPU's.
     words_->look = look_from_host;
     words_->job = &job_;
 }
@@ -48,7 +48,7 @@ void KernelWatch::watch() {
     look(true);  // a kernel may have trapped just before the program gave up
 }
 
-/// So that a kernel that waits for a PE that will not come back gives up, and names it.
+/// Tells waiting kernels which PEs have ended, so that they stop and name them.
 void KernelWatch::note_gone() {
     const common::BoardView& board = job_.board();
     if (board.header().gone.load(std::memory_order_acquire) == 0) return;
@@ -63,8 +63,8 @@ void KernelWatch::note_gone() {
     if (others != 0) __atomic_store_n(&words_->gone, others == job_.n_pes() - 1 ? 2u : 1u, __ATOMIC_RELEASE);
 }
 
-/// On the board, for the table of what PEs do: what a kernel waits for, as one of them answered since the
-/// last look; else that this PE waits for its stream, if it does so for longer than from look to look.
+/// Shows on the board, for the table of PEs, the wait of a kernel that answered since the last look.
+/// Otherwise shows that this PE waits for its stream, if that takes longer than one interval.
 void KernelWatch::show_waiting() {
     const bool finishing = finishing_.load(std::memory_order_relaxed) > 0;
     unsigned& asked = words_->asked;
@@ -75,7 +75,7 @@ void KernelWatch::show_waiting() {
         show(nullptr, finishing && was_finishing_);
     }
     was_finishing_ = finishing;
-    // 2: a kernel is writing, or was stopped while it did.
+    // 2: a kernel is writing, or was stopped while writing.
     if (__atomic_load_n(&asked, __ATOMIC_RELAXED) != 2) __atomic_store_n(&asked, 1u, __ATOMIC_RELEASE);
 }
 
@@ -162,8 +162,8 @@ void KernelWatch::started(std::string_view name, unsigned blocks, unsigned threa
     start.threads = threads;
 }
 
-/// "The kernel ring, 4 blocks of 256 threads,", by the name that the kernel gave; without one, several names
-/// where kernels that were started lately have that grid.
+/// "The kernel ring, 4 blocks of 256 threads,". The name is the kernel's own, or those of recently launched
+/// kernels with the same grid.
 std::string KernelWatch::kernel_text() const {
     const device::Report& report = words_->report;
     if (report.blocks == 0) return "The kernel";

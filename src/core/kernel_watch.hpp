@@ -1,5 +1,5 @@
-// How the host and the kernels of a PE hear of one another while kernels spin: that the job is over, and that
-// a kernel waited too long.
+// KernelWatch: connects the host and a PE's spinning kernels. Kernels learn that the job is over, and the
+// host that a kernel's wait exceeded its bound.
 #pragma once
 
 #include "atoll/device/control.hpp"
@@ -18,8 +18,8 @@ namespace atl::core {
 
 class JobState;
 
-/// A thread that looks at the job's abort word and at the kernels' report a few times a second, and tells
-/// each side of the other. It makes no call of CUDA: these may wait for the very kernel that spins.
+/// A thread that polls the job's abort word and the kernels' report a few times a second, and informs each
+/// side of the other. It makes no CUDA calls: these may wait for the very kernel that spins.
 class KernelWatch {
   public:
     explicit KernelWatch(JobState& job);
@@ -27,16 +27,15 @@ class KernelWatch {
     KernelWatch(const KernelWatch&) = delete;
     KernelWatch& operator=(const KernelWatch&) = delete;
 
-    /// Whole pages, for the GPU to see.
+    /// The words, in whole pages that the GPU can access.
     device::Watch& words() { return *words_; }
     static constexpr std::size_t bytes = 4096;
-    /// Throws Error(kernel) if a kernel has left a report. The program has heard of it then, and what follows
-    /// is its own affair.
+    /// Throws Error(kernel) if a kernel has left a report. The program then knows the error, and handles it.
     void check();
-    /// As Job::note_kernel. Any thread may call it.
+    /// Implements Job::note_kernel. Any thread may call it.
     void started(std::string_view name, unsigned blocks, unsigned threads);
 
-    /// While it lives, the PE waits for a stream in a call of the library.
+    /// Marks, for its lifetime, that the PE waits for a stream in a call of the library.
     class Finish {
       public:
         explicit Finish(KernelWatch* watch) : watch_(watch) {
@@ -73,15 +72,15 @@ class KernelWatch {
     JobState& job_;
     std::unique_ptr<device::Watch, Unmap> words_;
     mutable std::mutex starts_lock_;
-    std::array<Start, 32> starts_;  ///< the latest, round and round
+    std::array<Start, 32> starts_;  ///< the latest launches, as a ring
     std::size_t n_starts_ = 0;
     bool told_ = false;
     std::atomic<bool> heard_{false};
     std::atomic<int> finishing_{0};
-    bool was_finishing_ = false;  ///< at the last look
+    bool was_finishing_ = false;  ///< value at the last look
     std::uint64_t shown_since_ns_ = 0;
     std::string shown_;
-    std::optional<std::chrono::steady_clock::time_point> seen_;  ///< the report, first
+    std::optional<std::chrono::steady_clock::time_point> seen_;  ///< when the report was first seen
     const common::Wake stop_;
     common::QuietThread thread_;  // last: it uses the others
 };

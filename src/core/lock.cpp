@@ -1,17 +1,17 @@
-// Locks: a queue of PEs (Mellor-Crummey and Scott), in the user's symmetric word and nothing else.
+// Locks: a queue of PEs (Mellor-Crummey and Scott), stored in the user's symmetric word alone.
 //
-// The word of a lock has two halves of 32 bits. `tail` counts on one PE only, the lock's home: 1 + the PE
-// that is last in the queue, 0 = free. `node` is every PE's own place in the queue: what it does in the upper
-// two bits, 1 + the PE behind it in the lower thirty. A PE enters by an exchange of the tail, tells the PE
-// before it, and then looks at its own node only, which that PE turns to `held` when it leaves. So PEs are
-// served in order of arrival and poll no shared word.
+// A lock's word has two halves of 32 bits. `tail` is used on one PE only, the lock's home: 1 + the last PE in
+// the queue, 0 = free. `node` is every PE's own place in the queue: its state in the upper two bits, 1 + the
+// next PE in the lower thirty. A PE enters by an exchange of the tail, links itself to the PE before it, and
+// then polls its own node only. The PE before it sets that node to `held` when it leaves. So PEs acquire the
+// lock in order of arrival and poll no shared word.
 //
-// A PE that stops waiting (a timeout, Ctrl-C) cannot leave the middle of the queue. It turns its node to
-// `held`, too, which whoever hands the lock to it cannot confuse, since it finds a PE that waits otherwise;
-// that one takes it out of the queue.
+// A PE that stops waiting (a timeout, Ctrl-C) cannot leave the middle of the queue. It sets its own node to
+// `held`. The PE that passes the lock on expects a waiting node, recognises the difference, and removes it
+// from the queue.
 //
-// Words of PEs that share memory are loaded and stored by window addresses also where a transport is forced:
-// all accesses are the library's own, so they cannot race with routed ones. Those of other hosts go by the
+// Words of PEs that share memory are accessed by window addresses, even if a transport is forced. All
+// accesses are the library's own, so they cannot race with routed ones. Words of other hosts use the
 // transport, whose atomics are atomic with loads and stores on the word's own host.
 #include "atoll/lock.hpp"
 
@@ -39,7 +39,7 @@ constexpr std::uint32_t sleeping = 3u << 30;  ///< waits in futex
 constexpr std::uint32_t state_bits = 3u << 30;
 constexpr std::uint32_t next_bits = ~state_bits;
 
-/// One lock as this PE sees it, for the time of one call.
+/// One lock as seen by this PE during one call.
 class LockQueue {
   public:
     LockQueue(Job& job, std::int64_t* lock, const char* operation);
@@ -81,7 +81,7 @@ LockQueue::LockQueue(Job& job, std::int64_t* lock, const char* operation)
     if (!window_.shares(lock, sizeof *lock)) detail::throw_not_symmetric(job_, lock, sizeof *lock);
     if (!detail::aligned_to(lock, sizeof *lock)) detail::throw_misaligned(lock, sizeof *lock);
     offset_ = window_.offset_of(lock);
-    // Any function of the offset that spreads neighbours and blocks alike: here the upper bits of a product.
+    // Any function of the offset that spreads both adjacent words and blocks: here upper bits of a product.
     home_ = static_cast<int>(((offset_ >> 3) * 0x9e3779b97f4a7c15u >> 33) %
                              static_cast<std::uint64_t>(job_.n_pes()));
 }
@@ -98,7 +98,7 @@ void LockQueue::claim_node(double timeout_s) {
                 : "Another thread of this PE waits for the same lock; a lock knows PEs only, so let the "
                   "threads of a PE "
                   "take turns by a mutex of theirs.");
-    // An earlier wait of this PE was given up and its place is still in the queue; it goes when the lock
+    // An earlier wait of this PE was given up, and its node is still in the queue. It leaves when the lock
     // passes by.
     const auto why = reason();
     detail::wait(job_, job_.spins(), why, timeout_s, [&] {
@@ -139,8 +139,8 @@ void LockQueue::await_grant(int previous, double timeout_s) {
             if (mine_->node.compare_exchange_weak(node, held | (node & next_bits), std::memory_order_acq_rel))
                 throw;
         }
-        // Granted in the last moment. A timeout is then none; but who is interrupted, or in a job that ends,
-        // must not hold what his caller does not know of.
+        // The lock was granted in the last moment, so a timeout is ignored. An interrupted caller, or one in
+        // a job that ends, must not hold a lock that it does not know of.
         set_abandoned(false);
         if (error.code() == ErrorCode::timeout) return;
         leave();
@@ -165,7 +165,7 @@ bool LockQueue::try_enter() {
         set_abandoned(false);
         return true;
     }
-    mine_->node.store(0, std::memory_order_release);  // it never was in the queue, so nobody has linked to it
+    mine_->node.store(0, std::memory_order_release);  // it was never queued, so no PE has linked to it
     return false;
 }
 
@@ -185,15 +185,15 @@ void LockQueue::leave() {
     hand_to(next);
 }
 
-/// Empties the queue if `pe`, which leaves it, is the last in it.
+/// Empties the queue if the leaving `pe` is the last in it.
 bool LockQueue::free_if_last(int pe) {
     std::uint32_t last = static_cast<std::uint32_t>(pe) + 1;
     if (!tail().compare_exchange(last, 0)) return false;
-    node(pe).store(0);  // nobody can link to it any more
+    node(pe).store(0);  // no PE can link to it any more
     return true;
 }
 
-/// The PE behind `pe`. It has entered; at worst it is between its exchange of the tail and telling `pe`.
+/// Returns the PE after `pe`. It has entered, but may not yet have linked itself to `pe`.
 int LockQueue::await_next(int pe) {
     std::uint32_t next = 0;
     auto why = reason();
@@ -202,14 +202,14 @@ int LockQueue::await_next(int pe) {
     return static_cast<int>(next) - 1;
 }
 
-/// Makes `pe` the holder, or, if it no longer waits, whoever comes behind it.
+/// Makes `pe` the holder; if it no longer waits, the next PE that does.
 void LockQueue::hand_to(int pe) {
     for (;;) {
         const core::FarWord theirs = node(pe);
         std::uint32_t place = theirs.load();
         while ((place & state_bits) != held)
             if (theirs.compare_exchange(place, held | (place & next_bits))) {
-                // Sleepers of other hosts look again by themselves.
+                // Sleepers on other hosts poll by themselves.
                 if ((place & state_bits) == sleeping && theirs.here()) common::futex_wake_all(*theirs.here());
                 return;
             }
@@ -233,11 +233,12 @@ detail::WaitReason LockQueue::reason() const {
     return why;
 }
 
-/// Whom a wait of this PE depends on: who holds the lock, who stands before it, and anybody in the queue who
-/// has ended.
+/// The PEs on which this PE's wait depends: the holder of the lock, the PE before this one, and queued PEs
+/// that have ended.
 int LockQueue::missing(const void* argument, int* pes, int most) {
     const auto& queue = *static_cast<const LockQueue*>(argument);
-    // On other hosts only of few PEs: each is a question and an answer, and nothing but a report needs it.
+    // Asks PEs of other hosts only if there are few: each costs a round trip, and only a report needs the
+    // answer.
     constexpr int most_asked = 64;
     const auto node_of = [&](int pe) {
         const core::FarWord node = queue.node(pe);
@@ -250,7 +251,7 @@ int LockQueue::missing(const void* argument, int* pes, int most) {
         if (pe != queue.job_.pe() && count < most && std::find(pes, pes + count, pe) == pes + count)
             pes[count++] = pe;
     };
-    // Somebody points to a PE that gave up, nobody to the one that holds the lock.
+    // A predecessor links to a PE that gave up; no PE links to the holder.
     const int n = queue.job_.n_pes();
     std::vector<bool> linked(static_cast<std::size_t>(n) + 1);
     for (int pe = 0; pe < n; ++pe)
@@ -264,7 +265,7 @@ int LockQueue::missing(const void* argument, int* pes, int most) {
     return count;
 }
 
-// Offsets rather than addresses, and a count to look at first: nearly always nobody has ever given a lock up.
+// Uses offsets rather than addresses, and first a count: abandoned locks are very rare.
 bool LockQueue::is_abandoned() const {
     core::AbandonedLocks& locks = job_.abandoned_locks();
     if (locks.count.load(std::memory_order_acquire) == 0) return false;

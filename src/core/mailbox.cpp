@@ -1,11 +1,10 @@
-// Mailboxes: every word carries four bytes of data and the number of its message, so a reader that finds the
-// number it expects in a word has that word's data, without any order between words.
-//
-// What stands where, for messages from PE s to PE d: the slots in d's memory, the credits (how many messages
-// d has read) in s's. Each side also keeps a mark in the *other's* memory while it sleeps, so that who might
-// have to wake looks at a word of its own that hardly ever changes, and sends nothing. That look is not
-// ordered after the store before it; who falls asleep in that moment is missed, and wakes by SlowWait's
-// time-out. A full barrier would cost every message more.
+// Mailboxes: every word carries four bytes of data and the number of its message. A reader that finds the
+// expected number in a word has that word's data, without any order between words.
+// Messages from PE s to PE d have their slots in d's memory, and their credits (number of messages that d has
+// read) in s's. While a side sleeps, it sets a mark in the *other's* memory. So the PE that may have to wake
+// it polls its own, rarely changing word, and sends nothing. That load is not ordered after the preceding
+// store. A side that falls asleep in that moment is missed, and wakes by SlowWait's timeout. A full barrier
+// would cost every message more.
 #include "atoll/mailbox.hpp"
 
 #include "common/futex.hpp"
@@ -26,14 +25,14 @@ constexpr std::size_t data_bytes = 4;  ///< in each word, beside four of flag
 constexpr std::size_t line = core::line_bytes;
 static_assert(std::endian::native == std::endian::little, "flag_half() is the upper half");
 
-/// A word that one PE polls, alone in its line.
+/// A word that one PE polls, alone in its cache line.
 struct alignas(line) LonelyWord {
     std::atomic<std::uint32_t> value;
 };
 
-/// What a PE's memory holds for each other PE. The slots follow.
+/// A PE's memory for one other PE. The slots follow.
 struct alignas(line) PairBlock {
-    LonelyWord credits;        ///< of my messages to that PE: how many it has read
+    LonelyWord credits;        ///< number of my messages to that PE that it has read
     LonelyWord reader_sleeps;  ///< that PE sleeps until I post to it
     LonelyWord poster_sleeps;  ///< that PE sleeps until I read what it posted
 };
@@ -50,7 +49,7 @@ std::atomic<std::uint32_t>& flag_half(Word& word) {
 
 struct Mailbox::State {
     std::weak_ptr<core::JobState> job;
-    core::JobState* job_state = nullptr;  ///< good while `job` has not expired
+    core::JobState* job_state = nullptr;  ///< valid while `job` has not expired
     Team team;
     std::size_t capacity = 0;
     std::uint32_t slots = 0;
@@ -59,15 +58,15 @@ struct Mailbox::State {
     char* memory = nullptr;
     std::uint64_t serial = 0;
 
-    /// What this PE knows of one other: touched by one poster and one reader, each in its own line.
+    /// State for one other PE: used by one poster and one reader, each in its own line.
     struct alignas(line) Pair {
         PairBlock* here = nullptr;   ///< this PE's block for the other
-        PairBlock* there = nullptr;  ///< the other's block for this PE; null if it shares no memory with this
-        std::uint64_t place = 0;     ///< of the same in the other's slot
-        std::vector<std::uint64_t> outgoing;  ///< a message on its way to a PE of another host
+        PairBlock* there = nullptr;  ///< the other's block for this PE; null if the two share no memory
+        std::uint64_t place = 0;     ///< offset of `there` in the other's slot
+        std::vector<std::uint64_t> outgoing;  ///< a message in flight to a PE of another host
         int world_pe = 0;
         std::uint64_t posted = 0;
-        std::uint32_t credits = 0;  ///< as last looked at
+        std::uint32_t credits = 0;  ///< last value read
         alignas(line) std::uint64_t read = 0;
     };
     std::vector<Pair> pairs;
@@ -92,15 +91,14 @@ struct Mailbox::State {
 
 namespace {
 
-/// Every so many messages a slot is written to its end, so that no word in it keeps a flag until flags come
-/// round again.
+/// Interval of messages that write a slot to its end, so that no word keeps a flag until flags wrap.
 constexpr std::uint64_t full_write_interval = std::uint64_t{1} << 30;
-/// Messages are numbered from here, so that this rare path is taken early in every mailbox's life.
+/// Number of the first message: near the interval, so that this rare path runs early in every mailbox's life.
 constexpr std::uint64_t first_number = full_write_interval - 16;
 
 }  // namespace
 
-/// They may differ, the allocation may not.
+/// Teams may differ between PEs; the allocation may not.
 int core::largest_team(Job& job, const Team& team) {
     core::TeamState& world = job.state().world_state();
     const std::int64_t mine = team ? team.n_pes() : 0;
@@ -125,7 +123,7 @@ void Mailbox::State::allocate(Job& owner) {
     pair_bytes = bytes;
     const auto n = static_cast<std::size_t>(core::largest_team(owner, team));
     if (huge || __builtin_mul_overflow(bytes, n, &bytes))
-        bytes = SIZE_MAX;  // allocate says that it has no room for that
+        bytes = SIZE_MAX;  // allocate reports that it has no room
     const Allocation block = owner.allocate(bytes, line);
     memory = static_cast<char*>(block.address);
     serial = block.serial;
@@ -142,8 +140,8 @@ void Mailbox::State::make_pairs() {
         pair.world_pe = members.world_pe(static_cast<int>(i));
         pair.here = reinterpret_cast<PairBlock*>(memory + i * pair_bytes);
         char* mine_there = memory + static_cast<std::size_t>(members.my_pe()) * pair_bytes;
-        // By the window wherever memory is shared, also where a transport is forced: both ends of these words
-        // are the library's.
+        // The window is used wherever memory is shared, even if a transport is forced: both ends of these
+        // words are the library's.
         pair.place = job_state->window().offset_of(mine_there);
         if (job_state->host_slot(pair.world_pe) >= 0)
             pair.there = static_cast<PairBlock*>(job_state->arena_address(pair.world_pe, pair.place));
@@ -169,8 +167,8 @@ detail::WaitReason Mailbox::State::reason(const char* operation, const Pair& pai
     return why;
 }
 
-/// Spins, yields, then sleeps on `word` with `mark` set where the other PE looks; without one, which a PE of
-/// another host would have to be told of each time, sleeps are short.
+/// Spins, yields, then sleeps on `word` with `mark` set in the other PE's memory. Without a mark sleeps are
+/// short: a PE of another host would need a message for each change of it.
 template <class Ready>
 void Mailbox::State::wait(const detail::WaitReason& why, double timeout_s, LonelyWord* mark,
                           std::atomic<std::uint32_t>& word, Ready ready) {
@@ -196,7 +194,7 @@ bool Mailbox::State::has_room(Pair& pair) const {
     return static_cast<std::uint32_t>(pair.posted) - pair.credits < slots;
 }
 
-/// Returns how many words it wrote.
+/// Returns the number of words written.
 std::size_t Mailbox::State::write(Word* words, std::uint64_t number, const void* src,
                                   std::size_t bytes) const {
     const auto flag = static_cast<std::uint32_t>(number);
@@ -214,12 +212,12 @@ std::size_t Mailbox::State::write(Word* words, std::uint64_t number, const void*
     }
     if (number % full_write_interval < slots)
         for (; i < slot_words; ++i) words[i].store(word_of(flag, 0), std::memory_order_relaxed);
-    // Last, as the reader looks at it first; no order is needed for its sake.
+    // Written last, since the reader looks at it first. The reader needs no order.
     words[0].store(word_of(flag, static_cast<std::uint32_t>(bytes)), std::memory_order_release);
     return i;
 }
 
-/// To a PE of another host: the word that is looked at first goes last.
+/// Sends to a PE of another host. The word that the reader looks at first goes last.
 void Mailbox::State::send(Pair& pair, std::uint64_t number, const void* src, std::size_t bytes) {
     transport::Transport& transport = *job_state->transport();
     pair.outgoing.resize(slot_words);
@@ -253,7 +251,7 @@ void Mailbox::State::post(Pair& pair, const void* src, std::size_t bytes, double
 
 // ---- the reader
 
-/// Copies on from byte `done` as far as the words are there.
+/// Continues copying from byte `done` as far as words have arrived.
 bool Mailbox::State::read(Word* words, std::uint32_t flag, char* dst, std::size_t bytes, std::size_t& done) {
     for (; done < bytes; done = std::min(done + data_bytes, bytes)) {
         const std::uint64_t word = words[1 + done / data_bytes].load(std::memory_order_relaxed);
@@ -264,7 +262,7 @@ bool Mailbox::State::read(Word* words, std::uint32_t flag, char* dst, std::size_
     return true;
 }
 
-/// `timeout_s` of 0: does not wait for a message to begin.
+/// With a `timeout_s` of 0 it does not wait for a message to begin.
 std::size_t Mailbox::State::take(Pair& pair, void* dst, std::size_t room, double timeout_s) {
     const std::uint64_t number = first_number + pair.read;
     const auto flag = static_cast<std::uint32_t>(number);
@@ -283,16 +281,16 @@ std::size_t Mailbox::State::take(Pair& pair, void* dst, std::size_t room, double
                                                    "; it can still be received with a larger one.");
     std::size_t done = 0;
     if (!read(words, flag, static_cast<char*>(dst), bytes, done)) {
-        // The rest is on its way: its poster only has to go on storing.
+        // The rest is in flight: its poster only has to continue storing.
         const auto why = reason("mailbox receive", pair);
         detail::wait(*job_state, job_state->spins(), why, timeout_s > 0 ? timeout_s : -1,
                      [&] { return read(words, flag, static_cast<char*>(dst), bytes, done); });
     }
-    // Release: the poster must not overwrite words that are still to be read.
+    // Release: the poster must not overwrite words that have not been read yet.
     const auto credit = static_cast<std::uint32_t>(++pair.read);
     if (!pair.there) {
         transport::Transport& transport = *job_state->transport();
-        transport.fence(0, pair.world_pe);  // not before the last one
+        transport.fence(0, pair.world_pe);  // not before the previous credit
         transport.put(0, pair.world_pe, pair.place + offsetof(PairBlock, credits), &credit, sizeof credit,
                       transport::Completion::local);
         transport.progress();
@@ -310,7 +308,7 @@ Mailbox::Mailbox(Job& job, std::size_t nbytes, int slots) : Mailbox(job, job.wor
 
 Mailbox::Mailbox(Job& job, const Team& team, std::size_t nbytes, int slots)
     : state_(std::make_unique<State>()) {
-    // All PEs see the same arguments before any of them refuses some.
+    // All PEs compare the arguments before any of them rejects its own.
     job.state().world_state().agree(core::call_record("mailbox", nbytes, static_cast<std::uint64_t>(slots)));
     if (slots < 1)
         throw Error(ErrorCode::invalid_argument,
@@ -359,7 +357,7 @@ std::size_t Mailbox::receive(void* dst, std::size_t capacity, int from_pe, doubl
     State& state = present(state_);
     State::Pair& pair = state.with(from_pe);
     core::refuse_gpu_memory(*state.job_state, "Mailbox::receive", dst);
-    // 0 is "at once" below; here it is the shortest wait that can end by a message.
+    // `take` reads 0 as "at once". Use the shortest wait that can still receive.
     return state.take(pair, dst, capacity, timeout_s == 0 ? 1e-9 : timeout_s);
 }
 

@@ -9,8 +9,8 @@ namespace atl::core {
 
 namespace {
 
-/// The first member makes the control block in its arena and puts its place, plus one, into the others' word;
-/// each of them sets its own back to zero.
+/// Creates or finds the control block. The first member makes it in its arena and puts its offset, plus one,
+/// into the others' word. Each of them resets its own word to zero.
 ControlBlock* first_meeting(JobState& job, const std::vector<int>& members, bool leads, long* word) {
     const Context& context = job.world_state().context();
     if (!leads) {
@@ -27,9 +27,9 @@ ControlBlock* first_meeting(JobState& job, const std::vector<int>& members, bool
     return control;
 }
 
-/// Members of several domains: the first of each part makes its block, with a table of all blocks behind it.
-/// The first of all tells the others of these where its table stands, collects their places there, and sends
-/// each of them the table; then they tell the members of their parts.
+/// The first meeting of members in several domains. The first member of each part makes its block, followed
+/// by a table of all blocks. The first of all tells these where its table is, collects their offsets there,
+/// and sends each of them the table. Then they inform the members of their parts.
 class MeetingOfParts {
   public:
     MeetingOfParts(JobState& job, const std::vector<int>& members, const Parts& parts, long* word)
@@ -54,7 +54,7 @@ class MeetingOfParts {
     }
 
   private:
-    using Entry = std::atomic<std::uint64_t>;  ///< a place plus one
+    using Entry = std::atomic<std::uint64_t>;  ///< an offset plus one
 
     Entry* table() const {
         return reinterpret_cast<Entry*>(reinterpret_cast<char*>(control_) +
@@ -106,7 +106,7 @@ class MeetingOfParts {
             const std::size_t others = sizeof(Entry) * (parts_.first.size() - 1);
             put(part, there + sizeof(Entry), &table()[1], others);
             job_.transport()->fence(0, leader(part));
-            put(part, there, &table()[0], sizeof(Entry));  // all are there when this one is
+            put(part, there, &table()[0], sizeof(Entry));  // arrives after all others
         }
     }
     void lead_part() {

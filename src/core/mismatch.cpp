@@ -1,10 +1,11 @@
-// Members in different calls: how that is found and told.
+// Members in different calls: detection and report.
 //
-// Who meets by the same words finds the others' fingerprints there, and all members find a difference in the
-// same meeting: so they meet once more to tell one another their calls, throw, and are in step again.
-// Who meets by different words waits for ever. Before it sleeps a member publishes in which of its meetings
-// it is; one that still waits when it wakes looks at what the others have published. The team is then broken.
-// What was published stays, so that whoever comes later finds it.
+// Members that meet by the same words find one another's fingerprints there. All of them find a difference in
+// the same meeting. They meet once more to exchange their calls, throw, and are in step again.
+//
+// Members that meet by different words would wait forever. Before a member sleeps, it publishes its meeting.
+// If it still waits when it wakes, it reads the other members' publications. The team is then broken.
+// Publications remain, so that later members find them.
 #include "common/call_site.hpp"
 #include "core/call_text.hpp"
 #include "core/job_state.hpp"
@@ -25,7 +26,7 @@ namespace atl::core {
 
 namespace {
 
-/// How long a member that found a difference waits for another one to tell where its call stands.
+/// Number of looks for the place of another member's call, after a difference was found.
 constexpr int site_looks = 300;
 constexpr long site_pause_ns = 1'000'000;
 
@@ -54,14 +55,14 @@ CallRecord record_of(const Called& call) {
 
 }  // namespace
 
-/// What a member has published, as read at once.
+/// A member's publication, as read at once.
 struct TeamState::Published {
     int member = 0;
-    std::uint32_t meeting = 0;  ///< 0: nothing
+    std::uint32_t meeting = 0;  ///< 0: nothing published
     std::uint32_t call = 0;
     Way way = Way::sync;
     CallRecord record;
-    std::string site;  ///< empty where it is not known
+    std::string site;  ///< empty if unknown
 
     static Published read(const CallLine& line, int member) {
         Published read;
@@ -130,7 +131,7 @@ std::vector<TeamState::Published> TeamState::all_published() {
 }
 
 void TeamState::fail_mismatch(const Called& call) {
-    // Waits of this report publish nothing, or they would overwrite it.
+    // Waits of this report publish nothing: that would overwrite it.
     TeamState& near = spread_ ? spread_->local() : *this;
     publish(call);
     publish_site(nullptr);
@@ -138,12 +139,12 @@ void TeamState::fail_mismatch(const Called& call) {
     const auto meet_all = [&] { static_cast<void>(meets_alike(call, 0)); };
     meet_all();
     const std::vector<Published> all = all_published();
-    meet_all();  // what is read by other hosts stays until they have
+    meet_all();  // data read by other hosts remain until they have
     own_call_line().meeting.store(0, std::memory_order_relaxed);
     reporting_ = near.reporting_ = false;
     for (const Published& other : all)
         if (other.differs_from(all.front())) throw_mismatch(all.front(), other);
-    // Fingerprints that differ are of calls that do; a line that could not be read is all that is left.
+    // Different fingerprints mean different calls; the only remaining case is a line that could not be read.
     throw_mismatch(all.front(), all.back());
 }
 

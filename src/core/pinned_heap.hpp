@@ -1,5 +1,5 @@
-// Which parts of this PE's host heap kernels reach: chunks around blocks that the program named, never the
-// sparse whole.
+// PinnedHeap: the parts of this PE's host heap that kernels can access: chunks around blocks that the program
+// named, never the whole sparse heap.
 #pragma once
 
 #include "heap/device_heap.hpp"
@@ -13,7 +13,7 @@
 
 namespace atl::core {
 
-/// Offsets are in the heap. What is pinned at once is one registration at the driver: a run of chunks.
+/// Offsets are in the heap. Each call registers one run of chunks with the driver.
 class PinnedHeap {
   public:
     struct Range {
@@ -24,18 +24,19 @@ class PinnedHeap {
     PinnedHeap(heap::DeviceHeap& gpu, char* heap, std::size_t bytes)
         : gpu_(gpu), heap_(heap), bytes_(bytes) {}
 
-    /// The chunks in which the range lies, those that are not pinned yet. Throws Error(system, unsupported).
+    /// Pins the chunks of the range that are not pinned yet. Throws Error(system, unsupported).
     void pin(Range range);
-    /// The pages of `freed` are to go back to the system. Lets go of the runs there that are `unused` by now,
-    /// and returns what may be given back; other runs keep their pages, which kernels would go on seeing.
+    /// Unpins for the return of the pages of `freed` to the system. Unpins the runs there that are now
+    /// `unused`, and returns what may be given back. Other runs keep their pages, since kernels would keep
+    /// the old ones mapped.
     std::vector<Range> unpin(Range freed, const std::function<bool(Range)>& unused);
 
-    /// Pinned or not.
+    /// True for any address of the heap, pinned or not.
     bool has(const void* address) const noexcept { return offset_of(address) < bytes_; }
-    /// Kernels reach the whole range.
+    /// True if kernels can access the whole range.
     bool covers(const void* address, std::size_t bytes) const;
-    /// How many of the bytes at `address`, in the heap or not, the driver copies at once: a copy must not
-    /// reach into a registration, or out of it.
+    /// Number of the bytes at `address`, in the heap or not, that the driver copies at once. A copy must not
+    /// cross the boundary of a registration.
     std::size_t piece(const void* address, std::size_t bytes) const;
 
   private:
@@ -43,7 +44,7 @@ class PinnedHeap {
         return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(heap_);
     }
     void show(Range run);
-    /// The run that holds an offset, else the next behind it.
+    /// The run that contains an offset, else the next after it.
     std::map<std::size_t, std::size_t>::const_iterator run_at(std::size_t offset) const;
 
     heap::DeviceHeap& gpu_;
@@ -51,7 +52,7 @@ class PinnedHeap {
     const std::size_t bytes_;
     mutable std::mutex mutex_;
     std::map<std::size_t, std::size_t> runs_;  ///< begin → end
-    std::atomic<std::size_t> n_runs_{0};       ///< nobody takes the mutex while there are none
+    std::atomic<std::size_t> n_runs_{0};       ///< the mutex is not taken while it is 0
 };
 
 }  // namespace atl::core

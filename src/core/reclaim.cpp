@@ -1,5 +1,6 @@
-// What every PE has dropped comes back in the next collective allocation. A PE drops when its language's
-// garbage collector does, so the lists differ; the PEs compare them, a few serial numbers at a meeting.
+// Reclaims blocks that every PE has dropped, in the next collective allocation. A PE drops when its
+// language's garbage collector does, so the lists differ. The PEs compare them, a few serial numbers per
+// meeting.
 #include "core/job_state.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr std::size_t per_meeting = exchange_bytes / sizeof(std::uint64_t) - 1;
 
-/// What one PE tells in a meeting: some of its dropped serials, and how many it has in all beyond `after`.
+/// One PE's message in a meeting: some of its dropped serials, and the number of all beyond `after`.
 struct Part {
     std::uint64_t remaining = 0;
     std::uint64_t serials[per_meeting] = {};
@@ -30,7 +31,7 @@ bool holds(const Part& part, std::uint64_t serial) {
     return std::find(std::begin(part.serials), std::end(part.serials), serial) != std::end(part.serials);
 }
 
-/// The largest serial up to which this part tells everything.
+/// The largest serial up to which this part is complete.
 std::uint64_t complete_up_to(const Part& part) {
     return part.remaining > per_meeting ? part.serials[per_meeting - 1] : ~std::uint64_t{0};
 }
@@ -81,7 +82,7 @@ void JobState::reclaim_dropped() {
             return std::find(common.begin(), common.end(), s) != common.end();
         });
     }
-    // Large blocks gave their pages back. Nobody may put into a block made of them before its owner has done
+    // Large blocks returned their pages. No PE may put into a block made of them before its owner has done
     // so.
     world.sync("allocate");
 }

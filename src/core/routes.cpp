@@ -1,4 +1,4 @@
-// Who reaches whom by what: decided once, when the job starts.
+// Routes between PEs, decided once when the job starts.
 #include "bootstrap/host_segment.hpp"
 #include "common/pe_ranges.hpp"
 #include "core/job_state.hpp"
@@ -9,7 +9,7 @@
 
 namespace atl::core {
 
-/// Which PEs share memory with this one.
+/// Finds the PEs that share memory with this one.
 void JobState::find_hosts() {
     if (settings_.static_data && !segment_.heap_memory) static_data_ = heap::find_static_data();
     if (segment_.pes.empty()) segment_.pes = bootstrap::all_pes(n_pes_);
@@ -27,8 +27,7 @@ void JobState::find_hosts() {
     if (!one_board) layout_ = heap::agree_on_layout(notes, pe_);
 }
 
-/// The window has the slots of this PE's domain, in the order of PEs; where PEs are threads, the slots of
-/// all.
+/// Assigns slots of the window to the PEs of this PE's domain, in PE order. If PEs are threads, to all PEs.
 void JobState::place_slots() {
     slots_.assign(static_cast<std::size_t>(n_pes_), -1);
     for (std::size_t i = 0; i < hosts_.members.size(); ++i) {
@@ -38,7 +37,7 @@ void JobState::place_slots() {
     }
 }
 
-/// Where a PE's slot stands in heap_fd; -1: elsewhere.
+/// Index of a PE's slot in heap_fd; -1 if it is not there.
 int JobState::file_slot_of(int pe) const {
     const auto found = std::lower_bound(segment_.pes.begin(), segment_.pes.end(), pe);
     return found != segment_.pes.end() && *found == pe ? static_cast<int>(found - segment_.pes.begin()) : -1;
@@ -58,14 +57,14 @@ void JobState::make_transport() {
         transport_ = make_loopback();
     else if (uses_ucx())
         transport_ = make_ucx(*this);
-    // On one host the window reaches everybody, so a transport only carries what could go by it.
+    // On one host the window reaches every PE, so a transport is used only if it is forced.
     everything_routed_ = transport_ && !several;
     window_.routed = transport_ != nullptr;
     if (several) check_reached();
     if (transport_ && settings_.ucx_connect_all) transport_->connect_all();
 }
 
-/// The reference transport loads and stores, so it wants the memory of pretended hosts mapped too.
+/// The reference transport loads and stores, so it also maps the memory of pretended hosts.
 std::unique_ptr<transport::Transport> JobState::make_loopback() const {
     std::shared_ptr<heap::Mapping> all = mapping_;
     if (hosts_.n_domains > 1 && !segment_.heap_memory)
@@ -115,7 +114,7 @@ void JobState::make_predefined_teams() {
     rail_ = split(static_cast<int>(before));
 }
 
-/// On one host this PE alone, made when it is first asked for.
+/// The rail team. On one host it is this PE alone. Created when first needed.
 const Team& JobState::rail() {
     const std::lock_guard lock(rail_mutex_);
     if (!rail_) {
@@ -145,7 +144,7 @@ std::string JobState::reaches_text() const {
            "): " + (text.empty() ? "alone" : text) + note_text();
 }
 
-/// What the transport says of itself, in parentheses.
+/// The transport's own note, in parentheses.
 std::string JobState::note_text() const {
     const std::string note = transport_ ? transport_->note() : std::string();
     return note.empty() ? note : " (" + note + ")";

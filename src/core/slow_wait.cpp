@@ -1,4 +1,4 @@
-// The part of a wait that comes after the spin.
+// The slow part of a wait, after the spin.
 #include "atoll/detail/wait.hpp"
 
 #include "common/clock.hpp"
@@ -26,13 +26,13 @@ void set_flag(detail::Flag& flag, std::uint32_t value) noexcept {
 }
 
 void wake_sleepers(detail::Flag& flag) noexcept {
-    // Between the store of the value and the load of `sleepers`, whose counterparts stand in
-    // SlowWait::pause_on.
+    // Fences between the store of the value and the load of `sleepers`. SlowWait::pause_on has the
+    // counterparts.
 #if defined(__SANITIZE_THREAD__)
     const std::uint32_t sleepers =
-        flag.sleepers.fetch_add(0, std::memory_order_seq_cst);  // it knows no fences
+        flag.sleepers.fetch_add(0, std::memory_order_seq_cst);  // TSan does not model fences
 #else
-    // An exchange would take the line away from those who are reading it.
+    // An exchange would take the line away from its readers.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     const std::uint32_t sleepers = flag.sleepers.load(std::memory_order_relaxed);
 #endif
@@ -46,11 +46,11 @@ namespace atl::detail {
 namespace {
 
 constexpr int yields = 50;
-constexpr std::uint64_t first_sleep_ns = 50'000;  // nobody wakes a sleeper on a user's word: short
+constexpr std::uint64_t first_sleep_ns = 50'000;  // no store wakes a sleeper on a user's word: short
 constexpr std::uint64_t longest_sleep_ns = 1'000'000;
 constexpr std::uint64_t first_futex_sleep_ns = 625'000;
 constexpr std::uint64_t futex_sleep_ns =
-    20'000'000;  // the setter wakes us; this bounds how late a death is seen
+    20'000'000;  // the setter wakes the sleeper; this bounds the detection of a death
 constexpr std::uint64_t poll_interval_ns = 50'000'000;
 
 std::string value_text(std::uint64_t value, const WaitReason& reason) {
@@ -75,7 +75,7 @@ std::uint64_t place_of(const core::JobState& job, const void* word) {
     return common::address_place | address;
 }
 
-/// The front's name of a word; empty where it has none.
+/// The front's name of a word, or empty.
 std::string name_of(const void* word) {
     const auto name = common::wait_hooks().name;
     return name != nullptr ? name(word) : std::string();
@@ -116,8 +116,8 @@ void SlowWait::bound_by(double timeout_s) {
         starts_ = job_.start_waits().are_this_threads();
         variable_ = starts_ ? "ATOLL_INIT_TIMEOUT" : "ATOLL_WAIT_TIMEOUT";
         timeout_s = starts_ ? settings.init_timeout_s : settings.wait_timeout_s;
-        // All PEs of these waits have found each other, and none can end unseen: one that has much to do
-        // before init is waited for.
+        // All PEs of such waits have found each other, and none can end unseen. A PE that does much work
+        // before init may take its time.
         const bool is_free = starts_ && (!settings.init_timeout_given || job_.start_waits().are_watched());
         if (timeout_s <= 0 || is_free) return;
     }
@@ -137,12 +137,12 @@ SlowWait::~SlowWait() {
 
 bool SlowWait::yielded() {
     if (auto* transport = job_.transport(); transport && transport->progress()) {
-        round_ = 0;  // what others ask of this PE will be followed by more
+        round_ = 0;  // more requests to this PE are likely to follow
         if ((++moves_ & 63) == 0) check();
         return true;
     }
     if (round_++ >= yields) return false;
-    // The abort word is looked at here too: a job that ends should not wait for the first sleep.
+    // Checks the abort word here too: the end of a job should not wait for the first sleep.
     if ((round_ & 15) == 0) check();
     ::sched_yield();
     return true;
@@ -179,7 +179,7 @@ bool SlowWait::must_sleep() {
 }
 
 void SlowWait::sleep_on(std::atomic<std::uint32_t>& word, std::uint32_t seen) {
-    // Setters of such words look for sleepers without a full barrier; who was missed in that moment sleeps
+    // Setters of such words check for sleepers without a full barrier. A sleeper that was missed sleeps only
     // briefly.
     const std::uint64_t longest = job_.transport() ? longest_sleep_ns : futex_sleep_ns;
     common::futex_wait(word, seen,
@@ -213,7 +213,7 @@ void SlowWait::check() {
                     "Interrupted while waiting: " + describe(job_, reason_, current_value()) + ".");
 }
 
-/// Without a launcher PE 0 is who hears of deaths; once it has ended, those who wait look themselves.
+/// Without a launcher PE 0 detects deaths. Once it has ended, waiting PEs look themselves.
 void SlowWait::look_for_dead() {
     const auto& board = job_.board();
     for (int pe = 0; pe < job_.n_pes(); ++pe)
@@ -244,7 +244,7 @@ void SlowWait::publish() {
     if (published_) {
         std::memcpy(values.name, record.name, sizeof values.name);
     } else {
-        // Of several threads that wait at once one is shown; when its wait ends, another takes the record.
+        // One of several waiting threads is shown; when its wait ends, another takes the record.
         std::uint32_t nobody = 0;
         if (!record.active.compare_exchange_strong(nobody, 1, std::memory_order_acq_rel)) return;
         entry.waits.fetch_add(1, std::memory_order_relaxed);
@@ -267,7 +267,7 @@ void SlowWait::publish() {
 
 void SlowWait::fail_timeout() {
     char seconds[32];
-    const std::uint64_t waited_ns = deadline_ns_ - start_ns_;  // 1 stands for 0
+    const std::uint64_t waited_ns = deadline_ns_ - start_ns_;  // 1 means 0
     std::snprintf(seconds, sizeof seconds, "%.3g",
                   waited_ns == 1 ? 0 : static_cast<double>(waited_ns) * 1e-9);
     std::string text =
@@ -287,8 +287,8 @@ void SlowWait::fail_timeout() {
     throw Error(ErrorCode::timeout, text + ", or see why nobody does what this PE waits for.");
 }
 
-/// Throws if a PE that this wait needs has ended. What it did last may still be on its way to being seen by
-/// our caller, so the first sight only makes the caller look once more.
+/// Throws if a PE that this wait needs has ended. Its last writes may still be in flight to the caller, so
+/// the first sight only makes the caller look once more.
 void SlowWait::check_gone() {
     int pes[64];
     int n = 0;
@@ -304,7 +304,7 @@ void SlowWait::check_gone() {
         return;
     }
     if (!gone.is_final(gone_since_ns_)) return;
-    // Its own init ends only after all have begun theirs.
+    // Its own init ends only after all PEs have begun theirs.
     const bool initialized = std::strcmp(reason_.operation, "init") != 0;
     throw Error(ErrorCode::pe_died, gone.text(initialized) + ", so this cannot end: " +
                                         describe(job_, reason_, current_value()) + ".");

@@ -1,6 +1,6 @@
-// Parts meet by dissemination: in round k the first member of a part puts what it has heard of the 2^k parts
-// before it, then a flag, to that of the part 2^k further on. A row is written again two exchanges later,
-// when all have met in between, so none is overwritten unread.
+// Parts meet by dissemination. In round k the first member of a part sends to that of the part 2^k further
+// on. It puts its data about the 2^k parts before it, then a flag. A row is reused two exchanges later. All
+// have met in between, so no row is overwritten unread.
 #include "core/spread.hpp"
 
 #include "atoll/device/control.hpp"
@@ -98,7 +98,8 @@ void Spread::order(int member) const { transport_->fence(context_, team_.world_p
 
 void Spread::complete() const { transport_->quiet(context_, -1); }
 
-/// Puts of nothing are carried out after all that was put before a fence, and are heard of.
+/// Makes the target acknowledge. An empty put is carried out after all puts before a fence, and is
+/// acknowledged.
 void Spread::ask_to_hear(int member) const {
     order(member);
     transport_->put(context_, team_.world_pe(member),
@@ -118,13 +119,14 @@ bool Spread::sync(const Called& call, std::uint32_t fingerprint) {
     return meet(call, fingerprint, false);
 }
 
-/// Members of a part meet before its first member meets the others, and learn from it afterwards.
+/// Meets in three steps: the members of a part, the parts' first members, then the part again to learn the
+/// result.
 bool Spread::meet(const Called& call, std::uint32_t fingerprint, bool carries) {
     const bool near = local_->meets_alike(call, fingerprint);
     std::uint32_t told = near ? fingerprint : Called::differing;
     if (parts_.leads(team_.my_pe()) && !meet_parts(call.operation(), told, carries)) told = Called::differing;
     const bool alike = local_->meets_alike(call, told) && told == fingerprint;
-    // It may have been an exchange for some members only; all take the same rows next.
+    // Some members may have been in an exchange; all use the same rows next.
     if (!alike) parity_ = 0;
     return alike;
 }
@@ -149,7 +151,7 @@ bool Spread::exchange(const Called& call, std::uint32_t fingerprint, const void*
 
 bool Spread::meet_parts(const char* operation, std::uint32_t fingerprint, bool carries) {
     const int n = parts_.count();
-    std::uint32_t so_far = fingerprint;  // as in TeamState::sync_rounds
+    std::uint32_t so_far = fingerprint;  // like in TeamState::sync_rounds
     for (int round = 0, distance = 1; distance < n; ++round, distance <<= 1) {
         const int to = (parts_.mine + distance) % n;
         const int leader = parts_.first[static_cast<std::size_t>(to)];
@@ -160,13 +162,13 @@ bool Spread::meet_parts(const char* operation, std::uint32_t fingerprint, bool c
             send_rows(to, oldest, before_end);
             send_rows(to, 0, known - before_end);
         }
-        order(leader);  // also after the flag of the meeting before, which need not be there yet
+        order(leader);  // also after the flag of the previous meeting, which may not have arrived yet
         const std::uint64_t word = block_place(to) + offsetof(SpreadBlock, round) +
                                    static_cast<std::size_t>(round) * sizeof(SpreadBlock::RoundLine) +
                                    (epoch_ & 1) * sizeof(std::uint64_t);
         const SpreadBlock::Told told{epoch_, so_far};
         put(leader, word, &told, sizeof told, transport::Completion::unheard);
-        transport_->progress();  // it must not stay here while this PE does something else
+        transport_->progress();  // it must be sent even if this PE does something else next
         if (await_round(operation, round, (parts_.mine - distance + n) % n) != so_far)
             so_far = Called::differing;
     }
@@ -181,7 +183,7 @@ void Spread::send_rows(int to, int from, int count) {
         rows * exchange_bytes, transport::Completion::unheard);
 }
 
-/// What the first member of part `from` told in this round.
+/// Waits for the first member of part `from` in this round, and returns what it sent.
 std::uint32_t Spread::await_round(const char* operation, int round, int from) {
     const auto& word = reinterpret_cast<SpreadBlock*>(block_)->round[round].told[epoch_ & 1];
     const auto told = [&] { return std::bit_cast<SpreadBlock::Told>(word.load(std::memory_order_acquire)); };

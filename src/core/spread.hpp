@@ -1,6 +1,5 @@
-// A team whose members do not all share memory: the parts it falls into, one for each domain, and how these
-// meet. Within a part the members meet by its control block, between parts their first members do, by
-// transport.
+// Spread: a team whose members do not all share memory. It consists of parts, one for each domain. The
+// members of a part meet through its control block; the parts' first members meet by transport.
 #pragma once
 
 #include "core/called.hpp"
@@ -17,12 +16,13 @@ namespace atl::core {
 class JobState;
 class TeamState;
 
-/// How the members of a team, in order, fall into domains. Parts count by their first members.
+/// The division of a team's members, in order, into domains. Parts are numbered in the order of their first
+/// members.
 struct Parts {
     std::vector<int> part_of;   ///< by member
-    std::vector<int> first;     ///< by part: its first member
+    std::vector<int> first;     ///< by part: the index of its first member
     std::vector<int> size;      ///< by part
-    std::vector<int> index_of;  ///< by member: its place within its part
+    std::vector<int> index_of;  ///< by member: its index within its part
     int mine = 0;               ///< this PE's part
     std::vector<int> local;     ///< members of it
 
@@ -32,32 +32,32 @@ struct Parts {
     bool leads(int my_pe) const { return first[static_cast<std::size_t>(mine)] == my_pe; }
 };
 
-/// Where a team's words stand: what its members pass to TeamState.
+/// The memory of a team's words: passed by its members to TeamState.
 struct TeamMemory {
     ControlBlock* control = nullptr;  ///< of this PE's part, in the arena of its first member
-    bool owned = false;               ///< by this PE
-    /// By part: where that block stands in its owner's slot. Empty where the team has one part.
+    bool owned = false;               ///< this PE owns it
+    /// By part: offset of its block in its owner's slot. Empty if the team has one part.
     std::vector<std::uint64_t> places;
-    bool doubled = false;  ///< as much again stands behind it, for the team's twin
+    bool doubled = false;  ///< as much memory follows it, for the team's twin
 
-    /// Of a part: what its members meet in.
+    /// Bytes in which a part's members meet.
     static std::size_t bytes(const Parts& parts, int part);
-    /// Streams may want a twin of such a team (TeamState::twin): a small one, some of whose members only a
+    /// True if streams may need a twin of such a team (TeamState::twin): a small one with members that only a
     /// transport reaches.
     static bool is_doubled(const JobState& job, const Parts& parts);
-    /// What the first member of this PE's part allocates.
+    /// Bytes that the first member of this PE's part allocates.
     static std::size_t allocation_bytes(const JobState& job, const Parts& parts) {
         return bytes(parts, parts.mine) * (is_doubled(job, parts) ? 2 : 1);
     }
 };
 
-/// Behind the control block of a part: what other parts put.
+/// Words that other parts put to. Follows the control block of a part.
 struct SpreadBlock {
     static constexpr int most_rounds = 24;
     static constexpr std::size_t most_inbox_bytes = std::size_t{4} << 20;
 
-    /// Epoch and fingerprint are put together, so they are one word; by parity of the epoch, since another
-    /// part may be one meeting ahead.
+    /// Epoch and fingerprint, put together as one word. There is one for each parity of the epoch, since
+    /// another part may be one meeting ahead.
     struct Told {
         std::uint32_t epoch, call;
     };
@@ -65,13 +65,13 @@ struct SpreadBlock {
         std::atomic<std::uint64_t> told[2];
     };
     RoundLine round[most_rounds];
-    // Rows of exchanges, two times one a member, part by part; then inboxes, one a member of the part, with a
-    // letter for each member of the team.
+    // Rows of exchanges follow: two for each member, part by part. Then inboxes: one for each member of the
+    // part, with a letter for each member of the team.
 
-    /// "Cells are ready", told by a sender of messages to a receiver in another part: see
+    /// "Cells are ready": sent by a sender of messages to a receiver in another part, see
     /// src/collective/far_channel.hpp.
     struct Letter {
-        std::uint64_t channel;  ///< where it stands in the sender's slot, plus one
+        std::uint64_t channel;  ///< its offset in the sender's slot, plus one
         std::atomic<std::uint32_t> cells;
         std::uint32_t spare;
     };
@@ -115,25 +115,25 @@ class Spread {
     }
     int local_index(int member) const { return parts_.index_of[static_cast<std::size_t>(member)]; }
 
-    /// As TeamState::sync and exchange; what member i passed is at `rows() + i * exchange_bytes`. False if
-    /// members have different fingerprints, on all of them alike.
+    /// Implement TeamState::sync and exchange; member i's data are at `rows() + i * exchange_bytes`. Return
+    /// false on all members if their fingerprints differ.
     bool sync(const Called& call, std::uint32_t fingerprint);
     bool exchange(const Called& call, std::uint32_t fingerprint, const void* mine, std::size_t bytes);
     unsigned char* rows() const { return rows_; }
 
-    // ---- the transport, by a context of the team's own
+    // ---- the transport, through a separate context of the team
     transport::Transport& transport() const { return *transport_; }
-    /// Where a member's CallLine stands, in the slot of the first member of its part.
+    /// Offset of a member's CallLine, in the slot of the first member of its part.
     std::uint64_t call_place(int member) const;
-    /// Starts reading what stands at `offset` of a member's slot; done at `complete`.
+    /// Starts reading from `offset` of a member's slot; done after `complete`.
     void get(int member, std::uint64_t offset, void* dst, std::size_t bytes) const;
     void put(int member, std::uint64_t offset, const void* src, std::size_t bytes,
              transport::Completion completion = transport::Completion::local) const;
-    /// What was put to a member before is there before what is put after.
+    /// Orders puts to a member: earlier ones arrive before later ones.
     void order(int member) const;
     void complete() const;
-    /// `begin` starts operations on `buffer`, which are complete on return. Where that ends by an error
-    /// others have perhaps not heard of it yet, and answers still come: so the buffer stays for ever.
+    /// `begin` starts operations on `buffer`, which are complete on return. If that throws, others may not
+    /// know yet, and answers still arrive: the buffer is then kept forever.
     template <class Buffer, class Begin> void complete_on(Buffer& buffer, Begin&& begin) const {
         try {
             begin();
@@ -143,17 +143,17 @@ class Spread {
             throw;
         }
     }
-    /// What was put to a member unheard is there, too, once `complete` returns.
+    /// Makes earlier unacknowledged puts to a member complete, too, once `complete` returns.
     void ask_to_hear(int member) const;
     // ---- letters between members of different parts
-    /// Where `reader` looks for `writer`'s letter, in the slot of the first member of its part.
+    /// Offset of the letter from `writer` to `reader`, in the slot of the first member of the reader's part.
     std::uint64_t letter_place(int reader, int writer) const;
-    /// The same for this PE as the reader.
+    /// The letter from `writer` to this PE.
     SpreadBlock::Letter& my_letter(int writer) const;
     int first_of_part(int member) const {
         return parts_.first[static_cast<std::size_t>(parts_.part_of[static_cast<std::size_t>(member)])];
     }
-    /// False where there would be too many.
+    /// False if there would be too many inboxes.
     bool has_inbox(int member) const;
 
   private:
@@ -161,7 +161,7 @@ class Spread {
     bool meet_parts(const char* operation, std::uint32_t fingerprint, bool carries);
     void send_rows(int to, int from, int count);
     std::uint32_t await_round(const char* operation, int round, int from);
-    std::uint64_t block_place(int part) const;  ///< of its SpreadBlock
+    std::uint64_t block_place(int part) const;  ///< of the part's SpreadBlock
     std::size_t row_at(std::size_t row) const {
         return SpreadBlock::row_at(parts_.part_of.size(), parity_, row);
     }
@@ -171,11 +171,11 @@ class Spread {
     JobState& job_;
     Parts parts_;
     std::vector<std::uint64_t> places_;
-    std::vector<std::size_t> first_row_;  ///< by part, and behind the last
-    bool in_order_ = true;                ///< rows stand as members do
-    char* block_;                         ///< SpreadBlock of my part
+    std::vector<std::size_t> first_row_;  ///< by part, and one after the last
+    bool in_order_ = true;                ///< rows are in the order of members
+    char* block_;                         ///< my part's SpreadBlock
     std::uint32_t epoch_ = 0;             ///< meetings of any kind
-    int parity_ = 0;                      ///< of exchanges
+    int parity_ = 0;                      ///< parity of exchanges
     std::shared_ptr<transport::Transport> transport_;
     transport::ContextId context_ = 0;
     std::vector<unsigned char> sorted_;

@@ -1,4 +1,5 @@
-// Which waits are part of a start: ATOLL_INIT_TIMEOUT bounds these, ATOLL_WAIT_TIMEOUT all others.
+// StartWaits: marks waits that are part of a start. ATOLL_INIT_TIMEOUT bounds these, ATOLL_WAIT_TIMEOUT all
+// others.
 #pragma once
 
 #include <atomic>
@@ -6,10 +7,10 @@
 
 namespace atl::core {
 
-/// A PE's own. By thread: others of the PE may wait at that time for something else.
+/// A PE's start. It belongs to one thread: others of the PE may wait for something else meanwhile.
 class StartWaits {
   public:
-    /// While it lives, what the thread that made it waits for is part of a start.
+    /// Makes all waits of the constructing thread part of a start, for its lifetime.
     class Scope {
       public:
         explicit Scope(StartWaits& waits) : waits_(waits), outer_(waits.thread_.exchange(this_thread())) {}
@@ -24,15 +25,15 @@ class StartWaits {
 
     bool are_this_threads() const noexcept { return thread_.load() == this_thread(); }
 
-    /// Whether a StartWatch ends a start that takes too long, whose sentence says more than a wait's: then no
-    /// wait of the start is bounded. The starting thread's to ask and to set.
+    /// True if a StartWatch bounds the start. No wait of the start is bounded then, since the watch's report
+    /// is more specific. Used by the starting thread only.
     bool are_watched() const noexcept { return watched_; }
     void set_watched(bool watched) noexcept { watched_ = watched; }
 
   private:
     static std::thread::id this_thread() noexcept { return std::this_thread::get_id(); }
 
-    std::atomic<std::thread::id> thread_{};  ///< of one at a time: starts are collective
+    std::atomic<std::thread::id> thread_{};  ///< one thread at a time: starts are collective
     bool watched_ = false;
 };
 

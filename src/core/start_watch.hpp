@@ -1,4 +1,4 @@
-// Bounds the part of a start in which PEs of several hosts first talk by their transport.
+// StartWatch: bounds the part of a start in which PEs of several hosts first communicate by their transport.
 #pragma once
 
 #include "common/quiet_thread.hpp"
@@ -7,8 +7,8 @@ namespace atl::core {
 
 class JobState;
 
-/// While it lives, a job that is not through after ATOLL_INIT_TIMEOUT is ended with a sentence. In a thread:
-/// UCX makes connections by calls that block as long as the kernel tries. Made by the thread that starts.
+/// Ends the job with a report if the start is not complete after ATOLL_INIT_TIMEOUT. Runs in a thread: UCX
+/// connects by calls that block as long as the kernel tries. Constructed by the starting thread.
 class StartWatch {
   public:
     explicit StartWatch(JobState& job);
@@ -19,7 +19,7 @@ class StartWatch {
   private:
     JobState& job_;
     common::Wake over_;
-    common::QuietThread thread_;  // last: it uses the other
+    common::QuietThread thread_;  // last: it uses the other members
 };
 
 }  // namespace atl::core

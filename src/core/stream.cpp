@@ -1,4 +1,4 @@
-// Stream-ordered operations: arguments checked, addresses worked out, the rest is the device heap's.
+// Stream-ordered operations: checks arguments and computes addresses, then calls the device heap.
 #include "atoll/stream.hpp"
 
 #include "atoll/device/control.hpp"
@@ -17,7 +17,7 @@ namespace atl {
 namespace core {
 
 device::Team stream_team(TeamState& team) {
-    if (!team.job().device()) device_for_streams(team.job(), nullptr);  // says so in its words
+    if (!team.job().device()) device_for_streams(team.job(), nullptr);  // throws
     return kernel_team(team, Memory::device);
 }
 
@@ -67,12 +67,12 @@ void check_on_device(const JobState& job, const DeviceMemory& device, const void
 
 namespace {
 
-/// What all calls begin with.
+/// The checks with which all calls begin.
 class Checked {
   public:
     Checked(core::ContextState& context, Stream stream)
         : context_(context), job_(context.job()), device_(core::device_for_streams(job_, stream.handle)) {}
-    /// The same object on `pe`.
+    /// The address of the same object on `pe`.
     void* at(const void* symmetric, std::size_t bytes, int pe) const {
         check_pe(pe);
         core::check_on_device(job_, device_, symmetric, bytes);
@@ -90,7 +90,7 @@ class Checked {
         if (static_cast<unsigned>(pe) >= static_cast<unsigned>(n)) detail::throw_pe(pe, n);
     }
     const core::DeviceMemory& device() const { return device_; }
-    /// This PE's own word to wait for: of the device heap, or pinned of the host heap.
+    /// This PE's own word to wait for: in the device heap, or pinned in the host heap.
     void* own_word(void* word, std::size_t bytes, bool consume) const {
         void* here = core::own_words(context_, device_, word, bytes, bytes);
         if (consume && device_.pinned().has(word))
@@ -99,7 +99,8 @@ class Checked {
                         "CPUs update words; wait for it, or keep it in the device heap.");
         return here;
     }
-    /// For PEs that only a transport reaches; after `at` has checked. False where it goes by the window.
+    /// Starts a request to a PE that only a transport reaches, after `at` has checked it. Returns false if
+    /// the window reaches it.
     bool by_host(const device::Team& team, Stream stream, int pe, heap::FarRequest request) const {
         request.pe = context_.team().world_pe(pe);
         if (!device_.is_far(request.pe)) return false;

@@ -11,7 +11,7 @@ namespace atl::core {
 
 namespace {
 
-/// Whether an array stands outside the device heap, where this GPU reaches it and other PEs do not.
+/// True for an array outside the device heap that this GPU can access and other PEs cannot.
 bool is_ordinary(const JobState& job, const DeviceMemory& device, const void* array, std::size_t bytes) {
     if (bytes == 0) return false;
     if (!device.in_window(array) && array && device.reaches(array, bytes)) return true;
@@ -19,20 +19,19 @@ bool is_ordinary(const JobState& job, const DeviceMemory& device, const void* ar
     return false;
 }
 
-/// Whether a large message goes in pieces, for which nobody looks for an array of another PE. Decided by what
-/// every member knows of its own arrays, as nobody asks the others: all pass ordinary ones there, or none
-/// does.
+/// True if a large message goes in pieces, so that no member accesses another's array. Each member decides by
+/// its own arrays, without communication. So all pass ordinary arrays there, or none does.
 bool goes_in_pieces(heap::Group kind, const Ordinary& ordinary) {
     switch (kind) {
         case heap::Group::broadcast:
         case heap::Group::scatter:
-            return ordinary.dst;  // src is the root's alone
+            return ordinary.dst;  // src is only the root's
         case heap::Group::reduce:
         case heap::Group::inscan:
         case heap::Group::exscan:
-            return ordinary.src || ordinary.dst;  // others store into dst
+            return ordinary.src || ordinary.dst;  // other members store into dst
         default:
-            return ordinary.src;  // dst is stored by its own PE, or is the root's alone
+            return ordinary.src;  // dst is stored by its own PE, or only the root's
     }
 }
 
@@ -45,7 +44,7 @@ bool goes_in_pieces(heap::Group kind, const Ordinary& ordinary) {
             "stream.");
 }
 
-/// In messages that stand nowhere but in the team's own memory, one behind the other on the stream.
+/// Sends messages through the team's own memory alone, one after another on the stream.
 void start_in_pieces(const DeviceMemory& device, const heap::GroupCall& call, std::uint64_t most,
                      heap::StreamHandle stream) {
     for (std::uint64_t at = 0; at < call.bytes; at += most) {
@@ -70,7 +69,7 @@ Ordinary check_arrays(const TeamState& team, const DeviceMemory& device, const c
     return found;
 }
 
-/// Small messages touch no other member's arrays.
+/// Starts a collective with ordinary arrays. Small messages access no other member's arrays.
 void start_ordinary(const TeamState& team, const DeviceMemory& device, const char* operation,
                     const GroupArguments& arguments, heap::GroupCall call, const Ordinary& ordinary,
                     heap::StreamHandle stream) {

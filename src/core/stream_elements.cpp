@@ -1,5 +1,5 @@
-// take, put_at and add_at on arrays of GPUs: arguments checked, in the order of a stream or complete on
-// return. The kernel finds each element's place (src/cuda/kernels/elements.cuh).
+// take, put_at and add_at on arrays of GPUs: checks arguments; in stream order or complete on return. The
+// kernel computes each element's address (src/cuda/kernels/elements.cuh).
 #include "atoll/stream.hpp"
 
 #include "atoll/device/control.hpp"
@@ -37,7 +37,7 @@ heap::ElementNumbers numbers_of(const Numbers& numbers) {
     return {numbers.each(), numbers.one(), numbers.bytes(), numbers.is_for_all() ? 0u : 1u};
 }
 
-/// The largest size of words, up to 16, that all of these are multiples of.
+/// The largest word size, up to 16, of which all of these are multiples.
 unsigned unit_of(std::uintptr_t all) {
     return static_cast<unsigned>(std::min<std::uintptr_t>(all & (~all + 1), 16));
 }
@@ -68,7 +68,8 @@ void check_one_pe(const Elements& e, int n_pes) {
         detail::throw_pe(static_cast<int>(std::clamp<std::int64_t>(pe, -1, INT32_MAX)), n_pes);
 }
 
-/// Additions are of whole words; other elements go in parts where they stand at odd places.
+/// Sets the unit of the moves. Additions use whole words; other elements are moved in parts if they are
+/// misaligned.
 void set_unit(ElementsCall& call, const Elements& e) {
     const std::uintptr_t array =
         reinterpret_cast<std::uintptr_t>(e.first) | static_cast<std::uintptr_t>(call.step_bytes);
@@ -124,12 +125,12 @@ void check_pinned(const DeviceMemory& device, const ElementsCall& call) {
     check(call.values, call.values_step_bytes, call.element_bytes);
 }
 
-/// The host's side of PEs that a transport reaches; before the kernel that asks it.
+/// Starts the host's service for PEs that a transport reaches, before the kernel that needs it.
 void serve(const DeviceMemory& device, const ElementsCall& call) {
     if (call.has_far) device.stream_server().serve_kernels();
 }
 
-/// What the GPU does not reach goes by way of a lane's pinned memory, a piece at a time.
+/// Stages memory that the GPU cannot access in a lane's pinned memory, a piece at a time.
 class Pieces {
   public:
     Pieces(const DeviceMemory& device, const ElementsCall& call)
@@ -147,7 +148,7 @@ class Pieces {
     }
 
   private:
-    /// An operand: `step` bytes from one to the next (0: one for all), `bytes` each.
+    /// An operand: `step` bytes between elements (0: one for all), `bytes` each.
     struct Operand {
         char* memory;
         std::uint64_t step, bytes;
@@ -166,7 +167,7 @@ class Pieces {
                                         [](const Operand& o) { return o.is_staged; });
         return stages ? core::BorrowedLane::Staging::pinned : core::BorrowedLane::Staging::none;
     }
-    /// Each operand has its part of the lane's memory, for as many elements.
+    /// Number of elements per piece. Each staged operand has its part of the lane's memory.
     std::uint64_t most_at_once() {
         std::uint64_t each = 0, once = 0;
         for (const Operand& o : operands_) {
@@ -211,10 +212,10 @@ class Pieces {
     const DeviceMemory& device_;
     const ElementsCall& call_;
     Operand operands_[3];
-    core::BorrowedLane lane_;  // as the operands need it
+    core::BorrowedLane lane_;  // pinned if an operand is staged
 };
 
-/// Those of the host are looked at before anything is moved.
+/// Checks numbers in host memory before anything is moved.
 void check_numbers(const DeviceMemory& device, const Elements& e, const Numbers& numbers, std::int64_t low,
                    std::int64_t high, bool are_pes) {
     if (!numbers.each() || device.is_on_gpu(numbers.each())) return;

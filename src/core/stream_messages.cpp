@@ -1,4 +1,4 @@
-// Messages on streams: arguments checked, then one call of the device heap.
+// Messages on streams: checks arguments, then makes one call of the device heap.
 #include "atoll/stream.hpp"
 #include "collective/on_device.hpp"
 #include "core/job_state.hpp"
@@ -11,7 +11,7 @@ namespace atl {
 
 namespace {
 
-/// How many before message `i` go the same way.
+/// Number of earlier messages with the same PE and direction as message `i`.
 unsigned order_of(const std::vector<MessageGroup::Message>& messages, std::size_t i) {
     unsigned order = 0;
     for (std::size_t k = 0; k < i; ++k)

@@ -10,13 +10,13 @@ namespace atl::core {
 
 namespace {
 
-/// Looks at the ring before it is looked at by the clock: about a millisecond of them.
+/// Polls of the ring before the thread naps: about a millisecond of them.
 constexpr unsigned looks = 2000;
 constexpr long nap_us = 50;
-/// Until the transport's own thread is back for sure.
+/// Naps after which the transport's own thread is certainly back.
 constexpr unsigned naps_at_transport = 60;
 
-/// Null: of several.
+/// Text of a request; null: of several requests.
 std::string asked_text(const heap::FarRequest* request) {
     if (!request) return "what streams and kernels asked of other PEs";
     if (request->kind == heap::FarKind::group) return "a collective of a stream";
@@ -62,7 +62,7 @@ void StreamServer::serve_kernels() {
     wake_.signal();
 }
 
-/// They left it in the ring, where the thread finds all of it before it finds nothing.
+/// Waits until the thread has carried out all unannounced requests: it must find the ring empty once.
 void StreamServer::drain() {
     if (!unannounced_.load()) return;
     const std::uint64_t mine = drains_.fetch_add(1) + 1;
@@ -106,8 +106,8 @@ void StreamServer::nap() const {
 bool StreamServer::rest(std::uint64_t ticket, unsigned idle) const {
     if (stops_.load()) return false;
     if (ticket < begun_.load() || unannounced_.load()) {
-        // The transport's own thread stays away for a millisecond or two after this one was at it, and in
-        // that time the answer to a kernel's signal comes.
+        // The transport's own thread pauses for a millisecond or two after this thread made progress. The
+        // answer to a kernel's signal arrives in that time.
         if (idle >= looks) nap();
         const bool moved = idle < looks + naps_at_transport && transport_->progress_in_passing();
         if (!moved && idle < looks) ::sched_yield();
@@ -119,7 +119,7 @@ bool StreamServer::rest(std::uint64_t ticket, unsigned idle) const {
     return !stops_.load();
 }
 
-/// A GPU cannot be told of an error, so that ends the job, and with it the kernel that waits.
+/// Ends the job on an error, and with it the waiting kernel: a GPU cannot receive the error.
 template <class Call> void StreamServer::guarded(const heap::FarRequest* request, Call&& call) const {
     try {
         call();
@@ -185,8 +185,9 @@ void StreamServer::carry_out(Slot& slot) {
         case heap::FarKind::quiet:
             settle();
             return;
-        case heap::FarKind::flush:  // requests are carried out in order, and are done with their sources then
-        case heap::FarKind::group:  // a team's, whose server has its own way
+        case heap::FarKind::flush:  // requests are carried out in order, and have released their sources by
+                                    // then
+        case heap::FarKind::group:  // handled by a team's server
         case heap::FarKind::messages:
             return;
     }
@@ -197,7 +198,7 @@ void StreamServer::put(const Slot& slot) const {
     const heap::FarRequest& r = slot.request;
     const DeviceMemory::Far far{*transport_, context_, r.pe, &lane_};
     const void* from = r.is_in_slot ? slot.data : r.here ? r.here : static_cast<const void*>(&r.value);
-    const bool is_long = r.signal && r.type == DType::uint64;  // transports know signals of 8 bytes
+    const bool is_long = r.signal && r.type == DType::uint64;  // transports support signals of 8 bytes
     const transport::Signal signal{r.signal ? device_.far_offset(r.signal) : 0, r.value, r.signal_op};
     const std::uint64_t to = device_.far_offset(r.there);
     constexpr auto local = transport::Completion::local;

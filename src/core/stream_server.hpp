@@ -1,6 +1,6 @@
-// Operations of streams and kernels for PEs that only a transport reaches: a GPU writes requests into pinned
-// memory (atoll/device/far_ring.hpp); a thread of the host carries them out as the host's own calls would, in
-// the order of their tickets. CUDA calls no function of the host.
+// StreamServer: operations of streams and kernels for PEs that only a transport reaches. A GPU writes
+// requests into pinned memory (atoll/device/far_ring.hpp). A thread of the host carries them out like the
+// host's own calls, in the order of their tickets. CUDA cannot call host functions.
 #pragma once
 
 #include "common/quiet_thread.hpp"
@@ -14,7 +14,7 @@ namespace atl::core {
 
 class StreamServer {
   public:
-    /// What carries requests out in its thread, one after another, in place of the calls for single PEs.
+    /// Carries out a request in the server's thread, one after another. Replaces the calls for single PEs.
     using Carry = std::function<void(const heap::FarRequest&, const DeviceMemory::Lane&)>;
     StreamServer(JobState& job, const DeviceMemory& device, heap::FarRing* ring, unsigned long long* tickets,
                  Carry carry = {});
@@ -22,23 +22,23 @@ class StreamServer {
     StreamServer(const StreamServer&) = delete;
     StreamServer& operator=(const StreamServer&) = delete;
 
-    /// Begins it on the stream.
+    /// Enqueues the request on the stream.
     void start(const device::Team& team, const heap::FarRequest& request, heap::StreamHandle stream);
-    /// From now on kernels may ask, which nobody announces.
+    /// Announces that kernels may make requests at any time from now on.
     void serve_kernels();
-    /// What kernels that have ended asked for is complete.
+    /// Completes the requests of kernels that have ended.
     void drain();
     heap::FarRing& ring() const noexcept { return *ring_; }
     unsigned long long* tickets() const noexcept { return tickets_; }
 
-    /// No graph with requests of this ring will be replayed any more.
+    /// Called when no graph with requests of this ring will be replayed any more.
     void forget_graphs() { unannounced_.store(false); }
 
   private:
     using Slot = heap::FarRing::Slot;
 
     void run();
-    /// Until something may have come; false when it is to stop.
+    /// Pauses until a request may have arrived; false if the thread is to stop.
     bool rest(std::uint64_t ticket, unsigned idle) const;
     void nap() const;
     void serve(Slot& slot);
@@ -46,7 +46,7 @@ class StreamServer {
     void put(const Slot& slot) const;
     void get(Slot& slot) const;
     void atomic(Slot& slot) const;
-    /// Completes what was begun, for those who wait for that. False: there was nothing.
+    /// Completes operations in progress, for requesters that wait for that. False if nothing was in progress.
     bool settle();
     template <class Call> void guarded(const heap::FarRequest* request, Call&& call) const;
 
@@ -57,16 +57,17 @@ class StreamServer {
     const Carry carry_;
     std::shared_ptr<transport::Transport> transport_;
     const transport::ContextId context_;
-    DeviceMemory::Lane lane_;  ///< pinned now: later it might wait for a kernel that waits for this thread
-    std::atomic<std::uint64_t> begun_{0};   ///< on streams, not in graphs
-    std::atomic<bool> unannounced_{false};  ///< replays of graphs, and kernels, may ask
+    DeviceMemory::Lane lane_;  ///< pinned now: later, pinning might wait for a kernel that waits for this
+                               ///< thread
+    std::atomic<std::uint64_t> begun_{0};   ///< number of requests on streams, outside graphs
+    std::atomic<bool> unannounced_{false};  ///< replays of graphs, and kernels, may make requests
     std::atomic<bool> stops_{false};
     std::atomic<std::uint64_t> drains_{0}, drained_{0};
-    // ---- of the thread
-    bool is_unfinished_ = false;  ///< something was begun that no quiet has completed yet
-    std::vector<Slot*> held_;     ///< whose requesters wait until it is
+    // ---- used by the thread
+    bool is_unfinished_ = false;  ///< an operation was begun that no quiet has completed yet
+    std::vector<Slot*> held_;     ///< slots whose requesters wait for completion
     common::Wake wake_;
-    common::QuietThread thread_;  // last: it uses the others
+    common::QuietThread thread_;  // last: it uses the other members
 };
 
 }  // namespace atl::core

@@ -1,4 +1,5 @@
-// Collectives on streams: arguments checked as the host's are, then one call of the device heap.
+// Collectives on streams: checks arguments like the host's collectives, then makes one call of the device
+// heap.
 #include "atoll/stream.hpp"
 
 #include "collective/arguments.hpp"
@@ -27,7 +28,7 @@ void check_reduction(DType type, ReduceOp op, double scale) {
     if ((op == ReduceOp::avg || scale != 1) && !real)
         throw Error(ErrorCode::dtype_mismatch,
                     "Averages and sums of scaled elements take float32, float64, float16 and bfloat16.");
-    // Halves take what float does; long double has no arithmetic on GPUs.
+    // Half types support float's operators; long double has no arithmetic on GPUs.
     if (op != ReduceOp::avg) collective::kernel_for(half ? DType::float32 : type, op);
     if (type == DType::long_double)
         throw Error(ErrorCode::dtype_mismatch,
@@ -111,9 +112,9 @@ heap::GroupCall group_call(TeamState& team, const DeviceMemory& device, const Gr
 
 namespace {
 
-/// This PE's part of the result to all others, by copy engines, which reach what the links give (394 GB/s
-/// between two H200) where kernels' stores end at 345. To the next PE first, so that none has two senders at
-/// a time. Nobody else reads that part of its source, so dst may be src.
+/// Sends this PE's part of the result to all others by copy engines, which exceed the bandwidth of kernels'
+/// stores (docs/design/measurements.md). It starts with the next PE, so that none has two senders at a time.
+/// No other PE reads that part of its source, so dst may be src.
 void send_part(const TeamState& team, const DeviceMemory& device, const heap::GroupCall& call,
                heap::StreamHandle stream) {
     const int n = call.team.n_pes, me = call.team.my_pe;
@@ -128,8 +129,8 @@ void send_part(const TeamState& team, const DeviceMemory& device, const heap::Gr
 
 }  // namespace
 
-/// Measured on 2 and 4 H200: two kernels and n - 1 copies, one after another, take 12 us more to begin and
-/// end than one kernel, and more PEs have more to copy.
+/// Default for ATOLL_REDUCE_ENGINES. Two kernels and n - 1 copies cost more to start than one kernel, and
+/// more PEs have more to copy (docs/design/measurements.md).
 std::uint64_t reduce_engines_bytes(const TeamState& team) {
     const std::uint64_t set = team.job().settings().reduce_engines_bytes;
     if (set != 0) return set;
@@ -141,7 +142,7 @@ void start_group(const TeamState& team, const DeviceMemory& device, const heap::
                  heap::StreamHandle stream) {
     const int n = call.team.n_pes;
     const heap::GroupMemory memory{n, call.words_bytes};
-    // Small ones may stand at another place on each PE.
+    // Small arrays may be at different offsets on different PEs.
     if (call.kind != heap::Group::reduce || n == 1 || call.bytes <= memory.exchange_limit_bytes() ||
         call.bytes < reduce_engines_bytes(team))
         return device.start(call, stream);
@@ -155,8 +156,8 @@ void start_group(const TeamState& team, const DeviceMemory& device, const heap::
 
 namespace {
 
-/// This member's block of each source, between two meetings; the own one first, so that none has two readers
-/// at a time.
+/// Copies this member's block of each source, between two meetings. It starts with its own, so that none has
+/// two readers at a time.
 void start_alltoalls(const TeamState& team, const DeviceMemory& device, const heap::GroupCall& meeting,
                      const GroupArguments& a, heap::StreamHandle stream) {
     const int n = meeting.team.n_pes, me = meeting.team.my_pe;
@@ -192,8 +193,8 @@ void start_collective(const TeamState& team, const DeviceMemory& device, const G
 
 namespace {
 
-/// On a stream the host meets nobody, so each member finds the others' arrays by its own; the root's source
-/// of broadcast and scatter is told within the kernel.
+/// On a stream the host does not meet other hosts. So each member derives the others' addresses from its own.
+/// The kernel sends the address of the root's source in broadcast and scatter.
 void enqueue(const Team& team, Stream stream, const char* operation, const core::GroupArguments& arguments) {
     core::TeamState& state = team.state();
     const core::DeviceMemory& device = core::device_for_streams(state.job(), stream.handle);

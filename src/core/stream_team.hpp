@@ -1,4 +1,4 @@
-// A collective on device memory, from arguments to the device heap's call: for streams and for the host's
+// Collectives on device memory, from arguments to the device heap's call. For streams and for the host's
 // calls.
 #pragma once
 
@@ -7,14 +7,14 @@
 
 namespace atl::core {
 
-/// What alltoalls has beside blocks: elements of one, and strides in elements.
+/// The arguments of alltoalls: elements of one block, and strides in elements.
 struct Strides {
     std::size_t count = 0;
     std::ptrdiff_t dst = 1, src = 1;
 };
 
-/// `bytes` is one block; dst and src hold one, or one for each PE. Of collect it is this member's own block,
-/// of alltoalls one element.
+/// `bytes` is the size of one block; dst and src contain one block, or one for each PE. In collect it is this
+/// member's own block, in alltoalls one element.
 struct GroupArguments {
     heap::Group kind;
     void* dst = nullptr;
@@ -23,18 +23,18 @@ struct GroupArguments {
     int root = -1;
     DType type = DType::uint8;
     ReduceOp op = ReduceOp::sum;
-    double scale = 1;  ///< of sums
-    /// What the user called it, where that is not the name of `kind`.
+    double scale = 1;  ///< factor of sums
+    /// The user's name of the call, if it is not the name of `kind`.
     device::Operation operation = device::Operation::none;
-    std::size_t room = 0;  ///< bytes of dst, of collect
+    std::size_t room = 0;  ///< bytes of dst, in collect
     Strides strides{};     ///< of alltoalls
 
-    /// All members have nothing to do. Of collect that is not known here.
+    /// True if no member has anything to do. In collect that is unknown here.
     bool is_empty() const {
         if (kind == heap::Group::alltoalls && strides.count == 0) return true;
         return bytes == 0 && kind != heap::Group::sync && kind != heap::Group::collect;
     }
-    /// Whether this member's array is written or read at all.
+    /// True if this member's array is accessed at all.
     bool writes(int pe) const {
         if (kind == heap::Group::collect) return room != 0;
         return (kind != heap::Group::gather && kind != heap::Group::reduce_to) || pe == root;
@@ -58,7 +58,7 @@ struct GroupArguments {
     }
 
   private:
-    /// From the first element to the end of the last; what wraps is longer than any array.
+    /// Bytes from the first element to the end of the last; saturates.
     std::size_t extent(int n_pes, std::ptrdiff_t stride) const {
         std::size_t elements = 0, steps = 0, all = 0;
         if (strides.count == 0) return 0;
@@ -70,22 +70,24 @@ struct GroupArguments {
     }
 };
 
-/// Nothing is checked but the team. Throws Error: use_after_free, unsupported.
+/// Builds the call. Checks only the team. Throws Error: use_after_free, unsupported.
 heap::GroupCall group_call(TeamState& team, const DeviceMemory& device, const GroupArguments& arguments);
-/// From how many bytes on the second half of a reduce goes by copy engines: ATOLL_REDUCE_ENGINES.
+/// Smallest size at which the second half of a reduce uses copy engines: ATOLL_REDUCE_ENGINES.
 std::uint64_t reduce_engines_bytes(const TeamState& team);
-/// In the order of the stream: one kernel, or, of large reductions, kernels and copies between them.
+/// Starts the call in stream order: one kernel; for large reductions kernels and copies between them.
 void start_group(const TeamState& team, const DeviceMemory& device, const heap::GroupCall& call,
                  heap::StreamHandle stream);
-/// As its kind is carried out where the window reaches all members; `call` is group_call's of the arguments.
+/// Starts a collective of any kind, if the window reaches all members; `call` is group_call's of the
+/// arguments.
 void start_collective(const TeamState& team, const DeviceMemory& device, const GroupArguments& arguments,
                       heap::GroupCall call, heap::StreamHandle stream);
-/// Throws Error(dtype_mismatch) for what GPUs do not reduce.
+/// Throws Error(dtype_mismatch) for reductions that GPUs do not support.
 void check_reduction(DType type, ReduceOp op, double scale = 1);
-/// Of a scan: exclusive ones are of sums, and there is none of averages. Throws Error(invalid_argument).
+/// Checks a scan: exclusive ones support sums only, and none supports averages. Throws
+/// Error(invalid_argument).
 void check_scan(ReduceOp op, bool inclusive);
-/// Throws Error(invalid_argument) where dst and src share bytes, unless it is the same array in a reduction,
-/// a scan or `broadcast`, or this PE's own block in its place.
+/// Throws Error(invalid_argument) if dst and src overlap. Allowed are the same array in a reduction, a scan
+/// or `broadcast`, and this PE's own block in its place.
 void check_overlap(const char* operation, const GroupArguments& arguments, int my_pe, int n_pes);
 
 }  // namespace atl::core

@@ -1,4 +1,4 @@
-// Tests, and waits for many words, in the order of a stream.
+// Stream-ordered tests, and waits for many words.
 #include "atoll/detail/stream_waits.hpp"
 
 #include "common/text.hpp"
@@ -41,7 +41,7 @@ namespace detail {
 
 namespace {
 
-/// What a wait is for, by the name that its caller used; tests report nothing.
+/// The Operation for a wait's report, by the name that its caller used; tests report nothing.
 device::Operation operation_of(const ManyWords& asked) {
     using device::Operation;
     constexpr Operation names[][2] = {{Operation::wait_until_all, Operation::wait_until_all_vector},
@@ -50,7 +50,7 @@ device::Operation operation_of(const ManyWords& asked) {
     return names[static_cast<int>(asked.kind)][asked.values ? 1 : 0];
 }
 
-/// A GPU stops at what is not, and its context is lost.
+/// A GPU traps on misaligned words, and its context is lost.
 void check_aligned(const void* array, std::size_t each) {
     if (reinterpret_cast<std::uintptr_t>(array) % each != 0) throw_misaligned(array, each);
 }

@@ -1,4 +1,4 @@
-// What stream-ordered operations and collectives check alike.
+// Checks shared by stream-ordered operations and collectives.
 #pragma once
 
 #include "atoll/device/team.hpp"
@@ -7,22 +7,24 @@
 
 namespace atl::core {
 
-/// The team as the library's own kernels take it. Throws Error: not_initialized, unsupported.
+/// The team as an argument of the library's kernels. Throws Error: not_initialized, unsupported.
 device::Team stream_team(TeamState& team);
-/// The same, before the team's first use on that stream: also invalid_argument, in the middle of a capture.
+/// The same, before the team's first use on that stream. Also throws invalid_argument during a capture.
 device::Team stream_team(TeamState& team, Stream stream, bool far_too = false);
-/// Before a team's first collective or message on that stream. Local. Throws as above.
+/// Called before a team's first collective or message on that stream. Local. Throws the errors of
+/// stream_team.
 void prepare_streams_of(TeamState& team, Stream stream);
 /// Throws Error: not_initialized (no device heap), invalid_argument (a stream of another GPU).
 const DeviceMemory& device_for_streams(const JobState& job, const void* stream);
 /// Throws Error: not_symmetric, use_after_free, unless checks are off.
 void check_on_device(const JobState& job, const DeviceMemory& device, const void* symmetric,
                      std::size_t bytes);
-/// This PE's own words of `each` bytes to look at, as a kernel reaches them: of the device heap, or pinned of
-/// the host heap. Throws as above, also for misaligned ones.
+/// Address for kernels of this PE's own words of `each` bytes: in the device heap, or pinned in the host
+/// heap. Throws the errors of check_on_device, also for misaligned words.
 void* own_words(const ContextState& context, const DeviceMemory& device, void* words, std::size_t bytes,
                 std::size_t each);
-/// Of device::Report::compare, beside the comparison. Throws Error(dtype_mismatch) unless it is an integer.
+/// The Values bits of device::Report::compare. Throws Error(dtype_mismatch) for a type that is not an
+/// integer.
 int reported_values(DType type);
 
 }  // namespace atl::core

@@ -1,4 +1,4 @@
-// How the members of a team meet: PEs that have a core each by dissemination, two by one line between them.
+// Barriers of a team whose members have a core each: dissemination; for two members, one line between them.
 // More PEs than cores: crowd.cpp.
 #include "core/job_state.hpp"
 #include "core/team_state.hpp"
@@ -49,7 +49,7 @@ bool TeamState::meets_alike(const Called& call, std::uint32_t fingerprint) {
     try {
         return spread_ ? spread_->sync(call, fingerprint) : meet_to_sync({call, fingerprint});
     } catch (...) {
-        broken_ = true;  // this PE has arrived and cannot take that back
+        broken_ = true;  // this PE has arrived and cannot undo that
         throw;
     }
 }
@@ -70,7 +70,7 @@ bool TeamState::meet_in_pair(PairLine& line, std::uint32_t epoch, Arrival mine) 
     const PairHalf& theirs = line.half[1 - my_pe_];
     line.half[my_pe_].calls[epoch & 1] = call;
     set_flag(line.half[my_pe_].flag, epoch);
-    // A reader that looks all the time takes the line away before it is written again.
+    // A reader that polls all the time takes the line away before its next write.
     const int pauses = job_.pauses_of_a_line();
     for (int spins = job_.spins(); spins > 0; spins -= pauses) {
         if (reached(theirs.flag.value.load(std::memory_order_acquire), epoch))
@@ -81,8 +81,8 @@ bool TeamState::meet_in_pair(PairLine& line, std::uint32_t epoch, Arrival mine) 
     return theirs.calls[epoch & 1] == call;
 }
 
-/// What a member passes on in a round is the call of all of whom it has heard, or that they differ; so in the
-/// end all know alike.
+/// In each round a member passes on the fingerprint of all members that it has heard of, or that they differ.
+/// So all members get the same result in the end.
 bool TeamState::sync_rounds(Arrival arrival) {
     const int n = n_pes();
     const std::uint32_t parity = sync_epoch_ & 1;

@@ -1,4 +1,4 @@
-// Team: who is in it, and teams from teams. Its collectives are in src/collective.
+// Team: membership and splits. Its collectives are in src/collective.
 #include "atoll/team.hpp"
 
 #include "atoll/device/control.hpp"
@@ -53,7 +53,7 @@ Team Team::split_strided(int start, int stride, int size) const {
     const bool valid = size >= 1 && start >= 0 && start < parent.n_pes() && last >= 0 &&
                        last < parent.n_pes() && (stride != 0 || size == 1);
     if (!valid) {
-        // Collective even when it fails: all must have passed the same.
+        // Collective even when it fails: all must have passed the same arguments.
         parent.agree(core::call_record("split_strided", start, stride, size));
         throw Error(ErrorCode::invalid_argument,
                     "split_strided(start " + std::to_string(start) + ", stride " + std::to_string(stride) +
@@ -109,7 +109,7 @@ void Team::sync() const {
 void Team::barrier() const {
     core::TeamState& team = state();
 #if defined(__x86_64__)
-    // Where nothing is routed, quiet is a fence; and the locked instruction by which a member arrives is one.
+    // If nothing is routed, quiet is a fence; so is the locked instruction by which a member arrives.
     const bool fenced = team.n_pes() > 1 && !team.context().window().routed;
 #else
     const bool fenced = false;

@@ -1,6 +1,6 @@
-// A team's collectives and messages on streams where a transport reaches some of its members: the host's own,
-// on copies, by the team's twin. Each of the two kinds has a ring and a thread, so a call that waits for
-// other PEs holds up nothing but later calls of its kind on its team, which on a GPU would wait for it too.
+// TeamServer: a team's collectives and messages on streams if a transport reaches some of its members. It
+// makes the host's calls on copies, on the team's twin. Each of the two kinds has a ring and a thread. A call
+// that waits for other PEs delays only later calls of its kind on its team, which would wait on a GPU, too.
 #pragma once
 
 #include "atoll/team.hpp"
@@ -13,19 +13,19 @@
 
 namespace atl::core {
 
-/// For the teams that have a kernel place, one after another: rings go on where they are.
+/// Serves the teams that have a given kernel place, one after another. Rings continue from their last ticket.
 class TeamServer {
   public:
-    /// What requests of one kind go by; see heap::FarCall.
+    /// The ring and tickets of one kind of request; see heap::FarCall.
     struct Way {
         heap::FarRing* ring;
         unsigned long long* tickets;
     };
     TeamServer(JobState& job, const DeviceMemory& device, const Way& collectives, const Way& messages);
 
-    /// The team that requests are for, from now on.
+    /// Sets the team that requests are for from now on.
     void serve(TeamState& team) { twin_.store(&team.twin()); }
-    /// The team ends: nobody has work of it on streams, nor graphs.
+    /// Releases a team that ends and has no work on streams, nor in graphs.
     void forget();
 
     void start(const device::Team& team, const GroupArguments& arguments, heap::StreamHandle stream);
@@ -33,7 +33,7 @@ class TeamServer {
                heap::StreamHandle stream);
 
   private:
-    /// Of one call; those of graphs stay until the team ends.
+    /// The messages of one call; those of graphs are kept until the team ends.
     struct Kept {
         std::vector<MessageGroup::Message> messages;
         bool once;
@@ -43,9 +43,9 @@ class TeamServer {
 
     const DeviceMemory& device_;
     std::atomic<TeamState*> twin_{nullptr};
-    std::mutex mutex_;  // of kept_
+    std::mutex mutex_;  // guards kept_
     std::list<Kept> kept_;
-    StreamServer collectives_, messages_;  // last: their threads use the others
+    StreamServer collectives_, messages_;  // last: their threads use the other members
 };
 
 }  // namespace atl::core

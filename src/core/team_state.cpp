@@ -128,12 +128,12 @@ namespace {
 struct SplitWish {
     std::int32_t color;
     std::int32_t key;
-    std::uint64_t places;  ///< for kernels, that this PE offers
-    std::uint64_t pages;   ///< for collectives on streams, likewise
+    std::uint64_t places;  ///< kernel places that this PE offers
+    std::uint64_t pages;   ///< pages for collectives on streams that it offers
 };
 
 struct NewControl {
-    std::uint64_t offset;  ///< 0 = its owner had no room
+    std::uint64_t offset;  ///< 0: its owner had no room
 };
 
 /// Members of my color as parent PEs, ordered by key, then by parent PE.
@@ -150,7 +150,7 @@ std::vector<int> members_of(TeamState& parent, int color) {
     return members;
 }
 
-/// What all members of the new team offer.
+/// The places that all members of the new team offer.
 std::uint64_t common_places(TeamState& parent, const std::vector<int>& members,
                             std::uint64_t SplitWish::*which) {
     std::uint64_t common = ~std::uint64_t{0};
@@ -180,7 +180,7 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
         static_cast<int>(std::find(members.begin(), members.end(), parent.my_pe()) - members.begin());
     const Parts parts = members.empty() ? Parts() : Parts(job, world_members, my_pe);
     const bool leads = !members.empty() && parts.leads(my_pe);
-    // Everybody meets once more, so that all agree on whether every new team has its memory.
+    // All members of the parent meet once more, so that all know if every new team has its memory.
     ControlBlock* control = nullptr;
     NewControl mine{1};
     if (leads) {

@@ -1,4 +1,4 @@
-// A team as its member sees it.
+// TeamState: a team as seen by one of its members.
 #pragma once
 
 #include "atoll/context.hpp"
@@ -19,7 +19,7 @@ namespace atl::core {
 
 class JobState;
 
-/// What a collective is called with, compared between members by `agree`.
+/// The arguments of a collective, compared between members by `agree`.
 struct CallRecord {
     char operation[16] = {};
     std::uint64_t a = 0, b = 0, c = 0, d = 0;
@@ -37,7 +37,8 @@ inline CallRecord call_record(const char* operation, std::uint64_t a = 0, std::u
     return record;
 }
 
-/// Of a PE that cannot make the call and meets the others nevertheless, which then hear that it differs.
+/// The record of a PE that cannot make the call. It meets the others nevertheless, which then learn of the
+/// difference.
 inline CallRecord refused_record(const char* operation) {
     return call_record(operation, ~std::uint64_t{0}, ~std::uint64_t{0});
 }
@@ -45,30 +46,31 @@ inline bool is_refused(const CallRecord& record) {
     return record.a == ~std::uint64_t{0} && record.b == ~std::uint64_t{0};
 }
 
-/// What a block is asked for, in the record of its allocation.
+/// Bits of an allocation's record that describe the requested block.
 namespace allocation_bits {
 inline constexpr std::uint64_t atomics_remote = 1, signal_remote = 2, device = 4;
 }
 
-/// What a layer above keeps with a team.
+/// State that a layer above keeps with a team.
 struct TeamAttachment {
     virtual ~TeamAttachment() = default;
-    /// Gives shared memory back; called by destroy, once no member uses it any more.
+    /// Frees shared memory. Called by destroy, once no member uses it any more.
     virtual void release() noexcept {}
-    /// Before it: what was sent between hosts and not heard of is heard of once Spread::complete returns.
+    /// Called before release. Makes unacknowledged messages between hosts complete once Spread::complete
+    /// returns.
     virtual void ask_to_hear() {}
 };
 
 class TeamState {
   public:
-    /// Members as world PEs. They meet as soon as the first of them do, so `memory` is ready.
+    /// `members` are world PEs. They may meet as soon as the first is constructed, so `memory` must be ready.
     TeamState(JobState& job, int number, std::vector<int> members, int my_pe, const TeamMemory& memory);
     ~TeamState();
     TeamState(const TeamState&) = delete;
     TeamState& operator=(const TeamState&) = delete;
 
     JobState& job() const { return job_; }
-    int number() const { return number_; }  ///< for people: world is 0, others count up on this PE
+    int number() const { return number_; }  ///< for people: world is 0, others are counted on this PE
     int my_pe() const { return my_pe_; }
     int n_pes() const { return static_cast<int>(members_.size()); }
     int world_pe(int i) const { return members_[static_cast<std::size_t>(i)]; }
@@ -76,16 +78,16 @@ class TeamState {
     std::string name() const;      ///< "the world team", "team 3 (4 PEs)"
 
     const Context& context() const { return context_; }
-    void renew_context();  ///< once the job's window has changed, before anybody has copied it
+    void renew_context();  ///< called once the job's window has changed, before any copy was made
     detail::TeamMap map() const;
     ControlBlock& control() { return *control_; }
     MemberBlock& member(int i) { return control_->member(i); }
     bool crowded() const { return crowded_; }  ///< more members than cores: sleep rather than spin
-    /// Null where all members share memory. Where not, `control` and `member` are not to be used but by way
-    /// of `spread()->local()`.
+    /// Null if all members share memory. Otherwise use `control` and `member` only through
+    /// `spread()->local()`.
     Spread* spread() const { return spread_.get(); }
 
-    /// Of its control block for kernels, alike on all members; -1: none was free.
+    /// Index of its control block for kernels, the same on all members; -1: no place was free.
     int kernel_place() const { return kernel_place_; }
     void set_kernel_place(int place) { kernel_place_ = place; }
     const GroupPages& group_pages() const { return group_pages_; }
@@ -103,52 +105,53 @@ class TeamState {
     void destroy();
     void release_attachments();
     bool destroyed() const { return destroyed_; }
-    /// The same members, who meet elsewhere: what streams ask of the host (team_server.hpp) does not meet the
-    /// program's own calls. Local; its memory came with the team's. Throws Error(unsupported) without such.
+    /// A team of the same members with separate memory. Streams' requests to the host (team_server.hpp) use
+    /// it, so that they do not meet the program's own calls. Local; its memory was allocated with the team's.
+    /// Throws Error(unsupported) if there is no such memory.
     TeamState& twin();
-    /// What this PE put to others in meetings and messages is there.
+    /// Completes this PE's puts to others in meetings and messages.
     void complete() const;
-    /// It is one that the job made: it lasts as long.
+    /// Marks a team that the job made and that lasts as long.
     void set_predefined() { predefined_ = true; }
     bool broken() const { return broken_; }
 
     // ---- meeting (sync.cpp, exchange.cpp)
     // Each throws Error(collective_mismatch) on every member, naming two of them, if members are in different
     // calls: see mismatch.cpp.
-    /// All members have arrived.
+    /// Waits until all members have arrived.
     void sync(const Called& call);
-    /// All members have arrived, and `exchanged(i)` holds what member i passed (null: nothing), until this
-    /// PE's next exchange on this team. `bytes`, at most exchange_bytes, is the same on all: it says which
-    /// lines are used.
+    /// Waits until all members have arrived. Then `exchanged(i)` contains member i's data (null: nothing),
+    /// until this PE's next exchange on this team. `bytes`, at most exchange_bytes, is the same on all: it
+    /// selects the lines.
     void exchange(const Called& call, const void* mine, std::size_t bytes);
     const unsigned char* exchanged(int i) const { return exchanged_.at(i); }
     /// Meets, and throws Error(collective_mismatch) on every member, naming two of them, unless all passed
-    /// the same.
+    /// the same record.
     void agree(const CallRecord& record);
-    /// Which elements the next collectives move, if the front has told (elements.hpp).
+    /// Element type of the next collectives, if the front has declared it (elements.hpp).
     std::uint64_t elements() const { return elements_; }
     void set_elements(std::uint64_t elements) { elements_ = elements; }
     bool checks_all() const { return checks_all_; }
-    /// The same for meetings that carry nothing; only with ATOLL_CHECK=all.
+    /// `agree` for meetings without arguments; only with ATOLL_CHECK=all.
     void agree_to(const char* operation) {
         if (checks_all_) [[unlikely]]
             agree(call_record(operation));
     }
-    /// The meeting of `sync` alone: false if members are in different calls, on all of them alike.
+    /// The meeting of `sync` alone. Returns false on all members if they are in different calls.
     bool meets_alike(const Called& call, std::uint32_t fingerprint);
-    /// Of a call: 0 where calls are not compared.
+    /// Fingerprint of a call; 0 if calls are not compared.
     std::uint32_t fingerprint_of(const Called& call) const { return call.fingerprint() & compared_; }
 
-    /// What collectives keep: their choice of algorithms and staging memory.
+    /// State of collectives: their choice of algorithms and staging memory.
     std::unique_ptr<TeamAttachment> collective_state;
     /// The stream of its blocking collectives on device memory.
     std::unique_ptr<TeamAttachment> device_lane;
-    /// Channels of send and recv; `messages_once` guards its making.
+    /// Channels of send and recv; `messages_once` guards their creation.
     std::unique_ptr<TeamAttachment> messages;
     std::once_flag messages_once;
 
   private:
-    /// What all members pass: at even distances.
+    /// The data of all members, at equal distances.
     struct Passed {
         unsigned char* first;
         std::size_t distance;
@@ -159,12 +162,12 @@ class TeamState {
     bool exchange_alike(const Called& call, const void* mine, std::size_t bytes);
     bool exchange_spread(const Called& call, const void* mine, std::size_t bytes);
     void renew_flags(std::uint32_t epoch);
-    /// A member's call in a meeting, and the fingerprint by which it is compared there.
+    /// A member's call in a meeting, and its fingerprint for comparison.
     struct Arrival {
         const Called& call;
         std::uint32_t fingerprint;
     };
-    // These return whether all members are in one call, on each of them alike.
+    // These return true on all members if all are in one call, else false.
     bool meet_to_sync(Arrival mine);
     bool meet(std::uint32_t epoch, Arrival mine);
     bool meet_in_pair(PairLine& line, std::uint32_t epoch, Arrival mine);
@@ -175,15 +178,14 @@ class TeamState {
         TeamState& team;
         const Called& call;
     };
-    /// Fills in which world PEs are missing; `waiting` is a Waiting.
+    /// Fills in the missing world PEs; `waiting` is a Waiting.
     using Missing = int (*)(const void* waiting, int* pes, int most);
-    /// Waits until `flag` of the team's own has reached `value`; `peer` is the team PE waited for, -1 = see
-    /// `missing`.
+    /// Waits until `flag` of the team has reached `value`. `peer` is the awaited team PE; -1: see `missing`.
     void wait_flag(const Called& call, detail::Flag& flag, std::uint32_t value, int peer,
                    Missing missing = nullptr);
     void wait_slowly(const Called& call, detail::Flag& flag, std::uint32_t value, int peer, Missing missing);
-    /// Marks that a thread is in a meeting; throws Error(collective_mismatch) if another one is, whose mark
-    /// stays untouched.
+    /// Marks that a thread is in a meeting. Throws Error(collective_mismatch) if another one is; its mark
+    /// remains.
     class Within {
       public:
         Within(TeamState& team, const Called& call) : team_(team) {
@@ -203,7 +205,7 @@ class TeamState {
         TeamState& team_;
     };
     // ---- calls that differ (mismatch.cpp)
-    /// By which words a meeting goes: members that take different ones never meet.
+    /// Kind of words by which a meeting goes: members that use different kinds never meet.
     enum class Way : std::uint32_t { sync, exchange, exchange_in_pair };
     struct Published;
     std::uint32_t meeting() const { return sync_epoch_ + exchange_epoch_; }
@@ -216,13 +218,14 @@ class TeamState {
     [[noreturn]] void fail_mismatch(const Called& call);
     [[noreturn]] void fail_two_threads(const Called& call, const char* other) const;
     [[noreturn]] void throw_mismatch(const Published& one, const Published& other) const;
-    /// A meeting of groups, a group a core, for PEs that outnumber cores.
+    /// A meeting of groups, one for each core, for PEs that outnumber cores.
     struct Crowd {
         std::atomic<std::uint64_t> GroupLine::*in_group;
         std::atomic<std::uint32_t> GroupsLine::*in_team;
         detail::Flag& release;
-        std::uint32_t& call;  ///< of all of them, or that they differ; beside `release`
-        detail::Flag& (*arrived)(MemberBlock& member, std::uint32_t epoch);  ///< what a member sets itself
+        std::uint32_t& call;  ///< fingerprint of all of them, or Called::differing; beside `release`
+        detail::Flag& (*arrived)(MemberBlock& member, std::uint32_t epoch);  ///< the flag that a member sets
+                                                                             ///< itself
         Missing missing;
         bool carries = false;  ///< data, packed into the line of groups
     };
@@ -230,7 +233,7 @@ class TeamState {
     void gather_group(int group);
     void regroup();
     void note_core() noexcept;
-    /// Lets others run, a little while; true once `flag` has reached `epoch`.
+    /// Yields a few times; true once `flag` has reached `epoch`.
     bool give_turns(const detail::Flag& flag, std::uint32_t epoch) const;
     static int missing_at_sync(const void* waiting, int* pes, int most);
     static int missing_at_exchange(const void* waiting, int* pes, int most);
@@ -253,27 +256,27 @@ class TeamState {
     std::atomic<bool> ready_for_kernels_[2] = {};
     bool crowded_ = false;
     bool checks_all_ = false;      ///< ATOLL_CHECK is `all`
-    bool checks_threads_ = false;  ///< it is `args` or `all`: two threads in a meeting are always found
-    std::uint32_t compared_ = 0;   ///< what of fingerprints is compared: all bits, or none
-    /// The operation in which a thread of this PE meets the others: a literal, since another thread may read
+    bool checks_threads_ = false;  ///< it is `args` or `all`: two threads in a meeting are always detected
+    std::uint32_t compared_ = 0;   ///< the compared bits of fingerprints: all or none
+    /// The operation in which a thread of this PE meets the others. A literal, since another thread may read
     /// it after that call has ended.
     std::atomic<const char*> within_{nullptr};
     Way way_ = Way::sync;     ///< of the current meeting
-    bool reporting_ = false;  ///< members meet to tell one another in which calls they are
+    bool reporting_ = false;  ///< members meet to exchange the calls in which they are
     bool destroyed_ = false;
     bool predefined_ = false;
-    bool broken_ = false;           ///< a meeting ended by an error: the members no longer count alike
-    PairLine* pair_ = nullptr;      ///< of the current exchange, if it goes by the line of two
-    Passed exchanged_{};            ///< by the current exchange, once met
-    std::size_t packed_bytes_ = 0;  ///< a member's, if the current exchange's all go into one line; else 0
+    bool broken_ = false;           ///< a meeting ended with an error: the members' epochs no longer agree
+    PairLine* pair_ = nullptr;      ///< of the current exchange, if it uses the line of two
+    Passed exchanged_{};            ///< data of the current exchange, once met
+    std::size_t packed_bytes_ = 0;  ///< bytes per member if the data of all fit into one line; else 0
     std::uint64_t elements_ = 0;
-    int core_ = 0;  ///< what this PE's `place` says
+    int core_ = 0;  ///< the core in this PE's `place`
     std::uint32_t sync_epoch_ = 0;
     std::uint32_t exchange_epoch_ = 0;
     Context context_;
 };
 
-/// Collective over `parent`; see Team::split. Null for PEs that join none.
+/// Collective over `parent`; see Team::split. Null for PEs that join no team.
 std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const CallRecord& record);
 
 }  // namespace atl::core

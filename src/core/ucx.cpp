@@ -25,20 +25,20 @@ static transport::UcxRma rma_of(const std::string& setting) {
     return setting == "off" ? transport::UcxRma::off : transport::UcxRma::automatic;
 }
 
-/// What differs between PEs would else be found when two of them first talk, which may be hours later. Its
-/// answer holds each version once, so it costs a PE one small message.
+/// Compares UCX's version between PEs. Otherwise a difference would show when two PEs first communicate,
+/// possibly hours later. The answer contains each version once, so it costs a PE one small message.
 void agree_on_ucx(JobState& job) {
     std::string mine;
     try {
         mine = transport::describe_ucx(job.settings().ucx_library);
-    } catch (const Error& error) {  // the others hear of it too
+    } catch (const Error& error) {  // reported to the other PEs, too
         throw Error(error.code(), place_of(job) + ": " + error.what());
     }
     std::map<std::string, std::vector<int>> versions;
     std::map<std::string, std::string> examples;
     const std::vector<std::string> all = job.bootstrap().allgather(mine);
     for (std::size_t pe = 0; pe < all.size(); ++pe) {
-        const std::string version = all[pe].substr(0, all[pe].find(" ("));  // its place may differ
+        const std::string version = all[pe].substr(0, all[pe].find(" ("));  // without its place
         versions[version].push_back(static_cast<int>(pe));
         examples.try_emplace(version, all[pe]);
     }
@@ -80,7 +80,8 @@ std::unique_ptr<transport::Transport> make_ucx(JobState& job) {
     options.carries = [&job](int pe) { return job.slot(pe) < 0; };
     try {
         return transport::create_ucx(std::move(options));
-    } catch (const Error& error) {  // the others hear of it too
+    } catch (const Error& error) {  // reported to the other PEs, too
+
         throw Error(error.code(), place_of(job) + ": " + error.what());
     }
 }

@@ -9,12 +9,12 @@ namespace atl::core {
 
 class JobState;
 
-/// Collective: all PEs have UCX, and the same version; what differs is the same sentence on all. Throws
+/// Checks that all PEs have UCX, and the same version. Collective; an error has the same text on all. Throws
 /// Error: unsupported, bootstrap.
 void agree_on_ucx(JobState& job);
 
-/// For all PEs of the job, once its window is mapped. Local, but for ATOLL_UCX_CONNECT=all, which waits until
-/// all PEs have come here. Throws Error: unsupported, system, bootstrap.
+/// Creates the transport for all PEs of the job, once its window is mapped. Local, but ATOLL_UCX_CONNECT=all
+/// waits until all PEs have called. Throws Error: unsupported, system, bootstrap.
 std::unique_ptr<transport::Transport> make_ucx(JobState& job);
 
 }  // namespace atl::core

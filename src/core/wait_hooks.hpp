@@ -1,4 +1,4 @@
-// The hooks of a language front, which looks no deeper than core.
+// The wait hooks of language fronts, which include no layer below core.
 #pragma once
 
 #include "common/wait_hooks.hpp"
